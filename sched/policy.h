@@ -45,7 +45,7 @@
 #include "sim/base/units.h"
 #include "workloads/workload.h"
 
-#define POLICY_ABI 6
+#define POLICY_ABI 7
 
 struct platform; /* the simulator's side; opaque */
 
@@ -63,15 +63,17 @@ struct finished_batch {
 enum policy_service { SERVES_REQUESTS, SERVES_TRAININGS, SERVES_BOTH };
 
 struct policy {
-    unsigned abi;        /* POLICY_ABI */
-    const char *name;    /* the paper's name in lower case with dashes */
-    const char *summary; /* one line */
-    const struct parameter *parameters;
-    size_t parameter_count;
-    size_t state_bytes; /* zeroed before init */
+    unsigned abi;                 /* POLICY_ABI */
+    const char *name;             /* the paper's name in lower case with dashes */
+    const char *summary;          /* one line */
+    const struct key *parameters; /* ends with KEY_END; NULL: none (sim/base/parameters.h) */
+    size_t parameters_bytes;      /* of the structure whose fields they are */
+    size_t state_bytes;           /* zeroed before init */
 
-    /* `values[i]` belongs to parameters[i]. False ends the run with `error`. */
-    bool (*init)(void *state, struct platform *platform, const double *values, struct error *error);
+    /* `parameters` is that structure, filled. It lives until after `finish`. False ends the run
+     * with `error`. */
+    bool (*init)(void *state, struct platform *platform, const void *parameters,
+                 struct error *error);
     /* A job entered `queue`. */
     void (*on_ready)(void *state, struct platform *platform, uint32_t queue);
     /* A job of `queue` was removed before it ran, because its request was dropped: by

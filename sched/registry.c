@@ -97,7 +97,7 @@ static bool plugin_check(const struct policy *policy, const char *path, struct e
                            policy->name);
     char owner[256];
     (void)snprintf(owner, sizeof owner, "%.120s: policy \"%.64s\"", path, policy->name);
-    return parameters_check(policy->parameters, policy->parameter_count, owner, error);
+    return parameters_check(policy->parameters, policy->parameters_bytes, owner, error);
 }
 
 static const struct policy *plugin_load(const char *path, struct error *error)
@@ -214,6 +214,6 @@ bool policy_configure(const struct policy *policy, const struct setting *setting
     char owner[96];
     (void)snprintf(place, sizeof place, "%s: policy.params", where);
     (void)snprintf(owner, sizeof owner, "policy \"%.64s\"", policy->name);
-    return parameters_configure(policy->parameters, policy->parameter_count, settings,
-                                setting_count, place, owner, values, error);
+    return parameters_configure(policy->parameters, settings, setting_count, place, owner, values,
+                                error);
 }

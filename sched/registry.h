@@ -24,7 +24,7 @@ const struct policy *policy_find_for(const struct experiment *experiment, struct
 bool policy_serves(const struct policy *policy, const struct experiment *experiment,
                    struct error *error);
 
-/* Checks `settings` against the policy's table and fills `values` (parameter_count of them) with
+/* Checks `settings` against the policy's table and fills `values` (one per parameter) with
  * defaults and settings. `where` names the file in messages. */
 bool policy_configure(const struct policy *policy, const struct setting *settings,
                       size_t setting_count, const char *where, double *values, struct error *error);

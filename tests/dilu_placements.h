@@ -3,10 +3,9 @@
 #ifndef ESGSIM_TESTS_DILU_PLACEMENTS_H
 #define ESGSIM_TESTS_DILU_PLACEMENTS_H
 
-#include <math.h>
-
 #include "sched/dilu/gpu_pool.h"
 #include "tests/read_numbers.h"
+#include "tests/suite.h"
 #include "traces/readers/line_reader.h"
 
 enum { SCHEMES = 4, JOBS = 4096, EVENTS = 2 * JOBS };

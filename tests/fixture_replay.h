@@ -1,8 +1,8 @@
-/* Experiments that a backend can execute: all containers there from the beginning and kept. Include
- * after cmocka.h. */
+/* Experiments that a backend can execute: all containers there from the beginning and kept. */
 #ifndef ESGSIM_TESTS_FIXTURE_REPLAY_H
 #define ESGSIM_TESTS_FIXTURE_REPLAY_H
 
+#include "tests/worlds.h"
 #include "workloads/experiment.h"
 
 enum { OVERRIDES_MAX = 12 };
@@ -38,8 +38,7 @@ static inline struct experiment *parse(const char *json, const struct overrides 
     struct error error = {0};
     struct experiment *experiment =
         experiment_parse(json, "test.json", ".", overrides->list, overrides->count, &error);
-    if (experiment == NULL)
-        fail_msg("%s", error.message);
+    assert_good(experiment != NULL, &error);
     return experiment;
 }
 
@@ -47,26 +46,24 @@ static inline struct experiment *parse(const char *json, const struct overrides 
  * `containers` of it; no noise. */
 static inline struct experiment *lone(const char *policy, const char *key, const char *value)
 {
-    static const char json[] =
-        "{\"name\":\"lone\",\"cluster\":{\"invokers\":[{\"count\":1,\"vcpus\":8,\"memory_mb\":8000,"
-        "\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,\"memory_mb\":8000}]}],"
-        "\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":["
-        "{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000}]},\"profile\":{\"device\":\"test\","
-        "\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\",\"unit\":4,"
-        "\"functions\":{\"f\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1]},\"latency_ms\":"
-        "[[[100]]],\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":200,\"cv\":0},"
-        "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,"
-        "\"bandwidth_share\":0.5}},\"interference\":{\"model\":\"constant\",\"constant\":0.5}},"
-        "\"applications\":[{\"name\":\"a\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"}]}],"
-        "\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":5},\"slo\":{\"factor\":2},"
-        "\"platform\":{\"prewarm\":\"none\",\"interference\":false,\"initial\":{\"f\":4},"
-        "\"keep_alive\":\"infinite\",\"decision_cost\":{\"model\":\"zero\"}},"
-        "\"requests\":300,\"warmup_requests\":0,\"seed\":5,\"record\":\"all\"}";
+    char json[WORLD_BYTES];
+    world_build(json, &(struct world){.name = "lone",
+                                      .memory_mb = 8000,
+                                      .gpu_memory_mb = 8000,
+                                      .functions = {{"f", "1", "1", "1", "[[100]]", 0, 200, 0.5}},
+                                      .interference = 0.5,
+                                      .input_bytes = 1000,
+                                      .applications = "a: a=f",
+                                      .rate_per_s = 5,
+                                      .slo_factor = 2,
+                                      .platform = "'interference':false,'initial':{'f':4},"
+                                                  "'keep_alive':'infinite','decision_cost':"
+                                                  "{'model':'zero'}",
+                                      .more = "'record':'all'",
+                                      .requests = 300,
+                                      .seed = 5});
     struct overrides overrides = {.count = 0};
-    if (policy != NULL)
-        override_add(&overrides, "policy.name", policy);
-    else
-        override_add(&overrides, "policy.name", "fifo");
+    override_add(&overrides, "policy.name", policy != NULL ? policy : "fifo");
     if (key != NULL)
         override_add(&overrides, key, value);
     return parse(json, &overrides);

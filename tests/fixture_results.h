@@ -3,14 +3,12 @@
 #ifndef ESGSIM_TESTS_FIXTURE_RESULTS_H
 #define ESGSIM_TESTS_FIXTURE_RESULTS_H
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "results/store/record.h"
 #include "results/store/store.h"
+#include "tests/suite.h"
+
+OWNER(results_free, struct results)
+#define RESULTS OWNED(results_free) struct results
 
 enum { FIXTURE_APPLICATIONS = 2 };
 

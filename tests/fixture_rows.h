@@ -2,10 +2,8 @@
 #ifndef ESGSIM_TESTS_FIXTURE_ROWS_H
 #define ESGSIM_TESTS_FIXTURE_ROWS_H
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/platform/simulation.h"
+#include "tests/suite.h"
 
 /* Rows of one kind, as they are in memory. */
 struct kept {

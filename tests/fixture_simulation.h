@@ -3,19 +3,10 @@
 #ifndef ESGSIM_TESTS_FIXTURE_SIMULATION_H
 #define ESGSIM_TESTS_FIXTURE_SIMULATION_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "sched/registry.h"
 #include "sim/platform/simulation.h"
 #include "sim/run/run_once.h"
+#include "tests/suite.h"
 
 enum { ROWS_MAX = 20000 };
 
@@ -26,8 +17,10 @@ struct log {
     size_t request_count, batch_count;
 };
 
-/* A result that is cleared where its block ends. */
+/* A result and an experiment that end with their block. */
 #define RESULT __attribute__((cleanup(simulation_result_clear))) struct simulation_result
+#define EXPERIMENT OWNED(experiment_free) struct experiment
+OWNER(experiment_free, struct experiment)
 
 /* The log, empty, of a test that needs one at a time. */
 static inline struct log *log_one(void)
@@ -89,26 +82,33 @@ static inline void write_temporary(char *path, const char *text)
     close(file);
 }
 
+/* JSON with ' for " becomes JSON. */
+static inline char *json_requote(char *json)
+{
+    for (char *at = json; (at = strchr(at, '\'')) != NULL;)
+        *at = '"';
+    return json;
+}
+
+/* The experiment of a text, which may have ' for ". */
 static inline struct experiment *load(const char *json)
 {
-    char path[] = "/tmp/esgsim-test-XXXXXX";
-    write_temporary(path, json);
     struct error error = {0};
-    struct experiment *experiment = experiment_load(path, NULL, 0, &error);
-    unlink(path);
-    if (experiment == NULL)
-        fail_msg("%s", error.message);
+    char *text = json_requote(strdup(json));
+    struct experiment *experiment = experiment_parse(text, "test.json", ".", NULL, 0, &error);
+    free(text);
+    assert_good(experiment != NULL, &error);
     return experiment;
 }
 
 /* The policy's defaults, but for `key` where given, which it has; the caller frees them. */
 static inline double *policy_values(const struct policy *policy, const char *key, double number)
 {
-    double *values = calloc(policy->parameter_count + 1, sizeof *values);
+    double *values = calloc(keys_count(policy->parameters) + 1, sizeof *values);
     bool known = key == NULL;
     assert_non_null(values);
-    for (size_t i = 0; i < policy->parameter_count; i++) {
-        const struct parameter *parameter = &policy->parameters[i];
+    for (size_t i = 0; i < keys_count(policy->parameters); i++) {
+        const struct key *parameter = &policy->parameters[i];
         const bool named = key != NULL && strcmp(key, parameter->name) == 0;
         values[i] = named ? number : parameter->fallback;
         known = known || named;

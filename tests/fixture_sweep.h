@@ -3,24 +3,14 @@
 #ifndef ESGSIM_TESTS_FIXTURE_SWEEP_H
 #define ESGSIM_TESTS_FIXTURE_SWEEP_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <hdf5.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "sim/run/sweep_runner.h"
 #include "sim/run/guard.h"
+#include "tests/suite.h"
 
 static const char fixture_base[] =
     "{\"cluster\": {\"invokers\": [{\"vcpus\": 4, \"memory_mb\": 4096}]},"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Shows what the analysers found (make writes it to LINT_DIR) and counts each analyser as a test.
+# Shows what the analysers found (make writes it to LINT_DIR) and counts each analyser as a test. So it
+# does with the budgets of lines.
 . tests/shell.sh
 
 LINT_DIR=${LINT_DIR:-build/lint}
@@ -28,4 +29,6 @@ findings "clang-tidy finds nothing" $sources
 findings "cppcheck finds nothing" "$LINT_DIR/cppcheck.log"
 findings "clang-format would change nothing" "$LINT_DIR/clang-format.log"
 findings "shellcheck finds nothing" "$LINT_DIR/shellcheck.log"
+run sh tests/lines.sh
+expect "product and tests stay within their budgets of lines" 0
 finish

@@ -9,14 +9,8 @@
 #ifndef ESGSIM_TESTS_MURI_LOOP_H
 #define ESGSIM_TESTS_MURI_LOOP_H
 
-#include <math.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/base/error.h"
+#include "tests/suite.h"
 
 enum muri_order { MURI_SRTF, MURI_SRSF, MURI_TIRESIAS };
 

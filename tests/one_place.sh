@@ -31,15 +31,19 @@ static bool dummy_decide(void *state, struct platform *platform)
     return queue != SIM_NONE && platform_drop(platform, queue, 0);
 }
 
-static const struct parameter parameters[] = {{"dummy_parameter", 1, 0, 2, NULL, "added by a test"}};
+struct dummy_parameters {
+    double dummy_parameter;
+};
+static const struct key dummy_parameters[] = {
+    PARAMETER_NUMBER(dummy, dummy_parameter, 0, 2, 1, "added by a test"), KEY_END};
 
 extern const struct policy policy_dummy_policy;
 const struct policy policy_dummy_policy = {
     .abi = POLICY_ABI,
     .name = "dummy-policy",
     .summary = "added by a test",
-    .parameters = parameters,
-    .parameter_count = 1,
+    .parameters = dummy_parameters,
+    .parameters_bytes = sizeof(struct dummy_parameters),
     .decide = dummy_decide,
 };
 EOF

@@ -3,12 +3,7 @@
 #ifndef ESGSIM_TESTS_RANDOM_DAG_H
 #define ESGSIM_TESTS_RANDOM_DAG_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "tests/suite.h"
 #include "workloads/workload.h"
 
 enum { TEST_DAG_MOST = 40 };

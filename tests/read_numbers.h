@@ -2,10 +2,8 @@
 #ifndef ESGSIM_TESTS_READ_NUMBERS_H
 #define ESGSIM_TESTS_READ_NUMBERS_H
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/fixture_simulation.h"
+#include "tests/suite.h"
 
 /* The next number after blanks, commas, "#" and "+"; advances *text. */
 static inline double next_number(char **text)

@@ -2,10 +2,9 @@
 #ifndef ESGSIM_TESTS_SYNERGY_ROUNDS_H
 #define ESGSIM_TESTS_SYNERGY_ROUNDS_H
 
-#include <math.h>
-
 #include "sched/synergy/round.h"
 #include "tests/fixture_simulation.h"
+#include "tests/suite.h"
 #include "workloads/trainings.h"
 
 struct rounds {

@@ -1,17 +1,11 @@
 /* What takes ESG's ideas away one at a time, and its dispatch, shared with other policies, against
  * a scan of all invokers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "sched/common/kinds.h"
 #include "sched/common/load_index.h"
 #include "sched/common/placement.h"
 #include "sched/common/planner.h"
 #include "sched/registry.h"
+#include "tests/suite.h"
 #include "tests/worlds.h"
 
 enum { WORLDS = 25, OFF = 0, WARM = 1, SPREAD = 1, BOUNDED = 1, EACH_STEP = 1, MINIMUM = 2 };
@@ -27,12 +21,10 @@ struct probe {
 
 static uint32_t probe_answers;
 
-static bool probe_init(void *state, struct platform *platform, const double *values,
+static bool probe_init(void *state, struct platform *platform, const void *parameters,
                        struct error *error)
 {
     struct probe *probe = state;
-    (void)values;
-    (void)error;
     random_stream_open(&probe->stream, platform_seed(platform), RANDOM_TEST, 5, 0);
     probe->loads = load_index_create(platform);
     return true;
@@ -164,9 +156,8 @@ static const struct policy probe_policy = {
     .finish = probe_finish,
 };
 
-static void placement_equals_a_scan_of_all_invokers_by_its_definition(void **unused)
+CASE(placement_equals_a_scan_of_all_invokers_by_its_definition)
 {
-    (void)unused;
     struct log *log = log_one();
     probe_answers = 0;
     for (uint64_t n = 0; n < WORLDS; n++) {
@@ -199,12 +190,10 @@ static void check_variant(const struct log *log, const char *key, double value)
                         batch->finished_ns <= other->dispatched_ns);
         }
     }
-    (void)value;
 }
 
-static void every_variant_of_esg_serves_all_within_the_cluster(void **unused)
+CASE(every_variant_of_esg_serves_all_within_the_cluster)
 {
-    (void)unused;
     static const struct {
         const char *key;
         double value;
@@ -243,43 +232,38 @@ static size_t configurations_of(const struct log *log, uint32_t queue, uint32_t 
 
 /* The smaller a share the cheaper, at a price in time. */
 #define SHARES                                                                                     \
-    "\"profile\":{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\","               \
-    "\"licence\":\"none\",\"unit\":4,\"functions\":{"                                              \
-    "\"f\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1,2,4]},\"latency_ms\":"                \
-    "[[[80,48,30]]],\"cold_start_ms\":{\"mean\":300,\"cv\":0},\"gpu_memory_mb\":{\"weights\":100," \
-    "\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0.5},"                            \
-    "\"g\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1,2,4]},\"latency_ms\":"                \
-    "[[[40,24,15]]],\"cold_start_ms\":{\"mean\":200,\"cv\":0},\"gpu_memory_mb\":{\"weights\":100," \
-    "\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0.5}},"                           \
-    "\"interference\":{\"model\":\"constant\",\"constant\":0.5}}"
+    {                                                                                              \
+        {"f", "1", "1", "1,2,4", "[[80,48,30]]", 0, 300, 0.5},                                     \
+        {                                                                                          \
+            "g", "1", "1", "1,2,4", "[[40,24,15]]", 0, 200, 0.5                                    \
+        }                                                                                          \
+    }
 
 /* A chain at a trickle: nothing waits, so that budgets alone decide. */
-static const char trickle[] =
-    "{\"name\":\"trickle\",\"cluster\":{\"invokers\":[{\"count\":4,\"vcpus\":8,"
-    "\"memory_mb\":4000,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,"
-    "\"memory_mb\":4000}]}],\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},"
-    "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\"},"
-    "{\"name\":\"g\",\"model\":\"g\"}]}," SHARES ","
-    "\"applications\":[{\"name\":\"chain\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"},"
-    "{\"name\":\"b\",\"function\":\"g\",\"after\":[\"a\"]},"
-    "{\"name\":\"c\",\"function\":\"f\",\"after\":[\"b\"]}]}],"
-    "\"arrivals\":{\"process\":\"uniform\",\"low_ms\":1000,\"high_ms\":1100},"
-    "\"slo\":{\"factor\":0.75},\"platform\":{\"prewarm\":\"none\",\"noise\":{\"cv\":0.4},"
-    "\"initial\":{\"f\":8,\"g\":8}},\"requests\":300,\"warmup_requests\":0,\"seed\":3}";
+static const struct world trickle = {.invokers = 4,
+                                     .functions = SHARES,
+                                     .interference = 0.5,
+                                     .applications = "chain: a=f b=g(a) c=f(b)",
+                                     .every_ms = {1000, 1100},
+                                     .slo_factor = 0.75,
+                                     .platform = "'noise':{'cv':0.4},'initial':{'f':8,'g':8}",
+                                     .requests = 300,
+                                     .seed = 3};
 
-static void without_redistribution_every_stage_keeps_the_plan_of_its_quota(void **unused)
+CASE(without_redistribution_every_stage_keeps_the_plan_of_its_quota)
 {
-    (void)unused;
     struct log *log = log_one();
-    struct experiment *experiment = load(trickle);
+    char json[WORLD_BYTES];
+    world_build(json, &trickle);
+    EXPERIMENT *experiment = load(json);
     struct error error = {0};
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct planner *planner =
         planner_create(&arena, &experiment->workload, 65535, PLANNER_DOMINATOR, &error);
     assert_non_null(planner);
     const struct policy *esg = policy_find("esg", NULL);
     struct simulation_result result = {0};
-    run_well_with(trickle, esg, "redistribution", OFF, log, &result);
+    run_well_with(json, esg, "redistribution", OFF, log, &result);
     simulation_result_clear(&result);
     for (uint32_t queue = 0; queue < 3; queue++) {
         const uint32_t function = experiment->workload.applications[0].stages[queue].function;
@@ -295,11 +279,9 @@ static void without_redistribution_every_stage_keeps_the_plan_of_its_quota(void 
     }
     /* With it, what the noise of the first stages leaves or takes moves the later ones' plans. */
     uint32_t vcpu = 0, vgpu = 0;
-    run_well(trickle, esg, log, &result);
+    run_well(json, esg, log, &result);
     simulation_result_clear(&result);
     assert_true(configurations_of(log, 2, &vcpu, &vgpu) > 1);
-    arena_clear(&arena);
-    experiment_free(experiment);
 }
 
 /* Jobs of later stages that ran where the first did. */
@@ -314,48 +296,48 @@ static size_t stayed(const struct log *log)
     return count;
 }
 
-static void locality_keeps_a_request_where_its_data_is(void **unused)
+CASE(locality_keeps_a_request_where_its_data_is)
 {
-    (void)unused;
     struct log *log = log_one();
     const struct policy *esg = policy_find("esg", NULL);
-    struct simulation_result near = {0}, warm = {0};
-    run_well(trickle, esg, log, &near);
+    char json[WORLD_BYTES];
+    RESULT near = {0};
+    RESULT warm = {0};
+    world_build(json, &trickle);
+    run_well(json, esg, log, &near);
     assert_int_equal(stayed(log), 600);
     assert_true(near.overall.transfer_ms_mean == 0);
-    run_well_with(trickle, esg, "placement", SPREAD, log, &warm);
+    run_well_with(json, esg, "placement", SPREAD, log, &warm);
     assert_int_equal(stayed(log), 600);
-    simulation_result_clear(&near);
-    simulation_result_clear(&warm);
 }
 
 /* Two single-stage requests at a time on four empty invokers: packed on one, or spread. */
-static void spreading_gives_co_runners_gpus_of_their_own(void **unused)
+CASE(spreading_gives_co_runners_gpus_of_their_own)
 {
-    (void)unused;
-    static const char pairs[] =
-        "{\"name\":\"pairs\",\"cluster\":{\"invokers\":[{\"count\":4,\"vcpus\":8,"
-        "\"memory_mb\":4000,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,"
-        "\"memory_mb\":4000}]}],\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},"
-        "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\"}]}," SHARES ","
-        "\"applications\":[{\"name\":\"one\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"}]}],"
-        "\"arrivals\":{\"process\":\"uniform\",\"low_ms\":40,\"high_ms\":41},"
-        "\"slo\":{\"factor\":3},\"platform\":{\"prewarm\":\"none\",\"initial\":{\"f\":8}},"
-        "\"requests\":300,\"warmup_requests\":0,\"seed\":3}";
+    static const struct world pairs = {.invokers = 4,
+                                       .functions = SHARES,
+                                       .interference = 0.5,
+                                       .applications = "one: a=f",
+                                       .every_ms = {40, 41},
+                                       .slo_factor = 3,
+                                       .platform = "'initial':{'f':8}",
+                                       .requests = 300,
+                                       .seed = 3};
     struct log *log = log_one();
     const struct policy *esg = policy_find("esg", NULL);
-    struct simulation_result packed = {0}, spread = {0};
-    run_well(pairs, esg, log, &packed);
+    char json[WORLD_BYTES];
+    RESULT packed = {0};
+    RESULT spread = {0};
+    world_build(json, &pairs);
+    run_well(json, esg, log, &packed);
     double slowest = 1;
     for (size_t i = 0; i < log->batch_count; i++)
         slowest = fmax(slowest, log->batches[i].slowdown);
     assert_true(slowest > 1.4); /* one co-runner: 1.5 */
-    run_well_with(pairs, esg, "placement", SPREAD, log, &spread);
+    run_well_with(json, esg, "placement", SPREAD, log, &spread);
     for (size_t i = 0; i < log->batch_count; i++)
         assert_true(log->batches[i].slowdown < 1.0001);
     assert_true(spread.overall.cost_per_request_usd < packed.overall.cost_per_request_usd);
-    simulation_result_clear(&packed);
-    simulation_result_clear(&spread);
 }
 
 /* ---- What the accounts of the paper leave open ------------------------------------------------
@@ -363,66 +345,40 @@ static void spreading_gives_co_runners_gpus_of_their_own(void **unused)
 
 /* The fastest configuration is (1, 1, 4), the cheapest per job the largest batch on one unit, the
  * minimum (1, 1, 1). */
-#define BATCHES                                                                                    \
-    "\"profile\":{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\","               \
-    "\"licence\":\"none\",\"unit\":4,\"functions\":{"                                              \
-    "\"f\":{\"grid\":{\"batch\":[1,2,4],\"vcpu\":[1],\"vgpu\":[1,2,4]},\"latency_ms\":"            \
-    "[[[80,48,30]],[[100,60,38]],[[140,84,54]]],\"noise\":{\"cv\":0.2},\"cold_start_ms\":"         \
-    "{\"mean\":300,\"cv\":0},\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},"                 \
-    "\"host_memory_mb\":100,\"bandwidth_share\":0.5}},"                                            \
-    "\"interference\":{\"model\":\"constant\",\"constant\":0}}"
+static const struct world_function batches = {
+    "f", "1,2,4", "1", "1,2,4", "[[80,48,30]],[[100,60,38]],[[140,84,54]]", 0.2, 300, 0.5};
 
-/* `applications`, of `stages` each, on one GPU with an arrival every `interval` ms. */
-static void batches_world(char json[WORLD_BYTES], size_t applications, size_t stages,
-                          double interval, double slo, const char *params)
+/* One GPU with an arrival every `interval` ms. */
+static void run_open(struct log *log, const char *applications, double interval, double slo,
+                     const char *params)
 {
-    json[0] = '\0';
-    world_add(json, "{\"name\":\"open\",\"cluster\":{\"invokers\":[{\"vcpus\":8,"
-                    "\"memory_mb\":4000,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\","
-                    "\"units\":4,\"memory_mb\":4000}]}],\"price\":{\"vcpu_hour_usd\":3.6,"
-                    "\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":[{\"name\":\"f\","
-                    "\"model\":\"f\"}]}," BATCHES ",\"applications\":[");
-    for (size_t a = 0; a < applications; a++) {
-        world_add(json, "%s{\"name\":\"a%zu\",\"stages\":[", a > 0 ? "," : "", a);
-        for (size_t s = 0; s < stages; s++) {
-            world_add(json, "%s{\"name\":\"s%zu\",\"function\":\"f\"", s > 0 ? "," : "", s);
-            if (s > 0)
-                world_add(json, ",\"after\":[\"s%zu\"]", s - 1);
-            world_add(json, "}");
-        }
-        world_add(json, "]}");
-    }
-    world_add(json,
-              "],\"arrivals\":{\"process\":\"uniform\",\"low_ms\":%g,\"high_ms\":%g},"
-              "\"slo\":{\"factor\":%g},\"policy\":{\"name\":\"esg\",\"params\":{%s}},"
-              "\"platform\":{\"prewarm\":\"none\",\"initial\":{\"f\":8}},\"requests\":300,"
-              "\"warmup_requests\":0,\"seed\":3}",
-              0.9 * interval, 1.1 * interval, slo, params);
-}
-
-static void run_open(struct log *log, size_t applications, size_t stages, double interval,
-                     double slo, const char *params)
-{
-    char json[WORLD_BYTES];
+    char json[WORLD_BYTES], policy[256];
     RESULT result = {0};
-    batches_world(json, applications, stages, interval, slo, params);
+    snprintf(policy, sizeof policy, "'policy':{'name':'esg','params':{%s}}", params);
+    world_build(json, &(struct world){.functions = {batches},
+                                      .applications = applications,
+                                      .every_ms = {0.9 * interval, 1.1 * interval},
+                                      .slo_factor = slo,
+                                      .platform = "'initial':{'f':8}",
+                                      .more = policy,
+                                      .requests = 300,
+                                      .seed = 3});
     run_well(json, NULL, log, &result);
 }
 
 /* At a trickle one job waits at most, so that a later batch of two jobs never exists. */
-static void bounded_plans_of_one_job_are_those_of_batches_of_one(void **unused)
+CASE(bounded_plans_of_one_job_are_those_of_batches_of_one)
 {
-    (void)unused;
-    static const char *const methods[] = {"\"method\":\"astar\"", "\"method\":\"frontier\""};
-    struct log *logs = malloc(3 * sizeof *logs);
+    static const char *const methods[] = {"'method':'astar'", "'method':'frontier'"};
+    OWNED(free) struct log *logs = malloc(3 * sizeof *logs);
     assert_non_null(logs);
     for (size_t m = 0; m < 2; m++) {
-        static const char *const readings[] = {"\"later_batches\":\"bounded\"",
-                                               "\"batching\":\"off\"", "\"later_batches\":\"any\""};
+        static const char *const readings[] = {"'later_batches':'bounded'", "'batching':'off'",
+                                               "'later_batches':'any'"};
         for (size_t r = 0; r < 3; r++) {
             char params[128];
-            (void)snprintf(params, sizeof params, "%s,%s", methods[m], readings[r]);
-            run_open(&logs[r], 1, 3, 1000, 0.8, params);
+            snprintf(params, sizeof params, "%s,%s", methods[m], readings[r]);
+            run_open(&logs[r], "a: a=f b=f(a) c=f(b)", 1000, 0.8, params);
         }
         assert_same_rows(&logs[0], &logs[1]);
         /* A batch that will not exist is slower, so that less time is left for the first stage. */
@@ -431,7 +387,6 @@ static void bounded_plans_of_one_job_are_those_of_batches_of_one(void **unused)
             differ += logs[2].batches[i].configuration != logs[0].batches[i].configuration;
         assert_true(differ > 0);
     }
-    free(logs);
 }
 
 /* How many jobs waited when the batch was chosen. */
@@ -457,9 +412,8 @@ static size_t otherwise(const struct log *log, bool largest, uint32_t vgpu)
 }
 
 /* No deadline can be met, and more jobs come than one GPU serves. */
-static void late_jobs_run_in_the_configuration_that_infeasible_names(void **unused)
+CASE(late_jobs_run_in_the_configuration_that_infeasible_names)
 {
-    (void)unused;
     static const struct {
         const char *name;
         bool largest;
@@ -468,14 +422,13 @@ static void late_jobs_run_in_the_configuration_that_infeasible_names(void **unus
     struct log *log = log_one();
     for (size_t c = 0; c < sizeof choices / sizeof *choices; c++) {
         char params[128];
-        (void)snprintf(params, sizeof params, "\"infeasible\":\"%s\",\"recheck_limit\":1000",
-                       choices[c].name);
-        run_open(log, 1, 1, 12, 0.1, params);
+        snprintf(params, sizeof params, "'infeasible':'%s','recheck_limit':1000", choices[c].name);
+        run_open(log, "a: a=f", 12, 0.1, params);
         assert_int_equal(otherwise(log, choices[c].largest, choices[c].vgpu), 0);
     }
     /* At each step the plan is kept with which the queue was listed, whatever has joined it. */
-    run_open(log, 1, 1, 12, 0.1,
-             "\"infeasible\":\"cheapest\",\"recheck_limit\":1000,\"recheck\":\"each-step\"");
+    run_open(log, "a: a=f", 12, 0.1,
+             "'infeasible':'cheapest','recheck_limit':1000,'recheck':'each-step'");
     assert_true(otherwise(log, true, 1) > 0);
 }
 
@@ -489,31 +442,17 @@ static size_t on_one_unit(const struct log *log)
 
 /* Two queues take the whole GPU in turns: each gets it at the second finish at the latest, before
  * its rechecks are used up. Many jobs arrive in between, which are no reason for a recheck. */
-static void a_recheck_waits_for_a_batch_to_finish(void **unused)
+CASE(a_recheck_waits_for_a_batch_to_finish)
 {
-    (void)unused;
     struct log *log = log_one();
-    run_open(log, 2, 1, 4, 0.1, "\"recheck\":\"changed\"");
+    run_open(log, "a: a=f; b: a=f", 4, 0.1, "'recheck':'changed'");
     assert_int_equal(on_one_unit(log), 0);
-    run_open(log, 2, 1, 4, 0.1, "\"recheck\":\"each-step\"");
+    run_open(log, "a: a=f; b: a=f", 4, 0.1, "'recheck':'each-step'");
     print_message("%zu of %zu batches at each step\n", on_one_unit(log), log->batch_count);
     assert_true(on_one_unit(log) > 50);
     /* With five queues the last waits for longer than three finishes. */
-    run_open(log, 5, 1, 4, 0.1, "\"recheck\":\"changed\"");
+    run_open(log, "a: a=f; b: a=f; c: a=f; d: a=f; e: a=f", 4, 0.1, "'recheck':'changed'");
     assert_true(on_one_unit(log) > 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(placement_equals_a_scan_of_all_invokers_by_its_definition),
-        cmocka_unit_test(every_variant_of_esg_serves_all_within_the_cluster),
-        cmocka_unit_test(without_redistribution_every_stage_keeps_the_plan_of_its_quota),
-        cmocka_unit_test(locality_keeps_a_request_where_its_data_is),
-        cmocka_unit_test(bounded_plans_of_one_job_are_those_of_batches_of_one),
-        cmocka_unit_test(late_jobs_run_in_the_configuration_that_infeasible_names),
-        cmocka_unit_test(a_recheck_waits_for_a_batch_to_finish),
-        cmocka_unit_test(spreading_gives_co_runners_gpus_of_their_own),
-    };
-    return cmocka_run_group_tests_name("ablation", tests, NULL, NULL);
-}
+SUITE("ablation")

@@ -1,13 +1,6 @@
 /* Applications are drawn by their weights, from the streams that define the draws. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-
 #include "sim/engine/random.h"
+#include "tests/suite.h"
 #include "workloads/application_draw.h"
 #include "workloads/workload.h"
 
@@ -28,13 +21,12 @@ static void weights_draw(struct application applications[], size_t count,
         applications[a].weight /= sum + 1e-9;
 }
 
-static void shares_of_draws_are_the_weights(void **state)
+CASE(shares_of_draws_are_the_weights)
 {
     enum { COUNT = 30, DRAWS = 100000 };
     struct application applications[COUNT];
     struct random_stream random;
     size_t drawn[COUNT] = {0};
-    (void)state;
     random_stream_open(&random, 1, RANDOM_TEST, 0, 0);
     weights_draw(applications, COUNT, &random);
     const struct workload workload = {.applications = applications, .application_count = COUNT};
@@ -46,11 +38,10 @@ static void shares_of_draws_are_the_weights(void **state)
     }
 }
 
-static void a_larger_number_never_belongs_to_an_earlier_application(void **state)
+CASE(a_larger_number_never_belongs_to_an_earlier_application)
 {
     struct application applications[30];
     struct random_stream random;
-    (void)state;
     random_stream_open(&random, 2, RANDOM_TEST, 0, 0);
     for (int round = 0; round < 50; round++) {
         weights_draw(applications, 30, &random);
@@ -65,11 +56,10 @@ static void a_larger_number_never_belongs_to_an_earlier_application(void **state
     }
 }
 
-static void a_request_draws_from_the_stream_of_its_number(void **state)
+CASE(a_request_draws_from_the_stream_of_its_number)
 {
     struct application applications[30];
     struct random_stream random;
-    (void)state;
     random_stream_open(&random, 3, RANDOM_TEST, 0, 0);
     weights_draw(applications, 30, &random);
     const struct workload workload = {.applications = applications, .application_count = 30};
@@ -80,22 +70,12 @@ static void a_request_draws_from_the_stream_of_its_number(void **state)
     }
 }
 
-static void an_application_without_weight_is_never_drawn(void **state)
+CASE(an_application_without_weight_is_never_drawn)
 {
     struct application three[] = {{.weight = 0}, {.weight = 1}, {.weight = 0}};
     const struct workload lone = {.applications = three, .application_count = 3};
-    (void)state;
     for (uint64_t i = 0; i < 1000; i++)
         assert_int_equal(application_draw(&lone, 3, i), 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest application_draw[] = {
-        cmocka_unit_test(shares_of_draws_are_the_weights),
-        cmocka_unit_test(a_larger_number_never_belongs_to_an_earlier_application),
-        cmocka_unit_test(a_request_draws_from_the_stream_of_its_number),
-        cmocka_unit_test(an_application_without_weight_is_never_drawn),
-    };
-    return cmocka_run_group_tests_name("application_draw", application_draw, NULL, NULL);
-}
+SUITE("application_draw")

@@ -1,24 +1,15 @@
 /* Aquatope: Gaussian process, acquisition and outliers against independent arithmetic; tuned
  * vectors against exhaustive search; the policy in the simulator. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include <gsl/gsl_randist.h>
 
 #include "sched/aquatope/tune.h"
 #include "sched/registry.h"
 #include "sim/engine/random.h"
-#include "tests/fixture_simulation.h"
+#include "tests/worlds.h"
+#include "tests/suite.h"
+
+OWNER(gp_destroy, struct gp)
+OWNER(gp_paths_destroy, struct gp_paths)
 
 enum { POINTS = 14, DIMENSIONS = 3, STAGES = 2 };
 
@@ -36,13 +27,12 @@ static double matern(double distance)
     return (1 + sqrt(5) * distance + 5 * distance * distance / 3) * exp(-sqrt(5) * distance);
 }
 
-static void one_observation_gives_the_posterior_worked_out_by_hand(void **state)
+CASE(one_observation_gives_the_posterior_worked_out_by_hand)
 {
-    (void)state;
     const struct gp_hyper hyper = {.length = {0.5}, .signal = 2, .noise = 0.5};
     const double x = 0.25;
     const double y = 3;
-    struct gp *gp = gp_create(4, 1);
+    OWNED(gp_destroy) struct gp *gp = gp_create(4, 1);
     assert_non_null(gp);
     gp_observe(gp, &x, &y, 1, &hyper);
     double mean;
@@ -56,16 +46,14 @@ static void one_observation_gives_the_posterior_worked_out_by_hand(void **state)
     /* One length away: (1 + √5 + 5/3) e^−√5 = 0.5239941088318203 */
     assert_near(mean, 2 * 0.5239941088318203 / 2.5 * 3, 1e-12);
     assert_near(variance, 2 - 4 * 0.5239941088318203 * 0.5239941088318203 / 2.5, 1e-12);
-    gp_destroy(gp);
 }
 
-static void two_observations_give_the_posterior_of_the_two_by_two_inverse(void **state)
+CASE(two_observations_give_the_posterior_of_the_two_by_two_inverse)
 {
-    (void)state;
     const struct gp_hyper hyper = {.length = {1}, .signal = 1, .noise = 0.1};
     const double x[] = {0, 1};
     const double y[] = {1, -1};
-    struct gp *gp = gp_create(2, 1);
+    OWNED(gp_destroy) struct gp *gp = gp_create(2, 1);
     assert_non_null(gp);
     gp_observe(gp, x, y, 2, &hyper);
     const double off = matern(1);
@@ -79,7 +67,6 @@ static void two_observations_give_the_posterior_of_the_two_by_two_inverse(void *
         assert_near(mean, (a * (1.1 + off) - b * (1.1 + off)) / determinant, 1e-12);
         assert_near(variance, 1 - (1.1 * (a * a + b * b) - 2 * off * a * b) / determinant, 1e-12);
     }
-    gp_destroy(gp);
 }
 
 struct data {
@@ -140,15 +127,14 @@ static double data_inverse(const struct data *data, double inverse[POINTS][POINT
     return determinant;
 }
 
-static void the_posterior_equals_a_direct_matrix_inverse(void **state)
+CASE(the_posterior_equals_a_direct_matrix_inverse)
 {
-    (void)state;
     for (uint64_t instance = 0; instance < 20; instance++) {
         struct data data;
         double inverse[POINTS][POINTS];
         data_draw(&data, instance);
         const double determinant = data_inverse(&data, inverse);
-        struct gp *gp = gp_create(POINTS, DIMENSIONS);
+        OWNED(gp_destroy) struct gp *gp = gp_create(POINTS, DIMENSIONS);
         assert_non_null(gp);
         gp_observe(gp, data.x, data.y, POINTS, &data.hyper);
         const double at[DIMENSIONS] = {0.3, 0.6, 0.1 * (double)(instance % 10)};
@@ -169,7 +155,6 @@ static void the_posterior_equals_a_direct_matrix_inverse(void **state)
         assert_near(got_variance, data.hyper.signal - explained, 1e-9);
         assert_near(gp_evidence(gp, NULL), -0.5 * (fit + log(determinant) + POINTS * log(2 * M_PI)),
                     1e-9);
-        gp_destroy(gp);
     }
 }
 
@@ -184,10 +169,9 @@ static double evidence_with(struct gp *gp, const struct data *data, size_t which
     return gp_evidence(gp, NULL);
 }
 
-static void the_gradient_of_the_evidence_equals_differences(void **state)
+CASE(the_gradient_of_the_evidence_equals_differences)
 {
-    (void)state;
-    struct gp *gp = gp_create(POINTS, DIMENSIONS);
+    OWNED(gp_destroy) struct gp *gp = gp_create(POINTS, DIMENSIONS);
     assert_non_null(gp);
     for (uint64_t instance = 0; instance < 10; instance++) {
         struct data data;
@@ -203,16 +187,14 @@ static void the_gradient_of_the_evidence_equals_differences(void **state)
             assert_near(gradient[i], slope, 1e-5 * (1 + fabs(slope)));
         }
     }
-    gp_destroy(gp);
 }
 
-static void leaving_one_out_in_closed_form_equals_leaving_it_out(void **state)
+CASE(leaving_one_out_in_closed_form_equals_leaving_it_out)
 {
-    (void)state;
     struct data data;
     data_draw(&data, 77);
-    struct gp *all = gp_create(POINTS, DIMENSIONS);
-    struct gp *rest = gp_create(POINTS, DIMENSIONS);
+    OWNED(gp_destroy) struct gp *all = gp_create(POINTS, DIMENSIONS);
+    OWNED(gp_destroy) struct gp *rest = gp_create(POINTS, DIMENSIONS);
     assert_true(all != NULL && rest != NULL);
     gp_observe(all, data.x, data.y, POINTS, &data.hyper);
     for (size_t i = 0; i < POINTS; i++) {
@@ -235,13 +217,10 @@ static void leaving_one_out_in_closed_form_equals_leaving_it_out(void **state)
         assert_near(variance, expected_variance + data.hyper.noise, 1e-9);
         assert_near(error, data.y[i] - expected_mean, 1e-9);
     }
-    gp_destroy(all);
-    gp_destroy(rest);
 }
 
-static void fitting_raises_the_evidence_and_finds_what_does_not_matter(void **state)
+CASE(fitting_raises_the_evidence_and_finds_what_does_not_matter)
 {
-    (void)state;
     enum { MANY = 60 };
     double x[MANY * 2];
     double y[MANY];
@@ -252,7 +231,7 @@ static void fitting_raises_the_evidence_and_finds_what_does_not_matter(void **st
         x[2 * i + 1] = random_uniform(&stream);
         y[i] = sin(6 * x[2 * i]) + 0.1 * gsl_ran_gaussian(&stream.rng, 1);
     }
-    struct gp *gp = gp_create(MANY, 2);
+    OWNED(gp_destroy) struct gp *gp = gp_create(MANY, 2);
     assert_non_null(gp);
     struct gp_hyper hyper = gp_hyper_default(2);
     gp_observe(gp, x, y, MANY, &hyper);
@@ -261,21 +240,19 @@ static void fitting_raises_the_evidence_and_finds_what_does_not_matter(void **st
     assert_true(gp_evidence(gp, NULL) > before + 1);
     assert_true(hyper.length[1] > 2 * hyper.length[0]);
     assert_true(hyper.noise > 0.003 && hyper.noise < 0.03);
-    gp_destroy(gp);
 }
 
-static void draws_from_the_posterior_have_its_mean_and_variance(void **state)
+CASE(draws_from_the_posterior_have_its_mean_and_variance)
 {
-    (void)state;
     enum { DRAWS = 4000 };
     struct data data;
     data_draw(&data, 5);
-    struct gp *gp = gp_create(POINTS, DIMENSIONS);
+    OWNED(gp_destroy) struct gp *gp = gp_create(POINTS, DIMENSIONS);
     assert_non_null(gp);
     gp_observe(gp, data.x, data.y, POINTS, &data.hyper);
     struct random_stream stream;
     random_stream_open(&stream, 9, RANDOM_TEST, 0, 0);
-    struct gp_paths *paths = gp_paths_create(gp, DRAWS, &stream);
+    OWNED(gp_paths_destroy) struct gp_paths *paths = gp_paths_create(gp, DRAWS, &stream);
     static double means[DRAWS];
     assert_non_null(paths);
     double solved[POINTS];
@@ -298,8 +275,6 @@ static void draws_from_the_posterior_have_its_mean_and_variance(void **state)
     for (size_t p = 0; p < DRAWS; p++)
         squares += pow(gp_paths_at(paths, p, 0) - mean, 2);
     assert_near(squares / DRAWS, variance, 0.08 * variance);
-    gp_paths_destroy(paths);
-    gp_destroy(gp);
 }
 
 /* ---- Acquisition ----------------------------------------------------------------------------- */
@@ -309,9 +284,8 @@ static double normal_density(double x)
     return exp(-0.5 * x * x) / sqrt(2 * M_PI);
 }
 
-static void improvement_and_feasibility_equal_numeric_integration(void **state)
+CASE(improvement_and_feasibility_equal_numeric_integration)
 {
-    (void)state;
     const double step = 1e-3;
     for (double best = -3; best <= 3; best += 0.5) {
         for (double deviation = 0.1; deviation < 3; deviation += 0.7) {
@@ -330,9 +304,8 @@ static void improvement_and_feasibility_equal_numeric_integration(void **state)
     }
 }
 
-static void constrained_improvement_equals_integration_over_both(void **state)
+CASE(constrained_improvement_equals_integration_over_both)
 {
-    (void)state;
     const double step = 0.02;
     for (double limit = -1.5; limit <= 1.5; limit += 0.75) {
         double sum = 0;
@@ -348,9 +321,8 @@ static void constrained_improvement_equals_integration_over_both(void **state)
     assert_true(bo_constrained_improvement(0, 1, 5, 9, 0, 3) == 0);
 }
 
-static void a_planted_outlier_is_found_and_few_others(void **state)
+CASE(a_planted_outlier_is_found_and_few_others)
 {
-    (void)state;
     size_t others = 0;
     for (uint64_t instance = 0; instance < 20; instance++) {
         enum { MANY = 40 };
@@ -365,7 +337,7 @@ static void a_planted_outlier_is_found_and_few_others(void **state)
         }
         const size_t planted = 5 + instance;
         y[planted] += instance % 2 == 0 ? 1 : -1;
-        struct gp *gp = gp_create(MANY, 1);
+        OWNED(gp_destroy) struct gp *gp = gp_create(MANY, 1);
         assert_non_null(gp);
         struct gp_hyper hyper = gp_hyper_default(1);
         assert_true(gp_fit(gp, x, y, MANY, &hyper, 30));
@@ -373,7 +345,6 @@ static void a_planted_outlier_is_found_and_few_others(void **state)
         assert_true(flags[planted]);
         assert_int_equal(bo_outliers(gp, MANY, 0.95, flags), 0); /* flags already set */
         others += found - 1;
-        gp_destroy(gp);
     }
     /* An interval of 95 % leaves out 5 % of 20 × 39. */
     assert_true(others < 2 * 39);
@@ -415,9 +386,8 @@ static struct bo_result line_minimise(bool liar, uint64_t seed)
     return result;
 }
 
-static void the_edge_of_feasibility_is_found_on_a_line(void **state)
+CASE(the_edge_of_feasibility_is_found_on_a_line)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 5; seed++) {
         const struct bo_result result = line_minimise(false, seed);
         assert_true(result.feasible);
@@ -425,9 +395,8 @@ static void the_edge_of_feasibility_is_found_on_a_line(void **state)
     }
 }
 
-static void evaluations_that_lie_do_not_become_the_choice(void **state)
+CASE(evaluations_that_lie_do_not_become_the_choice)
 {
-    (void)state;
     size_t fooled = 0;
     for (uint64_t seed = 0; seed < 10; seed++) {
         const struct bo_result result = line_minimise(true, seed);
@@ -438,9 +407,8 @@ static void evaluations_that_lie_do_not_become_the_choice(void **state)
     assert_true(fooled <= 1);
 }
 
-static void a_problem_without_a_choice_is_evaluated_once(void **state)
+CASE(a_problem_without_a_choice_is_evaluated_once)
 {
-    (void)state;
     const struct bo_stage stage = {1, 0, NULL};
     struct line line = {.liar = false};
     const struct bo_problem problem = {1, &stage, 0.5, line_evaluate, &line};
@@ -459,7 +427,7 @@ enum { BATCHES = 3, VCPUS = 4, VGPUS = 4, OPTIONS = BATCHES * VCPUS * VGPUS };
 
 /* A chain of random surfaces: time falls with vCPUs and vGPUs and rises with the batch, each by a
  * random power. */
-struct world {
+struct chain {
     struct configuration all[STAGES][OPTIONS];
     struct function functions[STAGES];
     struct stage stages[STAGES];
@@ -472,29 +440,29 @@ struct world {
     struct workload workload;
 };
 
-static void world_surface(struct world *world, size_t s, struct random_stream *stream)
+static void chain_surface(struct chain *chain, size_t s, struct random_stream *stream)
 {
     const double base = 50 + 300 * random_uniform(stream);
     const double by_batch = 0.3 + 0.6 * random_uniform(stream);
     const double by_vcpu = 0.4 * random_uniform(stream);
     const double by_vgpu = 0.3 + 0.6 * random_uniform(stream);
     for (size_t i = 0; i < OPTIONS; i++) {
-        struct configuration *here = &world->all[s][i];
+        struct configuration *here = &chain->all[s][i];
         *here = (struct configuration){.batch = (uint16_t)(1u << (i / (VCPUS * VGPUS))),
                                        .vcpu = (uint16_t)(1 + i / VGPUS % VCPUS),
                                        .vgpu = (uint16_t)(1 + i % VGPUS)};
         here->time = sim_from_ms(base * pow(here->batch, by_batch) / pow(here->vcpu, by_vcpu) /
                                  pow(here->vgpu, by_vgpu));
     }
-    world->functions[s] = (struct function){.name = (char[]){"f"},
+    chain->functions[s] = (struct function){.name = (char[]){"f"},
                                             .service = SERVICE_PROFILE,
-                                            .gpus = &world->on,
-                                            .configurations = world->all[s],
+                                            .gpus = &chain->on,
+                                            .configurations = chain->all[s],
                                             .configuration_count = OPTIONS};
 }
 
 /* Cost of the cheapest vector that meets the SLO at nominal times, by looking at all. */
-static double world_cheapest(const struct world *world, enum tune_batching batching, sim_time_t slo,
+static double chain_cheapest(const struct chain *chain, enum tune_batching batching, sim_time_t slo,
                              sim_time_t *fastest)
 {
     double cheapest = INFINITY;
@@ -502,8 +470,8 @@ static double world_cheapest(const struct world *world, enum tune_batching batch
     const size_t options = batching == TUNE_ALONE ? VCPUS * VGPUS : OPTIONS;
     for (size_t i = 0; i < options; i++)
         for (size_t j = 0; j < options; j++) {
-            const struct configuration *a = &world->all[0][i];
-            const struct configuration *b = &world->all[1][j];
+            const struct configuration *a = &chain->all[0][i];
+            const struct configuration *b = &chain->all[1][j];
             *fastest = a->time + b->time < *fastest ? a->time + b->time : *fastest;
             if (a->time + b->time <= slo)
                 cheapest = fmin(cheapest, a->cost_per_job_usd + b->cost_per_job_usd);
@@ -511,43 +479,43 @@ static double world_cheapest(const struct world *world, enum tune_batching batch
     return cheapest;
 }
 
-static void world_create(struct world *world, uint64_t instance)
+static void chain_create(struct chain *chain, uint64_t instance)
 {
     struct random_stream stream;
     random_stream_open(&stream, 13, RANDOM_TEST, instance, 0);
-    memset(world, 0, sizeof *world);
+    memset(chain, 0, sizeof *chain);
     for (size_t s = 0; s < STAGES; s++)
-        world_surface(world, s, &stream);
-    world->next = 1;
-    world->stages[0] = (struct stage){.function = 0, .next = &world->next};
-    world->stages[1] = (struct stage){.function = 1, .after = &world->after, .after_count = 1};
-    world->stages[0].next_count = 1;
-    world->application =
-        (struct application){.stages = world->stages, .stage_count = STAGES, .weight = 1};
-    world->gpu = (struct gpu_spec){.sharing = SHARING_MPS, .units = VGPUS, .memory_mb = 1000};
-    world->kind = (struct gpu_kind){.units = VGPUS, .speed = 1, .vgpu_hour_usd = 0.67};
-    world->on = (struct function_gpu){.noise_cv = 0.05, .runs = true};
-    world->group =
-        (struct invoker_group){.count = 2, .vcpus = 8, .gpus = &world->gpu, .gpu_count = 1};
-    world->workload = (struct workload){.functions = world->functions,
+        chain_surface(chain, s, &stream);
+    chain->next = 1;
+    chain->stages[0] = (struct stage){.function = 0, .next = &chain->next};
+    chain->stages[1] = (struct stage){.function = 1, .after = &chain->after, .after_count = 1};
+    chain->stages[0].next_count = 1;
+    chain->application =
+        (struct application){.stages = chain->stages, .stage_count = STAGES, .weight = 1};
+    chain->gpu = (struct gpu_spec){.sharing = SHARING_MPS, .units = VGPUS, .memory_mb = 1000};
+    chain->kind = (struct gpu_kind){.units = VGPUS, .speed = 1, .vgpu_hour_usd = 0.67};
+    chain->on = (struct function_gpu){.noise_cv = 0.05, .runs = true};
+    chain->group =
+        (struct invoker_group){.count = 2, .vcpus = 8, .gpus = &chain->gpu, .gpu_count = 1};
+    chain->workload = (struct workload){.functions = chain->functions,
                                         .function_count = STAGES,
-                                        .applications = &world->application,
+                                        .applications = &chain->application,
                                         .application_count = 1,
-                                        .cluster = {.groups = &world->group,
+                                        .cluster = {.groups = &chain->group,
                                                     .group_count = 1,
                                                     .invoker_count = 2,
                                                     .vcpu_hour_usd = 0.034},
-                                        .kinds = &world->kind,
+                                        .kinds = &chain->kind,
                                         .kind_count = 1};
     for (size_t s = 0; s < STAGES; s++)
         for (size_t i = 0; i < OPTIONS; i++) {
-            struct configuration *here = &world->all[s][i];
+            struct configuration *here = &chain->all[s][i];
             here->cost_usd = sim_to_s(here->time) / 3600 * (0.034 * here->vcpu + 0.67 * here->vgpu);
             here->cost_per_job_usd = here->cost_usd / here->batch;
         }
     sim_time_t fastest;
-    world_cheapest(world, TUNE_ALONE, 0, &fastest);
-    world->application.slo = (sim_time_t)((double)fastest * (1.1 + 1.5 * random_uniform(&stream)));
+    chain_cheapest(chain, TUNE_ALONE, 0, &fastest);
+    chain->application.slo = (sim_time_t)((double)fastest * (1.1 + 1.5 * random_uniform(&stream)));
 }
 
 static struct tune_settings settings_default(enum tune_batching batching, uint64_t seed)
@@ -572,20 +540,20 @@ static void tune_worlds(enum tune_batching batching, size_t instances, double le
     size_t met = 0;
     double regret = 0;
     for (uint64_t instance = 0; instance < instances; instance++) {
-        struct world world;
+        struct chain chain;
         struct tuning tuning;
         struct error error = {0};
-        world_create(&world, instance);
+        chain_create(&chain, instance);
         const struct tune_settings settings = settings_default(batching, instance);
-        assert_true(tune_application(&world.workload, 0, &settings, &tuning, &error));
-        const struct configuration *a = &world.all[0][tuning.configuration[0]];
-        const struct configuration *b = &world.all[1][tuning.configuration[1]];
+        assert_true(tune_application(&chain.workload, 0, &settings, &tuning, &error));
+        const struct configuration *a = &chain.all[0][tuning.configuration[0]];
+        const struct configuration *b = &chain.all[1][tuning.configuration[1]];
         assert_true(batching == TUNE_PLANNED || (a->batch == 1 && b->batch == 1));
         assert_true(tuning.result.evaluations <= 70 && tuning.result.evaluations > 60);
-        if (a->time + b->time > world.application.slo)
+        if (a->time + b->time > chain.application.slo)
             continue;
         sim_time_t fastest;
-        const double optimum = world_cheapest(&world, batching, world.application.slo, &fastest);
+        const double optimum = chain_cheapest(&chain, batching, chain.application.slo, &fastest);
         const double cost = a->cost_per_job_usd + b->cost_per_job_usd;
         assert_true(cost >= optimum * (1 - 1e-12));
         met++;
@@ -598,33 +566,30 @@ static void tune_worlds(enum tune_batching batching, size_t instances, double le
     assert_true(regret <= most_regret);
 }
 
-static void tuned_vectors_meet_the_slo_near_the_least_cost(void **state)
+CASE(tuned_vectors_meet_the_slo_near_the_least_cost)
 {
-    (void)state;
     tune_worlds(TUNE_ALONE, 12, 1, 0.10);
 }
 
-static void tuned_vectors_with_batches_meet_the_slo_near_the_least_cost(void **state)
+CASE(tuned_vectors_with_batches_meet_the_slo_near_the_least_cost)
 {
-    (void)state;
     tune_worlds(TUNE_PLANNED, 12, 0.9, 0.15);
 }
 
-static void tuning_depends_on_its_seed_alone(void **state)
+CASE(tuning_depends_on_its_seed_alone)
 {
-    (void)state;
-    struct world world;
+    struct chain chain;
     struct tuning first;
     struct tuning again;
     struct error error = {0};
     bool differ = false;
-    world_create(&world, 3);
+    chain_create(&chain, 3);
     for (uint64_t seed = 0; seed < 3; seed++) {
         const struct tune_settings settings = settings_default(TUNE_PLANNED, seed);
         memset(&first, 0, sizeof first);
         memset(&again, 0, sizeof again);
-        assert_true(tune_application(&world.workload, 0, &settings, &first, &error));
-        assert_true(tune_application(&world.workload, 0, &settings, &again, &error));
+        assert_true(tune_application(&chain.workload, 0, &settings, &first, &error));
+        assert_true(tune_application(&chain.workload, 0, &settings, &again, &error));
         assert_memory_equal(&first, &again, sizeof first);
         static double latency;
         differ = differ || (seed > 0 && first.result.latency != latency);
@@ -633,65 +598,67 @@ static void tuning_depends_on_its_seed_alone(void **state)
     assert_true(differ);
 }
 
-static void a_slo_that_nothing_meets_is_said_to_be_so(void **state)
+CASE(a_slo_that_nothing_meets_is_said_to_be_so)
 {
-    (void)state;
-    struct world world;
+    struct chain chain;
     struct tuning tuning;
     struct error error = {0};
-    world_create(&world, 1);
+    chain_create(&chain, 1);
     sim_time_t fastest;
-    world_cheapest(&world, TUNE_ALONE, 0, &fastest);
-    world.application.slo = fastest / 2;
+    chain_cheapest(&chain, TUNE_ALONE, 0, &fastest);
+    chain.application.slo = fastest / 2;
     const struct tune_settings settings = settings_default(TUNE_ALONE, 1);
-    assert_true(tune_application(&world.workload, 0, &settings, &tuning, &error));
+    assert_true(tune_application(&chain.workload, 0, &settings, &tuning, &error));
     assert_false(tuning.result.feasible);
     const sim_time_t time =
-        world.all[0][tuning.configuration[0]].time + world.all[1][tuning.configuration[1]].time;
+        chain.all[0][tuning.configuration[0]].time + chain.all[1][tuning.configuration[1]].time;
     assert_true((double)time <= 1.15 * (double)fastest);
 }
 
 /* ---- The policy ------------------------------------------------------------------------------ */
-
-#define SURFACE                                                                                    \
-    "{\"grid\":{\"batch\":[1,2,4],\"vcpu\":[1,2],\"vgpu\":[1,2,4]},\"latency_ms\":"                \
-    "[[[80,50,30],[70,40,20]],[[120,80,50],[100,70,40]],[[180,120,75],[150,105,60]]],"             \
-    "\"noise\":{\"cv\":0.1},\"cold_start_ms\":{\"mean\":300,\"cv\":0},\"gpu_memory_mb\":{"         \
-    "\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0.5}"
-
-/* A diamond and a chain on two small invokers. Platform, arrivals, parameters. */
-#define WORLD                                                                                      \
-    "{\"name\":\"w\",\"cluster\":{\"invokers\":[{\"count\":2,\"vcpus\":6,\"memory_mb\":1600,"      \
-    "\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,\"memory_mb\":2000}]}],"        \
-    "\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":["       \
-    "{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000},"                                       \
-    "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":1000}]},\"profile\":{\"device\":\"test\","    \
-    "\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\",\"unit\":4,"                \
-    "\"functions\":{\"f\":" SURFACE ",\"g\":" SURFACE "},"                                         \
-    "\"interference\":{\"model\":\"constant\",\"constant\":0.2}},\"applications\":["               \
-    "{\"name\":\"diamond\",\"stages\":[{\"name\":\"a\",\"function\":\"f\",\"output_bytes\":1000}," \
-    "{\"name\":\"b\",\"function\":\"g\",\"after\":[\"a\"],\"output_bytes\":1000},"                 \
-    "{\"name\":\"c\",\"function\":\"g\",\"after\":[\"a\"],\"output_bytes\":1000},"                 \
-    "{\"name\":\"d\",\"function\":\"f\",\"after\":[\"b\",\"c\"]}]},"                               \
-    "{\"name\":\"chain\",\"stages\":[{\"name\":\"a\",\"function\":\"g\",\"output_bytes\":1000},"   \
-    "{\"name\":\"b\",\"function\":\"f\",\"after\":[\"a\"]}]}],"                                    \
-    "\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":%u},\"slo\":{\"factor\":1.2},"           \
-    "\"platform\":{\"prewarm\":\"none\",\"initial\":\"%s\",\"keep_alive_s\":1},"                   \
-    "\"requests\":300,\"warmup_requests\":0,\"seed\":%u,"                                          \
-    "\"policy\":{\"name\":\"aquatope\",\"params\":{\"rounds\":4,\"candidates\":64%s}}}"
 
 struct setup {
     unsigned rate, seed;
     const char *initial, *params;
 };
 
+#define SURFACE                                                                                    \
+    "1,2,4", "1,2", "1,2,4",                                                                       \
+        "[[80,50,30],[70,40,20]],[[120,80,50],[100,70,40]],[[180,120,75],[150,105,60]]", 0.1, 300, \
+        0.5
+
+/* A diamond and a chain on two small invokers. */
+static void setup_world(char json[WORLD_BYTES], const struct setup *setup)
+{
+    char platform[64], policy[256];
+    snprintf(platform, sizeof platform, "'initial':'%s','keep_alive_s':1", setup->initial);
+    snprintf(policy, sizeof policy,
+             "'policy':{'name':'aquatope','params':{'rounds':4,'candidates':64%s}}", setup->params);
+    world_build(json, &(struct world){.invokers = 2,
+                                      .vcpus = 6,
+                                      .memory_mb = 1600,
+                                      .gpu_memory_mb = 2000,
+                                      .functions = {{"f", SURFACE}, {"g", SURFACE}},
+                                      .interference = 0.2,
+                                      .input_bytes = 1000,
+                                      .output_bytes = 1000,
+                                      .applications = "diamond: a=f b=g(a) c=g(a) d=f(b,c);"
+                                                      "chain: a=g b=f(a)",
+                                      .rate_per_s = setup->rate,
+                                      .slo_factor = 1.2,
+                                      .platform = platform,
+                                      .more = policy,
+                                      .requests = 300,
+                                      .seed = setup->seed});
+}
+
 /* `instead` runs with the parameters of the experiment's policy. */
 static bool run_setup(const struct setup *setup, const struct policy *instead, struct log *log,
                       struct simulation_result *result, struct error *error)
 {
-    char json[8192];
-    snprintf(json, sizeof json, WORLD, setup->rate, setup->initial, setup->seed, setup->params);
-    struct experiment *experiment = load(json);
+    char json[WORLD_BYTES];
+    setup_world(json, setup);
+    EXPERIMENT *experiment = load(json);
     const struct recorder recorder = log_recorder(log);
     double *values = NULL;
     const struct policy *policy = runner_policy(experiment, &values, error);
@@ -700,7 +667,6 @@ static bool run_setup(const struct setup *setup, const struct policy *instead, s
     const bool ok = simulation_run(experiment, instead != NULL ? instead : policy, values,
                                    &recorder, NULL, result, error);
     free(values);
-    experiment_free(experiment);
     return ok;
 }
 
@@ -708,42 +674,38 @@ static struct simulation_result run_setup_well(const struct setup *setup, struct
 {
     struct simulation_result result;
     struct error error = {0};
-    if (!run_setup(setup, NULL, log, &result, &error))
-        fail_msg("%s", error.message);
+    assert_good(run_setup(setup, NULL, log, &result, &error), &error);
     return result;
 }
 
 /* The simulator ends a run that over-commits, loses a job or leaves one behind. */
-static void every_request_finishes_in_every_world(void **state)
+CASE(every_request_finishes_in_every_world)
 {
-    (void)state;
     static struct log log;
     static const char *const params[] = {
-        "", ",\"batching\":\"planned\"", ",\"batching\":\"planned\",\"underfilled\":\"pad\"",
-        ",\"pool_interval_s\":0.05,\"head_of_line\":\"strict\"",
-        ",\"pool\":\"off\",\"placement\":\"home\",\"initial\":1,\"proposals\":1"};
+        "", ",'batching':'planned'", ",'batching':'planned','underfilled':'pad'",
+        ",'pool_interval_s':0.05,'head_of_line':'strict'",
+        ",'pool':'off','placement':'home','initial':1,'proposals':1"};
     for (size_t p = 0; p < sizeof params / sizeof *params; p++)
         for (unsigned rate = 4; rate <= 256; rate *= 8) {
             const struct setup setup = {rate, rate + (unsigned)p, rate == 32 ? "warm" : "cold",
                                         params[p]};
-            struct simulation_result result = run_setup_well(&setup, &log);
+            RESULT result = run_setup_well(&setup, &log);
             assert_int_equal(log.request_count, 300);
             assert_int_equal(result.overall.dropped, 0);
             for (size_t i = 0; i < log.batch_count; i++)
                 assert_true(log.batches[i].jobs <= log.batches[i].configured_batch);
-            simulation_result_clear(&result);
         }
 }
 
-static void a_queue_keeps_its_planned_container_whatever_waits(void **state)
+CASE(a_queue_keeps_its_planned_container_whatever_waits)
 {
-    (void)state;
     static struct log log;
     for (int pad = 0; pad < 2; pad++) {
         const struct setup setup = {150, 3, "warm",
-                                    pad ? ",\"batching\":\"planned\",\"underfilled\":\"pad\""
-                                        : ",\"batching\":\"planned\""};
-        struct simulation_result result = run_setup_well(&setup, &log);
+                                    pad ? ",'batching':'planned','underfilled':'pad'"
+                                        : ",'batching':'planned'"};
+        RESULT result = run_setup_well(&setup, &log);
         const struct batch_row *first[6] = {NULL};
         size_t partial = 0;
         for (size_t i = 0; i < log.batch_count; i++) {
@@ -765,81 +727,68 @@ static void a_queue_keeps_its_planned_container_whatever_waits(void **state)
                              (double)partial) < 1e-6);
         else
             assert_true(result.overall.preplanned_miss_rate > 0);
-        simulation_result_clear(&result);
     }
 }
 
-static void the_pool_starts_containers_and_avoids_cold_starts(void **state)
+CASE(the_pool_starts_containers_and_avoids_cold_starts)
 {
-    (void)state;
     static struct log log;
-    const struct setup with = {12, 5, "cold", ",\"pool_interval_s\":0.2,\"pool_margin\":2"};
-    const struct setup without = {12, 5, "cold", ",\"pool\":\"off\""};
-    struct simulation_result pooled = run_setup_well(&with, &log);
-    struct simulation_result plain = run_setup_well(&without, &log);
+    const struct setup with = {12, 5, "cold", ",'pool_interval_s':0.2,'pool_margin':2"};
+    const struct setup without = {12, 5, "cold", ",'pool':'off'"};
+    RESULT pooled = run_setup_well(&with, &log);
+    RESULT plain = run_setup_well(&without, &log);
     assert_true(pooled.run.prewarms > 0);
     assert_int_equal(plain.run.prewarms, 0);
     assert_true(pooled.overall.cold_start_rate < plain.overall.cold_start_rate);
-    simulation_result_clear(&pooled);
-    simulation_result_clear(&plain);
 }
 
 /* Gaps between requests are often longer than the platform's second: without the pool containers go
  * with it. The pool keeps one until its mean, 1 x 0.7 per idle interval of 2 s, is practically 0.
  */
-static void the_pool_keeps_the_containers_that_it_predicts(void **state)
+CASE(the_pool_keeps_the_containers_that_it_predicts)
 {
-    (void)state;
     static struct log log;
-    const struct setup with = {1, 5, "cold", ",\"pool_interval_s\":2"};
-    const struct setup without = {1, 5, "cold", ",\"pool\":\"off\""};
-    struct simulation_result pooled = run_setup_well(&with, &log);
-    struct simulation_result plain = run_setup_well(&without, &log);
+    const struct setup with = {1, 5, "cold", ",'pool_interval_s':2"};
+    const struct setup without = {1, 5, "cold", ",'pool':'off'"};
+    RESULT pooled = run_setup_well(&with, &log);
+    RESULT plain = run_setup_well(&without, &log);
     assert_true(plain.run.evictions > 100);
     assert_true(pooled.run.evictions < plain.run.evictions / 2);
     assert_true(pooled.overall.cold_start_rate < plain.overall.cold_start_rate / 4);
-    simulation_result_clear(&pooled);
-    simulation_result_clear(&plain);
 }
 
 static bool never_decide(void *state, struct platform *platform)
 {
-    (void)state;
-    (void)platform;
     return false;
 }
 
-static void the_pools_timer_does_not_keep_a_stuck_run_alive(void **state)
+CASE(the_pools_timer_does_not_keep_a_stuck_run_alive)
 {
-    (void)state;
     static struct log log;
     struct policy stuck = *policy_find("aquatope", NULL);
     stuck.decide = never_decide;
-    const struct setup setup = {50, 1, "cold", ",\"pool_interval_s\":0.05"};
+    const struct setup setup = {50, 1, "cold", ",'pool_interval_s':0.05"};
     struct simulation_result result;
     struct error error = {0};
     assert_false(run_setup(&setup, &stuck, &log, &result, &error));
-    assert_non_null(strstr(error.message, "rule progress"));
+    assert_contains(error.message, "rule progress");
 }
 
-static void the_same_seed_gives_the_same_run(void **state)
+CASE(the_same_seed_gives_the_same_run)
 {
-    (void)state;
     static struct log first;
     static struct log again;
-    const struct setup setup = {60, 9, "cold", ",\"batching\":\"planned\""};
-    struct simulation_result a = run_setup_well(&setup, &first);
-    struct simulation_result b = run_setup_well(&setup, &again);
+    const struct setup setup = {60, 9, "cold", ",'batching':'planned'"};
+    RESULT a = run_setup_well(&setup, &first);
+    RESULT b = run_setup_well(&setup, &again);
     assert_memory_equal(&a.overall, &b.overall, sizeof a.overall);
     assert_memory_equal(first.batches, again.batches, sizeof first.batches);
-    simulation_result_clear(&a);
-    simulation_result_clear(&b);
 }
 
 static double default_of(const char *name)
 {
     const struct policy *policy = policy_find("aquatope", NULL);
-    for (size_t i = 0; i < policy->parameter_count; i++)
+    for (size_t i = 0; i < keys_count(policy->parameters); i++)
         if (strcmp(policy->parameters[i].name, name) == 0)
             return policy->parameters[i].fallback;
     fail_msg("no parameter %s", name);
@@ -847,9 +796,8 @@ static double default_of(const char *name)
 }
 
 /* container_resource_manager of the released code: 10 + 20 × 3 evaluations, 95 % interval. */
-static void the_released_codes_budget_is_the_default(void **state)
+CASE(the_released_codes_budget_is_the_default)
 {
-    (void)state;
     assert_true(default_of("initial") == 10);
     assert_true(default_of("rounds") == 20);
     assert_true(default_of("proposals") == 3);
@@ -859,7 +807,7 @@ static void the_released_codes_budget_is_the_default(void **state)
 
 /* One change after another and back again: what is remembered is never that of other inputs. The
  * first tuning of each must come from its own inputs, the second from memory. */
-static void what_is_remembered_is_what_tuning_would_find(void **state)
+CASE(what_is_remembered_is_what_tuning_would_find)
 {
     static const struct override changes[] = {
         {"slo.factor", "1.1"},
@@ -873,7 +821,6 @@ static void what_is_remembered_is_what_tuning_would_find(void **state)
         {"platform.noise.cv", "0.3"},
         {"slo.factor", "0.8"},
     };
-    (void)state;
     struct tune_settings settings = {.search = {.initial = 6,
                                                 .rounds = 2,
                                                 .proposals = 2,
@@ -916,34 +863,4 @@ static void what_is_remembered_is_what_tuning_would_find(void **state)
     assert_true(differ >= 20); /* the changes do change what is found */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_observation_gives_the_posterior_worked_out_by_hand),
-        cmocka_unit_test(two_observations_give_the_posterior_of_the_two_by_two_inverse),
-        cmocka_unit_test(the_posterior_equals_a_direct_matrix_inverse),
-        cmocka_unit_test(the_gradient_of_the_evidence_equals_differences),
-        cmocka_unit_test(leaving_one_out_in_closed_form_equals_leaving_it_out),
-        cmocka_unit_test(fitting_raises_the_evidence_and_finds_what_does_not_matter),
-        cmocka_unit_test(draws_from_the_posterior_have_its_mean_and_variance),
-        cmocka_unit_test(improvement_and_feasibility_equal_numeric_integration),
-        cmocka_unit_test(constrained_improvement_equals_integration_over_both),
-        cmocka_unit_test(a_planted_outlier_is_found_and_few_others),
-        cmocka_unit_test(the_edge_of_feasibility_is_found_on_a_line),
-        cmocka_unit_test(evaluations_that_lie_do_not_become_the_choice),
-        cmocka_unit_test(a_problem_without_a_choice_is_evaluated_once),
-        cmocka_unit_test(tuned_vectors_meet_the_slo_near_the_least_cost),
-        cmocka_unit_test(tuned_vectors_with_batches_meet_the_slo_near_the_least_cost),
-        cmocka_unit_test(tuning_depends_on_its_seed_alone),
-        cmocka_unit_test(a_slo_that_nothing_meets_is_said_to_be_so),
-        cmocka_unit_test(every_request_finishes_in_every_world),
-        cmocka_unit_test(a_queue_keeps_its_planned_container_whatever_waits),
-        cmocka_unit_test(the_pool_starts_containers_and_avoids_cold_starts),
-        cmocka_unit_test(the_pool_keeps_the_containers_that_it_predicts),
-        cmocka_unit_test(the_pools_timer_does_not_keep_a_stuck_run_alive),
-        cmocka_unit_test(the_same_seed_gives_the_same_run),
-        cmocka_unit_test(the_released_codes_budget_is_the_default),
-        cmocka_unit_test(what_is_remembered_is_what_tuning_would_find),
-    };
-    return cmocka_run_group_tests_name("aquatope", tests, NULL, NULL);
-}
+SUITE("aquatope")

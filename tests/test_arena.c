@@ -1,13 +1,7 @@
 /* The memory of a run: blocks against a model, and what becomes of a run whose memory is exhausted.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "sim/base/arena.h"
+#include "tests/suite.h"
 #include "tests/worlds.h"
 
 /* ---- The arena by itself --------------------------------------------------------------------- */
@@ -27,9 +21,8 @@ static void assert_filled(const unsigned char *memory, size_t from, size_t to, u
 }
 
 /* Leaks and bytes outside a block are the sanitizer's to find. */
-static void blocks_keep_their_bytes_whatever_is_resized_and_released(void **state)
+CASE(blocks_keep_their_bytes_whatever_is_resized_and_released)
 {
-    (void)state;
     struct arena arena = {0};
     struct block blocks[BLOCKS] = {0};
     struct random_stream stream;
@@ -57,10 +50,9 @@ static void blocks_keep_their_bytes_whatever_is_resized_and_released(void **stat
     assert_null(arena.blocks);
 }
 
-static void an_array_grows_by_doubling_and_its_new_entries_are_zero(void **state)
+CASE(an_array_grows_by_doubling_and_its_new_entries_are_zero)
 {
-    (void)state;
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     uint32_t *entries = NULL;
     size_t moves = 0;
     for (uint32_t count = 0; count < 5000; count++) {
@@ -73,7 +65,6 @@ static void an_array_grows_by_doubling_and_its_new_entries_are_zero(void **state
     for (uint32_t i = 0; i < 5000; i++)
         assert_int_equal(entries[i], i + 1);
     assert_true(moves < 13);
-    arena_clear(&arena);
 }
 
 static jmp_buf out_of_memory; // NOLINT: a jump target has no other place here
@@ -86,11 +77,10 @@ static void jump(void *context, size_t count, size_t size)
     longjmp(out_of_memory, 1);
 }
 
-static void more_bytes_than_a_size_holds_exhaust_the_arena(void **state)
+CASE(more_bytes_than_a_size_holds_exhaust_the_arena)
 {
-    (void)state;
     size_t asked[2] = {0};
-    struct arena arena = {.exhausted = jump, .context = asked};
+    CLOSED(arena_clear) struct arena arena = {.exhausted = jump, .context = asked};
     void *kept = arena_allocate(&arena, 3, 8);
     if (setjmp(out_of_memory) == 0) {
         arena_allocate(&arena, SIZE_MAX / 4, 8);
@@ -103,7 +93,6 @@ static void more_bytes_than_a_size_holds_exhaust_the_arena(void **state)
         fail_msg("an allocation of more than the address space returned");
     }
     assert_int_equal(asked[0], 5);
-    arena_clear(&arena);
 }
 
 /* ---- A run whose memory is exhausted --------------------------------------------------------- */
@@ -128,12 +117,9 @@ static void eat(struct platform *platform, enum meal meal)
     }
 }
 
-static bool glutton_init(void *state, struct platform *platform, const double *values,
+static bool glutton_init(void *state, struct platform *platform, const void *parameters,
                          struct error *error)
 {
-    (void)state;
-    (void)values;
-    (void)error;
     table.platform = platform;
     eat(platform, MEAL_INIT);
     return true;
@@ -141,23 +127,17 @@ static bool glutton_init(void *state, struct platform *platform, const double *v
 
 static void glutton_on_ready(void *state, struct platform *platform, uint32_t queue)
 {
-    (void)state;
-    (void)queue;
     eat(platform, MEAL_READY);
 }
 
 static void glutton_on_withdrawn(void *state, struct platform *platform, uint32_t queue,
                                  uint32_t instance)
 {
-    (void)state;
-    (void)queue;
-    (void)instance;
     eat(platform, MEAL_WITHDRAWN);
 }
 
 static bool glutton_decide(void *state, struct platform *platform)
 {
-    (void)state;
     eat(platform, MEAL_DECIDE);
     const uint32_t queue = platform_next_queue(platform, 0);
     return queue != SIM_NONE && platform_drop(platform, queue, 0);
@@ -165,7 +145,6 @@ static bool glutton_decide(void *state, struct platform *platform)
 
 static void glutton_finish(void *state)
 {
-    (void)state;
     table.finished++;
     eat(table.platform, MEAL_FINISH);
 }
@@ -178,9 +157,8 @@ static const struct policy policy_glutton = {.abi = POLICY_ABI,
                                              .decide = glutton_decide,
                                              .finish = glutton_finish};
 
-static void a_run_ends_with_one_message_wherever_its_policy_exhausts_memory(void **state)
+CASE(a_run_ends_with_one_message_wherever_its_policy_exhausts_memory)
 {
-    (void)state;
     static const char *const callbacks[] = {[MEAL_INIT] = "(init, at",
                                             [MEAL_READY] = "(on_ready, at",
                                             [MEAL_WITHDRAWN] = "(on_withdrawn, at",
@@ -188,7 +166,7 @@ static void a_run_ends_with_one_message_wherever_its_policy_exhausts_memory(void
                                             [MEAL_FINISH] = "(finish, at"};
     struct log *log = log_one();
     for (enum meal meal = MEAL_INIT; meal <= MEAL_NEVER; meal++) {
-        struct simulation_result result = {0};
+        RESULT result = {0};
         struct error error = {0};
         table.meal = meal;
         table.finished = 0;
@@ -198,24 +176,21 @@ static void a_run_ends_with_one_message_wherever_its_policy_exhausts_memory(void
             assert_int_equal(error.kind, ERROR_RUN);
             assert_non_null(
                 strstr(error.message, "diamond: out of memory: 9223372036854775807 x 8"));
-            assert_non_null(strstr(error.message, callbacks[meal]));
-            assert_non_null(strstr(error.message, "policy glutton, seed 3"));
+            assert_contains(error.message, callbacks[meal]);
+            assert_contains(error.message, "policy glutton, seed 3");
             assert_null(result.applications);
         }
-        simulation_result_clear(&result);
     }
 }
 
 /* A policy that tries another policy in a run of its own. */
-static bool nested_init(void *state, struct platform *platform, const double *values,
+static bool nested_init(void *state, struct platform *platform, const void *parameters,
                         struct error *error)
 {
     bool *failed = state;
     struct simulation_result result = {0};
     struct error inner = {0};
     struct log *log = log_one();
-    (void)error;
-    (void)values;
     uint32_t *mine = platform_allocate(platform, 5, sizeof *mine);
     mine[4] = 7;
     *failed = !run(diamond, &policy_glutton, log, &result, &inner);
@@ -230,9 +205,8 @@ static void nested_finish(void *state)
     table.finished++;
 }
 
-static void a_run_within_a_run_ends_alone(void **state)
+CASE(a_run_within_a_run_ends_alone)
 {
-    (void)state;
     static const struct policy nested = {.abi = POLICY_ABI,
                                          .name = "nested",
                                          .state_bytes = sizeof(bool),
@@ -240,24 +214,13 @@ static void a_run_within_a_run_ends_alone(void **state)
                                          .on_ready = glutton_on_ready,
                                          .decide = glutton_decide,
                                          .finish = nested_finish};
-    struct simulation_result result = {0};
+    RESULT result = {0};
     struct error error = {0};
     struct log *log = log_one();
     table.meal = MEAL_INIT;
     table.finished = 0;
     assert_true(run(diamond, &nested, log, &result, &error));
     assert_int_equal(table.finished, 2);
-    simulation_result_clear(&result);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_keep_their_bytes_whatever_is_resized_and_released),
-        cmocka_unit_test(an_array_grows_by_doubling_and_its_new_entries_are_zero),
-        cmocka_unit_test(more_bytes_than_a_size_holds_exhaust_the_arena),
-        cmocka_unit_test(a_run_ends_with_one_message_wherever_its_policy_exhausts_memory),
-        cmocka_unit_test(a_run_within_a_run_ends_alone),
-    };
-    return cmocka_run_group_tests_name("arena", tests, NULL, NULL);
-}
+SUITE("arena")

@@ -1,19 +1,11 @@
 /* Arrays that grow: entries survive, the room doubles, and an impossible size is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-
 #include "sim/base/array.h"
+#include "tests/suite.h"
 
 enum { COUNT = 1000 };
 
-static void test_reserve_keeps_entries_and_doubles(void **state)
+CASE(test_reserve_keeps_entries_and_doubles)
 {
-    (void)state;
     uint64_t *items = NULL;
     size_t room = 0, growths = 0;
     for (size_t i = 0; i < COUNT; i++) {
@@ -31,9 +23,8 @@ static void test_reserve_keeps_entries_and_doubles(void **state)
     free(items);
 }
 
-static void test_reserve_refuses_what_no_size_holds(void **state)
+CASE(test_reserve_refuses_what_no_size_holds)
 {
-    (void)state;
     uint64_t *items = NULL;
     size_t room = 0;
     assert_true(array_reserve(&items, &room, 1, sizeof *items));
@@ -48,10 +39,9 @@ static void test_reserve_refuses_what_no_size_holds(void **state)
     free(items);
 }
 
-static void test_zeroed_clears_only_new_entries(void **state)
+CASE(test_zeroed_clears_only_new_entries)
 {
-    (void)state;
-    uint32_t *items = NULL;
+    OWNED(free) uint32_t *items = NULL;
     size_t room = 0;
     for (size_t i = 0; i < COUNT; i += 7) {
         assert_true(array_reserve_zeroed(&items, &room, i + 1, sizeof *items));
@@ -60,14 +50,12 @@ static void test_zeroed_clears_only_new_entries(void **state)
     }
     for (size_t i = 0; i < room; i++)
         assert_int_equal(items[i], i < COUNT && i % 7 == 0 ? i + 1 : 0);
-    free(items);
 }
 
 /* Under the sanitizer a room that is too small shows in the writes. */
-static void test_extend_needs_no_room_variable(void **state)
+CASE(test_extend_needs_no_room_variable)
 {
-    (void)state;
-    size_t *items = NULL;
+    OWNED(free) size_t *items = NULL;
     for (size_t i = 0; i < COUNT; i++) {
         assert_true(array_extend(&items, i, sizeof *items));
         items[i] = i;
@@ -80,16 +68,6 @@ static void test_extend_needs_no_room_variable(void **state)
     }
     for (size_t i = 0; i < 70; i++)
         assert_int_equal(items[i], i);
-    free(items);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reserve_keeps_entries_and_doubles),
-        cmocka_unit_test(test_reserve_refuses_what_no_size_holds),
-        cmocka_unit_test(test_zeroed_clears_only_new_entries),
-        cmocka_unit_test(test_extend_needs_no_room_variable),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE("array")

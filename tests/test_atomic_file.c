@@ -1,21 +1,12 @@
 /* Files that are whole or as they were, and names that stand for one file. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <dirent.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "sim/base/atomic_file.h"
 #include "sim/base/unfinished.h"
+#include "tests/suite.h"
 
 enum { PATH_SIZE = 128, TEXT_SIZE = 64 };
 
@@ -23,14 +14,12 @@ static char folder[PATH_SIZE / 2];
 
 static int folder_make(void **state)
 {
-    (void)state;
-    (void)snprintf(folder, sizeof folder, "/tmp/esgsim-whole-XXXXXX");
+    snprintf(folder, sizeof folder, "/tmp/esgsim-whole-XXXXXX");
     return mkdtemp(folder) == NULL ? -1 : 0;
 }
 
 static int folder_remove(void **state)
 {
-    (void)state;
     return rmdir(folder);
 }
 
@@ -46,7 +35,7 @@ static bool can_begin(const char *path, struct error *error)
 
 static const char *place(char *path, const char *name)
 {
-    (void)snprintf(path, PATH_SIZE, "%s/%s", folder, name);
+    snprintf(path, PATH_SIZE, "%s/%s", folder, name);
     return path;
 }
 
@@ -64,7 +53,7 @@ static void assert_text(const char *path, const char *wanted)
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    (void)fclose(file);
+    fclose(file);
     assert_string_equal(text, wanted);
 }
 
@@ -76,7 +65,7 @@ static int files_count(void)
     assert_non_null(listing);
     while (readdir(listing) != NULL)
         count++;
-    (void)closedir(listing);
+    closedir(listing);
     return count;
 }
 
@@ -84,7 +73,7 @@ static int files_count(void)
 static int in_child(int (*body)(const char *path), const char *path)
 {
     int status = 0;
-    (void)fflush(NULL);
+    fflush(NULL);
     const pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0)
@@ -93,15 +82,14 @@ static int in_child(int (*body)(const char *path), const char *path)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-static void a_finished_file_takes_its_name_and_nothing_is_left_beside(void **state)
+CASE(a_finished_file_takes_its_name_and_nothing_is_left_beside)
 {
-    (void)state;
     char path[PATH_SIZE];
     struct atomic_file file;
     struct error error = {0};
     write_text(place(path, "a b"), "old");
     assert_true(atomic_file_open(&file, path, &error));
-    (void)fputs("new", file.stream);
+    fputs("new", file.stream);
     assert_text(path, "old");
     assert_true(atomic_file_end(&file, true, &error));
     assert_text(path, "new");
@@ -109,15 +97,14 @@ static void a_finished_file_takes_its_name_and_nothing_is_left_beside(void **sta
     assert_int_equal(unlink(path), 0);
 }
 
-static void a_file_given_up_leaves_the_one_before_and_the_first_error(void **state)
+CASE(a_file_given_up_leaves_the_one_before_and_the_first_error)
 {
-    (void)state;
     char path[PATH_SIZE];
     struct atomic_file file;
     struct error error = {0};
     write_text(place(path, "kept"), "old");
     assert_true(atomic_file_open(&file, path, &error));
-    (void)fputs("half", file.stream);
+    fputs("half", file.stream);
     assert_false(atomic_file_end(&file, error_input(&error, "the reason"), &error));
     assert_string_equal(error.message, "the reason");
     assert_text(path, "old");
@@ -135,9 +122,8 @@ static void assert_link(const char *path)
 }
 
 /* Through links from folder to folder, by names from the root and from where each link lies. */
-static void what_a_link_names_is_whole_or_as_it_was_and_the_link_stays(void **state)
+CASE(what_a_link_names_is_whole_or_as_it_was_and_the_link_stays)
 {
-    (void)state;
     char path[PATH_SIZE], between[PATH_SIZE], target[PATH_SIZE], below[PATH_SIZE];
     struct atomic_file file;
     struct error error = {0};
@@ -147,7 +133,7 @@ static void what_a_link_names_is_whole_or_as_it_was_and_the_link_stays(void **st
     assert_int_equal(symlink(between, place(path, "link")), 0);
     for (int good = 0; good <= 1; good++) {
         assert_true(atomic_file_open(&file, path, &error));
-        (void)fputs("new", file.stream);
+        fputs("new", file.stream);
         assert_text(target, "old");
         assert_int_equal(atomic_file_end(&file, good != 0, &error), good);
         assert_text(target, good != 0 ? "new" : "old");
@@ -161,9 +147,8 @@ static void what_a_link_names_is_whole_or_as_it_was_and_the_link_stays(void **st
     assert_int_equal(rmdir(below), 0);
 }
 
-static void a_dangling_link_has_its_target_made(void **state)
+CASE(a_dangling_link_has_its_target_made)
 {
-    (void)state;
     char path[PATH_SIZE], target[PATH_SIZE];
     struct atomic_file file;
     struct error error = {0};
@@ -173,7 +158,7 @@ static void a_dangling_link_has_its_target_made(void **state)
     assert_true(can_begin(path, &error));
     assert_int_not_equal(access(target, F_OK), 0);
     assert_true(atomic_file_open(&file, path, &error));
-    (void)fputs("made", file.stream);
+    fputs("made", file.stream);
     assert_true(atomic_file_end(&file, true, &error));
     assert_link(path);
     assert_text(target, "made");
@@ -181,26 +166,23 @@ static void a_dangling_link_has_its_target_made(void **state)
     assert_int_equal(unlink(target), 0);
 }
 
-static void links_in_a_circle_are_refused(void **state)
+CASE(links_in_a_circle_are_refused)
 {
-    (void)state;
     char one[PATH_SIZE], other[PATH_SIZE];
     struct atomic_file file;
     struct error error = {0};
     assert_int_equal(symlink("circle", place(one, "round")), 0);
     assert_int_equal(symlink("round", place(other, "circle")), 0);
     assert_false(atomic_file_open(&file, one, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    assert_non_null(strstr(error.message, "round: is a link that cannot be followed: Too many"));
+    assert_input_error(&error, "round: is a link that cannot be followed: Too many");
     assert_false(atomic_file_same(one, other));
     assert_int_equal(unlink(one), 0);
     assert_int_equal(unlink(other), 0);
 }
 
 /* The shell has opened that file; another of its name would not be what it opened. */
-static void what_a_process_has_open_is_written_to_as_it_is(void **state)
+CASE(what_a_process_has_open_is_written_to_as_it_is)
 {
-    (void)state;
     char path[PATH_SIZE], opened[PATH_SIZE];
     struct atomic_file file;
     struct error error = {0};
@@ -209,57 +191,53 @@ static void what_a_process_has_open_is_written_to_as_it_is(void **state)
     FILE *stream = fopen(path, "r");
     assert_non_null(stream);
     assert_int_equal(fstat(fileno(stream), &before), 0);
-    (void)snprintf(opened, sizeof opened, "/proc/self/fd/%d", fileno(stream));
+    snprintf(opened, sizeof opened, "/proc/self/fd/%d", fileno(stream));
     assert_true(atomic_file_open(&file, opened, &error));
-    (void)fputs("new", file.stream);
+    fputs("new", file.stream);
     assert_true(atomic_file_end(&file, true, &error));
     assert_int_equal(stat(path, &after), 0);
     assert_true(before.st_ino == after.st_ino);
     assert_text(path, "new");
-    (void)fclose(stream);
+    fclose(stream);
     assert_int_equal(unlink(path), 0);
 }
 
-static void a_full_disk_is_told_and_the_device_stays(void **state)
+CASE(a_full_disk_is_told_and_the_device_stays)
 {
-    (void)state;
     char path[PATH_SIZE];
     struct atomic_file file;
     struct error error = {0};
     struct stat status;
     assert_int_equal(symlink("/dev/full", place(path, "full")), 0);
     assert_true(atomic_file_open(&file, path, &error));
-    (void)fputs("more than there is room for", file.stream);
+    fputs("more than there is room for", file.stream);
     assert_false(atomic_file_end(&file, true, &error));
     assert_int_equal(error.kind, ERROR_RUN);
-    assert_non_null(strstr(error.message, "full: cannot be written: No space left on device"));
+    assert_contains(error.message, "full: cannot be written: No space left on device");
     assert_int_equal(stat(path, &status), 0);
     assert_true(S_ISCHR(status.st_mode));
     assert_int_equal(unlink(path), 0);
 }
 
-static void names_that_cannot_be_written_are_refused(void **state)
+CASE(names_that_cannot_be_written_are_refused)
 {
-    (void)state;
     char path[PATH_SIZE];
     struct atomic_file file;
     struct error error = {0};
     assert_false(atomic_file_open(&file, folder, &error));
-    assert_non_null(strstr(error.message, "is a folder"));
+    assert_contains(error.message, "is a folder");
     assert_false(atomic_file_open(&file, "", &error));
-    assert_non_null(strstr(error.message, "is empty"));
+    assert_contains(error.message, "is empty");
     assert_false(can_begin(place(path, "none/x"), &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    assert_non_null(strstr(error.message, "none/x: cannot be created: No such file"));
+    assert_input_error(&error, "none/x: cannot be created: No such file");
 }
 
-static void two_names_of_one_file_are_known_for_one(void **state)
+CASE(two_names_of_one_file_are_known_for_one)
 {
-    (void)state;
     char path[PATH_SIZE], again[PATH_SIZE], hard[PATH_SIZE];
     (void)place(path, "one");
     (void)place(again, "../");
-    (void)snprintf(again, sizeof again, "%s/.././%s/one", folder, strrchr(folder, '/') + 1);
+    snprintf(again, sizeof again, "%s/.././%s/one", folder, strrchr(folder, '/') + 1);
     assert_true(atomic_file_same(path, again));
     assert_true(atomic_file_same("not-there", "./not-there"));
     assert_false(atomic_file_same(path, place(hard, "two")));
@@ -282,7 +260,7 @@ static int is_refused(const char *path)
     struct atomic_file file;
     struct error error = {0};
     char wanted[TEXT_SIZE];
-    (void)snprintf(wanted, sizeof wanted, ": process %ld is writing there", (long)getppid());
+    snprintf(wanted, sizeof wanted, ": process %ld is writing there", (long)getppid());
     return atomic_file_begin(&file, path, &error)            ? 1
            : error.kind != ERROR_RUN                         ? 2
            : strstr(error.message, wanted) == NULL           ? 3
@@ -295,9 +273,8 @@ static int is_taken(const char *path)
     return can_begin(path, NULL) ? 0 : 1;
 }
 
-static void a_second_writer_is_refused_at_once_with_the_holders_process(void **state)
+CASE(a_second_writer_is_refused_at_once_with_the_holders_process)
 {
-    (void)state;
     char path[PATH_SIZE], link[PATH_SIZE];
     struct atomic_file file, again;
     struct error error = {0};
@@ -321,9 +298,8 @@ static int folder_is_refused(const char *path)
     return !atomic_file_hold_folder(&file, path, &error) && error.kind == ERROR_RUN ? 0 : 1;
 }
 
-static void a_folder_that_is_held_is_refused_and_files_in_it_can_be_written(void **state)
+CASE(a_folder_that_is_held_is_refused_and_files_in_it_can_be_written)
 {
-    (void)state;
     char path[PATH_SIZE];
     struct atomic_file file, within;
     struct error error = {0};
@@ -341,13 +317,12 @@ static int killed(const char *path)
     struct atomic_file file;
     if (!atomic_file_open(&file, path, NULL) || fputs("half", file.stream) < 0)
         return 1;
-    (void)fflush(file.stream);
+    fflush(file.stream);
     return kill(getpid(), SIGKILL);
 }
 
-static void what_a_killed_process_left_goes_with_the_next_writer(void **state)
+CASE(what_a_killed_process_left_goes_with_the_next_writer)
 {
-    (void)state;
     char path[PATH_SIZE], like[PATH_SIZE], other[PATH_SIZE];
     struct error error = {0};
     write_text(place(path, "out"), "old");
@@ -364,22 +339,19 @@ static void what_a_killed_process_left_goes_with_the_next_writer(void **state)
     assert_int_equal(unlink(other), 0);
 }
 
-static void what_is_no_lock_is_not_taken_for_one(void **state)
+CASE(what_is_no_lock_is_not_taken_for_one)
 {
-    (void)state;
     char path[PATH_SIZE], lock[PATH_SIZE];
     struct error error = {0};
     write_text(place(lock, ".out.lock"), "a user's");
     assert_false(can_begin(place(path, "out"), &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    assert_non_null(strstr(error.message, ".out.lock: is in the way"));
+    assert_input_error(&error, ".out.lock: is in the way");
     assert_text(lock, "a user's");
     assert_int_equal(unlink(lock), 0);
 }
 
 static void on_signal(int number)
 {
-    (void)number;
     /* It is, as its header says. */
     unfinished_remove_all(); /* NOLINT(bugprone-signal-handler,cert-sig30-c) */
     _exit(7);
@@ -395,18 +367,17 @@ static int interrupted(const char *path)
         !atomic_file_open(&file, path, NULL))
         return 1;
     for (int i = 0; i < 200; i++) {
-        (void)snprintf(within, sizeof within, "%s/a-figure-of-some-name-%d.csv", temporary, i);
+        snprintf(within, sizeof within, "%s/a-figure-of-some-name-%d.csv", temporary, i);
         write_text(within, "1");
     }
     return kill(getpid(), SIGTERM);
 }
 
-static void an_interrupted_process_leaves_nothing_and_the_older_file_stays(void **state)
+CASE(an_interrupted_process_leaves_nothing_and_the_older_file_stays)
 {
-    (void)state;
     char path[PATH_SIZE];
     const char *given = getenv("TMPDIR");
-    char *old = given == NULL ? NULL : strdup(given);
+    TEXT *old = given == NULL ? NULL : strdup(given);
     assert_int_equal(setenv("TMPDIR", folder, 1), 0);
     write_text(place(path, "out"), "old");
     assert_int_equal(in_child(interrupted, path), 7);
@@ -419,7 +390,6 @@ static void an_interrupted_process_leaves_nothing_and_the_older_file_stays(void 
     assert_int_equal(files_count(), 1);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(old == NULL ? unsetenv("TMPDIR") : setenv("TMPDIR", old, 1), 0);
-    free(old);
 }
 
 static struct atomic_file inherited;
@@ -427,15 +397,13 @@ static struct atomic_file inherited;
 static int ends_the_parents(const char *path)
 {
     struct atomic_file file = inherited;
-    (void)path;
     (void)atomic_file_end(&file, true, NULL);
     unfinished_remove_all();
     return 0;
 }
 
-static void a_forked_child_removes_and_renames_nothing(void **state)
+CASE(a_forked_child_removes_and_renames_nothing)
 {
-    (void)state;
     char path[PATH_SIZE];
     struct error error = {0};
     write_text(place(path, "out"), "old");
@@ -444,16 +412,15 @@ static void a_forked_child_removes_and_renames_nothing(void **state)
     assert_text(path, "old");
     assert_int_equal(files_count(), 3);
     assert_int_equal(in_child(is_refused, path), 0);
-    (void)fputs("new", inherited.stream);
+    fputs("new", inherited.stream);
     assert_true(atomic_file_end(&inherited, true, &error));
     assert_text(path, "new");
     assert_int_equal(files_count(), 1);
     assert_int_equal(unlink(path), 0);
 }
 
-static void permissions_are_those_of_the_file_replaced_or_of_any_new_file(void **state)
+CASE(permissions_are_those_of_the_file_replaced_or_of_any_new_file)
 {
-    (void)state;
     char path[PATH_SIZE];
     struct atomic_file file;
     struct stat status;
@@ -472,9 +439,8 @@ static void permissions_are_those_of_the_file_replaced_or_of_any_new_file(void *
     assert_int_equal(unlink(path), 0);
 }
 
-static void what_was_not_begun_can_be_ended(void **state)
+CASE(what_was_not_begun_can_be_ended)
 {
-    (void)state;
     struct atomic_file file = {0};
     struct error error = {0};
     assert_true(atomic_file_end(&file, true, &error));
@@ -482,26 +448,4 @@ static void what_was_not_begun_can_be_ended(void **state)
     assert_int_equal(error.kind, ERROR_NONE);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_finished_file_takes_its_name_and_nothing_is_left_beside),
-        cmocka_unit_test(a_file_given_up_leaves_the_one_before_and_the_first_error),
-        cmocka_unit_test(what_a_link_names_is_whole_or_as_it_was_and_the_link_stays),
-        cmocka_unit_test(a_dangling_link_has_its_target_made),
-        cmocka_unit_test(links_in_a_circle_are_refused),
-        cmocka_unit_test(what_a_process_has_open_is_written_to_as_it_is),
-        cmocka_unit_test(a_full_disk_is_told_and_the_device_stays),
-        cmocka_unit_test(names_that_cannot_be_written_are_refused),
-        cmocka_unit_test(two_names_of_one_file_are_known_for_one),
-        cmocka_unit_test(a_second_writer_is_refused_at_once_with_the_holders_process),
-        cmocka_unit_test(a_folder_that_is_held_is_refused_and_files_in_it_can_be_written),
-        cmocka_unit_test(what_a_killed_process_left_goes_with_the_next_writer),
-        cmocka_unit_test(what_is_no_lock_is_not_taken_for_one),
-        cmocka_unit_test(an_interrupted_process_leaves_nothing_and_the_older_file_stays),
-        cmocka_unit_test(a_forked_child_removes_and_renames_nothing),
-        cmocka_unit_test(permissions_are_those_of_the_file_replaced_or_of_any_new_file),
-        cmocka_unit_test(what_was_not_begun_can_be_ended),
-    };
-    return cmocka_run_group_tests_name("atomic_file", tests, folder_make, folder_remove);
-}
+SUITE_WITH("atomic_file", folder_make, folder_remove)

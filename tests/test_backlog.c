@@ -1,16 +1,10 @@
 /* What a policy is told of the jobs that wait, and the backlog kept by it, against a model that
  * asks the platform anew each time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "sched/common/backlog.h"
 #include "sched/memory.h"
 #include "sched/policy_instances.h"
 #include "sched/common/unique_fifo.h"
+#include "tests/suite.h"
 #include "tests/worlds.h"
 
 enum { QUEUES_MAX = 16, INSTANCES_MAX = 6, FUNCTIONS = 2, BUFFER_MAX = 5, WORLDS = 40 };
@@ -56,12 +50,10 @@ static void update(struct census *census, const struct platform *platform, uint3
     backlog_update(&census->backlogs[slot->owner], slot, platform);
 }
 
-static bool census_init(void *state, struct platform *platform, const double *values,
+static bool census_init(void *state, struct platform *platform, const void *parameters,
                         struct error *error)
 {
     struct census *census = state;
-    (void)values;
-    (void)error;
     census->queue_count = platform_workload(platform)->queue_count;
     assert_true(census->queue_count <= QUEUES_MAX);
     random_stream_open(&census->stream, 11, RANDOM_TEST, platform_seed(platform), 0);
@@ -264,9 +256,8 @@ static const struct policy policy_census = {.abi = POLICY_ABI,
                                             .decide = census_decide};
 
 /* Every other world has short queues, which give up requests by themselves. */
-static void counts_by_hooks_and_backlogs_agree_with_the_platform_whatever_is_dropped(void **state)
+CASE(counts_by_hooks_and_backlogs_agree_with_the_platform_whatever_is_dropped)
 {
-    (void)state;
     struct log *log = log_one();
     seen = (struct seen){0};
     uint64_t full = 0;
@@ -295,21 +286,17 @@ static void counts_by_hooks_and_backlogs_agree_with_the_platform_whatever_is_dro
 
 static void act_when_told(void *state, struct platform *platform, uint32_t queue, uint32_t instance)
 {
-    (void)state;
-    (void)instance;
     platform_drop(platform, queue, 0);
 }
 
 static bool drop_the_first(void *state, struct platform *platform)
 {
-    (void)state;
     const uint32_t queue = platform_next_queue(platform, 0);
     return queue != SIM_NONE && platform_drop(platform, queue, 0);
 }
 
-static void acting_on_a_withdrawal_is_refused_within_decide_too(void **state)
+CASE(acting_on_a_withdrawal_is_refused_within_decide_too)
 {
-    (void)state;
     static const struct policy hasty = {.abi = POLICY_ABI,
                                         .name = "hasty",
                                         .on_withdrawn = act_when_told,
@@ -318,17 +305,16 @@ static void acting_on_a_withdrawal_is_refused_within_decide_too(void **state)
     struct simulation_result result = {0};
     struct error error = {0};
     assert_false(run(diamond, &hasty, log, &result, &error));
-    assert_non_null(strstr(error.message, "rule timing: drop outside decide"));
+    assert_contains(error.message, "rule timing: drop outside decide");
 }
 
 /* ---- Turns ------------------------------------------------------------------------------------
  */
 
-static void turns_come_in_the_order_of_asking_and_once(void **state)
+CASE(turns_come_in_the_order_of_asking_and_once)
 {
-    (void)state;
     enum { ROOM = 7, STEPS = 5000 };
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct unique_fifo turns;
     struct random_stream stream;
     uint32_t line[ROOM];
@@ -350,15 +336,6 @@ static void turns_come_in_the_order_of_asking_and_once(void **state)
             memmove(line, line + 1, length * sizeof *line);
         }
     }
-    arena_clear(&arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_by_hooks_and_backlogs_agree_with_the_platform_whatever_is_dropped),
-        cmocka_unit_test(acting_on_a_withdrawal_is_refused_within_decide_too),
-        cmocka_unit_test(turns_come_in_the_order_of_asking_and_once),
-    };
-    return cmocka_run_group_tests_name("backlog", tests, NULL, NULL);
-}
+SUITE("backlog")

@@ -1,16 +1,12 @@
 /* MSER-5 against its definition and on processes whose warm-up is known; batch means against
  * processes whose mean is known: how often do the intervals cover it? */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
-#include <math.h>
 
 #include "sim/engine/batch_means.h"
+#include "tests/suite.h"
+
+OWNER(gsl_rng_free, gsl_rng)
 
 static gsl_rng *rng_of(unsigned long seed)
 {
@@ -30,7 +26,6 @@ struct process {
 
 static double normal_next(gsl_rng *rng, double unused, double *state)
 {
-    (void)unused;
     *state = gsl_ran_gaussian_ziggurat(rng, 1);
     return *state;
 }
@@ -81,31 +76,27 @@ static double mser_by_definition(const double *means, size_t n, size_t batch)
     return best <= n / 2 ? (double)(best * batch) : NAN;
 }
 
-static void the_cut_is_that_of_the_definition(void **state)
+CASE(the_cut_is_that_of_the_definition)
 {
-    (void)state;
-    gsl_rng *rng = rng_of(1);
+    OWNED(gsl_rng_free) gsl_rng *rng = rng_of(1);
     for (size_t trial = 0; trial < 300; trial++) {
         size_t n = 50 + gsl_rng_uniform_int(rng, 1500);
         double start = 40 * gsl_rng_uniform(rng);
         const struct process process = {"AR(1)", ar1_next, gsl_rng_uniform(rng) * 0.99, 0};
-        struct batch_means series;
+        CLOSED(batch_means_clear) struct batch_means series = {0};
         assert_true(batch_means_init(&series, 5));
         fill(&series, &process, rng, start, n);
         double expected = mser_by_definition(series.means, series.count, 5);
         double found = batch_means_warmup(&series);
         assert_true(isnan(expected) ? isnan(found) : found == expected);
-        batch_means_clear(&series);
     }
-    gsl_rng_free(rng);
 }
 
-static void a_long_series_is_that_of_longer_batches(void **state)
+CASE(a_long_series_is_that_of_longer_batches)
 {
-    (void)state;
-    gsl_rng *rng = rng_of(2);
+    OWNED(gsl_rng_free) gsl_rng *rng = rng_of(2);
     const size_t n = 5 * BATCH_MEANS_BATCHES * 3 + 17;
-    struct batch_means doubled, direct;
+    CLOSED(batch_means_clear) struct batch_means doubled = {0}, direct = {0};
     assert_true(batch_means_init(&doubled, 5));
     assert_true(batch_means_init(&direct, 20));
     for (size_t i = 0; i < n; i++) {
@@ -118,20 +109,16 @@ static void a_long_series_is_that_of_longer_batches(void **state)
     for (size_t i = 0; i < direct.count; i++)
         assert_true(fabs(doubled.means[i] - direct.means[i]) < 1e-12);
     assert_true(batch_means_warmup(&doubled) == batch_means_warmup(&direct));
-    batch_means_clear(&doubled);
-    batch_means_clear(&direct);
-    gsl_rng_free(rng);
 }
 
 /* AR(1) from x0 has bias x0 phi^i: plain to see while above 3 standard deviations s, that
  * is until i = ln(x0 / 3 s) / ln(1 / phi), and below s / 100 from ln(100 x0 / s) / ln(1 / phi) on.
  */
-static void the_warm_up_of_an_autoregressive_process_is_found_where_its_bias_ends(void **state)
+CASE(the_warm_up_of_an_autoregressive_process_is_found_where_its_bias_ends)
 {
-    (void)state;
     enum { TRIALS = 400, LENGTH = 5000 };
     static const double phis[] = {0.5, 0.9, 0.98};
-    gsl_rng *rng = rng_of(3);
+    OWNED(gsl_rng_free) gsl_rng *rng = rng_of(3);
     for (size_t p = 0; p < sizeof phis / sizeof phis[0]; p++) {
         const double phi = phis[p];
         const double sd = 1 / sqrt(1 - phi * phi);
@@ -142,48 +129,42 @@ static void the_warm_up_of_an_autoregressive_process_is_found_where_its_bias_end
         double sum = 0;
         for (size_t trial = 0; trial < TRIALS; trial++) {
             const struct process process = {"AR(1)", ar1_next, phi, 0};
-            struct batch_means series;
+            CLOSED(batch_means_clear) struct batch_means series = {0};
             assert_true(batch_means_init(&series, 5));
             fill(&series, &process, rng, start, LENGTH);
             double cut = batch_means_warmup(&series);
             found += cut >= early && cut <= 2 * late + 50;
             sum += isnan(cut) ? 0 : cut;
-            batch_means_clear(&series);
         }
         print_message("AR(1) %.2f: bias is above 3 sd until %.0f, below 0.01 sd from %.0f on; "
                       "mean cut %.0f, %.1f %% of cuts within\n",
                       phi, early + 5, late - 5, sum / TRIALS, 100.0 * (double)found / TRIALS);
         assert_true((double)found >= 0.9 * TRIALS);
     }
-    gsl_rng_free(rng);
 }
 
-static void a_process_without_warm_up_is_hardly_cut(void **state)
+CASE(a_process_without_warm_up_is_hardly_cut)
 {
-    (void)state;
     enum { TRIALS = 400, LENGTH = 10000 };
-    gsl_rng *rng = rng_of(4);
+    OWNED(gsl_rng_free) gsl_rng *rng = rng_of(4);
     const struct process process = {"normal", normal_next, 0, 0};
     size_t hardly = 0;
     for (size_t trial = 0; trial < TRIALS; trial++) {
-        struct batch_means series;
+        CLOSED(batch_means_clear) struct batch_means series = {0};
         assert_true(batch_means_init(&series, 5));
         fill(&series, &process, rng, 0, LENGTH);
         hardly += batch_means_warmup(&series) <= LENGTH / 10.0;
-        batch_means_clear(&series);
     }
     print_message("no warm-up: %.1f %% of runs are cut by at most a tenth\n",
                   100.0 * (double)hardly / TRIALS);
     assert_true((double)hardly >= 0.75 * TRIALS);
-    gsl_rng_free(rng);
 }
 
 /* M/M/1 that begins with 100 in the queue: the mean of what the rule leaves is nearer the truth. */
-static void cutting_off_the_warm_up_of_a_full_queue_takes_its_bias_away(void **state)
+CASE(cutting_off_the_warm_up_of_a_full_queue_takes_its_bias_away)
 {
-    (void)state;
     enum { TRIALS = 300, LENGTH = 4000 };
-    gsl_rng *rng = rng_of(5);
+    OWNED(gsl_rng_free) gsl_rng *rng = rng_of(5);
     const double truth = 1 / (1 - 0.5);
     double whole = 0;
     double cut_mean = 0;
@@ -217,15 +198,14 @@ static void cutting_off_the_warm_up_of_a_full_queue_takes_its_bias_away(void **s
                   truth, whole, cut_mean);
     assert_true(whole - truth > 1);
     assert_true(fabs(cut_mean - truth) < 0.05 * truth);
-    gsl_rng_free(rng);
 }
 
 static double coverage(const struct process *process, size_t n, size_t trials, unsigned long seed)
 {
-    gsl_rng *rng = rng_of(seed);
+    OWNED(gsl_rng_free) gsl_rng *rng = rng_of(seed);
     size_t covered = 0;
     for (size_t trial = 0; trial < trials; trial++) {
-        struct batch_means series;
+        CLOSED(batch_means_clear) struct batch_means series = {0};
         double sum = 0;
         assert_true(batch_means_init(&series, 1));
         double state = 0;
@@ -237,16 +217,13 @@ static double coverage(const struct process *process, size_t n, size_t trials, u
             sum += value;
         }
         covered += fabs(sum / (double)n - process->mean) <= batch_means_half_width(&series);
-        batch_means_clear(&series);
     }
-    gsl_rng_free(rng);
     return (double)covered / (double)trials;
 }
 
 /* 1,000 trials: a true 95 % shows as 95 ± 1.4 %. */
-static void intervals_from_one_run_cover_the_mean_as_often_as_they_say(void **state)
+CASE(intervals_from_one_run_cover_the_mean_as_often_as_they_say)
 {
-    (void)state;
     static const struct {
         struct process process;
         size_t n;
@@ -266,10 +243,9 @@ static void intervals_from_one_run_cover_the_mean_as_often_as_they_say(void **st
     }
 }
 
-static void too_little_gives_no_figure(void **state)
+CASE(too_little_gives_no_figure)
 {
-    (void)state;
-    struct batch_means series;
+    CLOSED(batch_means_clear) struct batch_means series = {0};
     assert_true(batch_means_init(&series, 1));
     for (int i = 0; i < 2 * BATCH_MEANS_INTERVAL_BATCHES; i++) {
         assert_true(!isfinite(batch_means_half_width(&series)));
@@ -277,13 +253,11 @@ static void too_little_gives_no_figure(void **state)
         batch_means_add(&series, i % 3);
     }
     assert_true(isfinite(batch_means_half_width(&series)));
-    batch_means_clear(&series);
 }
 
-static void a_steady_rise_is_told_from_noise(void **state)
+CASE(a_steady_rise_is_told_from_noise)
 {
-    (void)state;
-    struct batch_means rising = {0}, level = {0}, bursts = {0};
+    CLOSED(batch_means_clear) struct batch_means rising = {0}, level = {0}, bursts = {0};
     if (!batch_means_init(&rising, 1) || !batch_means_init(&level, 1) ||
         !batch_means_init(&bursts, 1))
         abort();
@@ -296,22 +270,6 @@ static void a_steady_rise_is_told_from_noise(void **state)
     assert_true(batch_means_rising(&rising) == 1);
     assert_true(batch_means_rising(&level) == 0);
     assert_true(fabs(batch_means_rising(&bursts) - 0.5) < 0.2);
-    batch_means_clear(&rising);
-    batch_means_clear(&level);
-    batch_means_clear(&bursts);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_cut_is_that_of_the_definition),
-        cmocka_unit_test(a_long_series_is_that_of_longer_batches),
-        cmocka_unit_test(the_warm_up_of_an_autoregressive_process_is_found_where_its_bias_ends),
-        cmocka_unit_test(a_process_without_warm_up_is_hardly_cut),
-        cmocka_unit_test(cutting_off_the_warm_up_of_a_full_queue_takes_its_bias_away),
-        cmocka_unit_test(intervals_from_one_run_cover_the_mean_as_often_as_they_say),
-        cmocka_unit_test(too_little_gives_no_figure),
-        cmocka_unit_test(a_steady_rise_is_told_from_noise),
-    };
-    return cmocka_run_group_tests_name("batch_means", tests, NULL, NULL);
-}
+SUITE("batch_means")

@@ -1,23 +1,14 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
 #include "sim/base/atomic_file.h"
+#include "tests/suite.h"
 #include "traces/calibrate/calibrate.h"
 #include "sim/base/json.h"
+
+OWNER(gsl_rng_free, gsl_rng)
+OWNER(profile_free, struct profile)
 
 enum { POINTS = 64, SEEDS = 5, SEVENTHS = 7 };
 
@@ -58,19 +49,17 @@ static struct latency_law fit(const struct latency_point *points, size_t count)
     const struct latency_prior weak = latency_prior_weak(1e-3);
     struct latency_law law = {{0}};
     struct error error = {0};
-    if (!latency_law_fit(points, count, NULL, NULL, &weak, &law, &error))
-        fail_msg("%s", error.message);
+    assert_good(latency_law_fit(points, count, NULL, NULL, &weak, &law, &error), &error);
     return law;
 }
 
 /* ---- The law --------------------------------------------------------------------------------- */
 
-static void a_known_law_is_recovered_within_half_a_percent_without_noise(void **state)
+CASE(a_known_law_is_recovered_within_half_a_percent_without_noise)
 {
     struct latency_point points[POINTS];
     size_t count = make_points(&truth, NULL, 0, points);
     struct latency_law law = fit(points, count);
-    (void)state;
     for (size_t i = 0; i < count; i++)
         assert_within(latency_law_ms(&law, points[i].batch, points[i].share), points[i].ms, 0.005);
 }
@@ -86,39 +75,33 @@ static double mean_distance(const struct latency_law *law, const struct latency_
     return sum / (double)count;
 }
 
-static void
-a_known_law_is_recovered_within_one_percent_from_samples_with_two_percent_noise(void **state)
+CASE(a_known_law_is_recovered_within_one_percent_from_samples_with_two_percent_noise)
 {
-    (void)state;
     for (unsigned long seed = 1; seed <= SEEDS; seed++) {
         struct latency_point points[POINTS];
-        gsl_rng *rng = make_rng(seed);
+        OWNED(gsl_rng_free) gsl_rng *rng = make_rng(seed);
         size_t count = make_points(&truth, rng, 0.02, points);
         struct latency_law law = fit(points, count);
         assert_true(mean_distance(&law, points, count) < 0.01);
-        gsl_rng_free(rng);
     }
 }
 
-static void outliers_do_not_move_the_robust_fit(void **state)
+CASE(outliers_do_not_move_the_robust_fit)
 {
-    (void)state;
     for (unsigned long seed = 1; seed <= SEEDS; seed++) {
         struct latency_point points[POINTS];
-        gsl_rng *rng = make_rng(seed);
+        OWNED(gsl_rng_free) gsl_rng *rng = make_rng(seed);
         size_t count = make_points(&truth, rng, 0.02, points);
         for (size_t i = 0; i < 4; i++)
             points[gsl_rng_uniform_int(rng, count)].ms *= 3;
         struct latency_law law = fit(points, count);
         assert_true(mean_distance(&law, points, count) < 0.015);
-        gsl_rng_free(rng);
     }
 }
 
-static void every_law_rises_with_the_batch_and_falls_with_the_share(void **state)
+CASE(every_law_rises_with_the_batch_and_falls_with_the_share)
 {
-    gsl_rng *rng = make_rng(7);
-    (void)state;
+    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(7);
     for (int trial = 0; trial < 200; trial++) {
         struct latency_law law;
         for (size_t i = 0; i < LAW_COEFFICIENTS; i++)
@@ -133,16 +116,14 @@ static void every_law_rises_with_the_batch_and_falls_with_the_share(void **state
             assert_true(latency_law_ms(&law, batch, share * 1.01) <= ms * (1 + 1e-12));
         }
     }
-    gsl_rng_free(rng);
 }
 
-static void a_fit_of_one_point_is_refused(void **state)
+CASE(a_fit_of_one_point_is_refused)
 {
     const struct latency_point point = {1, 1, 5, 0};
     const struct latency_prior weak = latency_prior_weak(1);
     struct latency_law law;
     struct error error = {0};
-    (void)state;
     assert_false(latency_law_fit(&point, 1, NULL, NULL, &weak, &law, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
 }
@@ -155,8 +136,7 @@ static struct surface calibrate(const struct latency_point *points, size_t count
     struct error error = {0};
     /* By default GSL aborts the program on an error. */
     gsl_error_handler_t *before = gsl_set_error_handler_off();
-    if (!surface_calibrate(points, count, NULL, &surface, &error))
-        fail_msg("%s", error.message);
+    assert_good(surface_calibrate(points, count, NULL, &surface, &error), &error);
     (void)gsl_set_error_handler(before);
     return surface;
 }
@@ -178,24 +158,22 @@ static double error_without(const struct latency_point *rest, size_t count,
                             const struct latency_point *point)
 {
     const struct latency_prior weak = latency_prior_weak(1);
-    struct latency_model model;
+    CLOSED(latency_model_clear) struct latency_model model = {0};
     struct error error = {0};
     assert_true(latency_model_fit(rest, count, NULL, &weak, NULL, &model, &error));
     const double ms = latency_model_at(&model, &(struct latency_point){.batch = point->batch,
                                                                        .share = point->share})
                           .ms;
-    latency_model_clear(&model);
     return fabs(ms / point->ms - 1);
 }
 
-static void the_reported_error_is_what_leaving_out_by_hand_gives(void **state)
+CASE(the_reported_error_is_what_leaving_out_by_hand_gives)
 {
     struct latency_point points[POINTS];
-    gsl_rng *rng = make_rng(3);
+    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(3);
     size_t count = make_few(rng, points);
-    struct surface surface = calibrate(points, count);
+    CLOSED(surface_clear) struct surface surface = calibrate(points, count);
     double sum = 0;
-    (void)state;
     for (size_t i = 0; i < count; i++) {
         struct latency_point rest[POINTS];
         size_t kept = 0;
@@ -206,18 +184,15 @@ static void the_reported_error_is_what_leaving_out_by_hand_gives(void **state)
     }
     assert_int_equal(surface.errors[FOLD_POINT].all.count, count);
     assert_within(surface.errors[FOLD_POINT].all.mape, sum / (double)count, 0.03);
-    surface_clear(&surface);
-    gsl_rng_free(rng);
 }
 
-static void leaving_out_a_share_by_hand_gives_the_reported_error(void **state)
+CASE(leaving_out_a_share_by_hand_gives_the_reported_error)
 {
     struct latency_point points[POINTS];
-    gsl_rng *rng = make_rng(4);
+    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(4);
     size_t count = make_few(rng, points);
-    struct surface surface = calibrate(points, count);
+    CLOSED(surface_clear) struct surface surface = calibrate(points, count);
     double sum = 0;
-    (void)state;
     for (size_t i = 0; i < count; i++) {
         struct latency_point rest[POINTS];
         size_t kept = 0;
@@ -227,28 +202,23 @@ static void leaving_out_a_share_by_hand_gives_the_reported_error(void **state)
         sum += error_without(rest, kept, &points[i]);
     }
     assert_within(surface.errors[FOLD_SHARE].all.mape, sum / (double)count, 0.03);
-    surface_clear(&surface);
-    gsl_rng_free(rng);
 }
 
-static void a_line_in_batch_over_share_leaves_the_naive_fit_no_error(void **state)
+CASE(a_line_in_batch_over_share_leaves_the_naive_fit_no_error)
 {
     struct latency_point points[POINTS];
     size_t count = make_points(&truth, NULL, 0, points);
-    (void)state;
     for (size_t i = 0; i < count; i++)
         points[i].ms = 3 + 2 * points[i].batch / points[i].share;
-    struct surface surface = calibrate(points, count);
+    CLOSED(surface_clear) struct surface surface = calibrate(points, count);
     assert_true(surface.naive.all.mape < 1e-9);
-    surface_clear(&surface);
 }
 
-static void a_surface_recovers_a_known_law_everywhere_without_noise(void **state)
+CASE(a_surface_recovers_a_known_law_everywhere_without_noise)
 {
     struct latency_point points[POINTS];
     size_t count = make_points(&truth, NULL, 0, points);
-    struct surface surface = calibrate(points, count);
-    (void)state;
+    CLOSED(surface_clear) struct surface surface = calibrate(points, count);
     for (double batch = 1; batch <= 64; batch++)
         for (int percent = 5; percent <= 100; percent += 5)
             assert_within(
@@ -256,56 +226,49 @@ static void a_surface_recovers_a_known_law_everywhere_without_noise(void **state
                                  &(struct latency_point){.batch = batch, .share = percent / 100.0})
                     .ms,
                 latency_law_ms(&truth, batch, percent / 100.0), 0.03);
-    surface_clear(&surface);
 }
 
 /* The correction stays away from where there is nothing to correct. */
-static void a_surface_of_many_points_is_as_good_as_one_of_few(void **state)
+CASE(a_surface_of_many_points_is_as_good_as_one_of_few)
 {
     enum { MANY = 6 * 100 };
     static struct latency_point points[MANY];
-    gsl_rng *rng = make_rng(5);
+    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(5);
     size_t count = 0;
-    (void)state;
     for (int batch = 1; batch <= 32; batch *= 2)
         for (int percent = 1; percent <= 100; percent++)
             points[count++] = (struct latency_point){
                 batch, percent / 100.0,
                 latency_law_ms(&truth, batch, percent / 100.0) * gsl_ran_lognormal(rng, 0, 0.02),
                 0};
-    struct surface surface = calibrate(points, count);
+    CLOSED(surface_clear) struct surface surface = calibrate(points, count);
     for (size_t i = 0; i < count; i += 7)
         assert_within(surface.fitted_ms[i],
                       latency_law_ms(&truth, points[i].batch, points[i].share), 0.05);
     assert_true(surface.errors[FOLD_POINT].all.mape > 0.01 &&
                 surface.errors[FOLD_POINT].all.mape < 0.022);
-    surface_clear(&surface);
-    gsl_rng_free(rng);
 }
 
-static void the_edges_that_were_left_out_are_the_outermost_fifth(void **state)
+CASE(the_edges_that_were_left_out_are_the_outermost_fifth)
 {
     struct latency_point points[POINTS];
     size_t count = make_points(&truth, NULL, 0, points);
-    struct surface surface = calibrate(points, count);
-    (void)state;
+    CLOSED(surface_clear) struct surface surface = calibrate(points, count);
     /* Two of seven shares at six batches, from 3/7 to 1/7 and 2/7; two of six batches. */
     assert_int_equal(surface.errors[FOLD_LEAST_SHARES].all.count, 2 * 6);
     assert_int_equal(surface.errors[FOLD_LARGEST_BATCHES].all.count, 2 * 7);
     assert_int_equal(surface.errors[FOLD_LEAST_SHARES].inner.count, 0);
     assert_true(surface.errors[FOLD_LEAST_SHARES].all.mape < 0.02);
-    surface_clear(&surface);
 }
 
 /* The eight points of one network from which powers of the share above 1 once made 3.7 s of 137 ms.
  */
-static void a_prediction_grows_at_most_as_the_batch_and_as_one_over_the_share(void **state)
+CASE(a_prediction_grows_at_most_as_the_batch_and_as_one_over_the_share)
 {
     const struct latency_point points[] = {{1, 0.5, 3.55, 0}, {1, 0.65, 3.45, 0}, {1, 0.7, 3.6, 0},
                                            {1, 0.9, 3.72, 0}, {2, 0.45, 5.48, 0}, {2, 0.9, 3.82, 0},
                                            {2, 0.95, 3.7, 0}, {4, 0.9, 5.5, 0}};
-    struct surface surface = calibrate(points, 8);
-    (void)state;
+    CLOSED(surface_clear) struct surface surface = calibrate(points, 8);
     assert_true(
         latency_model_at(&surface.model, &(struct latency_point){.batch = 8, .share = 0.05}).ms <
         250);
@@ -321,7 +284,6 @@ static void a_prediction_grows_at_most_as_the_batch_and_as_one_over_the_share(vo
                                       fmax(1, points[i].share * 100 / percent));
             assert_true(value.between || value.ms <= most * (1 + 1e-12));
         }
-    surface_clear(&surface);
 }
 
 static bool is_between(const struct latency_model *model, double batch, double share)
@@ -330,13 +292,12 @@ static bool is_between(const struct latency_model *model, double batch, double s
 }
 
 /* Points at the corners of a triangle, as scattered measurements leave it. */
-static void what_is_between_is_the_hull_of_the_points(void **state)
+CASE(what_is_between_is_the_hull_of_the_points)
 {
     const struct latency_point points[] = {{1, 1, 1, 0}, {16, 1, 16, 0}, {1, 1.0 / 16, 16, 0}};
     const struct latency_prior weak = latency_prior_weak(1);
-    struct latency_model model;
+    CLOSED(latency_model_clear) struct latency_model model = {0};
     struct error error = {0};
-    (void)state;
     assert_true(latency_model_fit(points, 3, NULL, &weak, NULL, &model, &error));
     assert_true(is_between(&model, 2, 0.5));
     assert_true(is_between(&model, 4, 0.25)); /* on the edge */
@@ -345,15 +306,13 @@ static void what_is_between_is_the_hull_of_the_points(void **state)
     assert_false(is_between(&model, 8, 0.25));
     assert_false(is_between(&model, 32, 1));
     assert_false(is_between(&model, 1, 0.05));
-    latency_model_clear(&model);
 }
 
-static void the_inner_grid_is_what_has_neighbours_on_all_sides(void **state)
+CASE(the_inner_grid_is_what_has_neighbours_on_all_sides)
 {
     struct latency_point points[POINTS];
     size_t count = make_points(&truth, NULL, 0, points);
     size_t inner = 0;
-    (void)state;
     for (size_t i = 0; i < count; i++)
         inner += surface_is_inner(points, count, i);
     assert_int_equal(inner, 4 * 5);
@@ -400,31 +359,27 @@ static void make_co_runs(const struct interference *law, struct sample_set *set)
         set->co_runs[i].slowdown = interference_law_slowdown(law, set, i);
 }
 
-static void a_constant_law_is_recovered_from_pairs_and_a_triple(void **state)
+CASE(a_constant_law_is_recovered_from_pairs_and_a_triple)
 {
     const struct interference law = {.kind = INTERFERENCE_CONSTANT, .constant = 0.13};
-    struct interference_fit found;
-    struct sample_set set = {0};
+    CLOSED(interference_fit_clear) struct interference_fit found = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     struct error error = {0};
-    (void)state;
     make_co_runs(&law, &set);
     assert_true(interference_calibrate(&set, &found, &error));
     assert_within(found.laws[INTERFERENCE_CONSTANT].constant, 0.13, 1e-12);
     for (int fold = 0; fold < INTERFERENCE_FOLDS; fold++)
         assert_true(found.errors[INTERFERENCE_CONSTANT][fold].mape < 1e-12);
     assert_int_equal(found.kind, INTERFERENCE_CONSTANT);
-    interference_fit_clear(&found);
-    samples_clear(&set);
 }
 
-static void a_pair_table_is_recovered_and_chosen_where_pairs_differ(void **state)
+CASE(a_pair_table_is_recovered_and_chosen_where_pairs_differ)
 {
     double excess[16];
     struct interference law = {.kind = INTERFERENCE_PAIRS, .pair_count = 4, .pairs = excess};
-    struct interference_fit found;
-    struct sample_set set = {0};
+    CLOSED(interference_fit_clear) struct interference_fit found = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     struct error error = {0};
-    (void)state;
     for (size_t i = 0; i < 16; i++)
         excess[i] = 0.02 * (double)((7 * i) % 11);
     make_co_runs(&law, &set);
@@ -440,12 +395,10 @@ static void a_pair_table_is_recovered_and_chosen_where_pairs_differ(void **state
         }
     /* Functions that never met are another matter: there the table knows its constant alone. */
     assert_true(found.errors[INTERFERENCE_PAIRS][FOLD_FUNCTIONS].mape > 0.01);
-    interference_fit_clear(&found);
-    samples_clear(&set);
 }
 
 /* The triple is not fitted. It is the sum of its pairs until its times are 10 % longer. */
-static void a_shape_is_recovered_and_chosen_and_groups_are_the_sum_of_their_pairs(void **state)
+CASE(a_shape_is_recovered_and_chosen_and_groups_are_the_sum_of_their_pairs)
 {
     double excess[16];
     struct interference law = {.kind = INTERFERENCE_SHAPED,
@@ -453,9 +406,8 @@ static void a_shape_is_recovered_and_chosen_and_groups_are_the_sum_of_their_pair
                                .pairs = excess,
                                .shape = {2, 0.5, -0.1, 0.3, 0.05, 0.2, 0.2, 0.1}};
     struct interference_fit found;
-    struct sample_set set = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     struct error error = {0};
-    (void)state;
     for (size_t i = 0; i < 16; i++)
         excess[i] = 0.05 + 0.02 * (double)((7 * i) % 11);
     make_co_runs(&law, &set);
@@ -471,19 +423,17 @@ static void a_shape_is_recovered_and_chosen_and_groups_are_the_sum_of_their_pair
     assert_true(interference_calibrate(&set, &found, &error));
     assert_true(fabs(found.errors[INTERFERENCE_SHAPED][FOLD_GROUPS].mape - 0.1 / 1.1) < 1e-4);
     interference_fit_clear(&found);
-    samples_clear(&set);
 }
 
-static void a_bandwidth_law_is_recovered_and_speaks_of_functions_that_never_met(void **state)
+CASE(a_bandwidth_law_is_recovered_and_speaks_of_functions_that_never_met)
 {
     const struct interference law = {.kind = INTERFERENCE_BANDWIDTH,
                                      .coefficient = 0.8,
                                      .victim_exponent = 0.5,
                                      .share_exponent = 0.7};
-    struct interference_fit found;
-    struct sample_set set = {0};
+    CLOSED(interference_fit_clear) struct interference_fit found = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     struct error error = {0};
-    (void)state;
     make_co_runs(&law, &set);
     gsl_error_handler_t *before = gsl_set_error_handler_off();
     assert_true(interference_calibrate(&set, &found, &error));
@@ -492,8 +442,6 @@ static void a_bandwidth_law_is_recovered_and_speaks_of_functions_that_never_met(
     assert_within(found.laws[INTERFERENCE_BANDWIDTH].coefficient, 0.8, 1e-4);
     assert_within(found.laws[INTERFERENCE_BANDWIDTH].share_exponent, 0.7, 1e-4);
     assert_true(found.errors[INTERFERENCE_BANDWIDTH][FOLD_FUNCTIONS].mape < 1e-4);
-    interference_fit_clear(&found);
-    samples_clear(&set);
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
@@ -511,11 +459,11 @@ static char folder[64];
 static const char *in_folder(const char *name)
 {
     static char path[128];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
     return path;
 }
 
-static void published_formats_are_known_by_their_first_line(void **state)
+CASE(published_formats_are_known_by_their_first_line)
 {
     static const struct {
         const char *file, *text, *function;
@@ -536,13 +484,11 @@ static void published_formats_are_known_by_their_first_line(void **state)
         {"x-profile-results.txt", "x 4 20 8 138.000000\nx 4 20 9 9999.0\n", "x", 100, 8, 20, 4,
          138},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-        struct sample_set set = {0};
+        CLOSED(samples_clear) struct sample_set set = {0};
         struct error error = {0};
         write_file(in_folder(formats[i].file), formats[i].text);
-        if (!sample_table_read(&set, in_folder(formats[i].file), &error))
-            fail_msg("%s", error.message);
+        assert_good(sample_table_read(&set, in_folder(formats[i].file), &error), &error);
         assert_int_equal(set.latency_count, 1);
         assert_string_equal(set.functions.names[0], formats[i].function);
         assert_int_equal(set.unit, formats[i].unit);
@@ -550,11 +496,10 @@ static void published_formats_are_known_by_their_first_line(void **state)
         assert_int_equal(set.latencies[0].share, formats[i].share);
         assert_int_equal(set.latencies[0].vcpu, formats[i].vcpu);
         assert_within(set.latencies[0].ms, formats[i].ms, 1e-12);
-        samples_clear(&set);
     }
 }
 
-static void faulty_tables_are_refused_with_the_line_and_the_fault(void **state)
+CASE(faulty_tables_are_refused_with_the_line_and_the_fault)
 {
     static const char head[] = "model,batch,mps_pct,latency_ms\n";
     static const struct {
@@ -573,54 +518,45 @@ static void faulty_tables_are_refused_with_the_line_and_the_fault(void **state)
         {",2,40,3\n", "name is empty"},
         {"", "has no usable sample"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         char text[256];
-        struct sample_set set = {0};
+        CLOSED(samples_clear) struct sample_set set = {0};
         struct error error = {0};
-        (void)snprintf(text, sizeof text, "%s%s", head, faults[i].rows);
+        snprintf(text, sizeof text, "%s%s", head, faults[i].rows);
         write_file(in_folder("fault.csv"), text);
         assert_false(sample_table_read(&set, in_folder("fault.csv"), &error));
-        assert_int_equal(error.kind, ERROR_INPUT);
-        if (strstr(error.message, faults[i].message) == NULL)
-            fail_msg("'%s' does not say '%s'", error.message, faults[i].message);
-        samples_clear(&set);
+        assert_input_error(&error, faults[i].message);
     }
 }
 
-static void a_table_of_something_else_is_refused(void **state)
+CASE(a_table_of_something_else_is_refused)
 {
     static const char *const texts[] = {"", "a,b,c\n1,2,3\n", "{}\n", "1,2,3,x\n"};
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        struct sample_set set = {0};
+        CLOSED(samples_clear) struct sample_set set = {0};
         struct error error = {0};
         write_file(in_folder("other.csv"), texts[i]);
         assert_false(sample_table_read(&set, in_folder("other.csv"), &error));
         assert_int_equal(error.kind, ERROR_INPUT);
-        samples_clear(&set);
     }
 }
 
-static void devices_of_different_units_are_not_mixed(void **state)
+CASE(devices_of_different_units_are_not_mixed)
 {
-    struct sample_set set = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     struct error error = {0};
-    (void)state;
     write_file(in_folder("one.csv"), "model,batch,mps_pct,latency_ms\nx,2,40,3.5\n");
     assert_true(sample_table_read(&set, in_folder("one.csv"), &error));
     write_file(in_folder("two.csv"), "model,batch,mig_gpcs,latency_ms\nx,2,4,3.5\n");
     assert_false(sample_table_read(&set, in_folder("two.csv"), &error));
-    assert_non_null(strstr(error.message, "calibrate one device at a time"));
-    samples_clear(&set);
+    assert_contains(error.message, "calibrate one device at a time");
 }
 
-static void repeats_become_their_median_and_their_spread(void **state)
+CASE(repeats_become_their_median_and_their_spread)
 {
     static const double times[] = {10, 12, 11, 30, 9};
-    struct sample_set set = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     struct error error = {0};
-    (void)state;
     for (size_t i = 0; i < 5; i++) {
         const struct latency_sample sample = {0, 2, 1, 3, times[i], 1, NAN, 0};
         assert_true(samples_add_latency(&set, &sample, &error));
@@ -636,7 +572,6 @@ static void repeats_become_their_median_and_their_spread(void **state)
     for (size_t i = 0; i < 5; i++)
         squares += (log(times[i]) - mean) * (log(times[i]) - mean);
     assert_within(set.latencies[0].cv, sqrt(squares / 4), 1e-9);
-    samples_clear(&set);
 }
 
 static void add_times(struct sample_set *set, const char *name, int vcpu, int count)
@@ -652,12 +587,11 @@ static void add_times(struct sample_set *set, const char *name, int vcpu, int co
     }
 }
 
-static void a_function_of_one_point_is_left_out_by_name_and_the_others_are_not(void **state)
+CASE(a_function_of_one_point_is_left_out_by_name_and_the_others_are_not)
 {
-    struct sample_set set = {0};
-    struct calibration calibration;
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
     struct error error = {0};
-    (void)state;
     add_times(&set, "first", 1, 1);
     add_times(&set, "many", 1, 3);
     add_times(&set, "many", 2, 1);
@@ -673,26 +607,21 @@ static void a_function_of_one_point_is_left_out_by_name_and_the_others_are_not(v
     assert_string_equal(set.functions.names[calibration.surfaces[0].function], "many");
     assert_int_equal(calibration.surfaces[0].count, 4);
     assert_string_equal(set.functions.names[calibration.surfaces[1].function], "two");
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
-static void nothing_but_single_points_is_refused_unless_there_are_pairs(void **state)
+CASE(nothing_but_single_points_is_refused_unless_there_are_pairs)
 {
-    struct sample_set set = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     struct error error = {0};
-    (void)state;
     add_times(&set, "a", 1, 1);
     add_times(&set, "b", 1, 1);
     samples_reduce(&set);
     assert_false(samples_leave_out_lone(&set, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    assert_non_null(strstr(error.message, "no function has more than one point"));
+    assert_input_error(&error, "no function has more than one point");
     add_run(&set, 0, "a", 3, 1.1);
     add_run(&set, 0, "b", 4, 1.2);
     assert_true(samples_leave_out_lone(&set, &error));
     assert_int_equal(set.latency_count, 0);
-    samples_clear(&set);
 }
 
 /* ---- Profiles -------------------------------------------------------------------------------- */
@@ -700,7 +629,7 @@ static void nothing_but_single_points_is_refused_unless_there_are_pairs(void **s
 /* Two functions at sevenths, each point three times with 3 % noise, one configuration missing. */
 static void make_set(struct sample_set *set)
 {
-    gsl_rng *rng = make_rng(11);
+    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(11);
     struct error error = {0};
     assert_true(samples_set_unit(set, 7, "test", &error));
     for (uint32_t f = 0; f < 2; f++) {
@@ -727,46 +656,39 @@ static void make_set(struct sample_set *set)
         add_run(set, group, "b", 4, 1.2 + 0.01 * (group % 3));
     }
     samples_reduce(set);
-    gsl_rng_free(rng);
 }
 
 static struct profile *load(const char *path)
 {
     struct error error = {0};
     struct profile *profile = profile_load(path, &error);
-    if (profile == NULL) {
-        fail_msg("%s", error.message);
-        abort(); /* not reached: tells the analyser so */
-    }
+    assert_good(profile != NULL, &error);
     return profile;
 }
 
 static void write_profile(const struct sample_set *set, int extend, const char *name)
 {
-    struct calibration calibration = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
     struct error error = {0};
     struct atomic_file file = {0};
     const struct profile_options options = {.extend_batch = extend};
-    if (!calibration_run(set, NULL, NULL, &calibration, &error) ||
-        !atomic_file_open(&file, in_folder(name), &error) ||
-        !calibration_write_profile(&calibration, &options, file.stream, &error) ||
-        !atomic_file_end(&file, true, &error) ||
-        !atomic_file_open(&file, in_folder("points.csv"), &error))
-        fail_msg("%s", error.message);
+    assert_good(calibration_run(set, NULL, NULL, &calibration, &error), &error);
+    assert_good(atomic_file_open(&file, in_folder(name), &error), &error);
+    assert_good(calibration_write_profile(&calibration, &options, file.stream, &error), &error);
+    assert_good(atomic_file_end(&file, true, &error), &error);
+    assert_good(atomic_file_open(&file, in_folder("points.csv"), &error), &error);
     calibration_write_points(&calibration, file.stream);
     assert_true(atomic_file_end(&file, true, &error));
-    calibration_clear(&calibration);
 }
 
-static void a_written_profile_is_read_back_with_the_measured_values(void **state)
+CASE(a_written_profile_is_read_back_with_the_measured_values)
 {
-    struct sample_set set = {0};
-    struct calibration calibration;
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
     struct error error = {0};
-    (void)state;
     make_set(&set);
     write_profile(&set, 0, "profile.json");
-    struct profile *profile = load(in_folder("profile.json"));
+    OWNED(profile_free) struct profile *profile = load(in_folder("profile.json"));
     assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
     for (size_t s = 0; s < calibration.surface_count; s++) {
         const struct calibrated_surface *surface = &calibration.surfaces[s];
@@ -788,18 +710,14 @@ static void a_written_profile_is_read_back_with_the_measured_values(void **state
     assert_int_equal(profile->unit, 7);
     assert_non_null(profile->interference);
     assert_int_equal(profile->interference->kind, INTERFERENCE_PAIRS);
-    calibration_clear(&calibration);
-    profile_free(profile);
-    samples_clear(&set);
 }
 
-static void a_law_that_is_asked_for_extends_the_grid_without_a_step(void **state)
+CASE(a_law_that_is_asked_for_extends_the_grid_without_a_step)
 {
-    struct sample_set set = {0};
-    (void)state;
+    CLOSED(samples_clear) struct sample_set set = {0};
     make_set(&set);
     write_profile(&set, 64, "extended.json");
-    struct profile *profile = load(in_folder("extended.json"));
+    OWNED(profile_free) struct profile *profile = load(in_folder("extended.json"));
     const struct profile_function *function = &profile->functions[0];
     double edge = profile_latency_ms(function, 8, 1, 7);
     double beyond = profile_latency_ms(function, 9, 1, 7);
@@ -807,54 +725,45 @@ static void a_law_that_is_asked_for_extends_the_grid_without_a_step(void **state
     assert_within(profile_latency_ms(function, 32, 1, 7), latency_law_ms(&truth, 32, 1), 0.2);
     assert_true(isnan(profile_latency_ms(function, 65, 1, 7)));
     assert_true(isnan(profile_latency_ms(function, 32, 2, 7)));
-    profile_free(profile);
-    samples_clear(&set);
 }
 
-static void equal_samples_give_equal_bytes(void **state)
+CASE(equal_samples_give_equal_bytes)
 {
-    (void)state;
     char *texts[2] = {NULL, NULL};
     for (int i = 0; i < 2; i++) {
-        struct sample_set set = {0};
+        CLOSED(samples_clear) struct sample_set set = {0};
         struct error error = {0};
         make_set(&set);
         write_profile(&set, 64, "bytes.json");
         texts[i] = json_read_text(in_folder("bytes.json"), NULL, &error);
         assert_non_null(texts[i]);
-        samples_clear(&set);
     }
     assert_string_equal(texts[0], texts[1]);
     free(texts[0]);
     free(texts[1]);
 }
 
-static void a_share_that_is_not_whole_in_the_unit_is_not_written(void **state)
+CASE(a_share_that_is_not_whole_in_the_unit_is_not_written)
 {
-    struct sample_set set = {0};
-    struct calibration calibration;
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
     struct error error = {0};
     struct atomic_file file;
     const struct profile_options options = {.unit = 3};
-    (void)state;
     make_set(&set);
     assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
     assert_true(atomic_file_open(&file, in_folder("three.json"), &error));
     assert_true(calibration_write_profile(&calibration, &options, file.stream, &error));
     assert_true(atomic_file_end(&file, true, &error));
-    struct profile *profile = load(in_folder("three.json"));
+    OWNED(profile_free) struct profile *profile = load(in_folder("three.json"));
     assert_int_equal(profile->functions[0].vgpu.count, 1); /* the whole GPU alone */
     assert_int_equal(profile->functions[0].vgpu.values[0], 3);
-    profile_free(profile);
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
 /* A coarser unit admits what a table rounds; two shares never become the same units. */
-static void a_rounded_share_is_one_of_the_unit(void **state)
+CASE(a_rounded_share_is_one_of_the_unit)
 {
     struct sample_set set = {.unit = 1000};
-    (void)state;
     assert_int_equal(samples_in_unit(&set, 143, 7), 1);
     assert_int_equal(samples_in_unit(&set, 286, 7), 2);
     assert_int_equal(samples_in_unit(&set, 571, 7), 4);
@@ -920,8 +829,7 @@ static struct calibration calibrate_set(const struct sample_set *set)
 {
     struct calibration calibration;
     struct error error = {0};
-    if (!calibration_run(set, NULL, NULL, &calibration, &error))
-        fail_msg("%s", error.message);
+    assert_good(calibration_run(set, NULL, NULL, &calibration, &error), &error);
     return calibration;
 }
 
@@ -939,12 +847,11 @@ static double law_off_at_the_whole(const struct calibrated_surface *surface)
     return most;
 }
 
-static void a_law_over_counted_multiprocessors_is_recovered_up_to_the_whole_gpu(void **state)
+CASE(a_law_over_counted_multiprocessors_is_recovered_up_to_the_whole_gpu)
 {
-    struct sample_set set = {0};
-    (void)state;
+    CLOSED(samples_clear) struct sample_set set = {0};
     make_slices(&set, true);
-    struct calibration calibration = calibrate_set(&set);
+    CLOSED(calibration_clear) struct calibration calibration = calibrate_set(&set);
     const struct calibrated_surface *surface = &calibration.surfaces[0];
     for (size_t i = 0; i < surface->count; i++) {
         const double wanted =
@@ -955,29 +862,23 @@ static void a_law_over_counted_multiprocessors_is_recovered_up_to_the_whole_gpu(
                       wanted, 1e-3);
     }
     assert_true(calibration_error(&calibration, FOLD_POINT, false).worst < 0.02);
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
 /* Without the counts no law of this kind describes the same times: what the counts are for. */
-static void the_same_times_over_named_shares_miss_the_whole_gpu(void **state)
+CASE(the_same_times_over_named_shares_miss_the_whole_gpu)
 {
-    struct sample_set set = {0};
-    (void)state;
+    CLOSED(samples_clear) struct sample_set set = {0};
     make_slices(&set, false);
-    struct calibration calibration = calibrate_set(&set);
+    CLOSED(calibration_clear) struct calibration calibration = calibrate_set(&set);
     assert_true(law_off_at_the_whole(&calibration.surfaces[0]) > 0.05);
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
-static void a_profile_of_counted_multiprocessors_is_asked_by_the_shares_names(void **state)
+CASE(a_profile_of_counted_multiprocessors_is_asked_by_the_shares_names)
 {
-    struct sample_set set = {0};
-    (void)state;
+    CLOSED(samples_clear) struct sample_set set = {0};
     make_slices(&set, true);
     write_profile(&set, 64, "sliced.json");
-    struct profile *profile = load(in_folder("sliced.json"));
+    OWNED(profile_free) struct profile *profile = load(in_folder("sliced.json"));
     const struct profile_function *function = &profile->functions[0];
     assert_int_equal(profile->unit, SEVENTHS);
     assert_int_equal(function->vgpu.count, SEVENTHS);
@@ -989,30 +890,26 @@ static void a_profile_of_counted_multiprocessors_is_asked_by_the_shares_names(vo
         assert_within(function->extension->parts[share - 1], sms_of(share) / (double)SMS_WHOLE,
                       1e-5);
     }
-    profile_free(profile);
-    samples_clear(&set);
 }
 
 /* 30 % and two sevenths can come to the same multiprocessors: two names of one place. */
-static void two_shares_that_came_to_the_same_are_left_out_together(void **state)
+CASE(two_shares_that_came_to_the_same_are_left_out_together)
 {
     struct latency_point points[POINTS];
     size_t count = 0;
-    (void)state;
     for (int batch = 1; batch <= 16; batch *= 2)
         for (int share = 1; share <= SEVENTHS; share++)
             for (int twin = 0; twin < (share == 2 ? 2 : 1); twin++)
                 points[count++] =
                     (struct latency_point){batch, (double)sms_of(share) / SMS_WHOLE,
                                            (1 + 0.2 * twin) * slice_ms(batch, sms_of(share)), 0};
-    struct surface surface = calibrate(points, count);
+    CLOSED(surface_clear) struct surface surface = calibrate(points, count);
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < i; j++)
             if (points[i].batch == points[j].batch && points[i].share == points[j].share) {
                 assert_true(surface.left_out_ms[i] == surface.left_out_ms[j]);
                 assert_within(surface.fitted_ms[i], surface.fitted_ms[j], 1e-12);
             }
-    surface_clear(&surface);
 }
 
 /* ---- Public measurements --------------------------------------------------------------------- */
@@ -1021,41 +918,35 @@ static void calibrate_file(const char *path, struct sample_set *set,
                            struct calibration *calibration)
 {
     struct error error = {0};
-    if (!sample_table_read(set, path, &error))
-        fail_msg("%s", error.message);
+    assert_good(sample_table_read(set, path, &error), &error);
     samples_reduce(set);
-    if (!calibration_run(set, NULL, NULL, calibration, &error))
-        fail_msg("%s", error.message);
+    assert_good(calibration_run(set, NULL, NULL, calibration, &error), &error);
 }
 
-static void public_tables_calibrate_within_what_is_reported_of_them(void **state)
+CASE(public_tables_calibrate_within_what_is_reported_of_them)
 {
     static const struct {
         const char *path;
         double bound;
     } sets[] = {{"traces/profiles/raw/parvagpu/parvagpu_all.csv", 0.035},
                 {"traces/profiles/raw/dilu/dilu_all.csv", 0.031}};
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
-        struct sample_set set = {0};
-        struct calibration calibration;
+        CLOSED(samples_clear) struct sample_set set = {0};
+        CLOSED(calibration_clear) struct calibration calibration = {0};
         calibrate_file(sets[i].path, &set, &calibration);
         double error = calibration_error(&calibration, FOLD_POINT, true).mape;
         double naive = calibration_naive_error(&calibration, true).mape;
         assert_true(error < sets[i].bound);
         assert_true(naive > 2 * error);
-        calibration_clear(&calibration);
-        samples_clear(&set);
     }
 }
 
-static void igniter_resnet50_calibrates_within_what_is_reported_of_it(void **state)
+CASE(igniter_resnet50_calibrates_within_what_is_reported_of_it)
 {
-    struct sample_set all = {0};
+    CLOSED(samples_clear) struct sample_set all = {0};
     struct latency_point points[256];
     struct error error = {0};
     size_t count = 0;
-    (void)state;
     assert_true(sample_table_read(&all, "traces/profiles/raw/igniter/solo.csv", &error));
     samples_reduce(&all);
     for (size_t i = 0; i < all.latency_count; i++)
@@ -1063,17 +954,14 @@ static void igniter_resnet50_calibrates_within_what_is_reported_of_it(void **sta
             all.latencies[i].batch % 2 == 0)
             points[count++] = (struct latency_point){
                 all.latencies[i].batch, all.latencies[i].share / 100.0, all.latencies[i].ms, 0};
-    struct surface surface = calibrate(points, count);
+    CLOSED(surface_clear) struct surface surface = calibrate(points, count);
     assert_true(surface.errors[FOLD_POINT].inner.mape < 0.025);
-    surface_clear(&surface);
-    samples_clear(&all);
 }
 
-static void igniter_pairs_calibrate_within_what_is_reported_of_them(void **state)
+CASE(igniter_pairs_calibrate_within_what_is_reported_of_them)
 {
-    struct sample_set set = {0};
-    struct calibration calibration;
-    (void)state;
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
     calibrate_file("traces/profiles/raw/igniter/pairs.csv", &set, &calibration);
     assert_int_equal(calibration.interference.none.count, 1500);
     assert_int_equal(calibration.interference.kind, INTERFERENCE_SHAPED);
@@ -1082,16 +970,13 @@ static void igniter_pairs_calibrate_within_what_is_reported_of_them(void **state
     assert_true(pairs[FOLD_LOCATION].mape < 0.02 && pairs[FOLD_FUNCTIONS].mape < 0.034);
     assert_true(shaped[FOLD_LOCATION].mape < 0.015 && shaped[FOLD_BATCHES].mape < 0.015);
     assert_true(shaped[FOLD_FUNCTIONS].mape < pairs[FOLD_FUNCTIONS].mape);
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
 /* ---- Main ------------------------------------------------------------------------------------ */
 
 static int make_folder(void **state)
 {
-    (void)state;
-    (void)snprintf(folder, sizeof folder, "/tmp/esgsim-calibrate-XXXXXX");
+    snprintf(folder, sizeof folder, "/tmp/esgsim-calibrate-XXXXXX");
     return mkdtemp(folder) == NULL;
 }
 
@@ -1102,53 +987,9 @@ static int remove_folder(void **state)
         "speedup.csv", "fault.csv",    "other.csv",     "one.csv",
         "two.csv",     "profile.json", "extended.json", "bytes.json",
         "three.json",  "sliced.json",  "points.csv",    "x-profile-results.txt"};
-    (void)state;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-        (void)unlink(in_folder(files[i]));
+        unlink(in_folder(files[i]));
     return rmdir(folder);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_known_law_is_recovered_within_half_a_percent_without_noise),
-        cmocka_unit_test(
-            a_known_law_is_recovered_within_one_percent_from_samples_with_two_percent_noise),
-        cmocka_unit_test(outliers_do_not_move_the_robust_fit),
-        cmocka_unit_test(every_law_rises_with_the_batch_and_falls_with_the_share),
-        cmocka_unit_test(a_fit_of_one_point_is_refused),
-        cmocka_unit_test(the_reported_error_is_what_leaving_out_by_hand_gives),
-        cmocka_unit_test(leaving_out_a_share_by_hand_gives_the_reported_error),
-        cmocka_unit_test(a_line_in_batch_over_share_leaves_the_naive_fit_no_error),
-        cmocka_unit_test(a_surface_recovers_a_known_law_everywhere_without_noise),
-        cmocka_unit_test(a_surface_of_many_points_is_as_good_as_one_of_few),
-        cmocka_unit_test(the_edges_that_were_left_out_are_the_outermost_fifth),
-        cmocka_unit_test(what_is_between_is_the_hull_of_the_points),
-        cmocka_unit_test(a_prediction_grows_at_most_as_the_batch_and_as_one_over_the_share),
-        cmocka_unit_test(the_inner_grid_is_what_has_neighbours_on_all_sides),
-        cmocka_unit_test(a_constant_law_is_recovered_from_pairs_and_a_triple),
-        cmocka_unit_test(a_pair_table_is_recovered_and_chosen_where_pairs_differ),
-        cmocka_unit_test(a_shape_is_recovered_and_chosen_and_groups_are_the_sum_of_their_pairs),
-        cmocka_unit_test(a_bandwidth_law_is_recovered_and_speaks_of_functions_that_never_met),
-        cmocka_unit_test(published_formats_are_known_by_their_first_line),
-        cmocka_unit_test(faulty_tables_are_refused_with_the_line_and_the_fault),
-        cmocka_unit_test(a_table_of_something_else_is_refused),
-        cmocka_unit_test(devices_of_different_units_are_not_mixed),
-        cmocka_unit_test(repeats_become_their_median_and_their_spread),
-        cmocka_unit_test(a_function_of_one_point_is_left_out_by_name_and_the_others_are_not),
-        cmocka_unit_test(nothing_but_single_points_is_refused_unless_there_are_pairs),
-        cmocka_unit_test(a_written_profile_is_read_back_with_the_measured_values),
-        cmocka_unit_test(a_law_that_is_asked_for_extends_the_grid_without_a_step),
-        cmocka_unit_test(equal_samples_give_equal_bytes),
-        cmocka_unit_test(a_share_that_is_not_whole_in_the_unit_is_not_written),
-        cmocka_unit_test(a_rounded_share_is_one_of_the_unit),
-        cmocka_unit_test(a_law_over_counted_multiprocessors_is_recovered_up_to_the_whole_gpu),
-        cmocka_unit_test(the_same_times_over_named_shares_miss_the_whole_gpu),
-        cmocka_unit_test(a_profile_of_counted_multiprocessors_is_asked_by_the_shares_names),
-        cmocka_unit_test(two_shares_that_came_to_the_same_are_left_out_together),
-        cmocka_unit_test(public_tables_calibrate_within_what_is_reported_of_them),
-        cmocka_unit_test(igniter_resnet50_calibrates_within_what_is_reported_of_it),
-        cmocka_unit_test(igniter_pairs_calibrate_within_what_is_reported_of_them),
-    };
-    return cmocka_run_group_tests_name("calibrate", tests, make_folder, remove_folder);
-}
+SUITE_WITH("calibrate", make_folder, remove_folder)

@@ -1,23 +1,14 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include <cjson/cJSON.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
+#include "tests/suite.h"
 #include "traces/calibrate/calibrate.h"
 #include "traces/calibrate/calibrate_grid.h"
 #include "workloads/experiment.h"
+
+OWNER(gsl_rng_free, gsl_rng)
+OWNER(profile_free, struct profile)
 
 /* 2 ms and 0.5 ms an item over the share. */
 static const struct latency_law truth = {{2, 0, 0, 0.5, 0.2, 0.01, 6, 1}};
@@ -28,31 +19,40 @@ static void assert_within(double value, double wanted, double relative)
         fail_msg("%.9g is not within %g %% of %.9g", value, 100 * relative, wanted);
 }
 
-static char path[64];
+static char path[] = "/tmp/esgsim-grid-XXXXXX";
 
-/* Reads a table from text. */
-static void read_table(struct sample_set *set, const char *text)
+static int path_make(void **state)
 {
-    struct error error = {0};
+    const int file = mkstemp(path);
+    return file < 0 ? -1 : close(file);
+}
+
+static int path_remove(void **state)
+{
+    return unlink(path);
+}
+
+static void write_table(const char *text)
+{
     FILE *out = fopen(path, "w");
     assert_non_null(out);
     assert_true(fputs(text, out) >= 0);
     assert_int_equal(fclose(out), 0);
-    if (!sample_table_read(set, path, &error))
-        fail_msg("%s", error.message);
+}
+
+static void read_table(struct sample_set *set, const char *text)
+{
+    struct error error = {0};
+    write_table(text);
+    assert_good(sample_table_read(set, path, &error), &error);
 }
 
 static void expect_refusal(struct sample_set *set, const char *text, const char *message)
 {
     struct error error = {0};
-    FILE *out = fopen(path, "w");
-    assert_non_null(out);
-    assert_true(fputs(text, out) >= 0);
-    assert_int_equal(fclose(out), 0);
+    write_table(text);
     assert_false(sample_table_read(set, path, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    if (strstr(error.message, message) == NULL)
-        fail_msg("'%s' does not say '%s'", error.message, message);
+    assert_input_error(&error, message);
     samples_clear(set);
 }
 
@@ -64,8 +64,7 @@ static char *profile_text(const struct calibration *calibration,
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
     assert_non_null(stream);
-    if (!calibration_write_profile(calibration, options, stream, &error))
-        fail_msg("%s", error.message);
+    assert_good(calibration_write_profile(calibration, options, stream, &error), &error);
     assert_int_equal(fclose(stream), 0);
     return text;
 }
@@ -76,14 +75,37 @@ static struct profile *make_profile(struct sample_set *set, const struct profile
 {
     struct error error = {0};
     samples_reduce(set);
-    if (!calibration_run(set, NULL, NULL, calibration, &error))
-        fail_msg("%s", error.message);
-    char *text = profile_text(calibration, options);
+    assert_good(calibration_run(set, NULL, NULL, calibration, &error), &error);
+    TEXT *text = profile_text(calibration, options);
     struct profile *profile = profile_parse(text, "test", &error);
-    if (profile == NULL)
-        fail_msg("%s", error.message);
-    free(text);
+    assert_good(profile != NULL, &error);
     return profile;
+}
+
+/* A table's samples, what is fitted to them and the profile that comes of it. */
+struct made {
+    struct sample_set set;
+    struct calibration calibration;
+    struct profile *profile;
+};
+
+static void made_clear(struct made *made)
+{
+    profile_free(made->profile);
+    calibration_clear(&made->calibration);
+    samples_clear(&made->set);
+}
+
+#define MADE CLOSED(made_clear) struct made
+
+/* The table's only function. */
+static const struct profile_function *make(struct made *made, const char *text,
+                                           const struct profile_options *options)
+{
+    read_table(&made->set, text);
+    made->profile = make_profile(&made->set, options, &made->calibration);
+    assert_int_equal(made->profile->function_count, 1);
+    return &made->profile->functions[0];
 }
 
 /* ---- Cells ----------------------------------------------------------------------------------- */
@@ -91,36 +113,31 @@ static struct profile *make_profile(struct sample_set *set, const struct profile
 /* A table on a full grid, less `skipped` of every 10 points. */
 static char *law_table(int skipped, double cv, unsigned long seed)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, seed);
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    (void)fputs("model,batch,mps_pct,latency_ms\n", out);
+    fputs("model,batch,mps_pct,latency_ms\n", out);
     for (int batch = 1; batch <= 32; batch *= 2)
         for (int share = 10; share <= 100; share += 10) {
             double noise = gsl_ran_lognormal(rng, 0, cv);
             if (gsl_rng_uniform(rng) * 10 >= skipped)
-                (void)fprintf(out, "net,%d,%d,%.9g\n", batch, share,
-                              latency_law_ms(&truth, batch, share / 100.0) * noise);
+                fprintf(out, "net,%d,%d,%.9g\n", batch, share,
+                        latency_law_ms(&truth, batch, share / 100.0) * noise);
         }
-    (void)fclose(out);
-    gsl_rng_free(rng);
+    fclose(out);
     return text;
 }
 
-static void a_cell_that_was_measured_keeps_the_median_and_every_other_has_a_mark(void **state)
+CASE(a_cell_that_was_measured_keeps_the_median_and_every_other_has_a_mark)
 {
     static const struct profile_options options = {0};
-    (void)state;
     for (unsigned long seed = 1; seed <= 3; seed++) {
-        struct sample_set set = {0};
-        struct calibration calibration;
-        char *text = law_table(6, 0.03, seed);
-        read_table(&set, text);
-        struct profile *profile = make_profile(&set, &options, &calibration);
-        const struct profile_function *f = profile_find(profile, "net");
-        const struct calibrated_surface *surface = &calibration.surfaces[0];
+        MADE made = {0};
+        TEXT *text = law_table(6, 0.03, seed);
+        const struct profile_function *f = make(&made, text, &options);
+        const struct calibrated_surface *surface = &made.calibration.surfaces[0];
         size_t counts[256] = {0};
         for (size_t b = 0; b < f->batch.count; b++)
             for (size_t g = 0; g < f->vgpu.count; g++) {
@@ -147,23 +164,15 @@ static void a_cell_that_was_measured_keeps_the_median_and_every_other_has_a_mark
         assert_int_equal(counts[PROFILE_MEASURED], surface->count);
         assert_true(counts[PROFILE_INTERPOLATED] > 5);
         assert_int_equal(counts[PROFILE_NONE], 0);
-        profile_free(profile);
-        calibration_clear(&calibration);
-        samples_clear(&set);
-        free(text);
     }
 }
 
-static void a_full_grid_has_every_share_and_every_power_of_two(void **state)
+CASE(a_full_grid_has_every_share_and_every_power_of_two)
 {
     const struct profile_options options = {.full_grid = true, .extend_batch = 64};
-    struct sample_set set = {0};
-    struct calibration calibration;
-    (void)state;
-    char *text = law_table(5, 0, 4);
-    read_table(&set, text);
-    struct profile *profile = make_profile(&set, &options, &calibration);
-    const struct profile_function *f = profile_find(profile, "net");
+    MADE made = {0};
+    TEXT *text = law_table(5, 0, 4);
+    const struct profile_function *f = make(&made, text, &options);
     assert_int_equal(f->batch.count, 7);
     assert_int_equal(f->vgpu.count, 100);
     /* Without noise the law is found again, between cells, too. */
@@ -175,43 +184,32 @@ static void a_full_grid_has_every_share_and_every_power_of_two(void **state)
     assert_int_equal(profile_origin_at(f, 1, 1, 3).source, PROFILE_EXTRAPOLATED);
     assert_int_equal(profile_origin_at(f, 6, 1, 53).source, PROFILE_INTERPOLATED);
     assert_true(profile_origin_at(f, 6, 1, 53).expected_error_50 < 0.02);
-    profile_free(profile);
-    calibration_clear(&calibration);
-    samples_clear(&set);
-    free(text);
 }
 
-static void what_did_not_run_is_null_and_so_is_what_needs_more(void **state)
+CASE(what_did_not_run_is_null_and_so_is_what_needs_more)
 {
     static const struct profile_options options = {0};
-    struct sample_set set = {0};
-    struct calibration calibration;
-    (void)state;
-    read_table(&set,
-               "model,batch,mig_gpcs,latency_ms\nx,1,1,4\nx,1,2,3\nx,1,7,2\nx,4,2,9\nx,4,7,5\n"
-               "x,8,1,oom\nx,8,2,17\nx,8,7,8\nx,16,2,\nx,16,7,14\nx,32,7,27\n");
-    struct profile *profile = make_profile(&set, &options, &calibration);
-    const struct profile_function *f = profile_find(profile, "x");
+    MADE made = {0};
+    const struct profile_function *f =
+        make(&made,
+             "model,batch,mig_gpcs,latency_ms\nx,1,1,4\nx,1,2,3\nx,1,7,2\nx,4,2,9\nx,4,7,5\n"
+             "x,8,1,oom\nx,8,2,17\nx,8,7,8\nx,16,2,\nx,16,7,14\nx,32,7,27\n",
+             &options);
     static const char *const sources[] = {"mmm", "xmm", "-mm", "--m", "--m"};
     for (size_t b = 0; b < 5; b++)
         assert_memory_equal(f->sources + 3 * b, sources[b], 3);
     assert_true(isnan(profile_latency_ms(f, 32, 1, 2)));
     assert_true(profile_latency_ms(f, 4, 1, 1) > 9);
-    profile_free(profile);
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
 /* At 50 % the latency is a quarter more than at 40 %, in three repeats. */
-static void a_bump_that_was_measured_repeatedly_is_kept(void **state)
+CASE(a_bump_that_was_measured_repeatedly_is_kept)
 {
     static const struct profile_options options = {.full_grid = true};
     static const double repeats[] = {0.99, 1, 1.01};
     char text[8192];
     size_t used = (size_t)snprintf(text, sizeof text, "model,batch,mps_pct,latency_ms\n");
-    struct sample_set set = {0};
-    struct calibration calibration;
-    (void)state;
+    MADE made = {0};
     for (int batch = 1; batch <= 8; batch *= 2)
         for (int share = 20; share <= 100; share += 10)
             for (size_t r = 0; r < 3; r++)
@@ -219,9 +217,7 @@ static void a_bump_that_was_measured_repeatedly_is_kept(void **state)
                                          share,
                                          latency_law_ms(&truth, batch, share / 100.0) *
                                              (share == 50 ? 1.5 : 1) * repeats[r]);
-    read_table(&set, text);
-    struct profile *profile = make_profile(&set, &options, &calibration);
-    const struct profile_function *f = profile_find(profile, "x");
+    const struct profile_function *f = make(&made, text, &options);
     for (int batch = 1; batch <= 8; batch *= 2) {
         assert_within(profile_latency_ms(f, batch, 1, 50), 1.5 * latency_law_ms(&truth, batch, 0.5),
                       1e-4);
@@ -231,28 +227,21 @@ static void a_bump_that_was_measured_repeatedly_is_kept(void **state)
                       0.05);
         assert_true(profile_latency_ms(f, batch, 1, 50) > profile_latency_ms(f, batch, 1, 40));
     }
-    profile_free(profile);
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
-static void several_vcpu_counts_have_each_their_law(void **state)
+CASE(several_vcpu_counts_have_each_their_law)
 {
     const struct profile_options options = {.extend_batch = 16};
     char text[4096];
     size_t used = (size_t)snprintf(text, sizeof text, "model,vcpu,batch,mps_pct,latency_ms\n");
-    struct sample_set set = {0};
-    struct calibration calibration;
-    (void)state;
+    MADE made = {0};
     for (int vcpu = 1; vcpu <= 2; vcpu++)
         for (int batch = 1; batch <= 8; batch *= 2)
             for (int share = 25; share <= 100; share += 25)
                 used += (size_t)snprintf(text + used, sizeof text - used, "x,%d,%d,%d,%.6g\n", vcpu,
                                          batch, share,
                                          latency_law_ms(&truth, batch, share / 100.0) / vcpu);
-    read_table(&set, text);
-    struct profile *profile = make_profile(&set, &options, &calibration);
-    const struct profile_function *f = profile_find(profile, "x");
+    const struct profile_function *f = make(&made, text, &options);
     assert_int_equal(f->extension_count, 2);
     for (int vcpu = 1; vcpu <= 2; vcpu++) {
         assert_within(profile_latency_ms(f, 3, vcpu, 60), latency_law_ms(&truth, 3, 0.6) / vcpu,
@@ -261,9 +250,6 @@ static void several_vcpu_counts_have_each_their_law(void **state)
                       0.05);
     }
     assert_true(isnan(profile_latency_ms(f, 3, 3, 60)));
-    profile_free(profile);
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
 /* A table as INFless's: a batch needs half as many vCPUs, so most of the grid is empty. The factors
@@ -277,33 +263,31 @@ static double staircase_ms(int batch, int vcpu, int percent)
 
 static void read_staircase(struct sample_set *set)
 {
-    char *text = NULL;
+    TEXT *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    (void)fputs("model,batch,cpu_cores,gpu_pct,latency_ms\n", out);
+    fputs("model,batch,cpu_cores,gpu_pct,latency_ms\n", out);
     for (int vcpu = 2; vcpu <= 16; vcpu *= 2)
         for (int batch = vcpu / 2; batch <= 4 * vcpu; batch *= 2)
             for (int percent = 0; percent <= 50; percent += 10)
                 if (batch <= 2 * vcpu)
-                    (void)fprintf(out, "x,%d,%d,%d,%.9g\n", batch, vcpu, percent,
-                                  staircase_ms(batch, vcpu, percent));
+                    fprintf(out, "x,%d,%d,%d,%.9g\n", batch, vcpu, percent,
+                            staircase_ms(batch, vcpu, percent));
                 else
-                    (void)fprintf(out, "x,%d,%d,%d,oom\n", batch, vcpu, percent);
-    (void)fclose(out);
+                    fprintf(out, "x,%d,%d,%d,oom\n", batch, vcpu, percent);
+    fclose(out);
     read_table(set, text);
-    free(text);
 }
 
-static void empty_cells_follow_from_other_vcpu_counts(void **state)
+CASE(empty_cells_follow_from_other_vcpu_counts)
 {
     const struct profile_options options = {.unit = 10};
-    struct sample_set set = {0};
-    struct calibration calibration;
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
     size_t measured = 0, predicted = 0;
-    (void)state;
     read_staircase(&set);
     const size_t points = set.latency_count;
-    struct profile *profile = make_profile(&set, &options, &calibration);
+    OWNED(profile_free) struct profile *profile = make_profile(&set, &options, &calibration);
     const struct profile_function *f = profile_find(profile, "x");
     assert_int_equal(calibration.surface_count, 2);
     for (int vcpu = 2; vcpu <= 16; vcpu *= 2)
@@ -326,41 +310,33 @@ static void empty_cells_follow_from_other_vcpu_counts(void **state)
             }
     assert_int_equal(measured, points);
     assert_true(predicted > 0);
-    profile_free(profile);
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
 /* What lacks memory on a GPU may run without it, and between no GPU and the least share there is
  * nothing. */
-static void a_cell_without_a_gpu_is_no_small_share(void **state)
+CASE(a_cell_without_a_gpu_is_no_small_share)
 {
     const struct profile_options options = {.extend_batch = 8};
-    struct sample_set set = {0};
-    struct calibration calibration;
-    (void)state;
-    read_table(&set, "model,batch,gpu_pct,latency_ms\nx,1,0,40\nx,2,0,70\nx,4,0,130\n"
-                     "x,1,50,10\nx,1,100,7\nx,2,50,16\nx,2,100,11\nx,4,50,oom\nx,4,100,18\n");
-    struct profile *profile = make_profile(&set, &options, &calibration);
-    const struct profile_function *f = profile_find(profile, "x");
+    MADE made = {0};
+    const struct profile_function *f =
+        make(&made,
+             "model,batch,gpu_pct,latency_ms\nx,1,0,40\nx,2,0,70\nx,4,0,130\n"
+             "x,1,50,10\nx,1,100,7\nx,2,50,16\nx,2,100,11\nx,4,50,oom\nx,4,100,18\n",
+             &options);
     assert_within(profile_latency_ms(f, 4, 1, 0), 130, 1e-9);
     assert_true(isnan(profile_latency_ms(f, 4, 1, 50)));
     assert_true(isnan(profile_latency_ms(f, 1, 1, 25)));
     assert_true(isnan(profile_latency_ms(f, 8, 1, 0)));
     const double between = profile_latency_ms(f, 1, 1, 75);
     assert_true(between > 7 && between < 10);
-    profile_free(profile);
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
 /* The table of INFless, whose predicted cells a shipped world runs on. */
-static void infless_is_predicted_within_6_percent(void **state)
+CASE(infless_is_predicted_within_6_percent)
 {
-    struct sample_set set = {0};
-    struct calibration calibration;
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
     struct error error = {0};
-    (void)state;
     assert_true(
         sample_table_read(&set, "traces/profiles/raw/infless/infless_profiles_clean.csv", &error));
     samples_reduce(&set);
@@ -374,13 +350,11 @@ static void infless_is_predicted_within_6_percent(void **state)
     assert_true(all.mape < 0.06 && inner.mape < 0.06);
     /* All cells of a batch at a vCPU count, as the empty ones are. */
     assert_true(calibration_error(&calibration, FOLD_BATCH, false).mape < 0.1);
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
 /* ---- Marks of a file ------------------------------------------------------------------------- */
 
-static void faulty_marks_are_refused_with_their_place(void **state)
+CASE(faulty_marks_are_refused_with_their_place)
 {
     static const struct {
         const char *keys, *message;
@@ -397,19 +371,16 @@ static void faulty_marks_are_refused_with_their_place(void **state)
         {"\"expected_error_90\": [[0.1], [0]]", "expected_error_90[0][0]: must be an array of 2"},
         {"\"law\": []", "law"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         char text[512];
         struct error error = {0};
-        (void)snprintf(text, sizeof text,
-                       "{\"unit\": 2, \"functions\": {\"f\": {\"grid\": {\"batch\": [1, 2], "
-                       "\"vcpu\": [1], \"vgpu\": [1, 2]}, \"latency_ms\": [[[2, 1]], [[3, null]]], "
-                       "%s}}}",
-                       faults[i].keys);
+        snprintf(text, sizeof text,
+                 "{\"unit\": 2, \"functions\": {\"f\": {\"grid\": {\"batch\": [1, 2], "
+                 "\"vcpu\": [1], \"vgpu\": [1, 2]}, \"latency_ms\": [[[2, 1]], [[3, null]]], "
+                 "%s}}}",
+                 faults[i].keys);
         assert_null(profile_parse(text, "marks.json", &error));
-        assert_int_equal(error.kind, ERROR_INPUT);
-        if (strstr(error.message, faults[i].message) == NULL)
-            fail_msg("'%s' does not say '%s'", error.message, faults[i].message);
+        assert_input_error(&error, faults[i].message);
     }
 }
 
@@ -422,13 +393,11 @@ static const char steep_law[] =
     "\"share_offset\": 0, \"kink\": 1, \"share_exponent\": 2, \"expected_error\": 0.2, "
     "\"batch\": [1, 8], \"vgpu\": [5, 100]}}}}";
 
-static void an_older_profile_is_read_and_its_law_bounded_outside_the_grid(void **state)
+CASE(an_older_profile_is_read_and_its_law_bounded_outside_the_grid)
 {
     struct error error = {0};
-    struct profile *profile = profile_parse(steep_law, "steep.json", &error);
-    (void)state;
-    if (profile == NULL)
-        fail_msg("%s", error.message);
+    OWNED(profile_free) struct profile *profile = profile_parse(steep_law, "steep.json", &error);
+    assert_good(profile != NULL, &error);
     const struct profile_function *f = profile_find(profile, "f");
     assert_within(profile_latency_ms(f, 8, 1, 100), 4 * 20, 1e-9);
     assert_within(profile_latency_ms(f, 1, 1, 5), 10 * 20, 1e-9);
@@ -436,13 +405,12 @@ static void an_older_profile_is_read_and_its_law_bounded_outside_the_grid(void *
     assert_within(profile_origin_at(f, 1, 1, 100).expected_error_50, 0.1, 1e-9);
     assert_true(isnan(profile_origin_at(f, 1, 1, 100).expected_error_90));
     assert_within(profile_origin_at(f, 1, 1, 75).expected_error_50, 0.2, 1e-9);
-    profile_free(profile);
 }
 
-static void a_profile_without_marks_tells_cells_from_what_is_between(void **state)
+CASE(a_profile_without_marks_tells_cells_from_what_is_between)
 {
     struct error error = {0};
-    (void)state;
+    OWNED(profile_free)
     struct profile *profile = profile_load("traces/profiles/v100-mps-igniter.json", &error);
     assert_non_null(profile);
     const struct profile_function *f = profile_find(profile, "resnet50");
@@ -450,17 +418,15 @@ static void a_profile_without_marks_tells_cells_from_what_is_between(void **stat
     assert_int_equal(profile_origin_at(f, 8, 1, 45).source, PROFILE_INTERPOLATED);
     assert_int_equal(profile_origin_at(f, 64, 1, 40).source, PROFILE_EXTRAPOLATED);
     assert_true(isnan(profile_origin_at(f, 8, 1, 45).expected_error_50));
-    profile_free(profile);
 }
 
 /* ---- Columns --------------------------------------------------------------------------------- */
 
-static void a_column_that_is_not_known_is_refused_selected_or_ignored(void **state)
+CASE(a_column_that_is_not_known_is_refused_selected_or_ignored)
 {
     static const char text[] = "model,batch,mps_pct,latency_ms,quota_pct,note\n"
                                "x,1,50,4,100,a\nx,1,50,8,50,b\nx,2,50,6,100.0,c\n";
     struct sample_set set = {0};
-    (void)state;
     expect_refusal(&set, text, "column 'quota_pct' is not known");
     expect_refusal(&set, text, "--where quota_pct=VALUE, or drop it by --ignore quota_pct");
     set.filters[0] = (struct sample_filter){"quota_pct", "100", false};
@@ -477,11 +443,10 @@ static void a_column_that_is_not_known_is_refused_selected_or_ignored(void **sta
     expect_refusal(&set, text, "--where selects no row");
 }
 
-static void fractions_of_a_percent_make_the_unit_finer(void **state)
+CASE(fractions_of_a_percent_make_the_unit_finer)
 {
-    struct sample_set set = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     struct error error = {0};
-    (void)state;
     read_table(&set, "model,batch,mps_pct,latency_ms\nx,1,50,4\nx,1,12.5,9\n");
     assert_int_equal(set.unit, 200);
     assert_int_equal(set.latencies[0].share, 100);
@@ -493,32 +458,26 @@ static void fractions_of_a_percent_make_the_unit_finer(void **state)
     assert_int_equal(set.latencies[2].share, 333);
     assert_int_equal(set.latencies[3].share, 1000);
     assert_false(samples_set_unit(&set, 7, "seven", &error));
-    samples_clear(&set);
 }
 
-static void a_table_without_shares_is_of_whole_gpus(void **state)
+CASE(a_table_without_shares_is_of_whole_gpus)
 {
     static const struct profile_options options = {.unit = 7};
-    struct sample_set set = {0};
-    struct calibration calibration;
-    (void)state;
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
     read_table(&set, "model,batch,latency_ms\nx,1,4\nx,2,6\nx,4,10\n");
     assert_int_equal(set.unit, 1);
-    struct profile *profile = make_profile(&set, &options, &calibration);
+    OWNED(profile_free) struct profile *profile = make_profile(&set, &options, &calibration);
     assert_int_equal(profile->unit, 7);
     assert_within(profile_latency_ms(profile_find(profile, "x"), 2, 1, 7), 6, 1e-9);
-    profile_free(profile);
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
-static void deviations_memory_and_cold_starts_reach_the_profile(void **state)
+CASE(deviations_memory_and_cold_starts_reach_the_profile)
 {
     static const struct profile_options options = {0};
-    struct sample_set set = {0};
-    struct calibration calibration = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
     struct error error = {0};
-    (void)state;
     read_table(&set, "model,batch,mps_pct,latency_ms,std_ms,memory_mb\nx,1,50,10,0.2,530\n"
                      "x,2,50,16,0.32,560\nx,4,50,30,0.6,620\nx,4,100,18,0.36,620\n");
     samples_reduce(&set);
@@ -528,8 +487,8 @@ static void deviations_memory_and_cold_starts_reach_the_profile(void **state)
     read_table(&set, "function,cold_start_ms\nx,812.5\nx,790\ny,5\n");
     assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
     assert_within(calibration_noise(&calibration, 0), 0.02, 1e-9);
-    char *text = profile_text(&calibration, &options);
-    cJSON *root = cJSON_Parse(text);
+    TEXT *text = profile_text(&calibration, &options);
+    JSON *root = cJSON_Parse(text);
     const cJSON *function = cJSON_GetObjectItem(cJSON_GetObjectItem(root, "functions"), "x");
     const cJSON *cold =
         cJSON_GetObjectItem(cJSON_GetObjectItem(function, "cold_start_ms"), "samples_ms");
@@ -538,10 +497,6 @@ static void deviations_memory_and_cold_starts_reach_the_profile(void **state)
     assert_true(cJSON_GetArrayItem(cold, 1)->valuedouble == 790);
     assert_within(cJSON_GetObjectItem(cJSON_GetObjectItem(function, "noise"), "cv")->valuedouble,
                   0.02, 1e-6);
-    cJSON_Delete(root);
-    free(text);
-    calibration_clear(&calibration);
-    samples_clear(&set);
 }
 
 /* ---- What was not seen, on public measurements ------------------------------------------------
@@ -578,17 +533,16 @@ static void predict_unseen(const char *table, double known, unsigned long seed,
                            struct unseen *unseen)
 {
     static const struct profile_options options = {.full_grid = true};
-    struct sample_set all = {0};
-    struct sample_set part = {0};
-    struct calibration calibration;
+    CLOSED(samples_clear) struct sample_set all = {0};
+    CLOSED(samples_clear) struct sample_set part = {0};
+    CLOSED(calibration_clear) struct calibration calibration = {0};
     struct error error = {0};
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, seed);
-    if (!sample_table_read(&all, table, &error))
-        fail_msg("%s", error.message);
+    assert_good(sample_table_read(&all, table, &error), &error);
     samples_reduce(&all);
     assert_true(samples_set_unit(&part, all.unit, table, &error));
-    bool *seen = calloc(all.latency_count, sizeof *seen);
+    OWNED(free) bool *seen = calloc(all.latency_count, sizeof *seen);
     assert_non_null(seen);
     for (size_t i = 0; i < all.functions.count; i++) {
         uint32_t index = 0;
@@ -599,19 +553,13 @@ static void predict_unseen(const char *table, double known, unsigned long seed,
         if (seen[i])
             assert_true(samples_add_latency(&part, &all.latencies[i], &error));
     }
-    struct profile *profile = make_profile(&part, &options, &calibration);
+    OWNED(profile_free) struct profile *profile = make_profile(&part, &options, &calibration);
     compare_unseen(profile, &all, seen, unseen);
-    profile_free(profile);
-    calibration_clear(&calibration);
-    samples_clear(&part);
-    samples_clear(&all);
-    gsl_rng_free(rng);
-    free(seen);
 }
 
 /* The bounds are for two seeds, which differ from those with which the predictor was developed.
  * ESGSIM_ACCURACY_SEEDS=10 averages over more. */
-static void most_of_a_surface_is_predicted_from_a_part_as_a_simulation_sees_it(void **state)
+CASE(most_of_a_surface_is_predicted_from_a_part_as_a_simulation_sees_it)
 {
     static const struct {
         const char *table;
@@ -621,7 +569,6 @@ static void most_of_a_surface_is_predicted_from_a_part_as_a_simulation_sees_it(v
                  {"traces/profiles/raw/parvagpu/parvagpu_all.csv", 0.5, 0.055}};
     const char *asked = getenv("ESGSIM_ACCURACY_SEEDS");
     const unsigned long seeds = asked == NULL ? 2 : strtoul(asked, NULL, 10);
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct unseen unseen = {0};
         for (unsigned long seed = 0; seed < seeds; seed++)
@@ -642,28 +589,27 @@ static void most_of_a_surface_is_predicted_from_a_part_as_a_simulation_sees_it(v
 /* Some cells of a grid of batches 1, 2, 4 and random shares and vCPUs, with batch 1 among them. */
 static void random_table(gsl_rng *rng, struct sample_set *set)
 {
-    char *text = NULL;
+    TEXT *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     const int vcpus = 1 + (int)gsl_rng_uniform_int(rng, 2);
-    (void)fputs("model,batch,share_pct,vcpu,latency_ms\n", out);
+    fputs("model,batch,share_pct,vcpu,latency_ms\n", out);
     for (int vcpu = 1; vcpu <= vcpus; vcpu++)
         for (int batch = 1; batch <= 4; batch *= 2)
             for (int share = 20 + (int)gsl_rng_uniform_int(rng, 30); share <= 100; share += 25)
                 if (batch == 1 || gsl_rng_uniform(rng) < 0.8)
-                    (void)fprintf(out, "net,%d,%d,%d,%.9g\n", batch, share, vcpu,
-                                  latency_law_ms(&truth, batch, share / 100.0) / vcpu *
-                                      gsl_ran_lognormal(rng, 0, 0.02));
-    (void)fclose(out);
+                    fprintf(out, "net,%d,%d,%d,%.9g\n", batch, share, vcpu,
+                            latency_law_ms(&truth, batch, share / 100.0) / vcpu *
+                                gsl_ran_lognormal(rng, 0, 0.02));
+    fclose(out);
     read_table(set, text);
-    free(text);
 }
 
 /* An experiment whose SLO and load are relative to the reference. */
 static struct experiment *experiment_on(const char *profile)
 {
     struct error error = {0};
-    char *json = NULL;
+    TEXT *json = NULL;
     assert_true(
         asprintf(
             &json,
@@ -676,31 +622,27 @@ static struct experiment *experiment_on(const char *profile)
             "\"requests\":10}",
             profile) > 0);
     struct experiment *experiment = experiment_parse(json, "test", ".", NULL, 0, &error);
-    if (experiment == NULL)
-        fail_msg("%s", error.message);
-    free(json);
+    assert_good(experiment != NULL, &error);
     return experiment;
 }
 
-static void a_full_grid_moves_no_slo_and_no_load(void **state)
+CASE(a_full_grid_moves_no_slo_and_no_load)
 {
     static const struct profile_options options[] = {{0}, {.full_grid = true, .extend_batch = 8}};
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     size_t smaller = 0;
-    (void)state;
     gsl_rng_set(rng, 26);
     for (int table = 0; table < 6; table++) {
-        struct sample_set set = {0};
-        struct calibration calibration;
+        CLOSED(samples_clear) struct sample_set set = {0};
+        CLOSED(calibration_clear) struct calibration calibration = {0};
         struct error error = {0};
         struct experiment *on[2];
         random_table(rng, &set);
         samples_reduce(&set);
         assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
         for (int i = 0; i < 2; i++) {
-            char *text = profile_text(&calibration, &options[i]);
+            TEXT *text = profile_text(&calibration, &options[i]);
             on[i] = experiment_on(text);
-            free(text);
         }
         const struct function *plain = &on[0]->workload.functions[0];
         const struct function *dense = &on[1]->workload.functions[0];
@@ -718,14 +660,11 @@ static void a_full_grid_moves_no_slo_and_no_load(void **state)
                    dense->configurations[0].grade == CONFIGURATION_EXTRAPOLATED;
         experiment_free(on[0]);
         experiment_free(on[1]);
-        calibration_clear(&calibration);
-        samples_clear(&set);
     }
     assert_int_equal(smaller, 6); /* policies may still choose what was predicted */
-    gsl_rng_free(rng);
 }
 
-static void evidence_counts_the_cells_that_are_predicted(void **state)
+CASE(evidence_counts_the_cells_that_are_predicted)
 {
     static const struct {
         const char *table, *evidence, *wanted;
@@ -737,29 +676,24 @@ static void evidence_counts_the_cells_that_are_predicted(void **state)
          "measured; 196 of 200 cells predicted", true},
         {"net,1,50,4\nnet,2,50,7\nnet,1,100,2\n", "by hand", "by hand", false},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct profile_options options = {.full_grid = cases[i].full};
-        struct sample_set set = {0};
-        struct calibration calibration;
+        CLOSED(samples_clear) struct sample_set set = {0};
+        CLOSED(calibration_clear) struct calibration calibration = {0};
         struct error error = {0};
         char text[256];
-        (void)snprintf(text, sizeof text, "model,batch,mps_pct,latency_ms\n%s", cases[i].table);
+        snprintf(text, sizeof text, "model,batch,mps_pct,latency_ms\n%s", cases[i].table);
         read_table(&set, text);
         if (cases[i].evidence != NULL)
             assert_true(samples_set_text(&set.evidence, cases[i].evidence, &error));
-        struct profile *profile = make_profile(&set, &options, &calibration);
+        OWNED(profile_free) struct profile *profile = make_profile(&set, &options, &calibration);
         assert_string_equal(profile->evidence, cases[i].wanted);
-        profile_free(profile);
-        calibration_clear(&calibration);
-        samples_clear(&set);
     }
 }
 
-static void multiprocessors_need_the_number_of_the_gpu(void **state)
+CASE(multiprocessors_need_the_number_of_the_gpu)
 {
     struct sample_set set = {0};
-    (void)state;
     expect_refusal(&set, "model,batch,sms,latency_ms\nnet,1,20,5\n", "--sms N");
     set = (struct sample_set){.sms = 80};
     read_table(&set, "model,batch,sms,latency_ms\nnet,1,20,5\n");
@@ -776,10 +710,9 @@ static void multiprocessors_need_the_number_of_the_gpu(void **state)
                    ":3: sm_count is 80, and 132 before it");
 }
 
-static void shares_that_look_like_fractions_get_a_note(void **state)
+CASE(shares_that_look_like_fractions_get_a_note)
 {
     struct sample_set set = {0};
-    (void)state;
     read_table(&set, "model,batch,share_pct,latency_ms\nnet,1,0.2,5\nnet,1,1,3\n");
     assert_non_null(strstr(set.left_out, "if they are fractions, multiply them by 100"));
     samples_clear(&set);
@@ -789,36 +722,4 @@ static void shares_that_look_like_fractions_get_a_note(void **state)
     samples_clear(&set);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cell_that_was_measured_keeps_the_median_and_every_other_has_a_mark),
-        cmocka_unit_test(a_full_grid_has_every_share_and_every_power_of_two),
-        cmocka_unit_test(what_did_not_run_is_null_and_so_is_what_needs_more),
-        cmocka_unit_test(a_bump_that_was_measured_repeatedly_is_kept),
-        cmocka_unit_test(several_vcpu_counts_have_each_their_law),
-        cmocka_unit_test(empty_cells_follow_from_other_vcpu_counts),
-        cmocka_unit_test(a_cell_without_a_gpu_is_no_small_share),
-        cmocka_unit_test(infless_is_predicted_within_6_percent),
-        cmocka_unit_test(faulty_marks_are_refused_with_their_place),
-        cmocka_unit_test(an_older_profile_is_read_and_its_law_bounded_outside_the_grid),
-        cmocka_unit_test(a_profile_without_marks_tells_cells_from_what_is_between),
-        cmocka_unit_test(a_column_that_is_not_known_is_refused_selected_or_ignored),
-        cmocka_unit_test(fractions_of_a_percent_make_the_unit_finer),
-        cmocka_unit_test(a_table_without_shares_is_of_whole_gpus),
-        cmocka_unit_test(deviations_memory_and_cold_starts_reach_the_profile),
-        cmocka_unit_test(a_full_grid_moves_no_slo_and_no_load),
-        cmocka_unit_test(evidence_counts_the_cells_that_are_predicted),
-        cmocka_unit_test(multiprocessors_need_the_number_of_the_gpu),
-        cmocka_unit_test(shares_that_look_like_fractions_get_a_note),
-        cmocka_unit_test(most_of_a_surface_is_predicted_from_a_part_as_a_simulation_sees_it),
-    };
-    (void)snprintf(path, sizeof path, "/tmp/esgsim-grid-XXXXXX");
-    int file = mkstemp(path);
-    if (file < 0)
-        return EXIT_FAILURE;
-    (void)close(file);
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    (void)unlink(path);
-    return failed;
-}
+SUITE_WITH("calibrate_grid", path_make, path_remove)

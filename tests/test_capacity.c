@@ -1,19 +1,11 @@
 /* The search for capacity, against functions with a known answer, a scan of simulations and
  * queueing theory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <gsl/gsl_randist.h>
-#include <math.h>
-#include <stdlib.h>
 
 #include "sim/engine/queueing_theory.h"
 #include "sim/run/capacity_runner.h"
 #include "sim/run/guard.h"
+#include "tests/suite.h"
 #include "tests/worlds.h"
 
 /* ---- The search alone ------------------------------------------------------------------------ */
@@ -38,9 +30,8 @@ static void search_run(struct capacity_search *search, const struct capacity_ran
     assert_true(search->count < CAPACITY_POINTS / 2);
 }
 
-static void a_step_is_found_within_the_tolerance(void **state)
+CASE(a_step_is_found_within_the_tolerance)
 {
-    (void)state;
     struct random_stream stream;
     random_stream_open(&stream, 17, RANDOM_TEST, 1, 1);
     for (size_t i = 0; i < 3000; i++) {
@@ -71,9 +62,8 @@ static void a_step_is_found_within_the_tolerance(void **state)
 }
 
 /* The margin falls by 1 where the value doubles, with an error of 0.4 per seed. */
-static void seeds_are_added_until_the_interval_is_narrow(void **state)
+CASE(seeds_are_added_until_the_interval_is_narrow)
 {
-    (void)state;
     static const size_t budgets[] = {10, 40, 1000};
     for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++) {
         const struct capacity_range range = {.start = 3,
@@ -108,9 +98,8 @@ static void seeds_are_added_until_the_interval_is_narrow(void **state)
     }
 }
 
-static void whole_numbers_are_found_exactly(void **state)
+CASE(whole_numbers_are_found_exactly)
 {
-    (void)state;
     for (int edge = 1; edge <= 70; edge++)
         for (int start = 1; start <= 70; start += 3)
             for (int below = 0; below < 2; below++) {
@@ -129,9 +118,8 @@ static void whole_numbers_are_found_exactly(void **state)
             }
 }
 
-static void a_range_without_a_change_says_on_which_side_it_is(void **state)
+CASE(a_range_without_a_change_says_on_which_side_it_is)
 {
-    (void)state;
     static const struct {
         enum capacity_direction direction;
         double low, high;
@@ -166,9 +154,8 @@ static void a_range_without_a_change_says_on_which_side_it_is(void **state)
 }
 
 /* With the wrong direction: the end holds, and the visited values tell against the answer. */
-static void a_change_against_the_direction_is_told(void **state)
+CASE(a_change_against_the_direction_is_told)
 {
-    (void)state;
     const struct capacity_range range = {
         .start = 3, .low = 2, .high = 8, .tolerance = 0.04, .direction = CAPACITY_GREATEST};
     struct capacity_search search;
@@ -181,9 +168,8 @@ static void a_change_against_the_direction_is_told(void **state)
 }
 
 /* Values above 10 are not valid, and the condition holds at all others. */
-static void a_value_that_is_refused_ends_the_range(void **state)
+CASE(a_value_that_is_refused_ends_the_range)
 {
-    (void)state;
     for (int known = 0; known < 2; known++) {
         const struct capacity_range range = {.start = 3,
                                              .low = NAN,
@@ -257,7 +243,7 @@ static void scan_world(char json[WORLD_BYTES], size_t number)
 {
     world_random(json, number, false);
     char seed[32];
-    (void)snprintf(seed, sizeof seed, "\"seed\":%zu", number + 1);
+    snprintf(seed, sizeof seed, "\"seed\":%zu", number + 1);
     world_replace(json, "\"requests\":400", "\"requests\":100");
     world_replace(json, seed, "\"seed\":1");
 }
@@ -270,13 +256,13 @@ static int scan_answer(const char *path, const struct scan_case *scan, double va
     char text[32];
     double *values = NULL;
     struct error error = {0};
-    (void)snprintf(text, sizeof text, "%.17g", value);
+    snprintf(text, sizeof text, "%.17g", value);
     const struct override overrides[] = {scan->fixed[0],
                                          scan->fixed[1],
                                          scan->fixed[2],
                                          {"policy.name", scan->policy},
                                          {scan->key, text}};
-    struct experiment *experiment = experiment_load(path, overrides, 5, &error);
+    EXPERIMENT *experiment = experiment_load(path, overrides, 5, &error);
     assert_non_null(experiment);
     const struct policy *policy = runner_policy(experiment, &values, &error);
     for (unsigned seed = 1; seed <= SEEDS; seed++) {
@@ -287,7 +273,6 @@ static int scan_answer(const char *path, const struct scan_case *scan, double va
         squares += result.overall.slo_hit_rate * result.overall.slo_hit_rate;
     }
     free(values);
-    experiment_free(experiment);
     const double mean = sum / SEEDS;
     const double variance = fmax(0, (squares - SEEDS * mean * mean) / (SEEDS - 1));
     const double half = t_of_scan * sqrt(variance / SEEDS);
@@ -315,15 +300,14 @@ static bool scan_agrees(size_t number, const char *path, const struct scan_case 
     return against == 0;
 }
 
-static void the_value_found_is_that_of_a_scan(void **state)
+CASE(the_value_found_is_that_of_a_scan)
 {
-    (void)state;
     size_t agreed = 0;
     for (size_t c = 0; c < CASES; c++) {
         char path[] = "/tmp/esgsim-test-XXXXXX";
         char json[WORLD_BYTES];
         const struct scan_case scan = scan_case_of(c);
-        struct capacity_answer answer;
+        CLOSED(capacity_answer_clear) struct capacity_answer answer = {0};
         struct error error = {0};
         scan_world(json, c);
         write_temporary(path, json);
@@ -347,8 +331,7 @@ static void the_value_found_is_that_of_a_scan(void **state)
         assert_int_equal(answer.first_seed, 1);
         assert_int_equal(answer.whole, scan.whole);
         agreed += scan_agrees(c, path, &scan, &answer.curves[0].search);
-        capacity_answer_clear(&answer);
-        (void)unlink(path);
+        unlink(path);
     }
     /* A curve that is not monotone has several answers, of which the search finds one. */
     assert_true(agreed >= CASES - 1);
@@ -513,9 +496,8 @@ static void station_try(const struct station *station, size_t requests, size_t n
 /* ESGSIM_TRIALS=N: so many tries; ESGSIM_REQUESTS=N: so many requests in each run.
  * If an interval misses the edge in 3 of 100 tries, 7 or fewer of 12 hold it in 1 of 10^5 cases;
  * with 100 tries at least 93 are to hold it, and 90 to be at most 4 % wide. */
-static void the_interval_holds_the_edge_of_theory(void **state)
+CASE(the_interval_holds_the_edge_of_theory)
 {
-    (void)state;
     const char *trials = getenv("ESGSIM_TRIALS");
     const char *requests = getenv("ESGSIM_REQUESTS");
     const size_t count = trials != NULL ? strtoul(trials, NULL, 10) : 12;
@@ -532,9 +514,8 @@ static void the_interval_holds_the_edge_of_theory(void **state)
 }
 
 /* The same through the platform and the worker processes, once for each queue. */
-static void the_platform_finds_the_edge_of_theory(void **state)
+CASE(the_platform_finds_the_edge_of_theory)
 {
-    (void)state;
     static const struct override overrides[] = {{"requests", "5000"}, {"warmup_requests", "500"}};
     struct tries all = {0};
     for (size_t s = 0; s < STATIONS; s++) {
@@ -554,23 +535,20 @@ static void the_platform_finds_the_edge_of_theory(void **state)
                                                    .jobs = 2,
                                                    .quiet = true};
         struct tries tries = {0};
-        struct capacity_answer answer;
+        CLOSED(capacity_answer_clear) struct capacity_answer answer = {0};
         struct error error = {0};
-        if (!capacity_run(&question, &answer, &error))
-            fail_msg("%s", error.message);
+        assert_good(capacity_run(&question, &answer, &error), &error);
         tries_add(&tries, &stations[s], &answer.curves[0].search);
         tries_print(&tries, &stations[s]);
         all.held += tries.held;
-        capacity_answer_clear(&answer);
     }
     assert_true(all.held >= 3);
 }
 
 /* ---- The runner ------------------------------------------------------------------------------ */
 
-static void answers_do_not_depend_on_the_number_of_workers(void **state)
+CASE(answers_do_not_depend_on_the_number_of_workers)
 {
-    (void)state;
     char path[] = "/tmp/esgsim-test-XXXXXX";
     char json[WORLD_BYTES];
     struct capacity_answer answers[2];
@@ -592,8 +570,7 @@ static void answers_do_not_depend_on_the_number_of_workers(void **state)
                                                    .jobs = i == 0 ? 1 : 5,
                                                    .quiet = true};
         struct error error = {0};
-        if (!capacity_run(&question, &answers[i], &error))
-            fail_msg("%s", error.message);
+        assert_good(capacity_run(&question, &answers[i], &error), &error);
     }
     for (size_t p = 0; p < 2; p++) {
         const struct capacity_curve *one = &answers[0].curves[p];
@@ -608,22 +585,7 @@ static void answers_do_not_depend_on_the_number_of_workers(void **state)
     }
     for (size_t i = 0; i < 2; i++)
         capacity_answer_clear(&answers[i]);
-    (void)unlink(path);
+    unlink(path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_step_is_found_within_the_tolerance),
-        cmocka_unit_test(seeds_are_added_until_the_interval_is_narrow),
-        cmocka_unit_test(whole_numbers_are_found_exactly),
-        cmocka_unit_test(a_range_without_a_change_says_on_which_side_it_is),
-        cmocka_unit_test(a_change_against_the_direction_is_told),
-        cmocka_unit_test(a_value_that_is_refused_ends_the_range),
-        cmocka_unit_test(the_value_found_is_that_of_a_scan),
-        cmocka_unit_test(the_interval_holds_the_edge_of_theory),
-        cmocka_unit_test(the_platform_finds_the_edge_of_theory),
-        cmocka_unit_test(answers_do_not_depend_on_the_number_of_workers),
-    };
-    return cmocka_run_group_tests_name("capacity", tests, NULL, NULL);
-}
+SUITE("capacity")

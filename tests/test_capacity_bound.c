@@ -1,18 +1,13 @@
 /* The bound by capacity, against the best of all schedules of tiny cases, against every policy, and
  * where it is known. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <gsl/gsl_randist.h>
-#include <math.h>
 
 #include "sched/common/capacity_bound.h"
 #include "sched/registry.h"
+#include "tests/suite.h"
 #include "tests/worlds.h"
+
+OWNER(capacity_bound_destroy, struct capacity_bound)
 
 /* ---- The best of all schedules --------------------------------------------------------------- */
 
@@ -218,6 +213,7 @@ static double bound_of(const struct tiny *tiny)
                                                       1, 1, 1, 1, 1, 1, 1, 1};
     struct error error = {0};
     double hits = 0;
+    OWNED(capacity_bound_destroy)
     struct capacity_bound *bound = capacity_bound_create(tiny->workload, &error);
     assert_non_null(bound);
     for (size_t r = TINY_REQUESTS; r-- > 0;) {
@@ -226,7 +222,6 @@ static double bound_of(const struct tiny *tiny)
                                        request->deadline - request->arrival, noise, true, &error));
     }
     assert_true(capacity_bound_hits(bound, &hits, &error));
-    capacity_bound_destroy(bound);
     return hits;
 }
 
@@ -235,7 +230,7 @@ static void tiny_case(struct random_stream *stream, bool unlike, size_t number, 
 {
     char json[WORLD_BYTES];
     tiny_world(json, &stream->rng, unlike);
-    struct experiment *experiment = load(json);
+    EXPERIMENT *experiment = load(json);
     struct tiny tiny = {.workload = &experiment->workload, .best = -1};
     const struct invoker_group *group = &experiment->workload.cluster.groups[0];
     struct tiny_state start = {.now = -1, .vcpus = group->vcpus};
@@ -256,12 +251,10 @@ static void tiny_case(struct random_stream *stream, bool unlike, size_t number, 
         fail_msg("case %zu: %d hits, and the bound is %g", number, tiny.best, bound);
     *binding += bound < TINY_REQUESTS;
     *equal += bound == tiny.best;
-    experiment_free(experiment);
 }
 
-static void no_schedule_of_a_tiny_case_has_more_hits(void **state)
+CASE(no_schedule_of_a_tiny_case_has_more_hits)
 {
-    (void)state;
     size_t binding = 0;
     size_t equal = 0;
     struct random_stream stream;
@@ -273,9 +266,8 @@ static void no_schedule_of_a_tiny_case_has_more_hits(void **state)
     assert_true(binding >= TINY_CASES / 4 && equal >= TINY_CASES / 2);
 }
 
-static void nor_of_a_case_with_unlike_gpus(void **state)
+CASE(nor_of_a_case_with_unlike_gpus)
 {
-    (void)state;
     size_t binding = 0;
     size_t equal = 0;
     struct random_stream stream;
@@ -294,9 +286,8 @@ static double hits_of(const struct simulation_result *result)
     return result->overall.slo_hit_rate;
 }
 
-static void no_policy_has_more_hits(void **state)
+CASE(no_policy_has_more_hits)
 {
-    (void)state;
     size_t binding = 0;
     size_t runs = 0;
     for (uint64_t world = 0; world < 8; world++) {
@@ -341,47 +332,42 @@ static double station_hits(const struct experiment *experiment, size_t count, do
 {
     struct error error = {0};
     double hits = 0;
+    OWNED(capacity_bound_destroy)
     struct capacity_bound *bound = capacity_bound_create(&experiment->workload, &error);
     for (size_t r = 0; r < count; r++)
         assert_true(capacity_bound_add(bound, 0, sim_from_ms(interval_ms * (double)r),
                                        experiment->workload.applications[0].slo,
                                        &times_ms[r % times], true, &error));
     assert_true(capacity_bound_hits(bound, &hits, &error));
-    capacity_bound_destroy(bound);
     return hits;
 }
 
-static void a_burst_has_as_many_hits_as_fit_before_its_deadline(void **state)
+CASE(a_burst_has_as_many_hits_as_fit_before_its_deadline)
 {
-    (void)state;
     static const double ten = 10;
     for (unsigned vcpus = 1; vcpus <= 4; vcpus++)
         for (unsigned rounds = 1; rounds <= 5; rounds++) {
-            struct experiment *experiment = station(vcpus, 10.0 * rounds);
+            EXPERIMENT *experiment = station(vcpus, 10.0 * rounds);
             const double most = vcpus * rounds;
             assert_true(station_hits(experiment, 50, 0, &ten, 1) == most);
             assert_true(station_hits(experiment, (size_t)most, 0, &ten, 1) == most);
-            experiment_free(experiment);
         }
 }
 
 /* The shortest are served first: with times of 5 and 20 ms, half of the requests each, at twice the
  * capacity 5 ms of 25 go to the short ones, and the rest to half of the long ones. */
-static void in_overload_the_shortest_are_served(void **state)
+CASE(in_overload_the_shortest_are_served)
 {
-    (void)state;
     static const double times[] = {5, 20};
-    struct experiment *experiment = station(1, 40);
+    EXPERIMENT *experiment = station(1, 40);
     const double hits = station_hits(experiment, 4000, 6.25, times, 2);
     const double expected = 2000 + (4000 * 6.25 - 2000 * 5) / 20;
     print_message("%g hits, in theory about %g\n", hits, expected);
     assert_true(hits >= expected && hits <= expected + 5);
-    experiment_free(experiment);
 }
 
-static void all_hit_at_low_load_and_none_below_the_fastest_time(void **state)
+CASE(all_hit_at_low_load_and_none_below_the_fastest_time)
 {
-    (void)state;
     static const double ten = 10;
     struct experiment *experiment = station(2, 30);
     assert_true(station_hits(experiment, 1000, 6, &ten, 1) == 1000);
@@ -399,15 +385,4 @@ static void all_hit_at_low_load_and_none_below_the_fastest_time(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_schedule_of_a_tiny_case_has_more_hits),
-        cmocka_unit_test(nor_of_a_case_with_unlike_gpus),
-        cmocka_unit_test(no_policy_has_more_hits),
-        cmocka_unit_test(a_burst_has_as_many_hits_as_fit_before_its_deadline),
-        cmocka_unit_test(in_overload_the_shortest_are_served),
-        cmocka_unit_test(all_hit_at_low_load_and_none_below_the_fastest_time),
-    };
-    return cmocka_run_group_tests_name("capacity bound", tests, NULL, NULL);
-}
+SUITE("capacity bound")

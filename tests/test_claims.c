@@ -1,15 +1,12 @@
 /* Verdicts on claims, over made-up runs whose figures are known, and the files of claims. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <cjson/cJSON.h>
 
 #include "results/report/claim.h"
 #include "tests/fixture_results.h"
+#include "tests/suite.h"
 #include "workloads/experiment.h"
+
+OWNER(sweep_free, struct sweep)
 
 static void assert_near(double value, double wanted, double tolerance)
 {
@@ -54,13 +51,13 @@ struct judged {
 static struct expectations *load(const char *text, struct error *error)
 {
     char path[512];
-    (void)snprintf(path, sizeof path, "%s/esgsim-claims-XXXXXX", P_tmpdir);
+    snprintf(path, sizeof path, "%s/esgsim-claims-XXXXXX", P_tmpdir);
     const int fd = mkstemp(path);
     assert_true(fd >= 0);
     assert_true(dprintf(fd, "%s", text) > 0);
-    (void)close(fd);
+    close(fd);
     struct expectations *claims = expectations_load(path, EXPECTATION_CLAIMS, error);
-    (void)unlink(path);
+    unlink(path);
     return claims;
 }
 
@@ -95,13 +92,12 @@ static void assert_claim(const char *claim, double mean, double half_width,
                          enum claim_verdict verdict)
 {
     char text[2048];
-    struct judged judged;
+    CLOSED(judged_clear) struct judged judged = {0};
     struct error error = {0};
     struct estimate ours;
-    (void)snprintf(text, sizeof text, CLAIMS("%s"), claim);
+    snprintf(text, sizeof text, CLAIMS("%s"), claim);
     judge(&judged, text);
-    if (!claim_estimate(judged.report, &judged.claims->list[0], &ours, &error))
-        fail_msg("%s", error.message);
+    assert_good(claim_estimate(judged.report, &judged.claims->list[0], &ours, &error), &error);
     if (isnan(mean))
         assert_true(isnan(ours.mean));
     else
@@ -112,13 +108,11 @@ static void assert_claim(const char *claim, double mean, double half_width,
         assert_near(ours.half_width, half_width, 1e-3);
     assert_string_equal(claim_verdict_name(claim_judge(&judged.claims->list[0], ours)),
                         claim_verdict_name(verdict));
-    judged_clear(&judged);
 }
 
 /* Student's t for 2 degrees of freedom: 4.3027. */
-static void a_claim_is_shown_if_the_whole_interval_is_in_the_range(void **state)
+CASE(a_claim_is_shown_if_the_whole_interval_is_in_the_range)
 {
-    (void)state;
     /* 64 / 32, 68 / 32, 72 / 32: 2.125 ± 4.3027 × 0.125 / √3. */
     assert_claim(HITS("paired") OF("clockwork max_batch=32", "light")
                      AGAINST("clipper", "light") "\"low\": 1.5}",
@@ -132,9 +126,8 @@ static void a_claim_is_shown_if_the_whole_interval_is_in_the_range(void **state)
     assert_claim(HITS("exact") OF("fifo", "heavy") "\"high\": 0}", 0, 0, CLAIM_SHOWN);
 }
 
-static void the_right_sign_and_another_size_is_not_shown(void **state)
+CASE(the_right_sign_and_another_size_is_not_shown)
 {
-    (void)state;
     /* Undecided, below and above a range on the same side of 1. */
     assert_claim(HITS("paired") OF("clockwork max_batch=32", "light")
                      AGAINST("clipper", "light") "\"low\": 2}",
@@ -155,9 +148,8 @@ static void the_right_sign_and_another_size_is_not_shown(void **state)
                  0, CLAIM_NOT_SHOWN);
 }
 
-static void the_other_sign_contradicts(void **state)
+CASE(the_other_sign_contradicts)
 {
-    (void)state;
     assert_claim(HITS("paired") OF("clockwork", "heavy")
                      AGAINST("clipper", "heavy") "\"low\": 1.1}",
                  0.75, 0, CLAIM_CONTRADICTED);
@@ -169,9 +161,8 @@ static void the_other_sign_contradicts(void **state)
                  1.5, 0, CLAIM_CONTRADICTED);
 }
 
-static void a_claim_without_a_sign_is_contradicted_outside_its_range(void **state)
+CASE(a_claim_without_a_sign_is_contradicted_outside_its_range)
 {
-    (void)state;
     /* A value of one policy, an exact ratio, and a range that includes no effect. */
     assert_claim(HITS("open") OF("clockwork", "light") "\"low\": 49, \"high\": 51}", 48, 0,
                  CLAIM_CONTRADICTED);
@@ -183,9 +174,8 @@ static void a_claim_without_a_sign_is_contradicted_outside_its_range(void **stat
                  1.5, 0, CLAIM_CONTRADICTED);
 }
 
-static void without_an_interval_nothing_is_shown(void **state)
+CASE(without_an_interval_nothing_is_shown)
 {
-    (void)state;
     assert_claim(HITS("paired") OF("edf", "heavy") AGAINST("clipper", "heavy") "\"low\": 1.1}",
                  1.25, NAN, CLAIM_NOT_SHOWN);
     /* A ratio to a hit rate of 0. */
@@ -194,9 +184,8 @@ static void without_an_interval_nothing_is_shown(void **state)
 }
 
 /* Values of one application are 1 / 0.8 of those of all together. */
-static void a_claim_of_one_application_and_of_two_settings(void **state)
+CASE(a_claim_of_one_application_and_of_two_settings)
 {
-    (void)state;
     assert_claim(HITS("open") OF("clockwork", "light") "\"application\": \"classification\", "
                                                        "\"low\": 59}",
                  60, 0, CLAIM_SHOWN);
@@ -207,9 +196,8 @@ static void a_claim_of_one_application_and_of_two_settings(void **state)
 
 /* A setting by the keys that the sweep sets, in any order. 80 % of the requests are in time and
  * none is dropped: 20 % are late. */
-static void a_setting_may_be_named_by_its_keys(void **state)
+CASE(a_setting_may_be_named_by_its_keys)
 {
-    (void)state;
     assert_claim(HITS("open") OF("llf", "requests=9 slo.factor=4")
                      AGAINST("llf", "slo.factor=2 requests=9") "\"low\": 2}",
                  2, 0, CLAIM_SHOWN);
@@ -219,10 +207,9 @@ static void a_setting_may_be_named_by_its_keys(void **state)
 }
 
 /* Half of the GPUs' capacity is held for 100 s, and a fifth of the GPUs in use is free: 62.5 s. */
-static void the_time_of_gpus_in_use_follows_from_what_they_hold(void **state)
+CASE(the_time_of_gpus_in_use_follows_from_what_they_hold)
 {
-    (void)state;
-    struct judged judged;
+    CLOSED(judged_clear) struct judged judged = {0};
     judge(&judged, CLAIMS("{" HEAD "\"kind\": \"open\", \"metric\": \"gpu_use_s\", " OF(
                        "clockwork", "light") "\"low\": 0}"));
     struct error error = {0};
@@ -233,21 +220,18 @@ static void the_time_of_gpus_in_use_follows_from_what_they_hold(void **state)
     }
     assert_true(claim_estimate(judged.report, &judged.claims->list[0], &ours, &error));
     assert_near(ours.mean, 62.5, 1e-9);
-    judged_clear(&judged);
 }
 
 /* A measure of trainings is known, and has no value where there are none. */
-static void a_claim_may_be_of_trainings(void **state)
+CASE(a_claim_may_be_of_trainings)
 {
-    (void)state;
     assert_claim("{" HEAD "\"kind\": \"open\", \"metric\": \"jct_s_mean\", " OF(
                      "clockwork", "light") "\"low\": 0}",
                  NAN, NAN, CLAIM_NOT_SHOWN);
 }
 
-static void runs_that_are_not_there_and_runs_in_several_settings_are_refused(void **state)
+CASE(runs_that_are_not_there_and_runs_in_several_settings_are_refused)
 {
-    (void)state;
     static const char *const wrong[][2] = {
         {HITS("open") OF("clockwork max_batch=8", "light") "\"low\": 1}",
          "claims[0].of: s.json has no runs of \"clockwork max_batch=8\" in setting \"light\""},
@@ -260,22 +244,18 @@ static void runs_that_are_not_there_and_runs_in_several_settings_are_refused(voi
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         char text[2048];
-        struct judged judged;
+        CLOSED(judged_clear) struct judged judged = {0};
         struct error error = {0};
         struct estimate ours;
-        (void)snprintf(text, sizeof text, CLAIMS("%s"), wrong[i][0]);
+        snprintf(text, sizeof text, CLAIMS("%s"), wrong[i][0]);
         judge(&judged, text);
         assert_false(claim_estimate(judged.report, &judged.claims->list[0], &ours, &error));
-        assert_int_equal(error.kind, ERROR_INPUT);
-        if (strstr(error.message, wrong[i][1]) == NULL)
-            fail_msg("%s", error.message);
-        judged_clear(&judged);
+        assert_input_error(&error, wrong[i][1]);
     }
 }
 
-static void faults_of_the_file_are_named_with_their_place(void **state)
+CASE(faults_of_the_file_are_named_with_their_place)
 {
-    (void)state;
     static const char *const wrong[][2] = {
         {CLAIMS(HITS("sure") OF("a", "b") "\"low\": 1}"), "claims[0].kind: "},
         {CLAIMS("{" HEAD
@@ -302,17 +282,14 @@ static void faults_of_the_file_are_named_with_their_place(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         struct error error = {0};
         assert_null(load(wrong[i][0], &error));
-        assert_int_equal(error.kind, ERROR_INPUT);
-        if (strstr(error.message, "/esgsim-claims-") == NULL ||
-            strstr(error.message, wrong[i][1]) == NULL)
-            fail_msg("%zu: %s", i, error.message);
+        assert_input_error(&error, "/esgsim-claims-");
+        assert_contains(error.message, wrong[i][1]);
     }
 }
 
-static void exact_claims_come_first_and_open_ones_last(void **state)
+CASE(exact_claims_come_first_and_open_ones_last)
 {
-    (void)state;
-    struct judged judged;
+    CLOSED(judged_clear) struct judged judged = {0};
     struct error error = {0};
     struct estimate ours[3];
     judge(&judged, CLAIMS(HITS("open") OF("clockwork", "heavy")
@@ -356,10 +333,9 @@ static void exact_claims_come_first_and_open_ones_last(void **state)
         }
     }
     free(text);
-    cJSON *made = claims_json(judged.claims, ours);
+    JSON *made = claims_json(judged.claims, ours);
     text = cJSON_Print(made);
-    cJSON_Delete(made);
-    cJSON *root = cJSON_Parse(text);
+    JSON *root = cJSON_Parse(text);
     const cJSON *claim = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "claims"), 2);
     assert_string_equal(cJSON_GetObjectItem(claim, "verdict")->valuestring, "contradicted");
     assert_string_equal(cJSON_GetObjectItem(claim, "standing")->valuestring, "below");
@@ -367,50 +343,26 @@ static void exact_claims_come_first_and_open_ones_last(void **state)
     assert_near(cJSON_GetObjectItem(claim, "mean")->valuedouble, 0.75, 1e-12);
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(claim, "high")));
     assert_int_equal(cJSON_GetObjectItem(claim, "seeds")->valueint, 3);
-    cJSON_Delete(root);
     free(text);
-    judged_clear(&judged);
 }
 
 /* The acceptance of the shipped claims: at least five seeds for each, a source, no repetition. */
-static void the_shipped_claims_have_sources_and_five_seeds(void **state)
+CASE(the_shipped_claims_have_sources_and_five_seeds)
 {
-    (void)state;
     struct error error = {0};
     struct expectations *claims =
         expectations_load("results/paper/known-for.json", EXPECTATION_CLAIMS, &error);
-    if (claims == NULL)
-        fail_msg("%s", error.message);
+    assert_good(claims != NULL, &error);
     for (size_t c = 0; claims != NULL && c < claims->count; c++) {
         const struct expectation *claim = &claims->list[c];
         assert_true(strlen(claim->source) > 10);
         assert_non_null(claim->expected);
-        struct sweep *sweep = sweep_load(claim->sweep, NULL, 0, &error);
-        if (sweep == NULL)
-            fail_msg("%s", error.message);
-        else if (sweep->seeds < 5)
+        OWNED(sweep_free) struct sweep *sweep = sweep_load(claim->sweep, NULL, 0, &error);
+        assert_good(sweep != NULL, &error);
+        if (sweep->seeds < 5)
             fail_msg("%s has fewer than 5 seeds", claim->sweep);
-        sweep_free(sweep);
     }
     expectations_free(claims);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_claim_is_shown_if_the_whole_interval_is_in_the_range),
-        cmocka_unit_test(the_right_sign_and_another_size_is_not_shown),
-        cmocka_unit_test(the_other_sign_contradicts),
-        cmocka_unit_test(a_claim_without_a_sign_is_contradicted_outside_its_range),
-        cmocka_unit_test(without_an_interval_nothing_is_shown),
-        cmocka_unit_test(a_claim_of_one_application_and_of_two_settings),
-        cmocka_unit_test(a_setting_may_be_named_by_its_keys),
-        cmocka_unit_test(the_time_of_gpus_in_use_follows_from_what_they_hold),
-        cmocka_unit_test(a_claim_may_be_of_trainings),
-        cmocka_unit_test(runs_that_are_not_there_and_runs_in_several_settings_are_refused),
-        cmocka_unit_test(faults_of_the_file_are_named_with_their_place),
-        cmocka_unit_test(exact_claims_come_first_and_open_ones_last),
-        cmocka_unit_test(the_shipped_claims_have_sources_and_five_seeds),
-    };
-    return cmocka_run_group_tests_name("claims", tests, NULL, NULL);
-}
+SUITE("claims")

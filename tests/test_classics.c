@@ -1,17 +1,8 @@
 /* The field's usual baselines against brute force: each decision of a run is looked at from
  * outside, with what the platform showed before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
 #include "sched/common/sliding_window.h"
 #include "sched/registry.h"
+#include "tests/suite.h"
 #include "tests/worlds.h"
 
 enum { QUEUES_MAX = 8, INVOKERS_MAX = 8, FUNCTIONS_MAX = 2, WINDOW = 64, WORLDS = 30 };
@@ -71,12 +62,7 @@ static void look_before(struct look *look, struct platform *platform)
     }
 }
 
-static void check_nothing(struct look *look, struct platform *platform, bool more)
-{
-    (void)look;
-    (void)platform;
-    (void)more;
-}
+static void check_nothing(struct look *look, struct platform *platform, bool more) {}
 
 static bool look_decide(void *state, struct platform *platform)
 {
@@ -91,8 +77,6 @@ static bool look_decide(void *state, struct platform *platform)
 
 static bool look_decision(void *context, const struct decision_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     assert_false(looking->dispatched);
     looking->chosen = *row;
     looking->dispatched = true;
@@ -105,17 +89,14 @@ static uint64_t look_run(const char *json, const char *name, const char *key, do
 {
     struct error error = {0};
     const struct policy *policy = policy_find(name, &error);
-    if (policy == NULL) {
-        fail_msg("%s", error.message);
-        abort(); /* fail_msg does not return; analysers do not know */
-    }
+    assert_good(policy != NULL, &error);
     struct policy watched = *policy;
     watched.decide = look_decide;
     struct look look = {.log = log};
     looking = &look;
     inner_decide = policy->decide;
     inner_check = check;
-    struct experiment *experiment = load(json);
+    EXPERIMENT *experiment = load(json);
     const struct recorder recorder = {
         .context = log, .request = log_request, .batch = log_batch, .decision = look_decision};
     double *values = policy_values(policy, key, number);
@@ -123,7 +104,6 @@ static uint64_t look_run(const char *json, const char *name, const char *key, do
     if (!simulation_run(experiment, &watched, values, &recorder, NULL, result, &error))
         fail_msg("%s: %s", policy->name, error.message);
     free(values);
-    experiment_free(experiment);
     looking = NULL;
     late_batches += look.late;
     return look.choices;
@@ -147,9 +127,8 @@ static uint64_t look_worlds(const char *name, const char *key, double number, ui
 
 /* ---- All of them ----------------------------------------------------------------------------- */
 
-static void no_policy_breaks_a_rule_or_loses_a_request_in_any_world(void **state)
+CASE(no_policy_breaks_a_rule_or_loses_a_request_in_any_world)
 {
-    (void)state;
     for (size_t p = 0; p < NAMES; p++) {
         look_worlds(names[p], "head_of_line", 1, 10, check_nothing);
         look_worlds(names[p], "containers", 1, 10, check_nothing);
@@ -288,8 +267,6 @@ static sim_time_t laxity(const struct look *look, uint32_t queue)
 
 static void check_least_laxity(struct look *look, struct platform *platform, bool more)
 {
-    (void)platform;
-    (void)more;
     if (!look->dispatched)
         return;
     for (uint32_t q = 0; q < look->workload->queue_count; q++) {
@@ -300,9 +277,8 @@ static void check_least_laxity(struct look *look, struct platform *platform, boo
     }
 }
 
-static void llf_serves_the_least_laxity_of_all_that_wait(void **state)
+CASE(llf_serves_the_least_laxity_of_all_that_wait)
 {
-    (void)state;
     assert_true(look_worlds("llf", NULL, 0, WORLDS, check_least_laxity) > 1000);
 }
 
@@ -344,21 +320,16 @@ static void check_least(struct look *look, bool warm_first)
 
 static void check_least_loaded(struct look *look, struct platform *platform, bool more)
 {
-    (void)platform;
-    (void)more;
     check_least(look, true);
 }
 
 static void check_least_loaded_of_all(struct look *look, struct platform *platform, bool more)
 {
-    (void)platform;
-    (void)more;
     check_least(look, false);
 }
 
-static void least_loaded_picks_a_minimum_of_all_with_room(void **state)
+CASE(least_loaded_picks_a_minimum_of_all_with_room)
 {
-    (void)state;
     assert_true(look_worlds("least-loaded", NULL, 0, WORLDS, check_least_loaded) > 1000);
     assert_true(look_worlds("least-loaded", "warm", 1, WORLDS, check_least_loaded_of_all) > 1000);
     assert_true(look_worlds("least-loaded", "head_of_line", 1, WORLDS, check_least_loaded) > 1000);
@@ -396,26 +367,22 @@ static void check_better(struct look *look, struct platform *platform, bool warm
 
 static void check_better_of_two(struct look *look, struct platform *platform, bool more)
 {
-    (void)more;
     check_better(look, platform, true);
 }
 
 static void check_better_of_two_by_load(struct look *look, struct platform *platform, bool more)
 {
-    (void)more;
     check_better(look, platform, false);
 }
 
-static void power_of_two_picks_the_better_of_its_two_draws(void **state)
+CASE(power_of_two_picks_the_better_of_its_two_draws)
 {
-    (void)state;
     assert_true(look_worlds("power-of-two", "warm", 1, WORLDS, check_better_of_two_by_load) > 1000);
     assert_true(look_worlds("power-of-two", NULL, 0, WORLDS, check_better_of_two) > 1000);
 }
 
 static void check_walk(struct look *look, struct platform *platform, bool more)
 {
-    (void)more;
     if (!look->dispatched)
         return;
     const uint32_t function = queue_function(look->workload, look->chosen.queue);
@@ -435,9 +402,8 @@ static void check_walk(struct look *look, struct platform *platform, bool more)
     assert_true(found);
 }
 
-static void openwhisk_walks_from_home_to_the_first_with_room(void **state)
+CASE(openwhisk_walks_from_home_to_the_first_with_room)
 {
-    (void)state;
     assert_true(look_worlds("openwhisk", NULL, 0, WORLDS, check_walk) > 1000);
 }
 
@@ -605,16 +571,14 @@ static void check_clockwork(struct look *look, struct platform *platform, bool m
 }
 
 /* At nominal times, which an observer knows. */
-static void clockwork_starts_the_first_jobs_that_can_finish_and_drops_only_what_cannot(void **state)
+CASE(clockwork_starts_the_first_jobs_that_can_finish_and_drops_only_what_cannot)
 {
-    (void)state;
     assert_true(look_worlds("clockwork", "window", 0, WORLDS, check_clockwork) > 300);
 }
 
 /* The original's own test: malixian/clockwork @ 5917620, test/clockwork/test/testutil.cpp:21-87. */
-static void a_sliding_window_has_the_percentiles_of_clockworks_test(void **state)
+CASE(a_sliding_window_has_the_percentiles_of_clockworks_test)
 {
-    (void)state;
     static const struct {
         sim_time_t added;
         sim_time_t at[5]; /* percentiles 0, 25, 50, 75, 100 */
@@ -622,7 +586,7 @@ static void a_sliding_window_has_the_percentiles_of_clockworks_test(void **state
         {70, {70, 70, 70, 70, 70}},    {50, {50, 55, 60, 65, 70}},   {90, {50, 60, 70, 80, 90}},
         {110, {50, 70, 90, 100, 110}}, {20, {20, 55, 90, 100, 110}}, {20, {20, 20, 20, 65, 110}},
     };
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct sliding_window window;
     sliding_window_init(&window, &arena, 3);
     assert_int_equal(sliding_window_percentile(&window, 0.5), 0);
@@ -632,40 +596,43 @@ static void a_sliding_window_has_the_percentiles_of_clockworks_test(void **state
             assert_int_equal(sliding_window_percentile(&window, quarter / 4.0),
                              steps[i].at[quarter]);
     }
-    arena_clear(&arena);
 }
 
 /* One function of five batches, 10 ms a job, one GPU of one unit, containers ready. */
-#define ONE_SERVER(arrivals, slo, requests)                                                        \
-    "{\"name\":\"one\",\"cluster\":{\"invokers\":[{\"count\":1,\"vcpus\":1,\"memory_mb\":4000,"    \
-    "\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":1,\"memory_mb\":9000}]}]},"       \
-    "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000}]},"       \
-    "\"profile\":{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\","               \
-    "\"licence\":\"none\",\"unit\":1,\"functions\":{\"f\":{\"grid\":{\"batch\":[1,2,3,4,5],"       \
-    "\"vcpu\":[1],\"vgpu\":[1]},\"latency_ms\":[[[10]],[[20]],[[30]],[[40]],[[50]]],"              \
-    "\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":100,\"cv\":0},\"gpu_memory_mb\":"            \
-    "{\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0.5}},"          \
-    "\"interference\":{\"model\":\"constant\",\"constant\":0.5}},\"applications\":["               \
-    "{\"name\":\"a\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"}]}],\"arrivals\":" arrivals    \
-    ",\"slo\":{\"ms\":" slo "},\"platform\":{\"prewarm\":\"none\",\"initial\":{\"f\":4},"          \
-    "\"transfer\":{\"latency_ms\":0}},\"requests\":" requests ",\"warmup_requests\":0,\"seed\":4}"
+static const struct world one_server = {
+    .vcpus = 1,
+    .units = 1,
+    .gpu_memory_mb = 9000,
+    .functions = {{"f", "1,2,3,4,5", "1", "1", "[[10]],[[20]],[[30]],[[40]],[[50]]", 0, 100, 0.5}},
+    .interference = 0.5,
+    .input_bytes = 1000,
+    .applications = "a: a=f",
+    .slo_ms = 60,
+    .platform = "'initial':{'f':4},'transfer':{'latency_ms':0}",
+    .seed = 4};
+
+static void run_server(const struct world *world, const char *policy, const char *key, double value,
+                       struct log *log, struct simulation_result *result)
+{
+    char json[WORLD_BYTES];
+    world_build(json, world);
+    run_well_with(json, policy_find(policy, NULL), key, value, log, result);
+}
 
 /* In overload, without noise and interference and with idle containers, nothing that was not
  * dropped is late, at nominal and at measured times. Batches are as large as time allows: three are
  * 30 ms of the 60. */
-static void clockwork_serves_in_time_whatever_it_starts(void **state)
+CASE(clockwork_serves_in_time_whatever_it_starts)
 {
-    (void)state;
-    static const char *const rates[] = {"90", "150", "1000"};
+    static const double rates[] = {90, 150, 1000};
     struct log *log = log_one();
-    char json[WORLD_BYTES];
+    struct world world = one_server;
+    world.requests = 2000;
     for (int window = 0; window <= 10; window += 10) {
         for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
             RESULT result = {0};
-            (void)snprintf(json, WORLD_BYTES,
-                           ONE_SERVER("{\"process\":\"poisson\",\"rate_per_s\":%s}", "60", "2000"),
-                           rates[r]);
-            run_well_with(json, policy_find("clockwork", NULL), "window", window, log, &result);
+            world.rate_per_s = rates[r];
+            run_server(&world, "clockwork", "window", window, log, &result);
             assert_true(result.overall.dropped > 20);
             assert_true(result.overall.dropped < 1900);
             for (size_t i = 0; i < log->request_count; i++)
@@ -676,43 +643,37 @@ static void clockwork_serves_in_time_whatever_it_starts(void **state)
 
 /* Two batches on one GPU slow one another, which the profile's times do not tell. Each size is late
  * once at most, and then measured. With nominal times requests are late to the end. */
-static void clockwork_learns_how_long_a_batch_takes(void **state)
+CASE(clockwork_learns_how_long_a_batch_takes)
 {
-    (void)state;
     struct log *log = log_one();
-    char *json = strdup(ONE_SERVER("{\"process\":\"poisson\",\"rate_per_s\":300}", "60", "2000"));
-    assert_non_null(json);
-    strstr(json, "\"vcpus\":1")[8] = '2';
-    strstr(json, "\"units\":1")[8] = '2';
-    strstr(json, "\"unit\":1")[7] = '2';
+    struct world world = one_server;
+    world.vcpus = world.units = 2;
+    world.rate_per_s = 300;
+    world.requests = 2000;
     for (int window = 0; window <= 10; window += 10) {
         RESULT result = {0};
         uint64_t late = 0;
-        run_well_with(json, policy_find("clockwork", NULL), "window", window, log, &result);
+        run_server(&world, "clockwork", "window", window, log, &result);
         for (size_t i = 0; i < log->request_count; i++)
             late += !log->requests[i].hit && !log->requests[i].dropped;
         assert_true(window > 0 ? late <= 1 + 2 + 3 + 4 + 5 : late > 200);
     }
-    free(json);
 }
 
 /* A container that takes longer to start than any deadline allows is started without a batch. */
-static void clockwork_loads_a_model_that_no_container_has(void **state)
+CASE(clockwork_loads_a_model_that_no_container_has)
 {
-    (void)state;
     struct log *log = log_one();
-    char *json = strdup(ONE_SERVER("{\"process\":\"poisson\",\"rate_per_s\":50}", "60", "400"));
-    assert_non_null(json);
-    char *initial = strstr(json, "\"f\":4}");
-    assert_non_null(initial);
-    initial[4] = '0';
+    struct world world = one_server;
+    world.platform = "'initial':{'f':0},'transfer':{'latency_ms':0}";
+    world.rate_per_s = 50;
+    world.requests = 400;
     RESULT result = {0};
-    run_well(json, policy_find("clockwork", NULL), log, &result);
+    run_server(&world, "clockwork", NULL, 0, log, &result);
     assert_int_equal(result.run.prewarms, 1);
     assert_int_equal(result.run.cold_starts, 0);
     assert_int_equal(log->requests[0].dropped, 1);
     assert_true(result.overall.dropped < 200);
-    free(json);
 }
 
 /* ---- GrandSLAm ------------------------------------------------------------------------------- */
@@ -736,8 +697,6 @@ static sim_time_t least_stage_deadline(const struct look *look, uint32_t queue, 
 
 static void check_slack_filled(struct look *look, struct platform *platform, bool more)
 {
-    (void)platform;
-    (void)more;
     if (!look->dispatched)
         return;
     const uint32_t queue = look->chosen.queue;
@@ -782,9 +741,8 @@ static void check_slack_filled(struct look *look, struct platform *platform, boo
                         least_stage_deadline(look, q, 4) + ROUNDING);
 }
 
-static void grandslam_batches_as_many_as_the_slack_allows_least_slack_first(void **state)
+CASE(grandslam_batches_as_many_as_the_slack_allows_least_slack_first)
 {
-    (void)state;
     assert_true(look_worlds("grandslam", NULL, 0, WORLDS, check_slack_filled) > 100);
     assert_true(late_batches > 20);
     look_worlds("grandslam", "late", 1, 10, check_nothing);
@@ -792,70 +750,53 @@ static void grandslam_batches_as_many_as_the_slack_allows_least_slack_first(void
 
 /* ---- Clipper --------------------------------------------------------------------------------- */
 
+/* One batch is served at a time; requests come in intervals of `every_ms` to half as much again. */
+static void run_clipper(double every_ms, double slo_ms, unsigned requests, double delay_ms,
+                        struct log *log)
+{
+    RESULT result = {0};
+    struct world world = one_server;
+    world.every_ms[0] = every_ms;
+    world.every_ms[1] = 1.5 * every_ms;
+    world.slo_ms = slo_ms;
+    world.requests = requests;
+    run_server(&world, "clipper", "batch_delay_ms", delay_ms, log, &result);
+}
+
 /* 10 ms a job against 35 ms: three are in time, four are not. By hand, the cap after each batch: 2,
  * 3,
  * 4; 3.6, 4.6, 4.14, 3.726, 4.726, 4.253, 3.828, 4.828, 4.345, 3.911, 4.911, 4.419, 3.978, 4.978,
  * 4.480, 4.032, 3.629. */
-static void clipper_caps_batches_as_computed_by_hand(void **state)
+CASE(clipper_caps_batches_as_computed_by_hand)
 {
-    (void)state;
     static const uint32_t expected[] = {1, 2, 3, 4, 3, 4, 4, 3, 4, 4, 3,
                                         4, 4, 3, 4, 4, 3, 4, 4, 4, 3};
     struct log *log = log_one();
-    RESULT result = {0};
-    run_well(ONE_SERVER("{\"process\":\"uniform\",\"low_ms\":1,\"high_ms\":1.5}", "35", "400"),
-             policy_find("clipper", NULL), log, &result);
+    run_clipper(1, 35, 400, 0, log);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         assert_int_equal(log->batches[i].jobs, expected[i]);
 }
 
 /* With time for any batch the cap rises to the profile's largest, 5. */
-static void clipper_raises_its_cap_to_the_largest_batch_there_is(void **state)
+CASE(clipper_raises_its_cap_to_the_largest_batch_there_is)
 {
-    (void)state;
     struct log *log = log_one();
-    RESULT result = {0};
     uint32_t most = 0;
-    run_well(ONE_SERVER("{\"process\":\"uniform\",\"low_ms\":1,\"high_ms\":1.5}", "100000", "2000"),
-             policy_find("clipper", NULL), log, &result);
+    run_clipper(1, 100000, 2000, 0, log);
     for (size_t i = 0; i < log->batch_count; i++)
         most = log->batches[i].jobs > most ? log->batches[i].jobs : most;
     assert_int_equal(most, 5);
 }
 
 /* Alone, the first is a full batch and raises the cap to 2; every later one waits for company. */
-static void clipper_delays_a_batch_below_the_cap_and_no_longer_than_told(void **state)
+CASE(clipper_delays_a_batch_below_the_cap_and_no_longer_than_told)
 {
-    (void)state;
     struct log *log = log_one();
-    RESULT result = {0};
-    run_well_with(
-        ONE_SERVER("{\"process\":\"uniform\",\"low_ms\":100,\"high_ms\":110}", "35", "50"),
-        policy_find("clipper", NULL), "batch_delay_ms", 20, log, &result);
+    run_clipper(100, 35, 50, 20, log);
     assert_int_equal(log->batch_count, 50);
     for (size_t i = 0; i < 50; i++)
         assert_int_equal(log->batches[i].dispatched_ns - log->requests[i].arrival_ns,
                          i == 0 ? 0 : 20 * SIM_MS);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_policy_breaks_a_rule_or_loses_a_request_in_any_world),
-        cmocka_unit_test(llf_serves_the_least_laxity_of_all_that_wait),
-        cmocka_unit_test(least_loaded_picks_a_minimum_of_all_with_room),
-        cmocka_unit_test(power_of_two_picks_the_better_of_its_two_draws),
-        cmocka_unit_test(openwhisk_walks_from_home_to_the_first_with_room),
-        cmocka_unit_test(
-            clockwork_starts_the_first_jobs_that_can_finish_and_drops_only_what_cannot),
-        cmocka_unit_test(a_sliding_window_has_the_percentiles_of_clockworks_test),
-        cmocka_unit_test(clockwork_serves_in_time_whatever_it_starts),
-        cmocka_unit_test(clockwork_learns_how_long_a_batch_takes),
-        cmocka_unit_test(clockwork_loads_a_model_that_no_container_has),
-        cmocka_unit_test(grandslam_batches_as_many_as_the_slack_allows_least_slack_first),
-        cmocka_unit_test(clipper_caps_batches_as_computed_by_hand),
-        cmocka_unit_test(clipper_raises_its_cap_to_the_largest_batch_there_is),
-        cmocka_unit_test(clipper_delays_a_batch_below_the_cap_and_no_longer_than_told),
-    };
-    return cmocka_run_group_tests_name("classics", tests, NULL, NULL);
-}
+SUITE("classics")

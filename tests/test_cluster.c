@@ -1,15 +1,10 @@
 /* The cluster's books: best fit against a scan of everything, MIG shapes against the device's
  * rules, random reservations against a plain count. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "sim/cluster/cluster.h"
 #include "sim/engine/random.h"
+#include "tests/suite.h"
+
+OWNER(cluster_clear, struct cluster)
 
 enum { FUNCTIONS = 4, INVOKERS = 23, STEPS = 20000, KINDS = 3 };
 
@@ -286,13 +281,11 @@ static void random_life(struct fixture *fixture, int steps)
         cluster_release(cluster, h.container, &fixture->configurations[h.function][h.configuration],
                         h.slots, steps);
     }
-    if (!cluster_check(cluster, true, &error))
-        fail_msg("%s", error.message);
+    assert_good(cluster_check(cluster, true, &error), &error);
 }
 
-static void whatever_is_reserved_is_released_and_best_fit_equals_a_full_scan(void **state)
+CASE(whatever_is_reserved_is_released_and_best_fit_equals_a_full_scan)
 {
-    (void)state;
     static const enum sharing kinds[] = {SHARING_MPS, SHARING_MIG, SHARING_EXCLUSIVE};
     for (size_t i = 0; i < 3; i++) {
         struct fixture fixture;
@@ -331,9 +324,8 @@ static void unlike_invokers(struct fixture *fixture, struct gpu_spec (*gpus)[4])
         fixture->configurations[1][0].vgpu = 0;
 }
 
-static void best_fit_equals_a_full_scan_of_random_clusters(void **state)
+CASE(best_fit_equals_a_full_scan_of_random_clusters)
 {
-    (void)state;
     for (uint64_t round = 0; round < 24; round++) {
         struct fixture fixture;
         struct gpu_spec gpus[3][4];
@@ -381,9 +373,8 @@ static void unlike_kinds(struct fixture *fixture, struct gpu_spec (*gpus)[4])
     fixture->on[2][2].runs = false;
 }
 
-static void best_fit_equals_a_full_scan_of_clusters_of_unlike_gpus(void **state)
+CASE(best_fit_equals_a_full_scan_of_clusters_of_unlike_gpus)
 {
-    (void)state;
     for (uint64_t round = 0; round < 12; round++) {
         struct fixture fixture;
         struct gpu_spec gpus[3][4];
@@ -400,9 +391,8 @@ static void best_fit_equals_a_full_scan_of_clusters_of_unlike_gpus(void **state)
 
 /* Two GPUs with 1 and 4 units free on invoker 0, one with 2 on invoker 1: one unit fits the first
  * exactly. */
-static void best_fit_looks_for_the_gpu_that_fits_and_not_for_the_emptiest(void **state)
+CASE(best_fit_looks_for_the_gpu_that_fits_and_not_for_the_emptiest)
 {
-    (void)state;
     struct fixture fixture;
     struct placement placement;
     uint8_t slots;
@@ -413,7 +403,7 @@ static void best_fit_looks_for_the_gpu_that_fits_and_not_for_the_emptiest(void *
     fixture.groups[1].gpu_count = 1;
     fixture.workload.cluster.group_count = 2;
     fixture.workload.cluster.invoker_count = 2;
-    struct cluster *cluster = &fixture.cluster;
+    OWNED(cluster_clear) struct cluster *cluster = &fixture.cluster;
     assert_true(cluster_init(cluster, &fixture.workload, REUSE_MRU, NULL));
     struct configuration *held = fixture.configurations[0];
     held[1].vgpu = 6, held[2].vgpu = 3, held[3].vgpu = 5;
@@ -427,14 +417,12 @@ static void best_fit_looks_for_the_gpu_that_fits_and_not_for_the_emptiest(void *
     assert_int_equal(cluster_best_fit(cluster, 1, &fixture.configurations[1][0], false), 0);
     assert_true(cluster_place(cluster, 1, &fixture.configurations[1][0], 0, false, &placement));
     assert_int_equal(placement.gpu, 0);
-    cluster_clear(cluster);
 }
 
 /* NVIDIA's MIG user guide lists the layouts of an A100; these sums of slices it does and does not
  * offer. */
-static void mig_places_the_slices_an_a100_offers(void **state)
+CASE(mig_places_the_slices_an_a100_offers)
 {
-    (void)state;
     static const struct {
         uint16_t slices[8];
         int placed; /* how many of them in order */
@@ -462,12 +450,11 @@ static void mig_places_the_slices_an_a100_offers(void **state)
     }
 }
 
-static void a_full_gpu_evicts_the_least_recently_used_idle_container(void **state)
+CASE(a_full_gpu_evicts_the_least_recently_used_idle_container)
 {
-    (void)state;
     struct fixture fixture;
     assert_int_equal(fixture_make(&fixture, SHARING_MPS), 0);
-    struct cluster *cluster = &fixture.cluster;
+    OWNED(cluster_clear) struct cluster *cluster = &fixture.cluster;
     const uint32_t small = 20; /* 6,000 MB of GPU memory */
     uint32_t ids[3];
     for (uint32_t f = 0; f < 3; f++) { /* 500 + 1,000 + 1,500 MB of weights */
@@ -487,7 +474,6 @@ static void a_full_gpu_evicts_the_least_recently_used_idle_container(void **stat
     assert_int_equal(cluster->containers[ids[1]].state, CONTAINER_IDLE);
     huge.gpu_memory_mb = 6001;
     assert_false(cluster_place(cluster, 0, &huge, small, false, &placement));
-    cluster_clear(cluster);
 }
 
 /* What a list of idle containers should be, the latest first; entries after `count` do not count.
@@ -526,16 +512,15 @@ static void assert_list(const struct cluster *cluster, uint32_t invoker, uint32_
 }
 
 /* Containers come and go at the head, leave from the middle and from the end. */
-static void lists_of_idle_containers_are_in_order_of_last_use(void **state)
+CASE(lists_of_idle_containers_are_in_order_of_last_use)
 {
-    (void)state;
     struct fixture fixture;
     assert_int_equal(fixture_make(&fixture, SHARING_MPS), 0);
     cluster_clear(&fixture.cluster);
     fixture.groups[0] = (struct invoker_group){INVOKERS, 64, 65536, &fixture.gpus[0], 1};
     fixture.workload.cluster.group_count = 1;
     assert_true(cluster_init(&fixture.cluster, &fixture.workload, REUSE_MRU, NULL));
-    struct cluster *cluster = &fixture.cluster;
+    OWNED(cluster_clear) struct cluster *cluster = &fixture.cluster;
     const uint32_t f = 3, invoker = 5;
     const struct configuration *c = &fixture.configurations[f][0];
     struct plain_list idle = {.count = 0}, busy = {.count = 0};
@@ -568,12 +553,10 @@ static void lists_of_idle_containers_are_in_order_of_last_use(void **state)
         assert_list(cluster, invoker, f, &idle);
     }
     assert_true(from_middle > 200);
-    cluster_clear(cluster);
 }
 
-static void home_walks_visit_every_invoker_once(void **state)
+CASE(home_walks_visit_every_invoker_once)
 {
-    (void)state;
     struct fixture fixture;
     assert_int_equal(fixture_make(&fixture, SHARING_MPS), 0);
     for (uint32_t f = 0; f < FUNCTIONS; f++) {
@@ -793,9 +776,8 @@ static void crowd_life(struct fixture *fixture)
     assert_in_range(forgotten, 2, 5);
 }
 
-static void walks_by_best_fit_follow_an_account_of_all_changes(void **state)
+CASE(walks_by_best_fit_follow_an_account_of_all_changes)
 {
-    (void)state;
     static const enum sharing kinds[] = {SHARING_MPS, SHARING_MIG};
     for (size_t i = 0; i < 5; i++) {
         struct fixture fixture;
@@ -829,16 +811,15 @@ static void walks_by_best_fit_follow_an_account_of_all_changes(void **state)
         const __typeof__(field) kept = (field);                                                    \
         (field) = (value);                                                                         \
         assert_false(cluster_check(cluster, false, &error));                                       \
-        assert_non_null(strstr(error.message, "invariant " invariant));                            \
+        assert_contains(error.message, "invariant " invariant);                                    \
         (field) = kept;                                                                            \
     } while (false)
 
-static void a_broken_account_is_noticed(void **state)
+CASE(a_broken_account_is_noticed)
 {
-    (void)state;
     struct fixture fixture;
     assert_int_equal(fixture_make(&fixture, SHARING_MPS), 0);
-    struct cluster *cluster = &fixture.cluster;
+    OWNED(cluster_clear) struct cluster *cluster = &fixture.cluster;
     struct invoker_state *invoker = &cluster->invokers[1];
     struct gpu_state *gpu = &cluster->gpus[1];
     const int64_t memory_kb = cluster->sizes[1].memory_kb;
@@ -848,22 +829,6 @@ static void a_broken_account_is_noticed(void **state)
     ASSERT_NOTICED(cluster, invoker->idle_kb, -1, "host memory");
     ASSERT_NOTICED(cluster, gpu->free_parts, (uint32_t)gpu->spec->units * UNIT_PARTS + 1, "vGPU");
     assert_true(cluster_check(cluster, true, NULL));
-    cluster_clear(cluster);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whatever_is_reserved_is_released_and_best_fit_equals_a_full_scan),
-        cmocka_unit_test(best_fit_equals_a_full_scan_of_random_clusters),
-        cmocka_unit_test(best_fit_equals_a_full_scan_of_clusters_of_unlike_gpus),
-        cmocka_unit_test(best_fit_looks_for_the_gpu_that_fits_and_not_for_the_emptiest),
-        cmocka_unit_test(walks_by_best_fit_follow_an_account_of_all_changes),
-        cmocka_unit_test(mig_places_the_slices_an_a100_offers),
-        cmocka_unit_test(a_full_gpu_evicts_the_least_recently_used_idle_container),
-        cmocka_unit_test(lists_of_idle_containers_are_in_order_of_last_use),
-        cmocka_unit_test(home_walks_visit_every_invoker_once),
-        cmocka_unit_test(a_broken_account_is_noticed),
-    };
-    return cmocka_run_group_tests_name("cluster", tests, NULL, NULL);
-}
+SUITE("cluster")

@@ -1,13 +1,5 @@
 /* A simulation held against a replay: errors that are known come out as they are, what is not the
  * same experiment is refused. The replays are rehearsals, whose error we set. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-
 #include <cjson/cJSON.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
@@ -20,7 +12,12 @@
 #include "sim/run/replay.h"
 #include "sim/run/run_once.h"
 #include "tests/fixture_replay.h"
+#include "tests/suite.h"
 #include "tests/worlds.h"
+
+OWNER(compare_free, struct comparison)
+OWNER(emulated_destroy, struct emulated)
+OWNER(run_record_free, struct run_record)
 
 enum { RUNS_MAX = 4, PATH_SIZE = 64 };
 
@@ -32,7 +29,7 @@ struct pair {
 
 static void path_make(char path[PATH_SIZE])
 {
-    (void)snprintf(path, PATH_SIZE, "/tmp/esgsim-against-XXXXXX");
+    snprintf(path, PATH_SIZE, "/tmp/esgsim-against-XXXXXX");
     const int file = mkstemp(path);
     assert_true(file >= 0 && close(file) == 0);
 }
@@ -46,23 +43,20 @@ static void pair_clear(struct pair *pair)
 static void simulate_into(struct store *store, const struct experiment *experiment)
 {
     struct error error = {0};
-    struct simulation_result result;
+    RESULT result = {0};
     double *values = NULL;
     const struct policy *policy = runner_policy(experiment, &values, &error);
     bool good = policy != NULL && store_begin_experiment(store, experiment, policy, values, &error);
     const struct recorder recorder = store_recorder(store);
     good = good && simulation_run(experiment, policy, values, &recorder, NULL, &result, &error) &&
            store_end_run(store, &result, &error);
-    if (!good)
-        fail_msg("%s", error.message);
-    simulation_result_clear(&result);
+    assert_good(good, &error);
     free(values);
 }
 
 /* As a GPU would say of itself; the tests' own, in files that are gone after them. */
 static void describe_gpu(void *context, struct execution *execution)
 {
-    (void)context;
     *execution = (struct execution){.backend = "made up",
                                     .device = "a GPU that is none",
                                     .driver = "none",
@@ -76,13 +70,13 @@ static void replay_into(struct store *store, const struct experiment *experiment
                         double jitter_cv, bool gpu)
 {
     struct error error = {0};
-    struct simulation_result result;
+    RESULT result = {0};
     double *values = NULL;
     if (experiment == NULL)
         return;
     const struct emulated_options options = {
         .factor = factor, .jitter_cv = jitter_cv, .seed = experiment->seed};
-    struct emulated *rehearsal = emulated_create(&options, &error);
+    OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options, &error);
     struct replay_target target = replay_rehearsal(rehearsal);
     const struct policy *policy = runner_policy(experiment, &values, &error);
     if (gpu)
@@ -90,8 +84,6 @@ static void replay_into(struct store *store, const struct experiment *experiment
     if (policy == NULL ||
         !replay_record(store, experiment, policy, values, &target, NULL, &result, &error))
         fail_msg("%s", error.message);
-    simulation_result_clear(&result);
-    emulated_destroy(rehearsal);
     free(values);
 }
 
@@ -131,8 +123,7 @@ static struct comparison *compare(const struct pair *pair)
 {
     struct error error = {0};
     struct comparison *against = compare_load(pair->paths[0], pair->paths[1], &error);
-    if (against == NULL)
-        fail_msg("%s", error.message);
+    assert_good(against != NULL, &error);
     return against;
 }
 
@@ -140,8 +131,7 @@ static void refused(const struct pair *pair, const char *says)
 {
     struct error error = {0};
     assert_null(compare_load(pair->paths[0], pair->paths[1], &error));
-    if (strstr(error.message, says) == NULL)
-        fail_msg("'%s' does not say '%s'", error.message, says);
+    assert_contains(error.message, says);
     assert_null(strchr(error.message, '\n'));
     assert_int_equal(error.kind, ERROR_INPUT);
 }
@@ -166,12 +156,11 @@ static const struct compare_part *whole(const struct compare_run *run)
 
 /* ---- Known errors ---------------------------------------------------------------------------- */
 
-static void a_reality_as_modelled_has_no_error_at_all(void **state)
+CASE(a_reality_as_modelled_has_no_error_at_all)
 {
     struct pair pair =
         pair_of(world(1, "esg", NULL, NULL), world(1, "esg", NULL, NULL), 1, 0, false);
-    struct comparison *against = compare(&pair);
-    (void)state;
+    OWNED(compare_free) struct comparison *against = compare(&pair);
     assert_int_equal(against->run_count, 1);
     assert_int_equal(against->alone_count, 0);
     assert_false(against->gpu);
@@ -193,21 +182,19 @@ static void a_reality_as_modelled_has_no_error_at_all(void **state)
         assert_int_equal(compare_stands(run, limited[m], NULL), COMPARE_MET);
     assert_int_equal(compare_stands(run, COMPARE_P99, NULL), COMPARE_UNTOLD);
     assert_true(run->time_difference_ms == 0);
-    compare_free(against);
     pair_clear(&pair);
 }
 
 /* 100 ms modelled, 125 executed, nobody waits: −20 % of everything, and every request misses none
  * of its 200 ms. */
-static void an_error_of_the_profile_is_found_where_it_is(void **state)
+CASE(an_error_of_the_profile_is_found_where_it_is)
 {
     struct pair pair = pair_of(lone(NULL, "arrivals.rate_per_s", "1"),
                                lone(NULL, "arrivals.rate_per_s", "1"), 1.25, 0, true);
-    struct comparison *against = compare(&pair);
+    OWNED(compare_free) struct comparison *against = compare(&pair);
     const struct compare_run *run = &against->runs[0];
     const struct compare_part *part = whole(run);
     double by = 0;
-    (void)state;
     assert_int_equal(run->part_count, 1);
     assert_null(part->application);
     assert_int_equal(part->requests, 300);
@@ -233,18 +220,16 @@ static void an_error_of_the_profile_is_found_where_it_is(void **state)
     assert_true(against->gpu && run->gpu);
     assert_true(run->late_us_mean == 12.5 && run->late_us_p99 == 40 && run->late_us_max == 155);
     assert_string_equal(run->device, "a GPU that is none");
-    compare_free(against);
     pair_clear(&pair);
 }
 
 /* Reality without the model's interference: the error is in company, not alone. */
-static void an_error_of_the_interference_shows_in_company_alone(void **state)
+CASE(an_error_of_the_interference_shows_in_company_alone)
 {
     struct pair pair =
         pair_of(lone(NULL, "platform.interference", "true"), lone(NULL, NULL, NULL), 1, 0, false);
-    struct comparison *against = compare(&pair);
+    OWNED(compare_free) struct comparison *against = compare(&pair);
     const struct compare_run *run = &against->runs[0];
-    (void)state;
     assert_true(run->company_count >= 3);
     for (size_t c = 0; c < run->company_count; c++) {
         assert_int_equal(run->company[c].others, c);
@@ -252,7 +237,6 @@ static void an_error_of_the_interference_shows_in_company_alone(void **state)
     }
     assert_true(run->company[0].slowdown[0] < 1.15);
     assert_true(run->company[2].slowdown[0] > 1.2);
-    compare_free(against);
     pair_clear(&pair);
 }
 
@@ -272,16 +256,16 @@ static double quantile_of(const struct run_record *record, uint32_t application,
     return value;
 }
 
-static void figures_are_those_of_the_rows(void **state)
+CASE(figures_are_those_of_the_rows)
 {
     struct pair pair = pair_of(world(2, "esg", "slo.factor", "1.1"),
                                world(2, "esg", "slo.factor", "1.1"), 1.1, 0.2, false);
-    struct comparison *against = compare(&pair);
+    OWNED(compare_free) struct comparison *against = compare(&pair);
     const struct compare_run *run = &against->runs[0];
     const char *const hashes[] = {run->simulated->hash, run->real->hash};
-    (void)state;
     for (size_t s = 0; s < 2; s++) {
         struct error error = {0};
+        OWNED(run_record_free)
         struct run_record *record = run_record_load(pair.paths[s], hashes[s], &error);
         assert_non_null(record);
         for (uint32_t a = 0; a < 3; a++) {
@@ -293,7 +277,6 @@ static void figures_are_those_of_the_rows(void **state)
                             1e-9 * expected);
             }
         }
-        run_record_free(record);
     }
     /* All together: what the runs' own tables say. */
     const struct measures *measures[] = {&run->simulated->measures, &run->real->measures};
@@ -314,7 +297,6 @@ static void figures_are_those_of_the_rows(void **state)
         for (size_t f = 0; f < sizeof pairs / sizeof *pairs; f++)
             assert_true(fabs(pairs[f][0] - pairs[f][1]) <= 1e-9 * fabs(pairs[f][0]));
     }
-    compare_free(against);
     pair_clear(&pair);
 }
 
@@ -336,18 +318,18 @@ static double others_of(const struct run_record *record, size_t batch)
     return overlap / (double)(own->finished_ns - own->started_ns);
 }
 
-static void company_and_causes_are_what_pairwise_counting_gives(void **state)
+CASE(company_and_causes_are_what_pairwise_counting_gives)
 {
     struct pair pair =
         pair_of(world(3, "esg", NULL, NULL), world(3, "esg", NULL, NULL), 0.9, 0.2, false);
-    struct comparison *against = compare(&pair);
+    OWNED(compare_free) struct comparison *against = compare(&pair);
     const struct compare_run *run = &against->runs[0];
     const char *const hashes[] = {run->simulated->hash, run->real->hash};
     size_t counted[2][16] = {{0}};
     double jobs[2] = {0}, execution[2] = {0};
-    (void)state;
     for (size_t s = 0; s < 2; s++) {
         struct error error = {0};
+        OWNED(run_record_free)
         struct run_record *record = run_record_load(pair.paths[s], hashes[s], &error);
         assert_non_null(record);
         for (size_t i = 0; i < record->batch_count; i++) {
@@ -358,7 +340,6 @@ static void company_and_causes_are_what_pairwise_counting_gives(void **state)
             jobs[s] += row->jobs;
             execution[s] += row->jobs * sim_to_ms(row->finished_ns - row->started_ns);
         }
-        run_record_free(record);
         assert_true(fabs(run->execution_ms[s] - execution[s] / jobs[s]) < 1e-9);
     }
     for (size_t c = 0; c < run->company_count; c++)
@@ -371,79 +352,69 @@ static void company_and_causes_are_what_pairwise_counting_gives(void **state)
     /* A reality a tenth faster: what is alike took longer in the simulation. */
     assert_true(run->time_difference_ms > 0);
     assert_true(kinds[0] > 0 && kinds[1] > 0);
-    compare_free(against);
     pair_clear(&pair);
 }
 
 /* Jitter of mean 1 on independent requests is no error of the mean: the interval should hold 0 in
  * 95 of 100 cases; with blocks as few as these it is somewhat too narrow. */
-static void the_interval_holds_the_truth_as_often_as_it_says(void **state)
+CASE(the_interval_holds_the_truth_as_often_as_it_says)
 {
     enum { TRIALS = 40 };
     size_t held = 0;
-    (void)state;
     for (unsigned trial = 0; trial < TRIALS; trial++) {
         char seed[16];
-        (void)snprintf(seed, sizeof seed, "%u", trial + 1);
+        snprintf(seed, sizeof seed, "%u", trial + 1);
         struct pair pair =
             pair_of(lone(NULL, "seed", seed), lone(NULL, "seed", seed), 1, 0.3, false);
-        struct comparison *against = compare(&pair);
+        OWNED(compare_free) struct comparison *against = compare(&pair);
         const struct compare_figure *figure = &whole(&against->runs[0])->figures[COMPARE_EXECUTION];
         assert_true(figure->low <= figure->error && figure->error <= figure->high);
         assert_true(figure->high - figure->low < 15);
         held += figure->low <= 0 && figure->high >= 0;
-        compare_free(against);
         pair_clear(&pair);
     }
     assert_in_range(held, TRIALS * 85 / 100, TRIALS);
 }
 
-static void few_requests_have_no_interval(void **state)
+CASE(few_requests_have_no_interval)
 {
     struct pair pair =
         pair_of(lone(NULL, "requests", "30"), lone(NULL, "requests", "30"), 1.1, 0, false);
-    struct comparison *against = compare(&pair);
-    (void)state;
+    OWNED(compare_free) struct comparison *against = compare(&pair);
     assert_true(isnan(whole(&against->runs[0])->figures[COMPARE_MEAN].low));
     assert_true(isfinite(whole(&against->runs[0])->figures[COMPARE_MEAN].error));
-    compare_free(against);
     pair_clear(&pair);
 }
 
 /* ---- Pairing and refusals -------------------------------------------------------------------- */
 
-static void runs_are_paired_by_policy_and_seed_and_the_rest_is_told(void **state)
+CASE(runs_are_paired_by_policy_and_seed_and_the_rest_is_told)
 {
     struct experiment *simulated[] = {lone("fifo", NULL, NULL), lone("edf", NULL, NULL),
                                       lone("fifo", "seed", "6")};
     struct experiment *replayed[] = {lone("fifo", "seed", "6"), lone("edf", NULL, NULL),
                                      lone("openwhisk", NULL, NULL)};
-    struct pair pair = pair_make(simulated, 3, replayed, 3, 1, 0, false);
-    struct comparison *against = compare(&pair);
-    (void)state;
+    CLOSED(pair_clear) struct pair pair = pair_make(simulated, 3, replayed, 3, 1, 0, false);
+    OWNED(compare_free) struct comparison *against = compare(&pair);
     assert_int_equal(against->run_count, 2);
     assert_string_equal(against->runs[0].title, "lone, fifo, seed 6");
     assert_string_equal(against->runs[1].title, "lone, edf, seed 5");
     assert_int_equal(against->alone_count, 2);
     assert_string_equal(against->alone[0], "lone, openwhisk, seed 5: replayed, not simulated");
     assert_string_equal(against->alone[1], "lone, fifo, seed 5: simulated, not replayed");
-    compare_free(against);
-    pair_clear(&pair);
 }
 
-static void what_a_replay_changes_may_differ(void **state)
+CASE(what_a_replay_changes_may_differ)
 {
     struct pair pair = pair_of(
         lone(NULL, "platform.interference", "true"),
         lone(NULL, "platform.decision_cost", "{\"model\":\"fixed\",\"ms\":1}"), 1, 0, false);
-    struct comparison *against = compare(&pair);
-    (void)state;
+    OWNED(compare_free) struct comparison *against = compare(&pair);
     assert_int_equal(against->run_count, 1);
-    compare_free(against);
     pair_clear(&pair);
 }
 
-static void other_experiments_are_refused_by_the_first_key_that_differs(void **state)
+CASE(other_experiments_are_refused_by_the_first_key_that_differs)
 {
     static const struct {
         const char *key, *value, *says;
@@ -454,7 +425,6 @@ static void other_experiments_are_refused_by_the_first_key_that_differs(void **s
         {"requests", "299", "requests differs"},
         {"policy.params.max_batch", "2", "policy.params.max_batch differs"},
     };
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct pair pair =
             pair_of(lone(NULL, NULL, NULL), lone(NULL, cases[c].key, cases[c].value), 1, 0, false);
@@ -463,11 +433,11 @@ static void other_experiments_are_refused_by_the_first_key_that_differs(void **s
     }
 }
 
-static void files_of_the_wrong_kind_are_refused(void **state)
+CASE(files_of_the_wrong_kind_are_refused)
 {
+    CLOSED(pair_clear)
     struct pair pair = pair_of(lone(NULL, NULL, NULL), lone(NULL, NULL, NULL), 1, 0, false);
     struct pair swapped = {{{0}}}, same = {{{0}}}, none = {{{0}}};
-    (void)state;
     memcpy(swapped.paths[0], pair.paths[1], PATH_SIZE);
     memcpy(swapped.paths[1], pair.paths[0], PATH_SIZE);
     memcpy(same.paths[0], pair.paths[0], PATH_SIZE);
@@ -478,18 +448,16 @@ static void files_of_the_wrong_kind_are_refused(void **state)
     memcpy(same.paths[1], pair.paths[1], PATH_SIZE);
     refused(&same, "is itself a replay");
     memcpy(none.paths[0], pair.paths[0], PATH_SIZE);
-    (void)snprintf(none.paths[1], PATH_SIZE, "tests/test_compare.c");
+    snprintf(none.paths[1], PATH_SIZE, "tests/test_compare.c");
     refused(&none, "tests/test_compare.c");
-    (void)snprintf(none.paths[1], PATH_SIZE, "/no/such/file.h5");
+    snprintf(none.paths[1], PATH_SIZE, "/no/such/file.h5");
     refused(&none, "/no/such/file.h5");
-    pair_clear(&pair);
 }
 
-static void runs_without_rows_or_partners_are_refused(void **state)
+CASE(runs_without_rows_or_partners_are_refused)
 {
     struct pair pair =
         pair_of(lone(NULL, "record", "requests"), lone(NULL, NULL, NULL), 1, 0, false);
-    (void)state;
     refused(&pair, "--set record=all");
     pair_clear(&pair);
     pair = pair_of(lone("fifo", NULL, NULL), lone("edf", NULL, NULL), 1, 0, false);
@@ -513,23 +481,23 @@ static char *printed(const struct comparison *against, print *function)
     return text;
 }
 
-static void the_formats_agree_and_say_that_no_gpu_took_part(void **state)
+CASE(the_formats_agree_and_say_that_no_gpu_took_part)
 {
+    CLOSED(pair_clear)
     struct pair pair = pair_of(lone(NULL, NULL, NULL), lone(NULL, NULL, NULL), 1.25, 0.1, false);
-    struct comparison *against = compare(&pair);
-    char *text = printed(against, compare_text), *again = printed(against, compare_text);
-    char *page = printed(against, compare_html), *csv = printed(against, compare_csv);
-    char *object = printed(against, compare_json);
+    OWNED(compare_free) struct comparison *against = compare(&pair);
+    TEXT *text = printed(against, compare_text), *again = printed(against, compare_text);
+    TEXT *page = printed(against, compare_html), *csv = printed(against, compare_csv);
+    TEXT *object = printed(against, compare_json);
     const double error = whole(&against->runs[0])->figures[COMPARE_EXECUTION].error;
     char number[64];
-    (void)state;
     assert_string_equal(text, again);
     assert_non_null(strstr(text, "rehearsal: no GPU took part"));
     assert_non_null(strstr(page, "rehearsal: no GPU took part"));
-    (void)snprintf(number, sizeof number, "%+.2f", error);
+    snprintf(number, sizeof number, "%+.2f", error);
     assert_non_null(strstr(text, number));
     assert_non_null(strstr(page, number));
-    (void)snprintf(number, sizeof number, ",%.17g,%%,", error);
+    snprintf(number, sizeof number, ",%.17g,%%,", error);
     assert_non_null(strstr(csv, number));
     for (const char *line = csv; *line != '\0'; line = strstr(line, "\r\n") + 2) {
         size_t commas = 0;
@@ -537,35 +505,24 @@ static void the_formats_agree_and_say_that_no_gpu_took_part(void **state)
             commas += *at == ',';
         assert_int_equal(commas, 14);
     }
-    cJSON *root = cJSON_Parse(object);
+    JSON *root = cJSON_Parse(object);
     assert_non_null(root);
     assert_true(cJSON_IsFalse(cJSON_GetObjectItem(root, "gpu")));
     const cJSON *run = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "runs"), 0);
     const cJSON *all = cJSON_GetArrayItem(cJSON_GetObjectItem(run, "all"), 0);
     const cJSON *figure = cJSON_GetObjectItem(all, "exec_ms_mean");
     assert_true(cJSON_GetNumberValue(cJSON_GetObjectItem(figure, "error")) == error);
-    cJSON_Delete(root);
-    free(text);
-    free(again);
-    free(page);
-    free(csv);
-    free(object);
-    compare_free(against);
-    pair_clear(&pair);
 }
 
-static void a_gpu_is_named_and_nothing_is_called_a_rehearsal(void **state)
+CASE(a_gpu_is_named_and_nothing_is_called_a_rehearsal)
 {
+    CLOSED(pair_clear)
     struct pair pair = pair_of(lone(NULL, NULL, NULL), lone(NULL, NULL, NULL), 1, 0, true);
-    struct comparison *against = compare(&pair);
-    char *text = printed(against, compare_text);
-    (void)state;
+    OWNED(compare_free) struct comparison *against = compare(&pair);
+    TEXT *text = printed(against, compare_text);
     assert_null(strstr(text, "rehearsal"));
     assert_non_null(strstr(text, "Executed on a GPU that is none (none) through made up."));
     assert_non_null(strstr(text, "late by 12.5 us in the mean, 40.0 us at p99, 155.0 us at most"));
-    free(text);
-    compare_free(against);
-    pair_clear(&pair);
 }
 
 /* ---- The figure ------------------------------------------------------------------------------ */
@@ -587,32 +544,28 @@ static void figure_make(const struct comparison *against, char **csv, char **svg
     char folder[] = "/tmp/esgsim-figure-XXXXXX";
     struct error error = {0};
     assert_non_null(mkdtemp(folder));
-    struct figure_list list = {.folder = folder};
-    if (!plot_compare(against, &list, &error))
-        fail_msg("%s", error.message);
+    CLOSED(figure_list_clear) struct figure_list list = {.folder = folder};
+    assert_good(plot_compare(against, &list, &error), &error);
     assert_int_equal(list.count, 1);
     assert_string_equal(list.figures[0].script, "simulated-against-real");
     *csv = file_read(list.figures[0].csv);
     *svg = NULL;
     if (gnuplot_check(&error)) {
-        if (!plot_draw(&list, "svg", &error))
-            fail_msg("%s", error.message);
+        assert_good(plot_draw(&list, "svg", &error), &error);
         *svg = file_read(list.figures[0].picture);
         unlink(list.figures[0].picture);
     }
     unlink(list.figures[0].csv);
-    figure_list_clear(&list);
     assert_int_equal(rmdir(folder), 0);
 }
 
-static void the_figure_is_drawn_twice_alike(void **state)
+CASE(the_figure_is_drawn_twice_alike)
 {
     struct experiment *simulated[] = {lone("fifo", NULL, NULL), lone("edf", NULL, NULL)};
     struct experiment *replayed[] = {lone("fifo", NULL, NULL), lone("edf", NULL, NULL)};
-    struct pair pair = pair_make(simulated, 2, replayed, 2, 1.2, 0.1, false);
-    struct comparison *against = compare(&pair);
+    CLOSED(pair_clear) struct pair pair = pair_make(simulated, 2, replayed, 2, 1.2, 0.1, false);
+    OWNED(compare_free) struct comparison *against = compare(&pair);
     char *csv[2], *svg[2];
-    (void)state;
     for (size_t i = 0; i < 2; i++)
         figure_make(against, &csv[i], &svg[i]);
     assert_string_equal(csv[0], csv[1]);
@@ -626,28 +579,6 @@ static void the_figure_is_drawn_twice_alike(void **state)
         free(csv[i]);
         free(svg[i]);
     }
-    compare_free(against);
-    pair_clear(&pair);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_reality_as_modelled_has_no_error_at_all),
-        cmocka_unit_test(an_error_of_the_profile_is_found_where_it_is),
-        cmocka_unit_test(an_error_of_the_interference_shows_in_company_alone),
-        cmocka_unit_test(figures_are_those_of_the_rows),
-        cmocka_unit_test(company_and_causes_are_what_pairwise_counting_gives),
-        cmocka_unit_test(the_interval_holds_the_truth_as_often_as_it_says),
-        cmocka_unit_test(few_requests_have_no_interval),
-        cmocka_unit_test(runs_are_paired_by_policy_and_seed_and_the_rest_is_told),
-        cmocka_unit_test(what_a_replay_changes_may_differ),
-        cmocka_unit_test(other_experiments_are_refused_by_the_first_key_that_differs),
-        cmocka_unit_test(files_of_the_wrong_kind_are_refused),
-        cmocka_unit_test(runs_without_rows_or_partners_are_refused),
-        cmocka_unit_test(the_formats_agree_and_say_that_no_gpu_took_part),
-        cmocka_unit_test(a_gpu_is_named_and_nothing_is_called_a_rehearsal),
-        cmocka_unit_test(the_figure_is_drawn_twice_alike),
-    };
-    return cmocka_run_group_tests_name("compare", tests, NULL, NULL);
-}
+SUITE("compare")

@@ -1,9 +1,8 @@
 /* Containers: cold starts from measured samples, and those that are warm at the beginning. */
-#include <math.h>
-
 #include "sched/policy.h"
 #include "sched/registry.h"
 #include "tests/fixture_simulation.h"
+#include "tests/suite.h"
 #include "traces/profile/profile.h"
 
 /* Two functions of a constant time, one stage each of one application. `cold` is f's cold start. */
@@ -40,10 +39,7 @@ static struct experiment *parse(const char *text, const char *key, const char *v
     const struct override override = {key, value};
     struct experiment *experiment =
         experiment_parse(text, "e.json", ".", &override, key == NULL ? 0 : 1, &error);
-    if (experiment == NULL) {
-        fail_msg("%s", error.message);
-        abort(); /* fail_msg does not return; analysers do not know */
-    }
+    assert_good(experiment != NULL, &error);
     return experiment;
 }
 
@@ -52,9 +48,7 @@ static void assert_refused(const char *text, const char *key, const char *value,
     struct error error = {0};
     const struct override override = {key, value};
     assert_null(experiment_parse(text, "e.json", ".", &override, key == NULL ? 0 : 1, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    if (strstr(error.message, part) == NULL)
-        fail_msg("\"%s\" lacks \"%s\"", error.message, part);
+    assert_input_error(&error, part);
 }
 
 /* ---- Cold starts from samples ---------------------------------------------------------------- */
@@ -63,12 +57,11 @@ enum { STARTS = 4000, KINDS = 3 };
 
 /* Pearson's statistic of the drawn cold starts; 99.9 % of a chi-squared variable with two degrees
  * of freedom lie below 13.82. */
-static void each_sample_is_drawn_with_its_probability(void **state)
+CASE(each_sample_is_drawn_with_its_probability)
 {
     static const double ms[KINDS] = {100, 250.5, 1000}, share[KINDS] = {0.25, 0.5, 0.25};
     size_t seen[KINDS] = {0};
     RESULT result = {0};
-    (void)state;
     run_well(SERVED("\"cold_start_ms\":{\"samples_ms\":[100,250.5,1000,250.5]},", COLD, "4000"),
              NULL, &log_a, &result);
     assert_int_equal(log_a.request_count, STARTS);
@@ -88,12 +81,11 @@ static void each_sample_is_drawn_with_its_probability(void **state)
         fail_msg("Pearson's statistic is %g", statistic);
 }
 
-static void every_policy_meets_the_same_cold_starts(void **state)
+CASE(every_policy_meets_the_same_cold_starts)
 {
     const char *world =
         SERVED("\"cold_start_ms\":{\"samples_ms\":[1,2,3,4,5,6,7,8]},", COLD, "200");
     struct simulation_result result;
-    (void)state;
     run_well(world, NULL, &log_a, &result);
     simulation_result_clear(&result);
     run_well(world, policy_find("edf", NULL), &log_b, &result);
@@ -102,10 +94,9 @@ static void every_policy_meets_the_same_cold_starts(void **state)
         assert_int_equal(log_a.requests[r].cold_ns, log_b.requests[r].cold_ns);
 }
 
-static void one_sample_is_a_constant(void **state)
+CASE(one_sample_is_a_constant)
 {
     struct simulation_result result;
-    (void)state;
     run_well(SERVED("\"cold_start_ms\":{\"samples_ms\":[321.25]},", COLD, "50"), NULL, &log_a,
              &result);
     simulation_result_clear(&result);
@@ -114,19 +105,17 @@ static void one_sample_is_a_constant(void **state)
     assert_same_rows(&log_a, &log_b);
 }
 
-static void planners_see_mean_and_cv_of_the_samples(void **state)
+CASE(planners_see_mean_and_cv_of_the_samples)
 {
-    (void)state;
-    struct experiment *e = parse(PROFILED("{\"samples_ms\":[100,200,600]}", ""), NULL, NULL);
+    EXPERIMENT *e = parse(PROFILED("{\"samples_ms\":[100,200,600]}", ""), NULL, NULL);
     const struct profile_function *profiled = profile_find(e->workload.kinds[0].profile, "net");
     assert_true(fabs(profiled->cold_start_mean_ms - 300) < 1e-9);
     assert_true(fabs(profiled->cold_start_cv - sqrt(140000.0 / 3) / 300) < 1e-12);
     assert_non_null(strstr(e->resolved_json, "\"cold_start_ms\":{\"samples_ms\":[100,200,600]}"));
-    experiment_free(e);
 }
 
 /* What the canonical form says of the cold start. */
-static void the_functions_file_overrides_the_profile(void **state)
+CASE(the_functions_file_overrides_the_profile)
 {
     static const struct {
         const char *text, *found;
@@ -142,33 +131,27 @@ static void the_functions_file_overrides_the_profile(void **state)
         {PROFILED("{\"samples_ms\":[100,300]}", ENTRY("{\"mean\":70,\"cv\":0}")),
          "{\"cv\":0,\"mean\":70}"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char wanted[128];
-        struct experiment *e = parse(cases[i].text, NULL, NULL);
-        (void)snprintf(wanted, sizeof wanted, "\"cold_start_ms\":%s", cases[i].found);
+        EXPERIMENT *e = parse(cases[i].text, NULL, NULL);
+        snprintf(wanted, sizeof wanted, "\"cold_start_ms\":%s", cases[i].found);
         if (strstr(e->resolved_json, wanted) == NULL)
             fail_msg("%d: no %s in %s", (int)i, wanted, e->resolved_json);
-        experiment_free(e);
     }
 }
 
-static void the_canonical_form_with_samples_is_an_experiment_of_the_same_hash(void **state)
+CASE(the_canonical_form_with_samples_is_an_experiment_of_the_same_hash)
 {
-    (void)state;
-    struct experiment *e = parse(
+    EXPERIMENT *e = parse(
         SERVED("\"cold_start_ms\":{\"samples_ms\":[0.1,1234.5678901,3]},", COLD, "10"), NULL, NULL);
-    struct experiment *again = parse(e->resolved_json, NULL, NULL);
-    struct experiment *other = parse(
+    EXPERIMENT *again = parse(e->resolved_json, NULL, NULL);
+    EXPERIMENT *other = parse(
         SERVED("\"cold_start_ms\":{\"samples_ms\":[0.1,1234.5678902,3]},", COLD, "10"), NULL, NULL);
     assert_string_equal(e->hash, again->hash);
     assert_string_not_equal(e->hash, other->hash);
-    experiment_free(e);
-    experiment_free(again);
-    experiment_free(other);
 }
 
-static void samples_that_are_none_are_refused_with_their_place(void **state)
+CASE(samples_that_are_none_are_refused_with_their_place)
 {
     static const struct {
         const char *cold, *profile_fault, *entry_fault;
@@ -182,13 +165,12 @@ static void samples_that_are_none_are_refused_with_their_place(void **state)
         {"{\"sample_ms\":[1]}", "did you mean \"samples_ms\"", NULL},
         {"{\"cv\":1}", "\"mean\" is missing", ""},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[2048];
         const char *entry = cases[i].entry_fault;
-        (void)snprintf(text, sizeof text, PROFILED("%s", "%s"), cases[i].cold, "");
+        snprintf(text, sizeof text, PROFILED("%s", "%s"), cases[i].cold, "");
         assert_refused(text, NULL, NULL, cases[i].profile_fault);
-        (void)snprintf(text, sizeof text, PROFILED("{\"mean\":1}", ENTRY("%s")), cases[i].cold);
+        snprintf(text, sizeof text, PROFILED("{\"mean\":1}", ENTRY("%s")), cases[i].cold);
         if (entry == NULL || *entry != '\0')
             assert_refused(text, NULL, NULL, entry == NULL ? cases[i].profile_fault : entry);
     }
@@ -196,7 +178,7 @@ static void samples_that_are_none_are_refused_with_their_place(void **state)
 
 /* ---- Warm at the beginning ------------------------------------------------------------------- */
 
-static void counts_per_invoker_are_counts_times_the_invokers(void **state)
+CASE(counts_per_invoker_are_counts_times_the_invokers)
 {
     static const char *const same[][2] = {
         {"{\"per_invoker\":5}", "80"},
@@ -208,7 +190,6 @@ static void counts_per_invoker_are_counts_times_the_invokers(void **state)
     };
     static const char path[] = "workloads/experiments/strict-light.json";
     struct error error = {0};
-    (void)state;
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
         struct experiment *e[2];
         for (size_t k = 0; k < 2; k++) {
@@ -223,20 +204,18 @@ static void counts_per_invoker_are_counts_times_the_invokers(void **state)
     }
 }
 
-static void the_papers_settings_grow_with_the_cluster(void **state)
+CASE(the_papers_settings_grow_with_the_cluster)
 {
     static const char *const paths[] = {"workloads/experiments/strict-light.json",
                                         "workloads/experiments/moderate-normal.json",
                                         "workloads/experiments/relaxed-heavy.json"};
     static const struct override many = {"cluster.invokers.0.count", "1000"};
     struct error error = {0};
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
-        struct experiment *e = experiment_load(paths[i], &many, 1, &error);
+        EXPERIMENT *e = experiment_load(paths[i], &many, 1, &error);
         assert_non_null(e);
         for (size_t f = 0; f < e->workload.function_count; f++)
             assert_int_equal(e->platform.initial_counts[f], 5000);
-        experiment_free(e);
     }
 }
 
@@ -254,10 +233,9 @@ static bool look_decide(void *policy_state, struct platform *platform)
     return fifo->decide(policy_state, platform);
 }
 
-static void each_invoker_holds_its_own(void **state)
+CASE(each_invoker_holds_its_own)
 {
     RESULT result = {0};
-    (void)state;
     fifo = policy_find("fifo", NULL);
     assert_non_null(fifo);
     struct policy look = *fifo;
@@ -268,12 +246,11 @@ static void each_invoker_holds_its_own(void **state)
     assert_true(looked);
 }
 
-static void counts_that_cannot_be_are_refused(void **state)
+CASE(counts_that_cannot_be_are_refused)
 {
     const char *world = SERVED("", "\"initial\":\"warm\"", "5");
     struct simulation_result result;
     struct error error = {0};
-    (void)state;
     assert_refused(world, "platform.initial", "{\"per_invoker\":-1}", "initial.per_invoker: ");
     assert_refused(world, "platform.initial", "{\"per_invoker\":1.5}", "initial.per_invoker: ");
     assert_refused(world, "platform.initial", "{\"per_invoker\":5592406}",
@@ -284,14 +261,12 @@ static void counts_that_cannot_be_are_refused(void **state)
     /* 64 containers of f fill an invoker. */
     assert_false(run(SERVED("", "\"initial\":{\"per_invoker\":{\"f\":65}}", "5"), NULL, NULL,
                      &result, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    assert_non_null(strstr(error.message, "memory holds only 192 of 195"));
+    assert_input_error(&error, "memory holds only 192 of 195");
 }
 
 /* A function may have the name of the key. */
-static void a_function_named_per_invoker_has_its_count(void **state)
+CASE(a_function_named_per_invoker_has_its_count)
 {
-    (void)state;
     struct experiment *e =
         parse("{\"cluster\":{\"invokers\":[{\"count\":2,\"vcpus\":1,\"memory_mb\":64}]},"
               "\"functions\":[{\"name\":\"per_invoker\",\"service\":{\"distribution\":\"constant\","
@@ -303,21 +278,4 @@ static void a_function_named_per_invoker_has_its_count(void **state)
     experiment_free(e);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_sample_is_drawn_with_its_probability),
-        cmocka_unit_test(every_policy_meets_the_same_cold_starts),
-        cmocka_unit_test(one_sample_is_a_constant),
-        cmocka_unit_test(planners_see_mean_and_cv_of_the_samples),
-        cmocka_unit_test(the_functions_file_overrides_the_profile),
-        cmocka_unit_test(the_canonical_form_with_samples_is_an_experiment_of_the_same_hash),
-        cmocka_unit_test(samples_that_are_none_are_refused_with_their_place),
-        cmocka_unit_test(counts_per_invoker_are_counts_times_the_invokers),
-        cmocka_unit_test(the_papers_settings_grow_with_the_cluster),
-        cmocka_unit_test(each_invoker_holds_its_own),
-        cmocka_unit_test(counts_that_cannot_be_are_refused),
-        cmocka_unit_test(a_function_named_per_invoker_has_its_count),
-    };
-    return cmocka_run_group_tests_name("containers", tests, NULL, NULL);
-}
+SUITE("containers")

@@ -1,20 +1,12 @@
 /* Curves over a swept key: where each ends, by hand and by a direct reading of the definition; what
  * is printed; which pairs of a run's label are the key's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <gsl/gsl_rng.h>
 
 #include "results/report/curve.h"
 #include "results/store/run_label.h"
+#include "tests/suite.h"
+
+OWNER(gsl_rng_free, gsl_rng)
 
 enum { RUNS_MOST = 400 };
 
@@ -41,11 +33,11 @@ static void made_add(struct made *made, const char *setting, const char *policy,
 {
     assert_true(made->results.run_count < RUNS_MOST);
     struct summary_row *run = &made->runs[made->results.run_count++];
-    (void)snprintf(run->hash, sizeof run->hash, "%016zx", made->results.run_count);
-    (void)snprintf(run->name, sizeof run->name, "made-up");
-    (void)snprintf(run->setting, sizeof run->setting, "%s", setting);
-    (void)snprintf(run->policy, sizeof run->policy, "%s", policy);
-    (void)snprintf(run->label, sizeof run->label, "%s", label);
+    snprintf(run->hash, sizeof run->hash, "%016zx", made->results.run_count);
+    snprintf(run->name, sizeof run->name, "made-up");
+    snprintf(run->setting, sizeof run->setting, "%s", setting);
+    snprintf(run->policy, sizeof run->policy, "%s", policy);
+    snprintf(run->label, sizeof run->label, "%s", label);
     run->seed = seed;
     run->measures.requests = 1000;
     run->measures.slo_hit_rate = hit;
@@ -67,13 +59,15 @@ static void made_free(struct made *made)
     free(made);
 }
 
+OWNER(made_free, struct made)
+
 /* Two seeds whose mean is `hit`; their interval is ± 12.7 × `spread`. */
 static void add_pair(struct made *made, const char *policy, double factor, double load, double hit,
                      double spread)
 {
     char label[128];
-    (void)snprintf(label, sizeof label, "setting=mig slo.factor=%g arrivals.load=%g policy.name=%s",
-                   factor, load, policy);
+    snprintf(label, sizeof label, "setting=mig slo.factor=%g arrivals.load=%g policy.name=%s",
+             factor, load, policy);
     made_add(made, "mig", policy, label, 1, hit - spread);
     made_add(made, "mig", policy, label, 2, hit + spread);
 }
@@ -116,10 +110,9 @@ static struct made *some(void)
     return made;
 }
 
-static void a_line_ends_before_the_first_value_at_which_its_interval_leaves_the_limit(void **state)
+CASE(a_line_ends_before_the_first_value_at_which_its_interval_leaves_the_limit)
 {
-    (void)state;
-    struct made *made = some();
+    OWNED(made_free) struct made *made = some();
     const struct curves *curves = made->report->curves;
     assert_non_null(curves);
     assert_string_equal(curves->key, "arrivals.load");
@@ -137,34 +130,30 @@ static void a_line_ends_before_the_first_value_at_which_its_interval_leaves_the_
         assert_sustained(panel, "late", "0.2");
         assert_sustained(panel, "hole", "0.2");
     }
-    made_free(made);
 }
 
-static void with_one_seed_the_value_alone_is_compared(void **state)
+CASE(with_one_seed_the_value_alone_is_compared)
 {
-    (void)state;
-    struct made *made = made_create();
+    OWNED(made_free) struct made *made = made_create();
     for (int i = 1; i <= 3; i++) {
         char label[64];
-        (void)snprintf(label, sizeof label, "arrivals.load=%d policy.name=fifo", i);
+        snprintf(label, sizeof label, "arrivals.load=%d policy.name=fifo", i);
         made_add(made, "", "fifo", label, 1, i < 3 ? 0.95 : 0.94);
     }
     made_build(made);
     assert_string_equal(made->report->curves->groups[0].title, "made-up");
     assert_string_equal(made->report->curves->groups[0].panels[0].title, "");
     assert_sustained(&made->report->curves->groups[0].panels[0], "fifo", "2");
-    made_free(made);
 }
 
 /* The definition read directly, over random sweeps: the greatest value v such that at each swept
  * value up to v the limit is below the interval. */
-static void the_end_is_that_of_the_definition(void **state)
+CASE(the_end_is_that_of_the_definition)
 {
-    (void)state;
-    gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
     assert_non_null(random);
     for (int trial = 0; trial < 200; trial++) {
-        struct made *made = made_create();
+        OWNED(made_free) struct made *made = made_create();
         const size_t values = 3 + gsl_rng_uniform_int(random, 5);
         double ends = NAN;
         bool open = true;
@@ -172,7 +161,7 @@ static void the_end_is_that_of_the_definition(void **state)
             const double base = 0.9 + 0.08 * gsl_rng_uniform(random);
             double hits[4], mean = 0, square = 0;
             char label[64];
-            (void)snprintf(label, sizeof label, "arrivals.load=%g policy.name=x", 0.1 * (double)v);
+            snprintf(label, sizeof label, "arrivals.load=%g policy.name=x", 0.1 * (double)v);
             for (int s = 0; s < 4; s++) {
                 hits[s] = base + 0.02 * gsl_rng_uniform(random);
                 mean += hits[s] / 4;
@@ -192,22 +181,19 @@ static void the_end_is_that_of_the_definition(void **state)
         if (!(line->sustained == ends || (isnan(line->sustained) && isnan(ends))) ||
             line->beyond != open)
             fail_msg("trial %d: %g is not %g", trial, line->sustained, ends);
-        made_free(made);
     }
-    gsl_rng_free(random);
 }
 
 /* A parameter of the policy is part of a contender; without it, contenders become one line. */
-static void a_parameter_of_a_policy_can_be_followed(void **state)
+CASE(a_parameter_of_a_policy_can_be_followed)
 {
-    (void)state;
-    struct made *made = made_create();
+    OWNED(made_free) struct made *made = made_create();
     struct error error = {0};
     for (int k = 1; k <= 3; k++)
         for (int g = 1; g <= 2; g++) {
             char label[128];
-            (void)snprintf(label, sizeof label,
-                           "policy.name=esg policy.params.k=%d policy.params.group=%d", k, g);
+            snprintf(label, sizeof label,
+                     "policy.name=esg policy.params.k=%d policy.params.group=%d", k, g);
             made_add(made, "", "esg", label, 1, k <= 2 || g == 1 ? 0.96 : 0.5);
         }
     made_build(made);
@@ -218,24 +204,20 @@ static void a_parameter_of_a_policy_can_be_followed(void **state)
     assert_int_equal(panel->line_count, 2);
     assert_sustained(panel, "esg group=1", "≥ 3");
     assert_sustained(panel, "esg group=2", "2");
-    made_free(made);
 }
 
-static void another_metric_and_limit_can_be_asked_for(void **state)
+CASE(another_metric_and_limit_can_be_asked_for)
 {
-    (void)state;
-    struct made *made = some();
+    OWNED(made_free) struct made *made = some();
     struct error error = {0};
     const struct curve_request request = {"arrivals.load", "cost_per_request_usd", 0.00096, false};
     assert_true(report_follow(made->report, &request, &error));
     assert_sustained(&made->report->curves->groups[0].panels[0], "good", "≥ 0.6");
     assert_sustained(&made->report->curves->groups[0].panels[0], "falls", "< 0.2");
-    made_free(made);
 }
 
-static void what_cannot_be_followed_is_told(void **state)
+CASE(what_cannot_be_followed_is_told)
 {
-    (void)state;
     static const struct {
         struct curve_request request;
         const char *fragment;
@@ -245,23 +227,19 @@ static void what_cannot_be_followed_is_told(void **state)
          "it sets: setting, slo.factor, arrivals.load, policy.name"},
         {{"setting", CURVE_METRIC, 0.9, false}, "\"setting\""},
         {{NULL, "hits", 0.9, false}, "there is no metric \"hits\""}};
-    struct made *made = some();
+    OWNED(made_free) struct made *made = some();
     const struct curves *before = made->report->curves;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         struct error error = {0};
         assert_false(report_follow(made->report, &faults[i].request, &error));
-        assert_int_equal(error.kind, ERROR_INPUT);
-        if (strstr(error.message, faults[i].fragment) == NULL)
-            fail_msg("%s", error.message);
+        assert_input_error(&error, faults[i].fragment);
         assert_ptr_equal(made->report->curves, before);
     }
-    made_free(made);
 }
 
-static void two_loads_are_no_curve_unless_asked_for(void **state)
+CASE(two_loads_are_no_curve_unless_asked_for)
 {
-    (void)state;
-    struct made *made = made_create();
+    OWNED(made_free) struct made *made = made_create();
     struct error error = {0};
     made_add(made, "", "fifo", "arrivals.load=1", 1, 0.99);
     made_add(made, "", "fifo", "arrivals.load=2", 1, 0.99);
@@ -271,7 +249,6 @@ static void two_loads_are_no_curve_unless_asked_for(void **state)
     const struct curve_request request = {"arrivals.load", CURVE_METRIC, CURVE_AT_LEAST, false};
     assert_true(report_follow(made->report, &request, &error));
     assert_int_equal(made->report->curves->groups[0].panels[0].value_count, 2);
-    made_free(made);
 }
 
 /* ---- Output ---------------------------------------------------------------------------------- */
@@ -286,7 +263,7 @@ static char *printed(const struct made *made, print_function *print)
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
     assert_true(print(made->report, out, &error));
-    (void)fclose(out);
+    fclose(out);
     return text;
 }
 
@@ -306,10 +283,9 @@ static void squeeze(char *text)
     *to = '\0';
 }
 
-static void the_text_begins_with_what_is_sustained(void **state)
+CASE(the_text_begins_with_what_is_sustained)
 {
-    (void)state;
-    struct made *made = some();
+    OWNED(made_free) struct made *made = some();
     char *text = printed(made, report_text);
     assert_has(text, "arrivals.load sustained with SLO hit % of at least 95\n");
     assert_has(text, "         slo.factor=0.8  slo.factor=1.2\n"
@@ -339,23 +315,19 @@ static void the_text_begins_with_what_is_sustained(void **state)
     text = printed(made, report_text);
     assert_has(text, "How to read the tables");
     free(text);
-    made_free(made);
 }
 
 /* Mean completion times of 1, 2, 4 and 7 h at loads of 1 to 4 per hour; those of the seeds differ,
  * so that the interval of the third exceeds 4.5 h. */
-static void
-trainings_are_followed_by_their_completion_time_with_no_limit_or_an_upper_one(void **state)
+CASE(trainings_are_followed_by_their_completion_time_with_no_limit_or_an_upper_one)
 {
-    (void)state;
     static const double jct[] = {1, 2, 4, 7};
     struct training_summary_row trainings[8] = {0};
-    struct made *made = made_create();
+    OWNED(made_free) struct made *made = made_create();
     struct error error = {0};
     for (size_t i = 0; i < 8; i++) {
         char label[64];
-        (void)snprintf(label, sizeof label, "training.arrivals.per_hour=%zu policy.name=sjf",
-                       i / 2 + 1);
+        snprintf(label, sizeof label, "training.arrivals.per_hour=%zu policy.name=sjf", i / 2 + 1);
         made_add(made, "", "sjf", label, i % 2 + 1, 0);
         memcpy(trainings[i].hash, made->runs[i].hash, sizeof trainings[i].hash);
         const double spread = i / 2 == 2 ? 0.1 : 0.01; /* half-width: 12.7 x spread */
@@ -383,13 +355,11 @@ trainings_are_followed_by_their_completion_time_with_no_limit_or_an_upper_one(vo
     text = printed(made, report_text);
     assert_has(text, "sustained with mean JCT h of at most 4.5\n");
     free(text);
-    made_free(made);
 }
 
-static void csv_and_json_hold_the_ends_and_the_points(void **state)
+CASE(csv_and_json_hold_the_ends_and_the_points)
 {
-    (void)state;
-    struct made *made = some();
+    OWNED(made_free) struct made *made = some();
     char *text = printed(made, report_csv);
     assert_has(text, "made-up,mig,slo.factor=0.8,falls,,,arrivals.load_sustained,1,slo_hit_rate at "
                      "least 0.95,2,0.4,,,,0.4,,,,\r\n");
@@ -397,7 +367,7 @@ static void csv_and_json_hold_the_ends_and_the_points(void **state)
                      "least 0.95,2,,,,,< 0.2,,,,\r\n");
     free(text);
     text = printed(made, report_json);
-    cJSON *root = cJSON_Parse(text);
+    JSON *root = cJSON_Parse(text);
     const cJSON *curves = cJSON_GetObjectItem(root, "curves");
     assert_string_equal(cJSON_GetObjectItem(curves, "key")->valuestring, "arrivals.load");
     const cJSON *panel = cJSON_GetArrayItem(cJSON_GetObjectItem(curves, "panels"), 1);
@@ -421,16 +391,13 @@ static void csv_and_json_hold_the_ends_and_the_points(void **state)
         assert_true(fabs(cJSON_GetObjectItem(change, "sd")->valuedouble - 0.001 * i * sqrt(2)) <
                     1e-12);
     }
-    cJSON_Delete(root);
     free(text);
-    made_free(made);
 }
 
 /* ---- Labels ---------------------------------------------------------------------------------- */
 
-static void a_label_gives_its_numbers_and_keys(void **state)
+CASE(a_label_gives_its_numbers_and_keys)
 {
-    (void)state;
     static const char label[] = "setting=a b arrivals.load=0.8 slo.factor=1e1 cluster={\"n\": 3} "
                                 "policy.params.k=7 x=5s";
     double value = 0;
@@ -443,10 +410,9 @@ static void a_label_gives_its_numbers_and_keys(void **state)
     assert_false(run_label_number(label, "x", &value));
     assert_false(run_label_number("x=inf", "x", &value));
     assert_false(run_label_number("x=", "x", &value));
-    char *rest = run_label_drop(label, "arrivals.load");
+    TEXT *rest = run_label_drop(label, "arrivals.load");
     assert_string_equal(rest,
                         "setting=a b slo.factor=1e1 cluster={\"n\": 3} policy.params.k=7 x=5s");
-    free(rest);
     char *keys = run_label_keys(label);
     assert_string_equal(keys, "setting, arrivals.load, slo.factor, cluster, policy.params.k, x");
     free(keys);
@@ -455,21 +421,4 @@ static void a_label_gives_its_numbers_and_keys(void **state)
     free(keys);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_ends_before_the_first_value_at_which_its_interval_leaves_the_limit),
-        cmocka_unit_test(with_one_seed_the_value_alone_is_compared),
-        cmocka_unit_test(the_end_is_that_of_the_definition),
-        cmocka_unit_test(a_parameter_of_a_policy_can_be_followed),
-        cmocka_unit_test(another_metric_and_limit_can_be_asked_for),
-        cmocka_unit_test(
-            trainings_are_followed_by_their_completion_time_with_no_limit_or_an_upper_one),
-        cmocka_unit_test(what_cannot_be_followed_is_told),
-        cmocka_unit_test(two_loads_are_no_curve_unless_asked_for),
-        cmocka_unit_test(the_text_begins_with_what_is_sustained),
-        cmocka_unit_test(csv_and_json_hold_the_ends_and_the_points),
-        cmocka_unit_test(a_label_gives_its_numbers_and_keys),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE("curve")

@@ -1,18 +1,12 @@
 /* Dilu: the search on the authors' measurements; placement, shares and scaling against brute force;
  * the policy against what the platform holds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <gsl/gsl_rng.h>
 
 #include "sched/dilu/dilu_internal.h"
 #include "sched/policy_instances.h"
 #include "sched/dilu/share.h"
 #include "sched/registry.h"
+#include "tests/suite.h"
 #include "tests/worlds.h"
 
 enum { BATCHES = 6, SIZES = 10, MODEL_POINTS = BATCHES * SIZES };
@@ -82,13 +76,13 @@ static struct dilu_grid measured(const char *model, struct dilu_point points[MOD
         points[at].throughput = field(&rest);
         found++;
     }
-    (void)fclose(file);
+    fclose(file);
     assert_int_equal(found, MODEL_POINTS);
     return (struct dilu_grid){batches, BATCHES, sizes, SIZES, points};
 }
 
 /* What the authors' scripts find on their own measurements. */
-static void the_search_finds_on_the_authors_measurements_what_theirs_finds(void **state)
+CASE(the_search_finds_on_the_authors_measurements_what_theirs_finds)
 {
     static const struct {
         const char *model;
@@ -102,7 +96,6 @@ static void the_search_finds_on_the_authors_measurements_what_theirs_finds(void 
                    {"gpt2_large", 60, 30, 4, 49.7, 2.68, 7, true},
                    {"llama2", 42, 50, 8, 41.7, 0.117, 10, true},
                    {"bert_base", 60, 10, 4, 36.7, 10.90, 5, true}};
-    (void)state;
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct dilu_point points[MODEL_POINTS];
         const struct dilu_grid grid = measured(vectors[i].model, points);
@@ -120,9 +113,8 @@ static void the_search_finds_on_the_authors_measurements_what_theirs_finds(void 
     }
 }
 
-static void the_optimum_that_the_search_misses_is_robertas(void **state)
+CASE(the_optimum_that_the_search_misses_is_robertas)
 {
-    (void)state;
     struct dilu_point points[MODEL_POINTS];
     const struct dilu_grid grid = measured("roberta_large", points);
     struct dilu_pick all;
@@ -132,9 +124,8 @@ static void the_optimum_that_the_search_misses_is_robertas(void **state)
 }
 
 /* Batch 1: TE 10 at 10 %. Batch 2 needs 20 %: TE 9.85, or 9.75. */
-static void the_search_stops_where_efficiency_drops_by_more_than_allowed(void **state)
+CASE(the_search_stops_where_efficiency_drops_by_more_than_allowed)
 {
-    (void)state;
     struct dilu_point points[] = {{10, 100}, {8, 120}, {25, 110}, {15, 197}};
     const struct dilu_grid grid = {batches, 2, sizes, 2, points};
     struct dilu_pick found;
@@ -160,9 +151,8 @@ static void random_points(gsl_rng *rng, struct dilu_point points[MODEL_POINTS])
 }
 
 /* On any table: within the bound where something is, never better than all trials, few trials. */
-static void what_is_found_meets_the_bound_in_few_trials(void **state)
+CASE(what_is_found_meets_the_bound_in_few_trials)
 {
-    (void)state;
     uint32_t found = 0;
     uint32_t best = 0;
     for (uint64_t n = 0; n < 2000; n++) {
@@ -248,9 +238,8 @@ static size_t place_by_force(const struct cluster_case *cluster, const struct di
     return DILU_NOWHERE;
 }
 
-static void an_instance_goes_where_brute_force_puts_it(void **state)
+CASE(an_instance_goes_where_brute_force_puts_it)
 {
-    (void)state;
     static const struct dilu_rule rule = {1, 1.5, 0.6, 0.4};
     uint32_t nowhere = 0;
     uint32_t shared = 0;
@@ -318,14 +307,11 @@ static const struct placed originals[] = {
 
 static enum dilu_admission admit_cold(void *context, size_t gpu)
 {
-    (void)context;
-    (void)gpu;
     return DILU_COLD;
 }
 
-static void an_instance_goes_where_the_original_puts_it(void **state)
+CASE(an_instance_goes_where_the_original_puts_it)
 {
-    (void)state;
     enum { EVENTS = sizeof originals / sizeof *originals };
     static const struct dilu_rule rule = {1, 1.5, 0.6, 0.4};
     static const struct dilu_admitter admitter = {NULL, admit_cold};
@@ -362,10 +348,9 @@ static void an_instance_goes_where_the_original_puts_it(void **state)
 
 static const struct dilu_lazy_rule paper_rule = {.window = 40, .out = 20, .in = 30};
 
-static void one_more_after_twenty_of_forty_samples_and_one_less_after_thirty(void **state)
+CASE(one_more_after_twenty_of_forty_samples_and_one_less_after_thirty)
 {
-    (void)state;
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct dilu_window window;
     dilu_window_init(&window, &arena, 40);
     for (int i = 0; i < 19; i++)
@@ -388,12 +373,10 @@ static void one_more_after_twenty_of_forty_samples_and_one_less_after_thirty(voi
     dilu_window_add(&window, 4);
     assert_int_equal(dilu_lazy(&window, &paper_rule, 10, 5, 2), -1);
     assert_int_equal(dilu_lazy(&window, &paper_rule, 10, 5, 1), 0); /* the only one stays */
-    arena_clear(&arena);
 }
 
-static void the_window_counts_what_came_last(void **state)
+CASE(the_window_counts_what_came_last)
 {
-    (void)state;
     uint32_t steps[3] = {0};
     for (uint64_t n = 0; n < 200; n++) {
         struct random_stream stream;
@@ -403,7 +386,7 @@ static void the_window_counts_what_came_last(void **state)
         rule.in = 1 + pick(rng, (uint32_t)rule.window);
         double history[60];
         size_t start = 0;
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct dilu_window window;
         dilu_window_init(&window, &arena, rule.window);
         for (size_t t = 0; t < 60; t++) {
@@ -424,7 +407,6 @@ static void the_window_counts_what_came_last(void **state)
                 start = t + 1;
             }
         }
-        arena_clear(&arena);
     }
     assert_true(steps[0] > 500 && steps[1] > 500 && steps[2] > 500);
 }
@@ -494,9 +476,8 @@ static void check_alone(const struct holders_case *one, const struct dilu_holder
                     100 * one->units);
 }
 
-static void one_alone_is_as_fast_as_can_be_and_several_have_their_requests(void **state)
+CASE(one_alone_is_as_fast_as_can_be_and_several_have_their_requests)
 {
-    (void)state;
     uint32_t raised = 0;
     uint32_t contended = 0;
     for (uint64_t n = 0; n < 2000; n++) {
@@ -529,9 +510,8 @@ static void one_alone_is_as_fast_as_can_be_and_several_have_their_requests(void 
     assert_true(raised > 150 && contended > 300);
 }
 
-static void requests_that_exceed_the_gpu_are_refused(void **state)
+CASE(requests_that_exceed_the_gpu_are_refused)
 {
-    (void)state;
     const struct dilu_level four = {0, 4, 1};
     struct dilu_holder holders[] = {{&four, 1, true, true, 0, 0}, {&four, 1, false, false, 0, 0}};
     assert_false(dilu_grant(7, holders, 2));
@@ -644,15 +624,16 @@ static bool watched_decide(void *state, struct platform *platform)
 /* `hasty`: scales on single samples, so that runs of seconds see it. */
 static const struct policy *watched(bool hasty)
 {
-    static struct parameter *parameters;
+    static struct key *parameters;
     static struct policy policy;
     policy = *policy_find("dilu", NULL);
     memset(counts, 0, sizeof counts);
     free(parameters);
-    parameters = calloc(policy.parameter_count, sizeof *parameters);
+    const size_t count = keys_count(policy.parameters) + 1;
+    parameters = calloc(count, sizeof *parameters);
     assert_non_null(parameters);
-    memcpy(parameters, policy.parameters, policy.parameter_count * sizeof *parameters);
-    for (size_t i = 0; i < policy.parameter_count; i++)
+    memcpy(parameters, policy.parameters, count * sizeof *parameters);
+    for (size_t i = 0; i + 1 < count; i++)
         if (hasty &&
             (strcmp(parameters[i].name, "window") == 0 || strcmp(parameters[i].name, "out") == 0 ||
              strcmp(parameters[i].name, "in") == 0))
@@ -667,9 +648,8 @@ static const struct world_case variants[] = {
     {"split", 1},   {"omega", 0.8},  {"gamma", 1},   {"alpha", 1},  {"counted", 1}, {"first", 3},
     {"routing", 1}, {"vertical", 1}, {"backlog", 1}, {"bound", 0.2}};
 
-static void no_world_is_overcommitted_and_all_are_served(void **state)
+CASE(no_world_is_overcommitted_and_all_are_served)
 {
-    (void)state;
     seen = (struct seen){0};
     for (uint64_t world = 0; world < WORLDS; world++) {
         const struct world_case *variant = &variants[world % (sizeof variants / sizeof *variants)];
@@ -682,9 +662,8 @@ static void no_world_is_overcommitted_and_all_are_served(void **state)
     assert_true(seen.outs > 10 && seen.ins > 10);
 }
 
-static void gpus_in_slices_or_held_whole_keep_their_shares(void **state)
+CASE(gpus_in_slices_or_held_whole_keep_their_shares)
 {
-    (void)state;
     seen = (struct seen){.fixed = true};
     for (uint64_t world = 0; world < 8; world++) {
         char json[WORLD_BYTES];
@@ -698,9 +677,8 @@ static void gpus_in_slices_or_held_whole_keep_their_shares(void **state)
     assert_true(seen.looks > 100 && seen.raised == 0);
 }
 
-static void functions_without_room_are_served_in_the_end(void **state)
+CASE(functions_without_room_are_served_in_the_end)
 {
-    (void)state;
     seen = (struct seen){0};
     for (uint64_t world = 0; world < 12; world++) {
         char json[WORLD_BYTES];
@@ -712,58 +690,47 @@ static void functions_without_room_are_served_in_the_end(void **state)
     assert_true(seen.bereft > 0 && seen.makeshift > 0);
 }
 
-static void the_same_seed_gives_the_same_batches(void **state)
+CASE(the_same_seed_gives_the_same_batches)
 {
-    (void)state;
     worlds_check(policy_find("dilu", NULL), variants, 1, 4);
 }
 
 /* ---- Behaviour ------------------------------------------------------------------------------- */
 
 /* One GPU of 8 units; a function takes 20 ms on 4 of them, which it requests, and 15 on 6, its
- * limit. */
-static const char lone[] =
-    "{\"name\":\"lone\",\"cluster\":{\"invokers\":[{\"count\":4,\"vcpus\":4,\"memory_mb\":4000,"
-    "\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":8,\"memory_mb\":4000}]}],"
-    "\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":["
-    "{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":0},"
-    "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":0}]},\"profile\":{\"device\":\"test\","
-    "\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\",\"unit\":8,\"functions\":{"
-    "\"f\":{\"grid\":{\"batch\":[1],\"vcpu\":[2],\"vgpu\":[4,6]},\"latency_ms\":[[[20,15]]],"
-    "\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":100,\"cv\":0},\"gpu_memory_mb\":{"
-    "\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0},"
-    "\"g\":{\"grid\":{\"batch\":[1],\"vcpu\":[2],\"vgpu\":[4,6]},\"latency_ms\":[[[20,15]]],"
-    "\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":100,\"cv\":0},\"gpu_memory_mb\":{"
-    "\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0}},"
-    "\"interference\":{\"model\":\"constant\",\"constant\":0}},\"applications\":[APPS],"
-    "\"arrivals\":{\"process\":\"uniform\",\"low_ms\":GAP,\"high_ms\":GAP.0000001},"
-    "\"slo\":{\"ms\":100},\"platform\":{\"prewarm\":\"none\",\"interference\":false,"
-    "\"initial\":{\"f\":4,\"g\":4}},\"requests\":COUNT,\"warmup_requests\":0,\"seed\":1}";
+ * limit. An application of f alone; of g, and then both at once; of f and then g, which starts
+ * while f still counts as active. */
+static const struct world lone = {.invokers = 4,
+                                  .vcpus = 4,
+                                  .units = 8,
+                                  .functions = {{"f", "1", "2", "4,6", "[[20,15]]", 0, 100, 0},
+                                                {"g", "1", "2", "4,6", "[[20,15]]", 0, 100, 0}},
+                                  .slo_ms = 100};
+static const char only_f[] = "a: a=f", both[] = "a: a=g b=f(a) c=g(a)",
+                  one_by_one[] = "a: a=f b=g(a)";
 
-static void run_lone(const char *applications, const char *gap, const char *count, struct log *log,
-                     const struct policy *policy, const char *key, double value)
+static void run_world(struct world world, struct log *log, const struct policy *policy,
+                      const char *key, double value)
 {
     char json[WORLD_BYTES];
     RESULT result = {0};
-    (void)snprintf(json, sizeof json, "%s", lone);
-    world_replace(json, "APPS", applications);
-    world_replace(json, "GAP", gap);
-    if (strstr(applications, "\"g\"") == NULL)
-        world_replace(json, ",\"g\":4", "");
-    world_replace(json, "COUNT", count);
+    world.platform = strchr(world.applications, 'g') == NULL
+                         ? "'interference':false,'initial':{'f':4}"
+                         : "'interference':false,'initial':{'f':4,'g':4}";
+    world_build(json, &world);
     run_well_with(json, policy, key, value, log, &result);
 }
 
-static const char app_f[] = "{\"name\":\"a\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"}]}";
-/* One, and then both at once. */
-static const char app_both[] =
-    "{\"name\":\"a\",\"stages\":[{\"name\":\"a\",\"function\":\"g\",\"output_bytes\":0},"
-    "{\"name\":\"b\",\"function\":\"f\",\"after\":[\"a\"]},"
-    "{\"name\":\"c\",\"function\":\"g\",\"after\":[\"a\"]}]}";
-/* One after the other, which starts while the first still counts as active. */
-static const char app_chain[] =
-    "{\"name\":\"a\",\"stages\":[{\"name\":\"a\",\"function\":\"f\",\"output_bytes\":0},"
-    "{\"name\":\"b\",\"function\":\"g\",\"after\":[\"a\"]}]}";
+static void run_lone(const char *applications, double gap_ms, unsigned count, struct log *log,
+                     const struct policy *policy, const char *key, double value)
+{
+    struct world world = lone;
+    world.applications = applications;
+    world.every_ms[0] = gap_ms;
+    world.every_ms[1] = gap_ms + 1e-7;
+    world.requests = count;
+    run_world(world, log, policy, key, value);
+}
 
 /* The time of each batch after the first of each function, all alike. */
 static double execution_ms(const struct log *log, uint32_t stage)
@@ -780,16 +747,15 @@ static double execution_ms(const struct log *log, uint32_t stage)
     return first;
 }
 
-static void a_lone_instance_runs_at_its_limit_and_two_at_their_requests(void **state)
+CASE(a_lone_instance_runs_at_its_limit_and_two_at_their_requests)
 {
-    (void)state;
     struct log *log = log_one();
     seen = (struct seen){0};
-    run_lone(app_f, "100", "40", log, watched(false), NULL, 0);
+    run_lone(only_f, 100, 40, log, watched(false), NULL, 0);
     assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
-    run_lone(app_f, "100", "40", log, watched(false), "vertical", 1);
+    run_lone(only_f, 100, 40, log, watched(false), "vertical", 1);
     assert_true(fabs(execution_ms(log, 0) - 20) < 0.01);
-    run_lone(app_both, "100", "40", log, watched(false), NULL, 0);
+    run_lone(both, 100, 40, log, watched(false), NULL, 0);
     assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
     assert_true(fabs(execution_ms(log, 1) - 20) < 0.01);
     assert_true(fabs(execution_ms(log, 2) - 20) < 0.01);
@@ -798,12 +764,11 @@ static void a_lone_instance_runs_at_its_limit_and_two_at_their_requests(void **s
 }
 
 /* f: alone, the idle g cut, at its limit. g: f has just worked, so at the request. */
-static void an_idle_neighbour_gives_way_and_one_that_just_worked_does_not(void **state)
+CASE(an_idle_neighbour_gives_way_and_one_that_just_worked_does_not)
 {
-    (void)state;
     struct log *log = log_one();
     seen = (struct seen){0};
-    run_lone(app_chain, "100", "40", log, watched(false), NULL, 0);
+    run_lone(one_by_one, 100, 40, log, watched(false), NULL, 0);
     assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
     assert_true(fabs(execution_ms(log, 1) - 20) < 0.01);
     /* f's limit and g's request exceed the GPU: f is reduced whenever g works. */
@@ -811,25 +776,16 @@ static void an_idle_neighbour_gives_way_and_one_that_just_worked_does_not(void *
 }
 
 /* 50 ms of g's time, a quarter of its work, at its request; the rest at its limit. */
-static void who_has_been_idle_for_fifty_milliseconds_no_longer_counts(void **state)
+CASE(who_has_been_idle_for_fifty_milliseconds_no_longer_counts)
 {
-    (void)state;
-    char json[WORLD_BYTES];
     struct log *log = log_one();
-    RESULT result = {0};
-    (void)snprintf(json, sizeof json, "%s", lone);
-    char *g = strstr(json, "\"g\":{\"grid\"");
-    assert_non_null(g);
-    char tail[WORLD_BYTES];
-    (void)snprintf(tail, sizeof tail, "%s", g);
-    *g = '\0';
-    world_replace(tail, "[20,15]", "[200,150]");
-    world_add(json, "%s", tail);
-    world_replace(json, "APPS", app_chain);
-    world_replace(json, "GAP", "500");
-    world_replace(json, "COUNT", "20");
-    world_replace(json, "{\"ms\":100}", "{\"ms\":1000}");
-    run_well(json, watched(false), log, &result);
+    struct world world = lone;
+    world.functions[1].latency_ms = "[[200,150]]";
+    world.applications = one_by_one;
+    world.every_ms[0] = world.every_ms[1] = 500;
+    world.requests = 20;
+    world.slo_ms = 1000;
+    run_world(world, log, watched(false), NULL, 0);
     assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
     assert_true(fabs(execution_ms(log, 1) - (50 + 0.75 * 150)) < 0.1);
 }
@@ -853,58 +809,31 @@ static bool growth_decide(void *state, struct platform *platform)
 }
 
 /* 66.7 jobs/s at the limit and 50 at the request, which is what counts: 62.5 are more. */
-static void one_more_only_after_twenty_seconds_above_capacity(void **state)
+CASE(one_more_only_after_twenty_seconds_above_capacity)
 {
-    (void)state;
     struct log *log = log_one();
     struct policy policy = *watched(false);
     policy.decide = growth_decide;
     memset(&grown, 0, sizeof grown);
-    run_lone(app_f, "16", "1800", log, &policy, NULL, 0);
+    run_lone(only_f, 16, 1800, log, &policy, NULL, 0);
     assert_int_equal(grown.most, 2);
     const double after = sim_to_s(grown.second - grown.first_job);
     assert_true(after > 19.9 && after < 20.1);
     /* 47.6/s are within what one can do. */
     memset(&grown, 0, sizeof grown);
-    run_lone(app_f, "21", "1800", log, &policy, NULL, 0);
+    run_lone(only_f, 21, 1800, log, &policy, NULL, 0);
     assert_int_equal(grown.most, 1);
 }
 
-static void samples_fewer_than_asked_for_are_refused(void **state)
+CASE(samples_fewer_than_asked_for_are_refused)
 {
-    (void)state;
     char json[WORLD_BYTES];
     struct log *log = log_one();
     struct simulation_result result = {0};
     struct error error = {0};
     world_random(json, 1, true);
     assert_false(run_with(json, policy_find("dilu", NULL), "window", 10, log, &result, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    assert_non_null(strstr(error.message, "window"));
+    assert_input_error(&error, "window");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_search_finds_on_the_authors_measurements_what_theirs_finds),
-        cmocka_unit_test(the_optimum_that_the_search_misses_is_robertas),
-        cmocka_unit_test(the_search_stops_where_efficiency_drops_by_more_than_allowed),
-        cmocka_unit_test(what_is_found_meets_the_bound_in_few_trials),
-        cmocka_unit_test(an_instance_goes_where_brute_force_puts_it),
-        cmocka_unit_test(an_instance_goes_where_the_original_puts_it),
-        cmocka_unit_test(one_more_after_twenty_of_forty_samples_and_one_less_after_thirty),
-        cmocka_unit_test(the_window_counts_what_came_last),
-        cmocka_unit_test(one_alone_is_as_fast_as_can_be_and_several_have_their_requests),
-        cmocka_unit_test(requests_that_exceed_the_gpu_are_refused),
-        cmocka_unit_test(no_world_is_overcommitted_and_all_are_served),
-        cmocka_unit_test(gpus_in_slices_or_held_whole_keep_their_shares),
-        cmocka_unit_test(functions_without_room_are_served_in_the_end),
-        cmocka_unit_test(the_same_seed_gives_the_same_batches),
-        cmocka_unit_test(a_lone_instance_runs_at_its_limit_and_two_at_their_requests),
-        cmocka_unit_test(an_idle_neighbour_gives_way_and_one_that_just_worked_does_not),
-        cmocka_unit_test(who_has_been_idle_for_fifty_milliseconds_no_longer_counts),
-        cmocka_unit_test(one_more_only_after_twenty_seconds_above_capacity),
-        cmocka_unit_test(samples_fewer_than_asked_for_are_refused),
-    };
-    return cmocka_run_group_tests_name("dilu", tests, NULL, NULL);
-}
+SUITE("dilu")

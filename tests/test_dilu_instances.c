@@ -1,10 +1,9 @@
 /* Dilu's placement of the instances of a trace, on the platform: against the pool alone, and by
  * hand. */
-#include <math.h>
-
 #include "sched/policy_training.h"
 #include "tests/dilu_placements.h"
 #include "tests/fixture_trace.h"
+#include "tests/suite.h"
 
 static const char *const schemes[SCHEMES] = {
     [DILU_WHOLE] = "dilu",
@@ -19,8 +18,6 @@ static struct simulation_result result;
 
 static bool keep_lease(void *context, const struct lease_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     assert_true(row->training < JOBS);
     leases[row->training] = *row;
     lease_count++;
@@ -35,28 +32,26 @@ static bool try_run(unsigned invokers, const char *policy, const struct policy *
     const struct recorder recorder = {.lease = keep_lease};
     char json[1024];
     double *values = NULL;
-    (void)snprintf(json, sizeof json,
-                   "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": 8, \"memory_mb\": "
-                   "65536, \"gpus\": [{\"model\": \"A100\", \"sharing\": \"mps\", \"units\": 100, "
-                   "\"memory_mb\": 40960, \"count\": 4}]}]}, \"training\": {\"arrivals\": "
-                   "{\"process\": \"trace\", \"file\": \"%s\"}}, \"policy\": %s, \"seed\": 1}",
-                   invokers, trace_path, policy);
-    struct experiment *experiment = load(json);
+    snprintf(json, sizeof json,
+             "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": 8, \"memory_mb\": "
+             "65536, \"gpus\": [{\"model\": \"A100\", \"sharing\": \"mps\", \"units\": 100, "
+             "\"memory_mb\": 40960, \"count\": 4}]}]}, \"training\": {\"arrivals\": "
+             "{\"process\": \"trace\", \"file\": \"%s\"}}, \"policy\": %s, \"seed\": 1}",
+             invokers, trace_path, policy);
+    EXPERIMENT *experiment = load(json);
     const struct policy *found = own != NULL ? own : runner_policy(experiment, &values, error);
     simulation_result_clear(&result);
     lease_count = 0;
     const bool good =
         found != NULL && simulation_run(experiment, found, values, &recorder, NULL, &result, error);
     free(values);
-    experiment_free(experiment);
     return good;
 }
 
 static void simulate(unsigned invokers, const char *policy)
 {
     struct error error = {0};
-    if (!try_run(invokers, policy, NULL, &error))
-        fail_msg("%s", error.message);
+    assert_good(try_run(invokers, policy, NULL, &error), &error);
 }
 
 /* ---- Against the pool ------------------------------------------------------------------------ */
@@ -74,15 +69,15 @@ static void trace_write(const struct event *events, size_t count)
         if (event->start)
             jobs[event->id] = event->job;
         const struct dilu_job *job = &jobs[event->id];
-        (void)fprintf(file,
-                      "{'Time': '2024-01-01 %02zu:%02zu:%02zu', 'Action': '%s', 'Instance': "
-                      "{'service_name': 's%u', 'type': '%s', 'gpu_num': %u, 'sm_requests': %.17g, "
-                      "'sm_limits': %.17g, 'memory': [%g",
-                      e / 3600, e / 60 % 60, e % 60, event->start ? "start" : "delete", event->id,
-                      types[job->kind], job->gpus, job->request, job->limit, job->memory);
+        fprintf(file,
+                "{'Time': '2024-01-01 %02zu:%02zu:%02zu', 'Action': '%s', 'Instance': "
+                "{'service_name': 's%u', 'type': '%s', 'gpu_num': %u, 'sm_requests': %.17g, "
+                "'sm_limits': %.17g, 'memory': [%g",
+                e / 3600, e / 60 % 60, e % 60, event->start ? "start" : "delete", event->id,
+                types[job->kind], job->gpus, job->request, job->limit, job->memory);
         for (uint32_t g = 1; g < job->gpus; g++)
-            (void)fprintf(file, ", %g", job->memory);
-        (void)fputs("]}}\n", file);
+            fprintf(file, ", %g", job->memory);
+        fputs("]}}\n", file);
     }
     assert_int_equal(fclose(file), 0);
 }
@@ -111,7 +106,7 @@ static void compare(const struct event *events, size_t count, enum dilu_scheme s
         uint32_t instance, first, gpus, lease;
         size_t start;
     } placed[JOBS];
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct dilu_pool pool;
     uint32_t started = 0;
     *expected = (struct expected){0};
@@ -138,7 +133,6 @@ static void compare(const struct event *events, size_t count, enum dilu_scheme s
         }
     }
     assert_int_equal(lease_count, started);
-    arena_clear(&arena);
 }
 
 static bool is_near(double a, double b, double part)
@@ -148,11 +142,10 @@ static bool is_near(double a, double b, double part)
 
 /* The recorded sets through the platform: the pool's GPUs for every instance, and the original's
  * numbers of active GPUs. */
-static void the_platform_places_as_the_pool_does(void **state)
+CASE(the_platform_places_as_the_pool_does)
 {
-    (void)state;
     static struct event events[EVENTS];
-    struct line_reader lines = {0};
+    CLOSED(line_reader_close) struct line_reader lines = {0};
     size_t count = 0;
     unsigned size = 0, sets = 0;
     for (placements_open(&lines); placements_next(&lines, &size, events, &count); sets++) {
@@ -161,8 +154,8 @@ static void the_platform_places_as_the_pool_does(void **state)
             char policy[96];
             struct expected expected;
             double theirs = 0, most = 0;
-            (void)snprintf(policy, sizeof policy,
-                           "{\"name\": \"dilu\", \"params\": {\"scheme\": \"%s\"}}", schemes[s]);
+            snprintf(policy, sizeof policy,
+                     "{\"name\": \"dilu\", \"params\": {\"scheme\": \"%s\"}}", schemes[s]);
             simulate(1000, policy);
             compare(events, count, (enum dilu_scheme)s, &expected);
             const struct training_measures *measures = result.training;
@@ -179,7 +172,6 @@ static void the_platform_places_as_the_pool_does(void **state)
             assert_true(is_near(measures->gpus_active_event_mean, theirs, 0.01));
         }
     }
-    line_reader_close(&lines);
     assert_int_equal(sets, 2);
 }
 
@@ -192,9 +184,8 @@ static void the_platform_places_as_the_pool_does(void **state)
 
 /* The second instance of a service goes to the other GPU of the training beside the first; one of
  * another service does not. One delete ends both. */
-static void instances_of_a_service_follow_its_training(void **state)
+CASE(instances_of_a_service_follow_its_training)
 {
-    (void)state;
     trace_is(LINE("00", "start", "t", "training", "2", "0.4", "0.6", "10, 10")
                  LINE("01", "start", "a", "inference", "1", "0.2", "0.3", "5")
                      LINE("02", "start", "a", "inference", "1", "0.2", "0.3", "5")
@@ -214,9 +205,8 @@ static void instances_of_a_service_follow_its_training(void **state)
 
 /* A model of 30 GB on three GPUs with 10, 5 and 20 GB left: the fullest first, 5 + 10 + 15 GB. Its
  * request counts on each. */
-static void a_model_is_split_over_gpus(void **state)
+CASE(a_model_is_split_over_gpus)
 {
-    (void)state;
     trace_is(LINE("00", "start", "x", "llm-inference", "1", "0.5", "0.5", "30")
                  LINE("01", "start", "y", "llm-inference", "1", "0.5", "0.5", "35")
                      LINE("02", "start", "z", "llm-inference", "1", "0.5", "0.5", "20")
@@ -231,9 +221,8 @@ static void a_model_is_split_over_gpus(void **state)
 }
 
 /* Two instances on the only four GPUs: the second waits, and then runs for its time. */
-static void an_instance_without_room_waits(void **state)
+CASE(an_instance_without_room_waits)
 {
-    (void)state;
     trace_is(LINE("00", "start", "t", "training", "4", "0.8", "0.9", "10, 10, 10, 10")
                  LINE("01", "start", "u", "training", "4", "0.3", "0.9", "10, 10, 10, 10") LINE(
                      "07", "delete", "u", "training", "4", "0.3", "0.9", "10, 10, 10, 10")
@@ -249,16 +238,15 @@ static void an_instance_without_room_waits(void **state)
 }
 
 /* What never ends keeps the GPU, so that what waits for it can never start. */
-static void waiting_for_what_never_ends_fails(void **state)
+CASE(waiting_for_what_never_ends_fails)
 {
-    (void)state;
     struct error error = {0};
     trace_is(LINE("00", "start", "t", "training", "4", "0.8", "0.9", "10, 10, 10, 10")
                  LINE("01", "start", "u", "training", "4", "0.3", "0.9", "10, 10, 10, 10")
                      LINE("07", "delete", "u", "training", "4", "0.3", "0.9", "10, 10, 10, 10"));
     assert_false(try_run(1, "{\"name\": \"dilu\"}", NULL, &error));
     assert_int_equal(error.kind, ERROR_RUN);
-    assert_non_null(strstr(error.message, "trainings wait"));
+    assert_contains(error.message, "trainings wait");
 }
 
 static struct training_grant parts[2];
@@ -267,7 +255,6 @@ static struct training_grant parts[2];
 static bool split_decide(void *state, struct platform *platform)
 {
     bool any = false;
-    (void)state;
     for (uint32_t id = platform_next_training(platform, 0); id != SIM_NONE;
          id = platform_next_training(platform, id + 1))
         any = (platform_training(platform, id).state == TRAINING_WAITING &&
@@ -280,9 +267,8 @@ static const struct policy splitting = {
     .abi = POLICY_ABI, .name = "splitting", .decide = split_decide, .serves = SERVES_TRAININGS};
 
 /* Only a language model may be split, and its parts add up to it. */
-static void a_wrong_split_is_refused(void **state)
+CASE(a_wrong_split_is_refused)
 {
-    (void)state;
     static const struct {
         bool llm;
         double memory_mb[2];
@@ -319,15 +305,4 @@ static int close_trace(void **state)
     return trace_remove(state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_platform_places_as_the_pool_does),
-        cmocka_unit_test(instances_of_a_service_follow_its_training),
-        cmocka_unit_test(a_model_is_split_over_gpus),
-        cmocka_unit_test(a_wrong_split_is_refused),
-        cmocka_unit_test(an_instance_without_room_waits),
-        cmocka_unit_test(waiting_for_what_never_ends_fails),
-    };
-    return cmocka_run_group_tests(tests, trace_create, close_trace);
-}
+SUITE_WITH("dilu_instances", trace_create, close_trace)

@@ -1,8 +1,7 @@
 /* Dilu's pool of GPUs and its baselines against the authors' large-scale simulation. */
-#include <math.h>
-
 #include "sim/engine/random.h"
 #include "tests/dilu_placements.h"
+#include "tests/suite.h"
 
 struct outcome {
     uint32_t most, most_theirs, differ;
@@ -14,7 +13,7 @@ static void replay(const struct event *events, size_t count, enum dilu_scheme sc
                    struct outcome *outcome)
 {
     static uint32_t instances[JOBS];
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct dilu_pool pool;
     *outcome = (struct outcome){0};
     dilu_pool_init(&pool, &arena, &rules[scheme], 1000, 4, 40);
@@ -42,15 +41,13 @@ static void replay(const struct event *events, size_t count, enum dilu_scheme sc
         if (theirs >= 100)
             outcome->worst = fmax(outcome->worst, fabs(ours / theirs - 1));
     }
-    arena_clear(&arena);
 }
 
-static void active_gpus_are_those_of_the_original(void **state)
+CASE(active_gpus_are_those_of_the_original)
 {
-    (void)state;
     static const char *const names[] = {"Dilu", "INFless-l", "INFless-r", "exclusive"};
     static struct event events[EVENTS];
-    struct line_reader lines = {0};
+    CLOSED(line_reader_close) struct line_reader lines = {0};
     size_t count = 0;
     unsigned size = 0;
     placements_open(&lines);
@@ -71,7 +68,6 @@ static void active_gpus_are_those_of_the_original(void **state)
             assert_true(outcome.fragmentation <= 0.02);
         }
     }
-    line_reader_close(&lines);
 }
 
 /* ---- Properties ------------------------------------------------------------------------------ */
@@ -92,11 +88,10 @@ static void check_pool(const struct dilu_pool *pool, bool exclusive)
 }
 
 /* Random starts and ends, also beyond the pool's capacity. */
-static void the_pool_stays_within_its_bounds(void **state)
+CASE(the_pool_stays_within_its_bounds)
 {
-    (void)state;
     for (unsigned s = 0; s < SCHEMES; s++) {
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct dilu_pool pool;
         struct random_stream random;
         uint32_t running[256];
@@ -138,16 +133,14 @@ static void the_pool_stays_within_its_bounds(void **state)
             check_pool(&pool, s == DILU_EXCLUSIVE);
         }
         assert_true(refused > 0);
-        arena_clear(&arena);
     }
 }
 
 /* A function that runs beside a training goes to the training's other GPU, though the first one
  * still has room and a better score. */
-static void a_function_follows_the_training_that_it_runs_beside(void **state)
+CASE(a_function_follows_the_training_that_it_runs_beside)
 {
-    (void)state;
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct dilu_pool pool;
     const struct dilu_job gang = {
         .kind = DILU_TRAINING, .gpus = 2, .request = 0.4, .limit = 0.6, .memory = 10};
@@ -163,15 +156,6 @@ static void a_function_follows_the_training_that_it_runs_beside(void **state)
     assert_int_equal(pool.placed[instance].gpus[0], 1);
     instance = dilu_pool_start(&pool, &other);
     assert_int_equal(pool.placed[instance].gpus[0], 0);
-    arena_clear(&arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(active_gpus_are_those_of_the_original),
-        cmocka_unit_test(the_pool_stays_within_its_bounds),
-        cmocka_unit_test(a_function_follows_the_training_that_it_runs_beside),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE("dilu_pool")

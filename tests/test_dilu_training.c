@@ -1,11 +1,10 @@
 /* Dilu with trainings: the controller of shares against the authors' program, and the policy on the
  * platform. */
-#include <math.h>
-
 #include "sched/dilu/trainings.h"
 #include "sched/policy_training.h"
 #include "sim/engine/random.h"
 #include "tests/fixture_trace.h"
+#include "tests/suite.h"
 #include "workloads/training_plan.h"
 
 /* ---- The controller -------------------------------------------------------------------------- */
@@ -39,9 +38,8 @@ static const struct burst bursts[60] = {
 };
 /* clang-format on */
 
-static void kappa_follows_the_original(void **state)
+CASE(kappa_follows_the_original)
 {
-    (void)state;
     struct rckm rckm;
     struct rckm_task task = {0};
     rckm_open(&rckm);
@@ -56,9 +54,8 @@ static void kappa_follows_the_original(void **state)
 #define assert_near(a, b) assert_true(fabs((a) - (b)) <= 1e-12)
 
 /* Two trainings of (r, l) = (0.2, 0.4) and (0.3, 0.9) on a GPU. */
-static void shares_by_hand(void **state)
+CASE(shares_by_hand)
 {
-    (void)state;
     struct rckm rckm;
     struct rckm_task task = {0};
     rckm_open(&rckm);
@@ -96,9 +93,8 @@ static void shares_by_hand(void **state)
 
 /* Random sequences: no share exceeds its limit, shares beside inference never exceed the requests,
  * kappa stays within [0, 1]. */
-static void shares_stay_within_limits(void **state)
+CASE(shares_stay_within_limits)
 {
-    (void)state;
     struct random_stream random;
     random_stream_open(&random, 1, RANDOM_TEST, 7, 0);
     for (int run = 0; run < 200; run++) {
@@ -140,8 +136,6 @@ static struct simulation_result result;
 
 static bool keep_training(void *context, const struct training_result_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     assert_true(trained_count < sizeof trained / sizeof *trained);
     trained[trained_count++] = *row;
     return true;
@@ -149,8 +143,6 @@ static bool keep_training(void *context, const struct training_result_row *row, 
 
 static bool keep_lease(void *context, const struct lease_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     assert_true(lease_count < ROWS);
     leases[lease_count++] = *row;
     return true;
@@ -161,22 +153,20 @@ static bool try_run(const char *json, struct error *error)
 {
     const struct recorder recorder = {.training = keep_training, .lease = keep_lease};
     double *values = NULL;
-    struct experiment *experiment = load(json);
+    EXPERIMENT *experiment = load(json);
     const struct policy *policy = runner_policy(experiment, &values, error);
     trained_count = lease_count = 0;
     simulation_result_clear(&result);
     const bool good = policy != NULL &&
                       simulation_run(experiment, policy, values, &recorder, NULL, &result, error);
     free(values);
-    experiment_free(experiment);
     return good;
 }
 
 static void simulate(const char *json)
 {
     struct error error = {0};
-    if (!try_run(json, &error))
-        fail_msg("%s", error.message);
+    assert_good(try_run(json, &error), &error);
 }
 
 static const char one_gpu[] = "{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, "
@@ -196,7 +186,7 @@ static const char *world(unsigned invokers, const char *gpus, const char *trace,
     char training[2048] = "";
     if (trace != NULL) {
         trace_is(trace);
-        (void)snprintf(
+        snprintf(
             training, sizeof training,
             "\"training\": {\"models\": {\"name\": \"m\", \"models\": {"
             "\"a\": {\"iteration_s\": 1, \"gpu_memory_mb\": 4000, \"share\": {\"request\": 0.5, "
@@ -206,12 +196,11 @@ static const char *world(unsigned invokers, const char *gpus, const char *trace,
             "\"%s\", \"format\": \"synergy\"}, \"share_exponent\": %g}, ",
             trace_path, share_exponent);
     }
-    (void)snprintf(
-        json, sizeof json,
-        "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": 32, \"memory_mb\": 249856, "
-        "\"gpus\": [%s]}], \"price\": {\"vcpu_hour_usd\": 0.034, \"vgpu_hour_usd\": 0.03}}, "
-        "%s%s\"policy\": %s, \"seed\": 1}",
-        invokers, gpus, training, arrivals, policy);
+    snprintf(json, sizeof json,
+             "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": 32, \"memory_mb\": 249856, "
+             "\"gpus\": [%s]}], \"price\": {\"vcpu_hour_usd\": 0.034, \"vgpu_hour_usd\": 0.03}}, "
+             "%s%s\"policy\": %s, \"seed\": 1}",
+             invokers, gpus, training, arrivals, policy);
     return json;
 }
 
@@ -229,9 +218,8 @@ static const char *world(unsigned invokers, const char *gpus, const char *trace,
 
 /* One training, one request: before it the training has its limit; from the instance's creation
  * κ · r = 0.05 until 120 ticks after its batch; then its limit again. */
-static void one_burst_by_hand(void **state)
+CASE(one_burst_by_hand)
 {
-    (void)state;
     simulate(world(1, one_gpu, "0,a,0,100,1\n",
                    REQUESTS(FUNCTION("alexnet"),
                             "{\"process\": \"uniform\", \"low_ms\": 5000, \"high_ms\": 5000}", "1"),
@@ -252,9 +240,8 @@ static void one_burst_by_hand(void **state)
 
 /* Without requests each training runs at 98 % of the rate at its limit, or more; two whose limits
  * exceed the GPU share it. */
-static void alone_a_training_has_its_limit(void **state)
+CASE(alone_a_training_has_its_limit)
 {
-    (void)state;
     simulate(world(1, four_gpus, "0,a,0,900,4\n", "", "{\"name\": \"dilu\"}"));
     assert_true(sim_to_s(trained[0].finish_ns) <= 1000 / 0.98);
     simulate(world(1, one_gpu, "0,b,0,600,1\n", "", "{\"name\": \"dilu\"}"));
@@ -268,9 +255,8 @@ static void alone_a_training_has_its_limit(void **state)
 
 /* Inference beside a training is as good as inference alone that never has more than its request.
  */
-static void inference_beside_training_is_as_alone_at_its_request(void **state)
+CASE(inference_beside_training_is_as_alone_at_its_request)
 {
-    (void)state;
     static const char requests[] =
         REQUESTS(FUNCTION("resnet50"), "{\"process\": \"poisson\", \"rate_per_s\": 30}", "6000");
     simulate(world(1, one_gpu, NULL, requests,
@@ -295,7 +281,7 @@ static const char *const bursts_beside = BURSTS("");
 static void hit_rates(const char *requests, const char *trace, const char *params, double *rates)
 {
     char policy[128];
-    (void)snprintf(policy, sizeof policy, "{\"name\": \"dilu\", \"params\": {%s}}", params);
+    snprintf(policy, sizeof policy, "{\"name\": \"dilu\", \"params\": {%s}}", params);
     simulate(world(4, four_gpus, trace, requests, policy));
     assert_int_equal(result.application_count, 4);
     for (size_t f = 0; f < 4; f++)
@@ -305,12 +291,11 @@ static void hit_rates(const char *requests, const char *trace, const char *param
 /* Beside trainings that are there first, each function keeps what it has alone with its request,
  * within two points: without interference all, with it all but ssd, which is near its capacity in
  * bursts. There the controller takes from the training, which the baseline does not. */
-static void functions_beside_trainings_keep_what_they_have_alone(void **state)
+CASE(functions_beside_trainings_keep_what_they_have_alone)
 {
     enum { SSD = 3 };
     static const char trace[] = "0,b,0,900,4\n1,a,0,900,2\n2,b,0,900,2\n3,a,0,900,4\n";
     double alone[4], beside[4], slowed[4], baseline[4];
-    (void)state;
     hit_rates(alone_bursts, NULL, "\"vertical\": \"off\"", alone);
     hit_rates(alone_bursts, trace, "", beside);
     share_exponent = TRAINING_SHARE_EXPONENT;
@@ -329,9 +314,8 @@ static void functions_beside_trainings_keep_what_they_have_alone(void **state)
 
 /* No training has more than its limit on any GPU; the baselines' shares do not change. The platform
  * checks the ledger at every event. */
-static void shares_on_the_platform_stay_within_limits(void **state)
+CASE(shares_on_the_platform_stay_within_limits)
 {
-    (void)state;
     static const char *const schemes[] = {"dilu", "infless-l", "infless-r", "exclusive"};
     static const double shares[4][2] = {{0.9, 0.6}, {0.9, 0.6}, {0.5, 0.3}, {1, 1}};
     for (unsigned i = 0; i < 12; i++) {
@@ -346,8 +330,8 @@ static void shares_on_the_platform_stay_within_limits(void **state)
                           arrival, 1 + (unsigned)(random_uniform(&random) * 40),
                           1U << (unsigned)(random_uniform(&random) * 3));
         }
-        (void)snprintf(policy, sizeof policy,
-                       "{\"name\": \"dilu\", \"params\": {\"scheme\": \"%s\"}}", schemes[i % 4]);
+        snprintf(policy, sizeof policy, "{\"name\": \"dilu\", \"params\": {\"scheme\": \"%s\"}}",
+                 schemes[i % 4]);
         simulate(world(4, four_gpus, trace,
                        REQUESTS(FOUR, "{\"process\": \"poisson\", \"rate_per_s\": 60}", "3000"),
                        policy));
@@ -366,9 +350,8 @@ static void shares_on_the_platform_stay_within_limits(void **state)
 
 /* A training and batches slow each other by the constant of the profile's pairs, 0.0966793: the
  * batches at all times, the training while one executes, which is nearly always here. */
-static void batches_and_trainings_slow_each_other(void **state)
+CASE(batches_and_trainings_slow_each_other)
 {
-    (void)state;
     static const char requests[] = REQUESTS(
         FUNCTION("ssd"), "{\"process\": \"closed\", \"users\": 1, \"think_ms\": 0.01}", "5000");
     static const char policy[] = "{\"name\": \"dilu\", \"params\": {\"scheme\": \"infless-r\"}}";
@@ -390,7 +373,7 @@ static double excess_beside(const char *model, double exponent)
         FUNCTION("ssd"), "{\"process\": \"closed\", \"users\": 1, \"think_ms\": 0.01}", "2000");
     static const char policy[] = "{\"name\": \"dilu\", \"params\": {\"scheme\": \"infless-r\"}}";
     char trace[64];
-    (void)snprintf(trace, sizeof trace, "0,%s,0,1000,1\n", model);
+    snprintf(trace, sizeof trace, "0,%s,0,1000,1\n", model);
     simulate(world(1, one_gpu, NULL, requests, policy));
     const double alone = result.overall.exec_ms_mean;
     share_exponent = exponent;
@@ -401,9 +384,8 @@ static double excess_beside(const char *model, double exponent)
 
 /* What they do to one another is the constant × (product of the shares / 0.21) ^ exponent. The
  * request of ssd is 0.4; those of a and b are 0.5 and 0.3. */
-static void smaller_shares_slow_less(void **state)
+CASE(smaller_shares_slow_less)
 {
-    (void)state;
     static const double mean = 0.0966793;
     static const double exponents[] = {0, 0.3, 1, 2};
     for (size_t i = 0; i < sizeof exponents / sizeof *exponents; i++) {
@@ -418,16 +400,15 @@ static void smaller_shares_slow_less(void **state)
 
 /* A node has vCPUs for one training only. The pool does not know of vCPUs, and takes the next GPU.
  */
-static void trainings_go_on_where_a_node_has_no_vcpus_left(void **state)
+CASE(trainings_go_on_where_a_node_has_no_vcpus_left)
 {
     static const char *const schemes[] = {"dilu", "infless-l", "infless-r", "exclusive"};
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         char policy[160];
-        (void)snprintf(policy, sizeof policy,
-                       "{\"name\": \"dilu\", \"params\": {\"scheme\": \"%s\", "
-                       "\"training_vcpus\": 32}}",
-                       schemes[i]);
+        snprintf(policy, sizeof policy,
+                 "{\"name\": \"dilu\", \"params\": {\"scheme\": \"%s\", "
+                 "\"training_vcpus\": 32}}",
+                 schemes[i]);
         simulate(
             world(3, four_gpus, "0,b,0,60,1\n1,b,0,60,1\n2,b,0,60,1\n3,b,0,60,1\n", "", policy));
         for (size_t t = 0; t < 4; t++)
@@ -435,24 +416,22 @@ static void trainings_go_on_where_a_node_has_no_vcpus_left(void **state)
     }
 }
 
-static void bad_input_is_refused(void **state)
+CASE(bad_input_is_refused)
 {
-    (void)state;
     static const char mig[] = "{\"model\": \"A100\", \"sharing\": \"mig\", \"units\": 7, "
                               "\"memory_mb\": 40960}";
     struct error error = {0};
     assert_false(try_run(world(1, mig, "0,a,0,10,1\n", "", "{\"name\": \"dilu\"}"), &error));
-    assert_non_null(strstr(error.message, "under MPS"));
+    assert_contains(error.message, "under MPS");
     assert_false(try_run(world(2, four_gpus, "0,a,0,10,6\n", "", "{\"name\": \"dilu\"}"), &error));
-    assert_non_null(strstr(error.message, "on one invoker"));
+    assert_contains(error.message, "on one invoker");
     simulate(world(2, four_gpus, "0,a,0,10,6\n", "",
                    "{\"name\": \"dilu\", \"params\": {\"scheme\": \"exclusive\"}}"));
 }
 
 /* A request that a model does not give: the least multiple of 5 % with 98 % of the full speed. */
-static void requests_follow_from_speeds(void **state)
+CASE(requests_follow_from_speeds)
 {
-    (void)state;
     double speed[] = {0.5, 1, 1, 1};
     double request = 0, limit = 0;
     struct training_model model = {.speed = speed, .speed_count = 4};
@@ -472,22 +451,4 @@ static int close_trace(void **state)
     return trace_remove(state);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kappa_follows_the_original),
-        cmocka_unit_test(shares_by_hand),
-        cmocka_unit_test(shares_stay_within_limits),
-        cmocka_unit_test(requests_follow_from_speeds),
-        cmocka_unit_test(one_burst_by_hand),
-        cmocka_unit_test(alone_a_training_has_its_limit),
-        cmocka_unit_test(inference_beside_training_is_as_alone_at_its_request),
-        cmocka_unit_test(functions_beside_trainings_keep_what_they_have_alone),
-        cmocka_unit_test(shares_on_the_platform_stay_within_limits),
-        cmocka_unit_test(batches_and_trainings_slow_each_other),
-        cmocka_unit_test(smaller_shares_slow_less),
-        cmocka_unit_test(trainings_go_on_where_a_node_has_no_vcpus_left),
-        cmocka_unit_test(bad_input_is_refused),
-    };
-    return cmocka_run_group_tests(tests, trace_create, close_trace);
-}
+SUITE_WITH("dilu_training", trace_create, close_trace)

@@ -1,18 +1,9 @@
 /* Messages: one line, cut to fit, with the nearest name where there is one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "sim/base/error.h"
+#include "tests/suite.h"
 
-static void both_kinds_return_false_and_keep_the_formatted_message(void **state)
+CASE(both_kinds_return_false_and_keep_the_formatted_message)
 {
-    (void)state;
     struct error error = {ERROR_NONE, ""};
     assert_false(error_input(&error, "%s: %d is not a %s", "a.json", 7, "name"));
     assert_int_equal(error.kind, ERROR_INPUT);
@@ -22,16 +13,14 @@ static void both_kinds_return_false_and_keep_the_formatted_message(void **state)
     assert_string_equal(error.message, "lost 3 jobs");
 }
 
-static void an_error_nobody_wants_is_allowed(void **state)
+CASE(an_error_nobody_wants_is_allowed)
 {
-    (void)state;
     assert_false(error_input(NULL, "%d", 1));
     assert_false(error_run(NULL, "%d", 1));
 }
 
-static void no_control_character_of_a_name_breaks_the_line(void **state)
+CASE(no_control_character_of_a_name_breaks_the_line)
 {
-    (void)state;
     struct error error;
     char name[129];
     for (int c = 1; c < 129; c++)
@@ -45,17 +34,15 @@ static void no_control_character_of_a_name_breaks_the_line(void **state)
     assert_string_equal(error.message, "key 'caf\xc3\xa9\\n\\x1b[31m'");
 }
 
-static void bytes_that_are_no_text_are_shown_as_escapes(void **state)
+CASE(bytes_that_are_no_text_are_shown_as_escapes)
 {
-    (void)state;
     struct error error;
     error_input(&error, "'%s' '%s' '%s'", "\xc2\x9b", "a\xff", "\xc2\xa0");
     assert_string_equal(error.message, "'\\xc2\\x9b' 'a\\xff' '\xc2\xa0'");
 }
 
-static void a_message_too_long_is_cut_at_the_end_of_the_buffer(void **state)
+CASE(a_message_too_long_is_cut_at_the_end_of_the_buffer)
 {
-    (void)state;
     struct error error;
     char text[5000];
     memset(text, 'x', sizeof text - 1);
@@ -68,9 +55,8 @@ static const char *const policies[] = {
     "esg", "fifo", "edf", "sjf", "min-config", "max-config", "fast-gshare", "orion", "aquatope"};
 enum { POLICIES = sizeof policies / sizeof *policies };
 
-static void a_misspelt_name_finds_the_one_that_was_meant(void **state)
+CASE(a_misspelt_name_finds_the_one_that_was_meant)
 {
-    (void)state;
     static const char *const cases[][2] = {{"esg", "esg"},
                                            {"egs", "esg"},
                                            {"fifio", "fifo"},
@@ -86,9 +72,8 @@ static void a_misspelt_name_finds_the_one_that_was_meant(void **state)
         assert_string_equal(error_nearest_name(cases[i][0], policies, POLICIES), cases[i][1]);
 }
 
-static void a_name_far_from_all_finds_nothing(void **state)
+CASE(a_name_far_from_all_finds_nothing)
 {
-    (void)state;
     char lengthy[4000];
     memset(lengthy, 'e', sizeof lengthy - 1);
     lengthy[sizeof lengthy - 1] = '\0';
@@ -114,9 +99,8 @@ static size_t distance_by_definition(const char *a, const char *b)
 
 /* All pairs of words of up to five letters over {a, b, c}, a few hundred of them at random strides.
  */
-static void the_nearest_name_is_the_one_of_least_edit_distance(void **state)
+CASE(the_nearest_name_is_the_one_of_least_edit_distance)
 {
-    (void)state;
     enum { WORDS = 243, NAMES = 4 };
     for (unsigned i = 0; i < 3000; i++) {
         char words[NAMES + 1][6];
@@ -143,17 +127,4 @@ static void the_nearest_name_is_the_one_of_least_edit_distance(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_kinds_return_false_and_keep_the_formatted_message),
-        cmocka_unit_test(an_error_nobody_wants_is_allowed),
-        cmocka_unit_test(no_control_character_of_a_name_breaks_the_line),
-        cmocka_unit_test(bytes_that_are_no_text_are_shown_as_escapes),
-        cmocka_unit_test(a_message_too_long_is_cut_at_the_end_of_the_buffer),
-        cmocka_unit_test(a_misspelt_name_finds_the_one_that_was_meant),
-        cmocka_unit_test(a_name_far_from_all_finds_nothing),
-        cmocka_unit_test(the_nearest_name_is_the_one_of_least_edit_distance),
-    };
-    return cmocka_run_group_tests_name("error", tests, NULL, NULL);
-}
+SUITE("error")

@@ -1,17 +1,11 @@
 /* The event queue against a model that cannot be wrong: an unordered list searched from end to end.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/engine/event_queue.h"
 #include "sim/engine/random.h"
 #include "tests/event_queue_check.h"
+#include "tests/suite.h"
+
+OWNER(event_queue_destroy, struct event_queue)
 
 enum { MODEL_LIMIT = 4096, STALE_KEPT = 64 };
 
@@ -47,6 +41,8 @@ static void model_destroy(struct model *model)
     event_queue_destroy(model->event_queue);
     free(model);
 }
+
+OWNER(model_destroy, struct model)
 
 static size_t draw_below(struct model *model, size_t limit)
 {
@@ -170,9 +166,8 @@ static void model_drain(struct model *model)
     assert_true(event_queue_is_sound(model->event_queue));
 }
 
-static void any_mix_of_operations_gives_the_order_of_a_sorted_list(void **state)
+CASE(any_mix_of_operations_gives_the_order_of_a_sorted_list)
 {
-    (void)state;
     static const unsigned mixes[][5] = {
         {4, 4, 1, 1, 1},  /* all in balance */
         {8, 4, 1, 1, 1},  /* grows */
@@ -181,35 +176,31 @@ static void any_mix_of_operations_gives_the_order_of_a_sorted_list(void **state)
         {10, 10, 0, 0, 0} /* a plain queue */
     };
     for (uint32_t instance = 0; instance < 60; instance++) {
-        struct model *model = model_create(instance, instance % 3 * 100);
+        OWNED(model_destroy) struct model *model = model_create(instance, instance % 3 * 100);
         for (int step = 0; step < 1500; step++) {
             model_step(model, mixes[instance % 5]);
             if (step % 16 == 0)
                 assert_true(event_queue_is_sound(model->event_queue));
         }
         model_drain(model);
-        model_destroy(model);
     }
 }
 
-static void mixes_that_change_from_one_to_another_stay_in_order(void **state)
+CASE(mixes_that_change_from_one_to_another_stay_in_order)
 {
-    (void)state;
     static const unsigned grow[5] = {9, 1, 1, 3, 1}, shrink[5] = {1, 6, 6, 3, 1};
     for (uint32_t instance = 100; instance < 106; instance++) {
-        struct model *model = model_create(instance, 0);
+        OWNED(model_destroy) struct model *model = model_create(instance, 0);
         for (int step = 0; step < 6000; step++)
             model_step(model, step / 1000 % 2 == 0 ? grow : shrink);
         model_drain(model);
-        model_destroy(model);
     }
 }
 
-static void events_at_one_time_come_in_the_order_they_were_set(void **state)
+CASE(events_at_one_time_come_in_the_order_they_were_set)
 {
-    (void)state;
     enum { EVENTS = 1000 };
-    struct event_queue *event_queue = event_queue_create(0);
+    OWNED(event_queue_destroy) struct event_queue *event_queue = event_queue_create(0);
     event_queue_handle handles[EVENTS];
     for (uint32_t i = 0; i < EVENTS; i++)
         handles[i] = event_queue_push(event_queue, 42, 0, i);
@@ -226,14 +217,12 @@ static void events_at_one_time_come_in_the_order_they_were_set(void **state)
         assert_int_equal(event.subject, i);
     }
     assert_false(event_queue_pop(event_queue, &event));
-    event_queue_destroy(event_queue);
 }
 
-static void a_large_heap_pops_in_order(void **state)
+CASE(a_large_heap_pops_in_order)
 {
-    (void)state;
     enum { EVENTS = 200000 };
-    struct event_queue *event_queue = event_queue_create(0);
+    OWNED(event_queue_destroy) struct event_queue *event_queue = event_queue_create(0);
     struct random_stream stream;
     random_stream_open(&stream, 1, RANDOM_TEST, 7, 0);
     for (uint32_t i = 0; i < EVENTS; i++)
@@ -249,7 +238,6 @@ static void a_large_heap_pops_in_order(void **state)
     }
     assert_int_equal(event_queue_size(event_queue), 0);
     assert_true(event_queue_next_time(event_queue) == SIM_FOREVER);
-    event_queue_destroy(event_queue);
 }
 
 /* A binary heap with lazy deletion, the plainest thing that is quick enough for many pending. */
@@ -379,10 +367,9 @@ static void crowd_pop(struct crowd *crowd)
     crowd->idle[crowd->idle_count++] = first.id;
 }
 
-static void thousands_pending_with_delays_of_all_lengths_come_in_order(void **state)
+CASE(thousands_pending_with_delays_of_all_lengths_come_in_order)
 {
-    (void)state;
-    struct crowd *crowd = calloc(1, sizeof *crowd);
+    OWNED(free) struct crowd *crowd = calloc(1, sizeof *crowd);
     assert_non_null(crowd);
     crowd->event_queue = event_queue_create(0);
     crowd->heap = malloc(2 * CROWD_STEPS * sizeof *crowd->heap);
@@ -411,16 +398,14 @@ static void thousands_pending_with_delays_of_all_lengths_come_in_order(void **st
     assert_true(event_queue_is_sound(crowd->event_queue));
     event_queue_destroy(crowd->event_queue);
     free(crowd->heap);
-    free(crowd);
 }
 
 /* Each subject has one order for ever and one event, which is set anew again and again; the other
  * events of these times have drawn orders. */
-static void orders_drawn_first_come_first_however_often_they_are_used(void **state)
+CASE(orders_drawn_first_come_first_however_often_they_are_used)
 {
-    (void)state;
     enum { SUBJECTS = 40, STEPS = 200000, OTHER = 1, OWN = 2 };
-    struct event_queue *queue = event_queue_create(0);
+    OWNED(event_queue_destroy) struct event_queue *queue = event_queue_create(0);
     struct random_stream stream;
     random_stream_open(&stream, 5, RANDOM_TEST, 0, 0);
     const uint64_t first = event_queue_draw_order(queue);
@@ -458,16 +443,14 @@ static void orders_drawn_first_come_first_however_often_they_are_used(void **sta
     assert_true(popped > STEPS / 20 && popped < STEPS / 3);
     assert_true(event_queue_keys(queue) <= 4 * event_queue_size(queue) + 64);
     assert_null(event_queue_fault(queue));
-    event_queue_destroy(queue);
 }
 
 /* What comes before the overflow heap that are already known of, when the near ones have run out.
  */
-static void a_burst_before_a_far_crowd_comes_first(void **state)
+CASE(a_burst_before_a_far_crowd_comes_first)
 {
-    (void)state;
     enum { FAR = 20000, BURST = 5000 };
-    struct event_queue *event_queue = event_queue_create(0);
+    OWNED(event_queue_destroy) struct event_queue *event_queue = event_queue_create(0);
     struct event event;
     for (uint32_t i = 0; i < FAR; i++)
         assert_true(event_queue_push(event_queue, 600 * SIM_S + i % 1000, 0, i) != 0);
@@ -485,13 +468,11 @@ static void a_burst_before_a_far_crowd_comes_first(void **state)
         assert_true(event_queue_pop(event_queue, &event));
         assert_int_equal(event.subject, i % 20 * 1000 + i / 20);
     }
-    event_queue_destroy(event_queue);
 }
 
-static void a_handle_is_stale_once_its_slot_serves_another_event(void **state)
+CASE(a_handle_is_stale_once_its_slot_serves_another_event)
 {
-    (void)state;
-    struct event_queue *event_queue = event_queue_create(0);
+    OWNED(event_queue_destroy) struct event_queue *event_queue = event_queue_create(0);
     struct event event;
     event_queue_handle first = event_queue_push(event_queue, 1, 0, 1);
     assert_true(event_queue_pop(event_queue, &event));
@@ -503,14 +484,12 @@ static void a_handle_is_stale_once_its_slot_serves_another_event(void **state)
     assert_true(event_queue_cancel(event_queue, second));
     assert_false(event_queue_cancel(event_queue, second));
     assert_null(event_queue_fault(event_queue));
-    event_queue_destroy(event_queue);
 }
 
-static void stale_keys_are_swept_when_they_outnumber_the_live_ones(void **state)
+CASE(stale_keys_are_swept_when_they_outnumber_the_live_ones)
 {
-    (void)state;
     enum { EVENTS = 10, RETIMES = 200000 };
-    struct event_queue *event_queue = event_queue_create(0);
+    OWNED(event_queue_destroy) struct event_queue *event_queue = event_queue_create(0);
     event_queue_handle handles[EVENTS];
     sim_time_t times[EVENTS];
     for (uint32_t i = 0; i < EVENTS; i++)
@@ -529,13 +508,11 @@ static void stale_keys_are_swept_when_they_outnumber_the_live_ones(void **state)
         assert_true(event.time == times[event.subject] && event.time >= last);
         last = event.time;
     }
-    event_queue_destroy(event_queue);
 }
 
-static void an_event_before_the_present_is_refused_and_remembered(void **state)
+CASE(an_event_before_the_present_is_refused_and_remembered)
 {
-    (void)state;
-    struct event_queue *event_queue = event_queue_create(0);
+    OWNED(event_queue_destroy) struct event_queue *event_queue = event_queue_create(0);
     struct event event;
     event_queue_push(event_queue, 10, 0, 0);
     event_queue_handle later = event_queue_push(event_queue, 20, 0, 1);
@@ -550,15 +527,13 @@ static void an_event_before_the_present_is_refused_and_remembered(void **state)
     assert_true(event_queue_pop(event_queue, &event) && event.subject == 3);
     assert_true(event_queue_pop(event_queue, &event) && event.subject == 1 && event.time == 20);
     assert_non_null(event_queue_fault(event_queue));
-    event_queue_destroy(event_queue);
 }
 
-static void the_end_of_the_sequence_numbers_changes_nothing(void **state)
+CASE(the_end_of_the_sequence_numbers_changes_nothing)
 {
-    (void)state;
     static const unsigned mix[5] = {5, 4, 1, 3, 1};
     for (uint32_t instance = 200; instance < 212; instance++) {
-        struct model *model = model_create(instance, 0);
+        OWNED(model_destroy) struct model *model = model_create(instance, 0);
         for (int step = 0; step < 1500; step++) {
             if (step % 300 == 250)
                 event_queue_age(model->event_queue, UINT64_MAX);
@@ -566,14 +541,12 @@ static void the_end_of_the_sequence_numbers_changes_nothing(void **state)
             assert_true(event_queue_is_sound(model->event_queue));
         }
         model_drain(model);
-        model_destroy(model);
     }
 }
 
-static void a_slot_whose_generations_are_used_up_is_laid_aside(void **state)
+CASE(a_slot_whose_generations_are_used_up_is_laid_aside)
 {
-    (void)state;
-    struct event_queue *event_queue = event_queue_create(0);
+    OWNED(event_queue_destroy) struct event_queue *event_queue = event_queue_create(0);
     struct event event;
     event_queue_handle first = event_queue_push(event_queue, 1, 0, 1);
     assert_true(event_queue_cancel(event_queue, first));
@@ -586,13 +559,11 @@ static void a_slot_whose_generations_are_used_up_is_laid_aside(void **state)
     assert_false(event_queue_cancel(event_queue, first));
     assert_false(event_queue_cancel(event_queue, last_use));
     assert_true(event_queue_is_sound(event_queue));
-    event_queue_destroy(event_queue);
 }
 
-static void more_than_two_to_the_24_pending_events_are_refused(void **state)
+CASE(more_than_two_to_the_24_pending_events_are_refused)
 {
-    (void)state;
-    struct event_queue *event_queue = event_queue_create(1 << 24);
+    OWNED(event_queue_destroy) struct event_queue *event_queue = event_queue_create(1 << 24);
     assert_non_null(event_queue);
     for (uint32_t i = 0; i < 1u << 24; i++)
         if (event_queue_push(event_queue, i, 0, i) == 0)
@@ -605,25 +576,6 @@ static void more_than_two_to_the_24_pending_events_are_refused(void **state)
     assert_true(event_queue_pop(event_queue, &event) && event.subject == 0);
     assert_true(event_queue_push(event_queue, 0, 0, 77) != 0);
     assert_true(event_queue_pop(event_queue, &event) && event.subject == 77);
-    event_queue_destroy(event_queue);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_mix_of_operations_gives_the_order_of_a_sorted_list),
-        cmocka_unit_test(mixes_that_change_from_one_to_another_stay_in_order),
-        cmocka_unit_test(events_at_one_time_come_in_the_order_they_were_set),
-        cmocka_unit_test(a_large_heap_pops_in_order),
-        cmocka_unit_test(thousands_pending_with_delays_of_all_lengths_come_in_order),
-        cmocka_unit_test(orders_drawn_first_come_first_however_often_they_are_used),
-        cmocka_unit_test(a_burst_before_a_far_crowd_comes_first),
-        cmocka_unit_test(a_handle_is_stale_once_its_slot_serves_another_event),
-        cmocka_unit_test(stale_keys_are_swept_when_they_outnumber_the_live_ones),
-        cmocka_unit_test(an_event_before_the_present_is_refused_and_remembered),
-        cmocka_unit_test(the_end_of_the_sequence_numbers_changes_nothing),
-        cmocka_unit_test(a_slot_whose_generations_are_used_up_is_laid_aside),
-        cmocka_unit_test(more_than_two_to_the_24_pending_events_are_refused),
-    };
-    return cmocka_run_group_tests_name("event_queue", tests, NULL, NULL);
-}
+SUITE("event_queue")

@@ -1,26 +1,19 @@
 /* Experiments: what is read is what was meant, whatever the text looks like; faults are told. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
+#include "tests/suite.h"
 #include "traces/profile/interference.h"
 #include "sim/base/json.h"
 #include "traces/profile/profile.h"
 #include "workloads/experiment.h"
 #include "workloads/gpu_sharing.h"
+
+OWNER(cJSON_free, char)
+OWNER(experiment_free, struct experiment)
+OWNER(gsl_rng_free, gsl_rng)
 
 static const char plain[] =
     "{\"cluster\": {\"invokers\": [{\"count\": 2, \"vcpus\": 4, \"memory_mb\": 4096}]},"
@@ -55,10 +48,7 @@ static struct experiment *parse(const char *text, const struct override *overrid
 {
     struct error error = {0};
     struct experiment *experiment = experiment_parse(text, "e.json", ".", overrides, count, &error);
-    if (experiment == NULL) {
-        fail_msg("%s", error.message);
-        abort(); /* fail_msg does not return; analysers do not know */
-    }
+    assert_good(experiment != NULL, &error);
     return experiment;
 }
 
@@ -69,9 +59,7 @@ static void assert_refused(const char *text, const char *key, const char *value,
     struct override override = {key, value};
     struct experiment *experiment = experiment_parse(text, "e.json", ".", &override, 1, &error);
     assert_null(experiment);
-    assert_int_equal(error.kind, ERROR_INPUT);
-    if (strstr(error.message, fragment) == NULL)
-        fail_msg("%s=%s: \"%s\" lacks \"%s\"", key, value, error.message, fragment);
+    assert_input_error(&error, fragment);
 }
 
 static void assert_close(double a, double b)
@@ -82,10 +70,9 @@ static void assert_close(double a, double b)
 
 /* ---- What is read ---------------------------------------------------------------------------- */
 
-static void what_is_left_out_has_the_documented_default(void **state)
+CASE(what_is_left_out_has_the_documented_default)
 {
-    (void)state;
-    struct experiment *e = parse(plain, NULL, 0);
+    OWNED(experiment_free) struct experiment *e = parse(plain, NULL, 0);
     assert_int_equal(e->platform.initial, INITIAL_WARM);
     assert_int_equal(e->platform.reuse, REUSE_MRU);
     assert_true(e->platform.keep_alive == 600 * SIM_S);
@@ -103,13 +90,11 @@ static void what_is_left_out_has_the_documented_default(void **state)
     assert_int_equal(e->warmup_requests, 10);
     assert_int_equal(e->record, RECORD_REQUESTS);
     assert_string_equal(e->name, "e");
-    experiment_free(e);
 }
 
-static void service_functions_have_one_configuration_and_their_mean(void **state)
+CASE(service_functions_have_one_configuration_and_their_mean)
 {
-    (void)state;
-    struct experiment *e = parse(plain, NULL, 0);
+    OWNED(experiment_free) struct experiment *e = parse(plain, NULL, 0);
     const struct function *f = &e->workload.functions[0];
     const struct function *g = &e->workload.functions[1];
     assert_int_equal(e->workload.function_count, 2);
@@ -128,26 +113,22 @@ static void service_functions_have_one_configuration_and_their_mean(void **state
     assert_close(g->configurations[0].cost_per_job_usd, 0.003 / 3600 * 3 * 0.034 / 2);
     assert_true(e->workload.applications[0].base_latency == 13 * SIM_MS);
     assert_true(e->workload.applications[0].slo == 26 * SIM_MS);
-    experiment_free(e);
 }
 
-static void policy_parameters_are_sorted_and_typed(void **state)
+CASE(policy_parameters_are_sorted_and_typed)
 {
-    (void)state;
-    struct experiment *e = parse(plain, NULL, 0);
+    OWNED(experiment_free) struct experiment *e = parse(plain, NULL, 0);
     assert_string_equal(e->policy_name, "fifo");
     assert_int_equal(e->policy_setting_count, 3);
     assert_string_equal(e->policy_settings[0].key, "a");
     assert_close(e->policy_settings[0].number, 3);
     assert_close(e->policy_settings[1].number, 1);
     assert_string_equal(e->policy_settings[2].text, "x");
-    experiment_free(e);
 }
 
-static void configurations_are_the_grid_less_what_cannot_run(void **state)
+CASE(configurations_are_the_grid_less_what_cannot_run)
 {
-    (void)state;
-    struct experiment *e = parse(profiled, NULL, 0);
+    OWNED(experiment_free) struct experiment *e = parse(profiled, NULL, 0);
     const struct function *net = &e->workload.functions[0];
     assert_int_equal(net->configuration_count, 15); /* 16, one of them null */
     const struct configuration *c = &net->configurations[net->minimum_configuration];
@@ -166,21 +147,18 @@ static void configurations_are_the_grid_less_what_cannot_run(void **state)
         assert_true(a->batch < b->batch || (a->batch == b->batch && a->vcpu < b->vcpu) ||
                     (a->batch == b->batch && a->vcpu == b->vcpu && a->vgpu < b->vgpu));
     }
-    experiment_free(e);
 }
 
 static size_t configurations_with(const char *key, const char *value)
 {
     struct override override = {key, value};
-    struct experiment *e = parse(profiled, &override, 1);
+    OWNED(experiment_free) struct experiment *e = parse(profiled, &override, 1);
     size_t count = e->workload.functions[0].configuration_count;
-    experiment_free(e);
     return count;
 }
 
-static void the_cluster_decides_which_configurations_run(void **state)
+CASE(the_cluster_decides_which_configurations_run)
 {
-    (void)state;
     const char *gpu = "cluster.invokers.0.gpus.0.sharing";
     assert_int_equal(configurations_with("cluster.invokers.0.vcpus", "1"), 7);
     assert_int_equal(configurations_with(gpu, "exclusive"), 4);
@@ -197,14 +175,13 @@ static void the_cluster_decides_which_configurations_run(void **state)
                    "slices a GPU in 7 units, the cluster's invokers[0].gpus[0].units is 8");
 }
 
-static void a_functions_file_goes_before_the_profile(void **state)
+CASE(a_functions_file_goes_before_the_profile)
 {
-    (void)state;
     struct override overrides[] = {
         {"functions", "[{\"name\": \"net\", \"cold_start_ms\": 70, \"noise\": 0,"
                       " \"gpu_memory_mb\": {\"per_item\": 10}, \"host_memory_mb\": 5,"
                       " \"configurations\": {\"batch\": [1, 2, 4], \"vgpu\": [1, 2]}}]"}};
-    struct experiment *e = parse(profiled, overrides, 1);
+    OWNED(experiment_free) struct experiment *e = parse(profiled, overrides, 1);
     const struct function *net = &e->workload.functions[0];
     assert_close(net->gpus[0].cold_start_mean_ms, 70);
     assert_close(net->gpus[0].cold_start_cv, 0.2);
@@ -216,7 +193,6 @@ static void a_functions_file_goes_before_the_profile(void **state)
     assert_int_equal(net->configurations[1].vgpu, 2);
     assert_true(net->configurations[1].time < 40 * SIM_MS &&
                 net->configurations[1].time > 20 * SIM_MS);
-    experiment_free(e);
     assert_refused(profiled, "functions",
                    "[{\"name\": \"net\", \"configurations\": {\"batch\": [1, 5]}}]",
                    "functions[0].configurations.batch[1]: is 5, must lie within 1..4");
@@ -225,9 +201,8 @@ static void a_functions_file_goes_before_the_profile(void **state)
                    "no configuration of batch 1");
 }
 
-static void mig_offers_the_slices_of_nvidias_table(void **state)
+CASE(mig_offers_the_slices_of_nvidias_table)
 {
-    (void)state;
     struct gpu_spec gpu = {.model = "A100", .sharing = SHARING_MIG, .units = 7, .memory_mb = 40960};
     /* 1g.5gb, 2g.10gb, 3g.20gb, 4g.20gb, 7g.40gb. */
     static const double memory_gb[] = {0, 5, 10, 20, 20, 0, 0, 40};
@@ -248,9 +223,8 @@ static void mig_offers_the_slices_of_nvidias_table(void **state)
     assert_false(gpu_sharing_of(&gpu)->suits(&gpu, why, sizeof why));
 }
 
-static void the_papers_settings_are_read_as_published(void **state)
+CASE(the_papers_settings_are_read_as_published)
 {
-    (void)state;
     /* Milliseconds at the minimum configuration: 86, 293, 319, 147, 1047, 828. */
     static const double base_ms[] = {86 + 293 + 147, 319 + 86 + 828, 86 + 319 + 1047,
                                      319 + 86 + 1047 + 293 + 147};
@@ -262,11 +236,9 @@ static void the_papers_settings_are_read_as_published(void **state)
                     {"workloads/experiments/relaxed-heavy.json", 1.2, 10, 16.8}};
     for (size_t i = 0; i < 3; i++) {
         struct error error = {0};
+        OWNED(experiment_free)
         struct experiment *e = experiment_load(settings[i].path, NULL, 0, &error);
-        if (e == NULL) {
-            fail_msg("%s", error.message);
-            abort(); /* fail_msg does not return; analysers do not know */
-        }
+        assert_good(e != NULL, &error);
         assert_int_equal(e->workload.application_count, 4);
         assert_int_equal(e->workload.function_count, 6);
         assert_int_equal(e->workload.cluster.invoker_count, 16);
@@ -283,7 +255,6 @@ static void the_papers_settings_are_read_as_published(void **state)
         assert_int_equal(e->requests, 10000);
         assert_int_equal(e->warmup_requests, 1000);
         assert_string_equal(e->policy_name, "esg");
-        experiment_free(e);
     }
 }
 
@@ -339,8 +310,8 @@ static void write_dag(const struct random_dag *dag, char *text, size_t size)
             }
         used += (size_t)snprintf(text + used, size - used, "]}");
     }
-    (void)snprintf(text + used, size - used,
-                   "]}],\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":1}}");
+    snprintf(text + used, size - used,
+             "]}],\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":1}}");
 }
 
 static double longest_to(const struct random_dag *dag, int t)
@@ -384,28 +355,24 @@ static void assert_same_dag(const struct random_dag *dag, const struct applicati
     assert_true(application->base_latency == sim_from_ms(longest));
 }
 
-static void stages_in_any_order_become_the_same_graph_in_topological_order(void **state)
+CASE(stages_in_any_order_become_the_same_graph_in_topological_order)
 {
-    (void)state;
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 7);
     char text[8192];
     for (int round = 0; round < 200; round++) {
         struct random_dag dag;
         draw_dag(rng, &dag);
         write_dag(&dag, text, sizeof text);
-        struct experiment *e = parse(text, NULL, 0);
+        OWNED(experiment_free) struct experiment *e = parse(text, NULL, 0);
         assert_same_dag(&dag, &e->workload.applications[0]);
-        experiment_free(e);
     }
-    gsl_rng_free(rng);
 }
 
 /* ---- Overrides ------------------------------------------------------------------------------- */
 
-static void overrides_reach_into_files_arrays_and_new_objects(void **state)
+CASE(overrides_reach_into_files_arrays_and_new_objects)
 {
-    (void)state;
     struct error error = {0};
     struct override overrides[] = {
         {"cluster.price.vcpu_hour_usd", "1.5"}, {"applications.0.weight", "5"},
@@ -413,10 +380,7 @@ static void overrides_reach_into_files_arrays_and_new_objects(void **state)
         {"slo.image-classification.ms", "123"}, {"seed", "42"}};
     struct experiment *e =
         experiment_load("workloads/experiments/strict-light.json", overrides, 6, &error);
-    if (e == NULL) {
-        fail_msg("%s", error.message);
-        abort(); /* fail_msg does not return; analysers do not know */
-    }
+    assert_good(e != NULL, &error);
     assert_close(e->workload.cluster.vcpu_hour_usd, 1.5);
     assert_close(e->workload.applications[0].weight, 5.0 / 8);
     assert_close(e->platform.noise_cv, 0.25);
@@ -427,9 +391,8 @@ static void overrides_reach_into_files_arrays_and_new_objects(void **state)
     experiment_free(e);
 }
 
-static void another_policy_does_not_get_the_files_parameters(void **state)
+CASE(another_policy_does_not_get_the_files_parameters)
 {
-    (void)state;
     struct override overrides[] = {{"policy.params.d", "4"}, {"policy.name", "edf"}};
     struct experiment *e = parse(plain, overrides, 2);
     assert_string_equal(e->policy_name, "edf");
@@ -442,9 +405,8 @@ static void another_policy_does_not_get_the_files_parameters(void **state)
     experiment_free(e);
 }
 
-static void names_hold_no_control_characters(void **state)
+CASE(names_hold_no_control_characters)
 {
-    (void)state;
     static const char *const keys[] = {"name",
                                        "applications.0.name",
                                        "applications.0.stages.0.name",
@@ -460,12 +422,11 @@ static void names_hold_no_control_characters(void **state)
     }
     struct error error = {0};
     assert_null(experiment_parse(plain, "a\nb.json", ".", NULL, 0, &error));
-    assert_non_null(strstr(error.message, "the file's name holds control characters"));
+    assert_contains(error.message, "the file's name holds control characters");
 }
 
-static void faulty_overrides_are_told(void **state)
+CASE(faulty_overrides_are_told)
 {
-    (void)state;
     assert_refused(plain, "a..b", "1", "\"a..b\" is no dotted key");
     assert_refused(plain, "", "1", "is no dotted key");
     assert_refused(plain, "requests.x", "1", "requests: is neither an object nor an array");
@@ -488,40 +449,33 @@ static void shuffle_members(gsl_rng *rng, cJSON *node)
         unsigned long which = gsl_rng_uniform_int(rng, (unsigned long)(count - i));
         cJSON *member = cJSON_GetArrayItem(node, (int)which);
         cJSON *taken = cJSON_DetachItemViaPointer(node, member);
-        char *key = strdup(taken->string);
+        TEXT *key = strdup(taken->string);
         assert_true(cJSON_AddItemToObject(node, key, taken));
-        free(key);
     }
 }
 
-static void the_hash_does_not_depend_on_key_order_or_white_space(void **state)
+CASE(the_hash_does_not_depend_on_key_order_or_white_space)
 {
-    (void)state;
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 11);
     static const char *const texts[] = {plain, profiled};
     for (int round = 0; round < 200; round++) {
         const char *text = texts[round % 2];
-        struct experiment *e = parse(text, NULL, 0);
-        cJSON *root = cJSON_Parse(text);
+        OWNED(experiment_free) struct experiment *e = parse(text, NULL, 0);
+        JSON *root = cJSON_Parse(text);
         shuffle_members(rng, root);
+        OWNED(cJSON_free)
         char *shuffled = round % 4 < 2 ? cJSON_Print(root) : cJSON_PrintUnformatted(root);
-        struct experiment *other = parse(shuffled, NULL, 0);
+        OWNED(experiment_free) struct experiment *other = parse(shuffled, NULL, 0);
         assert_string_equal(e->resolved_json, other->resolved_json);
         assert_string_equal(e->hash, other->hash);
         assert_int_equal(strlen(e->hash), 16);
         assert_null(strchr(e->resolved_json, '\n'));
-        experiment_free(other);
-        experiment_free(e);
-        cJSON_free(shuffled);
-        cJSON_Delete(root);
     }
-    gsl_rng_free(rng);
 }
 
-static void the_hash_knows_what_decides_a_run_and_nothing_else(void **state)
+CASE(the_hash_knows_what_decides_a_run_and_nothing_else)
 {
-    (void)state;
     static const struct override same[] = {{"name", "other"},
                                            {"record", "summary"},
                                            {"note", "words"},
@@ -541,28 +495,22 @@ static void the_hash_knows_what_decides_a_run_and_nothing_else(void **state)
                                                 {"cluster.price.vcpu_hour_usd", "1"},
                                                 {"functions.functions.0.input_bytes", "1"},
                                                 {"applications.0.stages.0.output_bytes", "1"}};
-    struct experiment *e = parse(plain, NULL, 0);
+    OWNED(experiment_free) struct experiment *e = parse(plain, NULL, 0);
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
-        struct experiment *other = parse(plain, &same[i], 1);
+        OWNED(experiment_free) struct experiment *other = parse(plain, &same[i], 1);
         assert_string_equal(e->hash, other->hash);
-        experiment_free(other);
     }
     for (size_t i = 0; i < sizeof different / sizeof different[0]; i++) {
-        struct experiment *other = parse(plain, &different[i], 1);
+        OWNED(experiment_free) struct experiment *other = parse(plain, &different[i], 1);
         assert_string_not_equal(e->hash, other->hash);
-        experiment_free(other);
     }
-    experiment_free(e);
 }
 
-static void the_canonical_form_is_an_experiment_of_the_same_hash(void **state)
+CASE(the_canonical_form_is_an_experiment_of_the_same_hash)
 {
-    (void)state;
-    struct experiment *e = parse(plain, NULL, 0);
-    struct experiment *again = parse(e->resolved_json, NULL, 0);
+    OWNED(experiment_free) struct experiment *e = parse(plain, NULL, 0);
+    OWNED(experiment_free) struct experiment *again = parse(e->resolved_json, NULL, 0);
     assert_string_equal(e->resolved_json, again->resolved_json);
-    experiment_free(again);
-    experiment_free(e);
 }
 
 static void write_file(const char *path, const char *text)
@@ -575,16 +523,15 @@ static void write_file(const char *path, const char *text)
 
 /* The same experiment as one file and as three in two folders, found beside the file and through
  * the data folder. */
-static void the_hash_does_not_depend_on_where_files_lie(void **state)
+CASE(the_hash_does_not_depend_on_where_files_lie)
 {
-    (void)state;
     char folder[] = "/tmp/esgsim-experiment-XXXXXX";
     char path[4][128];
     assert_non_null(mkdtemp(folder));
-    (void)snprintf(path[0], sizeof path[0], "%s/parts", folder);
-    (void)snprintf(path[1], sizeof path[1], "%s/parts/cluster.json", folder);
-    (void)snprintf(path[2], sizeof path[2], "%s/application.json", folder);
-    (void)snprintf(path[3], sizeof path[3], "%s/experiment.json", folder);
+    snprintf(path[0], sizeof path[0], "%s/parts", folder);
+    snprintf(path[1], sizeof path[1], "%s/parts/cluster.json", folder);
+    snprintf(path[2], sizeof path[2], "%s/application.json", folder);
+    snprintf(path[3], sizeof path[3], "%s/experiment.json", folder);
     assert_int_equal(mkdir(path[0], 0700), 0);
     cJSON *root = cJSON_Parse(plain);
     cJSON *cluster = cJSON_DetachItemFromObject(root, "cluster");
@@ -594,28 +541,22 @@ static void the_hash_does_not_depend_on_where_files_lie(void **state)
                                      cJSON_CreateString("application.json")));
     cJSON *const parts[] = {cluster, application, root};
     for (int i = 0; i < 3; i++) {
-        char *text = cJSON_Print(parts[i]);
+        OWNED(cJSON_free) char *text = cJSON_Print(parts[i]);
         write_file(path[i + 1], text);
-        cJSON_free(text);
         cJSON_Delete(parts[i]);
     }
     struct error error = {0};
     assert_null(experiment_load(path[3], NULL, 0, &error));
-    assert_non_null(strstr(error.message, "cluster: file \"cluster.json\" does not exist"));
+    assert_contains(error.message, "cluster: file \"cluster.json\" does not exist");
     assert_int_equal(setenv("ESGSIM_DATA", path[0], 1), 0);
-    struct experiment *split = experiment_load(path[3], NULL, 0, &error);
-    if (split == NULL) {
-        fail_msg("%s", error.message);
-        abort(); /* fail_msg does not return; analysers do not know */
-    }
-    struct experiment *whole = parse(plain, NULL, 0);
+    OWNED(experiment_free) struct experiment *split = experiment_load(path[3], NULL, 0, &error);
+    assert_good(split != NULL, &error);
+    OWNED(experiment_free) struct experiment *whole = parse(plain, NULL, 0);
     assert_string_equal(split->hash, whole->hash);
-    experiment_free(split);
-    experiment_free(whole);
     /* A fault is told with the file to mend. */
     write_file(path[1], "{\"invokers\": [{\"vcpus\": 0, \"memory_mb\": 1}]}");
     assert_null(experiment_load(path[3], NULL, 0, &error));
-    assert_non_null(strstr(error.message, "parts/cluster.json: invokers[0].vcpus: is 0"));
+    assert_contains(error.message, "parts/cluster.json: invokers[0].vcpus: is 0");
     assert_int_equal(unsetenv("ESGSIM_DATA"), 0);
     for (int i = 3; i > 0; i--)
         assert_int_equal(unlink(path[i]), 0);
@@ -625,12 +566,11 @@ static void the_hash_does_not_depend_on_where_files_lie(void **state)
 
 /* ---- Faults ---------------------------------------------------------------------------------- */
 
-static void every_malformed_file_of_the_corpus_is_refused_in_one_line(void **state)
+CASE(every_malformed_file_of_the_corpus_is_refused_in_one_line)
 {
-    (void)state;
     struct error fault = {0};
     size_t files = 0;
-    char *table = json_read_text("tests/corpus/loaders.md", NULL, &fault);
+    TEXT *table = json_read_text("tests/corpus/loaders.md", NULL, &fault);
     assert_non_null(table);
     char *rest = NULL;
     for (char *line = strtok_r(table, "\n", &rest); line != NULL;
@@ -644,7 +584,7 @@ static void every_malformed_file_of_the_corpus_is_refused_in_one_line(void **sta
             strchr(name, '/') == NULL)
             continue;
         fragment[strlen(fragment) - 2] = '\0'; /* " |" */
-        (void)snprintf(path, sizeof path, "tests/corpus/%s", name);
+        snprintf(path, sizeof path, "tests/corpus/%s", name);
         if (input_check(path, &kind, &error))
             fail_msg("%s is accepted", path);
         assert_int_equal(error.kind, ERROR_INPUT);
@@ -653,18 +593,16 @@ static void every_malformed_file_of_the_corpus_is_refused_in_one_line(void **sta
             fail_msg("%s: \"%s\" lacks \"%s\"", path, error.message, fragment);
         files++;
     }
-    free(table);
     assert_true(files >= 45);
 }
 
 /* Under the address sanitizer this also shows that every path out of a fault frees what it had. */
-static void an_experiment_cut_off_anywhere_or_short_of_any_part_is_refused(void **state)
+CASE(an_experiment_cut_off_anywhere_or_short_of_any_part_is_refused)
 {
-    (void)state;
     static const char *const texts[] = {plain, profiled};
     for (size_t t = 0; t < 2; t++) {
         size_t length = strlen(texts[t]);
-        char *text = strdup(texts[t]);
+        TEXT *text = strdup(texts[t]);
         for (size_t cut = 0; cut < length; cut++) {
             struct error error = {0};
             memcpy(text, texts[t], length);
@@ -675,36 +613,11 @@ static void an_experiment_cut_off_anywhere_or_short_of_any_part_is_refused(void 
             memcpy(text, texts[t], length);
             text[cut] = "0]}\"-x"[cut % 6];
             error = (struct error){0};
+            OWNED(experiment_free)
             struct experiment *e = experiment_parse(text, "e.json", ".", NULL, 0, &error);
             assert_true(e != NULL || error.kind == ERROR_INPUT);
-            experiment_free(e);
         }
-        free(text);
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_left_out_has_the_documented_default),
-        cmocka_unit_test(service_functions_have_one_configuration_and_their_mean),
-        cmocka_unit_test(policy_parameters_are_sorted_and_typed),
-        cmocka_unit_test(configurations_are_the_grid_less_what_cannot_run),
-        cmocka_unit_test(the_cluster_decides_which_configurations_run),
-        cmocka_unit_test(a_functions_file_goes_before_the_profile),
-        cmocka_unit_test(mig_offers_the_slices_of_nvidias_table),
-        cmocka_unit_test(the_papers_settings_are_read_as_published),
-        cmocka_unit_test(stages_in_any_order_become_the_same_graph_in_topological_order),
-        cmocka_unit_test(overrides_reach_into_files_arrays_and_new_objects),
-        cmocka_unit_test(another_policy_does_not_get_the_files_parameters),
-        cmocka_unit_test(names_hold_no_control_characters),
-        cmocka_unit_test(faulty_overrides_are_told),
-        cmocka_unit_test(the_hash_does_not_depend_on_key_order_or_white_space),
-        cmocka_unit_test(the_hash_knows_what_decides_a_run_and_nothing_else),
-        cmocka_unit_test(the_canonical_form_is_an_experiment_of_the_same_hash),
-        cmocka_unit_test(the_hash_does_not_depend_on_where_files_lie),
-        cmocka_unit_test(every_malformed_file_of_the_corpus_is_refused_in_one_line),
-        cmocka_unit_test(an_experiment_cut_off_anywhere_or_short_of_any_part_is_refused),
-    };
-    return cmocka_run_group_tests_name("experiment", tests, NULL, NULL);
-}
+SUITE("experiment")

@@ -1,16 +1,11 @@
 /* The life of a request, against a world small enough to follow by hand and against what must add
  * up in any world. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include <cjson/cJSON.h>
 
 #include "results/inspect/explain.h"
 #include "results/store/store.h"
 #include "sched/registry.h"
+#include "tests/suite.h"
 #include "tests/worlds.h"
 
 /* ---- A world by hand -------------------------------------------------------------------------
@@ -34,7 +29,6 @@
 
 static bool by_hand_decide(void *state, struct platform *platform)
 {
-    (void)state;
     const uint32_t queue = platform_next_queue(platform, 0);
     if (queue == SIM_NONE)
         return false;
@@ -48,28 +42,6 @@ static bool by_hand_decide(void *state, struct platform *platform)
 static const struct policy by_hand = {
     .abi = POLICY_ABI, .name = "by-hand", .summary = "of this test", .decide = by_hand_decide};
 
-static const char world_by_hand[] =
-    "{\"name\":\"by-hand\",\"cluster\":{\"invokers\":[{\"count\":1,\"vcpus\":2,\"memory_mb\":9000,"
-    "\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":2,\"memory_mb\":1000}]}],"
-    "\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":["
-    "{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000},"
-    "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":1000}]},"
-    "\"profile\":{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\","
-    "\"licence\":\"none\",\"unit\":2,\"functions\":{"
-    "\"f\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1]},\"latency_ms\":[[[100]]],"
-    "\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":300,\"cv\":0},\"gpu_memory_mb\":{"
-    "\"weights\":10,\"per_item\":1},\"host_memory_mb\":100,\"bandwidth_share\":0.5},"
-    "\"g\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1]},\"latency_ms\":[[[60]]],"
-    "\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":200,\"cv\":0},\"gpu_memory_mb\":{"
-    "\"weights\":10,\"per_item\":1},\"host_memory_mb\":100,\"bandwidth_share\":0.5}},"
-    "\"interference\":{\"model\":\"constant\",\"constant\":0.5}},"
-    "\"applications\":[{\"name\":\"pair\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"},"
-    "{\"name\":\"b\",\"function\":\"g\",\"after\":[\"a\"]}]}],"
-    "\"arrivals\":{\"process\":\"trace\",\"file\":\"%s\"},\"slo\":{\"ms\":300},"
-    "\"policy\":{\"name\":\"fifo\"},\"platform\":{\"initial\":{\"f\":1,\"g\":1},\"prewarm\":"
-    "\"none\",\"decision_cost\":{\"model\":\"fixed\",\"ms\":1}},"
-    "\"requests\":3,\"warmup_requests\":0,\"seed\":1,\"record\":\"%s\"}";
-
 struct recorded {
     char path[64];
     struct results *results;
@@ -78,7 +50,7 @@ struct recorded {
 
 static void temporary(char path[64], const char *text)
 {
-    (void)snprintf(path, 64, "/tmp/esgsim-explain-XXXXXX");
+    snprintf(path, 64, "/tmp/esgsim-explain-XXXXXX");
     write_temporary(path, text);
 }
 
@@ -86,7 +58,7 @@ static void temporary(char path[64], const char *text)
 static void record(const char *json, const struct policy *policy, struct recorded *recorded)
 {
     struct error error = {0};
-    struct experiment *experiment = load(json);
+    EXPERIMENT *experiment = load(json);
     double *values = policy_values(policy, NULL, 0);
     temporary(recorded->path, "");
     struct store *store = store_create(recorded->path, &error);
@@ -94,11 +66,10 @@ static void record(const char *json, const struct policy *policy, struct recorde
     assert_true(store_begin_experiment(store, experiment, policy, values, &error));
     const struct recorder recorder = store_recorder(store);
     RESULT result = {0};
-    if (!simulation_run(experiment, policy, values, &recorder, NULL, &result, &error))
-        fail_msg("%s", error.message);
+    assert_good(simulation_run(experiment, policy, values, &recorder, NULL, &result, &error),
+                &error);
     assert_true(store_end_run(store, &result, &error));
     assert_true(store_finish(store, &error));
-    experiment_free(experiment);
     free(values);
     recorded->results = results_load(recorded->path, &error);
     assert_non_null(recorded->results);
@@ -112,13 +83,37 @@ static void recorded_clear(struct recorded *recorded)
     unlink(recorded->path);
 }
 
-static void record_by_hand(const char *level, struct recorded *recorded)
+/* `change` edits the world; NULL: nothing. */
+static void record_changed(const char *level, void (*change)(char *json), struct recorded *recorded)
 {
-    char trace[64], json[4096];
+    char trace[64], json[WORLD_BYTES], more[64];
     temporary(trace, "time_ms,application\n0,pair\n10,pair\n20,pair\n");
-    (void)snprintf(json, sizeof json, world_by_hand, trace, level);
+    snprintf(more, sizeof more, "'policy':{'name':'fifo'},'record':'%s'", level);
+    world_build(json, &(struct world){.name = "by-hand",
+                                      .vcpus = 2,
+                                      .memory_mb = 9000,
+                                      .units = 2,
+                                      .gpu_memory_mb = 1000,
+                                      .functions = {{"f", "1", "1", "1", "[[100]]", 0, 300, 0.5},
+                                                    {"g", "1", "1", "1", "[[60]]", 0, 200, 0.5}},
+                                      .interference = 0.5,
+                                      .input_bytes = 1000,
+                                      .applications = "pair: a=f b=g(a)",
+                                      .trace = trace,
+                                      .slo_ms = 300,
+                                      .platform = "'initial':{'f':1,'g':1},'decision_cost':"
+                                                  "{'model':'fixed','ms':1}",
+                                      .more = more,
+                                      .requests = 3});
+    if (change != NULL)
+        change(json);
     record(json, &by_hand, recorded);
     unlink(trace);
+}
+
+static void record_by_hand(const char *level, struct recorded *recorded)
+{
+    record_changed(level, NULL, recorded);
 }
 
 static void assert_ms(sim_time_t time, double ms)
@@ -127,10 +122,9 @@ static void assert_ms(sim_time_t time, double ms)
         fail_msg("%.6f ms is not %.6f ms", sim_to_ms(time), ms);
 }
 
-static void a_request_that_waited_for_room_is_told_to_the_nanosecond(void **state)
+CASE(a_request_that_waited_for_room_is_told_to_the_nanosecond)
 {
-    (void)state;
-    struct recorded recorded;
+    CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
     assert_non_null(recorded.record);
     struct error error = {0};
@@ -155,37 +149,33 @@ static void a_request_that_waited_for_room_is_told_to_the_nanosecond(void **stat
     assert_true(told->stages[0].on_path && told->stages[1].on_path);
     assert_ms(told->path.no_room, 142);
     explanation_free(told);
-    recorded_clear(&recorded);
+}
+
+static void add_a_faster_gpu(char *json)
+{
+    world_replace(json, "{'f':1,'g':1}", "'warm'");
+    world_replace(json, "'memory_mb':1000}]}]",
+                  "'memory_mb':1000}]},{'vcpus':2,'memory_mb':9000,'gpus':[{'model':'test',"
+                  "'sharing':'mps','units':2,'memory_mb':1000,'speed':2}]}]");
 }
 
 /* The same beside an invoker that is free, with a GPU of another kind. */
-static void room_on_a_gpu_of_another_kind_is_no_room(void **state)
+CASE(room_on_a_gpu_of_another_kind_is_no_room)
 {
-    (void)state;
-    char trace[64], json[WORLD_BYTES];
-    struct recorded recorded;
+    CLOSED(recorded_clear) struct recorded recorded = {0};
     struct error error = {0};
-    temporary(trace, "time_ms,application\n0,pair\n10,pair\n20,pair\n");
-    (void)snprintf(json, sizeof json, world_by_hand, trace, "all");
-    world_replace(json, "{\"f\":1,\"g\":1}", "\"warm\"");
-    world_replace(json, "\"memory_mb\":1000}]}]",
-                  "\"memory_mb\":1000}]},{\"vcpus\":2,\"memory_mb\":9000,\"gpus\":[{\"model\":"
-                  "\"test\",\"sharing\":\"mps\",\"units\":2,\"memory_mb\":1000,\"speed\":2}]}]");
-    record(json, &by_hand, &recorded);
-    unlink(trace);
+    record_changed("all", add_a_faster_gpu, &recorded);
     struct explanation *told =
         explanation_build(&recorded.results->runs[0], recorded.record, 2, &error);
     assert_non_null(told);
     assert_ms(told->stages[0].time.no_room, 81);
     assert_ms(told->stages[0].time.behind + told->stages[0].time.held_back, 0);
     explanation_free(told);
-    recorded_clear(&recorded);
 }
 
-static void a_cold_start_and_a_slowed_execution_are_told_apart(void **state)
+CASE(a_cold_start_and_a_slowed_execution_are_told_apart)
 {
-    (void)state;
-    struct recorded recorded;
+    CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
     struct error error = {0};
     struct explanation *told =
@@ -202,17 +192,15 @@ static void a_cold_start_and_a_slowed_execution_are_told_apart(void **state)
     assert_true(told->stages[0].decision->plan_cost_usd == 0.25);
     assert_ms(told->stages[0].decision->plan_time_ns, 120);
     explanation_free(told);
-    recorded_clear(&recorded);
 }
 
 /* In words, from the second line on: the first names the run's hash, which depends on the name of
  * the trace. */
-static void the_words_are_those_of_the_golden_file(void **state)
+CASE(the_words_are_those_of_the_golden_file)
 {
-    (void)state;
-    struct recorded recorded;
+    CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
-    char *text = NULL;
+    TEXT *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
@@ -238,61 +226,51 @@ static void the_words_are_those_of_the_golden_file(void **state)
         fputs(text, stderr);
         fail_msg("tests/golden/explain.txt differs from the text above");
     }
-    free(text);
-    recorded_clear(&recorded);
 }
 
-static void the_json_holds_the_same_figures(void **state)
+CASE(the_json_holds_the_same_figures)
 {
-    (void)state;
-    struct recorded recorded;
+    CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
     struct error error = {0};
     struct explanation *told =
         explanation_build(&recorded.results->runs[0], recorded.record, 2, &error);
     assert_non_null(told);
-    char *text = NULL;
+    TEXT *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     assert_true(explanation_json(told, out, &error));
     fclose(out);
-    cJSON *root = cJSON_Parse(text);
+    JSON *root = cJSON_Parse(text);
     const cJSON *stages = cJSON_GetObjectItemCaseSensitive(root, "stages");
     assert_int_equal(cJSON_GetArraySize(stages), 2);
     const cJSON *time = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(stages, 1), "time");
     assert_true(cJSON_GetObjectItemCaseSensitive(time, "no_room_ms")->valuedouble == 61);
     assert_true(cJSON_GetObjectItemCaseSensitive(time, "slowed_ms")->valuedouble == 6.5);
     assert_true(cJSON_GetObjectItemCaseSensitive(root, "finish_ms")->valuedouble == 330.5);
-    cJSON_Delete(root);
-    free(text);
     explanation_free(told);
-    recorded_clear(&recorded);
 }
 
-static void a_file_that_lacks_what_it_takes_says_what_to_do(void **state)
+CASE(a_file_that_lacks_what_it_takes_says_what_to_do)
 {
-    (void)state;
     static const char *const levels[] = {"summary", "requests"};
     for (size_t i = 0; i < 2; i++) {
-        struct recorded recorded;
+        CLOSED(recorded_clear) struct recorded recorded = {0};
         record_by_hand(levels[i], &recorded);
         assert_null(recorded.record);
         struct error error = {0};
         assert_null(run_record_load(recorded.path, recorded.results->runs[0].hash, &error));
-        assert_int_equal(error.kind, ERROR_INPUT);
-        assert_non_null(strstr(error.message, levels[i]));
-        assert_non_null(strstr(error.message, "--set record=all"));
-        recorded_clear(&recorded);
+        assert_input_error(&error, levels[i]);
+        assert_contains(error.message, "--set record=all");
     }
-    struct recorded recorded;
+    CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
     struct error error = {0};
     assert_null(explanation_build(&recorded.results->runs[0], recorded.record, 3, &error));
-    assert_non_null(strstr(error.message, "no request 3"));
+    assert_contains(error.message, "no request 3");
     error = (struct error){0};
     assert_null(run_record_load(recorded.path, "0123456789abcdef", &error));
-    assert_non_null(strstr(error.message, "0123456789abcdef"));
-    recorded_clear(&recorded);
+    assert_contains(error.message, "0123456789abcdef");
 }
 
 /* ---- Any world ------------------------------------------------------------------------------- */
@@ -337,18 +315,15 @@ static void check_told(const struct explanation *told)
     assert_true(fabs(cost - request->cost_usd) <= 1e-12);
 }
 
-static void in_any_world_the_parts_add_up_to_latency_and_cost(void **state)
+CASE(in_any_world_the_parts_add_up_to_latency_and_cost)
 {
-    (void)state;
     static const char *const policies[] = {"esg", "infless", "clockwork", "fifo", "fast-gshare"};
     for (uint64_t number = 0; number < 5; number++) {
-        char json[WORLD_BYTES + 32];
+        char json[WORLD_BYTES];
         world_random(json, number, false);
-        char *end = strrchr(json, '}');
-        assert_non_null(end);
-        (void)snprintf(end, 24, ",\"record\":\"all\"}");
+        world_replace(json, "'seed':", "'record':'all','seed':");
         struct error error = {0};
-        struct recorded recorded;
+        CLOSED(recorded_clear) struct recorded recorded = {0};
         record(json, policy_find(policies[number], &error), &recorded);
         assert_non_null(recorded.record);
         for (uint64_t request = 0; request < 400; request += 3) {
@@ -358,20 +333,7 @@ static void in_any_world_the_parts_add_up_to_latency_and_cost(void **state)
             check_told(told);
             explanation_free(told);
         }
-        recorded_clear(&recorded);
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest explain[] = {
-        cmocka_unit_test(a_request_that_waited_for_room_is_told_to_the_nanosecond),
-        cmocka_unit_test(room_on_a_gpu_of_another_kind_is_no_room),
-        cmocka_unit_test(a_cold_start_and_a_slowed_execution_are_told_apart),
-        cmocka_unit_test(the_words_are_those_of_the_golden_file),
-        cmocka_unit_test(the_json_holds_the_same_figures),
-        cmocka_unit_test(a_file_that_lacks_what_it_takes_says_what_to_do),
-        cmocka_unit_test(in_any_world_the_parts_add_up_to_latency_and_cost),
-    };
-    return cmocka_run_group_tests_name("explain", explain, NULL, NULL);
-}
+SUITE("explain")

@@ -1,19 +1,15 @@
 /* FaST-GShare: rectangles, picks and rates against brute force; the policy against what the
  * platform holds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <gsl/gsl_rng.h>
 
 #include "sched/fast_gshare/fast_gshare_internal.h"
 #include "sched/policy_instances.h"
+#include "tests/suite.h"
 #include "tests/token_model.h"
 #include "sched/registry.h"
 #include "tests/worlds.h"
+
+OWNER(tokens_destroy, struct tokens)
 
 enum { SIDE = 8, SEQUENCES = 1200, STEPS = 14, WORLDS = 30 };
 enum { QUOTAS = 5, PODS_MAX = 12 };
@@ -146,15 +142,14 @@ static uint32_t random_step(struct rectangles *plane, struct grid *grid, gsl_rng
     return 0;
 }
 
-static void the_free_list_is_that_of_brute_force_on_random_sequences(void **state)
+CASE(the_free_list_is_that_of_brute_force_on_random_sequences)
 {
-    (void)state;
     uint32_t removed = 0;
     for (uint64_t s = 0; s < SEQUENCES; s++) {
         struct random_stream stream;
         gsl_rng *rng = stream_of(&stream, s, 1);
         struct grid grid = {.width = 3 + pick(rng, SIDE - 2), .height = 2 + pick(rng, SIDE - 1)};
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct rectangles plane;
         rectangles_init(&plane, &arena, grid.width, grid.height);
         for (uint32_t step = 0; step < STEPS; step++) {
@@ -168,7 +163,6 @@ static void the_free_list_is_that_of_brute_force_on_random_sequences(void **stat
                 area -= (uint64_t)plane.used[i].place.width * plane.used[i].place.height;
             assert_int_equal(area, 0);
         }
-        arena_clear(&arena);
     }
     assert_true(removed > SEQUENCES);
 }
@@ -176,10 +170,9 @@ static void the_free_list_is_that_of_brute_force_on_random_sequences(void **stat
 /* The plane of a GPU by hand: 60 % × 4 units of 100 % × 7 leave the strip right of it and that
  * above it; 40 × 3 goes to the smaller of the two that it fits, 280 against 300, 100 × 3 fits one
  * only. */
-static void a_pod_goes_to_the_rectangle_that_it_fills_best(void **state)
+CASE(a_pod_goes_to_the_rectangle_that_it_fills_best)
 {
-    (void)state;
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct rectangles plane;
     struct rectangle_fit fit = {0};
     rectangles_init(&plane, &arena, 100, 7);
@@ -194,7 +187,6 @@ static void a_pod_goes_to_the_rectangle_that_it_fills_best(void **state)
     assert_false(rectangles_find(&plane, 60, 4, RECTANGLE_BEST_AREA, &fit));
     assert_true(rectangles_remove(&plane, 1));
     assert_int_equal(plane.free_count, 1);
-    arena_clear(&arena);
 }
 
 /* ---- The scaler ------------------------------------------------------------------------------ */
@@ -284,9 +276,8 @@ static void check_picks(const struct scaler_points *points, const struct candida
     }
 }
 
-static void the_scaler_picks_what_exhaustive_search_picks(void **state)
+CASE(the_scaler_picks_what_exhaustive_search_picks)
 {
-    (void)state;
     size_t feasible = 0;
     size_t infeasible = 0;
     for (uint64_t world = 0; world < WORLDS; world++) {
@@ -294,11 +285,11 @@ static void the_scaler_picks_what_exhaustive_search_picks(void **state)
         struct random_stream stream;
         gsl_rng *rng = stream_of(&stream, world, 2);
         world_random(json, world, true);
-        struct experiment *experiment = load(json);
+        EXPERIMENT *experiment = load(json);
         const struct workload *workload = &experiment->workload;
         const uint32_t max_batch = 1 + pick(rng, 4);
         struct error error = {0};
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct planner *planner =
             planner_create(&arena, workload, max_batch, PLANNER_PROPORTIONAL, &error);
         assert_non_null(planner);
@@ -315,15 +306,12 @@ static void the_scaler_picks_what_exhaustive_search_picks(void **state)
             feasible += points.feasible > 0;
             infeasible += points.feasible == 0;
         }
-        arena_clear(&arena);
-        experiment_free(experiment);
     }
     assert_true(feasible > WORLDS / 2 && infeasible > 0);
 }
 
-static void nothing_is_scaled_within_a_fifth_of_the_capacity(void **state)
+CASE(nothing_is_scaled_within_a_fifth_of_the_capacity)
 {
-    (void)state;
     assert_int_equal(scaler_direction(120, 100, 0.2), 0);
     assert_int_equal(scaler_direction(120.001, 100, 0.2), 1);
     assert_int_equal(scaler_direction(80, 100, 0.2), 0);
@@ -334,9 +322,8 @@ static void nothing_is_scaled_within_a_fifth_of_the_capacity(void **state)
 
 /* Pods by RPR with the throughputs 5, 30, 20, 8; 40 too much: 5 goes, 30 goes, 20 does not, nor
  * does 8 where only 5 are left. */
-static void pods_go_in_ascending_rpr_while_the_surplus_covers_them(void **state)
+CASE(pods_go_in_ascending_rpr_while_the_surplus_covers_them)
 {
-    (void)state;
     struct scaler_pod pods[] = {{.rpr = 4, .throughput = 8, .id = 0},
                                 {.rpr = 1, .throughput = 5, .id = 1},
                                 {.rpr = 3, .throughput = 20, .id = 2},
@@ -369,9 +356,8 @@ static size_t random_pods(gsl_rng *rng, uint32_t capacity, struct token_pod *pod
     return made;
 }
 
-static void the_fluid_uses_up_the_area_and_raises_the_least_first(void **state)
+CASE(the_fluid_uses_up_the_area_and_raises_the_least_first)
 {
-    (void)state;
     uint32_t full = 0;
     uint32_t limited = 0;
     for (uint64_t n = 0; n < 3000; n++) {
@@ -400,9 +386,8 @@ static void the_fluid_uses_up_the_area_and_raises_the_least_first(void **state)
     assert_true(full > 100 && limited > 100);
 }
 
-static void requests_that_exceed_the_gpu_are_refused(void **state)
+CASE(requests_that_exceed_the_gpu_are_refused)
 {
-    (void)state;
     const struct token_pod pods[] = {{4, 1, 1}, {4, 0.8, 1}};
     double rates[2];
     assert_false(tokens_fluid(7, pods, 2, rates));
@@ -411,9 +396,8 @@ static void requests_that_exceed_the_gpu_are_refused(void **state)
 }
 
 /* Shares that pack whatever the order: 1 of 4 each, or all of it. */
-static void tokens_give_what_the_fluid_says(void **state)
+CASE(tokens_give_what_the_fluid_says)
 {
-    (void)state;
     for (uint64_t n = 0; n < 40; n++) {
         struct random_stream stream;
         gsl_rng *rng = stream_of(&stream, n, 4);
@@ -429,7 +413,7 @@ static void tokens_give_what_the_fluid_says(void **state)
             left -= request;
         }
         assert_true(tokens_fluid(4, pods, count, rates));
-        struct tokens *tokens = tokens_create(4, pods, count, TOKENS_WINDOW);
+        OWNED(tokens_destroy) struct tokens *tokens = tokens_create(4, pods, count, TOKENS_WINDOW);
         assert_non_null(tokens);
         for (sim_time_t t = SIM_MS; t <= 2 * SIM_S; t += 5 * SIM_MS) {
             tokens_run(tokens, t);
@@ -447,16 +431,14 @@ static void tokens_give_what_the_fluid_says(void **state)
             assert_true(fabs(fraction - rates[i]) < (n % 2 == 0 ? 0.2 : 0.1));
         }
         assert_true(fabs(total - fluid) < 0.02 * fluid);
-        tokens_destroy(tokens);
     }
 }
 
 /* Equal pods share alike: four of 20 % on one GPU have a quarter each, one alone has all. */
-static void tokens_serve_the_least_served_and_leave_no_time_unused(void **state)
+CASE(tokens_serve_the_least_served_and_leave_no_time_unused)
 {
-    (void)state;
     const struct token_pod pods[] = {{7, 0.2, 1}, {7, 0.2, 1}, {7, 0.2, 1}, {7, 0.2, 1}};
-    struct tokens *tokens = tokens_create(7, pods, 4, TOKENS_WINDOW);
+    OWNED(tokens_destroy) struct tokens *tokens = tokens_create(7, pods, 4, TOKENS_WINDOW);
     assert_non_null(tokens);
     tokens_run(tokens, 4 * SIM_S);
     for (size_t i = 0; i < 4; i++)
@@ -466,19 +448,16 @@ static void tokens_serve_the_least_served_and_leave_no_time_unused(void **state)
     const sim_time_t before = tokens_held(tokens, 0);
     tokens_run(tokens, 8 * SIM_S);
     assert_true(fabs(sim_to_s(tokens_held(tokens, 0) - before) - 4) < 0.05);
-    tokens_destroy(tokens);
 }
 
-static void a_pod_at_its_limit_waits_though_the_gpu_is_free(void **state)
+CASE(a_pod_at_its_limit_waits_though_the_gpu_is_free)
 {
-    (void)state;
     const struct token_pod pod = {3, 0.4, 0.4};
-    struct tokens *tokens = tokens_create(7, &pod, 1, TOKENS_WINDOW);
+    OWNED(tokens_destroy) struct tokens *tokens = tokens_create(7, &pod, 1, TOKENS_WINDOW);
     assert_non_null(tokens);
     tokens_run(tokens, 4 * SIM_S);
     assert_true(fabs(sim_to_s(tokens_held(tokens, 0)) / 4 - 0.4) < 0.01);
     assert_true(tokens_used(tokens, 0) <= 16 * SIM_MS);
-    tokens_destroy(tokens);
 }
 
 /* ---- The policy ------------------------------------------------------------------------------ */
@@ -599,9 +578,8 @@ static const struct world_case variants[] = {
     {"fill", 1},    {"residual", 1},   {"headroom", 1}, {"period_s", 0.5},
     {"bound", 0.3}, {"hysteresis", 0}, {"split", 1},    {"window_s", 60}};
 
-static void no_world_is_overcommitted_and_all_are_served(void **state)
+CASE(no_world_is_overcommitted_and_all_are_served)
 {
-    (void)state;
     seen = (struct seen){0};
     for (uint64_t world = 0; world < WORLDS; world++) {
         const struct world_case *variant = &variants[world % (sizeof variants / sizeof *variants)];
@@ -614,9 +592,8 @@ static void no_world_is_overcommitted_and_all_are_served(void **state)
     assert_true(seen.falls > 0);
 }
 
-static void whole_gpus_have_no_time_quotas(void **state)
+CASE(whole_gpus_have_no_time_quotas)
 {
-    (void)state;
     seen = (struct seen){.whole_only = true};
     for (uint64_t world = 0; world < 8; world++) {
         char json[WORLD_BYTES];
@@ -631,9 +608,8 @@ static void whole_gpus_have_no_time_quotas(void **state)
 }
 
 /* A whole GPU that two functions need, and a shared one for five deployments. */
-static void functions_without_room_are_served_in_the_end(void **state)
+CASE(functions_without_room_are_served_in_the_end)
 {
-    (void)state;
     seen = (struct seen){0};
     for (uint64_t world = 0; world < 12; world++) {
         char json[WORLD_BYTES];
@@ -645,28 +621,20 @@ static void functions_without_room_are_served_in_the_end(void **state)
     assert_true(seen.bereft > 0 && seen.makeshift > 0);
 }
 
-static void the_same_seed_gives_the_same_batches(void **state)
+CASE(the_same_seed_gives_the_same_batches)
 {
-    (void)state;
     worlds_check(policy_find("fast-gshare", NULL), variants, 1, 4);
 }
 
 /* One function, 10 ms on the whole GPU (share 4) or 20 on half of it, a request every 5 ms: 200/s.
  * RPR is 25 for all points. */
-static const char steady[] =
-    "{\"name\":\"steady\",\"cluster\":{\"invokers\":[{\"count\":4,\"vcpus\":8,\"memory_mb\":4000,"
-    "\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,\"memory_mb\":4000}]}],"
-    "\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":["
-    "{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":0}]},\"profile\":{\"device\":\"test\","
-    "\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\",\"unit\":4,\"functions\":{"
-    "\"f\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[2,4]},\"latency_ms\":[[[20,10]]],"
-    "\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":100,\"cv\":0},\"gpu_memory_mb\":{"
-    "\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0}},"
-    "\"interference\":{\"model\":\"constant\",\"constant\":0}},\"applications\":[{\"name\":\"a\","
-    "\"stages\":[{\"name\":\"a\",\"function\":\"f\"}]}],\"arrivals\":{\"process\":\"uniform\","
-    "\"low_ms\":5,\"high_ms\":5.0000001},\"slo\":{\"ms\":100},\"platform\":{\"prewarm\":\"none\","
-    "\"interference\":false,\"initial\":{\"f\":8}},\"requests\":6000,\"warmup_requests\":0,"
-    "\"seed\":1}";
+static const struct world steady = {.invokers = 4,
+                                    .functions = {{"f", "1", "1", "2,4", "[[20,10]]", 0, 100, 0}},
+                                    .applications = "a: a=f",
+                                    .every_ms = {5, 5.0000001},
+                                    .slo_ms = 100,
+                                    .platform = "'interference':false,'initial':{'f':8}",
+                                    .requests = 6000};
 
 static struct {
     uint32_t first, later;
@@ -687,9 +655,8 @@ static bool growth_decide(void *state, struct platform *platform)
     return more;
 }
 
-static void pods_follow_the_rate_every_ten_seconds(void **state)
+CASE(pods_follow_the_rate_every_ten_seconds)
 {
-    (void)state;
     /* By ties: 199.9 wanted. The largest point serves 100 on the whole GPU: one is there, one more
      * is below it by a hair, or covers it. The smallest serves 10, on half the GPU for a fifth of
      * the time: 19 more. */
@@ -697,19 +664,22 @@ static void pods_follow_the_rate_every_ten_seconds(void **state)
         uint32_t pods, vgpu;
     } expected[] = {{2, 4}, {20, 2}};
     struct log *log = log_one();
+    char json[WORLD_BYTES];
+    world_build(json, &steady);
     for (size_t ties = 0; ties < 2; ties++) {
         RESULT result = {0};
         struct policy policy = *policy_find("fast-gshare", NULL);
-        struct parameter parameters[32];
-        assert_true(policy.parameter_count <= 32);
-        memcpy(parameters, policy.parameters, policy.parameter_count * sizeof *parameters);
-        for (size_t i = 0; i < policy.parameter_count; i++)
+        struct key parameters[32];
+        const size_t count = keys_count(policy.parameters) + 1;
+        assert_true(count <= 32);
+        memcpy(parameters, policy.parameters, count * sizeof *parameters);
+        for (size_t i = 0; i + 1 < count; i++)
             if (strcmp(parameters[i].name, "ties") == 0)
                 parameters[i].fallback = (double)ties;
         policy.parameters = parameters;
         policy.decide = growth_decide;
         memset(&grown, 0, sizeof grown);
-        run_well_with(steady, &policy, "backlog", 1, log, &result);
+        run_well_with(json, &policy, "backlog", 1, log, &result);
         assert_int_equal(grown.first, 1);
         assert_true(fabs(grown.rate - 200) < 0.5);
         assert_int_equal(grown.later, expected[ties].pods);
@@ -718,24 +688,4 @@ static void pods_follow_the_rate_every_ten_seconds(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_free_list_is_that_of_brute_force_on_random_sequences),
-        cmocka_unit_test(a_pod_goes_to_the_rectangle_that_it_fills_best),
-        cmocka_unit_test(the_scaler_picks_what_exhaustive_search_picks),
-        cmocka_unit_test(nothing_is_scaled_within_a_fifth_of_the_capacity),
-        cmocka_unit_test(pods_go_in_ascending_rpr_while_the_surplus_covers_them),
-        cmocka_unit_test(the_fluid_uses_up_the_area_and_raises_the_least_first),
-        cmocka_unit_test(requests_that_exceed_the_gpu_are_refused),
-        cmocka_unit_test(tokens_give_what_the_fluid_says),
-        cmocka_unit_test(tokens_serve_the_least_served_and_leave_no_time_unused),
-        cmocka_unit_test(a_pod_at_its_limit_waits_though_the_gpu_is_free),
-        cmocka_unit_test(no_world_is_overcommitted_and_all_are_served),
-        cmocka_unit_test(whole_gpus_have_no_time_quotas),
-        cmocka_unit_test(functions_without_room_are_served_in_the_end),
-        cmocka_unit_test(the_same_seed_gives_the_same_batches),
-        cmocka_unit_test(pods_follow_the_rate_every_ten_seconds),
-    };
-    return cmocka_run_group_tests_name("fast_gshare", tests, NULL, NULL);
-}
+SUITE("fast_gshare")

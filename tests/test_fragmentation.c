@@ -1,11 +1,10 @@
 /* Fragmentation: figures of FGD's own test, its typical shapes, and the measures of random runs
  * computed anew, by a scan of the whole cluster at every change, from the rows of the run. */
-#include <math.h>
-
 #include "sched/policy_training.h"
 #include "sim/cluster/fragmentation.h"
 #include "sim/engine/random.h"
 #include "tests/fixture_simulation.h"
+#include "tests/suite.h"
 
 /* ---- FGD's formula --------------------------------------------------------------------------- */
 
@@ -50,9 +49,8 @@ static double f_of(double vcpus, const double *left, uint32_t gpus)
 
 /* The original counts thousandths of a GPU: 887.20 and 554.4, within 0.01
  * (TestNodeGpuShareFragAmountWithNonGpu). The third and fourth follow by hand. */
-static void f_equals_the_figures_of_the_originals_test(void **state)
+CASE(f_equals_the_figures_of_the_originals_test)
 {
-    (void)state;
     static const double empty[] = {1, 1, 1, 1, 1, 1, 1, 1}, half[] = {1, 1, 1, 1, 0, 0, 0, 0};
     static const double thirds[] = {0.3, 0.05};
     double all = 0;
@@ -66,9 +64,8 @@ static void f_equals_the_figures_of_the_originals_test(void **state)
     assert_true(fabs(f_of(2, thirds, 2) - (0.35 * (all - 0.0027) + 0.05 * 0.0027)) <= 1e-9);
 }
 
-static void typical_shapes_are_the_most_frequent(void **state)
+CASE(typical_shapes_are_the_most_frequent)
 {
-    (void)state;
     struct fragment_shape shapes[] = {
         {.gpus = 1, .frequency = 4},  {.gpus = 8, .frequency = 1},
         {.gpus = 2, .frequency = 50}, {.gpus = 4, .frequency = 40},
@@ -94,8 +91,6 @@ static double summary_fragmentation;
 
 static bool keep_lease(void *context, const struct lease_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     assert_true(lease_count < LEASES_MAX);
     leases[lease_count++] = *row;
     return true;
@@ -103,8 +98,6 @@ static bool keep_lease(void *context, const struct lease_row *row, struct error 
 
 static bool keep_training(void *context, const struct training_result_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     first_arrival = row->arrival_ns < first_arrival ? row->arrival_ns : first_arrival;
     last_finish = row->finish_ns > last_finish ? row->finish_ns : last_finish;
     return true;
@@ -121,11 +114,9 @@ static uint32_t draw(struct wild *wild, uint32_t count)
     return (uint32_t)(random_uniform(&wild->random) * count);
 }
 
-static bool wild_init(void *state, struct platform *platform, const double *values,
+static bool wild_init(void *state, struct platform *platform, const void *parameters,
                       struct error *error)
 {
-    (void)values;
-    (void)error;
     random_stream_open(&((struct wild *)state)->random, platform_seed(platform), RANDOM_TEST, 41,
                        0);
     return true;
@@ -201,24 +192,23 @@ static void simulate(unsigned trial)
                       1 + (unsigned)(40 * random_uniform(&random)), gangs[i]);
     }
     write_temporary(path, trace);
-    (void)snprintf(json, sizeof json,
-                   "{\"seed\": %u, \"cluster\": {\"invokers\": [{\"count\": 3, \"vcpus\": 16, "
-                   "\"memory_mb\": 131072, \"gpus\": [{\"model\": \"V100\", \"sharing\": \"mps\", "
-                   "\"units\": 100, \"memory_mb\": 16384, \"count\": 4}]}]}, \"training\": "
-                   "{\"models\": " MODELS ", \"restart\": \"none\", \"arrivals\": {\"process\": "
-                   "\"trace\", \"file\": \"%s\", \"format\": \"synergy\"}}}",
-                   trial + 1, path);
-    struct experiment *experiment = load(json);
+    snprintf(json, sizeof json,
+             "{\"seed\": %u, \"cluster\": {\"invokers\": [{\"count\": 3, \"vcpus\": 16, "
+             "\"memory_mb\": 131072, \"gpus\": [{\"model\": \"V100\", \"sharing\": \"mps\", "
+             "\"units\": 100, \"memory_mb\": 16384, \"count\": 4}]}]}, \"training\": "
+             "{\"models\": " MODELS ", \"restart\": \"none\", \"arrivals\": {\"process\": "
+             "\"trace\", \"file\": \"%s\", \"format\": \"synergy\"}}}",
+             trial + 1, path);
+    EXPERIMENT *experiment = load(json);
     lease_count = 0;
     first_arrival = SIM_FOREVER;
     last_finish = 0;
-    if (!simulation_run(experiment, &going_wild, (const double[]){0}, &recorder, NULL, &result,
-                        &error))
-        fail_msg("%s", error.message);
-    (void)unlink(path);
+    assert_good(simulation_run(experiment, &going_wild, (const double[]){0}, &recorder, NULL,
+                               &result, &error),
+                &error);
+    unlink(path);
     measures = *result.training;
     summary_fragmentation = result.run.gpu_fragmentation;
-    experiment_free(experiment);
 }
 
 /* ---- The same from the rows ------------------------------------------------------------------ */
@@ -327,9 +317,8 @@ static void assert_near(const char *what, unsigned trial, double value, double e
         fail_msg("trial %u, %s: %.9g, not %.9g", trial, what, value, expected);
 }
 
-static void measures_equal_a_scan_of_the_rows(void **state)
+CASE(measures_equal_a_scan_of_the_rows)
 {
-    (void)state;
     static sim_time_t times[TIMES_MAX + 2];
     unsigned trimmed = 0; /* trials with kinds of gang that are not typical */
     for (unsigned trial = 0; trial < 6; trial++) {
@@ -377,12 +366,4 @@ static void measures_equal_a_scan_of_the_rows(void **state)
     assert_true(trimmed > 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(f_equals_the_figures_of_the_originals_test),
-        cmocka_unit_test(typical_shapes_are_the_most_frequent),
-        cmocka_unit_test(measures_equal_a_scan_of_the_rows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE("fragmentation")

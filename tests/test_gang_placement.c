@@ -1,10 +1,9 @@
 /* Placement of gangs beside others, and alone: 250 random states on which the authors' prototype of
  * SJF-BSBF decided, and properties on random clusters. */
-#include <math.h>
-
 #include "sched/sharing/gang_placement.h"
 #include "sim/engine/random.h"
 #include "tests/fixture_simulation.h"
+#include "tests/suite.h"
 #include "traces/readers/line_reader.h"
 
 enum { RESIDENTS = 64, GPUS = 64, NODES = 8, TRAININGS = 8 };
@@ -41,7 +40,7 @@ static bool check_resident(void *context, uint32_t resident, double *time_s)
 static bool decide(char *text, unsigned *checks)
 {
     struct decision decision;
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct gang_cluster cluster;
     int outcome[RESIDENTS];
     double time_s[RESIDENTS];
@@ -103,14 +102,12 @@ static bool decide(char *text, unsigned *checks)
         const uint32_t node = (uint32_t)number(&text);
         assert_int_equal(chosen[i], node * per_node + (uint32_t)number(&text));
     }
-    arena_clear(&arena);
     return placed;
 }
 
-static void the_prototypes_decisions_are_reproduced(void **state)
+CASE(the_prototypes_decisions_are_reproduced)
 {
-    (void)state;
-    struct line_reader lines = {0};
+    CLOSED(line_reader_close) struct line_reader lines = {0};
     struct error error = {0};
     char *line = NULL;
     unsigned cases = 0;
@@ -121,7 +118,6 @@ static void the_prototypes_decisions_are_reproduced(void **state)
         placed += decide(line, &checks) ? 1 : 0;
         cases++;
     }
-    line_reader_close(&lines);
     assert_int_equal(cases, 250);
     assert_int_equal(placed, 201);
     assert_true(checks > 500);
@@ -131,9 +127,8 @@ static void the_prototypes_decisions_are_reproduced(void **state)
 
 /* Mean completion times of the paper's closed form: both start now, share until the first ends, and
  * the other goes on alone; or the resident first, then the incoming one. */
-static void the_share_check_compares_mean_completion_times(void **state)
+CASE(the_share_check_compares_mean_completion_times)
 {
-    (void)state;
     struct random_stream random;
     random_stream_open(&random, 3, RANDOM_TEST, 0, 0);
     for (int i = 0; i < 1000; i++) {
@@ -185,11 +180,10 @@ static void check_cluster(const struct gang_cluster *cluster, const struct resid
 
 /* Random arrivals and departures keep the counts; a gang alone shares nothing, and fits if and only
  * if some choice of nodes has room. */
-static void arrivals_and_departures_keep_the_counts(void **state)
+CASE(arrivals_and_departures_keep_the_counts)
 {
-    (void)state;
     static const uint32_t gpus[] = {4, 8, 8, 2, 8};
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct gang_cluster cluster;
     struct resident residents[TRAININGS] = {0};
     struct random_stream random;
@@ -228,15 +222,6 @@ static void arrivals_and_departures_keep_the_counts(void **state)
         check_cluster(&cluster, residents, TRAININGS);
     }
     assert_true(placed > 1000 && crossing > 0);
-    arena_clear(&arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_prototypes_decisions_are_reproduced),
-        cmocka_unit_test(the_share_check_compares_mean_completion_times),
-        cmocka_unit_test(arrivals_and_departures_keep_the_counts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE("gang_placement")

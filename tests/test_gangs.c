@@ -1,11 +1,10 @@
 /* Schedulers of gangs on the platform: Muri's simulator, queues simulated by hand, the closed form
  * of two trainings on one GPU, and random gangs under every policy. */
-#include <math.h>
-
 #include "sched/policy_training.h"
 #include "sim/engine/random.h"
 #include "tests/fixture_trace.h"
 #include "tests/read_numbers.h"
+#include "tests/suite.h"
 #include "traces/readers/line_reader.h"
 
 enum { TRAININGS = 1024 };
@@ -15,8 +14,6 @@ static size_t finished;
 
 static bool keep_row(void *context, const struct training_result_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     assert_true(row->training < TRAININGS);
     finish_ns[row->training] = row->finish_ns;
     start_ns[row->training] = row->start_ns;
@@ -30,14 +27,13 @@ static void train(const char *json)
     RESULT result = {0};
     double *values = NULL;
     const struct recorder recorder = {.training = keep_row};
-    struct experiment *experiment = load(json);
+    EXPERIMENT *experiment = load(json);
     const struct policy *policy = runner_policy(experiment, &values, &error);
     finished = 0;
     if (policy == NULL ||
         !simulation_run(experiment, policy, values, &recorder, NULL, &result, &error))
         fail_msg("%s", error.message);
     free(values);
-    experiment_free(experiment);
 }
 
 #define CLUSTER(nodes, gpus)                                                                       \
@@ -47,10 +43,9 @@ static void train(const char *json)
 
 /* ---- Muri's simulator ------------------------------------------------------------------------ */
 
-static void restarts_at_every_event_give_the_figures_of_muris_simulator(void **state)
+CASE(restarts_at_every_event_give_the_figures_of_muris_simulator)
 {
-    (void)state;
-    struct line_reader lines = {0};
+    CLOSED(line_reader_close) struct line_reader lines = {0};
     struct error error = {0};
     char *line = NULL;
     assert_true(line_reader_open(&lines, "tests/data/training/muri_finishes.csv.gz", &error));
@@ -59,7 +54,7 @@ static void restarts_at_every_event_give_the_figures_of_muris_simulator(void **s
         assert_string_equal(next_word(&line), "trace3");
         const char *order = next_word(&line);
         const size_t count = (size_t)next_number(&line);
-        (void)snprintf(
+        snprintf(
             json, sizeof json,
             "{" CLUSTER(
                 "8", "8") ", \"training\": {\"models\": "
@@ -79,7 +74,6 @@ static void restarts_at_every_event_give_the_figures_of_muris_simulator(void **s
                 fail_msg("training %zu: %.9f s, not %.9f s", id, sim_to_s(finish_ns[id]), finish);
         }
     }
-    line_reader_close(&lines);
 }
 
 /* ---- Worlds of these tests ------------------------------------------------------------------- */
@@ -104,7 +98,7 @@ static void run_specs(const struct spec *specs, size_t count, const char *cluste
         assert_true(fprintf(file, "%zu,%c,%.9g,%u,%u\n", i, specs[i].model, specs[i].arrival_s,
                             specs[i].iterations, specs[i].gpus) > 0);
     assert_int_equal(fclose(file), 0);
-    (void)snprintf(
+    snprintf(
         json, sizeof json,
         "{%s, \"training\": {\"models\": {\"name\": \"m\", \"models\": {"
         "\"a\": {\"iteration_s\": 1, \"restart_s\": 7, \"gpu_memory_mb\": 9000}, "
@@ -169,9 +163,8 @@ static void simulate(const struct spec *specs, size_t count, bool shortest, doub
     }
 }
 
-static void fifo_and_sjf_serve_in_their_order(void **state)
+CASE(fifo_and_sjf_serve_in_their_order)
 {
-    (void)state;
     struct random_stream random;
     for (unsigned trial = 0; trial < 8; trial++) {
         struct spec specs[100];
@@ -190,9 +183,8 @@ static void fifo_and_sjf_serve_in_their_order(void **state)
     }
 }
 
-static void a_shorter_training_preempts_and_the_other_restarts(void **state)
+CASE(a_shorter_training_preempts_and_the_other_restarts)
 {
-    (void)state;
     static const struct spec specs[] = {{0, 100, 1, 'a'}, {10, 20, 1, 'a'}};
     run_specs(specs, 2, CLUSTER("1", "1"), "{\"name\": \"srtf\"}");
     assert_int_equal(finish_ns[1], 30 * SIM_S);
@@ -205,9 +197,8 @@ static void a_shorter_training_preempts_and_the_other_restarts(void **state)
 
 /* The names stand for the disciplines as published: fifo and sjf do not preempt, tiresias does not
  * promote. */
-static void the_defaults_are_the_named_systems(void **state)
+CASE(the_defaults_are_the_named_systems)
 {
-    (void)state;
     static const struct spec specs[] = {{0, 1000, 1, 'a'}, {10, 20, 1, 'a'}, {20, 300, 1, 'a'}};
     run_specs(specs, 3, CLUSTER("1", "1"), "{\"name\": \"sjf\"}");
     assert_int_equal(finish_ns[0], 1000 * SIM_S);
@@ -232,7 +223,7 @@ static void run_w_and_l(const char *trace, unsigned vcpus, const char *policy)
 {
     char json[2048];
     trace_is(trace);
-    (void)snprintf(
+    snprintf(
         json, sizeof json,
         "{\"cluster\": {\"invokers\": [{\"vcpus\": %u, \"memory_mb\": 8192, \"gpus\": [{\"model\": "
         "\"V100\", \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": 16384}]}]}, \"training\": "
@@ -248,9 +239,8 @@ static void run_w_and_l(const char *trace, unsigned vcpus, const char *policy)
 
 /* A gang has its model's demand, at most its GPU's part of the invoker. Of two on a GPU one has
  * what the other leaves, and each the half. */
-static void a_gang_has_its_models_demand_of_vcpus(void **state)
+CASE(a_gang_has_its_models_demand_of_vcpus)
 {
-    (void)state;
     static const unsigned vcpus[] = {2, 3, 4, 16};
     static const double finish_s[] = {200, 400.0 / 3, 100, 100};
     static const char *const alone[] = {"fifo",     "sjf",      "srtf",   "srsf",
@@ -278,9 +268,8 @@ static void a_gang_has_its_models_demand_of_vcpus(void **state)
 
 /* b arrives at 100 beside a, of which 900 s are left. a runs at 1/1.7, b at 1/1.3 until b ends. b
  * starts at once, because the share check finds it worth it. */
-static void two_on_one_gpu_end_as_the_closed_form_says(void **state)
+CASE(two_on_one_gpu_end_as_the_closed_form_says)
 {
-    (void)state;
     static const struct spec specs[] = {{0, 1000, 1, 'a'}, {100, 300, 1, 'b'}};
     run_specs(specs, 2, CLUSTER("1", "1"), "{\"name\": \"sjf-bsbf\"}");
     assert_int_equal(start_ns[1], 100 * SIM_S);
@@ -290,9 +279,8 @@ static void two_on_one_gpu_end_as_the_closed_form_says(void **state)
 }
 
 /* Two of a slow one another threefold: one after the other is better, and sjf-ffs shares anyway. */
-static void sjf_bsbf_declines_what_sjf_ffs_shares(void **state)
+CASE(sjf_bsbf_declines_what_sjf_ffs_shares)
 {
-    (void)state;
     static const struct spec specs[] = {{0, 300, 1, 'a'}, {0, 300, 1, 'a'}};
     run_specs(specs, 2, CLUSTER("1", "1"), "{\"name\": \"sjf-bsbf\"}");
     assert_int_equal(start_ns[1], 300 * SIM_S);
@@ -305,9 +293,8 @@ static void sjf_bsbf_declines_what_sjf_ffs_shares(void **state)
 /* ---- Random gangs ---------------------------------------------------------------------------- */
 
 /* The platform checks its ledger and the work done; all trainings end, none before it could. */
-static void random_gangs_end_under_every_policy(void **state)
+CASE(random_gangs_end_under_every_policy)
 {
-    (void)state;
     static const char *const policies[] = {
         "{\"name\": \"sjf-bsbf\"}",
         ("{\"name\": \"sjf-bsbf\", \"params\": {\"consolidate\": \"on\", \"preemption\": \"on\", "
@@ -346,9 +333,8 @@ static void random_gangs_end_under_every_policy(void **state)
     "\"sharing\": \"mps\", \"units\": 100, \"memory_mb\": " memory_mb ", \"count\": " count "}]}"
 
 /* The third training; the policy places the first two. */
-static void a_gang_that_never_fits_is_bad_input(void **state)
+CASE(a_gang_that_never_fits_is_bad_input)
 {
-    (void)state;
     static const char two_and_three[] = GPUS("2", "32768") ", " GPUS("3", "32768");
     static const char small_and_large[] = GPUS("2", "4096") ", " GPUS("2", "32768");
     static const struct {
@@ -373,17 +359,17 @@ static void a_gang_that_never_fits_is_bad_input(void **state)
         struct simulation_result result = {0};
         double *values = NULL;
         char trace[64];
-        (void)snprintf(trace, sizeof trace, "3,a,0,5,1\n4,a,1,5,1\n9,b,2,5,%u\n", cases[c].gpus);
+        snprintf(trace, sizeof trace, "3,a,0,5,1\n4,a,1,5,1\n9,b,2,5,%u\n", cases[c].gpus);
         trace_is(trace);
-        (void)snprintf(json, sizeof json,
-                       "{\"cluster\": {\"invokers\": [%s]}, \"training\": {\"models\": {\"name\": "
-                       "\"m\", \"models\": {\"a\": {\"iteration_s\": 1, \"share\": {\"request\": "
-                       "0.1}}, \"b\": {\"iteration_s\": 1%s, \"share\": {\"request\": 0.3}}}, "
-                       "\"pairs\": {\"default\": \"none\"}}, "
-                       "\"arrivals\": {\"process\": \"trace\", \"file\": \"%s\", \"format\": "
-                       "\"synergy\"}}, \"policy\": {\"name\": \"%s\"}}",
-                       cases[c].invokers, cases[c].models, trace_path, cases[c].policy);
-        struct experiment *experiment = load(json);
+        snprintf(json, sizeof json,
+                 "{\"cluster\": {\"invokers\": [%s]}, \"training\": {\"models\": {\"name\": "
+                 "\"m\", \"models\": {\"a\": {\"iteration_s\": 1, \"share\": {\"request\": "
+                 "0.1}}, \"b\": {\"iteration_s\": 1%s, \"share\": {\"request\": 0.3}}}, "
+                 "\"pairs\": {\"default\": \"none\"}}, "
+                 "\"arrivals\": {\"process\": \"trace\", \"file\": \"%s\", \"format\": "
+                 "\"synergy\"}}, \"policy\": {\"name\": \"%s\"}}",
+                 cases[c].invokers, cases[c].models, trace_path, cases[c].policy);
+        EXPERIMENT *experiment = load(json);
         const struct policy *policy = runner_policy(experiment, &values, &error);
         assert_non_null(policy);
         const bool good = simulation_run(experiment, policy, values, NULL, NULL, &result, &error);
@@ -396,22 +382,7 @@ static void a_gang_that_never_fits_is_bad_input(void **state)
                  strstr(error.message, "training: training 9 of /tmp/") == NULL)
             fail_msg("case %zu: %s", c, error.message);
         free(values);
-        experiment_free(experiment);
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(restarts_at_every_event_give_the_figures_of_muris_simulator),
-        cmocka_unit_test(fifo_and_sjf_serve_in_their_order),
-        cmocka_unit_test(a_shorter_training_preempts_and_the_other_restarts),
-        cmocka_unit_test(the_defaults_are_the_named_systems),
-        cmocka_unit_test(a_gang_has_its_models_demand_of_vcpus),
-        cmocka_unit_test(two_on_one_gpu_end_as_the_closed_form_says),
-        cmocka_unit_test(sjf_bsbf_declines_what_sjf_ffs_shares),
-        cmocka_unit_test(random_gangs_end_under_every_policy),
-        cmocka_unit_test(a_gang_that_never_fits_is_bad_input),
-    };
-    return cmocka_run_group_tests(tests, trace_create, trace_remove);
-}
+SUITE_WITH("gangs", trace_create, trace_remove)

@@ -1,19 +1,9 @@
 /* gpulet: sizes against tables worked out by hand, plans against their promises, the policy in
  * random worlds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sched/gpulet/plan.h"
 #include "sched/registry.h"
 #include "tests/random_dag.h"
+#include "tests/suite.h"
 #include "tests/worlds.h"
 
 enum { PARTS = 6, STEPS = 3, TASKS = 8 };
@@ -48,8 +38,6 @@ static double linear_law(const void *context, uint32_t self, uint16_t self_units
                          uint16_t other_units)
 {
     const struct instance *instance = context;
-    (void)self;
-    (void)other;
     return fmax(1, 0.9 + instance->pressure * (self_units + other_units) / 100);
 }
 
@@ -74,9 +62,8 @@ static double table[PARTS][STEPS] = {{50, 95, 180}, {25, 40, 75}, {20, 34, 62},
 /* By hand at an SLO of 100 ms: 20, 50, 58.8, 80, 83.3 and 200 jobs a second. A step gains 1.5,
  * 0.88, 2.1 jobs a second and per cent; from 60 to 80 it is less than 5 %, and the last step, which
  * would gain 5.8, is not looked at. */
-static void saturation_and_knee_are_those_worked_out_by_hand(void **state)
+CASE(saturation_and_knee_are_those_worked_out_by_hand)
 {
-    (void)state;
     static struct instance instance;
     static const uint32_t batch[PARTS] = {1, 2, 2, 4, 4, 4};
     static const double throughput[PARTS] = {20, 50, 1000.0 / 17, 80, 4000.0 / 48, 200};
@@ -105,9 +92,8 @@ static void saturation_and_knee_are_those_worked_out_by_hand(void **state)
     assert_int_equal(b, 2);
 }
 
-static void residual_takes_the_smallest_part_that_is_in_time(void **state)
+CASE(residual_takes_the_smallest_part_that_is_in_time)
 {
-    (void)state;
     static struct instance instance;
     static const struct {
         double rate;
@@ -139,9 +125,8 @@ static size_t lets_in_use(const struct gpulet_gpu *gpu)
     return (gpu->lets[0].count > 0 ? 1u : 0u) + (gpu->lets[1].count > 0 ? 1u : 0u);
 }
 
-static void rate_beyond_the_knee_takes_saturated_gpulets_and_a_residual(void **state)
+CASE(rate_beyond_the_knee_takes_saturated_gpulets_and_a_residual)
 {
-    (void)state;
     static struct instance instance;
     struct gpulet_plan plan;
     struct arena arena = {0};
@@ -167,9 +152,8 @@ static void rate_beyond_the_knee_takes_saturated_gpulets_and_a_residual(void **s
     assert_null(arena.blocks);
 }
 
-static void interference_refuses_a_place_that_would_break_an_slo(void **state)
+CASE(interference_refuses_a_place_that_would_break_an_slo)
 {
-    (void)state;
     static struct instance instance;
     struct arena arena = {0};
     for (int strong = 0; strong < 2; strong++) {
@@ -224,9 +208,8 @@ static void check_let(const struct gpulet_world *world, const struct gpulet_gpu 
 }
 
 /* Two partitions at most, within the GPU; every task in time with its neighbour; rates as said. */
-static void every_plan_keeps_its_promises(void **state)
+CASE(every_plan_keeps_its_promises)
 {
-    (void)state;
     static struct instance instance;
     uint64_t random = 3;
     size_t complete = 0;
@@ -273,9 +256,8 @@ static const struct policy *gpulet(void)
     return policy;
 }
 
-static void no_rule_is_broken_and_no_job_lost_in_any_world(void **state)
+CASE(no_rule_is_broken_and_no_job_lost_in_any_world)
 {
-    (void)state;
     static const struct world_case cases[] = {
         {NULL, 0},     {"early_drop", 1},   {"epoch_s", 0.3}, {"rate", 1},   {"split", 1},
         {"margin", 2}, {"interference", 1}, {"max_batch", 1}, {"keep_s", 0}, {"slack", 15}};
@@ -283,9 +265,8 @@ static void no_rule_is_broken_and_no_job_lost_in_any_world(void **state)
 }
 
 /* What gpulet is known for: a GPU is two partitions of planned sizes that work at the same time. */
-static void two_partitions_of_a_gpu_work_at_once(void **state)
+CASE(two_partitions_of_a_gpu_work_at_once)
 {
-    (void)state;
     struct log *log = log_one();
     RESULT result = {0};
     run_well(diamond, gpulet(), log, &result);
@@ -298,16 +279,4 @@ static void two_partitions_of_a_gpu_work_at_once(void **state)
     assert_true(together > 50);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(saturation_and_knee_are_those_worked_out_by_hand),
-        cmocka_unit_test(residual_takes_the_smallest_part_that_is_in_time),
-        cmocka_unit_test(rate_beyond_the_knee_takes_saturated_gpulets_and_a_residual),
-        cmocka_unit_test(interference_refuses_a_place_that_would_break_an_slo),
-        cmocka_unit_test(every_plan_keeps_its_promises),
-        cmocka_unit_test(no_rule_is_broken_and_no_job_lost_in_any_world),
-        cmocka_unit_test(two_partitions_of_a_gpu_work_at_once),
-    };
-    return cmocka_run_group_tests_name("gpulet", tests, NULL, NULL);
-}
+SUITE("gpulet")

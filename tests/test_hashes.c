@@ -1,18 +1,12 @@
 /* The config_hash of every experiment that ships, and of the first and last run of every sweep, are
  * those of tests/hashes.txt. A run that anybody recorded is found by them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <glob.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "sim/base/error.h"
+#include "tests/suite.h"
 #include "workloads/experiment.h"
+
+OWNER(sweep_free, struct sweep)
 
 enum { LINE = 256 };
 
@@ -20,7 +14,7 @@ enum { LINE = 256 };
 static void line_of(const char *path, char line[LINE])
 {
     struct error error = {0};
-    struct sweep *sweep = sweep_load(path, NULL, 0, NULL);
+    OWNED(sweep_free) struct sweep *sweep = sweep_load(path, NULL, 0, NULL);
     struct experiment *first =
         sweep == NULL ? experiment_load(path, NULL, 0, &error) : sweep_experiment(sweep, 0, &error);
     struct experiment *last =
@@ -31,12 +25,10 @@ static void line_of(const char *path, char line[LINE])
              last == NULL ? "" : last->hash);
     experiment_free(first);
     experiment_free(last);
-    sweep_free(sweep);
 }
 
-static void hashes_are_as_in_the_list(void **state)
+CASE(hashes_are_as_in_the_list)
 {
-    (void)state;
     glob_t files;
     assert_int_equal(glob("workloads/experiments/*.json", 0, NULL, &files), 0);
     assert_int_equal(glob("workloads/experiments/*/*.json", GLOB_APPEND, NULL, &files), 0);
@@ -59,8 +51,4 @@ static void hashes_are_as_in_the_list(void **state)
     globfree(&files);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(hashes_are_as_in_the_list)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE("hashes")

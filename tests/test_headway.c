@@ -1,30 +1,22 @@
 /* Headway: its plans against exhaustive search, its estimates against known truth, the policy in
  * the simulator. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sched/headway/admission.h"
 #include "sched/headway/risk.h"
 #include "sched/headway/suffix.h"
 #include "sched/registry.h"
 #include "sim/engine/random.h"
 #include "tests/random_dag.h"
+#include "tests/suite.h"
 #include "tests/worlds.h"
+
+OWNER(suffix_clear, struct suffix)
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
 
 enum { CONFIGURATIONS = 9, STAGES = 4, LENGTH = 5, WORLDS = 200 };
 
 /* One function per stage, with batches of 1, 2 and 4. */
-struct world {
+struct planned {
     struct test_dag dag;
     struct configuration configurations[STAGES][CONFIGURATIONS];
     struct function functions[STAGES];
@@ -38,7 +30,7 @@ struct world {
     struct suffix_settings settings;
 };
 
-static void world_functions(struct world *world, uint64_t *state)
+static void world_functions(struct planned *world, uint64_t *state)
 {
     static char name[] = "f";
     for (size_t s = 0; s < STAGES; s++) {
@@ -62,7 +54,7 @@ static void world_functions(struct world *world, uint64_t *state)
 
 /* A chain, or with `fork` a diamond of four stages. A base latency below 1024 ns makes the quantum
  * 1 ns, so that plans are exact. */
-static void world_fill(struct world *world, uint64_t *state, bool fork)
+static void world_fill(struct planned *world, uint64_t *state, bool fork)
 {
     static const uint32_t diamond_edges[][2] = {{0, 1}, {0, 2}, {1, 3}, {2, 3}};
     if (fork)
@@ -91,20 +83,19 @@ static void world_fill(struct world *world, uint64_t *state, bool fork)
         .reserve = 1.5, .reserve_last = 3, .max_batch = 4, .units = 4, .vcpus = 4};
 }
 
-static struct suffix *suffix_of(const struct world *world, struct arena *arena)
+static struct suffix *suffix_of(const struct planned *world, struct arena *arena)
 {
     struct error error = {0};
     const struct suffix_inputs inputs = {world->risks, world->delay, world->wait,
                                          world->container_share};
     struct suffix *suffix =
         suffix_create(arena, &world->workload, &world->settings, &inputs, &error);
-    if (suffix == NULL)
-        fail_msg("%s", error.message);
+    assert_good(suffix != NULL, &error);
     return suffix;
 }
 
 /* t', written down from its definition. */
-static sim_time_t inflated(const struct world *world, size_t s, size_t k)
+static sim_time_t inflated(const struct planned *world, size_t s, size_t k)
 {
     const bool last = world->dag.stages[s].next_count == 0;
     const double z = last ? world->settings.reserve_last : world->settings.reserve;
@@ -113,7 +104,7 @@ static sim_time_t inflated(const struct world *world, size_t s, size_t k)
                             world->delay[s]);
 }
 
-static double price_of(const struct world *world, enum objective objective, size_t s, size_t k)
+static double price_of(const struct planned *world, enum objective objective, size_t s, size_t k)
 {
     const struct configuration *spec = &world->configurations[s][k];
     const double mean = world->risks[s].mean;
@@ -127,7 +118,7 @@ static double price_of(const struct world *world, enum objective objective, size
 
 /* Least price of all stages after `from`, each with a batch of at most `bound`, so that the request
  * ends within `left`. Enumerates; `finish` of `from` is 0. */
-static double exhaust(const struct world *world, enum objective objective, size_t from, size_t s,
+static double exhaust(const struct planned *world, enum objective objective, size_t from, size_t s,
                       uint32_t bound, sim_time_t left, sim_time_t *finish)
 {
     const struct application *application = &world->dag.application;
@@ -157,10 +148,10 @@ static double exhaust(const struct world *world, enum objective objective, size_
     return best;
 }
 
-static void check_options(const struct world *world, const struct suffix *suffix, size_t s,
+static void check_options(const struct planned *world, const struct suffix *suffix, size_t s,
                           enum objective objective, const sim_time_t *left, uint32_t length)
 {
-    struct option *options = calloc(suffix_room(suffix), sizeof *options);
+    OWNED(free) struct option *options = calloc(suffix_room(suffix), sizeof *options);
     uint64_t examined = 0;
     double price[CONFIGURATIONS];
     assert_non_null(options);
@@ -188,19 +179,17 @@ static void check_options(const struct world *world, const struct suffix *suffix
         else
             assert_true(fabs(price[k] - truth) <= 1e-9 * truth);
     }
-    free(options);
 }
 
-static void options_equal_exhaustive_search_for_both_objectives(void **unused)
+CASE(options_equal_exhaustive_search_for_both_objectives)
 {
-    (void)unused;
     uint64_t state = 7;
-    struct world *world = malloc(sizeof *world);
+    OWNED(free) struct planned *world = malloc(sizeof *world);
     assert_non_null(world);
     for (int i = 0; i < WORLDS; i++) {
         world_fill(world, &state, i % 4 == 3);
-        struct arena arena = {0};
-        struct suffix *suffix = suffix_of(world, &arena);
+        CLOSED(arena_clear) struct arena arena = {0};
+        OWNED(suffix_clear) struct suffix *suffix = suffix_of(world, &arena);
         for (size_t s = 0; s < world->dag.application.stage_count; s++) {
             const uint32_t length = 1 + (uint32_t)test_below(&state, LENGTH);
             sim_time_t left[LENGTH];
@@ -210,25 +199,21 @@ static void options_equal_exhaustive_search_for_both_objectives(void **unused)
             check_options(world, suffix, s, OBJECTIVE_COST, left, length);
             check_options(world, suffix, s, OBJECTIVE_WORK, left, length);
         }
-        suffix_clear(suffix);
-        arena_clear(&arena);
     }
-    free(world);
 }
 
 /* With quanta above 1 ns an option that is offered keeps its promise, and one that exhaustive
  * search finds with a margin of two quanta per stage is offered at no higher price. */
-static void coarse_times_are_never_optimistic_and_lose_two_quanta_per_stage_at_most(void **unused)
+CASE(coarse_times_are_never_optimistic_and_lose_two_quanta_per_stage_at_most)
 {
-    (void)unused;
     uint64_t state = 11;
-    struct world *world = malloc(sizeof *world);
+    OWNED(free) struct planned *world = malloc(sizeof *world);
     assert_non_null(world);
     for (int i = 0; i < WORLDS; i++) {
         world_fill(world, &state, false);
         world->dag.application.base_latency = 1024 * 700;
-        struct arena arena = {0};
-        struct suffix *suffix = suffix_of(world, &arena);
+        CLOSED(arena_clear) struct arena arena = {0};
+        OWNED(suffix_clear) struct suffix *suffix = suffix_of(world, &arena);
         const sim_time_t quantum = suffix_quantum(suffix, 0);
         assert_int_equal(quantum, 700);
         const sim_time_t left = (sim_time_t)test_below(&state, 600000);
@@ -255,22 +240,18 @@ static void coarse_times_are_never_optimistic_and_lose_two_quanta_per_stage_at_m
             assert_true(price[k] >= exact * (1 - 1e-9));
             assert_true(price[k] <= strict * (1 + 1e-9));
         }
-        suffix_clear(suffix);
-        arena_clear(&arena);
     }
-    free(world);
 }
 
-static void tables_are_filled_again_only_after_a_move(void **unused)
+CASE(tables_are_filled_again_only_after_a_move)
 {
-    (void)unused;
     uint64_t state = 3;
     bool done = false;
-    struct world *world = malloc(sizeof *world);
+    OWNED(free) struct planned *world = malloc(sizeof *world);
     assert_non_null(world);
     world_fill(world, &state, true);
-    struct arena arena = {0};
-    struct suffix *suffix = suffix_of(world, &arena);
+    CLOSED(arena_clear) struct arena arena = {0};
+    OWNED(suffix_clear) struct suffix *suffix = suffix_of(world, &arena);
     const sim_time_t way = suffix_way(suffix, 0);
     assert_int_equal(suffix_refresh(suffix, 0.01, &done), 0);
     assert_true(done);
@@ -281,16 +262,12 @@ static void tables_are_filled_again_only_after_a_move(void **unused)
     assert_true(done);
     assert_true(suffix_way(suffix, 0) > way);
     assert_int_equal(suffix_refresh(suffix, 0.01, &done), 0);
-    suffix_clear(suffix);
-    arena_clear(&arena);
-    free(world);
 }
 
 /* ---- Risk ------------------------------------------------------------------------------------ */
 
-static void the_estimator_converges_to_the_known_mean_and_deviation(void **unused)
+CASE(the_estimator_converges_to_the_known_mean_and_deviation)
 {
-    (void)unused;
     for (uint64_t seed = 0; seed < 10; seed++) {
         struct random_stream stream;
         random_stream_open(&stream, 1, RANDOM_TEST, seed, 0);
@@ -305,9 +282,8 @@ static void the_estimator_converges_to_the_known_mean_and_deviation(void **unuse
     }
 }
 
-static void few_observations_weigh_as_in_the_arithmetic_mean(void **unused)
+CASE(few_observations_weigh_as_in_the_arithmetic_mean)
 {
-    (void)unused;
     struct risk risk;
     risk_start(&risk, 1, 0);
     for (int i = 0; i < 10; i++)
@@ -341,9 +317,8 @@ static void arrivals_start(struct arrivals *arrivals, enum shedding shedding)
         admission_arrive(arrivals->admission, i % APPLICATIONS, i * SIM_MS);
 }
 
-static void counters_thin_evenly(void **unused)
+CASE(counters_thin_evenly)
 {
-    (void)unused;
     struct arrivals arrivals;
     arrivals_start(&arrivals, SHEDDING_PROPORTIONAL);
     const double work[APPLICATIONS] = {1e6, 1e6, 1e6}; /* load 1: the limit is 0.8 */
@@ -360,9 +335,8 @@ static void counters_thin_evenly(void **unused)
     arena_clear(&arrivals.arena);
 }
 
-static void the_heaviest_application_is_shed_first_or_all_alike(void **unused)
+CASE(the_heaviest_application_is_shed_first_or_all_alike)
 {
-    (void)unused;
     const double work[APPLICATIONS] = {1e6, 3e6, 2e6}; /* load 2 in all; 1.2 is too much */
     struct arrivals arrivals;
     arrivals_start(&arrivals, SHEDDING_EFFICIENT);
@@ -380,9 +354,8 @@ static void the_heaviest_application_is_shed_first_or_all_alike(void **unused)
     arena_clear(&arrivals.arena);
 }
 
-static void the_limit_rests_where_the_target_fraction_misses(void **unused)
+CASE(the_limit_rests_where_the_target_fraction_misses)
 {
-    (void)unused;
     struct arrivals arrivals;
     arrivals_start(&arrivals, SHEDDING_EFFICIENT);
     for (int i = 0; i < 1000; i++)
@@ -406,9 +379,8 @@ static const struct policy *headway(void)
     return policy;
 }
 
-static void it_serves_random_worlds_twice_alike(void **unused)
+CASE(it_serves_random_worlds_twice_alike)
 {
-    (void)unused;
     static const struct world_case cases[] = {
         {NULL, 0},        {"learning", 0},  {"lost", 0},       {"shedding", 0},   {"shedding", 2},
         {"order", 1},     {"placement", 1}, {"containers", 1}, {"pool", 0},       {"pool", 1},
@@ -417,9 +389,8 @@ static void it_serves_random_worlds_twice_alike(void **unused)
     worlds_check(headway(), cases, sizeof cases / sizeof *cases, 8);
 }
 
-static void it_serves_slices_and_whole_gpus_and_unlike_invokers(void **unused)
+CASE(it_serves_slices_and_whole_gpus_and_unlike_invokers)
 {
-    (void)unused;
     char json[WORLD_BYTES];
     uint64_t dropped = 0;
     for (uint64_t world = 0; world < 8; world++) {
@@ -451,9 +422,8 @@ static const char theory[] =
     "\"arrivals\":{\"process\":\"closed\",\"users\":5,\"think_ms\":30},\"slo\":{\"ms\":100},"
     "\"platform\":{\"prewarm\":\"none\"},\"requests\":400,\"warmup_requests\":0,\"seed\":3}";
 
-static void it_serves_theory_and_users_who_wait(void **unused)
+CASE(it_serves_theory_and_users_who_wait)
 {
-    (void)unused;
     RESULT result = {0};
     run_well(theory, headway(), NULL, &result);
     assert_int_equal(result.overall.requests, 400);
@@ -469,11 +439,10 @@ static const struct {
              {"patience", 1000},  {"placement", 2}, {"containers", 1}, {"pool", 0},
              {"objective", 1}};
 
-static void with_every_step_off_it_is_a_plain_planner(void **unused)
+CASE(with_every_step_off_it_is_a_plain_planner)
 {
-    (void)unused;
     const struct policy *policy = headway();
-    struct log *logs = malloc(2 * sizeof *logs);
+    OWNED(free) struct log *logs = malloc(2 * sizeof *logs);
     assert_non_null(logs);
     for (uint64_t world = 1; world < 9; world += 2) {
         char json[WORLD_BYTES];
@@ -488,9 +457,8 @@ static void with_every_step_off_it_is_a_plain_planner(void **unused)
         world_replace(json, "[\"b\",\"c\"]", "[\"c\"]");
         double *values = policy_values(policy, NULL, 0);
         for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
-            const size_t at =
-                parameter_index(policy->parameters, policy->parameter_count, plain[i].name);
-            assert_true(at < policy->parameter_count);
+            const size_t at = parameter_index(policy->parameters, plain[i].name);
+            assert_true(at < keys_count(policy->parameters));
             values[at] = plain[i].value;
         }
         const struct policy *esg = policy_find("esg", NULL);
@@ -498,14 +466,14 @@ static void with_every_step_off_it_is_a_plain_planner(void **unused)
         const struct policy *both[] = {policy, esg};
         const double *settings[] = {values, frontier};
         for (int i = 0; i < 2; i++) {
-            struct experiment *experiment = load(json);
+            EXPERIMENT *experiment = load(json);
             RESULT result = {0};
             struct error error = {0};
             const struct recorder recorder = log_recorder(&logs[i]);
             memset(&logs[i], 0, sizeof logs[i]);
-            if (!simulation_run(experiment, both[i], settings[i], &recorder, NULL, &result, &error))
-                fail_msg("%s", error.message);
-            experiment_free(experiment);
+            assert_good(
+                simulation_run(experiment, both[i], settings[i], &recorder, NULL, &result, &error),
+                &error);
         }
         assert_int_equal(logs[0].batch_count, logs[1].batch_count);
         for (size_t i = 0; i < logs[0].batch_count; i++) {
@@ -515,24 +483,6 @@ static void with_every_step_off_it_is_a_plain_planner(void **unused)
         free(values);
         free(frontier);
     }
-    free(logs);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options_equal_exhaustive_search_for_both_objectives),
-        cmocka_unit_test(coarse_times_are_never_optimistic_and_lose_two_quanta_per_stage_at_most),
-        cmocka_unit_test(tables_are_filled_again_only_after_a_move),
-        cmocka_unit_test(the_estimator_converges_to_the_known_mean_and_deviation),
-        cmocka_unit_test(few_observations_weigh_as_in_the_arithmetic_mean),
-        cmocka_unit_test(counters_thin_evenly),
-        cmocka_unit_test(the_heaviest_application_is_shed_first_or_all_alike),
-        cmocka_unit_test(the_limit_rests_where_the_target_fraction_misses),
-        cmocka_unit_test(it_serves_random_worlds_twice_alike),
-        cmocka_unit_test(it_serves_slices_and_whole_gpus_and_unlike_invokers),
-        cmocka_unit_test(it_serves_theory_and_users_who_wait),
-        cmocka_unit_test(with_every_step_off_it_is_a_plain_planner),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE("headway")

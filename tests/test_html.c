@@ -1,15 +1,5 @@
 /* The HTML report: well-formed by a strict reader of our own, hostile names, what it must hold. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <ctype.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "results/report/assumptions.h"
 #include "results/report/html.h"
@@ -18,6 +8,10 @@
 #include "results/report/report_html.h"
 #include "results/store/hdf5_utf8.h"
 #include "tests/fixture_results.h"
+#include "tests/suite.h"
+
+OWNER(assumptions_free, struct assumptions)
+OWNER(report_free, struct report)
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -183,16 +177,17 @@ static char *page_of(const struct fixture *runs, size_t count, bool paper, const
     struct error error = {0};
     char *text = NULL;
     size_t size = 0;
-    struct results *results = fixture_results(runs, count);
+    RESULTS *results = fixture_results(runs, count);
     assert_non_null(results);
     if (trained)
         trainings_make(results, runs);
     results->command = made_by == NULL ? NULL : strdup(made_by);
-    struct report *report = report_build(results, &error);
+    OWNED(report_free) struct report *report = report_build(results, &error);
     struct expectations *reference =
         paper ? expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, &error)
               : NULL;
     assert_true(reference == NULL || report_judge(report, reference, &error));
+    OWNED(assumptions_free)
     struct assumptions *assumptions = assumptions_load("results/report/assumptions.json", &error);
     assert_non_null(assumptions);
     const struct page_figure figures[] = {
@@ -207,10 +202,7 @@ static char *page_of(const struct fixture *runs, size_t count, bool paper, const
     FILE *out = open_memstream(&text, &size);
     assert_true(report_html(&page, out, &error));
     assert_int_equal(fclose(out), 0);
-    assumptions_free(assumptions);
     expectations_free(reference);
-    report_free(report);
-    results_free(results);
     return text;
 }
 
@@ -220,10 +212,9 @@ static void a_page_holds(const char *page, const char *what)
         fail_msg("no %s", what);
 }
 
-static void the_page_is_well_formed_and_holds_its_parts(void **state)
+CASE(the_page_is_well_formed_and_holds_its_parts)
 {
-    (void)state;
-    char *page = page_of(light, COUNT(light), true, "make reproduce");
+    TEXT *page = page_of(light, COUNT(light), true, "make reproduce");
     assert_well_formed(page);
     static const char *const parts[] = {"<h2 id=\"run\">",
                                         "<h2 id=\"words\">",
@@ -238,12 +229,10 @@ static void the_page_is_well_formed_and_holds_its_parts(void **state)
                                         "cost_saving"};
     for (size_t i = 0; i < COUNT(parts); i++)
         a_page_holds(page, parts[i]);
-    free(page);
 }
 
-static void a_page_of_trainings_alone_says_nothing_of_requests(void **state)
+CASE(a_page_of_trainings_alone_says_nothing_of_requests)
 {
-    (void)state;
     static const struct fixture two[] = {
         {"light", "sjf", "policy.name=sjf setting=light", 1, 0, 2.5, RECORD_SUMMARY},
         {"heavy", "sjf", "policy.name=sjf setting=heavy", 1, 0, 40, RECORD_SUMMARY}};
@@ -257,7 +246,7 @@ static void a_page_of_trainings_alone_says_nothing_of_requests(void **state)
     static const char *const others[] = {"SLO",     "latency profile",   "requests",    "inference",
                                          "ESG: A*", "percentage points", "id=\"words\""};
     trained = true;
-    char *page = page_of(two, COUNT(two), false, NULL);
+    TEXT *page = page_of(two, COUNT(two), false, NULL);
     trained = false;
     assert_well_formed(page);
     for (size_t i = 0; i < COUNT(parts); i++)
@@ -265,13 +254,11 @@ static void a_page_of_trainings_alone_says_nothing_of_requests(void **state)
     for (size_t i = 0; i < COUNT(others); i++)
         if (strstr(page, others[i]) != NULL)
             fail_msg("a page of trainings says %s", others[i]);
-    free(page);
 }
 
-static void the_tables_hold_the_figures_and_the_verdict_in_words(void **state)
+CASE(the_tables_hold_the_figures_and_the_verdict_in_words)
 {
-    (void)state;
-    char *page = page_of(light, COUNT(light), false, NULL);
+    TEXT *page = page_of(light, COUNT(light), false, NULL);
     /* 0.8 of 0.92; sd 0.016, t 4.3027, three seeds. */
     a_page_holds(page, "<td data-v=\"73.6\">73.6<small> [69.4, 77.4]</small></td>");
     /* FIFO costs 2.5 times as much at every seed. */
@@ -282,7 +269,6 @@ static void the_tables_hold_the_figures_and_the_verdict_in_words(void **state)
                  "<ul>\n<li>It meets more SLOs than <code>fifo</code>.</li>\n"
                  "<li>It costs less than <code>fifo</code>.</li>\n</ul>\n");
     a_page_holds(page, "or as cheap and better: <code>esg</code>.");
-    free(page);
 }
 
 static const struct fixture two_settings[] = {
@@ -300,8 +286,8 @@ static char *text_of(const struct fixture *runs, size_t count,
     char *text = NULL;
     size_t size = 0;
     struct error error = {0};
-    struct results *results = fixture_results(runs, count);
-    struct report *report = report_build(results, &error);
+    RESULTS *results = fixture_results(runs, count);
+    OWNED(report_free) struct report *report = report_build(results, &error);
     struct expectations *reference =
         expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, &error);
     FILE *out = open_memstream(&text, &size);
@@ -309,8 +295,6 @@ static char *text_of(const struct fixture *runs, size_t count,
     assert_true(print(report, out));
     assert_int_equal(fclose(out), 0);
     expectations_free(reference);
-    report_free(report);
-    results_free(results);
     return text;
 }
 
@@ -321,7 +305,7 @@ static size_t assert_cells(const char *begin, const char *end, const char *text,
     for (const char *at = strchr(begin, '>'); at != NULL && at < end; at = strchr(at + 1, '>')) {
         char cell[256];
         const size_t length = strcspn(at + 1, "<");
-        (void)snprintf(cell, sizeof cell, "%.*s", (int)length, at + 1);
+        snprintf(cell, sizeof cell, "%.*s", (int)length, at + 1);
         if (strstr(cell, mark) == NULL || at[1] == '\n')
             continue;
         if (strstr(text, cell) == NULL)
@@ -336,11 +320,10 @@ static bool print_verdicts(const struct report *report, FILE *out)
     return verdicts_tables(&report, 1, out);
 }
 
-static void the_overview_is_that_of_the_text(void **state)
+CASE(the_overview_is_that_of_the_text)
 {
-    (void)state;
     char *page = page_of(two_settings, COUNT(two_settings), false, NULL);
-    char *text = text_of(two_settings, COUNT(two_settings), overview_text);
+    TEXT *text = text_of(two_settings, COUNT(two_settings), overview_text);
     const char *begin = strstr(strstr(page, "<h2 id=\"overview\""), "<table");
     assert_int_equal(assert_cells(begin, strstr(begin, "</table>"), text, " at "), 4);
     assert_well_formed(page);
@@ -348,15 +331,13 @@ static void the_overview_is_that_of_the_text(void **state)
     page = page_of(light, COUNT(light), false, NULL);
     assert_null(strstr(page, "id=\"overview\""));
     free(page);
-    free(text);
 }
 
 /* Every verdict on a set of assumptions is one of the text's table. */
-static void the_verdicts_are_those_of_the_text(void **state)
+CASE(the_verdicts_are_those_of_the_text)
 {
-    (void)state;
-    char *page = page_of(two_settings, COUNT(two_settings), true, NULL);
-    char *text = text_of(two_settings, COUNT(two_settings), print_verdicts);
+    TEXT *page = page_of(two_settings, COUNT(two_settings), true, NULL);
+    TEXT *text = text_of(two_settings, COUNT(two_settings), print_verdicts);
     size_t verdicts = 0, wanted = 0;
     for (const char *at = strstr(page, "verdict (pairs)"); at != NULL;
          at = strstr(at + 1, "verdict (pairs)"))
@@ -365,13 +346,10 @@ static void the_verdicts_are_those_of_the_text(void **state)
         wanted += at[-1] >= '0' && at[-1] <= '9';
     assert_true(wanted > 0);
     assert_int_equal(verdicts, wanted);
-    free(page);
-    free(text);
 }
 
-static void the_page_tells_which_sweep_it_is_of(void **state)
+CASE(the_page_tells_which_sweep_it_is_of)
 {
-    (void)state;
     made_by = "esgsim sweep 'my <sweep>.json' --set requests=5";
     char *page = page_of(light, COUNT(light), false, NULL);
     made_by = NULL;
@@ -384,25 +362,22 @@ static void the_page_tells_which_sweep_it_is_of(void **state)
     free(page);
 }
 
-static void one_seed_says_nothing(void **state)
+CASE(one_seed_says_nothing)
 {
-    (void)state;
     const struct fixture one[] = {light[0], light[3]};
-    char *page = page_of(one, COUNT(one), false, NULL);
+    TEXT *page = page_of(one, COUNT(one), false, NULL);
     assert_well_formed(page);
     a_page_holds(page, "one seed: no interval");
     assert_null(strstr(page, "meets more SLOs than"));
-    free(page);
 }
 
-static void a_figure_that_is_not_there_is_a_dash_and_the_page_goes_on(void **state)
+CASE(a_figure_that_is_not_there_is_a_dash_and_the_page_goes_on)
 {
-    (void)state;
     struct fixture runs[COUNT(light)];
     memcpy(runs, light, sizeof runs);
     for (size_t i = 0; i < 3; i++) /* ESG's seeds */
         runs[i].hit = NAN;
-    char *page = page_of(runs, COUNT(runs), true, NULL);
+    TEXT *page = page_of(runs, COUNT(runs), true, NULL);
     assert_well_formed(page);
     a_page_holds(page, "<code>esg</code> meets – % of the SLOs at $0.3360 for 1,000 requests.</p>");
     a_page_holds(page, "or as cheap and better: <code>fifo</code>.");
@@ -413,13 +388,11 @@ static void a_figure_that_is_not_there_is_a_dash_and_the_page_goes_on(void **sta
     static const char *const shown[] = {">nan", "\"nan", "-nan", "$nan", " nan "};
     for (size_t i = 0; i < COUNT(shown); i++)
         assert_null(strstr(page, shown[i]));
-    free(page);
 }
 
-static void what_is_no_text_of_a_page_is_replaced(void **state)
+CASE(what_is_no_text_of_a_page_is_replaced)
 {
-    (void)state;
-    char *text = NULL;
+    TEXT *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     html_text(out, "a\x01"
@@ -427,79 +400,67 @@ static void what_is_no_text_of_a_page_is_replaced(void **state)
                    "c\xff");
     assert_int_equal(fclose(out), 0);
     assert_string_equal(text, "a\uFFFDb\uFFFDc\uFFFD");
-    free(text);
 }
 
-static void hostile_names_stay_text(void **state)
+CASE(hostile_names_stay_text)
 {
-    (void)state;
     static const struct fixture hostile[] = {
         {"</h2><script>alert(1)</script>", "esg", "policy.name=esg a=<b>&\"'\u00e9", 1, 0.5, 0.001,
          RECORD_SUMMARY},
         {"</h2><script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "x=]]>", 1, 0.5,
          0.001, RECORD_SUMMARY}};
-    char *page = page_of(hostile, COUNT(hostile), true, "</code><script>x()</script>");
+    TEXT *page = page_of(hostile, COUNT(hostile), true, "</code><script>x()</script>");
     assert_well_formed(page);
     assert_null(strstr(page, "<script>alert"));
     assert_null(strstr(page, "<script>x()"));
     assert_null(strstr(page, "<img"));
     a_page_holds(page, "&lt;/h2&gt;&lt;script&gt;alert(1)&lt;/script&gt;");
-    free(page);
 }
 
-static void nothing_is_fetched_from_elsewhere(void **state)
+CASE(nothing_is_fetched_from_elsewhere)
 {
-    (void)state;
-    char *page = page_of(light, COUNT(light), true, NULL);
+    TEXT *page = page_of(light, COUNT(light), true, NULL);
     static const char *const marks[] = {" src=",         "@import",  "<link rel=\"stylesheet\"",
                                         "href=\"http",   "url(http", "fetch(",
                                         "XMLHttpRequest"};
     for (size_t i = 0; i < COUNT(marks); i++)
         if (strstr(page, marks[i]) != NULL)
             fail_msg("the page has %s", marks[i]);
-    free(page);
 }
 
-static void figures_keep_their_own_ids(void **state)
+CASE(figures_keep_their_own_ids)
 {
-    (void)state;
-    char *page = page_of(light, COUNT(light), false, NULL);
+    TEXT *page = page_of(light, COUNT(light), false, NULL);
     a_page_holds(page, "<circle id='f1-dot' r='1'/>");
     a_page_holds(page, "<use xlink:href='#f1-dot'/><rect fill=\"url(#f1-dot)\"/>");
     a_page_holds(page, "<g id=\"f2-canvas\">");
     a_page_holds(page, "aria-label=\"of &lt;it&gt; &amp; &quot;that&quot;\"");
     a_page_holds(page, "style=\"max-width:300px\"");
     assert_null(strstr(page, "<?xml"));
-    free(page);
 }
 
-static void a_figure_that_is_none_is_refused(void **state)
+CASE(a_figure_that_is_none_is_refused)
 {
-    (void)state;
     static const char *const bad[] = {"", "<svg", "<svg>", "<p viewBox=\"0 0 1 1\">",
                                       "<svg viewBox=\"none\">"};
-    char *text = NULL;
+    TEXT *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     for (size_t i = 0; i < COUNT(bad); i++)
         assert_false(html_svg(out, bad[i], "f-", ""));
     assert_int_equal(fclose(out), 0);
-    free(text);
 }
 
-static void a_file_without_runs_has_a_page_that_says_so(void **state)
+CASE(a_file_without_runs_has_a_page_that_says_so)
 {
-    (void)state;
-    char *page = page_of(light, 0, true, NULL);
+    TEXT *page = page_of(light, 0, true, NULL);
     assert_well_formed(page);
     a_page_holds(page, "holds no finished run");
-    free(page);
 }
 
 /* The vectors of RFC 3629 and of Markus Kuhn's stress test, in short. */
-static void utf8_is_told_from_what_is_none(void **state)
+CASE(utf8_is_told_from_what_is_none)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t length;
@@ -530,24 +491,4 @@ static void utf8_is_told_from_what_is_none(void **state)
         assert_int_equal(utf8_sequence(vectors[i].text), vectors[i].length);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_page_is_well_formed_and_holds_its_parts),
-        cmocka_unit_test(a_page_of_trainings_alone_says_nothing_of_requests),
-        cmocka_unit_test(the_tables_hold_the_figures_and_the_verdict_in_words),
-        cmocka_unit_test(the_overview_is_that_of_the_text),
-        cmocka_unit_test(the_verdicts_are_those_of_the_text),
-        cmocka_unit_test(the_page_tells_which_sweep_it_is_of),
-        cmocka_unit_test(one_seed_says_nothing),
-        cmocka_unit_test(a_figure_that_is_not_there_is_a_dash_and_the_page_goes_on),
-        cmocka_unit_test(what_is_no_text_of_a_page_is_replaced),
-        cmocka_unit_test(hostile_names_stay_text),
-        cmocka_unit_test(nothing_is_fetched_from_elsewhere),
-        cmocka_unit_test(figures_keep_their_own_ids),
-        cmocka_unit_test(a_figure_that_is_none_is_refused),
-        cmocka_unit_test(a_file_without_runs_has_a_page_that_says_so),
-        cmocka_unit_test(utf8_is_told_from_what_is_none),
-    };
-    return cmocka_run_group_tests_name("html", tests, NULL, NULL);
-}
+SUITE("html")

@@ -1,19 +1,9 @@
 /* INFless: bounds, regimes and configurations against the published vectors and enumeration; the
  * policy in the simulator. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sched/infless/pool.h"
 #include "sched/policy_instances.h"
 #include "sched/registry.h"
+#include "tests/suite.h"
 #include "tests/worlds.h"
 
 enum { TABLE_MAX = 128, SLOTS = 6, SHARES_MAX = 40, WORLDS = 25, GAPS_MAX = 4000 };
@@ -115,9 +105,8 @@ static struct infless_choice choose_from(struct slots *slots, const struct funct
 
 /* ---- Bounds and configurations --------------------------------------------------------------- */
 
-static void bounds_are_those_of_the_notes_and_the_code(void **state)
+CASE(bounds_are_those_of_the_notes_and_the_code)
 {
-    (void)state;
     struct infless_bounds bounds;
     assert_true(infless_bound(INFLESS_PAPER, 4, 50 * SIM_MS, 200 * SIM_MS, &bounds));
     assert_true(fabs(bounds.low - 4 / 0.15) < 1e-9);
@@ -160,9 +149,8 @@ static void check_documented(const char *model, double slo_ms, struct configurat
     }
 }
 
-static void the_repository_s_table_gives_the_documented_configurations(void **state)
+CASE(the_repository_s_table_gives_the_documented_configurations)
 {
-    (void)state;
     check_documented("resnet-50", 200, (struct configuration){.batch = 4, .vcpu = 4, .vgpu = 50},
                      31, 55);
     check_documented("ssd", 200, (struct configuration){.batch = 1, .vcpu = 2, .vgpu = 50}, 0, 0);
@@ -193,9 +181,8 @@ static double enumerate(const struct slots *slots, const struct function *functi
     return greatest;
 }
 
-static void the_choice_is_the_best_of_all_candidates_and_slots(void **state)
+CASE(the_choice_is_the_best_of_all_candidates_and_slots)
 {
-    (void)state;
     static struct table table;
     static struct infless_candidate candidates[TABLE_MAX];
     static const char *const models[] = {"resnet-50", "ssd", "mobilenet", "catdog"};
@@ -244,9 +231,8 @@ static struct infless_share share_of(double low, double up, double need)
     return (struct infless_share){.bounds = {.low = low, .up = up}, .need = need};
 }
 
-static void rates_follow_the_three_regimes(void **state)
+CASE(rates_follow_the_three_regimes)
 {
-    (void)state;
     struct infless_share shares[2] = {share_of(20, 60, 1), share_of(10, 20, 1)};
     struct infless_split split = infless_divide(shares, 2, 100, 0.8);
     assert_int_equal(split.regime, INFLESS_EXCESS);
@@ -325,9 +311,8 @@ static void check_rates(const struct infless_share *shares, size_t count, double
     assert_true(fabs(sum - rate) <= 1e-6 * rate);
 }
 
-static void who_retires_is_as_good_as_any_subset(void **state)
+CASE(who_retires_is_as_good_as_any_subset)
 {
-    (void)state;
     struct infless_share shares[10];
     struct random_stream stream;
     size_t seen[5] = {0};
@@ -368,9 +353,8 @@ static void who_retires_is_as_good_as_any_subset(void **state)
         assert_true(seen[i] > 0);
 }
 
-static void many_kinds_retire_one_by_one_and_still_carry_the_load(void **state)
+CASE(many_kinds_retire_one_by_one_and_still_carry_the_load)
 {
-    (void)state;
     struct infless_share shares[SHARES_MAX];
     struct random_stream stream;
     size_t good = 0;
@@ -426,9 +410,8 @@ static double bin_of(const struct gap *gaps, size_t count, sim_time_t now, sim_t
     return (double)bins[(size_t)rank - 1];
 }
 
-static void lsth_mixes_the_percentiles_of_both_windows(void **state)
+CASE(lsth_mixes_the_percentiles_of_both_windows)
 {
-    (void)state;
     static struct gap gaps[GAPS_MAX];
     static struct lsth lsth;
     struct random_stream stream;
@@ -473,9 +456,8 @@ static void lsth_mixes_the_percentiles_of_both_windows(void **state)
     }
 }
 
-static void lsth_expects_a_regular_caller_just_in_time(void **state)
+CASE(lsth_expects_a_regular_caller_just_in_time)
 {
-    (void)state;
     static struct lsth lsth;
     sim_time_t prewarm = 0;
     sim_time_t keep = 0;
@@ -505,13 +487,13 @@ static struct {
     double rate;
 } known[256]; // NOLINT
 
-static bool watched_init(void *state, struct platform *platform, const double *values,
+static bool watched_init(void *state, struct platform *platform, const void *parameters,
                          struct error *error)
 {
     memset(&counted, 0, sizeof counted);
     for (size_t id = 0; id < sizeof known / sizeof *known; id++)
         known[id].created = SIM_FOREVER;
-    return inner->init(state, platform, values, error);
+    return inner->init(state, platform, parameters, error);
 }
 
 static bool watched_decide(void *state, struct platform *platform)
@@ -539,10 +521,7 @@ static struct policy watch(void)
 {
     struct error error = {0};
     inner = policy_find("infless", &error);
-    if (inner == NULL) {
-        fail_msg("%s", error.message);
-        abort(); /* fail_msg does not return; analysers do not know */
-    }
+    assert_good(inner != NULL, &error);
     struct policy watched = *inner;
     watched.init = watched_init;
     watched.decide = watched_decide;
@@ -559,16 +538,15 @@ static void relax(char *json)
     *factor = '6';
 }
 
-static void every_world_runs_to_its_end_and_again_to_the_same_bytes(void **state)
+CASE(every_world_runs_to_its_end_and_again_to_the_same_bytes)
 {
-    (void)state;
     static const struct world_case variants[] = {
         {NULL, 0},        {"efficiency", 1}, {"efficiency", 2},     {"pool", 1},
         {"max_batch", 1}, {"tick_s", 0.1},   {"inactive_ticks", 1}, {"split", 1},
         {"limits", 2},    {"limits", 1},     {"load", 1},           {"lsth_bin_s", 0.05},
         {"beta", 1},      {"placement", 1},  {"keep_alive", 1},     {"excess", 1},
         {"scale_s", 0.1}, {"window_s", 1},   {"first", 1}};
-    struct log *logs = malloc(2 * sizeof *logs);
+    OWNED(free) struct log *logs = malloc(2 * sizeof *logs);
     char json[WORLD_BYTES];
     assert_non_null(logs);
     uint64_t taken = 0;
@@ -598,7 +576,6 @@ static void every_world_runs_to_its_end_and_again_to_the_same_bytes(void **state
     assert_true(taken > 0);
     assert_true(largest > 1);
     assert_true(failed > 0);
-    free(logs);
 }
 
 /* An invoker like one socket of the authors' and resnet-50 as they measured it; a second later 60
@@ -609,42 +586,36 @@ static void world_resnet(char json[WORLD_BYTES], const char *trace, unsigned req
     static const uint16_t vcpus[] = {2, 4};
     static struct table table;
     table_load(&table, "resnet-50");
-    json[0] = '\0';
-    world_add(json, "{\"name\":\"resnet\",\"cluster\":{\"invokers\":[{\"count\":1,\"vcpus\":20,"
-                    "\"memory_mb\":65536,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\","
-                    "\"units\":100,\"memory_mb\":11000}]}],\"price\":{\"vcpu_hour_usd\":3.6,"
-                    "\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":[{\"name\":\"resnet-50\","
-                    "\"model\":\"resnet-50\",\"input_bytes\":0}]},\"profile\":{\"device\":\"test\","
-                    "\"evidence\":\"measured\",\"source\":\"INFless\",\"licence\":\"GPL-3.0\","
-                    "\"unit\":100,\"functions\":{\"resnet-50\":{\"grid\":{\"batch\":[1,2,4],"
-                    "\"vcpu\":[2,4],\"vgpu\":[10,20,30,40,50]},\"latency_ms\":[");
+    char latency_ms[WORLD_BYTES] = "";
     for (size_t b = 0; b < 3; b++) {
-        world_add(json, b > 0 ? ",[" : "[");
+        world_add(latency_ms, b > 0 ? ",[" : "[");
         for (size_t c = 0; c < 2; c++)
             for (uint16_t g = 10; g <= 50; g = (uint16_t)(g + 10)) {
                 const struct configuration key = {.batch = batches[b], .vcpu = vcpus[c], .vgpu = g};
                 const struct configuration *row =
                     bsearch(&key, table.rows, table.function.configuration_count,
                             sizeof *table.rows, compare_rows);
-                world_add(json, "%s", g > 10 ? "," : c > 0 ? ",[" : "[");
+                world_add(latency_ms, "%s", g > 10 ? "," : c > 0 ? ",[" : "[");
                 if (row != NULL)
-                    world_add(json, "%.3f", sim_to_ms(row->time));
+                    world_add(latency_ms, "%.3f", sim_to_ms(row->time));
                 else
-                    world_add(json, "null");
-                world_add(json, "%s", g == 50 ? "]" : "");
+                    world_add(latency_ms, "null");
+                world_add(latency_ms, "%s", g == 50 ? "]" : "");
             }
-        world_add(json, "]");
+        world_add(latency_ms, "]");
     }
-    world_add(json,
-              "],\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":1000,\"cv\":0},"
-              "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},\"host_memory_mb\":1000,"
-              "\"bandwidth_share\":0}}},\"applications\":[{\"name\":\"one\","
-              "\"stages\":[{\"name\":\"a\",\"function\":\"resnet-50\"}]}],\"arrivals\":{"
-              "\"process\":\"trace\",\"file\":\"%s\"},\"slo\":{\"ms\":200},\"platform\":{"
-              "\"prewarm\":\"none\","
-              "\"interference\":false,\"initial\":{\"resnet-50\":8}},\"requests\":%u,"
-              "\"warmup_requests\":0,\"seed\":3}",
-              trace, requests);
+    world_build(json, &(struct world){.vcpus = 20,
+                                      .memory_mb = 65536,
+                                      .units = 100,
+                                      .gpu_memory_mb = 11000,
+                                      .functions = {{"resnet", "1,2,4", "2,4", "10,20,30,40,50",
+                                                     latency_ms, 0, 1000, 0}},
+                                      .applications = "one: a=resnet",
+                                      .trace = trace,
+                                      .slo_ms = 200,
+                                      .platform = "'interference':false,'initial':{'resnet':8}",
+                                      .requests = requests,
+                                      .seed = 3});
 }
 
 /* 60 per second for 20 s, then 2 per second for 60 s. Returns how many. */
@@ -658,9 +629,8 @@ static unsigned write_trace(char *path)
     return count;
 }
 
-static void it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again(void **state)
+CASE(it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again)
 {
-    (void)state;
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     const unsigned requests = write_trace(path);
     char json[WORLD_BYTES];
@@ -676,18 +646,18 @@ static void it_scales_up_with_unequal_batches_to_the_documented_one_and_down_aga
                   {"limits", 2},
                   {"scale_s", 1},
                   {"window_s", 1}};
-    struct experiment *experiment = load(json);
+    EXPERIMENT *experiment = load(json);
     const struct recorder recorder = log_recorder(log);
     double *values = policy_values(&policy, NULL, 0);
-    for (size_t i = 0; i < policy.parameter_count; i++)
+    for (size_t i = 0; i < keys_count(policy.parameters); i++)
         for (size_t w = 0; w < sizeof wanted / sizeof *wanted; w++)
             if (strcmp(policy.parameters[i].name, wanted[w].key) == 0)
                 values[i] = wanted[w].value;
     memset(log, 0, sizeof *log);
     RESULT result = {0};
     struct error error = {0};
-    if (!simulation_run(experiment, &policy, values, &recorder, NULL, &result, &error))
-        fail_msg("%s", error.message);
+    assert_good(simulation_run(experiment, &policy, values, &recorder, NULL, &result, &error),
+                &error);
     uint64_t by_batch[5] = {0};
     uint64_t jobs[5] = {0};
     uint64_t full = 0;
@@ -714,14 +684,12 @@ static void it_scales_up_with_unequal_batches_to_the_documented_one_and_down_aga
     assert_true(counted.most_alive > 1);
     assert_int_equal(counted.alive, 1);
     free(values);
-    experiment_free(experiment);
     unlink(path);
 }
 
 /* Every 65 s: with bins of 10 s a container is due after 60 s and kept to 70 s. */
-static void a_regular_caller_meets_a_container_that_was_started_for_it(void **state)
+CASE(a_regular_caller_meets_a_container_that_was_started_for_it)
 {
-    (void)state;
     enum { REGULAR = 30 };
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     FILE *trace = trace_begin(path);
@@ -742,32 +710,21 @@ static void a_regular_caller_meets_a_container_that_was_started_for_it(void **st
     unlink(path);
 }
 
-/* A GPU of four units, for f and g on one or on `large` units in `times`. */
-static void world_narrow(char json[WORLD_BYTES], const char *large, const char *times,
-                         const char *trace, unsigned requests)
+/* A GPU of `units`, for f and g on one or on `large` units in `times`. */
+static void world_narrow(char json[WORLD_BYTES], unsigned units, const char *large,
+                         const char *times, const char *trace, unsigned requests)
 {
-    char function[512];
-    (void)snprintf(
-        function, sizeof function,
-        "{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1,%s]},\"latency_ms\":[[[%s]]],"
-        "\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":1000,\"cv\":0},\"gpu_memory_mb\":"
-        "{\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0}",
-        large, times);
-    json[0] = '\0';
-    world_add(json,
-              "{\"name\":\"narrow\",\"cluster\":{\"invokers\":[{\"count\":1,\"vcpus\":8,"
-              "\"memory_mb\":2000,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\","
-              "\"units\":4,\"memory_mb\":2000}]}],\"price\":{\"vcpu_hour_usd\":3.6,"
-              "\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":"
-              "\"f\",\"input_bytes\":0},{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":0}]},"
-              "\"profile\":{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\","
-              "\"licence\":\"none\",\"unit\":4,\"functions\":{\"f\":%s,\"g\":%s}},"
-              "\"applications\":[{\"name\":\"first\",\"stages\":[{\"name\":\"a\","
-              "\"function\":\"f\"}]},{\"name\":\"second\",\"stages\":[{\"name\":\"a\","
-              "\"function\":\"g\"}]}],\"arrivals\":{\"process\":\"trace\",\"file\":\"%s\"},"
-              "\"slo\":{\"ms\":50},\"platform\":{\"prewarm\":\"none\",\"interference\":false,"
-              "\"initial\":{\"f\":2,\"g\":2}},\"requests\":%u,\"warmup_requests\":0,\"seed\":3}",
-              function, function, trace, requests);
+    world_build(json, &(struct world){.memory_mb = 2000,
+                                      .units = units,
+                                      .gpu_memory_mb = 2000,
+                                      .functions = {{"f", "1", "1", large, times, 0, 1000, 0},
+                                                    {"g", "1", "1", large, times, 0, 1000, 0}},
+                                      .applications = "first: a=f; second: a=g",
+                                      .trace = trace,
+                                      .slo_ms = 50,
+                                      .platform = "'interference':false,'initial':{'f':2,'g':2}",
+                                      .requests = requests,
+                                      .seed = 3});
 }
 
 /* In 50 ms nothing less than three units will do. f takes them first and is not asked for after 5
@@ -775,9 +732,8 @@ static void world_narrow(char json[WORLD_BYTES], const char *large, const char *
  * 16 s on. The scaling steps at 20, 30 and 40 s count it as inactive, that at 50 s ends it
  * (TankLabTJU/INFless @ 8940934, faas-netes/handlers/deploy.go: each 10 s, line 35; three times,
  * line 34; the counter is compared before it is raised, lines 507-510). */
-static void what_is_made_for_want_of_room_does_not_count_as_capacity(void **state)
+CASE(what_is_made_for_want_of_room_does_not_count_as_capacity)
 {
-    (void)state;
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     FILE *trace = trace_begin(path);
     unsigned count = 0;
@@ -790,7 +746,7 @@ static void what_is_made_for_want_of_room_does_not_count_as_capacity(void **stat
     fclose(trace);
     char json[WORLD_BYTES];
     struct log *log = log_one();
-    world_narrow(json, "3", "60,20", path, count);
+    world_narrow(json, 4, "1,3", "[[60,20]]", path, count);
     struct policy policy = watch();
     RESULT result = {0};
     run_well(json, &policy, log, &result);
@@ -820,15 +776,14 @@ static void write_steady(char *path, unsigned count, double gap_ms)
  * The code gives the instance the weight r_up and a virtual one, at an address where nothing
  * listens, the rest (faas-netes/gpu/aside/dispatcher.go, updateFunctionsLottery; repository.go,
  * line 366). So (80 - 36.36) / 80 of the requests fail, from the first rate on. */
-static void arrivals_beyond_the_capacity_fail_or_wait(void **state)
+CASE(arrivals_beyond_the_capacity_fail_or_wait)
 {
-    (void)state;
     enum { STEADY = 1600 };
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     write_steady(path, STEADY, 12.5);
     char json[WORLD_BYTES];
     struct log *log = log_one();
-    world_narrow(json, "4", "60,25", path, STEADY);
+    world_narrow(json, 4, "1,4", "[[60,25]]", path, STEADY);
     struct policy policy = watch();
     struct simulation_result result = {0};
     run_well(json, &policy, log, &result);
@@ -846,18 +801,15 @@ static void arrivals_beyond_the_capacity_fail_or_wait(void **state)
 
 /* The code offers at most 50 % of a GPU (faas-netes/gpu/controller/estimator.go, the loop from
  * gpuCorePercent = 50 down). Of 1, 2, 4 and 7 sevenths, 4 are nearest to that. */
-static void half_a_gpu_is_the_nearest_share(void **state)
+CASE(half_a_gpu_is_the_nearest_share)
 {
-    (void)state;
     enum { STEADY = 200 };
     static const uint16_t largest[] = {7, 4};
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     write_steady(path, STEADY, 30);
     char json[WORLD_BYTES];
     struct log *log = log_one();
-    world_narrow(json, "2,4,7", "90,80,30,20", path, STEADY);
-    world_replace(json, "\"units\":4", "\"units\":7");
-    world_replace(json, "\"unit\":4", "\"unit\":7");
+    world_narrow(json, 7, "1,2,4,7", "[[90,80,30,20]]", path, STEADY);
     struct policy policy = watch();
     for (size_t limits = 0; limits < 2; limits++) {
         RESULT result = {0};
@@ -869,9 +821,8 @@ static void half_a_gpu_is_the_nearest_share(void **state)
 }
 
 /* Of resnet-50 in 200 ms: batch 1 (CreatePreWarmPod of deploy.go, line 162, asks for 1) or 4. */
-static void the_first_instance_has_batch_one_or_the_largest(void **state)
+CASE(the_first_instance_has_batch_one_or_the_largest)
 {
-    (void)state;
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     const unsigned requests = write_trace(path);
     char json[WORLD_BYTES];
@@ -888,9 +839,8 @@ static void the_first_instance_has_batch_one_or_the_largest(void **state)
 
 /* One unit will do, four are what the metric likes best: f has them as g asks for the first time,
  * and they are not to go to and fro. */
-static void who_takes_room_from_others_takes_no_more_than_is_of_use(void **state)
+CASE(who_takes_room_from_others_takes_no_more_than_is_of_use)
 {
-    (void)state;
     enum { ALTERNATING = 200 };
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     FILE *trace = trace_begin(path);
@@ -899,7 +849,7 @@ static void who_takes_room_from_others_takes_no_more_than_is_of_use(void **state
     fclose(trace);
     char json[WORLD_BYTES];
     struct log *log = log_one();
-    world_narrow(json, "4", "40,15", path, ALTERNATING);
+    world_narrow(json, 4, "1,4", "[[40,15]]", path, ALTERNATING);
     struct policy policy = watch();
     RESULT result = {0};
     run_well(json, &policy, log, &result);
@@ -910,25 +860,4 @@ static void who_takes_room_from_others_takes_no_more_than_is_of_use(void **state
     unlink(path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounds_are_those_of_the_notes_and_the_code),
-        cmocka_unit_test(the_repository_s_table_gives_the_documented_configurations),
-        cmocka_unit_test(the_choice_is_the_best_of_all_candidates_and_slots),
-        cmocka_unit_test(rates_follow_the_three_regimes),
-        cmocka_unit_test(who_retires_is_as_good_as_any_subset),
-        cmocka_unit_test(many_kinds_retire_one_by_one_and_still_carry_the_load),
-        cmocka_unit_test(lsth_mixes_the_percentiles_of_both_windows),
-        cmocka_unit_test(lsth_expects_a_regular_caller_just_in_time),
-        cmocka_unit_test(every_world_runs_to_its_end_and_again_to_the_same_bytes),
-        cmocka_unit_test(it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again),
-        cmocka_unit_test(what_is_made_for_want_of_room_does_not_count_as_capacity),
-        cmocka_unit_test(arrivals_beyond_the_capacity_fail_or_wait),
-        cmocka_unit_test(half_a_gpu_is_the_nearest_share),
-        cmocka_unit_test(the_first_instance_has_batch_one_or_the_largest),
-        cmocka_unit_test(who_takes_room_from_others_takes_no_more_than_is_of_use),
-        cmocka_unit_test(a_regular_caller_meets_a_container_that_was_started_for_it),
-    };
-    return cmocka_run_group_tests_name("infless", tests, NULL, NULL);
-}
+SUITE("infless")

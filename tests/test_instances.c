@@ -1,11 +1,5 @@
 /* Long-lived instances: what they hold, run, cost, and which rules they come with. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/suite.h"
 #include "tests/worlds.h"
 #include "sched/policy_instances.h"
 
@@ -21,22 +15,17 @@ static void assert_near(double value, double expected)
 /* A policy whose every step is the test's. */
 struct script {
     void (*step)(struct script *script, struct platform *platform); /* within decide */
-    void (*timer)(struct script *script, struct platform *platform);
     uint32_t made[INSTANCES_MAX];
     uint32_t made_count;
-    uint32_t ready_calls;
     bool rung, timed;
     struct random_stream stream;
 };
 
 static struct script script_next; /* what the next run starts with */
 
-static bool script_init(void *state, struct platform *platform, const double *values,
+static bool script_init(void *state, struct platform *platform, const void *parameters,
                         struct error *error)
 {
-    (void)platform;
-    (void)values;
-    (void)error;
     *(struct script *)state = script_next;
     random_stream_open(&((struct script *)state)->stream, 5, RANDOM_TEST, platform_seed(platform),
                        0);
@@ -53,18 +42,13 @@ static bool script_decide(void *state, struct platform *platform)
 static void script_timer(void *state, struct platform *platform, uint32_t id)
 {
     struct script *script = state;
-    (void)id;
     script->rung = true;
-    if (script->timer != NULL)
-        script->timer(script, platform);
 }
 
 static void script_ready(void *state, struct platform *platform, uint32_t instance)
 {
-    struct script *script = state;
     assert_int_equal(platform_instance(platform, instance).state, INSTANCE_IDLE);
     assert_true(platform_instance(platform, instance).ready == platform_now(platform));
-    script->ready_calls++;
 }
 
 static const struct policy policy_script = {.abi = POLICY_ABI,
@@ -77,25 +61,27 @@ static const struct policy policy_script = {.abi = POLICY_ABI,
 
 /* f at batch 1: 80, 40, 20 ms on 1, 2, 4 units; twice that at batch 2. No noise. Two applications
  * of one stage each. */
-#define WORLD(sharing, initial, interference, interval, requests)                                  \
-    "{\"name\":\"instances\",\"cluster\":{\"invokers\":[{\"count\":2,\"vcpus\":8,"                 \
-    "\"memory_mb\":2000,\"gpus\":[{\"model\":\"A30\",\"sharing\":\"" sharing "\",\"units\":4,"     \
-    "\"memory_mb\":1000}]}],\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},"              \
-    "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":0}]},"          \
-    "\"profile\":{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\","               \
-    "\"licence\":\"none\",\"unit\":4,\"functions\":{\"f\":{\"grid\":{\"batch\":[1,2],"             \
-    "\"vcpu\":[1],\"vgpu\":[1,2,4]},\"latency_ms\":[[[80,40,20]],[[160,80,40]]],"                  \
-    "\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":300,\"cv\":0},\"gpu_memory_mb\":"            \
-    "{\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0.5}},"          \
-    "\"interference\":{\"model\":\"constant\",\"constant\":0.5}},"                                 \
-    "\"applications\":[{\"name\":\"one\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"}]},"       \
-    "{\"name\":\"two\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"}]}],"                        \
-    "\"arrivals\":{\"process\":\"uniform\",\"low_ms\":" interval ",\"high_ms\":" interval "},"     \
-    "\"slo\":{\"factor\":5},\"platform\":{\"prewarm\":\"none\",\"initial\":\"" initial "\","       \
-    "\"interference\":" interference "},\"requests\":" requests ",\"warmup_requests\":0,"          \
-    "\"seed\":1}"
+static char *world(const char *initial, unsigned interval_ms, unsigned requests)
+{
+    static char json[WORLD_BYTES];
+    char platform[64];
+    snprintf(platform, sizeof platform, "'initial':'%s','interference':true", initial);
+    world_build(json, &(struct world){.invokers = 2,
+                                      .memory_mb = 2000,
+                                      .model = "A30",
+                                      .gpu_memory_mb = 1000,
+                                      .functions = {{"f", "1,2", "1", "1,2,4",
+                                                     "[[80,40,20]],[[160,80,40]]", 0, 300, 0.5}},
+                                      .interference = 0.5,
+                                      .applications = "one: a=f; two: a=f",
+                                      .every_ms = {interval_ms, interval_ms},
+                                      .slo_factor = 5,
+                                      .platform = platform,
+                                      .requests = requests});
+    return json;
+}
 
-static const char warm[] = WORLD("mps", "warm", "true", "1000", "3");
+static struct log rows;
 static const double vcpu_ns_usd = 3.6 / 3.6e12, vgpu_ns_usd = 36 / 3.6e12;
 
 static uint32_t configuration_of(const struct platform *platform, uint16_t batch, uint16_t vgpu)
@@ -130,11 +116,10 @@ static void feed(struct script *script, struct platform *platform, uint32_t leas
 }
 
 static void run_script(const char *json, void (*step)(struct script *, struct platform *),
-                       void (*timer)(struct script *, struct platform *), struct log *log,
                        struct simulation_result *result)
 {
-    script_next = (struct script){.step = step, .timer = timer};
-    run_well(json, &policy_script, log, result);
+    script_next = (struct script){.step = step};
+    run_well(json, &policy_script, &rows, result);
 }
 
 static void half_time_step(struct script *script, struct platform *platform)
@@ -144,20 +129,18 @@ static void half_time_step(struct script *script, struct platform *platform)
     feed(script, platform, 1);
 }
 
-static void a_quota_of_half_takes_twice_the_time_at_half_the_gpu_price(void **state)
+CASE(a_quota_of_half_takes_twice_the_time_at_half_the_gpu_price)
 {
-    (void)state;
-    static struct log log;
     RESULT result = {0};
-    run_script(warm, half_time_step, NULL, &log, &result);
+    run_script(world("warm", 1000, 3), half_time_step, &result);
     const double rate = vcpu_ns_usd + 2 * 0.5 * vgpu_ns_usd;
     for (size_t i = 0; i < 3; i++) {
-        assert_true(log.requests[i].exec_ns == 80 * SIM_MS);
-        assert_near(log.requests[i].cost_usd, 80e6 * rate);
-        assert_true(log.requests[i].cold_ns == 0);
+        assert_true(rows.requests[i].exec_ns == 80 * SIM_MS);
+        assert_near(rows.requests[i].cost_usd, 80e6 * rate);
+        assert_true(rows.requests[i].cold_ns == 0);
     }
     /* It lives from the first arrival to the last finish, and executes for 3 × 80 ms of that. */
-    const sim_time_t life = log.requests[2].finish_ns - log.requests[0].arrival_ns;
+    const sim_time_t life = rows.requests[2].finish_ns - rows.requests[0].arrival_ns;
     assert_true(life == 2080 * SIM_MS);
     assert_near(result.run.cost_instance_usd, (double)(life - 240 * SIM_MS) * rate);
     assert_near(result.run.gpu_utilisation, 2 * 0.5 / 8);
@@ -181,23 +164,21 @@ static void share_step(struct script *script, struct platform *platform)
     feed(script, platform, 1);
 }
 
-static void a_new_share_keeps_the_remaining_work(void **state)
+CASE(a_new_share_keeps_the_remaining_work)
 {
-    (void)state;
-    static struct log log;
-    static const char one[] = WORLD("mps", "warm", "true", "1000", "1");
-    static const char alone[] = WORLD("mps", "warm", "false", "1000", "1");
-    for (int i = 0; i < 2; i++) {
+    for (int alone = 0; alone < 2; alone++) {
         RESULT result = {0};
-        run_script(i == 0 ? one : alone, share_step, NULL, &log, &result);
+        char *json = world("warm", 1000, 1);
+        if (alone)
+            world_replace(json, "'interference':true", "'interference':false");
+        run_script(json, share_step, &result);
         /* 40 of 80 ms done on one unit; 10 ms of work left on four; 5 done; 5 at a fifth. */
-        assert_true(log.requests[0].exec_ns == (40 + 5 + 25) * SIM_MS);
+        assert_true(rows.requests[0].exec_ns == (40 + 5 + 25) * SIM_MS);
         const double cost = 40e6 * (vcpu_ns_usd + vgpu_ns_usd) +
                             5e6 * (vcpu_ns_usd + 4 * vgpu_ns_usd) +
                             25e6 * (vcpu_ns_usd + 4 * 0.2 * vgpu_ns_usd);
-        assert_near(log.requests[0].cost_usd, cost);
-
-        assert_near(log.batches[0].slowdown, 1);
+        assert_near(rows.requests[0].cost_usd, cost);
+        assert_near(rows.batches[0].slowdown, 1);
     }
 }
 
@@ -217,13 +198,11 @@ static void a_share_that_does_not_fit_changes_nothing_step(struct script *script
     feed(script, platform, 1);
 }
 
-static void a_share_that_does_not_fit_changes_nothing(void **state)
+CASE(a_share_that_does_not_fit_changes_nothing)
 {
-    (void)state;
-    static struct log log;
     RESULT result = {0};
-    run_script(warm, a_share_that_does_not_fit_changes_nothing_step, NULL, &log, &result);
-    assert_true(log.requests[0].exec_ns == 40 * SIM_MS);
+    run_script(world("warm", 1000, 3), a_share_that_does_not_fit_changes_nothing_step, &result);
+    assert_true(rows.requests[0].exec_ns == 40 * SIM_MS);
 }
 
 static void fill_step(struct script *script, struct platform *platform)
@@ -250,13 +229,11 @@ static void fill_step(struct script *script, struct platform *platform)
     feed(script, platform, 1);
 }
 
-static void shares_times_quotas_fill_a_gpu_exactly(void **state)
+CASE(shares_times_quotas_fill_a_gpu_exactly)
 {
-    (void)state;
-    static struct log log;
     RESULT result = {0};
-    run_script(warm, fill_step, NULL, &log, &result);
-    assert_true(log.requests[0].exec_ns == 80 * SIM_MS);
+    run_script(world("warm", 1000, 3), fill_step, &result);
+    assert_true(rows.requests[0].exec_ns == 80 * SIM_MS);
     assert_int_equal(result.run.instances, 4);
 }
 
@@ -267,17 +244,14 @@ static void plain_step(struct script *script, struct platform *platform)
     feed(script, platform, 1);
 }
 
-static void what_arrives_while_an_instance_starts_waits_for_its_cold_start(void **state)
+CASE(what_arrives_while_an_instance_starts_waits_for_its_cold_start)
 {
-    (void)state;
-    static struct log log;
-    static const char cold[] = WORLD("mps", "cold", "true", "200", "3");
     RESULT result = {0};
-    run_script(cold, plain_step, NULL, &log, &result);
+    run_script(world("cold", 200, 3), plain_step, &result);
     static const sim_time_t waits[] = {300, 100, 0};
     for (size_t i = 0; i < 3; i++) {
-        assert_true(log.requests[i].cold_ns == waits[i] * SIM_MS);
-        assert_true(log.requests[i].queue_ns == (i == 1 ? 20 : 0) * SIM_MS);
+        assert_true(rows.requests[i].cold_ns == waits[i] * SIM_MS);
+        assert_true(rows.requests[i].queue_ns == (i == 1 ? 20 : 0) * SIM_MS);
     }
     assert_near(result.overall.cold_start_rate, 2.0 / 3);
     assert_int_equal(result.run.cold_starts, 1);
@@ -290,19 +264,16 @@ static void pair_step(struct script *script, struct platform *platform)
     feed(script, platform, 2);
 }
 
-static void a_batch_may_mix_queues_of_one_function(void **state)
+CASE(a_batch_may_mix_queues_of_one_function)
 {
-    (void)state;
-    static struct log log;
-    static const char pairs[] = WORLD("mps", "warm", "true", "100", "20");
     RESULT result = {0};
-    run_script(pairs, pair_step, NULL, &log, &result);
-    assert_int_equal(log.batch_count, 10);
+    run_script(world("warm", 100, 20), pair_step, &result);
+    assert_int_equal(rows.batch_count, 10);
     uint32_t mixed = 0;
     for (size_t i = 0; i < 20; i += 2) {
-        assert_true(log.requests[i].finish_ns == log.requests[i + 1].finish_ns);
-        assert_true(log.requests[i].finish_ns == log.requests[i + 1].arrival_ns + 40 * SIM_MS);
-        mixed += log.requests[i].application != log.requests[i + 1].application;
+        assert_true(rows.requests[i].finish_ns == rows.requests[i + 1].finish_ns);
+        assert_true(rows.requests[i].finish_ns == rows.requests[i + 1].arrival_ns + 40 * SIM_MS);
+        mixed += rows.requests[i].application != rows.requests[i + 1].application;
     }
     assert_true(mixed > 0);
     assert_near(result.overall.mean_batch, 2);
@@ -333,14 +304,11 @@ static void return_step(struct script *script, struct platform *platform)
     feed(script, platform, 1);
 }
 
-static void returned_jobs_stand_in_their_queues_by_age(void **state)
+CASE(returned_jobs_stand_in_their_queues_by_age)
 {
-    (void)state;
-    static struct log log;
-    static const char few[] = WORLD("mps", "warm", "true", "100", "8");
     RESULT result = {0};
-    run_script(few, return_step, NULL, &log, &result);
-    assert_int_equal(log.request_count, 8);
+    run_script(world("warm", 100, 8), return_step, &result);
+    assert_int_equal(rows.request_count, 8);
 }
 
 static void kill_starting_step(struct script *script, struct platform *platform)
@@ -357,31 +325,17 @@ static void kill_starting_step(struct script *script, struct platform *platform)
     feed(script, platform, 1);
 }
 
-static void an_instance_killed_while_it_starts_leaves_nothing(void **state)
+CASE(an_instance_killed_while_it_starts_leaves_nothing)
 {
-    (void)state;
-    static struct log log;
-    static const char cold[] = WORLD("mps", "cold", "true", "1000", "1");
     RESULT result = {0};
-    run_script(cold, kill_starting_step, NULL, &log, &result);
-    assert_true(log.requests[0].cold_ns == 300 * SIM_MS);
+    run_script(world("cold", 1000, 1), kill_starting_step, &result);
+    assert_true(rows.requests[0].cold_ns == 300 * SIM_MS);
     assert_int_equal(result.run.instances, 2);
 }
 
 /* ---- Accounts ---------------------------------------------------------------------------------
  */
 
-/* `text` with every `from` replaced. */
-static const char *edited(char json[WORLD_BYTES], const char *text, const char *from,
-                          const char *to)
-{
-    json[0] = '\0';
-    world_add(json, "%s", text);
-    world_replace(json, from, to);
-    return json;
-}
-
-static const char cold_once[] = WORLD("mps", "cold", "true", "1000", "1");
 static const double whole_gpu_usd = 3.6 / 3.6e12 + 4 * 36 / 3.6e12; /* a ns of one vCPU, 4 units */
 
 static sim_time_t drop_after; /* the request's arrival */
@@ -402,22 +356,20 @@ static void drop_step(struct script *script, struct platform *platform)
 }
 
 /* Its other job waited in its queue for all of that time. */
-static void a_job_dropped_from_a_buffer_has_waited_for_the_instance_s_start(void **state)
+CASE(a_job_dropped_from_a_buffer_has_waited_for_the_instance_s_start)
 {
-    (void)state;
-    static struct log log;
-    char json[WORLD_BYTES];
-    edited(json, cold_once, "[{\"name\":\"a\",\"function\":\"f\"}]",
-           "[{\"name\":\"a\",\"function\":\"f\"},{\"name\":\"b\",\"function\":\"f\"},"
-           "{\"name\":\"c\",\"function\":\"f\",\"after\":[\"a\",\"b\"]}]");
+    char *json = world("cold", 1000, 1);
+    world_replace(json, "[{'name':'a','function':'f'}]",
+                  "[{'name':'a','function':'f'},{'name':'b','function':'f'},"
+                  "{'name':'c','function':'f','after':['a','b']}]");
     for (sim_time_t ms = 100; ms <= 400; ms += 300) {
         RESULT result = {0};
         drop_after = ms * SIM_MS;
-        run_script(json, drop_step, NULL, &log, &result);
-        assert_true(log.requests[0].dropped);
+        run_script(json, drop_step, &result);
+        assert_true(rows.requests[0].dropped);
         const sim_time_t cold = (ms < 300 ? ms : 300) * SIM_MS;
-        assert_true(log.requests[0].cold_ns == cold);
-        assert_true(log.requests[0].queue_ns == 2 * drop_after - cold);
+        assert_true(rows.requests[0].cold_ns == cold);
+        assert_true(rows.requests[0].queue_ns == 2 * drop_after - cold);
         assert_near(result.run.cost_instance_usd, (double)drop_after * whole_gpu_usd);
     }
 }
@@ -452,14 +404,12 @@ static void claim_step(struct script *script, struct platform *platform)
 }
 
 /* Idle for 100 ms, then the instance's: nothing is billed twice, nor forgotten. */
-static void an_instance_takes_over_a_container_that_is_starting(void **state)
+CASE(an_instance_takes_over_a_container_that_is_starting)
 {
-    (void)state;
-    static struct log log;
     for (int i = 0; i < 2; i++) {
         RESULT result = {0};
         abandon = i == 1;
-        run_script(cold_once, claim_step, NULL, &log, &result);
+        run_script(world("cold", 1000, 1), claim_step, &result);
         assert_near(result.run.cost_idle_usd, 100e6 * (vcpu_ns_usd + vgpu_ns_usd));
         const double held_ms = abandon ? 50 + 300 : 200;
         assert_near(result.run.cost_instance_usd, held_ms * 1e6 * whole_gpu_usd);
@@ -467,20 +417,17 @@ static void an_instance_takes_over_a_container_that_is_starting(void **state)
         assert_int_equal(result.run.prewarms, 1);
         assert_int_equal(result.run.cold_starts, abandon ? 1 : 0);
         assert_int_equal(result.run.evictions, abandon ? 1 : 0);
-        assert_true(log.requests[0].finish_ns - log.requests[0].arrival_ns ==
+        assert_true(rows.requests[0].finish_ns - rows.requests[0].arrival_ns ==
                     (abandon ? 470 : 320) * SIM_MS);
     }
 }
 
-static void an_instance_is_billed_from_the_end_of_the_warm_up(void **state)
+CASE(an_instance_is_billed_from_the_end_of_the_warm_up)
 {
-    (void)state;
-    static struct log log;
-    char json[WORLD_BYTES];
+    char *json = world("warm", 1000, 2);
     RESULT result = {0};
-    edited(json, WORLD("mps", "warm", "true", "1000", "2"), "\"warmup_requests\":0",
-           "\"warmup_requests\":1");
-    run_script(json, plain_step, NULL, &log, &result);
+    world_replace(json, "'warmup_requests':0", "'warmup_requests':1");
+    run_script(json, plain_step, &result);
     /* From the second of three requests to the end of the last: 1020 ms, of which it works 40. */
     assert_near(result.run.cost_instance_usd, 980e6 * whole_gpu_usd);
     assert_near(result.overall.cost_usd, 40e6 * whole_gpu_usd);
@@ -499,21 +446,19 @@ static void hasty_step(struct script *script, struct platform *platform)
 }
 
 /* Launched by a decision of 10 ms and re-shared within it: 20 ms of work at half the time. */
-static void a_batch_may_be_given_another_share_before_it_executes(void **state)
+CASE(a_batch_may_be_given_another_share_before_it_executes)
 {
-    (void)state;
-    static struct log log;
-    char json[WORLD_BYTES];
+    char *json = world("warm", 1000, 1);
     RESULT result = {0};
     const double rate = vcpu_ns_usd + 4 * 0.5 * vgpu_ns_usd;
-    edited(json, WORLD("mps", "warm", "true", "1000", "1"), "\"prewarm\":\"none\"",
-           "\"prewarm\":\"none\",\"decision_cost\":{\"model\":\"fixed\",\"ms\":10}");
-    run_script(json, hasty_step, NULL, &log, &result);
-    assert_true(log.requests[0].queue_ns == 10 * SIM_MS);
-    assert_true(log.requests[0].exec_ns == 40 * SIM_MS);
-    assert_near(log.requests[0].cost_usd, 40e6 * rate);
+    world_replace(json, "'prewarm':'none'",
+                  "'prewarm':'none','decision_cost':{'model':'fixed','ms':10}");
+    run_script(json, hasty_step, &result);
+    assert_true(rows.requests[0].queue_ns == 10 * SIM_MS);
+    assert_true(rows.requests[0].exec_ns == 40 * SIM_MS);
+    assert_near(rows.requests[0].cost_usd, 40e6 * rate);
     assert_near(result.run.cost_instance_usd, 10e6 * rate);
-    assert_near(log.batches[0].slowdown, 1);
+    assert_near(rows.batches[0].slowdown, 1);
 }
 
 static void without_gpu_step(struct script *script, struct platform *platform)
@@ -531,16 +476,14 @@ static void without_gpu_step(struct script *script, struct platform *platform)
     feed(script, platform, 1);
 }
 
-static void an_instance_without_a_gpu_has_no_quota(void **state)
+CASE(an_instance_without_a_gpu_has_no_quota)
 {
-    (void)state;
-    static struct log log;
-    char json[WORLD_BYTES];
+    char *json = world("warm", 1000, 3);
     RESULT result = {0};
-    edited(json, warm, "\"vgpu\":[1,2,4]", "\"vgpu\":[0,1,2]");
-    run_script(json, without_gpu_step, NULL, &log, &result);
-    assert_true(log.requests[0].exec_ns == 80 * SIM_MS);
-    assert_near(log.requests[0].cost_usd, 80e6 * vcpu_ns_usd);
+    world_replace(json, "'vgpu':[1,2,4]", "'vgpu':[0,1,2]");
+    run_script(json, without_gpu_step, &result);
+    assert_true(rows.requests[0].exec_ns == 80 * SIM_MS);
+    assert_near(rows.requests[0].cost_usd, 80e6 * vcpu_ns_usd);
     assert_true(result.run.gpu_utilisation <= 0);
 }
 
@@ -557,15 +500,13 @@ static void make_room_step(struct script *script, struct platform *platform)
 }
 
 /* 100 MB of weights each, 10 MB a job: two containers and a batch of two do not go into 215 MB. */
-static void a_share_that_needs_more_memory_evicts_an_idle_container(void **state)
+CASE(a_share_that_needs_more_memory_evicts_an_idle_container)
 {
-    (void)state;
-    static struct log log;
-    char more[WORLD_BYTES], json[WORLD_BYTES];
+    char *json = world("warm", 1000, 3);
     RESULT result = {0};
-    edited(more, warm, "\"units\":4,\"memory_mb\":1000", "\"units\":4,\"memory_mb\":215");
-    edited(json, more, "\"initial\":\"warm\"", "\"initial\":{\"f\":4}");
-    run_script(json, make_room_step, NULL, &log, &result);
+    world_replace(json, "'units':4,'memory_mb':1000", "'units':4,'memory_mb':215");
+    world_replace(json, "'initial':'warm'", "'initial':{'f':4}");
+    run_script(json, make_room_step, &result);
     assert_int_equal(result.run.evictions, 1);
     assert_int_equal(result.run.cold_starts, 0);
 }
@@ -608,13 +549,11 @@ static void empty_route(struct script *script, struct platform *platform)
 
 static void no_quota(struct script *script, struct platform *platform)
 {
-    (void)script;
     platform_create(platform, &(struct instance_request){0, 0, 0, 0, SIM_NONE});
 }
 
 static void no_invoker(struct script *script, struct platform *platform)
 {
-    (void)script;
     platform_create(platform, &(struct instance_request){0, 0, 100, 2, SIM_NONE});
 }
 
@@ -632,9 +571,8 @@ static bool spin_decide(void *state, struct platform *platform)
     return true;
 }
 
-static void each_broken_rule_ends_the_run_and_is_named(void **state)
+CASE(each_broken_rule_ends_the_run_and_is_named)
 {
-    (void)state;
     static const struct {
         void (*step)(struct script *script, struct platform *platform);
         const char *message;
@@ -648,7 +586,6 @@ static void each_broken_rule_ends_the_run_and_is_named(void **state)
         {no_invoker, "rule range: create names invoker 2 of 2"},
         {spin, "rule progress: decide asked for another step"},
     };
-    static struct log log;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         RESULT result = {0};
         struct error error = {0};
@@ -656,9 +593,8 @@ static void each_broken_rule_ends_the_run_and_is_named(void **state)
         script_next = (struct script){.step = cases[i].step};
         if (cases[i].step == spin)
             policy.decide = spin_decide;
-        assert_false(run(warm, &policy, &log, &result, &error));
-        if (strstr(error.message, cases[i].message) == NULL)
-            fail_msg("expected \"%s\" in: %s", cases[i].message, error.message);
+        assert_false(run(world("warm", 1000, 3), &policy, &rows, &result, &error));
+        assert_contains(error.message, cases[i].message);
     }
 }
 
@@ -675,14 +611,13 @@ static void mig_step(struct script *script, struct platform *platform)
     feed(script, platform, 1);
 }
 
-static void a_mig_slice_is_never_shared_in_time(void **state)
+CASE(a_mig_slice_is_never_shared_in_time)
 {
-    (void)state;
-    static struct log log;
-    static const char mig[] = WORLD("mig", "warm", "true", "1000", "2");
+    char *json = world("warm", 1000, 2);
     RESULT result = {0};
-    run_script(mig, mig_step, NULL, &log, &result);
-    assert_true(log.requests[0].exec_ns == 40 * SIM_MS);
+    world_replace(json, "'mps'", "'mig'");
+    run_script(json, mig_step, &result);
+    assert_true(rows.requests[0].exec_ns == 40 * SIM_MS);
 }
 
 /* ---- Properties ------------------------------------------------------------------------------ */
@@ -773,47 +708,24 @@ static void random_step(struct script *script, struct platform *platform)
 
 /* The invariants (capacities, each job once, Little's law in queues and buffers, cost) are the
  * run's own; a breach would end it. */
-static void random_use_of_instances_keeps_every_invariant_and_repeats_itself(void **state)
+CASE(random_use_of_instances_keeps_every_invariant_and_repeats_itself)
 {
-    (void)state;
-    static struct log log, again;
+    static struct log again;
     char json[WORLD_BYTES];
     uint64_t instances = 0;
     for (uint64_t number = 0; number < 60; number++) {
-        struct simulation_result first, second;
+        RESULT first = {0};
+        RESULT second = {0};
         world_random(json, number, number % 2 == 0);
-        run_script(json, random_step, NULL, &log, &first);
-        run_script(json, random_step, NULL, &again, &second);
-        world_check_conserved(&log, &first, 400);
+        run_script(json, random_step, &second);
+        again = rows;
+        run_script(json, random_step, &first);
+        world_check_conserved(&rows, &first, 400);
         assert_memory_equal(&first.run, &second.run, sizeof first.run);
-        assert_memory_equal(&log, &again, sizeof log);
+        assert_memory_equal(&rows, &again, sizeof rows);
         instances += first.run.instances;
-        simulation_result_clear(&first);
-        simulation_result_clear(&second);
     }
     assert_true(instances > 60);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_quota_of_half_takes_twice_the_time_at_half_the_gpu_price),
-        cmocka_unit_test(a_new_share_keeps_the_remaining_work),
-        cmocka_unit_test(a_share_that_does_not_fit_changes_nothing),
-        cmocka_unit_test(shares_times_quotas_fill_a_gpu_exactly),
-        cmocka_unit_test(what_arrives_while_an_instance_starts_waits_for_its_cold_start),
-        cmocka_unit_test(a_batch_may_mix_queues_of_one_function),
-        cmocka_unit_test(returned_jobs_stand_in_their_queues_by_age),
-        cmocka_unit_test(an_instance_killed_while_it_starts_leaves_nothing),
-        cmocka_unit_test(a_job_dropped_from_a_buffer_has_waited_for_the_instance_s_start),
-        cmocka_unit_test(an_instance_takes_over_a_container_that_is_starting),
-        cmocka_unit_test(an_instance_is_billed_from_the_end_of_the_warm_up),
-        cmocka_unit_test(a_batch_may_be_given_another_share_before_it_executes),
-        cmocka_unit_test(an_instance_without_a_gpu_has_no_quota),
-        cmocka_unit_test(a_share_that_needs_more_memory_evicts_an_idle_container),
-        cmocka_unit_test(each_broken_rule_ends_the_run_and_is_named),
-        cmocka_unit_test(a_mig_slice_is_never_shared_in_time),
-        cmocka_unit_test(random_use_of_instances_keeps_every_invariant_and_repeats_itself),
-    };
-    return cmocka_run_group_tests_name("instances", tests, NULL, NULL);
-}
+SUITE("instances")

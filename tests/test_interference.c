@@ -1,27 +1,18 @@
 /* What measured pairs say of functions that never met: effects against closed forms, and what
  * iGniter's pairs support, by every law of a family and a choice that does not see the pair. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_linalg.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
+#include "tests/suite.h"
 #include "traces/calibrate/calibrate_interference.h"
 #include "traces/calibrate/calibrate_unseen_pairs.h"
 #include "traces/calibrate/samples.h"
 #include "traces/profile/pair_effects.h"
 #include "workloads/training_plan.h"
+
+OWNER(gsl_rng_free, gsl_rng)
 
 enum { MOST = 8 };
 
@@ -56,18 +47,16 @@ static struct unseen_pairs measure(const struct sample_set *set)
 {
     struct unseen_pairs unseen;
     struct error error = {0};
-    if (!unseen_pairs_measure(set, &unseen, &error))
-        fail_msg("%s", error.message);
+    assert_good(unseen_pairs_measure(set, &unseen, &error), &error);
     return unseen;
 }
 
 /* Levels that are sums over functions are found but for the pull to the mean. */
-static void levels_that_are_sums_over_functions_are_predicted(void **state)
+CASE(levels_that_are_sums_over_functions_are_predicted)
 {
     static const double sensitivity[] = {0.01, 0.05, 0.02, 0.08, 0.03};
     static const double demand[] = {0.06, 0.01, 0.09, 0.04, 0.02};
-    struct sample_set set = {0};
-    (void)state;
+    CLOSED(samples_clear) struct sample_set set = {0};
     for (size_t i = 0; i < 5; i++)
         for (size_t j = i + 1; j < 5; j++)
             add_pair(&set, i, j, 1.1 + sensitivity[i] + demand[j],
@@ -78,15 +67,13 @@ static void levels_that_are_sums_over_functions_are_predicted(void **state)
     assert_true(unseen.left_out[UNSEEN_FUNCTIONS] < 0.5 * unseen.left_out[UNSEEN_ONE]);
     assert_true(unseen.seen[UNSEEN_ONE] > 0.01);
     assert_true(unseen.left_out[UNSEEN_ONE] > unseen.seen[UNSEEN_ONE]);
-    samples_clear(&set);
 }
 
 /* A table of sums comes back where nothing pulls, also in cells left out; with a pull every effect
  * of a full table shrinks by count ÷ (count + strength), of which the mean has no part. */
-static void effects_of_a_full_table_are_what_the_closed_form_gives(void **state)
+CASE(effects_of_a_full_table_are_what_the_closed_form_gives)
 {
-    gsl_rng *rng = make_rng(7);
-    (void)state;
+    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(7);
     for (size_t k = 2; k <= MOST; k++) {
         double row[MOST], column[MOST], cells[MOST * MOST], found[MOST * MOST], means[2] = {0};
         for (size_t i = 0; i < k; i++) {
@@ -105,25 +92,21 @@ static void effects_of_a_full_table_are_what_the_closed_form_gives(void **state)
         assert_true(pair_effects_fit(cells, k, 1e-9, found));
         assert_true(fabs(found[0] - truth) < 1e-6);
     }
-    gsl_rng_free(rng);
 }
 
-static void too_few_pairs_say_nothing(void **state)
+CASE(too_few_pairs_say_nothing)
 {
-    struct sample_set set = {0};
-    (void)state;
+    CLOSED(samples_clear) struct sample_set set = {0};
     add_pair(&set, 0, 1, 1.1, 1.2);
     assert_int_equal(measure(&set).pairs, 0);
     add_pair(&set, 0, 2, 1.2, 1.2);
     add_pair(&set, 1, 2, 1.3, 1.2);
     assert_int_equal(measure(&set).pairs, 3);
-    samples_clear(&set);
 }
 
-static void what_is_no_pair_of_two_functions_takes_no_part(void **state)
+CASE(what_is_no_pair_of_two_functions_takes_no_part)
 {
-    struct sample_set set = {0};
-    (void)state;
+    CLOSED(samples_clear) struct sample_set set = {0};
     add_pair(&set, 0, 1, 1.1, 1.2);
     add_pair(&set, 1, 2, 1.2, 1.2);
     add_pair(&set, 2, 3, 1.4, 1.2);
@@ -135,7 +118,6 @@ static void what_is_no_pair_of_two_functions_takes_no_part(void **state)
         add_side(&set, 1000, i + 3, 3);
     struct unseen_pairs with_others = measure(&set);
     assert_memory_equal(&alone, &with_others, sizeof alone);
-    samples_clear(&set);
 }
 
 /* ---- The pair table from few samples --------------------------------------------------------- */
@@ -143,15 +125,14 @@ static void what_is_no_pair_of_two_functions_takes_no_part(void **state)
 /* Cells drawn around a mean, two samples each: pulled to the mean they are nearer to the truth than
  * their own means, in expectation by the factor between / (between + within / 2) of the variances,
  * here a half. */
-static void a_pair_table_of_few_samples_is_nearer_to_the_truth_than_their_means(void **state)
+CASE(a_pair_table_of_few_samples_is_nearer_to_the_truth_than_their_means)
 {
     static const double between = 0.03, within = 0.0424;
-    gsl_rng *rng = make_rng(5);
+    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(5);
     double of_table = 0, of_means = 0;
-    (void)state;
     for (size_t n = 0; n < 50; n++) {
         double truth[MOST][MOST], means[MOST][MOST];
-        struct sample_set set = {0};
+        CLOSED(samples_clear) struct sample_set set = {0};
         struct interference law;
         struct error error = {0};
         for (size_t i = 0; i < MOST; i++)
@@ -175,10 +156,8 @@ static void a_pair_table_of_few_samples_is_nearer_to_the_truth_than_their_means(
                     of_means += gsl_pow_2(means[i][j] - truth[i][j]);
                 }
         free(law.pairs);
-        samples_clear(&set);
     }
     assert_true(fabs(of_table / of_means - 0.5) < 0.08);
-    gsl_rng_free(rng);
 }
 
 /* ---- iGniter's pairs ------------------------------------------------------------------------- */
@@ -186,31 +165,26 @@ static void a_pair_table_of_few_samples_is_nearer_to_the_truth_than_their_means(
 static void read_pairs(struct sample_set *set)
 {
     struct error error = {0};
-    if (!sample_table_read(set, "traces/profiles/raw/igniter/pairs.csv", &error))
-        fail_msg("%s", error.message);
+    assert_good(sample_table_read(set, "traces/profiles/raw/igniter/pairs.csv", &error), &error);
     samples_reduce(set);
 }
 
-static void
-no_one_level_reaches_the_target_on_igniters_pairs_and_functions_do_not_help(void **state)
+CASE(no_one_level_reaches_the_target_on_igniters_pairs_and_functions_do_not_help)
 {
-    struct sample_set set = {0};
-    (void)state;
+    CLOSED(samples_clear) struct sample_set set = {0};
     read_pairs(&set);
     struct unseen_pairs unseen = measure(&set);
     assert_int_equal(unseen.pairs, 6);
     assert_true(unseen.seen[UNSEEN_ONE] > 0.025);
     assert_true(unseen.seen[UNSEEN_FUNCTIONS] < 0.021);
     assert_true(unseen.left_out[UNSEEN_FUNCTIONS] > unseen.left_out[UNSEEN_ONE]);
-    samples_clear(&set);
 }
 
-static void two_co_locations_of_a_pair_reach_the_target_on_igniters_pairs(void **state)
+CASE(two_co_locations_of_a_pair_reach_the_target_on_igniters_pairs)
 {
-    struct sample_set set = {0};
-    struct interference_fit fit;
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(interference_fit_clear) struct interference_fit fit = {0};
     struct error error = {0};
-    (void)state;
     read_pairs(&set);
     assert_true(interference_calibrate(&set, &fit, &error));
     assert_true(fit.errors[INTERFERENCE_PAIRS][FOLD_FUNCTIONS].mape > 0.032);
@@ -222,8 +196,6 @@ static void two_co_locations_of_a_pair_reach_the_target_on_igniters_pairs(void *
         assert_true(fit.met[INTERFERENCE_SHAPED][i].mape <
                     0.83 * fit.met[INTERFERENCE_PAIRS][i].mape);
     assert_true(fit.met[INTERFERENCE_SHAPED][3].mape < 0.016);
-    interference_fit_clear(&fit);
-    samples_clear(&set);
 }
 
 /* ---- The shares of a pair ---------------------------------------------------------------------
@@ -240,7 +212,7 @@ enum { FUNCTIONS_MOST = 8, SIDES_MOST = 2000, LEVELS = FUNCTIONS_MOST * FUNCTION
 
 static size_t read_sides(struct side *sides)
 {
-    struct sample_set set = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     size_t count = 0;
     read_pairs(&set);
     assert_true(set.co_run_count <= SIDES_MOST);
@@ -254,7 +226,6 @@ static size_t read_sides(struct side *sides)
                                        100 * other->share / set.unit, (double)own->share / set.unit,
                                        (double)other->share / set.unit, own->slowdown - 1};
     }
-    samples_clear(&set);
     return count;
 }
 
@@ -286,12 +257,11 @@ static double share_error(const struct side *sides, size_t count, double a, doub
 
 /* The default of training.share_exponent. What a co-runner does does not fall with its share alone,
  * since the victim's share grows: they add up to the GPU in every measurement. */
-static void shares_of_both_predict_a_share_that_is_left_out_best(void **state)
+CASE(shares_of_both_predict_a_share_that_is_left_out_best)
 {
     static struct side sides[SIDES_MOST];
     const size_t count = read_sides(sides);
     double left = 0, least = INFINITY, best = 0;
-    (void)state;
     for (int step = 0; step <= 20; step++) {
         (void)share_error(sides, count, step / 20.0, step / 20.0, &left);
         if (left < least)
@@ -392,7 +362,7 @@ static void read_alone(struct search *search)
                 (struct alone){columns[2], columns[4], columns[5]};
             read++;
         }
-    (void)fclose(file);
+    fclose(file);
     assert_int_equal(read, 4 * 32 * 5);
 }
 
@@ -438,7 +408,7 @@ static void make_rows(struct search *search)
 {
     static const size_t pair_of[FUNCTIONS][FUNCTIONS] = {
         {0, 0, 1, 2}, {0, 0, 3, 4}, {1, 3, 0, 5}, {2, 4, 5, 0}};
-    struct sample_set set = {0};
+    CLOSED(samples_clear) struct sample_set set = {0};
     read_pairs(&set);
     assert_int_equal(set.co_run_count, ROWS);
     for (size_t i = 0; i < ROWS; i++) {
@@ -451,7 +421,6 @@ static void make_rows(struct search *search)
         search->pair[i] = pair_of[own][others];
     }
     standardise(search);
-    samples_clear(&set);
 }
 
 /* Least squares of relative errors of the slowdown, of a product in the logarithm of the excess. */
@@ -582,25 +551,24 @@ static void search_free(struct search *search)
     free(search);
 }
 
-static void no_law_of_measured_properties_chosen_without_the_pair_reaches_the_target(void **state)
+OWNER(search_free, struct search)
+
+CASE(no_law_of_measured_properties_chosen_without_the_pair_reaches_the_target)
 {
-    (void)state;
     gsl_error_handler_t *before = gsl_set_error_handler_off();
-    struct search *search = search_make();
+    OWNED(search_free) struct search *search = search_make();
     assert_true(search_laws(search, false, "sums") > 0.029);
     assert_true(search_laws(search, true, "products") > 0.029);
-    search_free(search);
     (void)gsl_set_error_handler(before);
 }
 
 /* gpulet (Choi et al., USENIX ATC 2022): linear in the L2 and DRAM utilisation of both. */
-static void gpulets_law_says_hardly_more_of_a_new_pair_than_a_constant(void **state)
+CASE(gpulets_law_says_hardly_more_of_a_new_pair_than_a_constant)
 {
     enum { L2 = 5, DRAM = 7 }; /* places in a row of x */
     static const struct law laws[2] = {{0, {0}}, {4, {0, L2, DRAM, MEMBER + L2, MEMBER + DRAM}}};
     double errors[2] = {0};
-    (void)state;
-    struct search *search = search_make();
+    OWNED(search_free) struct search *search = search_make();
     add_up(search, false);
     for (size_t i = 0; i < 2; i++)
         for (size_t p = 0; p < PAIRS; p++)
@@ -608,25 +576,8 @@ static void gpulets_law_says_hardly_more_of_a_new_pair_than_a_constant(void **st
     print_message("a new pair: constant %.2f %%, gpulet's linear law %.2f %%\n", 100 * errors[0],
                   100 * errors[1]);
     assert_true(errors[1] < errors[0] && errors[1] > 0.95 * errors[0]);
-    search_free(search);
 }
 
 /* ---- Main ------------------------------------------------------------------------------------ */
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(levels_that_are_sums_over_functions_are_predicted),
-        cmocka_unit_test(effects_of_a_full_table_are_what_the_closed_form_gives),
-        cmocka_unit_test(too_few_pairs_say_nothing),
-        cmocka_unit_test(what_is_no_pair_of_two_functions_takes_no_part),
-        cmocka_unit_test(a_pair_table_of_few_samples_is_nearer_to_the_truth_than_their_means),
-        cmocka_unit_test(
-            no_one_level_reaches_the_target_on_igniters_pairs_and_functions_do_not_help),
-        cmocka_unit_test(two_co_locations_of_a_pair_reach_the_target_on_igniters_pairs),
-        cmocka_unit_test(shares_of_both_predict_a_share_that_is_left_out_best),
-        cmocka_unit_test(no_law_of_measured_properties_chosen_without_the_pair_reaches_the_target),
-        cmocka_unit_test(gpulets_law_says_hardly_more_of_a_new_pair_than_a_constant),
-    };
-    return cmocka_run_group_tests_name("interference", tests, NULL, NULL);
-}
+SUITE("interference")

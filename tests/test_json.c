@@ -1,21 +1,10 @@
 /* The strict JSON reader, against the grammar of RFC 8259 and by what it says of each fault. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "sim/base/json.h"
 #include "sim/base/json_write.h"
 #include "sim/base/keys.h"
+#include "tests/suite.h"
 
 static void assert_refused(const char *text, const char *fragment)
 {
@@ -30,15 +19,13 @@ static void assert_refused(const char *text, const char *fragment)
 static void assert_accepted(const char *text)
 {
     struct error error = {0};
-    cJSON *root = json_parse(text, "f.json", &error);
+    JSON *root = json_parse(text, "f.json", &error);
     if (root == NULL)
         fail_msg("for %s: %s", text, error.message);
-    cJSON_Delete(root);
 }
 
-static void syntax_errors_are_told_by_line_and_column(void **state)
+CASE(syntax_errors_are_told_by_line_and_column)
 {
-    (void)state;
     assert_refused("{\"a\": 1,}", "f.json:1:9:");
     assert_refused("{\n  \"a\" 1\n}", "f.json:2:7:");
     assert_refused("{\n  a: 1\n}", "f.json:2:3: syntax error: a key");
@@ -49,9 +36,8 @@ static void syntax_errors_are_told_by_line_and_column(void **state)
     assert_refused("", "f.json:1:1: syntax error: the text ends too early");
 }
 
-static void what_the_grammar_of_rfc_8259_excludes_is_refused(void **state)
+CASE(what_the_grammar_of_rfc_8259_excludes_is_refused)
 {
-    (void)state;
     const char *const bad[] = {"[01]",          "[1.]",       "[.5]",        "[+1]",
                                "[-]",           "[1e]",       "[1e+]",       "[0x10]",
                                "[NaN]",         "[Infinity]", "[nul]",       "[True]",
@@ -63,9 +49,8 @@ static void what_the_grammar_of_rfc_8259_excludes_is_refused(void **state)
         assert_refused(bad[i], "f.json:1:");
 }
 
-static void what_the_grammar_of_rfc_8259_allows_is_read(void **state)
+CASE(what_the_grammar_of_rfc_8259_allows_is_read)
 {
-    (void)state;
     const char *const good[] = {"0",
                                 "-0",
                                 "[1e5, 1E-2, -1.5e+3, 0.1]",
@@ -81,17 +66,15 @@ static void what_the_grammar_of_rfc_8259_allows_is_read(void **state)
         assert_accepted(good[i]);
 }
 
-static void numbers_beyond_a_double_are_refused(void **state)
+CASE(numbers_beyond_a_double_are_refused)
 {
-    (void)state;
     assert_refused("[1e999]", "f.json:1:2: number is too large");
     assert_refused("{\"a\":\n -1e400}", "f.json:2:2: number is too large");
     assert_accepted("[1.7976931348623157e308]");
 }
 
-static void a_number_that_would_become_another_whole_one_is_refused_by_its_path(void **state)
+CASE(a_number_that_would_become_another_whole_one_is_refused_by_its_path)
 {
-    (void)state;
     assert_refused("{\"x\": [0.5, 3], \"seeds\": [1, 9007199254740993]}",
                    "f.json: seeds[1]: 9007199254740993 would be rounded to 9007199254740992");
     assert_refused("[9007199254740991.7]", "f.json: [0]: 9007199254740991.7 would be rounded");
@@ -103,15 +86,14 @@ static void a_number_that_would_become_another_whole_one_is_refused_by_its_path(
     assert_accepted("[0, -0, 0.0, 0e5, 10.00, 1e0, 100e-2, 1234567890123456789012]");
 }
 
-static void a_string_that_is_a_name_has_no_control_characters(void **state)
+CASE(a_string_that_is_a_name_has_no_control_characters)
 {
-    (void)state;
     struct error error = {0};
-    cJSON *root = json_parse("{\"a\":\"x\\ny\",\"b\":\"x\\u009by\",\"c\":\"caf\\u00e9\","
-                             "\"d\":\"\\u007f\"}",
-                             "f.json", &error);
+    JSON *root = json_parse("{\"a\":\"x\\ny\",\"b\":\"x\\u009by\",\"c\":\"caf\\u00e9\","
+                            "\"d\":\"\\u007f\"}",
+                            "f.json", &error);
     struct json_value value = json_root("f.json", root);
-    char *text = NULL;
+    TEXT *text = NULL;
     assert_false(json_string(&value, "a", &text, &error));
     assert_string_equal(error.message, "f.json: a: \"x\\ny\" holds a control character; remove it");
     assert_false(json_string(&value, "b", &text, &error));
@@ -120,13 +102,10 @@ static void a_string_that_is_a_name_has_no_control_characters(void **state)
     struct json_value note;
     assert_true(json_child(&value, "a", &note));
     assert_string_equal(json_as_text(&note, &error), "x\ny");
-    free(text);
-    cJSON_Delete(root);
 }
 
-static void text_that_is_not_utf_8_is_refused(void **state)
+CASE(text_that_is_not_utf_8_is_refused)
 {
-    (void)state;
     assert_refused("[\"\xE9\"]", "f.json:1:3: not UTF-8");
     assert_refused("[\"\xC0\x80\"]", "not UTF-8");         /* overlong NUL */
     assert_refused("[\"\xED\xA0\x80\"]", "not UTF-8");     /* surrogate */
@@ -135,9 +114,8 @@ static void text_that_is_not_utf_8_is_refused(void **state)
     assert_refused("[\"a\\u0000b\"]", "\\u0000");
 }
 
-static void nesting_ends_at_64_levels(void **state)
+CASE(nesting_ends_at_64_levels)
 {
-    (void)state;
     char text[2 * 65 + 1];
     for (int depth = 64; depth <= 65; depth++) {
         memset(text, '[', (size_t)depth);
@@ -150,20 +128,18 @@ static void nesting_ends_at_64_levels(void **state)
     }
 }
 
-static void a_key_given_twice_is_refused_at_any_depth(void **state)
+CASE(a_key_given_twice_is_refused_at_any_depth)
 {
-    (void)state;
     assert_refused("{\"a\":1,\"b\":2,\"a\":3}", "key \"a\" is given twice");
     assert_refused("{\"x\":[1,{\"y\":{\"k\":1,\"k\":1}}]}", "x[1].y: key \"k\" is given twice");
     assert_accepted("{\"a\":1,\"A\":2}");
 }
 
-static void an_unknown_key_is_answered_with_the_nearest(void **state)
+CASE(an_unknown_key_is_answered_with_the_nearest)
 {
-    (void)state;
     static const char *const keys[] = {"requests", "seed", NULL};
     struct error error = {0};
-    cJSON *root = json_parse("{\"a\":[{\"reqests\":1}]}", "f.json", &error);
+    JSON *root = json_parse("{\"a\":[{\"reqests\":1}]}", "f.json", &error);
     assert_non_null(root);
     struct json_value value = json_root("f.json", root);
     struct json_value array;
@@ -174,14 +150,12 @@ static void an_unknown_key_is_answered_with_the_nearest(void **state)
     assert_string_equal(error.message,
                         "f.json: a[0]: unknown key \"reqests\"; did you mean \"requests\"?");
     assert_true(json_is_object(&entry, NULL, &error));
-    cJSON_Delete(root);
 }
 
-static void numbers_keep_their_range_and_wholeness(void **state)
+CASE(numbers_keep_their_range_and_wholeness)
 {
-    (void)state;
     struct error error = {0};
-    cJSON *root =
+    JSON *root =
         json_parse("{\"half\":0.5,\"big\":9007199254740994,\"n\":7,\"s\":\"7\"}", "f.json", &error);
     struct json_value value = json_root("f.json", root);
     double number = -1;
@@ -201,18 +175,16 @@ static void numbers_keep_their_range_and_wholeness(void **state)
     assert_false(json_integer(&value, "big", 0, INT64_MAX, &whole, &error));
     assert_string_equal(error.message,
                         "f.json: big: is 9007199254740994, must be a whole number (at most 2^53)");
-    cJSON_Delete(root);
 }
 
-static void texts_and_choices_are_checked(void **state)
+CASE(texts_and_choices_are_checked)
 {
-    (void)state;
     static const char *const choices[] = {"warm", "cold", NULL};
     struct error error = {0};
-    cJSON *root = json_parse("{\"a\":\"cold\",\"b\":\"wram\",\"c\":true}", "f.json", &error);
+    JSON *root = json_parse("{\"a\":\"cold\",\"b\":\"wram\",\"c\":true}", "f.json", &error);
     struct json_value value = json_root("f.json", root);
     int chosen = -1;
-    char *text = strdup("before");
+    TEXT *text = strdup("before");
     bool flag = false;
     assert_true(json_choice(&value, "a", choices, &chosen, &error));
     assert_int_equal(chosen, 1);
@@ -224,15 +196,12 @@ static void texts_and_choices_are_checked(void **state)
     assert_false(json_bool(&value, "a", &flag, &error));
     assert_true(json_bool(&value, "c", &flag, &error));
     assert_true(flag);
-    free(text);
-    cJSON_Delete(root);
 }
 
-static void walking_visits_members_and_entries_in_order(void **state)
+CASE(walking_visits_members_and_entries_in_order)
 {
-    (void)state;
     struct error error = {0};
-    cJSON *root = json_parse("{\"a\":[10,20,30],\"b\":0}", "f.json", &error);
+    JSON *root = json_parse("{\"a\":[10,20,30],\"b\":0}", "f.json", &error);
     struct json_value value = json_root("f.json", root);
     struct json_value member = json_first(&value);
     assert_string_equal(member.path, "a");
@@ -248,12 +217,10 @@ static void walking_visits_members_and_entries_in_order(void **state)
     member = json_after(&value, &member, 0);
     assert_string_equal(member.path, "b");
     assert_null(json_after(&value, &member, 0).node);
-    cJSON_Delete(root);
 }
 
-static void files_that_are_no_text_are_refused(void **state)
+CASE(files_that_are_no_text_are_refused)
 {
-    (void)state;
     struct error error = {0};
     assert_null(json_parse_file("tests", &error));
     assert_string_equal(error.message, "tests: is not a regular file; give a file's name");
@@ -269,12 +236,11 @@ static void files_that_are_no_text_are_refused(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-static void members_are_put_with_the_types_of_their_conversions(void **state)
+CASE(members_are_put_with_the_types_of_their_conversions)
 {
-    char *text = NULL;
+    TEXT *text = NULL;
     size_t size = 0;
     struct error error;
-    (void)state;
     cJSON *root = cJSON_CreateArray();
     json_put(json_append(root), "name %s share %g none %g fine %hhd wrong %hhd", "a \"b\"", 0.25,
              (double)NAN, true, false);
@@ -290,7 +256,6 @@ static void members_are_put_with_the_types_of_their_conversions(void **state)
     (void)fclose(out);
     assert_memory_equal(text, "[{\n", 3);
     assert_string_equal(text + size - 3, "}]\n");
-    free(text);
 }
 
 /* One key of each kind, and each rule. */
@@ -322,26 +287,23 @@ static void assert_thing(const char *text, const char *expected)
 {
     struct error error = {0};
     struct thing thing;
-    cJSON *root = json_parse(text, "f.json", &error);
+    JSON *root = json_parse(text, "f.json", &error);
     const struct json_value value = json_root("f.json", root);
     assert_non_null(root);
     keys_default(thing_keys, &thing);
     if (keys_load(thing_keys, &value, &thing, &error)) {
-        cJSON *object = cJSON_CreateObject();
+        JSON *object = cJSON_CreateObject();
         assert_true(keys_write(thing_keys, &thing, object));
         char *written = cJSON_PrintUnformatted(object);
         assert_string_equal(written, expected);
         cJSON_free(written);
-        cJSON_Delete(object);
     } else {
         assert_string_equal(error.message, expected);
     }
-    cJSON_Delete(root);
 }
 
-static void a_table_of_keys_reads_what_it_writes(void **state)
+CASE(a_table_of_keys_reads_what_it_writes)
 {
-    (void)state;
     const char *all = "{\"count\":500,\"on\":false,\"when\":\"late\",\"colour\":\"green\","
                       "\"wait_s\":1.5,\"size\":0.25,\"shade\":1,\"price\":{\"cost\":4}}";
     assert_thing(all, all);
@@ -352,9 +314,8 @@ static void a_table_of_keys_reads_what_it_writes(void **state)
                  "\"price\":{\"cost\":7}}");
 }
 
-static void a_table_of_keys_refuses_what_it_does_not_have(void **state)
+CASE(a_table_of_keys_refuses_what_it_does_not_have)
 {
-    (void)state;
     assert_thing("{}", "f.json: key \"count\" is missing");
     assert_thing("{\"count\": 0}", "f.json: count: is 0, must lie within 1..500");
     assert_thing("{\"count\": 1, \"colour\": \"green\"}", "f.json: key \"shade\" is missing");
@@ -362,26 +323,4 @@ static void a_table_of_keys_refuses_what_it_does_not_have(void **state)
     assert_thing("{\"counts\": 1}", "f.json: unknown key \"counts\"; did you mean \"count\"?");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(syntax_errors_are_told_by_line_and_column),
-        cmocka_unit_test(what_the_grammar_of_rfc_8259_excludes_is_refused),
-        cmocka_unit_test(what_the_grammar_of_rfc_8259_allows_is_read),
-        cmocka_unit_test(numbers_beyond_a_double_are_refused),
-        cmocka_unit_test(a_number_that_would_become_another_whole_one_is_refused_by_its_path),
-        cmocka_unit_test(a_string_that_is_a_name_has_no_control_characters),
-        cmocka_unit_test(text_that_is_not_utf_8_is_refused),
-        cmocka_unit_test(nesting_ends_at_64_levels),
-        cmocka_unit_test(a_key_given_twice_is_refused_at_any_depth),
-        cmocka_unit_test(an_unknown_key_is_answered_with_the_nearest),
-        cmocka_unit_test(numbers_keep_their_range_and_wholeness),
-        cmocka_unit_test(texts_and_choices_are_checked),
-        cmocka_unit_test(walking_visits_members_and_entries_in_order),
-        cmocka_unit_test(files_that_are_no_text_are_refused),
-        cmocka_unit_test(members_are_put_with_the_types_of_their_conversions),
-        cmocka_unit_test(a_table_of_keys_reads_what_it_writes),
-        cmocka_unit_test(a_table_of_keys_refuses_what_it_does_not_have),
-    };
-    return cmocka_run_group_tests_name("json", tests, NULL, NULL);
-}
+SUITE("json")

@@ -1,15 +1,11 @@
 /* Keep-alive policies: windows worked out by hand and by recomputation, evictions against naive
  * caches, cold starts against theory, every policy under several schedulers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "sched/policy_instances.h"
 #include "sched/registry.h"
 #include "tests/worlds.h"
 #include "workloads/keep_alive.h"
+
+OWNER(sweep_free, struct sweep)
 
 enum { DRAWS_MAX = 4000 };
 
@@ -26,7 +22,7 @@ struct bench {
 
 static double *value_of(const struct keep_alive *policy, double *values, const char *key)
 {
-    for (size_t i = 0; i < policy->parameter_count; i++)
+    for (size_t i = 0; i < keys_count(policy->parameters); i++)
         if (strcmp(policy->parameters[i].name, key) == 0)
             return &values[i];
     fail_msg("%s has no parameter %s", policy->name, key);
@@ -40,9 +36,9 @@ static struct bench bench_open(const char *name, const char *const *keys, const 
     double values[KEEP_ALIVE_VALUES] = {0};
     struct error error = {0};
     assert_non_null(bench.policy);
-    for (size_t i = 0; i < bench.policy->parameter_count; i++)
+    for (size_t i = 0; i < keys_count(bench.policy->parameters); i++)
         values[i] = bench.policy->parameters[i].fallback;
-    for (size_t i = 0; i < bench.policy->parameter_count; i++)
+    for (size_t i = 0; i < keys_count(bench.policy->parameters); i++)
         if (strcmp(bench.policy->parameters[i].name, "bin_s") == 0)
             values[i] = 1; /* the worlds here last seconds */
     for (size_t i = 0; keys != NULL && keys[i] != NULL; i++)
@@ -50,9 +46,11 @@ static struct bench bench_open(const char *name, const char *const *keys, const 
     bench.arena = calloc(1, sizeof *bench.arena);
     assert_non_null(bench.arena);
     bench.state = arena_allocate(bench.arena, 1, bench.policy->state_bytes);
+    void *parameters = arena_allocate(bench.arena, 1, bench.policy->parameters_bytes);
+    assert_true(parameters_fill(bench.policy->parameters, values, "params", parameters, &error));
     if (bench.policy->init != NULL)
         assert_true(bench.policy->init(bench.state, bench.arena, &bench.experiment->workload,
-                                       values, &error));
+                                       parameters, &error));
     return bench;
 }
 
@@ -62,6 +60,8 @@ static void bench_close(struct bench *bench)
     free(bench->arena);
     experiment_free(bench->experiment);
 }
+
+#define BENCH CLOSED(bench_close) struct bench
 
 /* Function 0 works from `from` to `to` on invoker 0; the windows of its container afterwards. */
 static struct keep_windows bench_use(struct bench *bench, double from_s, double to_s)
@@ -79,31 +79,26 @@ static void assert_seconds(sim_time_t time, double seconds)
         fail_msg("%.9f s in place of %.9f s", sim_to_s(time), seconds);
 }
 
-static void fixed_none_and_infinite_keep_as_they_say(void **state)
+CASE(fixed_none_and_infinite_keep_as_they_say)
 {
-    (void)state;
-    struct bench fixed = bench_open("fixed", NULL, NULL);
-    struct bench none = bench_open("none", NULL, NULL);
-    struct bench infinite = bench_open("infinite", NULL, NULL);
+    BENCH fixed = bench_open("fixed", NULL, NULL);
+    BENCH none = bench_open("none", NULL, NULL);
+    BENCH infinite = bench_open("infinite", NULL, NULL);
     assert_seconds(bench_use(&fixed, 1, 2).keep_for, 600);
     assert_seconds(bench_use(&none, 1, 2).keep_for, 0);
     assert_true(bench_use(&infinite, 1, 2).keep_for == SIM_FOREVER);
-    bench_close(&fixed);
-    bench_close(&none);
-    bench_close(&infinite);
 }
 
 /* ---- Hybrid histogram, by hand --------------------------------------------------------------- */
 
 /* Batches of 0.5 s; idle times 10.2 ×2, 12.7 ×2 and 30.0: bins 10, 12, 30. Of five, the 5th
  * percentile is the 1st, the 99th the 5th: 10 s × 0.9 and 31 s × 1.1. */
-static void the_windows_are_the_percentiles_with_their_margins(void **state)
+CASE(the_windows_are_the_percentiles_with_their_margins)
 {
-    (void)state;
     static const char *const keys[] = {"lead", NULL};
     static const double none[] = {1};
-    struct bench letter = bench_open("hybrid-histogram", keys, none);
-    struct bench ahead = bench_open("hybrid-histogram", NULL, NULL);
+    BENCH letter = bench_open("hybrid-histogram", keys, none);
+    BENCH ahead = bench_open("hybrid-histogram", NULL, NULL);
     static const double idle[] = {10.2, 12.7, 10.2, 30.0, 12.7};
     double now = 5;
     struct keep_windows windows = bench_use(&letter, now, now + 0.5);
@@ -121,20 +116,17 @@ static void the_windows_are_the_percentiles_with_their_margins(void **state)
             assert_seconds(led.keep_for, 34.1);
         }
     }
-    bench_close(&letter);
-    bench_close(&ahead);
 }
 
 /* One idle time in each of 240 bins: all counts alike, variation 0. With 20 bins and 10 idle times
  * in bin 3, variation √19 = 4.36. */
-static void counts_that_are_alike_tell_nothing(void **state)
+CASE(counts_that_are_alike_tell_nothing)
 {
-    (void)state;
     static const char *const keys[] = {"bins", "variation", NULL};
     static const double below[] = {20, 4.35}, above[] = {20, 4.37}, even[] = {240, 2};
-    struct bench flat = bench_open("hybrid-histogram", keys, even);
-    struct bench sure = bench_open("hybrid-histogram", keys, below);
-    struct bench unsure = bench_open("hybrid-histogram", keys, above);
+    BENCH flat = bench_open("hybrid-histogram", keys, even);
+    BENCH sure = bench_open("hybrid-histogram", keys, below);
+    BENCH unsure = bench_open("hybrid-histogram", keys, above);
     double now = 0;
     struct keep_windows windows = {0};
     for (size_t i = 0; i <= 240; i++) {
@@ -152,17 +144,13 @@ static void counts_that_are_alike_tell_nothing(void **state)
     assert_seconds(by_histogram.keep_for, 4.4);
     assert_seconds(by_range.prewarm_after, 0);
     assert_seconds(by_range.keep_for, 20);
-    bench_close(&flat);
-    bench_close(&sure);
-    bench_close(&unsure);
 }
 
 /* Idle times 300, 300, 300, 400, 5 s: four of five beyond 240 s. Smoothed with 0.3: 300, 300, 300,
  * 330, 232.5. */
-static void idle_times_beyond_the_range_are_forecast(void **state)
+CASE(idle_times_beyond_the_range_are_forecast)
 {
-    (void)state;
-    struct bench bench = bench_open("hybrid-histogram", NULL, NULL);
+    BENCH bench = bench_open("hybrid-histogram", NULL, NULL);
     static const double idle[] = {300, 300, 300, 400, 5};
     double now = 0;
     struct keep_windows windows = bench_use(&bench, now, now);
@@ -172,16 +160,14 @@ static void idle_times_beyond_the_range_are_forecast(void **state)
     }
     assert_seconds(windows.prewarm_after, 0.85 * 232.5 - 0.3);
     assert_seconds(windows.keep_for, 1.15 * 232.5);
-    bench_close(&bench);
 }
 
 /* Two batches overlap: the second ends no idle time but counts one of 0; the container that falls
  * idle first stays, the other goes; one whose time is up stays as long as the function is in use.
  */
-static void a_function_in_use_keeps_all_its_containers(void **state)
+CASE(a_function_in_use_keeps_all_its_containers)
 {
-    (void)state;
-    struct bench bench = bench_open("hybrid-histogram", NULL, NULL);
+    BENCH bench = bench_open("hybrid-histogram", NULL, NULL);
     const struct keep_alive *policy = bench.policy;
     const struct idle_container container = {0};
     for (size_t i = 0; i < 100; i++)
@@ -196,7 +182,6 @@ static void a_function_in_use_keeps_all_its_containers(void **state)
     assert_seconds(windows.prewarm_after, 9 - 0.3); /* 100 of 101 idle times in bin 10 */
     assert_seconds(policy->on_expiry(bench.state, &container, sim_from_s(1064.1)), 10);
     assert_true(policy->on_expiry(bench.state, &container, sim_from_s(1074.1)) <= 0);
-    bench_close(&bench);
 }
 
 /* ---- Histograms, recomputed ------------------------------------------------------------------ */
@@ -211,7 +196,7 @@ static int compare_times(const void *a, const void *b)
  * where none is. */
 static bool naive_window(const sim_time_t *idle, size_t count, double window[2])
 {
-    sim_time_t *sorted = malloc((count + 1) * sizeof *sorted);
+    OWNED(free) sim_time_t *sorted = malloc((count + 1) * sizeof *sorted);
     assert_non_null(sorted);
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
@@ -223,7 +208,6 @@ static bool naive_window(const sim_time_t *idle, size_t count, double window[2])
         window[0] = floor(sim_to_s(sorted[head - 1])) * 0.9;
         window[1] = (floor(sim_to_s(sorted[tail - 1])) + 1) * 1.1;
     }
-    free(sorted);
     return n > 0;
 }
 
@@ -253,14 +237,13 @@ static double draw_idle(gsl_rng *rng, unsigned kind)
     return u < 0.7 ? 250 + 500 * u : 100 * u;
 }
 
-static void hybrid_windows_equal_a_recomputation(void **state)
+CASE(hybrid_windows_equal_a_recomputation)
 {
-    (void)state;
     unsigned seen[3] = {0};
     for (unsigned kind = 0; kind < 4; kind++) {
         struct random_stream stream;
         random_stream_open(&stream, 12, RANDOM_TEST, kind, 1);
-        struct bench bench = bench_open("hybrid-histogram", NULL, NULL);
+        BENCH bench = bench_open("hybrid-histogram", NULL, NULL);
         static sim_time_t idle[DRAWS_MAX];
         double now = 0, forecast = -1;
         for (size_t n = 0; n < 600; n++) {
@@ -287,20 +270,18 @@ static void hybrid_windows_equal_a_recomputation(void **state)
             const double x = sim_to_s(idle[n]);
             forecast = forecast < 0 ? x : forecast + 0.3 * (x - forecast);
         }
-        bench_close(&bench);
     }
     assert_true(seen[0] > 100 && seen[1] > 100 && seen[2] > 100);
 }
 
-static void lsth_mixes_the_windows_of_both_memories(void **state)
+CASE(lsth_mixes_the_windows_of_both_memories)
 {
-    (void)state;
     static const char *const keys[] = {"long_samples", "short_samples", "gamma", NULL};
     static const double numbers[] = {90, 17, 0.3};
     for (unsigned kind = 0; kind < 3; kind++) {
         struct random_stream stream;
         random_stream_open(&stream, 13, RANDOM_TEST, kind, 1);
-        struct bench bench = bench_open("lsth", keys, numbers);
+        BENCH bench = bench_open("lsth", keys, numbers);
         static sim_time_t idle[DRAWS_MAX];
         double now = 0;
         for (size_t n = 0; n < 400; n++) {
@@ -317,18 +298,20 @@ static void lsth_mixes_the_windows_of_both_memories(void **state)
             now += draw_idle(&stream.rng, kind);
             idle[n] = sim_from_s(now) - before;
         }
-        bench_close(&bench);
     }
 }
 
 /* ---- In the simulator ------------------------------------------------------------------------ */
 
-#define BY_SECONDS "{\"name\":\"hybrid-histogram\",\"params\":{\"bin_s\":1}}"
+#define BY_SECONDS "{'name':'hybrid-histogram','params':{'bin_s':1}}"
 
 static struct experiment *load_kept(const char *json, const char *keep_alive)
 {
-    const struct override override = {"platform.keep_alive", keep_alive};
+    char value[256];
+    const struct override override = {"platform.keep_alive", value};
     struct error error = {0};
+    snprintf(value, sizeof value, "%s", keep_alive != NULL ? keep_alive : "");
+    json_requote(value);
     struct experiment *experiment =
         experiment_parse(json, "test.json", ".", &override, keep_alive != NULL ? 1 : 0, &error);
     if (experiment == NULL)
@@ -336,80 +319,83 @@ static struct experiment *load_kept(const char *json, const char *keep_alive)
     return experiment;
 }
 
-static void run_kept(const char *json, const char *keep_alive, const char *policy, struct log *log,
-                     struct simulation_result *result)
+/* Runs the experiment, which it frees, under the policy. */
+static void run_experiment(struct experiment *experiment, const struct policy *policy,
+                           struct log *log, struct simulation_result *result)
 {
-    struct experiment *experiment = load_kept(json, keep_alive);
     const struct recorder recorder = log_recorder(log);
-    const struct policy *named = policy_find(policy, NULL);
     struct error error = {0};
-    assert_non_null(named);
-    double *values = policy_values(named, NULL, 0);
+    assert_non_null(policy);
+    OWNED(free) double *values = policy_values(policy, NULL, 0);
     memset(log, 0, sizeof *log);
-    if (!simulation_run(experiment, named, values, &recorder, NULL, result, &error))
-        fail_msg("%s under %s: %s", policy, keep_alive, error.message);
-    free(values);
+    if (!simulation_run(experiment, policy, values, &recorder, NULL, result, &error))
+        fail_msg("%s: %s", policy->name, error.message);
     experiment_free(experiment);
 }
 
-/* One function that takes `service_ms` and starts in `cold_ms`, room for a thousand. */
-static void single_world(char json[WORLD_BYTES], double service_ms, double cold_ms,
-                         const char *arrivals, unsigned requests)
+static void run_kept(const char *json, const char *keep_alive, const char *policy, struct log *log,
+                     struct simulation_result *result)
 {
-    json[0] = '\0';
-    world_add(json,
-              "{\"cluster\":{\"invokers\":[{\"count\":1,\"vcpus\":1000,\"memory_mb\":1024000,"
-              "\"gpus\":[]}],\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},"
-              "\"functions\":{\"functions\":[{\"name\":\"f\",\"host_memory_mb\":1024,"
-              "\"cold_start_ms\":%g,\"service\":{\"distribution\":\"constant\",\"mean_ms\":%g},"
-              "\"configuration\":{\"batch\":1,\"vcpu\":1,\"vgpu\":0}}]},\"applications\":["
-              "{\"name\":\"a\",\"stages\":[{\"name\":\"s\",\"function\":\"f\"}]}],\"arrivals\":%s,"
-              "\"slo\":{\"factor\":100},\"platform\":{\"prewarm\":\"none\",\"initial\":\"cold\"},"
-              "\"requests\":%u,\"warmup_requests\":0,\"seed\":5}",
-              cold_ms, service_ms, arrivals, requests);
+    run_experiment(load_kept(json, keep_alive), policy_find(policy, NULL), log, result);
+}
+
+/* One function that takes `service_ms` and starts in `cold_ms`, room for a thousand; `world` says
+ * when requests come. A vCPU costs 0.001 $/s. */
+static struct experiment *load_single(struct world world, double service_ms, double cold_ms,
+                                      const char *keep_alive)
+{
+    char json[WORLD_BYTES], latency[32];
+    snprintf(latency, sizeof latency, "[[%g]]", service_ms);
+    world.vcpus = 1000;
+    world.memory_mb = 1024000;
+    world.functions[0] = (struct world_function){"f", "1", "1", "0", latency, 0, cold_ms, 0};
+    world.applications = "a: a=f";
+    world.slo_factor = 100;
+    world.platform = "'initial':'cold'";
+    world.seed = 5;
+    world_build(json, &world);
+    return load_kept(json, keep_alive);
+}
+
+static void run_single(struct world world, double service_ms, double cold_ms,
+                       const char *keep_alive, struct log *log, struct simulation_result *result)
+{
+    run_experiment(load_single(world, service_ms, cold_ms, keep_alive), policy_find("fifo", NULL),
+                   log, result);
 }
 
 /* Poisson arrivals, service next to nothing: a container is gone where the interval was longer than
  * its time, which has probability exp(-rate × time). */
-static void poisson_cold_starts_are_as_in_theory(void **state)
+CASE(poisson_cold_starts_are_as_in_theory)
 {
-    (void)state;
-    struct log *log = log_one();
+    const struct world world = {.rate_per_s = 0.7, .requests = ROWS_MAX - 1};
     for (unsigned ttl = 1; ttl <= 3; ttl++) {
-        char json[WORLD_BYTES], keep[64];
+        char keep[64];
         RESULT result = {0};
-        const unsigned requests = ROWS_MAX - 1;
-        single_world(json, 0.001, 0, "{\"process\":\"poisson\",\"rate_per_s\":0.7}", requests);
-        snprintf(keep, sizeof keep, "{\"name\":\"fixed\",\"params\":{\"ttl_s\":%u}}", ttl);
-        run_kept(json, keep, "fifo", log, &result);
-        size_t cold = result.run.cold_starts;
-        const double p = exp(-0.7 * ttl), n = (double)requests;
-        assert_true(fabs((double)cold / n - p) < 4 * sqrt(p * (1 - p) / n));
+        snprintf(keep, sizeof keep, "{'name':'fixed','params':{'ttl_s':%u}}", ttl);
+        run_single(world, 0.001, 0, keep, log_one(), &result);
+        const double p = exp(-0.7 * ttl), n = world.requests;
+        assert_true(fabs((double)result.run.cold_starts / n - p) < 4 * sqrt(p * (1 - p) / n));
     }
 }
 
-static void without_keep_alive_every_job_is_cold(void **state)
+CASE(without_keep_alive_every_job_is_cold)
 {
-    (void)state;
     struct log *log = log_one();
-    char json[WORLD_BYTES];
     RESULT result = {0};
-    single_world(json, 40, 100, "{\"process\":\"poisson\",\"rate_per_s\":20}", 500);
-    run_kept(json, "none", "fifo", log, &result);
+    run_single((struct world){.rate_per_s = 20, .requests = 500}, 40, 100, "none", log, &result);
     assert_true(result.overall.cold_start_rate == 1);
     assert_int_equal(result.run.cold_starts, log->batch_count);
     assert_true(result.run.cost_idle_usd == 0);
 }
 
 /* A container for each batch in excess of what there was at once before. */
-static void kept_for_ever_only_more_concurrency_starts_cold(void **state)
+CASE(kept_for_ever_only_more_concurrency_starts_cold)
 {
-    (void)state;
     struct log *log = log_one();
-    char json[WORLD_BYTES];
     RESULT result = {0};
-    single_world(json, 40, 100, "{\"process\":\"poisson\",\"rate_per_s\":60}", 2000);
-    run_kept(json, "infinite", "fifo", log, &result);
+    run_single((struct world){.rate_per_s = 60, .requests = 2000}, 40, 100, "infinite", log,
+               &result);
     size_t most = 0;
     for (size_t i = 0; i < log->batch_count; i++) {
         size_t at_once = 0; /* those that hold a container as batch i is dispatched, itself too */
@@ -425,100 +411,71 @@ static void kept_for_ever_only_more_concurrency_starts_cold(void **state)
 
 /* Requests 20 s apart, 0.1 s each, the first behind a cold start of 1 s: idle times 18.9 and
  * 19.9 s. From the sixth on the window is 18 × 0.9 = 16.2 s to 22 s: the container goes and a new
- * one starts 15.2 s after, 4.7 s before the next request. The price is 1 vCPU at 0.001 $/s. */
-static void a_container_goes_and_comes_back_ahead_of_the_next_request(void **state)
+ * one starts 15.2 s after, 4.7 s before the next request. It goes with the last batch. */
+CASE(a_container_goes_and_comes_back_ahead_of_the_next_request)
 {
-    (void)state;
+    static const struct {
+        unsigned regular; /* requests 20 s apart */
+        const char *then; /* further ones */
+        const char *cold; /* of all requests, 'c': behind a cold start */
+        unsigned prewarms;
+        double idle_s;
+    } cases[] = {
+        {20, "", "c...................", 14, 18.9 + 4 * 19.9 + 14 * 4.7},
+        /* Nobody uses the container that comes back at 155.3 s. It goes as its window ends, at
+         * 140.1 + 22 = 162.1 s. The request at 200 s is cold. */
+        {8, "200000,a\n", "c.......c", 3, 18.9 + 4 * 19.9 + 2 * 4.7 + 6.8},
+        /* A request comes while its container is away: cold, and the plan to start one at 155.3 s
+         * is void. The window then opens at 9 × 0.9 - 1 = 7.1 s: the request at 157 s, 5.9 s after
+         * the last has ended, is cold too. */
+        {8, "150000,a\n157000,a\n", "c.......cc", 2, 18.9 + 4 * 19.9 + 2 * 4.7},
+    };
     struct log *log = log_one();
-    char json[WORLD_BYTES];
-    RESULT result = {0};
-    single_world(json, 100, 1000, "{\"process\":\"uniform\",\"low_ms\":20000,\"high_ms\":20000}",
-                 20);
-    run_kept(json, BY_SECONDS, "fifo", log, &result);
-    assert_int_equal(result.run.cold_starts, 1);
-    assert_int_equal(result.run.prewarms, 14);
-    assert_int_equal(result.run.evictions, 15);
-    assert_true(fabs(result.run.cost_idle_usd - 0.001 * (18.9 + 4 * 19.9 + 14 * 4.7)) < 1e-9);
-}
-
-/* As above, eight requests 20 s apart, and then none until 200 s. The container that comes back at
- * 155.3 s for the request that is not there has its window until 140.1 + 22 = 162.1 s and goes: 6.8
- * s that nobody used. The request at 200 s is cold. */
-static void a_container_that_came_back_for_nothing_goes_at_the_end_of_its_window(void **state)
-{
-    (void)state;
-    struct log *log = log_one();
-    char path[] = "/tmp/esgsim-trace-XXXXXX", json[WORLD_BYTES], arrivals[128];
-    static const char text[] = "time_ms,application\n0,a\n20000,a\n40000,a\n60000,a\n80000,a\n"
-                               "100000,a\n120000,a\n140000,a\n200000,a\n";
-    write_temporary(path, text);
-    RESULT result = {0};
-    snprintf(arrivals, sizeof arrivals, "{\"process\":\"trace\",\"file\":\"%s\"}", path);
-    single_world(json, 100, 1000, arrivals, 9);
-    run_kept(json, BY_SECONDS, "fifo", log, &result);
-    unlink(path);
-    assert_int_equal(result.run.prewarms, 3);
-    assert_int_equal(result.run.cold_starts, 2);
-    assert_int_equal(log->batches[8].cold, 1);
-    assert_int_equal(result.run.evictions, 5); /* after requests 6 to 9, and at 162.1 s */
-    const double idle_s = 18.9 + 4 * 19.9 + 2 * 4.7 + 6.8;
-    assert_true(fabs(result.run.cost_idle_usd - 0.001 * idle_s) < 1e-9);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char path[] = "/tmp/esgsim-trace-XXXXXX";
+        RESULT result = {0};
+        FILE *trace = trace_begin(path);
+        for (unsigned i = 0; i < cases[c].regular; i++)
+            fprintf(trace, "%u,a\n", 20000 * i);
+        fputs(cases[c].then, trace);
+        assert_int_equal(fclose(trace), 0);
+        const size_t count = strlen(cases[c].cold);
+        run_single((struct world){.trace = path, .requests = (unsigned)count}, 100, 1000,
+                   BY_SECONDS, log, &result);
+        unlink(path);
+        unsigned cold = 0;
+        assert_int_equal(log->batch_count, count);
+        for (size_t i = 0; i < count; i++) {
+            assert_int_equal(log->batches[i].cold, cases[c].cold[i] == 'c');
+            cold += log->batches[i].cold;
+        }
+        assert_int_equal(result.run.cold_starts, cold);
+        assert_int_equal(result.run.prewarms, cases[c].prewarms);
+        /* All go: those that start for a request and those that start ahead. */
+        assert_int_equal(result.run.evictions, cold + cases[c].prewarms);
+        assert_true(fabs(result.run.cost_idle_usd - 0.001 * cases[c].idle_s) < 1e-9);
+    }
+    assert_int_equal(log->batches[9].started_ns, 158 * SIM_S); /* of the last case */
 }
 
 static struct keep_windows back_for_ever(void *state, const struct idle_container *container,
                                          bool used, sim_time_t now)
 {
-    (void)state;
-    (void)container;
-    (void)used;
-    (void)now;
     return (struct keep_windows){.prewarm_after = 2 * SIM_S, .keep_for = SIM_FOREVER};
 }
 
 /* The container goes at once, comes back 2 s later and stays: the request 100 s on is warm. */
-static void a_container_may_come_back_for_ever(void **state)
+CASE(a_container_may_come_back_for_ever)
 {
-    (void)state;
     static const struct keep_alive keep_alive_policy = {.name = "back-for-ever",
                                                         .on_idle = back_for_ever};
-    char json[WORLD_BYTES];
     RESULT result = {0};
-    struct error error = {0};
-    single_world(json, 100, 1000, "{\"process\":\"uniform\",\"low_ms\":100000,\"high_ms\":100000}",
-                 3);
-    struct experiment *experiment = load_kept(json, "infinite");
+    struct experiment *experiment = load_single(
+        (struct world){.every_ms = {100000, 100000}, .requests = 3}, 100, 1000, "infinite");
     experiment->platform.keep_alive_policy = &keep_alive_policy;
-    const struct policy *fifo = policy_find("fifo", NULL);
-    double *values = policy_values(fifo, NULL, 0);
-    if (!simulation_run(experiment, fifo, values, NULL, NULL, &result, &error))
-        fail_msg("%s", error.message);
-    free(values);
+    run_experiment(experiment, policy_find("fifo", NULL), log_one(), &result);
     assert_int_equal(result.run.cold_starts, 1);
     assert_int_equal(result.run.prewarms, 2);
-    experiment_free(experiment);
-}
-
-/* After eight such requests one comes 10 s later, while its container is away: cold, and the plan
- * to start one at 155.3 s is void. The window then opens at 9 × 0.9 - 1 = 7.1 s: the tenth, at 157
- * s, 5.9 s after the ninth has ended, is cold too. */
-static void a_request_in_between_voids_the_plan(void **state)
-{
-    (void)state;
-    struct log *log = log_one();
-    char path[] = "/tmp/esgsim-trace-XXXXXX", json[WORLD_BYTES], arrivals[128];
-    static const char text[] = "time_ms,application\n0,a\n20000,a\n40000,a\n60000,a\n80000,a\n"
-                               "100000,a\n120000,a\n140000,a\n150000,a\n157000,a\n";
-    write_temporary(path, text);
-    RESULT result = {0};
-    snprintf(arrivals, sizeof arrivals, "{\"process\":\"trace\",\"file\":\"%s\"}", path);
-    single_world(json, 100, 1000, arrivals, 10);
-    run_kept(json, BY_SECONDS, "fifo", log, &result);
-    unlink(path);
-    assert_int_equal(result.run.prewarms, 2);
-    assert_int_equal(result.run.cold_starts, 3);
-    assert_int_equal(log->batches[8].cold, 1);
-    assert_int_equal(log->batches[9].cold, 1);
-    assert_int_equal(log->batches[9].started_ns, 158 * SIM_S);
 }
 
 /* Makes an instance and gives it up before it has started, then dispatches like the simplest. */
@@ -541,24 +498,17 @@ static bool wasteful_decide(void *state, struct platform *platform)
 /* The instance counts as used for no time: an idle time of 0 ends as the first batch starts. With
  * the 20th percentile for head it is outvoted by the sixth, and windows open. Were the instance
  * still thought to work, no container would ever go. */
-static void an_instance_given_up_at_once_does_not_count_as_working(void **state)
+CASE(an_instance_given_up_at_once_does_not_count_as_working)
 {
-    (void)state;
     static const struct policy wasteful = {.abi = POLICY_ABI,
                                            .name = "wasteful",
                                            .state_bytes = sizeof(bool),
                                            .decide = wasteful_decide};
-    char json[WORLD_BYTES];
     RESULT result = {0};
-    struct error error = {0};
-    single_world(json, 100, 1000, "{\"process\":\"uniform\",\"low_ms\":20000,\"high_ms\":20000}",
-                 20);
-    struct experiment *experiment =
-        load_kept(json, "{\"name\":\"hybrid-histogram\",\"params\":{\"bin_s\":1,\"head\":20}}");
-    if (!simulation_run(experiment, &wasteful, NULL, NULL, NULL, &result, &error))
-        fail_msg("%s", error.message);
+    run_experiment(load_single((struct world){.every_ms = {20000, 20000}, .requests = 20}, 100,
+                               1000, "{'name':'hybrid-histogram','params':{'bin_s':1,'head':20}}"),
+                   &wasteful, log_one(), &result);
     assert_true(result.run.prewarms >= 10);
-    experiment_free(experiment);
 }
 
 /* ---- Caches ---------------------------------------------------------------------------------- */
@@ -667,27 +617,28 @@ static void cache_world(const struct cache *cache, bool gpu, const char *path, c
     FILE *text = fmemopen(json, size, "w");
     assert_non_null(text);
     fprintf(text,
-            "{\"cluster\":{\"invokers\":[{\"count\":1,\"vcpus\":4,\"memory_mb\":%g,\"gpus\":["
-            "{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,\"memory_mb\":%g}]}]},",
+            "{'cluster':{'invokers':[{'count':1,'vcpus':4,'memory_mb':%g,'gpus':["
+            "{'model':'test','sharing':'mps','units':4,'memory_mb':%g}]}]},",
             gpu ? 1e6 : cache->capacity, gpu ? cache->capacity : 1e6);
-    fputs("\"functions\":{\"functions\":[", text);
+    fputs("'functions':{'functions':[", text);
     for (unsigned f = 0; f < FUNCTIONS; f++)
         fprintf(text,
-                "%s{\"name\":\"f%u\",\"host_memory_mb\":%g,\"gpu_memory_mb\":{\"weights\":%g,"
-                "\"per_item\":0},\"cold_start_ms\":%g,\"service\":{\"distribution\":\"constant\","
-                "\"mean_ms\":1},\"configuration\":{\"batch\":1,\"vcpu\":1,\"vgpu\":1}}",
+                "%s{'name':'f%u','host_memory_mb':%g,'gpu_memory_mb':{'weights':%g,"
+                "'per_item':0},'cold_start_ms':%g,'service':{'distribution':'constant',"
+                "'mean_ms':1},'configuration':{'batch':1,'vcpu':1,'vgpu':1}}",
                 f == 0 ? "" : ",", f, gpu ? 1 : cache->size[f], gpu ? cache->size[f] : 1,
                 cache->cost[f]);
-    fputs("]},\"applications\":[", text);
+    fputs("]},'applications':[", text);
     for (unsigned f = 0; f < FUNCTIONS; f++)
-        fprintf(text, "%s{\"name\":\"a%u\",\"stages\":[{\"name\":\"s\",\"function\":\"f%u\"}]}",
+        fprintf(text, "%s{'name':'a%u','stages':[{'name':'s','function':'f%u'}]}",
                 f == 0 ? "" : ",", f, f);
     fprintf(text,
-            "],\"arrivals\":{\"process\":\"trace\",\"file\":\"%s\"},\"slo\":{\"factor\":100},"
-            "\"platform\":{\"prewarm\":\"none\",\"initial\":\"cold\"},\"requests\":%zu,"
-            "\"warmup_requests\":0}",
+            "],'arrivals':{'process':'trace','file':'%s'},'slo':{'factor':100},"
+            "'platform':{'prewarm':'none','initial':'cold'},'requests':%zu,"
+            "'warmup_requests':0}",
             path, cache->count);
     assert_int_equal(fclose(text), 0);
+    json_requote(json);
 }
 
 /* Which accesses start cold in the simulator. */
@@ -706,13 +657,12 @@ static void cache_run(const struct cache *cache, bool gpu, const char *keep_aliv
         miss[i] = log->batches[i].cold;
 }
 
-static void evictions_are_those_of_a_naive_cache(void **state)
+CASE(evictions_are_those_of_a_naive_cache)
 {
-    (void)state;
     static const char *const rules[] = {"greedy-dual", "lru", "freq", "size", "landlord"};
     static bool expected[ACCESSES], found[ACCESSES];
     struct log *log = log_one();
-    struct cache *cache = calloc(1, sizeof *cache);
+    OWNED(free) struct cache *cache = calloc(1, sizeof *cache);
     assert_non_null(cache);
     size_t misses[5] = {0}, compared = 0;
     for (uint64_t number = 0; number < 12; number++) {
@@ -721,8 +671,7 @@ static void evictions_are_those_of_a_naive_cache(void **state)
             const bool gpu = number % 2 == 0;
             char keep[128];
             snprintf(keep, sizeof keep,
-                     "{\"name\":\"greedy-dual\",\"params\":{\"variant\":\"%s\",\"size\":\"%s\"}}",
-                     rules[rule],
+                     "{'name':'greedy-dual','params':{'variant':'%s','size':'%s'}}", rules[rule],
                      number % 4 > 1 ? "scarce"
                      : gpu          ? "gpu"
                                     : "host");
@@ -740,25 +689,23 @@ static void evictions_are_those_of_a_naive_cache(void **state)
     for (unsigned a = 0; a < 5; a++) /* the rules differ, so the test tells them apart */
         for (unsigned b = 0; b < a; b++)
             assert_int_not_equal(misses[a], misses[b]);
-    free(cache);
 }
 
 /* Mattson's inclusion: with containers of one size, what LRU finds in a small memory it finds in
  * any larger one. The search by rank and the list without one agree. */
-static void more_memory_never_costs_lru_a_hit(void **state)
+CASE(more_memory_never_costs_lru_a_hit)
 {
-    (void)state;
     static bool smaller[ACCESSES], larger[ACCESSES], listed[ACCESSES];
     struct log *log = log_one();
-    struct cache *cache = calloc(1, sizeof *cache);
+    OWNED(free) struct cache *cache = calloc(1, sizeof *cache);
     assert_non_null(cache);
     size_t gained = 0;
     for (uint64_t number = 0; number < 3; number++) {
         cache_draw(cache, number, true);
         for (unsigned places = 1; places <= FUNCTIONS; places++) {
             cache->capacity = 100 * places;
-            cache_run(cache, false, "{\"name\":\"greedy-dual\",\"params\":{\"variant\":\"lru\"}}",
-                      log, larger);
+            cache_run(cache, false, "{'name':'greedy-dual','params':{'variant':'lru'}}", log,
+                      larger);
             cache_run(cache, false, "infinite", log, listed);
             for (size_t i = 0; i < cache->count; i++) {
                 assert_int_equal(larger[i], listed[i]);
@@ -769,30 +716,28 @@ static void more_memory_never_costs_lru_a_hit(void **state)
         }
     }
     assert_true(gained > 100);
-    free(cache);
 }
 
 /* ---- Under any scheduler --------------------------------------------------------------------- */
 
 static const char *const keep_alives[] = {
     "none",
-    "{\"name\":\"fixed\",\"params\":{\"ttl_s\":0.4}}",
+    "{'name':'fixed','params':{'ttl_s':0.4}}",
     "infinite",
-    "{\"name\":\"hybrid-histogram\",\"params\":{\"bin_s\":0.05,\"min_samples\":1,\"lead\":"
-    "\"none\"}}",
-    "{\"name\":\"lsth\",\"params\":{\"bin_s\":0.02,\"min_samples\":2,\"short_samples\":5,"
-    "\"long_samples\":20}}",
-    "{\"name\":\"hybrid-histogram\",\"params\":{\"bin_s\":0.001,\"bins\":5,\"min_samples\":1}}",
+    "{'name':'hybrid-histogram','params':{'bin_s':0.05,'min_samples':1,'lead':"
+    "'none'}}",
+    "{'name':'lsth','params':{'bin_s':0.02,'min_samples':2,'short_samples':5,"
+    "'long_samples':20}}",
+    "{'name':'hybrid-histogram','params':{'bin_s':0.001,'bins':5,'min_samples':1}}",
     "greedy-dual",
-    "{\"name\":\"greedy-dual\",\"params\":{\"variant\":\"freq\",\"ttl_s\":0.3,\"size\":\"host\"}}",
+    "{'name':'greedy-dual','params':{'variant':'freq','ttl_s':0.3,'size':'host'}}",
 };
 enum { KEEP_ALIVES = sizeof keep_alives / sizeof *keep_alives };
 
 /* Capacity and the release of everything are the simulator's invariants: a run that breaks one
  * fails. */
-static void every_keep_alive_works_under_every_scheduler(void **state)
+CASE(every_keep_alive_works_under_every_scheduler)
 {
-    (void)state;
     static const char *const policies[] = {"esg", "least-loaded", "openwhisk", "clockwork"};
     struct log *log = calloc(1, sizeof *log), *again = calloc(1, sizeof *again);
     assert_non_null(log);
@@ -803,7 +748,8 @@ static void every_keep_alive_works_under_every_scheduler(void **state)
         world_random(json, number, false);
         for (size_t p = 0; p < 4; p++) {
             for (size_t k = 0; k < KEEP_ALIVES; k++) {
-                struct simulation_result result, second;
+                RESULT result = {0};
+                RESULT second = {0};
                 run_kept(json, keep_alives[k], policies[p], log, &result);
                 run_kept(json, keep_alives[k], policies[p], again, &second);
                 world_check_conserved(log, &result, 400);
@@ -813,8 +759,6 @@ static void every_keep_alive_works_under_every_scheduler(void **state)
                     assert_true(result.overall.cold_start_rate == 1);
                 prewarms += result.run.prewarms;
                 evictions += result.run.evictions;
-                simulation_result_clear(&result);
-                simulation_result_clear(&second);
             }
         }
     }
@@ -828,30 +772,18 @@ static void every_keep_alive_works_under_every_scheduler(void **state)
 static sim_time_t keep_nothing(void *state, struct platform *platform, uint32_t function,
                                uint32_t invoker)
 {
-    (void)state;
-    (void)platform;
-    (void)function;
-    (void)invoker;
     return 0;
 }
 
 static uint64_t evictions_under(const struct policy *policy, const char *keep_alive)
 {
-    struct experiment *experiment = load_kept(diamond, keep_alive);
-    double *values = policy_values(policy, NULL, 0);
     RESULT result = {0};
-    struct error error = {0};
-    if (!simulation_run(experiment, policy, values, NULL, NULL, &result, &error))
-        fail_msg("%s", error.message);
-    const uint64_t evictions = result.run.evictions;
-    free(values);
-    experiment_free(experiment);
-    return evictions;
+    run_experiment(load_kept(diamond, keep_alive), policy, log_one(), &result);
+    return result.run.evictions;
 }
 
-static void a_named_keep_alive_goes_before_the_schedulers_own(void **state)
+CASE(a_named_keep_alive_goes_before_the_schedulers_own)
 {
-    (void)state;
     struct policy own = *policy_find("fifo", NULL);
     const uint64_t pressed = evictions_under(&own, "infinite");
     const uint64_t always = evictions_under(&own, "none");
@@ -863,111 +795,74 @@ static void a_named_keep_alive_goes_before_the_schedulers_own(void **state)
 
 static bool resolves_to(const char *keep_alive, const char *part)
 {
-    struct experiment *experiment = load_kept(diamond, keep_alive);
-    const bool found = strstr(experiment->resolved_json, part) != NULL;
-    experiment_free(experiment);
+    EXPERIMENT *experiment = load_kept(diamond, keep_alive);
+    char json[256];
+    snprintf(json, sizeof json, "%s", part);
+    const bool found = strstr(experiment->resolved_json, json_requote(json)) != NULL;
     return found;
 }
 
-static void the_resolved_experiment_tells_name_and_every_parameter(void **state)
+CASE(the_resolved_experiment_tells_name_and_every_parameter)
 {
-    (void)state;
-    assert_true(resolves_to(NULL, "\"keep_alive_s\":600"));
-    assert_false(resolves_to(NULL, "\"keep_alive\":"));
-    assert_true(resolves_to("none", "\"keep_alive\":{\"name\":\"none\",\"params\":{}}"));
+    assert_true(resolves_to(NULL, "'keep_alive_s':600"));
+    assert_false(resolves_to(NULL, "'keep_alive':"));
+    assert_true(resolves_to("none", "'keep_alive':{'name':'none','params':{}}"));
     assert_false(resolves_to("none", "keep_alive_s"));
-    assert_true(
-        resolves_to("{\"name\":\"greedy-dual\",\"params\":{\"variant\":\"size\"}}",
-                    "\"keep_alive\":{\"name\":\"greedy-dual\",\"params\":{\"size\":\"scarce\","
-                    "\"ttl_s\":0,\"variant\":\"size\"}}"));
+    assert_true(resolves_to("{'name':'greedy-dual','params':{'variant':'size'}}",
+                            "'keep_alive':{'name':'greedy-dual','params':{'size':'scarce',"
+                            "'ttl_s':0,'variant':'size'}}"));
 }
 
 /* "fixed" takes its time from keep_alive_s, and does what the platform does unnamed. */
-static void fixed_is_what_keep_alive_s_says(void **state)
+CASE(fixed_is_what_keep_alive_s_says)
 {
-    (void)state;
     struct log *log = calloc(1, sizeof *log), *named = calloc(1, sizeof *named);
     assert_non_null(log);
     assert_non_null(named);
-    static const char *const times[] = {"0", "0.3", "600", "\"infinite\""};
+    static const char *const times[] = {"0", "0.3", "600", "'infinite'"};
     for (size_t i = 0; i < 4; i++) {
-        char json[WORLD_BYTES] = "";
-        const char *place = strstr(diamond, "\"prewarm\"");
-        world_add(json, "%.*s\"keep_alive_s\":%s,%s", (int)(place - diamond), diamond, times[i],
-                  place);
-        struct simulation_result result, second;
+        char json[WORLD_BYTES], keys[64];
+        RESULT result = {0};
+        RESULT second = {0};
+        snprintf(json, sizeof json, "%s", diamond);
+        snprintf(keys, sizeof keys, "'keep_alive_s':%s,'prewarm'", times[i]);
+        world_replace(json, "'prewarm'", keys);
         run_kept(json, NULL, "esg", log, &result);
         run_kept(json, "fixed", "esg", named, &second);
         assert_same_rows(log, named);
         assert_memory_equal(&result.run, &second.run, sizeof result.run);
-        simulation_result_clear(&result);
-        simulation_result_clear(&second);
     }
     free(log);
     free(named);
 }
 
-static void every_module_is_found_and_its_table_is_sound(void **state)
+CASE(every_module_is_found_and_its_table_is_sound)
 {
-    (void)state;
     const struct keep_alive *policy = NULL;
     size_t count = 0;
     for (; (policy = keep_alive_at(count)) != NULL; count++) {
         assert_ptr_equal(keep_alive_find(policy->name), policy);
         assert_non_null(policy->on_idle);
         assert_non_null(policy->summary);
-        assert_true(policy->parameter_count <= KEEP_ALIVE_VALUES);
-        for (size_t i = 0; i < policy->parameter_count; i++) {
-            const struct parameter *parameter = &policy->parameters[i];
-            assert_true(parameter->fallback >= parameter->low);
-            assert_true(parameter->fallback <= parameter->high);
-            assert_non_null(parameter->help);
-        }
+        assert_true(keys_count(policy->parameters) <= KEEP_ALIVE_VALUES);
+        assert_true(parameters_check(policy->parameters, policy->parameters_bytes, "x", NULL));
+        for (size_t i = 0; i < keys_count(policy->parameters); i++)
+            assert_non_null(policy->parameters[i].help);
     }
     assert_true(count >= 6);
     assert_null(keep_alive_find("eternal"));
 }
 
-static void a_sweep_over_keep_alives_names_them_in_its_labels(void **state)
+CASE(a_sweep_over_keep_alives_names_them_in_its_labels)
 {
-    (void)state;
     struct error error = {0};
+    OWNED(sweep_free)
     struct sweep *sweep = sweep_load("workloads/experiments/keep-alive.json", NULL, 0, &error);
     assert_non_null(sweep);
     assert_string_equal(sweep->runs[0].label, "platform.keep_alive=none policy.name=esg");
-    struct experiment *experiment = sweep_experiment(sweep, sweep->run_count - 1, &error);
+    EXPERIMENT *experiment = sweep_experiment(sweep, sweep->run_count - 1, &error);
     assert_non_null(experiment);
     assert_string_equal(experiment->platform.keep_alive_policy->name, "greedy-dual");
-    experiment_free(experiment);
-    sweep_free(sweep);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fixed_none_and_infinite_keep_as_they_say),
-        cmocka_unit_test(the_windows_are_the_percentiles_with_their_margins),
-        cmocka_unit_test(counts_that_are_alike_tell_nothing),
-        cmocka_unit_test(idle_times_beyond_the_range_are_forecast),
-        cmocka_unit_test(a_function_in_use_keeps_all_its_containers),
-        cmocka_unit_test(hybrid_windows_equal_a_recomputation),
-        cmocka_unit_test(lsth_mixes_the_windows_of_both_memories),
-        cmocka_unit_test(poisson_cold_starts_are_as_in_theory),
-        cmocka_unit_test(without_keep_alive_every_job_is_cold),
-        cmocka_unit_test(kept_for_ever_only_more_concurrency_starts_cold),
-        cmocka_unit_test(a_container_goes_and_comes_back_ahead_of_the_next_request),
-        cmocka_unit_test(a_container_that_came_back_for_nothing_goes_at_the_end_of_its_window),
-        cmocka_unit_test(a_container_may_come_back_for_ever),
-        cmocka_unit_test(a_request_in_between_voids_the_plan),
-        cmocka_unit_test(an_instance_given_up_at_once_does_not_count_as_working),
-        cmocka_unit_test(evictions_are_those_of_a_naive_cache),
-        cmocka_unit_test(more_memory_never_costs_lru_a_hit),
-        cmocka_unit_test(every_keep_alive_works_under_every_scheduler),
-        cmocka_unit_test(a_named_keep_alive_goes_before_the_schedulers_own),
-        cmocka_unit_test(the_resolved_experiment_tells_name_and_every_parameter),
-        cmocka_unit_test(fixed_is_what_keep_alive_s_says),
-        cmocka_unit_test(every_module_is_found_and_its_table_is_sound),
-        cmocka_unit_test(a_sweep_over_keep_alives_names_them_in_its_labels),
-    };
-    return cmocka_run_group_tests_name("keep_alive", tests, NULL, NULL);
-}
+SUITE("keep_alive")

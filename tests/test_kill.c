@@ -221,9 +221,8 @@ static bool sweep_disturb(struct scene *scene)
     return status == 0;
 }
 
-static void after_200_kills_nothing_is_lost_or_done_again_and_the_tables_are_the_same(void **state)
+CASE(after_200_kills_nothing_is_lost_or_done_again_and_the_tables_are_the_same)
 {
-    (void)state;
     struct scene scene;
     scene_open(&scene);
     while (scene.kills < KILLS) {
@@ -257,9 +256,8 @@ static ino_t file_number(const char *path)
     return status.st_ino;
 }
 
-static void killed_while_it_removes_the_parts_a_sweep_does_no_run_again(void **state)
+CASE(killed_while_it_removes_the_parts_a_sweep_does_no_run_again)
 {
-    (void)state;
     struct scene scene;
     scene_open(&scene);
     for (size_t removals = 0; removals < RUNS; removals++) {
@@ -279,11 +277,4 @@ static void killed_while_it_removes_the_parts_a_sweep_does_no_run_again(void **s
     scene_close(&scene);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(killed_while_it_removes_the_parts_a_sweep_does_no_run_again),
-        cmocka_unit_test(after_200_kills_nothing_is_lost_or_done_again_and_the_tables_are_the_same),
-    };
-    return cmocka_run_group_tests_name("kill", tests, NULL, NULL);
-}
+SUITE("kill")

@@ -1,7 +1,5 @@
 /* Unlike GPUs in one cluster: configurations, placement, prices, noise, cold starts and
  * interference of each kind, against theory, single-kind runs and hand computation. */
-#include <math.h>
-
 #include "sched/policy_instances.h"
 #include "sched/registry.h"
 #include "sim/engine/random.h"
@@ -13,34 +11,32 @@
 #define LATENCY_A "[[[40,22],[36,20]],[[60,33],[54,30]]]"
 #define LATENCY_B "[[[90,50,32]],[[130,72,44]]]"
 #define NET(grid, latency, cv, cold, rest)                                                         \
-    "{\"grid\":" grid ",\"latency_ms\":" latency ",\"noise\":{\"cv\":" cv                          \
-    "},\"cold_start_ms\":{\"mean\":" cold ",\"cv\":0},\"gpu_memory_mb\":{" rest                    \
-    "},\"host_memory_mb\":100,\"bandwidth_share\":0.5}"
-#define GRID_A "{\"batch\":[1,2],\"vcpu\":[1,2],\"vgpu\":[1,4]}"
-#define GRID_B "{\"batch\":[1,2],\"vcpu\":[1],\"vgpu\":[2,5,10]}"
-#define NET_A NET(GRID_A, LATENCY_A, "0", "100", "\"weights\":100,\"per_item\":10")
-#define NET_B NET(GRID_B, LATENCY_B, "0", "300", "\"weights\":200,\"per_item\":20")
+    "{'grid':" grid ",'latency_ms':" latency ",'noise':{'cv':" cv                                  \
+    "},'cold_start_ms':{'mean':" cold ",'cv':0},'gpu_memory_mb':{" rest                            \
+    "},'host_memory_mb':100,'bandwidth_share':0.5}"
+#define GRID_A "{'batch':[1,2],'vcpu':[1,2],'vgpu':[1,4]}"
+#define GRID_B "{'batch':[1,2],'vcpu':[1],'vgpu':[2,5,10]}"
+#define NET_A NET(GRID_A, LATENCY_A, "0", "100", "'weights':100,'per_item':10")
+#define NET_B NET(GRID_B, LATENCY_B, "0", "300", "'weights':200,'per_item':20")
 #define DEVICE(unit, functions, interference)                                                      \
-    "{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\","      \
-    "\"unit\":" unit ",\"functions\":{" functions "},\"interference\":" interference "}"
-#define ALONE "{\"model\":\"none\"}"
-#define PROFILE_A DEVICE("4", "\"f\":" NET_A, ALONE)
-#define PROFILE_B DEVICE("10", "\"f\":" NET_B, ALONE)
-#define GPU_A(rest) "{\"model\":\"A\",\"sharing\":\"mps\",\"units\":4,\"memory_mb\":4000" rest "}"
-#define GPU_B(rest) "{\"model\":\"B\",\"sharing\":\"mps\",\"units\":10,\"memory_mb\":2000" rest "}"
-#define GROUP(count, gpus)                                                                         \
-    "{\"count\":" count ",\"vcpus\":8,\"memory_mb\":8000,\"gpus\":[" gpus "]}"
-#define ONE_STAGE "[{\"name\":\"one\",\"stages\":[{\"name\":\"s\",\"function\":\"f\"}]}]"
-#define CALM "\"prewarm\":\"none\",\"transfer\":{\"latency_ms\":0,\"bandwidth_gbps\":1000000000}"
+    "{'device':'test','evidence':'assumed','source':'test','licence':'none',"                      \
+    "'unit':" unit ",'functions':{" functions "},'interference':" interference "}"
+#define ALONE "{'model':'none'}"
+#define PROFILE_A DEVICE("4", "'f':" NET_A, ALONE)
+#define PROFILE_B DEVICE("10", "'f':" NET_B, ALONE)
+#define GPU_A(rest) "{'model':'A','sharing':'mps','units':4,'memory_mb':4000" rest "}"
+#define GPU_B(rest) "{'model':'B','sharing':'mps','units':10,'memory_mb':2000" rest "}"
+#define GROUP(count, gpus) "{'count':" count ",'vcpus':8,'memory_mb':8000,'gpus':[" gpus "]}"
+#define ONE_STAGE "[{'name':'one','stages':[{'name':'s','function':'f'}]}]"
+#define CALM "'prewarm':'none','transfer':{'latency_ms':0,'bandwidth_gbps':1000000000}"
 #define WORLD(cluster, profiles, applications, arrivals, rest)                                     \
-    "{\"cluster\":{\"invokers\":[" cluster "]},\"profiles\":{" profiles                            \
-    "},\"applications\":" applications ",\"arrivals\":" arrivals ",\"slo\":{\"factor\":3}," rest   \
-    "}"
-#define BOTH "\"A\":" PROFILE_A ",\"B\":" PROFILE_B
-#define POISSON(rate) "{\"process\":\"poisson\",\"rate_per_s\":" rate "}"
+    "{'cluster':{'invokers':[" cluster "]},'profiles':{" profiles "},'applications':" applications \
+    ",'arrivals':" arrivals ",'slo':{'factor':3}," rest "}"
+#define BOTH "'A':" PROFILE_A ",'B':" PROFILE_B
+#define POISSON(rate) "{'process':'poisson','rate_per_s':" rate "}"
 #define MIXED                                                                                      \
     WORLD(GROUP("2", GPU_A("")) "," GROUP("1", GPU_A("") "," GPU_B("")) "," GROUP("1", GPU_B("")), \
-          BOTH, ONE_STAGE, POISSON("60"), "\"requests\":600,\"warmup_requests\":0,\"seed\":4")
+          BOTH, ONE_STAGE, POISSON("60"), "'requests':600,'warmup_requests':0,'seed':4")
 
 static void assert_near(double value, double wanted, double tolerance)
 {
@@ -67,7 +63,6 @@ static uint16_t kind_of_gpu(const struct workload *workload, uint32_t gpu)
 /* The oldest job, on the first of the function's configurations that fits anywhere. */
 static bool first_decide(void *state, struct platform *platform)
 {
-    (void)state;
     const uint32_t queue = platform_next_queue(platform, 0);
     if (queue == SIM_NONE)
         return false;
@@ -89,12 +84,10 @@ struct random_state {
     struct random_stream stream;
 };
 
-static bool random_init(void *state, struct platform *platform, const double *values,
+static bool random_init(void *state, struct platform *platform, const void *parameters,
                         struct error *error)
 {
     struct random_state *self = state;
-    (void)values;
-    (void)error;
     random_stream_open(&self->stream, platform_seed(platform), RANDOM_TEST, 5, 0);
     return true;
 }
@@ -154,12 +147,11 @@ static void check_configuration(const struct workload *workload, const struct fu
     assert_near(function->gpus[c->kind].cold_start_mean_ms, kind->units == 4 ? 100 : 300, 0);
 }
 
-static void configurations_are_those_of_every_kind(void **state)
+CASE(configurations_are_those_of_every_kind)
 {
-    (void)state;
-    struct experiment *e =
-        load(WORLD(GROUP("1", GPU_A("") "," GPU_A(",\"speed\":0.5")) "," GROUP("1", GPU_B("")),
-                   BOTH, ONE_STAGE, POISSON("1"), "\"requests\":1"));
+    EXPERIMENT *e =
+        load(WORLD(GROUP("1", GPU_A("") "," GPU_A(",'speed':0.5")) "," GROUP("1", GPU_B("")), BOTH,
+                   ONE_STAGE, POISSON("1"), "'requests':1"));
     const struct workload *workload = &e->workload;
     const struct function *f = &workload->functions[0];
     assert_int_equal(workload->kind_count, 3);
@@ -182,26 +174,23 @@ static void configurations_are_those_of_every_kind(void **state)
     assert_int_equal(f->minimum_configuration, 0);
     assert_int_equal(workload->applications[0].base_latency, 40 * SIM_MS);
     assert_int_equal(f->configurations[f->fastest_single].time, 20 * SIM_MS);
-    experiment_free(e);
 }
 
 /* Without a GPU a configuration is listed once, as the first profile that has it times it, and no
  * speed of a GPU changes it. */
-static void a_configuration_without_a_gpu_is_listed_once(void **state)
+CASE(a_configuration_without_a_gpu_is_listed_once)
 {
-    (void)state;
-    struct experiment *e = load(WORLD(
-        GROUP("1", GPU_A(",\"speed\":4")) "," GROUP("1", GPU_B("")),
-        "\"A\":" DEVICE(
-            "4",
-            "\"f\":" NET("{\"batch\":[1],\"vcpu\":[1,2],\"vgpu\":[0,4]}", "[[[400,40],[200,20]]]",
-                         "0", "1", "\"weights\":10,\"per_item\":0"),
-            ALONE) ",\"B\":" DEVICE("10",
-                                    "\"f\":" NET("{\"batch\":[1],\"vcpu\":[2,4],\"vgpu\":[0,10]}",
-                                                 "[[[300,30],[100,10]]]", "0", "2",
-                                                 "\"weights\":20,\"per_item\":0"),
-                                    ALONE),
-        ONE_STAGE, POISSON("1"), "\"requests\":1"));
+    EXPERIMENT *e = load(WORLD(
+        GROUP("1", GPU_A(",'speed':4")) "," GROUP("1", GPU_B("")),
+        "'A':" DEVICE("4",
+                      "'f':" NET("{'batch':[1],'vcpu':[1,2],'vgpu':[0,4]}", "[[[400,40],[200,20]]]",
+                                 "0", "1", "'weights':10,'per_item':0"),
+                      ALONE) ",'B':" DEVICE("10",
+                                            "'f':" NET("{'batch':[1],'vcpu':[2,4],'vgpu':[0,10]}",
+                                                       "[[[300,30],[100,10]]]", "0", "2",
+                                                       "'weights':20,'per_item':0"),
+                                            ALONE),
+        ONE_STAGE, POISSON("1"), "'requests':1"));
     static const struct {
         uint16_t kind, vcpu, vgpu;
         double ms;
@@ -216,58 +205,50 @@ static void a_configuration_without_a_gpu_is_listed_once(void **state)
         assert_int_equal(c->vgpu, wanted[k].vgpu);
         assert_int_equal(c->time, sim_from_ms(wanted[k].ms));
     }
-    experiment_free(e);
 }
 
 /* Sharing and memory make no kind, speed and price do, the model does only by its profile. */
-static void a_kind_is_what_latency_and_price_depend_on(void **state)
+CASE(a_kind_is_what_latency_and_price_depend_on)
 {
-    (void)state;
     static const struct {
         const char *json;
         size_t kinds;
     } cases[] = {
-        {WORLD(GROUP("1", GPU_A("")) "," GROUP("2", GPU_A(",\"note\":\"x\"")), "\"A\":" PROFILE_A,
-               ONE_STAGE, POISSON("1"), "\"requests\":1"),
+        {WORLD(GROUP("1", GPU_A("")) "," GROUP("2", GPU_A(",'note':'x'")), "'A':" PROFILE_A,
+               ONE_STAGE, POISSON("1"), "'requests':1"),
          1},
-        {WORLD(GROUP("1", GPU_A("")) "," GROUP("1", GPU_A(",\"vgpu_hour_usd\":2")),
-               "\"A\":" PROFILE_A, ONE_STAGE, POISSON("1"), "\"requests\":1"),
+        {WORLD(GROUP("1", GPU_A("")) "," GROUP("1", GPU_A(",'vgpu_hour_usd':2")), "'A':" PROFILE_A,
+               ONE_STAGE, POISSON("1"), "'requests':1"),
          2},
-        {WORLD(GROUP("1", GPU_A("")) "," GROUP("1", "{\"model\":\"C\",\"sharing\":\"exclusive\","
-                                                    "\"units\":4,\"memory_mb\":900}"),
-               "\"A\":" PROFILE_A ",\"C\":" PROFILE_A, ONE_STAGE, POISSON("1"), "\"requests\":1"),
+        {WORLD(GROUP("1", GPU_A("")) "," GROUP(
+                   "1", "{'model':'C','sharing':'exclusive','units':4,'memory_mb':900}"),
+               "'A':" PROFILE_A ",'C':" PROFILE_A, ONE_STAGE, POISSON("1"), "'requests':1"),
          1},
-        {WORLD(GROUP("1", GPU_A("")) "," GROUP("1", "{\"model\":\"C\",\"sharing\":\"mps\","
-                                                    "\"units\":4,\"memory_mb\":900}"),
-               "\"A\":" PROFILE_A ",\"C\":" DEVICE("4", "\"f\":" NET_A,
-                                                   "{\"model\":\"constant\","
-                                                   "\"constant\":1}"),
-               ONE_STAGE, POISSON("1"), "\"requests\":1"),
+        {WORLD(GROUP("1", GPU_A("")) "," GROUP(
+                   "1", "{'model':'C','sharing':'mps','units':4,'memory_mb':900}"),
+               "'A':" PROFILE_A
+               ",'C':" DEVICE("4", "'f':" NET_A, "{'model':'constant','constant':1}"),
+               ONE_STAGE, POISSON("1"), "'requests':1"),
          2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct experiment *e = load(cases[i].json);
+        EXPERIMENT *e = load(cases[i].json);
         assert_int_equal(e->workload.kind_count, cases[i].kinds);
-        experiment_free(e);
     }
 }
 
 /* `profiles` with one entry is `profile`, and the result the same. */
-static void one_profile_by_model_is_the_profile(void **state)
+CASE(one_profile_by_model_is_the_profile)
 {
-    (void)state;
     static struct log one, several;
     struct simulation_result results[2];
     static const char by_model[] =
-        WORLD(GROUP("2", GPU_A("")), "\"A\":" PROFILE_A, ONE_STAGE, POISSON("100"),
-              "\"policy\":{\"name\":\"esg\"},\"requests\":500,\"warmup_requests\":0");
-    static const char plain[] = "{\"cluster\":{\"invokers\":[" GROUP(
-        "2",
-        GPU_A(
-            "")) "]},\"profile\":" PROFILE_A ",\"applications\":" ONE_STAGE
-                 ",\"arrivals\":" POISSON(
-                     "100") ",\"slo\":{\"factor\":3},"
-                            "\"policy\":{\"name\":\"esg\"},\"requests\":500,\"warmup_requests\":0}";
+        WORLD(GROUP("2", GPU_A("")), "'A':" PROFILE_A, ONE_STAGE, POISSON("100"),
+              "'policy':{'name':'esg'},'requests':500,'warmup_requests':0");
+    static const char plain[] = "{'cluster':{'invokers':[" GROUP(
+        "2", GPU_A("")) "]},'profile':" PROFILE_A ",'applications':" ONE_STAGE
+                        ",'arrivals':" POISSON("100") ",'slo':{'factor':3},'policy':{'name':'esg'},"
+                                                      "'requests':500,'warmup_requests':0}";
     run_well(by_model, NULL, &several, &results[0]);
     run_well(plain, NULL, &one, &results[1]);
     assert_same_rows(&one, &several);
@@ -276,67 +257,46 @@ static void one_profile_by_model_is_the_profile(void **state)
         simulation_result_clear(&results[i]);
 }
 
-/* The file's name is part of the hash where the profile is in the file. */
-static struct experiment *named(const char *json)
+CASE(the_hash_knows_profiles_prices_and_what_overrides_them)
 {
-    struct error error = {0};
-    struct experiment *e = experiment_parse(json, "world.json", ".", NULL, 0, &error);
-    if (e == NULL) {
-        fail_msg("%s", error.message);
-        abort(); /* fail_msg does not return; analysers do not know */
-    }
-    return e;
-}
-
-static void the_hash_knows_profiles_prices_and_what_overrides_them(void **state)
-{
-    (void)state;
 #define HASHED(gpu_b, profile_b, rest)                                                             \
-    WORLD(GROUP("1", GPU_A("")) "," GROUP("1", GPU_B(gpu_b)),                                      \
-          "\"A\":" PROFILE_A ",\"B\":" profile_b, ONE_STAGE, POISSON("1"), rest "\"requests\":1")
+    WORLD(GROUP("1", GPU_A("")) "," GROUP("1", GPU_B(gpu_b)), "'A':" PROFILE_A ",'B':" profile_b,  \
+          ONE_STAGE, POISSON("1"), rest "'requests':1")
 #define OTHER_B                                                                                    \
-    DEVICE("10", "\"f\":" NET(GRID_B, LATENCY_B, "0", "301", "\"weights\":200,\"per_item\":20"),   \
-           ALONE)
+    DEVICE("10", "'f':" NET(GRID_B, LATENCY_B, "0", "301", "'weights':200,'per_item':20"), ALONE)
     static const char *const worlds[] = {
         HASHED("", PROFILE_B, ""),
         HASHED("", OTHER_B, ""),
-        HASHED(",\"vgpu_hour_usd\":0.4", PROFILE_B, ""),
-        HASHED(",\"speed\":2", PROFILE_B, ""),
-        HASHED("", PROFILE_B, "\"functions\":[{\"name\":\"f\",\"cold_start_ms\":{\"mean\":100}}],"),
-        HASHED("", PROFILE_B,
-               "\"functions\":[{\"name\":\"f\",\"configurations\":{\"vgpu\":{"
-               "\"B\":[5,10]}}}],"),
+        HASHED(",'vgpu_hour_usd':0.4", PROFILE_B, ""),
+        HASHED(",'speed':2", PROFILE_B, ""),
+        HASHED("", PROFILE_B, "'functions':[{'name':'f','cold_start_ms':{'mean':100}}],"),
+        HASHED("", PROFILE_B, "'functions':[{'name':'f','configurations':{'vgpu':{'B':[5,10]}}}],"),
     };
     enum { COUNT = sizeof worlds / sizeof *worlds };
     char hashes[COUNT][17];
     for (size_t i = 0; i < COUNT; i++) {
-        struct experiment *e = named(worlds[i]);
+        EXPERIMENT *e = load(worlds[i]);
         memcpy(hashes[i], e->hash, sizeof hashes[i]);
         for (size_t other = 0; other < i; other++)
             assert_string_not_equal(hashes[i], hashes[other]);
-        experiment_free(e);
     }
     /* The key that says what is the default has the default's hash. */
-    struct experiment *e = named(HASHED(",\"speed\":1", PROFILE_B, ""));
+    EXPERIMENT *e = load(HASHED(",'speed':1", PROFILE_B, ""));
     assert_string_equal(e->hash, hashes[0]);
     assert_non_null(strstr(e->profile_sha256, "A "));
     assert_non_null(strstr(e->profile_sha256, ", B "));
     assert_string_equal(e->profile_evidence, "assumed");
-    experiment_free(e);
 }
 
-static void axes_may_be_given_by_model(void **state)
+CASE(axes_may_be_given_by_model)
 {
-    (void)state;
-    struct experiment *e =
-        load(HASHED("", PROFILE_B,
-                    "\"functions\":[{\"name\":\"f\",\"configurations\":{\"batch\":[1],\"vgpu\":{"
-                    "\"B\":[5,10],\"other\":[3]}}}],"));
+    EXPERIMENT *e = load(HASHED("", PROFILE_B,
+                                "'functions':[{'name':'f','configurations':{'batch':[1],'vgpu':{'B'"
+                                ":[5,10],'other':[3]}}}],"));
     const struct function *f = &e->workload.functions[0];
     assert_int_equal(f->gpus[0].count, 4); /* 1 batch, 2 vCPUs, 2 shares */
     assert_int_equal(f->gpus[1].count, 2);
     assert_int_equal(f->configurations[4].vgpu, 5);
-    experiment_free(e);
 }
 
 /* ---- Where batches run ----------------------------------------------------------------------- */
@@ -355,11 +315,10 @@ static void check_rows(const struct workload *workload, const struct log *log)
     }
 }
 
-static void a_batch_runs_on_a_gpu_of_its_kind(void **state)
+CASE(a_batch_runs_on_a_gpu_of_its_kind)
 {
-    (void)state;
     static struct log log;
-    struct experiment *e = load(MIXED);
+    EXPERIMENT *e = load(MIXED);
     static const struct policy *const policies[] = {&first_fit, &at_random};
     for (size_t p = 0; p < 2; p++) {
         RESULT result = {0};
@@ -370,13 +329,11 @@ static void a_batch_runs_on_a_gpu_of_its_kind(void **state)
             seen[e->workload.functions[0].configurations[log.batches[i].configuration].kind] = true;
         assert_true(seen[0] && (p == 0 || seen[1]));
     }
-    experiment_free(e);
 }
 
 /* A policy that starts an instance on a small share of the first kind, and then breaks the rule. */
 static bool reshare_decide(void *state, struct platform *platform)
 {
-    (void)state;
     const struct function *f = &platform_workload(platform)->functions[0];
     const struct instance_request request = {.function = 0,
                                              .configuration = (uint32_t)f->gpus[0].first,
@@ -396,9 +353,8 @@ static bool reshare_decide(void *state, struct platform *platform)
     return platform_set_share(platform, instance, foreign.configuration, 100);
 }
 
-static void an_instance_keeps_its_kind(void **state)
+CASE(an_instance_keeps_its_kind)
 {
-    (void)state;
     static const struct policy policy = {
         .abi = POLICY_ABI, .name = "reshares", .state_bytes = 1, .decide = reshare_decide};
     struct simulation_result result = {0};
@@ -425,9 +381,8 @@ static double unlike_servers_response(double rate, double a, double b)
 }
 
 /* One exclusive GPU of speed 1 and one of speed 0.5, exponential service of 100 ms at speed 1. */
-static void unlike_servers_are_as_fast_as_theory_says(void **state)
+CASE(unlike_servers_are_as_fast_as_theory_says)
 {
-    (void)state;
     static const struct {
         const char *rate;
         double number;
@@ -437,15 +392,13 @@ static void unlike_servers_are_as_fast_as_theory_says(void **state)
         RESULT result = {0};
         (void)snprintf(
             json, sizeof json,
-            "{\"cluster\":{\"invokers\":[{\"vcpus\":1,\"memory_mb\":100,\"gpus\":[{\"sharing\":"
-            "\"exclusive\",\"units\":1,\"memory_mb\":10}]},{\"vcpus\":1,\"memory_mb\":100,\"gpus\":"
-            "[{\"sharing\":\"exclusive\",\"units\":1,\"memory_mb\":10,\"speed\":0.5}]}]},"
-            "\"functions\":[{\"name\":\"f\",\"service\":{\"distribution\":\"exponential\","
-            "\"mean_ms\":100},\"configuration\":{\"batch\":1,\"vcpu\":1,\"vgpu\":1}}],"
-            "\"applications\":" ONE_STAGE
-            ",\"arrivals\":" POISSON("%s") ",\"platform\":{" CALM
-                                           "},\"requests\":80000,\"warmup_requests\":4000,"
-                                           "\"seed\":8,\"record\":\"summary\"}",
+            "{'cluster':{'invokers':[{'vcpus':1,'memory_mb':100,'gpus':[{'sharing':'exclusive','"
+            "units':1,'memory_mb':10}]},{'vcpus':1,'memory_mb':100,'gpus':[{'sharing':'exclusive','"
+            "units':1,'memory_mb':10,'speed':0.5}]}]},'functions':[{'name':'f','service':{'"
+            "distribution':'exponential','mean_ms':100},'configuration':{'batch':1,'vcpu':1,'vgpu':"
+            "1}}],'applications':" ONE_STAGE ",'arrivals':" POISSON(
+                "%s") ",'platform':{" CALM
+                      "},'requests':80000,'warmup_requests':4000,'seed':8,'record':'summary'}",
             rates[i].rate);
         run_well(json, &first_fit, NULL, &result);
         const double theory = 1e3 * unlike_servers_response(rates[i].number, 10, 5);
@@ -456,14 +409,12 @@ static void unlike_servers_are_as_fast_as_theory_says(void **state)
 }
 
 /* Application x runs on kind A only, y on kind B only. Beside each other they fare as alone. */
-#define ONLY(name, function)                                                                       \
-    "{\"name\":\"" name "\",\"stages\":[{\"name\":\"s\",\"function\":\"" function "\"}]}"
+#define ONLY(name, function) "{'name':'" name "','stages':[{'name':'s','function':'" function "'}]}"
 #define FIFO                                                                                       \
-    "\"policy\":{\"name\":\"fifo\",\"params\":{\"head_of_line\":\"skip\"}},\"platform\":{" CALM    \
-    "},"                                                                                           \
-    "\"warmup_requests\":0,\"requests\":"
-#define ONLY_A "\"A\":" DEVICE("4", "\"f\":" NET_A, ALONE)
-#define ONLY_B "\"B\":" DEVICE("10", "\"g\":" NET_B, ALONE)
+    "'policy':{'name':'fifo','params':{'head_of_line':'skip'}},'platform':{" CALM "},"             \
+    "'warmup_requests':0,'requests':"
+#define ONLY_A "'A':" DEVICE("4", "'f':" NET_A, ALONE)
+#define ONLY_B "'B':" DEVICE("10", "'g':" NET_B, ALONE)
 
 /* Runs the requests of one application of `mixed` on its own GPUs, from a trace of their arrivals.
  */
@@ -472,7 +423,7 @@ static void check_alone(const struct log *mixed, const char *format, uint32_t ap
     static struct log alone;
     RESULT result = {0};
     char json[8192], path[] = "/tmp/esgsim-test-XXXXXX";
-    char *text = NULL;
+    TEXT *text = NULL;
     size_t size = 0, count = 0;
     sim_time_t first = -1;
     FILE *trace = open_memstream(&text, &size);
@@ -502,12 +453,10 @@ static void check_alone(const struct log *mixed, const char *format, uint32_t ap
     }
     assert_true(result.overall.queue_ms_mean > 1); /* jobs do wait */
     unlink(path);
-    free(text);
 }
 
-static void two_kinds_with_a_function_each_are_two_clusters(void **state)
+CASE(two_kinds_with_a_function_each_are_two_clusters)
 {
-    (void)state;
     static struct log mixed;
     RESULT result = {0};
     run_well(WORLD(GROUP("2", GPU_A("")) "," GROUP("1", GPU_B("")), ONLY_A "," ONLY_B,
@@ -515,18 +464,17 @@ static void two_kinds_with_a_function_each_are_two_clusters(void **state)
              NULL, &mixed, &result);
     check_alone(&mixed,
                 WORLD(GROUP("2", GPU_A("")), ONLY_A, "[" ONLY("x", "f") "]",
-                      "{\"process\":\"trace\",\"file\":\"%s\"}", FIFO "%zu"),
+                      "{'process':'trace','file':'%s'}", FIFO "%zu"),
                 0);
     check_alone(&mixed,
                 WORLD(GROUP("1", GPU_B("")), ONLY_B, "[" ONLY("y", "g") "]",
-                      "{\"process\":\"trace\",\"file\":\"%s\"}", FIFO "%zu"),
+                      "{'process':'trace','file':'%s'}", FIFO "%zu"),
                 1);
 }
 
 /* GPUs that no function runs on change no row, but that they are there: the rent is theirs, too. */
-static void a_kind_that_is_not_used_changes_nothing(void **state)
+CASE(a_kind_that_is_not_used_changes_nothing)
 {
-    (void)state;
     static struct log with, without;
     struct simulation_result results[2];
 #define UNUSED(group, profile)                                                                     \
@@ -552,30 +500,29 @@ static double first_latency(const char *cluster, const char *profiles, const cha
     static struct log log;
     RESULT result = {0};
     char json[8192];
-    (void)snprintf(json, sizeof json,
-                   "{\"cluster\":{\"invokers\":[%s]},\"profiles\":{%s},\"applications\":" ONE_STAGE
-                   ",\"arrivals\":{\"process\":\"uniform\",\"low_ms\":1000,\"high_ms\":1000},"
-                   "\"platform\":{" CALM "%s},\"requests\":2,\"warmup_requests\":0}",
-                   cluster, profiles, platform);
+    (void)snprintf(
+        json, sizeof json,
+        "{'cluster':{'invokers':[%s]},'profiles':{%s},'applications':" ONE_STAGE
+        ",'arrivals':{'process':'uniform','low_ms':1000,'high_ms':1000},'platform':{" CALM
+        "%s},'requests':2,'warmup_requests':0}",
+        cluster, profiles, platform);
     run_well(json, &first_fit, &log, &result);
     return sim_to_ms(log.requests[0].finish_ns - log.requests[0].arrival_ns);
 }
 
-static void a_cold_start_is_that_of_the_gpu(void **state)
+CASE(a_cold_start_is_that_of_the_gpu)
 {
-    (void)state;
-    static const char cold[] = ",\"initial\":\"cold\"";
-    assert_near(first_latency(GROUP("1", GPU_A("")), "\"A\":" PROFILE_A, cold), 140, 1e-9);
-    assert_near(first_latency(GROUP("1", GPU_B("")), "\"B\":" PROFILE_B, cold), 390, 1e-9);
+    static const char cold[] = ",'initial':'cold'";
+    assert_near(first_latency(GROUP("1", GPU_A("")), "'A':" PROFILE_A, cold), 140, 1e-9);
+    assert_near(first_latency(GROUP("1", GPU_B("")), "'B':" PROFILE_B, cold), 390, 1e-9);
     /* The speed is that of executions, not of starts. */
-    assert_near(first_latency(GROUP("1", GPU_B(",\"speed\":0.5")), "\"B\":" PROFILE_B, cold), 480,
+    assert_near(first_latency(GROUP("1", GPU_B(",'speed':0.5")), "'B':" PROFILE_B, cold), 480,
                 1e-9);
 }
 
 /* Two batches start together on each kind: constant excess 1 on A, none on B. */
 static bool pair_decide(void *state, struct platform *platform)
 {
-    (void)state;
     if (platform_next_queue(platform, 0) == SIM_NONE)
         return false;
     const struct function *f = &platform_workload(platform)->functions[0];
@@ -584,30 +531,38 @@ static bool pair_decide(void *state, struct platform *platform)
     return platform_dispatch(platform, 0, 1, (uint32_t)f->gpus[kind].first, (uint32_t)kind);
 }
 
-static void interference_is_that_of_the_gpu(void **state)
+CASE(interference_is_that_of_the_gpu)
 {
-    (void)state;
     static const struct policy pairs = {
         .abi = POLICY_ABI, .name = "pairs", .state_bytes = 1, .decide = pair_decide};
     static struct log log;
     RESULT result = {0};
     run_well(
-        "{\"cluster\":{\"invokers\":[" GROUP("1", GPU_A("")) "," GROUP(
+        "{'cluster':{'invokers':[" GROUP(
             "1",
-            GPU_B(
-                "")) "]},\"profiles\":{\"A\":" DEVICE("4", "\"f\":" NET_A,
-                                                      "{\"model\":\"constant\","
-                                                      "\"constant\":1}") ",\"B\":" PROFILE_B "},"
-                                                                         "\"applications\""
-                                                                         ":" ONE_STAGE
-                                                                         ",\"arrivals\":{"
-                                                                         "\"process\":"
-                                                                         "\"uniform\",\"low_ms\":"
-                                                                         "0,\"high_ms\":0.000001},"
-                                                                         "\"platform\":{" CALM
-                                                                         ",\"initial\":{\"f\":4}}"
-                                                                         ",\"requests\":4,"
-                                                                         "\"warmup_requests\":0}",
+            GPU_A(
+                "")) "," GROUP("1",
+                               GPU_B(
+                                   "")) "]},'profiles':{'A':" DEVICE("4", "'f':" NET_A,
+                                                                     "{'model':'constant','"
+                                                                     "constant':1}") ",'B'"
+                                                                                     ":" PROFILE_B
+                                                                                     "},'"
+                                                                                     "applications'"
+                                                                                     ":" ONE_STAGE
+                                                                                     ",'arrivals':{"
+                                                                                     "'process':'"
+                                                                                     "uniform','"
+                                                                                     "low_ms':0,'"
+                                                                                     "high_ms':0."
+                                                                                     "000001},'"
+                                                                                     "platform':"
+                                                                                     "{" CALM
+                                                                                     ",'initial':{'"
+                                                                                     "f':4}},'"
+                                                                                     "requests':4,'"
+                                                                                     "warmup_"
+                                                                                     "requests':0}",
         &pairs, &log, &result);
     assert_int_equal(log.batch_count, 4);
     for (size_t i = 0; i < 4; i++)
@@ -616,24 +571,22 @@ static void interference_is_that_of_the_gpu(void **state)
 }
 
 /* Both kinds transform one draw: a lognormal factor of the kind's cv. */
-static void noise_is_that_of_the_gpu_from_one_draw(void **state)
+CASE(noise_is_that_of_the_gpu_from_one_draw)
 {
-    (void)state;
 #define NOISY(unit, grid, latency, cv)                                                             \
-    DEVICE(unit, "\"f\":" NET(grid, latency, cv, "0", "\"weights\":1,\"per_item\":0"), ALONE)
+    DEVICE(unit, "'f':" NET(grid, latency, cv, "0", "'weights':1,'per_item':0"), ALONE)
     static const char *const worlds[] = {
-        WORLD(GROUP("1", GPU_A("")), "\"A\":" NOISY("4", GRID_A, LATENCY_A, "0.1"), ONE_STAGE,
-              POISSON("2"), "\"platform\":{" CALM "},\"requests\":300,\"warmup_requests\":0"),
-        WORLD(GROUP("1", GPU_B("")), "\"B\":" NOISY("10", GRID_B, LATENCY_B, "0.4"), ONE_STAGE,
-              POISSON("2"), "\"platform\":{" CALM "},\"requests\":300,\"warmup_requests\":0"),
+        WORLD(GROUP("1", GPU_A("")), "'A':" NOISY("4", GRID_A, LATENCY_A, "0.1"), ONE_STAGE,
+              POISSON("2"), "'platform':{" CALM "},'requests':300,'warmup_requests':0"),
+        WORLD(GROUP("1", GPU_B("")), "'B':" NOISY("10", GRID_B, LATENCY_B, "0.4"), ONE_STAGE,
+              POISSON("2"), "'platform':{" CALM "},'requests':300,'warmup_requests':0"),
         WORLD(GROUP("1", GPU_A("")) "," GROUP("1", GPU_B("")),
-              "\"A\":" NOISY("4", GRID_A, LATENCY_A, "0.1") ",\"B\":" NOISY("10", GRID_B, LATENCY_B,
-                                                                            "0.4"),
-              ONE_STAGE, POISSON("2"),
-              "\"platform\":{" CALM "},\"requests\":300,\"warmup_requests\":0"),
+              "'A':" NOISY("4", GRID_A, LATENCY_A, "0.1") ",'B':" NOISY("10", GRID_B, LATENCY_B,
+                                                                        "0.4"),
+              ONE_STAGE, POISSON("2"), "'platform':{" CALM "},'requests':300,'warmup_requests':0"),
     };
     static struct log logs[3];
-    struct experiment *e = load(worlds[2]);
+    EXPERIMENT *e = load(worlds[2]);
     for (size_t i = 0; i < 3; i++) {
         RESULT result = {0};
         run_well(worlds[i], &at_random, &logs[i], &result);
@@ -653,7 +606,6 @@ static void noise_is_that_of_the_gpu_from_one_draw(void **state)
         seen[kind] = true;
     }
     assert_true(seen[0] && seen[1]);
-    experiment_free(e);
 }
 
 /* A GPU of speed 0.5: what esg plans is what the batch takes. */
@@ -661,79 +613,49 @@ static sim_time_t planned, taken;
 
 static bool take_decision(void *context, const struct decision_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     planned += row->plan_time_ns;
     return true;
 }
 
 static bool take_batch(void *context, const struct batch_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     taken += row->finished_ns - row->started_ns;
     return true;
 }
 
-static void a_plan_knows_the_speed_of_the_gpu(void **state)
+CASE(a_plan_knows_the_speed_of_the_gpu)
 {
-    (void)state;
-    struct experiment *e =
-        load(WORLD(GROUP("1", GPU_A(",\"speed\":0.5")), "\"A\":" PROFILE_A, ONE_STAGE,
-                   "{\"process\":\"uniform\",\"low_ms\":1000,\"high_ms\":1000}",
-                   "\"policy\":{\"name\":\"esg\"},\"platform\":{" CALM "},\"requests\":20,"
-                   "\"warmup_requests\":0"));
+    EXPERIMENT *e = load(WORLD(GROUP("1", GPU_A(",'speed':0.5")), "'A':" PROFILE_A, ONE_STAGE,
+                               "{'process':'uniform','low_ms':1000,'high_ms':1000}",
+                               "'policy':{'name':'esg'},'platform':{" CALM
+                               "},'requests':20,'warmup_requests':0"));
     const struct recorder recorder = {.decision = take_decision, .batch = take_batch};
     RESULT result = {0};
     struct error error = {0};
-    double *values = NULL;
+    OWNED(free) double *values = NULL;
     const struct policy *policy = runner_policy(e, &values, &error);
     assert_non_null(policy);
     planned = taken = 0;
     assert_true(simulation_run(e, policy, values, &recorder, NULL, &result, &error));
     assert_true(taken >= 20 * 40 * SIM_MS); /* 20 ms at the least at speed 1 */
     assert_int_equal(planned, taken);
-    free(values);
-    experiment_free(e);
 }
 
 /* ---- Capacity ---------------------------------------------------------------------------------
  */
 
 /* A serves 4 jobs at once of 40 ms, B 5 of 90 ms: 100 and 55.6 per second. */
-static void capacities_of_kinds_add_up(void **state)
+CASE(capacities_of_kinds_add_up)
 {
-    (void)state;
     struct experiment *e = load(WORLD(GROUP("1", GPU_A("")) "," GROUP("1", GPU_B("")), BOTH,
-                                      ONE_STAGE, POISSON("1"), "\"requests\":1"));
+                                      ONE_STAGE, POISSON("1"), "'requests':1"));
     assert_near(capacity_find(&e->workload).rate_per_s, 4 / 0.04 + 5 / 0.09, 1e-9);
     experiment_free(e);
     /* x needs A and y needs B: half of the requests each. */
     e = load(WORLD(GROUP("1", GPU_A("")) "," GROUP("1", GPU_B("")), ONLY_A "," ONLY_B,
-                   "[" ONLY("x", "f") "," ONLY("y", "g") "]", POISSON("1"), "\"requests\":1"));
+                   "[" ONLY("x", "f") "," ONLY("y", "g") "]", POISSON("1"), "'requests':1"));
     assert_near(capacity_find(&e->workload).rate_per_s, 2 * 5 / 0.09, 1e-9);
     experiment_free(e);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(configurations_are_those_of_every_kind),
-        cmocka_unit_test(a_configuration_without_a_gpu_is_listed_once),
-        cmocka_unit_test(a_kind_is_what_latency_and_price_depend_on),
-        cmocka_unit_test(one_profile_by_model_is_the_profile),
-        cmocka_unit_test(the_hash_knows_profiles_prices_and_what_overrides_them),
-        cmocka_unit_test(axes_may_be_given_by_model),
-        cmocka_unit_test(a_batch_runs_on_a_gpu_of_its_kind),
-        cmocka_unit_test(an_instance_keeps_its_kind),
-        cmocka_unit_test(unlike_servers_are_as_fast_as_theory_says),
-        cmocka_unit_test(two_kinds_with_a_function_each_are_two_clusters),
-        cmocka_unit_test(a_kind_that_is_not_used_changes_nothing),
-        cmocka_unit_test(a_cold_start_is_that_of_the_gpu),
-        cmocka_unit_test(interference_is_that_of_the_gpu),
-        cmocka_unit_test(noise_is_that_of_the_gpu_from_one_draw),
-        cmocka_unit_test(a_plan_knows_the_speed_of_the_gpu),
-        cmocka_unit_test(capacities_of_kinds_add_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE("kinds")

@@ -1,10 +1,10 @@
 /* The capacity of a cluster and the key `load` of arrivals: against values computed by hand, the
  * loads of queueing theory, and the utilisation law. */
-#include <math.h>
-
 #include "tests/fixture_simulation.h"
 #include "workloads/capacity.h"
 #include "workloads/experiment.h"
+
+OWNER(sweep_free, struct sweep)
 
 /* Applications x (weight 3: f, then g) and y (weight 1: g). f takes 40 ms at 1 vCPU and 1 unit, g
  * 10 ms at 2 vCPUs and 3 units; larger configurations are faster and must not count. */
@@ -39,15 +39,13 @@ static void assert_close(double a, double b)
 
 static struct capacity capacity_in(const char *json)
 {
-    struct experiment *experiment = load(json);
+    EXPERIMENT *experiment = load(json);
     const struct capacity capacity = capacity_find(&experiment->workload);
-    experiment_free(experiment);
     return capacity;
 }
 
-static void the_capacity_is_that_of_the_resource_that_is_busy_first(void **state)
+CASE(the_capacity_is_that_of_the_resource_that_is_busy_first)
 {
-    (void)state;
     /* Per request 0.75 × 40 ms × 1 + 10 ms × 3 = 60 unit-ms and 0.75 × 40 × 1 + 10 × 2 = 50
      * vCPU-ms. */
     struct capacity capacity = capacity_in(WORLD(INVOKERS("4", "16", "1"), POISSON("1")));
@@ -62,9 +60,8 @@ static void the_capacity_is_that_of_the_resource_that_is_busy_first(void **state
     assert_string_equal(capacity.limiting, "vCPUs");
 }
 
-static void a_gpu_of_twice_the_speed_counts_twice(void **state)
+CASE(a_gpu_of_twice_the_speed_counts_twice)
 {
-    (void)state;
     struct capacity capacity =
         capacity_in(WORLD(INVOKERS("1", "16", "1") "," INVOKERS("2", "16", "2"), POISSON("1")));
     assert_close(capacity.gpu_units / capacity.gpu_unit_s, 35 / 0.060);
@@ -91,12 +88,11 @@ static struct experiment *load_with_slo(const char *slo)
 }
 
 /* f at 7 units: 9 ms at 1 vCPU, 8 at 4. g has no such configuration, so its minimum counts. */
-static void slo_and_load_are_relative_to_the_references(void **state)
+CASE(slo_and_load_are_relative_to_the_references)
 {
-    (void)state;
-    struct experiment *plain = load_with_slo("{\"factor\":2}");
-    struct experiment *whole = load_with_slo("{\"factor\":2,\"reference\":{\"vgpu\":7}}");
-    struct experiment *four = load_with_slo("{\"factor\":2,\"reference\":{\"vcpu\":4,\"vgpu\":7}}");
+    EXPERIMENT *plain = load_with_slo("{\"factor\":2}");
+    EXPERIMENT *whole = load_with_slo("{\"factor\":2,\"reference\":{\"vgpu\":7}}");
+    EXPERIMENT *four = load_with_slo("{\"factor\":2,\"reference\":{\"vcpu\":4,\"vgpu\":7}}");
     assert_int_equal(plain->workload.applications[0].slo, 2 * (40 + 10) * SIM_MS);
     assert_int_equal(whole->workload.applications[0].slo, 2 * (9 + 10) * SIM_MS);
     assert_int_equal(four->workload.applications[0].slo, 2 * (8 + 10) * SIM_MS);
@@ -110,14 +106,10 @@ static void slo_and_load_are_relative_to_the_references(void **state)
     assert_null(strstr(plain->resolved_json, "reference"));
     assert_non_null(strstr(whole->resolved_json, "\"reference\":{\"vgpu\":7}"));
     assert_string_not_equal(whole->hash, plain->hash);
-    experiment_free(four);
-    experiment_free(whole);
-    experiment_free(plain);
 }
 
-static void the_load_of_the_theory_experiments_is_theirs(void **state)
+CASE(the_load_of_the_theory_experiments_is_theirs)
 {
-    (void)state;
     static const struct {
         const char *file, *load;
     } theory[] = {{"mm1", "0.8"},  {"mmc", "0.8"},     {"md1", "0.8"},   {"mg1", "0.7"},
@@ -129,22 +121,19 @@ static void the_load_of_the_theory_experiments_is_theirs(void **state)
         (void)snprintf(value, sizeof value, "{\"process\":\"poisson\",\"load\":%s}",
                        theory[i].load);
         const struct override override = {"arrivals", value};
-        struct experiment *given = experiment_load(path, NULL, 0, &error);
-        struct experiment *by_load = experiment_load(path, &override, 1, &error);
+        EXPERIMENT *given = experiment_load(path, NULL, 0, &error);
+        EXPERIMENT *by_load = experiment_load(path, &override, 1, &error);
         assert_non_null(given);
         assert_non_null(by_load);
         assert_close(by_load->arrivals.rate_per_s, given->arrivals.rate_per_s);
-        experiment_free(given);
-        experiment_free(by_load);
     }
 }
 
 /* The utilisation law: with every job at the minimum configuration, the busy share of the limiting
  * resource is the load. Tolerance: five standard errors of the number of arrivals, 5 / √15000,
  * and the same for what the run's ends cut off. */
-static void a_load_keeps_that_share_of_the_limiting_resource_busy(void **state)
+CASE(a_load_keeps_that_share_of_the_limiting_resource_busy)
 {
-    (void)state;
     static const struct {
         const char *json;
         bool vcpus;
@@ -169,9 +158,8 @@ static void a_load_keeps_that_share_of_the_limiting_resource_busy(void **state)
     }
 }
 
-static void a_load_scales_intervals_and_states(void **state)
+CASE(a_load_scales_intervals_and_states)
 {
-    (void)state;
     const double capacity = 28 / 0.060;
     struct experiment *e =
         load(WORLD(INVOKERS("4", "16", "1"), "{\"process\":\"uniform\",\"load\":0.5}"));
@@ -194,31 +182,26 @@ static void a_load_scales_intervals_and_states(void **state)
 }
 
 /* The canonical form holds what decides the run: the rate. */
-static void a_load_and_its_rate_are_one_experiment(void **state)
+CASE(a_load_and_its_rate_are_one_experiment)
 {
-    (void)state;
     struct error error = {0};
-    struct experiment *by_load = experiment_parse(WORLD(INVOKERS("4", "16", "1"), POISSON("0.7")),
-                                                  "e.json", ".", NULL, 0, &error);
+    EXPERIMENT *by_load = experiment_parse(WORLD(INVOKERS("4", "16", "1"), POISSON("0.7")),
+                                           "e.json", ".", NULL, 0, &error);
     assert_non_null(by_load);
     char rate[32];
     (void)snprintf(rate, sizeof rate, "%.17g", by_load->arrivals.rate_per_s);
     assert_null(strstr(by_load->resolved_json, "\"load\""));
-    char *value = NULL;
+    TEXT *value = NULL;
     assert_true(asprintf(&value, "{\"process\":\"poisson\",\"rate_per_s\":%s}", rate) > 0);
     const struct override override = {"arrivals", value};
-    struct experiment *by_rate = experiment_parse(WORLD(INVOKERS("4", "16", "1"), POISSON("1")),
-                                                  "e.json", ".", &override, 1, &error);
+    EXPERIMENT *by_rate = experiment_parse(WORLD(INVOKERS("4", "16", "1"), POISSON("1")), "e.json",
+                                           ".", &override, 1, &error);
     assert_non_null(by_rate);
     assert_string_equal(by_rate->hash, by_load->hash);
-    experiment_free(by_rate);
-    experiment_free(by_load);
-    free(value);
 }
 
-static void a_load_that_cannot_be_set_is_refused(void **state)
+CASE(a_load_that_cannot_be_set_is_refused)
 {
-    (void)state;
     static const struct {
         const char *arrivals, *fragment;
     } faults[] = {
@@ -247,9 +230,8 @@ static void a_load_that_cannot_be_set_is_refused(void **state)
 }
 
 /* 10^6 times the capacity of a million invokers; and jobs that hold neither vCPU nor GPU. */
-static void a_load_beyond_any_rate_is_refused(void **state)
+CASE(a_load_beyond_any_rate_is_refused)
 {
-    (void)state;
     static const char *const worlds[] = {
         WORLD(INVOKERS("1000000", "16", "1"), POISSON("1000000")),
         "{\"cluster\":{\"invokers\":[{\"vcpus\":4,\"memory_mb\":4096}]},\"functions\":"
@@ -266,9 +248,8 @@ static void a_load_beyond_any_rate_is_refused(void **state)
     }
 }
 
-static void a_swept_load_names_its_runs(void **state)
+CASE(a_swept_load_names_its_runs)
 {
-    (void)state;
     char path[] = "/tmp/esgsim-test-XXXXXX";
     struct error error = {0};
     write_temporary(
@@ -276,34 +257,17 @@ static void a_swept_load_names_its_runs(void **state)
         "{\"base\":" WORLD(INVOKERS("4", "16", "1"),
                            POISSON("1")) ","
                                          "\"matrix\":{\"arrivals.load\":[0.2,1.2]},\"seeds\":2}");
-    struct sweep *sweep = sweep_load(path, NULL, 0, &error);
+    OWNED(sweep_free) struct sweep *sweep = sweep_load(path, NULL, 0, &error);
     unlink(path);
     assert_non_null(sweep);
     assert_int_equal(sweep->run_count, 4);
     for (size_t r = 0; r < 4; r++) {
-        struct experiment *experiment = sweep_experiment(sweep, r, &error);
+        EXPERIMENT *experiment = sweep_experiment(sweep, r, &error);
         assert_non_null(experiment);
         assert_string_equal(sweep->runs[r].label,
                             r < 2 ? "arrivals.load=0.2" : "arrivals.load=1.2");
         assert_close(experiment->arrivals.rate_per_s, (r < 2 ? 0.2 : 1.2) * 28 / 0.060);
-        experiment_free(experiment);
     }
-    sweep_free(sweep);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_capacity_is_that_of_the_resource_that_is_busy_first),
-        cmocka_unit_test(a_gpu_of_twice_the_speed_counts_twice),
-        cmocka_unit_test(slo_and_load_are_relative_to_the_references),
-        cmocka_unit_test(the_load_of_the_theory_experiments_is_theirs),
-        cmocka_unit_test(a_load_keeps_that_share_of_the_limiting_resource_busy),
-        cmocka_unit_test(a_load_scales_intervals_and_states),
-        cmocka_unit_test(a_load_and_its_rate_are_one_experiment),
-        cmocka_unit_test(a_load_that_cannot_be_set_is_refused),
-        cmocka_unit_test(a_load_beyond_any_rate_is_refused),
-        cmocka_unit_test(a_swept_load_names_its_runs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE("load")

@@ -1,13 +1,4 @@
 /* Every policy on clusters with unlike GPUs: MIG quarters beside MPS per cent. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-
 #include "sched/registry.h"
 #include "tests/worlds.h"
 #include "workloads/gpu_sharing.h"
@@ -22,9 +13,7 @@ static void mixed_function(char *json, gsl_rng *rng, const char *name, const cha
 {
     static const double part[] = {0.25, 0.5, 1};
     const double base = slow * (20 + 20 * gsl_rng_uniform(rng));
-    world_add(json,
-              "\"%s\":{\"grid\":{\"batch\":[1,2,4],\"vcpu\":[1],\"vgpu\":[%s,%s,%s]},"
-              "\"latency_ms\":[",
+    world_add(json, "'%s':{'grid':{'batch':[1,2,4],'vcpu':[1],'vgpu':[%s,%s,%s]},'latency_ms':[",
               name, shares[0], shares[1], shares[2]);
     for (size_t b = 0; b < 3; b++) {
         world_add(json, "%s[[", b > 0 ? "," : "");
@@ -35,9 +24,8 @@ static void mixed_function(char *json, gsl_rng *rng, const char *name, const cha
         world_add(json, "]]");
     }
     world_add(json,
-              "],\"noise\":{\"cv\":%g},\"cold_start_ms\":{\"mean\":%.0f,\"cv\":0},"
-              "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,"
-              "\"bandwidth_share\":0.4}",
+              "],'noise':{'cv':%g},'cold_start_ms':{'mean':%.0f,'cv':0},'gpu_memory_mb':{'weights':"
+              "100,'per_item':10},'host_memory_mb':100,'bandwidth_share':0.4}",
               noise_cv, 50 + 100 * gsl_rng_uniform(rng));
 }
 
@@ -47,20 +35,18 @@ static void mixed_profile(char *json, gsl_rng *rng, const char *own, const char 
 {
     const char *const names[] = {"f", "g", own};
     world_add(json,
-              "{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":"
-              "\"none\",\"unit\":%s,\"functions\":{",
+              "{'device':'test','evidence':'assumed','source':'test','licence':'none','unit':%s,'"
+              "functions':{",
               shares[2]);
     for (size_t i = 0; i < 3; i++) {
         world_add(json, "%s", i > 0 ? "," : "");
         mixed_function(json, rng, names[i], shares, slow, nominal ? 0 : 0.1);
     }
-    world_add(json, "},\"interference\":{\"model\":\"constant\",\"constant\":0.3}}");
+    world_add(json, "},'interference':{'model':'constant','constant':0.3}}");
 }
 
-#define QUARTERS                                                                                   \
-    "{\"model\":\"A30\",\"sharing\":\"mig\",\"units\":4,\"memory_mb\":2000,\"vgpu_hour_usd\":9}"
-#define HUNDREDTHS                                                                                 \
-    "{\"model\":\"V\",\"sharing\":\"mps\",\"units\":100,\"memory_mb\":1000,\"vgpu_hour_usd\":%g}"
+#define QUARTERS "{'model':'A30','sharing':'mig','units':4,'memory_mb':2000,'vgpu_hour_usd':9}"
+#define HUNDREDTHS "{'model':'V','sharing':'mps','units':100,'memory_mb':1000,'vgpu_hour_usd':%g}"
 
 /* Invokers with MIG quarters, others with MPS per cent, and one with both. The functions f and g
  * run on both kinds, q on quarters only and h on hundredths only. */
@@ -73,31 +59,24 @@ static void mixed_world(char json[WORLD_BYTES], uint64_t number, bool nominal)
     gsl_rng *rng = &stream.rng;
     json[0] = '\0';
     world_add(json,
-              "{\"name\":\"mixed\",\"cluster\":{\"invokers\":["
-              "{\"count\":%lu,\"vcpus\":6,\"memory_mb\":2000,\"gpus\":[" QUARTERS "]},"
-              "{\"count\":%lu,\"vcpus\":6,\"memory_mb\":2000,\"gpus\":[" HUNDREDTHS "]},"
-              "{\"vcpus\":8,\"memory_mb\":2000,\"gpus\":[" HUNDREDTHS "," QUARTERS "]}],"
-              "\"price\":{\"vcpu_hour_usd\":1}},\"functions\":{\"functions\":["
-              "{\"name\":\"f\",\"model\":\"f\"},{\"name\":\"g\",\"model\":\"g\"},"
-              "{\"name\":\"q\",\"model\":\"q\"},{\"name\":\"h\",\"model\":\"h\"}]},"
-              "\"profiles\":{\"A30\":",
+              "{'name':'mixed','cluster':{'invokers':[{'count':%lu,'vcpus':6,'memory_mb':2000,'"
+              "gpus':[" QUARTERS "]},{'count':%lu,'vcpus':6,'memory_mb':2000,'gpus':[" HUNDREDTHS
+              "]},{'vcpus':8,'memory_mb':2000,'gpus':[" HUNDREDTHS "," QUARTERS
+              "]}],'price':{'vcpu_hour_usd':1}},'functions':{'functions':[{'name':'f','model':'f'},"
+              "{'name':'g','model':'g'},{'name':'q','model':'q'},{'name':'h','model':'h'}]},'"
+              "profiles':{'A30':",
               1 + gsl_rng_uniform_int(rng, 2), 1 + gsl_rng_uniform_int(rng, 2), 0.36, 0.36);
     mixed_profile(json, rng, "q", quarters, 1, nominal);
-    world_add(json, ",\"V\":");
+    world_add(json, ",'V':");
     mixed_profile(json, rng, "h", hundredths, 0.7 + 0.8 * gsl_rng_uniform(rng), nominal);
     world_add(json,
-              "},\"applications\":["
-              "{\"name\":\"diamond\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"},"
-              "{\"name\":\"b\",\"function\":\"q\",\"after\":[\"a\"]},"
-              "{\"name\":\"c\",\"function\":\"h\",\"after\":[\"a\"]},"
-              "{\"name\":\"d\",\"function\":\"g\",\"after\":[\"b\",\"c\"]}]},"
-              "{\"name\":\"chain\",\"stages\":[{\"name\":\"a\",\"function\":\"g\"},"
-              "{\"name\":\"b\",\"function\":\"f\",\"after\":[\"a\"]}]},"
-              "{\"name\":\"single\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"}]}],"
-              "\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":%.1f},"
-              "\"slo\":{\"factor\":%.2f},"
-              "\"platform\":{\"prewarm\":\"none\",\"interference\":%s},"
-              "\"requests\":%d,\"warmup_requests\":0,\"seed\":%u}",
+              "},'applications':[{'name':'diamond','stages':[{'name':'a','function':'f'},{'name':'"
+              "b','function':'q','after':['a']},{'name':'c','function':'h','after':['a']},{'name':'"
+              "d','function':'g','after':['b','c']}]},{'name':'chain','stages':[{'name':'a','"
+              "function':'g'},{'name':'b','function':'f','after':['a']}]},{'name':'single','stages'"
+              ":[{'name':'a','function':'f'}]}],'arrivals':{'process':'poisson','rate_per_s':%.1f},"
+              "'slo':{'factor':%.2f},'platform':{'prewarm':'none','interference':%s},'requests':%d,"
+              "'warmup_requests':0,'seed':%u}",
               20 + 60 * gsl_rng_uniform(rng), 0.9 + 1.5 * gsl_rng_uniform(rng),
               nominal ? "false" : "true", MIXED_REQUESTS, (unsigned)number + 1);
 }
@@ -143,9 +122,8 @@ static void check_kinds(const struct workload *workload, const struct log *log, 
     }
 }
 
-static void every_policy_serves_unlike_gpus(void **state)
+CASE(every_policy_serves_unlike_gpus)
 {
-    (void)state;
     struct log *log = log_one();
     for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
         const struct policy *policy = policy_for_requests(p);
@@ -154,14 +132,13 @@ static void every_policy_serves_unlike_gpus(void **state)
             char json[WORLD_BYTES];
             RESULT result = {0};
             mixed_world(json, world, world % 2 == 0);
-            struct experiment *experiment = load(json);
+            EXPERIMENT *experiment = load(json);
             assert_int_equal(experiment->workload.kind_count, 2);
             run_well(json, policy, log, &result);
             world_check_conserved(log, &result, MIXED_REQUESTS);
             world_check_batches(log);
             check_kinds(&experiment->workload, log, world % 2 == 0, used);
             assert_true(result.overall.slo_hit_rate <= result.run.bound_capacity_slo_hit_rate);
-            experiment_free(experiment);
         }
         assert_true(used[0] > 0 && used[1] > 0);
     }
@@ -174,28 +151,26 @@ static void every_policy_serves_unlike_gpus(void **state)
 static void dominated_world(char json[WORLD_BYTES])
 {
     static const char *const profile =
-        "{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\","
-        "\"unit\":%s,\"functions\":{\"f\":{\"grid\":{\"batch\":[1,2],\"vcpu\":[1],\"vgpu\":[%s]},"
-        "\"latency_ms\":[[[%s]],[[%s]]],\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":100,"
-        "\"cv\":0},\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,"
-        "\"bandwidth_share\":0.4}},\"interference\":{\"model\":\"none\"}}";
+        "{'device':'test','evidence':'assumed','source':'test','licence':'none','unit':%s,'"
+        "functions':{'f':{'grid':{'batch':[1,2],'vcpu':[1],'vgpu':[%s]},'latency_ms':[[[%s]],[[%s]]"
+        "],'noise':{'cv':0},'cold_start_ms':{'mean':100,'cv':0},'gpu_memory_mb':{'weights':100,'"
+        "per_item':10},'host_memory_mb':100,'bandwidth_share':0.4}},'interference':{'model':'none'}"
+        "}";
     json[0] = '\0';
     world_add(json,
-              "{\"name\":\"dominated\",\"cluster\":{\"invokers\":["
-              "{\"count\":2,\"vcpus\":6,\"memory_mb\":2000,\"gpus\":[" QUARTERS "]},"
-              "{\"count\":2,\"vcpus\":6,\"memory_mb\":2000,\"gpus\":[" HUNDREDTHS "]}],"
-              "\"price\":{\"vcpu_hour_usd\":1}},"
-              "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\"}]},"
-              "\"profiles\":{\"A30\":",
+              "{'name':'dominated','cluster':{'invokers':[{'count':2,'vcpus':6,'memory_mb':2000,'"
+              "gpus':[" QUARTERS "]},{'count':2,'vcpus':6,'memory_mb':2000,'gpus':[" HUNDREDTHS
+              "]}],'price':{'vcpu_hour_usd':1}},'functions':{'functions':[{'name':'f','model':'f'}]"
+              "},'profiles':{'A30':",
               0.18);
     world_add(json, profile, "4", "1,2,4", "80,50,40", "120,80,60");
-    world_add(json, ",\"V\":");
+    world_add(json, ",'V':");
     world_add(json, profile, "100", "25,50,100", "40,25,20", "60,40,30");
-    world_add(json,
-              "},\"applications\":[{\"name\":\"single\",\"stages\":[{\"name\":\"a\",\"function\":"
-              "\"f\"}]}],\"arrivals\":{\"process\":\"uniform\",\"low_ms\":400,\"high_ms\":600},"
-              "\"slo\":{\"factor\":1.5},\"platform\":{\"prewarm\":\"none\",\"transfer\":{"
-              "\"latency_ms\":0}},\"requests\":60,\"warmup_requests\":0,\"seed\":1}");
+    world_add(
+        json,
+        "},'applications':[{'name':'single','stages':[{'name':'a','function':'f'}]}],'arrivals':{'"
+        "process':'uniform','low_ms':400,'high_ms':600},'slo':{'factor':1.5},'platform':{'prewarm':"
+        "'none','transfer':{'latency_ms':0}},'requests':60,'warmup_requests':0,'seed':1}");
 }
 
 /* By design: the minimum configuration is the first kind's; Nexus and gpulet divide the load over
@@ -209,9 +184,8 @@ static bool minimises(const struct policy *policy)
     return true;
 }
 
-static void a_kind_that_is_faster_and_cheaper_is_used_first(void **state)
+CASE(a_kind_that_is_faster_and_cheaper_is_used_first)
 {
-    (void)state;
     struct log *log = log_one();
     char json[WORLD_BYTES];
     dominated_world(json);
@@ -238,27 +212,23 @@ static double hits_with(const char *policy, uint64_t number, bool both)
     RESULT result = {0};
     struct random_stream stream;
     random_stream_open(&stream, 2026, RANDOM_TEST, number, 9);
-    world_add(json, "{\"name\":\"alone\",\"cluster\":{\"invokers\":["
-                    "{\"count\":2,\"vcpus\":8,\"memory_mb\":4000,\"gpus\":[" QUARTERS "]}");
+    world_add(json, "{'name':'alone','cluster':{'invokers':[{'count':2,'vcpus':8,'memory_mb':4000,'"
+                    "gpus':[" QUARTERS "]}");
     if (both)
-        world_add(json, ",{\"count\":2,\"vcpus\":8,\"memory_mb\":4000,\"gpus\":[" HUNDREDTHS "]}",
-                  0.36);
-    world_add(json, "],\"price\":{\"vcpu_hour_usd\":1}},\"functions\":{\"functions\":["
-                    "{\"name\":\"f\",\"model\":\"f\"},{\"name\":\"g\",\"model\":\"g\"},"
-                    "{\"name\":\"q\",\"model\":\"q\"}]},\"profiles\":{\"A30\":");
+        world_add(json, ",{'count':2,'vcpus':8,'memory_mb':4000,'gpus':[" HUNDREDTHS "]}", 0.36);
+    world_add(json, "],'price':{'vcpu_hour_usd':1}},'functions':{'functions':[{'name':'f','model':'"
+                    "f'},{'name':'g','model':'g'},{'name':'q','model':'q'}]},'profiles':{'A30':");
     mixed_profile(json, &stream.rng, "q", quarters, 1, false);
     if (both) {
-        world_add(json, ",\"V\":");
+        world_add(json, ",'V':");
         mixed_profile(json, &stream.rng, "h", hundredths, 0.7 + 0.2 * (double)number, false);
     }
     world_add(json,
-              "},\"applications\":[{\"name\":\"chain\",\"stages\":[{\"name\":\"a\",\"function\":"
-              "\"g\"},{\"name\":\"b\",\"function\":\"f\",\"after\":[\"a\"]}]},"
-              "{\"name\":\"single\",\"stages\":[{\"name\":\"a\",\"function\":\"q\"}]}],"
-              "\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":%d},\"slo\":{\"factor\":1.3},"
-              "\"platform\":{\"prewarm\":\"none\",\"interference\":false,"
-              "\"initial\":{\"f\":%d,\"g\":%d,\"q\":8}},"
-              "\"requests\":400,\"warmup_requests\":50,\"seed\":%u}",
+              "},'applications':[{'name':'chain','stages':[{'name':'a','function':'g'},{'name':'b',"
+              "'function':'f','after':['a']}]},{'name':'single','stages':[{'name':'a','function':'"
+              "q'}]}],'arrivals':{'process':'poisson','rate_per_s':%d},'slo':{'factor':1.3},'"
+              "platform':{'prewarm':'none','interference':false,'initial':{'f':%d,'g':%d,'q':8}},'"
+              "requests':400,'warmup_requests':50,'seed':%u}",
               40, both ? 16 : 8, both ? 16 : 8, (unsigned)number + 1);
     run_well(json, policy_find(policy, NULL), NULL, &result);
     const double hits = result.overall.slo_hit_rate;
@@ -267,9 +237,8 @@ static double hits_with(const char *policy, uint64_t number, bool both)
 
 /* Other GPUs beside those of the first kind, slower or faster, do not cost hits, where plans know
  * all that their batches meet: without interference, which the slices do not have. */
-static void gpus_of_another_kind_do_not_cost_hits(void **state)
+CASE(gpus_of_another_kind_do_not_cost_hits)
 {
-    (void)state;
     static const char *const policies[] = {"esg", "headway"};
     for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
         double alone = 0;
@@ -284,12 +253,4 @@ static void gpus_of_another_kind_do_not_cost_hits(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_policy_serves_unlike_gpus),
-        cmocka_unit_test(a_kind_that_is_faster_and_cheaper_is_used_first),
-        cmocka_unit_test(gpus_of_another_kind_do_not_cost_hits),
-    };
-    return cmocka_run_group_tests_name("mixed_gpus", tests, NULL, NULL);
-}
+SUITE("mixed_gpus")

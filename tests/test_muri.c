@@ -1,10 +1,12 @@
 /* Muri's srtf, srsf and tiresias against the output of its authors' simulator. */
-#include <math.h>
-
 #include "tests/muri_loop.h"
 #include "tests/read_numbers.h"
+#include "tests/suite.h"
 #include "traces/readers/line_reader.h"
 #include "workloads/trainings.h"
+
+OWNER(training_models_free, struct training_models)
+OWNER(training_trace_free, struct training_trace)
 
 static const struct muri_cluster eight_nodes = {
     .nodes = 8, .gpus = 8, .vcpus = 92, .memory_gb = 520};
@@ -13,11 +15,14 @@ static struct muri_training *read_trace(const char *path, size_t *count)
 {
     const struct training_draw draw = {0};
     struct error error = {0};
+    OWNED(training_models_free)
     struct training_models *models =
         training_models_read("workloads/models/muri-v100.json", &error);
+    OWNED(training_trace_free)
     struct training_trace *trace = training_trace_read(path, "muri", &error);
     assert_non_null(models);
     assert_non_null(trace);
+    OWNED(free)
     struct training_spec *specs = trainings_from_trace(trace, path, models, &draw, 1, &error);
     *count = trace->count;
     struct muri_training *trainings = calloc(*count, sizeof *trainings);
@@ -31,9 +36,6 @@ static struct muri_training *read_trace(const char *path, size_t *count)
             .iterations = (double)specs[i].iterations,
             .restart_s =
                 models->models[specs[i].model].restart_s[training_gang(models, specs[i].gpus)]};
-    free(specs);
-    training_trace_free(trace);
-    training_models_free(models);
     return trainings;
 }
 
@@ -58,6 +60,7 @@ static void compare(struct line_reader *lines, char *header)
     (void)snprintf(name, sizeof name, "%s", order); /* the reader's line changes */
     while (o < 2 && strcmp(orders[o], name) != 0)
         o++;
+    OWNED(free)
     struct muri_training *trainings = read_trace("traces/trainings/muri_trace3.csv.gz", &count);
     assert_int_equal(count, rows);
     assert_true(muri_run((enum muri_order)o, &eight_nodes, trainings, count, &error));
@@ -75,12 +78,10 @@ static void compare(struct line_reader *lines, char *header)
     }
     print_message("%-8s mean JCT %.2f s\n", name, sum / (double)count);
     assert_close("mean", count, sum / (double)count, means[o]);
-    free(trainings);
 }
 
-static void every_training_of_trace_3_ends_as_in_the_original(void **state)
+CASE(every_training_of_trace_3_ends_as_in_the_original)
 {
-    (void)state;
     struct line_reader lines = {0};
     struct error error = {0};
     char *line = NULL;
@@ -94,9 +95,8 @@ static void every_training_of_trace_3_ends_as_in_the_original(void **state)
 
 /* Without restarts and with gangs of one GPU on one GPU, srtf is preemptive shortest remaining time
  * first: 0..10 runs the long one, 10..14 the short one, then the long one again. */
-static void srtf_preempts_for_a_shorter_training(void **state)
+CASE(srtf_preempts_for_a_shorter_training)
 {
-    (void)state;
     struct error error = {0};
     const struct muri_cluster one = {.nodes = 1, .gpus = 1, .vcpus = 8, .memory_gb = 64};
     struct muri_training trainings[] = {
@@ -109,21 +109,12 @@ static void srtf_preempts_for_a_shorter_training(void **state)
     assert_true(trainings[0].executed_s == 100);
 }
 
-static void a_gang_that_never_fits_is_an_error(void **state)
+CASE(a_gang_that_never_fits_is_an_error)
 {
-    (void)state;
     struct error error = {0};
     struct muri_training training = {.gpus = 65, .iteration_s = 1, .iterations = 100};
     assert_false(muri_run(MURI_SRTF, &eight_nodes, &training, 1, &error));
     assert_string_equal(error.message, "muri: a training of 65 GPUs never fits the cluster");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_training_of_trace_3_ends_as_in_the_original),
-        cmocka_unit_test(srtf_preempts_for_a_shorter_training),
-        cmocka_unit_test(a_gang_that_never_fits_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE("muri")

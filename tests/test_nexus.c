@@ -1,16 +1,5 @@
 /* Nexus: packing against enumeration, the split against enumeration, the policy in random worlds.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sched/nexus/split.h"
 #include "sched/nexus/squishy.h"
 #include "sched/registry.h"
@@ -58,9 +47,8 @@ static void instance_random(struct instance *instance, uint64_t *random, double 
 }
 
 /* The example that the paper works out [recall]: A and B share a GPU, C has its own. */
-static void the_published_example_is_packed_as_published(void **state)
+CASE(the_published_example_is_packed_as_published)
 {
-    (void)state;
     static const double a[] = {40, 50, 75, 100};
     static const double b[] = {40, 50, 90, 125};
     static const double c[] = {40, 60, 95, 125};
@@ -99,9 +87,8 @@ static void the_published_example_is_packed_as_published(void **state)
     assert_null(arena.blocks);
 }
 
-static void residual_takes_the_largest_batch_that_its_rule_allows(void **state)
+CASE(residual_takes_the_largest_batch_that_its_rule_allows)
 {
-    (void)state;
     static struct instance instance;
     uint64_t random = 5;
     size_t found = 0;
@@ -204,9 +191,8 @@ static void check_plan(const struct instance *instance, const struct squishy_pla
             assert_true(rates[s] <= 0);
 }
 
-static void every_gpu_is_feasible_and_merging_never_costs_one(void **state)
+CASE(every_gpu_is_feasible_and_merging_never_costs_one)
 {
-    (void)state;
     static struct instance instance;
     uint64_t random = 11;
     size_t merged = 0;
@@ -229,9 +215,8 @@ static void every_gpu_is_feasible_and_merging_never_costs_one(void **state)
 
 /* Squishy packing is a heuristic: never below the optimum, and how far above is a fact of these
  * 400 instances: at most one GPU, and in under a twentieth of them. */
-static void packing_is_close_to_the_best_of_all_partitions(void **state)
+CASE(packing_is_close_to_the_best_of_all_partitions)
 {
-    (void)state;
     static struct instance instance;
     uint64_t random = 17;
     size_t compared = 0;
@@ -341,24 +326,21 @@ static void split_check(const struct application *application, uint64_t *random,
     assert_true(fabs(longest_path(application, share) - 1) < 1e-9);
 }
 
-static void split_is_the_best_of_all_splits_of_chains_and_diamonds(void **state)
+CASE(split_is_the_best_of_all_splits_of_chains_and_diamonds)
 {
-    (void)state;
     static struct test_dag dag;
     uint64_t random = 23;
     for (int n = 0; n < 60; n++) {
         test_dag_chain(&dag, 1 + (size_t)n % 4);
         split_check(&dag.application, &random, true);
     }
-    struct experiment *experiment = load(diamond);
+    EXPERIMENT *experiment = load(diamond);
     for (int n = 0; n < 20; n++)
         split_check(&experiment->workload.applications[0], &random, true);
-    experiment_free(experiment);
 }
 
-static void split_of_any_dag_is_sound_and_of_trees_the_best(void **state)
+CASE(split_of_any_dag_is_sound_and_of_trees_the_best)
 {
-    (void)state;
     static struct test_dag dag;
     uint64_t random = 29;
     size_t trees = 0;
@@ -386,9 +368,8 @@ static const struct policy *nexus(void)
     return policy;
 }
 
-static void no_rule_is_broken_and_no_job_lost_in_any_world(void **state)
+CASE(no_rule_is_broken_and_no_job_lost_in_any_world)
 {
-    (void)state;
     static const struct world_case cases[] = {
         {NULL, 0},    {"vgpu", 1},       {"vgpu", 2},     {"early_drop", 1}, {"min_epoch_s", 0.3},
         {"split", 2}, {"split_cost", 1}, {"residual", 0}, {"overhead", 1},   {"max_batch", 1},
@@ -397,11 +378,10 @@ static void no_rule_is_broken_and_no_job_lost_in_any_world(void **state)
 }
 
 /* What Nexus is known for: under overload it drops what is lost and serves the rest in time. */
-static void early_drop_keeps_serving_in_time_under_overload(void **state)
+CASE(early_drop_keeps_serving_in_time_under_overload)
 {
-    (void)state;
     struct log *log = log_one();
-    char *json = malloc(sizeof diamond + 16);
+    TEXT *json = malloc(sizeof diamond + 16);
     assert_non_null(json);
     memcpy(json, diamond, sizeof diamond);
     char *slo = strstr(json, "\"factor\":1.2");
@@ -415,20 +395,6 @@ static void early_drop_keeps_serving_in_time_under_overload(void **state)
         assert_true(off == 1 ? result.overall.dropped == 0 : result.overall.dropped > 0);
     }
     assert_true(hits[0] > 2 * hits[1]);
-    free(json);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_published_example_is_packed_as_published),
-        cmocka_unit_test(residual_takes_the_largest_batch_that_its_rule_allows),
-        cmocka_unit_test(every_gpu_is_feasible_and_merging_never_costs_one),
-        cmocka_unit_test(packing_is_close_to_the_best_of_all_partitions),
-        cmocka_unit_test(split_is_the_best_of_all_splits_of_chains_and_diamonds),
-        cmocka_unit_test(split_of_any_dag_is_sound_and_of_trees_the_best),
-        cmocka_unit_test(no_rule_is_broken_and_no_job_lost_in_any_world),
-        cmocka_unit_test(early_drop_keeps_serving_in_time_under_overload),
-    };
-    return cmocka_run_group_tests_name("nexus", tests, NULL, NULL);
-}
+SUITE("nexus")

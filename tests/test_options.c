@@ -1,17 +1,9 @@
 /* The command line: options by their table, numbers read whole and in range, or refused by name. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <string.h>
-
 #include "sim/cli/cli.h"
+#include "tests/suite.h"
 
-static void whole_numbers_in_range_are_read(void **state)
+CASE(whole_numbers_in_range_are_read)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t value;
@@ -24,9 +16,8 @@ static void whole_numbers_in_range_are_read(void **state)
     }
 }
 
-static void anything_else_is_not_a_whole_number(void **state)
+CASE(anything_else_is_not_a_whole_number)
 {
-    (void)state;
     static const char *const cases[] = {"",
                                         " 1",
                                         "1 ",
@@ -53,9 +44,8 @@ static void anything_else_is_not_a_whole_number(void **state)
     }
 }
 
-static void decimal_numbers_in_range_are_read(void **state)
+CASE(decimal_numbers_in_range_are_read)
 {
-    (void)state;
     static const struct {
         const char *text;
         double value;
@@ -68,9 +58,8 @@ static void decimal_numbers_in_range_are_read(void **state)
     }
 }
 
-static void anything_else_is_not_a_decimal_number(void **state)
+CASE(anything_else_is_not_a_decimal_number)
 {
-    (void)state;
     static const char *const cases[] = {"",     " 1",  "1 ", "nan", "inf",   "0x1p3", "1e999",
                                         "1e1e", "--1", "e",  "1,5", "-0.01", "10.01"};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -166,9 +155,8 @@ static bool parse(const struct command *command, char *line, int *argc, char **a
     return cli_parse(command, argc, argv, walk, error);
 }
 
-static void options_and_operands_may_stand_in_any_order(void **state)
+CASE(options_and_operands_may_stand_in_any_order)
 {
-    (void)state;
     static const char *const lines[] = {
         "walk --far home --to sea --steps 3 --pace 1.5 --shoes sandals --gait stride --see a inn "
         "--see b",
@@ -197,9 +185,8 @@ static void options_and_operands_may_stand_in_any_order(void **state)
     }
 }
 
-static void what_is_not_given_keeps_its_default(void **state)
+CASE(what_is_not_given_keeps_its_default)
 {
-    (void)state;
     char line[] = "walk - --to sea", *argv[WORDS_MOST];
     int argc;
     struct walk walk;
@@ -212,9 +199,8 @@ static void what_is_not_given_keeps_its_default(void **state)
     assert_null(walk.gait);
 }
 
-static void every_fault_of_the_command_line_is_told_by_name(void **state)
+CASE(every_fault_of_the_command_line_is_told_by_name)
 {
-    (void)state;
     static const struct {
         const char *line, *told;
     } cases[] = {
@@ -251,9 +237,8 @@ static void every_fault_of_the_command_line_is_told_by_name(void **state)
     }
 }
 
-static void an_operand_too_many_is_refused(void **state)
+CASE(an_operand_too_many_is_refused)
 {
-    (void)state;
     const struct command one = {.name = "walk", .operands = "FROM", .options = walk_table};
     const struct command none = {.name = "walk", .options = walk_table};
     char first[] = "walk home --to sea inn", second[] = "walk home", empty[] = "";
@@ -270,9 +255,8 @@ static void an_operand_too_many_is_refused(void **state)
     assert_non_null(strstr(error.message, "walk: unexpected 'home'; usage: esgsim walk --to"));
 }
 
-static void settings_are_keys_and_values_in_their_order(void **state)
+CASE(settings_are_keys_and_values_in_their_order)
 {
-    (void)state;
     struct cli_settings settings = {0};
     struct error error = {0};
     char good[] = "a.b=c=d", empty[] = "x=", *const bad[] = {"=1", "a", ""};
@@ -294,9 +278,8 @@ static void settings_are_keys_and_values_in_their_order(void **state)
     assert_int_equal(settings.count, CLI_SETTINGS_MAX);
 }
 
-static void help_lays_the_table_out_in_two_columns(void **state)
+CASE(help_lays_the_table_out_in_two_columns)
 {
-    (void)state;
     char text[1024] = "";
     FILE *stream = fmemopen(text, sizeof text, "w");
     assert_non_null(stream);
@@ -315,9 +298,8 @@ static void help_lays_the_table_out_in_two_columns(void **state)
         "  --see SIGHT          may be given again\n");
 }
 
-static void a_usage_error_names_the_command_the_fault_and_the_usage(void **state)
+CASE(a_usage_error_names_the_command_the_fault_and_the_usage)
 {
-    (void)state;
     struct error error;
     assert_false(cli_usage_error(&command_walk, "too far", &error));
     assert_int_equal(error.kind, ERROR_INPUT);
@@ -327,20 +309,4 @@ static void a_usage_error_names_the_command_the_fault_and_the_usage(void **state
                         "[--gait amble|stride] [--see SIGHT]…");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_numbers_in_range_are_read),
-        cmocka_unit_test(anything_else_is_not_a_whole_number),
-        cmocka_unit_test(decimal_numbers_in_range_are_read),
-        cmocka_unit_test(anything_else_is_not_a_decimal_number),
-        cmocka_unit_test(options_and_operands_may_stand_in_any_order),
-        cmocka_unit_test(what_is_not_given_keeps_its_default),
-        cmocka_unit_test(every_fault_of_the_command_line_is_told_by_name),
-        cmocka_unit_test(an_operand_too_many_is_refused),
-        cmocka_unit_test(settings_are_keys_and_values_in_their_order),
-        cmocka_unit_test(help_lays_the_table_out_in_two_columns),
-        cmocka_unit_test(a_usage_error_names_the_command_the_fault_and_the_usage),
-    };
-    return cmocka_run_group_tests_name("options", tests, NULL, NULL);
-}
+SUITE("options")

@@ -1,18 +1,5 @@
 /* Orion: percentiles against sampling, the search against enumeration, the policy in the simulator.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include <gsl/gsl_cdf.h>
 
 /* Included whole, under a name of its own, to see what the policy forgets. */
@@ -129,9 +116,8 @@ static double sampled(const struct orion_model *model, const uint16_t *steps, do
 
 /* ---- Distributions --------------------------------------------------------------------------- */
 
-static void one_stage_has_the_percentile_of_its_lognormal_rounded_up(void **state)
+CASE(one_stage_has_the_percentile_of_its_lognormal_rounded_up)
 {
-    (void)state;
     static double mass[4097];
     struct distribution here = {.mass = mass};
     for (double cv = 0.05; cv < 1.5; cv *= 1.7) {
@@ -152,9 +138,8 @@ static void one_stage_has_the_percentile_of_its_lognormal_rounded_up(void **stat
     assert_int_equal(distribution_percentile(&here, 0.5, 4096), 4097);
 }
 
-static void laws_of_theory_have_their_percentiles_too(void **state)
+CASE(laws_of_theory_have_their_percentiles_too)
 {
-    (void)state;
     static double mass[4097];
     struct distribution here = {.mass = mass};
     const struct function exponential = {.service = SERVICE_EXPONENTIAL};
@@ -168,9 +153,8 @@ static void laws_of_theory_have_their_percentiles_too(void **state)
     assert_int_equal(distribution_percentile(&here, 0.76, 4096), 40);
 }
 
-static void series_is_the_convolution_and_a_join_the_product_of_cdfs(void **state)
+CASE(series_is_the_convolution_and_a_join_the_product_of_cdfs)
 {
-    (void)state;
     double a_mass[] = {0.5, 0.5};      /* 1, 2 */
     double b_mass[] = {0.25, 0, 0.75}; /* 2, 3, 4 */
     double out_mass[64];
@@ -197,9 +181,8 @@ static void series_is_the_convolution_and_a_join_the_product_of_cdfs(void **stat
 }
 
 /* N independent workers of one stage: F(y)^N. */
-static void fan_out_of_independent_workers_has_the_power_of_the_cdf(void **state)
+CASE(fan_out_of_independent_workers_has_the_power_of_the_cdf)
 {
-    (void)state;
     static double masses[3][2049];
     struct distribution one = {.mass = masses[0]};
     struct distribution all = {.mass = masses[1]};
@@ -223,9 +206,8 @@ static void fan_out_of_independent_workers_has_the_power_of_the_cdf(void **state
 /* ---- End to end ------------------------------------------------------------------------------ */
 
 /* Rounding up adds less than a bin a stage; the sample's own error is allowed for. */
-static void percentile_of_a_series_parallel_dag_is_that_of_sampled_runs(void **state)
+CASE(percentile_of_a_series_parallel_dag_is_that_of_sampled_runs)
 {
-    (void)state;
     static struct world world;
     uint64_t random = 1;
     for (uint64_t instance = 0; instance < 24; instance++) {
@@ -236,7 +218,7 @@ static void percentile_of_a_series_parallel_dag_is_that_of_sampled_runs(void **s
         else
             test_dag_series_parallel(&world.dag, &random, STAGES);
         world_fill(&world, &random, cv);
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct orion_model *model = model_of(&world, &arena, 500, p);
         uint16_t steps[STAGES];
         random_steps(model, &random, steps);
@@ -245,38 +227,34 @@ static void percentile_of_a_series_parallel_dag_is_that_of_sampled_runs(void **s
         const double stages = (double)world.dag.application.stage_count;
         assert_true(here > there * 0.985);
         assert_true(here < there * 1.015 + stages * model->bin);
-        arena_clear(&arena);
     }
 }
 
-static void percentile_of_any_dag_is_never_below_that_of_sampled_runs(void **state)
+CASE(percentile_of_any_dag_is_never_below_that_of_sampled_runs)
 {
-    (void)state;
     static struct world world;
     uint64_t random = 2;
     for (uint64_t instance = 0; instance < 24; instance++) {
         const double cv = 0.05 + 0.6 * test_uniform(&random);
         test_dag_random(&world.dag, &random, 2 + test_below(&random, STAGES - 1));
         world_fill(&world, &random, cv);
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct orion_model *model = model_of(&world, &arena, 800, 0.95);
         uint16_t steps[STAGES];
         random_steps(model, &random, steps);
         assert_true(orion_model_latency(model, steps) * model->bin >
                     sampled(model, steps, cv, 0.95, instance) * 0.985);
-        arena_clear(&arena);
     }
 }
 
-static void percentile_falls_monotonically_as_resources_grow(void **state)
+CASE(percentile_falls_monotonically_as_resources_grow)
 {
-    (void)state;
     static struct world world;
     uint64_t random = 3;
     for (uint64_t instance = 0; instance < 60; instance++) {
         test_dag_random(&world.dag, &random, 1 + test_below(&random, STAGES));
         world_fill(&world, &random, test_uniform(&random));
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct orion_model *model =
             model_of(&world, &arena, 60 + 400 * test_uniform(&random), 0.95);
         uint16_t steps[STAGES];
@@ -295,7 +273,6 @@ static void percentile_falls_monotonically_as_resources_grow(void **state)
             latency = faster;
             cost = orion_model_cost(model, steps);
         }
-        arena_clear(&arena);
     }
 }
 
@@ -319,16 +296,15 @@ static double enumerated(struct orion_model *model, uint32_t target)
     }
 }
 
-static void search_to_the_end_finds_the_cheapest_plan_of_all(void **state)
+CASE(search_to_the_end_finds_the_cheapest_plan_of_all)
 {
-    (void)state;
     static struct world world;
     uint64_t random = 4;
     size_t feasible = 0;
     for (uint64_t instance = 0; instance < 40; instance++) {
         test_dag_random(&world.dag, &random, 1 + test_below(&random, 4));
         world_fill(&world, &random, 0.2);
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct orion_model *model = model_of(&world, &arena, 10 + 60 * test_uniform(&random), 0.95);
         struct orion_plan plan;
         orion_plan_search(model, model->target, 1000000, ORION_BEST_FIRST, &plan);
@@ -337,7 +313,6 @@ static void search_to_the_end_finds_the_cheapest_plan_of_all(void **state)
         if (plan.feasible)
             assert_true(fabs(plan.cost_usd - best) < 1e-9);
         feasible += plan.feasible;
-        arena_clear(&arena);
     }
     assert_true(feasible > 10 && feasible < 40);
 }
@@ -345,9 +320,8 @@ static void search_to_the_end_finds_the_cheapest_plan_of_all(void **state)
 /* As DAG_Modeler/DAG_Modeler/Program.cs:50-157 of icanforce/Orion-OSDI22 @ 0ecb698 walks: from all
  * sizes at their minimum, each time the one step of a stage after which the percentile is least,
  * until it is within the target. (Ties: the program has none on its data; here the first stage.) */
-static void greedy_descends_from_all_minimum_as_in_the_repository(void **state)
+CASE(greedy_descends_from_all_minimum_as_in_the_repository)
 {
-    (void)state;
     static struct world world;
     uint64_t random = 8;
     size_t walked = 0;
@@ -355,7 +329,7 @@ static void greedy_descends_from_all_minimum_as_in_the_repository(void **state)
     for (uint64_t instance = 0; instance < 60; instance++) {
         test_dag_random(&world.dag, &random, 1 + test_below(&random, 4));
         world_fill(&world, &random, 0.2);
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct orion_model *model = model_of(&world, &arena, 10 + 60 * test_uniform(&random), 0.95);
         const size_t stages = model->application->stage_count;
         struct orion_plan plan;
@@ -385,22 +359,20 @@ static void greedy_descends_from_all_minimum_as_in_the_repository(void **state)
             assert_int_equal(plan.evaluations, evaluations);
             dearer += plan.cost_usd > enumerated(model, model->target) + 1e-9;
         }
-        arena_clear(&arena);
     }
     assert_true(walked > 50);
     assert_true(dearer > 0); /* the walk does not always find the cheapest plan */
 }
 
-static void feasible_plan_keeps_its_promise_and_every_search_its_cutoff(void **state)
+CASE(feasible_plan_keeps_its_promise_and_every_search_its_cutoff)
 {
-    (void)state;
     static struct world world;
     uint64_t random = 5;
     for (uint64_t instance = 0; instance < 30; instance++) {
         const double cv = 0.1 + 0.3 * test_uniform(&random);
         test_dag_random(&world.dag, &random, 1 + test_below(&random, STAGES));
         world_fill(&world, &random, cv);
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct orion_model *model =
             model_of(&world, &arena, 50 + 500 * test_uniform(&random), 0.95);
         for (int method = ORION_BEST_FIRST; method <= ORION_GREEDY; method++) {
@@ -420,14 +392,12 @@ static void feasible_plan_keeps_its_promise_and_every_search_its_cutoff(void **s
                                 (double)model->application->slo * 1.015);
             }
         }
-        arena_clear(&arena);
     }
 }
 
 /* The bundles of the authors' README: size, P95 in seconds, cost. */
-static void bundle_sizes_of_the_published_example_are_chosen_by_target_and_cost(void **state)
+CASE(bundle_sizes_of_the_published_example_are_chosen_by_target_and_cost)
 {
-    (void)state;
     static struct world world;
     static const struct {
         uint16_t batch;
@@ -450,25 +420,23 @@ static void bundle_sizes_of_the_published_example_are_chosen_by_target_and_cost(
         }
         world.functions[0].configuration_count = 4;
         for (int method = ORION_BEST_FIRST; method <= ORION_GREEDY; method++) {
-            struct arena arena = {0};
+            CLOSED(arena_clear) struct arena arena = {0};
             struct orion_model *model = model_of(&world, &arena, expected[e].target_s * 1e3, 0.95);
             struct orion_plan plan;
             orion_plan_search(model, model->target, 1000, (enum orion_method)method, &plan);
             assert_int_equal(plan.feasible, expected[e].feasible);
             assert_int_equal(published[plan.configuration[0]].batch, expected[e].batch);
-            arena_clear(&arena);
         }
     }
 }
 
 /* ---- Memory of requests ---------------------------------------------------------------------- */
 
-static void requests_are_found_until_removed_and_no_longer(void **state)
+CASE(requests_are_found_until_removed_and_no_longer)
 {
-    (void)state;
     enum { NUMBERS = 400 };
     static const struct orion_plan plan;
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct orion_requests requests = {0};
     bool present[NUMBERS] = {false};
     uint64_t random = 7;
@@ -489,7 +457,6 @@ static void requests_are_found_until_removed_and_no_longer(void **state)
         assert_int_equal(requests.count, count);
     }
     assert_true(requests.room <= 4 * NUMBERS);
-    arena_clear(&arena);
 }
 
 /* ---- In the simulator ------------------------------------------------------------------------ */
@@ -526,40 +493,39 @@ static void run_orion(const char *json, const char *key, double number, struct l
 }
 
 #define FUNCTION(latency, cv, cold, cold_cv)                                                       \
-    "{\"grid\":{\"batch\":[1,2],\"vcpu\":[1,2],\"vgpu\":[1,2,4]},\"latency_ms\":" latency          \
-    ",\"noise\":{\"cv\":" cv "},\"cold_start_ms\":{\"mean\":" cold ",\"cv\":" cold_cv "},"         \
-    "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,"                  \
-    "\"bandwidth_share\":0.5}"
+    "{'grid':{'batch':[1,2],'vcpu':[1,2],'vgpu':[1,2,4]},'latency_ms':" latency                    \
+    ",'noise':{'cv':" cv "},'cold_start_ms':{'mean':" cold ",'cv':" cold_cv "},"                   \
+    "'gpu_memory_mb':{'weights':100,'per_item':10},'host_memory_mb':100,"                          \
+    "'bandwidth_share':0.5}"
 #define SURFACE_F "[[[80,50,30],[70,40,20]],[[120,80,50],[100,70,40]]]"
 #define SURFACE_G "[[[40,25,15],[35,20,10]],[[60,40,25],[50,35,20]]]"
 #define WORLD                                                                                      \
-    "{\"name\":\"world\",\"cluster\":{\"invokers\":[{\"count\":%u,\"vcpus\":6,"                    \
-    "\"memory_mb\":%u,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,"              \
-    "\"memory_mb\":1000}]}],\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},"              \
-    "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000},"         \
-    "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":1000}]},\"profile\":{\"device\":\"test\","    \
-    "\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\",\"unit\":4,\"functions\":"  \
-    "{\"f\":" FUNCTION(SURFACE_F, "0.1", "300", "0.2") ",\"g\":" FUNCTION(                         \
+    "{'name':'world','cluster':{'invokers':[{'count':%u,'vcpus':6,"                                \
+    "'memory_mb':%u,'gpus':[{'model':'test','sharing':'mps','units':4,"                            \
+    "'memory_mb':1000}]}],'price':{'vcpu_hour_usd':3.6,'vgpu_hour_usd':36}},"                      \
+    "'functions':{'functions':[{'name':'f','model':'f','input_bytes':1000},"                       \
+    "{'name':'g','model':'g','input_bytes':1000}]},'profile':{'device':'test',"                    \
+    "'evidence':'assumed','source':'test','licence':'none','unit':4,'functions':"                  \
+    "{'f':" FUNCTION(SURFACE_F, "0.1", "300", "0.2") ",'g':" FUNCTION(                             \
         SURFACE_G, "0.1", "200",                                                                   \
-        "0") "},\"interference\":{\"model\":\"constant\",\"constant\":0.5}},"                      \
-             "\"applications\":[{\"name\":\"diamond\",\"stages\":["                                \
-             "{\"name\":\"a\",\"function\":\"f\",\"output_bytes\":1000},"                          \
-             "{\"name\":\"b\",\"function\":\"g\",\"after\":[\"a\"],\"output_bytes\":1000},"        \
-             "{\"name\":\"c\",\"function\":\"g\",\"after\":[\"a\"],\"output_bytes\":1000},"        \
-             "{\"name\":\"d\",\"function\":\"f\",\"after\":[\"b\",\"c\"]}]},"                      \
-             "{\"name\":\"sources\",\"stages\":["                                                  \
-             "{\"name\":\"a\",\"function\":\"g\",\"output_bytes\":1000},"                          \
-             "{\"name\":\"b\",\"function\":\"f\",\"output_bytes\":1000},"                          \
-             "{\"name\":\"c\",\"function\":\"f\",\"after\":[\"a\",\"b\"]},"                        \
-             "{\"name\":\"d\",\"function\":\"g\",\"after\":[\"b\"]}]}],"                           \
-             "\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":%u},\"slo\":{\"factor\":%.2f}," \
-             "\"platform\":{\"prewarm\":\"none\",\"initial\":\"%s\",\"keep_alive_s\":%.2f},"       \
-             "\"requests\":400,\"warmup_requests\":0,\"seed\":%u}"
+        "0") "},'interference':{'model':'constant','constant':0.5}},"                              \
+             "'applications':[{'name':'diamond','stages':["                                        \
+             "{'name':'a','function':'f','output_bytes':1000},"                                    \
+             "{'name':'b','function':'g','after':['a'],'output_bytes':1000},"                      \
+             "{'name':'c','function':'g','after':['a'],'output_bytes':1000},"                      \
+             "{'name':'d','function':'f','after':['b','c']}]},"                                    \
+             "{'name':'sources','stages':["                                                        \
+             "{'name':'a','function':'g','output_bytes':1000},"                                    \
+             "{'name':'b','function':'f','output_bytes':1000},"                                    \
+             "{'name':'c','function':'f','after':['a','b']},"                                      \
+             "{'name':'d','function':'g','after':['b']}]}],"                                       \
+             "'arrivals':{'process':'poisson','rate_per_s':%u},'slo':{'factor':%.2f},"             \
+             "'platform':{'prewarm':'none','initial':'%s','keep_alive_s':%.2f},"                   \
+             "'requests':400,'warmup_requests':0,'seed':%u}"
 
 /* Reaching the end is half the proof: the simulator ends a run that breaks a rule. */
-static void random_worlds_are_served_whole_and_forgotten(void **state)
+CASE(random_worlds_are_served_whole_and_forgotten)
 {
-    (void)state;
     static const struct {
         const char *key;
         double value;
@@ -600,9 +566,8 @@ static void random_worlds_are_served_whole_and_forgotten(void **state)
 }
 
 /* At a trickle no two jobs ever wait together, so that whoever counts on a second one is wrong. */
-static void absent_jobs_are_counted_on_only_when_told(void **state)
+CASE(absent_jobs_are_counted_on_only_when_told)
 {
-    (void)state;
     static struct log log;
     char json[4096];
     (void)snprintf(json, sizeof json, WORLD, 8u, 4000u, 1u, 2.0, "warm", 600.0, 3u);
@@ -617,34 +582,24 @@ static void absent_jobs_are_counted_on_only_when_told(void **state)
 
 /* 100 ms of f, then g, whose container takes 60 ms to start and none is there. */
 static const char rightly[] =
-    "{\"name\":\"rightly\",\"cluster\":{\"invokers\":[{\"count\":1,\"vcpus\":8,\"memory_mb\":8192,"
-    "\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,\"memory_mb\":8192}]}],"
-    "\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":["
-    "{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000},"
-    "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":1000}]},\"profile\":{\"device\":\"test\","
-    "\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\",\"unit\":4,\"functions\":{"
-    "\"f\":" FUNCTION(
+    "{'name':'rightly','cluster':{'invokers':[{'count':1,'vcpus':8,'memory_mb':8192,'gpus':[{'"
+    "model':'test','sharing':'mps','units':4,'memory_mb':8192}]}],'price':{'vcpu_hour_usd':3.6,'"
+    "vgpu_hour_usd':36}},'functions':{'functions':[{'name':'f','model':'f','input_bytes':1000},{'"
+    "name':'g','model':'g','input_bytes':1000}]},'profile':{'device':'test','evidence':'assumed','"
+    "source':'test','licence':'none','unit':4,'functions':{'f':" FUNCTION(
         "[[[100,100,100],[100,100,100]],[[200,200,200],[200,200,200]]]", "0", "10",
-        "0") ",\"g\":" FUNCTION("[[[50,50,50],[50,50,50]],[[100,100,100],"
-                                "[100,100,100]]]",
-                                "0", "60",
-                                "0") "},"
-                                     "\"interference\":{\"model\":\"constant\",\"constant\":0.5}},"
-                                     "\"applications\":[{\"name\":\"chain\",\"stages\":["
-                                     "{\"name\":\"a\",\"function\":\"f\",\"output_bytes\":1000},"
-                                     "{\"name\":\"b\",\"function\":\"g\",\"after\":[\"a\"]}]}],"
-                                     "\"slo\":{\"factor\":1.2},"
-                                     "\"arrivals\":{\"process\":\"uniform\",\"low_ms\":1000,\"high_"
-                                     "ms\":1000},"
-                                     "\"platform\":{\"prewarm\":\"none\",\"initial\":\"cold\","
-                                     "\"keep_alive_s\":0.3,"
-                                     "\"transfer\":{\"latency_ms\":0},\"decision_cost\":{\"model\":"
-                                     "\"zero\"}},"
-                                     "\"requests\":5,\"warmup_requests\":0,\"seed\":1}";
+        "0") ",'g':" FUNCTION("[[[50,50,50],[50,50,50]],[[100,100,100],[100,100,100]]]", "0", "60",
+                              "0") "},'interference':{'model':'constant','constant':0.5}},'"
+                                   "applications':[{'name':'chain','stages':[{'name':'a','function'"
+                                   ":'f','output_bytes':1000},{'name':'b','function':'g','after':['"
+                                   "a']}]}],'slo':{'factor':1.2},'arrivals':{'process':'uniform','"
+                                   "low_ms':1000,'high_ms':1000},'platform':{'prewarm':'none','"
+                                   "initial':'cold','keep_alive_s':0.3,'transfer':{'latency_ms':0},"
+                                   "'decision_cost':{'model':'zero'}},'requests':5,'warmup_"
+                                   "requests':0,'seed':1}";
 
-static void container_is_ready_when_its_input_arrives(void **state)
+CASE(container_is_ready_when_its_input_arrives)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result = {0};
     run_orion(rightly, "prewarm", 1, &log, &result);
@@ -662,9 +617,8 @@ static void container_is_ready_when_its_input_arrives(void **state)
     simulation_result_clear(&result);
 }
 
-static void search_time_is_charged_and_the_second_time_only_when_told(void **state)
+CASE(search_time_is_charged_and_the_second_time_only_when_told)
 {
-    (void)state;
     static struct log log;
     char json[4096];
     uint64_t units[2];
@@ -677,25 +631,4 @@ static void search_time_is_charged_and_the_second_time_only_when_told(void **sta
     assert_true(units[1] > 0 && units[0] > 10 * units[1]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_stage_has_the_percentile_of_its_lognormal_rounded_up),
-        cmocka_unit_test(laws_of_theory_have_their_percentiles_too),
-        cmocka_unit_test(series_is_the_convolution_and_a_join_the_product_of_cdfs),
-        cmocka_unit_test(fan_out_of_independent_workers_has_the_power_of_the_cdf),
-        cmocka_unit_test(percentile_of_a_series_parallel_dag_is_that_of_sampled_runs),
-        cmocka_unit_test(percentile_of_any_dag_is_never_below_that_of_sampled_runs),
-        cmocka_unit_test(percentile_falls_monotonically_as_resources_grow),
-        cmocka_unit_test(search_to_the_end_finds_the_cheapest_plan_of_all),
-        cmocka_unit_test(greedy_descends_from_all_minimum_as_in_the_repository),
-        cmocka_unit_test(feasible_plan_keeps_its_promise_and_every_search_its_cutoff),
-        cmocka_unit_test(bundle_sizes_of_the_published_example_are_chosen_by_target_and_cost),
-        cmocka_unit_test(requests_are_found_until_removed_and_no_longer),
-        cmocka_unit_test(random_worlds_are_served_whole_and_forgotten),
-        cmocka_unit_test(absent_jobs_are_counted_on_only_when_told),
-        cmocka_unit_test(container_is_ready_when_its_input_arrives),
-        cmocka_unit_test(search_time_is_charged_and_the_second_time_only_when_told),
-    };
-    return cmocka_run_group_tests_name("orion", tests, NULL, NULL);
-}
+SUITE("orion")

@@ -1,7 +1,5 @@
 /* Over-subscription of GPUs: closed forms of trainings and batches whose shares exceed a GPU, and
  * the work of random runs, integrated anew from their rows. */
-#include <math.h>
-
 #include "sched/policy_training.h"
 #include "sim/engine/random.h"
 #include "tests/fixture_trace.h"
@@ -16,8 +14,6 @@ static struct simulation_result result;
 
 static bool keep_training(void *context, const struct training_result_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     assert_true(training_count < TRAININGS_MAX);
     trainings[training_count++] = *row;
     return true;
@@ -25,8 +21,6 @@ static bool keep_training(void *context, const struct training_result_row *row, 
 
 static bool keep_lease(void *context, const struct lease_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     assert_true(lease_count < LEASES_MAX);
     leases[lease_count++] = *row;
     return true;
@@ -37,13 +31,12 @@ static void simulate(const char *json, const struct policy *policy)
     struct error error = {0};
     const struct recorder recorder = {
         .context = &requests, .batch = log_batch, .training = keep_training, .lease = keep_lease};
-    struct experiment *experiment = load(json);
+    EXPERIMENT *experiment = load(json);
     training_count = lease_count = 0;
     memset(&requests, 0, sizeof requests);
     if (!simulation_run(experiment, policy, (const double[]){0}, &recorder, NULL, &result, &error))
         fail_msg("%s", error.message);
     simulation_result_clear(&result);
-    experiment_free(experiment);
 }
 
 /* ---- Worlds ---------------------------------------------------------------------------------- */
@@ -51,9 +44,9 @@ static void simulate(const char *json, const struct policy *policy)
 /* l runs in proportion to its share; of c half a GPU gives 0.8 of its speed; of p the file knows no
  * speed, so that over-subscription takes time from it. An iteration takes a second. */
 #define MODELS                                                                                     \
-    "{\"name\": \"m\", \"models\": {\"l\": {\"iteration_s\": 1, \"restart_s\": 7, \"share\": "     \
-    "{\"speed\": [1]}}, \"c\": {\"iteration_s\": 1, \"restart_s\": 7, \"share\": {\"speed\": "     \
-    "[0.8, 1]}}, \"p\": {\"iteration_s\": 1, \"restart_s\": 7}}}"
+    "{'name': 'm', 'models': {'l': {'iteration_s': 1, 'restart_s': 7, 'share': "                   \
+    "{'speed': [1]}}, 'c': {'iteration_s': 1, 'restart_s': 7, 'share': {'speed': "                 \
+    "[0.8, 1]}}, 'p': {'iteration_s': 1, 'restart_s': 7}}}"
 
 /* One invoker. `inference`: keys of an experiment with requests, each with a comma; or "". */
 static const char *world(const char *trace, unsigned gpus, const char *oversubscription,
@@ -62,24 +55,23 @@ static const char *world(const char *trace, unsigned gpus, const char *oversubsc
     static char json[8192];
     trace_is(trace);
     (void)snprintf(json, sizeof json,
-                   "{\"cluster\": {\"invokers\": [{\"vcpus\": 64, \"memory_mb\": 512000, \"gpus\": "
-                   "[{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": "
-                   "16384, \"count\": %u%s}]}]}, %s\"training\": {\"models\": " MODELS
-                   ", \"arrivals\": {\"process\": \"trace\", \"file\": \"%s\", \"format\": "
-                   "\"synergy\"}}}",
+                   "{'cluster': {'invokers': [{'vcpus': 64, 'memory_mb': 512000, 'gpus': "
+                   "[{'model': 'V100', 'sharing': 'mps', 'units': 100, 'memory_mb': 16384, "
+                   "'count': %u%s}]}]}, %s'training': {'models': " MODELS
+                   ", 'arrivals': {'process': 'trace', 'file': '%s', 'format': 'synergy'}}}",
                    gpus, oversubscription, inference, trace_path);
     return json;
 }
 
-#define TWICE ", \"oversubscription\": 2"
+#define TWICE ", 'oversubscription': 2"
 
 /* Requests every `ms`, of 10 s each on a whole GPU. */
 #define REQUESTS(ms, count)                                                                        \
-    "\"functions\": {\"functions\": [{\"name\": \"f\", \"service\": {\"distribution\": "           \
-    "\"constant\", \"mean_ms\": 10000}, \"configuration\": {\"batch\": 1, \"vcpu\": 1, \"vgpu\": " \
-    "100}}]}, \"applications\": [{\"name\": \"x\", \"stages\": [{\"name\": \"s\", \"function\": "  \
-    "\"f\"}]}], \"arrivals\": {\"process\": \"uniform\", \"low_ms\": " ms ", \"high_ms\": " ms     \
-    "}, \"requests\": " count ", \"warmup_requests\": 0, "
+    "'functions': {'functions': [{'name': 'f', 'service': {'distribution': "                       \
+    "'constant', 'mean_ms': 10000}, 'configuration': {'batch': 1, 'vcpu': 1, 'vgpu': "             \
+    "100}}]}, 'applications': [{'name': 'x', 'stages': [{'name': 's', 'function': "                \
+    "'f'}]}], 'arrivals': {'process': 'uniform', 'low_ms': " ms ", 'high_ms': " ms                 \
+    "}, 'requests': " count ", 'warmup_requests': 0, "
 
 /* ---- Closed forms ---------------------------------------------------------------------------- */
 
@@ -87,7 +79,6 @@ static const char *world(const char *trace, unsigned gpus, const char *oversubsc
  * requests wherever they fit. */
 static bool whole_decide(void *state, struct platform *platform)
 {
-    (void)state;
     for (uint32_t id = 0; (id = platform_next_training(platform, id)) != SIM_NONE; id++) {
         const struct training_view view = platform_training(platform, id);
         struct training_grant grants[8];
@@ -115,9 +106,8 @@ static void assert_finish(size_t training, double seconds)
 }
 
 /* Both hold the whole GPU. While both are there, each has half of it. */
-static void two_whole_shares_have_half_the_gpu_each(void **state)
+CASE(two_whole_shares_have_half_the_gpu_each)
 {
-    (void)state;
     static const struct {
         char model;
         double half; /* its speed with half a GPU */
@@ -145,14 +135,13 @@ static void two_whole_shares_have_half_the_gpu_each(void **state)
 }
 
 /* A third whole share does not fit beside two, and without over-subscription a second. */
-static void shares_never_exceed_the_bound(void **state)
+CASE(shares_never_exceed_the_bound)
 {
-    (void)state;
     simulate(world("0,l,0,100,1\n1,l,0,100,1\n2,l,0,100,1\n", 1, TWICE, ""), &whole);
     assert_finish(0, 200);
     assert_finish(1, 200);
     assert_finish(2, 300);
-    simulate(world("0,l,0,100,1\n1,l,0,100,1\n", 1, ", \"oversubscription\": 1.99", ""), &whole);
+    simulate(world("0,l,0,100,1\n1,l,0,100,1\n", 1, ", 'oversubscription': 1.99", ""), &whole);
     assert_finish(0, 100);
     assert_finish(1, 200);
     simulate(world("0,l,0,100,1\n1,l,0,100,1\n", 1, "", ""), &whole);
@@ -161,9 +150,8 @@ static void shares_never_exceed_the_bound(void **state)
 
 /* A gang of two has half of its first GPU and all of its second: it runs at the speed of the half.
  */
-static void a_gang_is_as_fast_as_its_fullest_gpu(void **state)
+CASE(a_gang_is_as_fast_as_its_fullest_gpu)
 {
-    (void)state;
     simulate(world("0,l,0,100,2\n1,l,50,25,1\n", 2, TWICE, ""), &whole);
     assert_finish(1, 100); /* from 50 s on both have half a GPU */
     assert_finish(0, 125);
@@ -171,9 +159,8 @@ static void a_gang_is_as_fast_as_its_fullest_gpu(void **state)
 
 /* A batch of 10 s arrives every 30 s beside a training: it takes 20 s, and meanwhile the training
  * makes 10 of 20 s. */
-static void a_batch_and_a_training_share_the_time(void **state)
+CASE(a_batch_and_a_training_share_the_time)
 {
-    (void)state;
     simulate(world("0,l,0,95,1\n", 1, TWICE, REQUESTS("30000", "4")), &whole);
     assert_int_equal(requests.batch_count, 4);
     for (size_t i = 0; i < 3; i++) {
@@ -187,9 +174,8 @@ static void a_batch_and_a_training_share_the_time(void **state)
 }
 
 /* Batches alone: of two whole ones each takes twice its time. */
-static void two_batches_share_the_time(void **state)
+CASE(two_batches_share_the_time)
 {
-    (void)state;
     simulate(world("0,l,1000,1,1\n", 1, TWICE, REQUESTS("15000", "2")), &whole);
     /* From 30 s to 35 s both run at half speed; 5 s of work left of the first at 30 s. */
     assert_int_equal(requests.batch_count, 2);
@@ -204,19 +190,17 @@ static void two_batches_share_the_time(void **state)
 
 /* The interference of a profile counts besides: of two batches each is slowed twofold by its share,
  * and by 1.5 by the other. */
-static void interference_counts_besides(void **state)
+CASE(interference_counts_besides)
 {
-    (void)state;
     static const char profiled[] =
-        "\"profile\": {\"device\": \"test\", \"evidence\": \"assumed\", \"source\": \"test\", "
-        "\"licence\": \"none\", \"unit\": 100, \"functions\": {\"f\": {\"grid\": {\"batch\": [1], "
-        "\"vcpu\": [1], \"vgpu\": [100]}, \"latency_ms\": [[[10000]]], \"noise\": {\"cv\": 0}, "
-        "\"cold_start_ms\": {\"mean\": 0, \"cv\": 0}, \"gpu_memory_mb\": {\"weights\": 100, "
-        "\"per_item\": 10}, \"host_memory_mb\": 100}}, \"interference\": {\"model\": \"constant\", "
-        "\"constant\": 0.5}}, \"functions\": {\"functions\": [{\"name\": \"f\"}]}, "
-        "\"applications\": [{\"name\": \"x\", \"stages\": [{\"name\": \"s\", \"function\": "
-        "\"f\"}]}], \"arrivals\": {\"process\": \"uniform\", \"low_ms\": 4000, \"high_ms\": 4000}, "
-        "\"requests\": 2, \"warmup_requests\": 0, ";
+        "'profile': {'device': 'test', 'evidence': 'assumed', 'source': 'test', 'licence': 'none', "
+        "'unit': 100, 'functions': {'f': {'grid': {'batch': [1], 'vcpu': [1], 'vgpu': [100]}, "
+        "'latency_ms': [[[10000]]], 'noise': {'cv': 0}, 'cold_start_ms': {'mean': 0, 'cv': 0}, "
+        "'gpu_memory_mb': {'weights': 100, 'per_item': 10}, 'host_memory_mb': 100}}, "
+        "'interference': {'model': 'constant', 'constant': 0.5}}, 'functions': {'functions': "
+        "[{'name': 'f'}]}, 'applications': [{'name': 'x', 'stages': [{'name': 's', 'function': "
+        "'f'}]}], 'arrivals': {'process': 'uniform', 'low_ms': 4000, 'high_ms': 4000}, 'requests': "
+        "2, 'warmup_requests': 0, ";
     simulate(world("0,l,1000,1,1\n", 1, TWICE, profiled), &whole);
     assert_int_equal(requests.batches[0].finished_ns - requests.batches[0].started_ns, 22 * SIM_S);
 }
@@ -226,7 +210,6 @@ static void interference_counts_besides(void **state)
 /* Places 0 on GPU 0 and 1 on GPU 1; moves 1 to GPU 0 at 10 s. */
 static bool move_decide(void *state, struct platform *platform)
 {
-    (void)state;
     for (uint32_t id = 0; (id = platform_next_training(platform, id)) != SIM_NONE; id++) {
         struct training_grant grant = {.gpu = id, .share = 100, .quota = 100};
         const struct training_view view = platform_training(platform, id);
@@ -246,9 +229,8 @@ static const struct policy moving = {
     .abi = POLICY_ABI, .name = "moving", .decide = move_decide, .serves = SERVES_TRAININGS};
 
 /* 0 has its GPU for itself while 1 restarts there from 10 s to 17 s; then both have half. */
-static void a_training_that_restarts_does_not_execute(void **state)
+CASE(a_training_that_restarts_does_not_execute)
 {
-    (void)state;
     simulate(world("0,l,0,27,1\n1,l,0,100,1\n", 2, TWICE, ""), &moving);
     assert_finish(0, 37); /* 17 + 10 / 0.5 */
     assert_finish(1, 37 + 90 - 10);
@@ -266,12 +248,10 @@ struct crowd {
     sim_time_t until;
 };
 
-static bool crowd_init(void *state, struct platform *platform, const double *values,
+static bool crowd_init(void *state, struct platform *platform, const void *parameters,
                        struct error *error)
 {
     struct crowd *crowd = state;
-    (void)values;
-    (void)error;
     random_stream_open(&crowd->random, platform_seed(platform), RANDOM_TEST, 31, 0);
     return true;
 }
@@ -452,16 +432,13 @@ static void check_work(double bound)
     }
 }
 
-static void random_runs_do_the_work_that_their_rows_say(void **state)
+CASE(random_runs_do_the_work_that_their_rows_say)
 {
-    (void)state;
     static const struct {
         const char *key;
         double bound;
-    } bounds[] = {{TWICE, 2},
-                  {", \"oversubscription\": 1.3", 1.3},
-                  {", \"oversubscription\": 5", 5},
-                  {"", 1}};
+    } bounds[] = {
+        {TWICE, 2}, {", 'oversubscription': 1.3", 1.3}, {", 'oversubscription': 5", 5}, {"", 1}};
     struct random_stream random;
     for (unsigned trial = 0; trial < 12; trial++) {
         static char trace[8192];
@@ -477,12 +454,11 @@ static void random_runs_do_the_work_that_their_rows_say(void **state)
         }
         (void)snprintf(
             inference, sizeof inference,
-            "\"seed\": %u, \"functions\": {\"functions\": [{\"name\": \"f\", \"service\": "
-            "{\"distribution\": \"constant\", \"mean_ms\": 2000}, \"configuration\": {\"batch\": "
-            "1, \"vcpu\": 1, \"vgpu\": 35}, \"cold_start_ms\": {\"mean\": 500, \"cv\": 0}}]}, "
-            "\"applications\": [{\"name\": \"x\", \"stages\": [{\"name\": \"s\", \"function\": "
-            "\"f\"}]}], \"arrivals\": {\"process\": \"poisson\", \"rate_per_s\": 0.7}, "
-            "\"requests\": 150, \"warmup_requests\": 0, ",
+            "'seed': %u, 'functions': {'functions': [{'name': 'f', 'service': {'distribution': "
+            "'constant', 'mean_ms': 2000}, 'configuration': {'batch': 1, 'vcpu': 1, 'vgpu': 35}, "
+            "'cold_start_ms': {'mean': 500, 'cv': 0}}]}, 'applications': [{'name': 'x', 'stages': "
+            "[{'name': 's', 'function': 'f'}]}], 'arrivals': {'process': 'poisson', 'rate_per_s': "
+            "0.7}, 'requests': 150, 'warmup_requests': 0, ",
             trial + 1);
         simulate(world(trace, GPUS, bounds[trial % 4].key, inference), &crowding);
         assert_int_equal(training_count, 60);
@@ -494,32 +470,14 @@ static void random_runs_do_the_work_that_their_rows_say(void **state)
 /* ---- The key --------------------------------------------------------------------------------- */
 
 /* An experiment that writes the default is the same as one that does not. */
-static void the_default_is_not_in_the_canonical_form(void **state)
+CASE(the_default_is_not_in_the_canonical_form)
 {
-    (void)state;
-    struct experiment *one = load(world("0,l,0,1,1\n", 1, "", ""));
-    struct experiment *written = load(world("0,l,0,1,1\n", 1, ", \"oversubscription\": 1", ""));
-    struct experiment *two = load(world("0,l,0,1,1\n", 1, TWICE, ""));
+    EXPERIMENT *one = load(world("0,l,0,1,1\n", 1, "", ""));
+    EXPERIMENT *written = load(world("0,l,0,1,1\n", 1, ", 'oversubscription': 1", ""));
+    EXPERIMENT *two = load(world("0,l,0,1,1\n", 1, TWICE, ""));
     assert_null(strstr(written->resolved_json, "\"oversubscription\""));
     assert_non_null(strstr(two->resolved_json, "\"oversubscription\":2"));
     assert_true(one->workload.cluster.groups[0].gpus[0].oversubscription == 1);
-    experiment_free(one);
-    experiment_free(written);
-    experiment_free(two);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_whole_shares_have_half_the_gpu_each),
-        cmocka_unit_test(shares_never_exceed_the_bound),
-        cmocka_unit_test(a_gang_is_as_fast_as_its_fullest_gpu),
-        cmocka_unit_test(a_batch_and_a_training_share_the_time),
-        cmocka_unit_test(two_batches_share_the_time),
-        cmocka_unit_test(interference_counts_besides),
-        cmocka_unit_test(a_training_that_restarts_does_not_execute),
-        cmocka_unit_test(random_runs_do_the_work_that_their_rows_say),
-        cmocka_unit_test(the_default_is_not_in_the_canonical_form),
-    };
-    return cmocka_run_group_tests(tests, trace_create, trace_remove);
-}
+SUITE_WITH("oversubscription", trace_create, trace_remove)

@@ -1,24 +1,18 @@
 /* The pages beside the code say what the code does: sim/README.md (the model), results/README.md
  * (the results file), traces/README.md and the pages of origin. */
 #include <dirent.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <cjson/cJSON.h>
-#include <cmocka.h>
 
 #include "results/report/assumptions.h"
 #include "results/store/columns.h"
 #include "traces/readers/arrival_trace.h"
 #include "sim/base/json.h"
+#include "tests/suite.h"
 #include "workloads/experiment.h"
+
+OWNER(experiment_free, struct experiment)
+OWNER(assumptions_free, struct assumptions)
 
 static const char model_page[] = "sim/README.md";
 static const char results_page[] = "results/README.md";
@@ -36,13 +30,13 @@ static char *page_read(const char *path)
 /* ---- The model ------------------------------------------------------------------------------- */
 
 /* Here in the order of the file, which is also that of the HTML report. */
-static void the_model_page_has_every_assumption_with_its_grade(void **state)
+CASE(the_model_page_has_every_assumption_with_its_grade)
 {
-    (void)state;
     struct error error = {0};
+    OWNED(assumptions_free)
     struct assumptions *assumptions = assumptions_load("results/report/assumptions.json", &error);
     assert_non_null(assumptions);
-    char *page = page_read(model_page);
+    TEXT *page = page_read(model_page);
     const char *at = page;
     for (size_t i = 0; i < assumptions->count; i++) {
         char row[1024];
@@ -55,8 +49,6 @@ static void the_model_page_has_every_assumption_with_its_grade(void **state)
         }
         at++;
     }
-    free(page);
-    assumptions_free(assumptions);
 }
 
 /* "`test_NAME: function`", or "`test_NAME`" alone. */
@@ -70,11 +62,10 @@ static void check_test(const char *quoted)
         fail_msg("%s names %s, which is not there", model_page, path);
     if (colon == NULL)
         return;
-    (void)snprintf(wanted, sizeof wanted, "static void %s(void **", colon + 2);
-    char *source = page_read(path);
+    (void)snprintf(wanted, sizeof wanted, "(%s)\n{", colon + 2);
+    TEXT *source = page_read(path);
     if (strstr(source, wanted) == NULL)
         fail_msg("%s names the test %s, which %s does not have", model_page, colon + 2, path);
-    free(source);
 }
 
 /* A name with a slash and an ending is a file, unless it is one of a results file or an example. */
@@ -93,7 +84,7 @@ static bool names_a_file(const char *quoted)
 
 static void check_quoted(const char *page, const char *folder)
 {
-    char *text = page_read(page);
+    TEXT *text = page_read(page);
     size_t files = 0;
     for (char *open = strchr(text, '`'); open != NULL; open = strchr(open, '`')) {
         char *close = strchr(open + 1, '`');
@@ -111,13 +102,11 @@ static void check_quoted(const char *page, const char *folder)
         }
         open = close + 1;
     }
-    free(text);
     assert_true(files > 0);
 }
 
-static void files_and_tests_that_the_pages_name_are_there(void **state)
+CASE(files_and_tests_that_the_pages_name_are_there)
 {
-    (void)state;
     check_quoted(model_page, "sim/");
     check_quoted(results_page, "results/");
     check_quoted(traces_page, "traces/");
@@ -136,6 +125,7 @@ static const char world[] =
 static cJSON *resolve(const struct override *overrides, size_t count)
 {
     struct error error = {0};
+    OWNED(experiment_free)
     struct experiment *experiment = experiment_parse(world, "world", ".", overrides, count, &error);
     if (experiment == NULL) {
         fail_msg("%s", error.message);
@@ -143,7 +133,6 @@ static cJSON *resolve(const struct override *overrides, size_t count)
     }
     cJSON *resolved = cJSON_Parse(experiment->resolved_json);
     assert_non_null(resolved);
-    experiment_free(experiment);
     return resolved;
 }
 
@@ -196,11 +185,10 @@ static bool next_key(const char **at, char key[64], char fallback[64])
     return true;
 }
 
-static void defaults_of_the_model_page_are_those_of_the_program(void **state)
+CASE(defaults_of_the_model_page_are_those_of_the_program)
 {
-    (void)state;
-    cJSON *resolved = resolve(NULL, 0);
-    char *page = page_read(model_page);
+    JSON *resolved = resolve(NULL, 0);
+    TEXT *page = page_read(model_page);
     const char *at = strstr(page, "## Every key of an experiment");
     assert_non_null(at);
     char key[64], fallback[64];
@@ -214,8 +202,6 @@ static void defaults_of_the_model_page_are_those_of_the_program(void **state)
         compared++;
     }
     assert_true(compared >= 15);
-    free(page);
-    cJSON_Delete(resolved);
 }
 
 /* Every leaf of the platform, as the resolved experiment writes it out. */
@@ -234,17 +220,14 @@ static void check_leaves(const char *page, const cJSON *object, const char *path
     }
 }
 
-static void the_model_page_tells_of_every_key_of_the_platform(void **state)
+CASE(the_model_page_tells_of_every_key_of_the_platform)
 {
-    (void)state;
     const struct override full[] = {
         {"platform.decision_cost", "{\"model\": \"modelled\", \"ns_per_unit\": 1}"},
         {"platform.noise.cv", "0.1"}};
-    cJSON *resolved = resolve(full, 2);
-    char *page = page_read(model_page);
+    JSON *resolved = resolve(full, 2);
+    TEXT *page = page_read(model_page);
     check_leaves(page, cJSON_GetObjectItemCaseSensitive(resolved, "platform"), "platform");
-    free(page);
-    cJSON_Delete(resolved);
 }
 
 /* ---- The results file ------------------------------------------------------------------------ */
@@ -290,9 +273,8 @@ static void check_table(const char *page, const char *place, const struct layout
                  at + 1);
 }
 
-static void the_results_page_has_every_column_with_its_unit(void **state)
+CASE(the_results_page_has_every_column_with_its_unit)
 {
-    (void)state;
     static const struct {
         const char *place;
         const struct layout *layout;
@@ -310,25 +292,22 @@ static void the_results_page_has_every_column_with_its_unit(void **state)
         {"/runs/<hash>/leases", &layout_leases},
         {"/runs/<hash>/replay", &layout_replay},
     };
-    char *page = page_read(results_page);
+    TEXT *page = page_read(results_page);
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
         check_table(page, tables[t].place, tables[t].layout);
-    free(page);
 }
 
 /* ---- Measured data --------------------------------------------------------------------------- */
 
-static void the_traces_page_has_every_format(void **state)
+CASE(the_traces_page_has_every_format)
 {
-    (void)state;
-    char *page = page_read(traces_page);
+    TEXT *page = page_read(traces_page);
     for (size_t i = 0; trace_formats[i] != NULL; i++) {
         char row[128];
         (void)snprintf(row, sizeof row, "\n| `%s` |", trace_formats[i]);
         if (strstr(page, row) == NULL)
             fail_msg("%s does not tell of the format %s", traces_page, trace_formats[i]);
     }
-    free(page);
 }
 
 static void check_keys(const char *page, const cJSON *object, const char *prefix)
@@ -341,26 +320,22 @@ static void check_keys(const char *page, const cJSON *object, const char *prefix
     }
 }
 
-static void the_traces_page_has_every_key_of_the_profiles_that_ship(void **state)
+CASE(the_traces_page_has_every_key_of_the_profiles_that_ship)
 {
-    (void)state;
     static const char *const profiles[] = {"a100-mig-parvagpu", "v100-mps-igniter",
                                            "esg-reconstructed"};
-    char *page = page_read(traces_page);
+    TEXT *page = page_read(traces_page);
     for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
         char path[128];
         (void)snprintf(path, sizeof path, "traces/profiles/%s.json", profiles[i]);
-        char *text = page_read(path);
-        cJSON *profile = cJSON_Parse(text);
+        TEXT *text = page_read(path);
+        JSON *profile = cJSON_Parse(text);
         const cJSON *functions = cJSON_GetObjectItemCaseSensitive(profile, "functions");
         assert_non_null(functions);
         check_keys(page, profile, "");
         for (const cJSON *f = functions->child; f != NULL; f = f->next)
             check_keys(page, f, "functions.NAME.");
-        cJSON_Delete(profile);
-        free(text);
     }
-    free(page);
 }
 
 /* "azure2019_7d_permin_4.txt.gz" is named by "azure2019_7d_permin_1.txt.gz … _6.txt.gz", too. */
@@ -379,7 +354,7 @@ static bool is_named(const char *page, const char *name)
 
 static void check_folder(const char *folder, const char *origin)
 {
-    char *page = page_read(origin);
+    TEXT *page = page_read(origin);
     struct dirent **entries = NULL;
     const int count = scandir(folder, &entries, NULL, alphasort);
     assert_true(count > 2);
@@ -391,12 +366,10 @@ static void check_folder(const char *folder, const char *origin)
     }
     free(entries);
     assert_non_null(strstr(page, "icence:"));
-    free(page);
 }
 
-static void every_data_file_is_named_where_its_origin_is_told(void **state)
+CASE(every_data_file_is_named_where_its_origin_is_told)
 {
-    (void)state;
     check_folder("traces/arrivals", "traces/arrivals/ORIGIN.md");
     struct dirent **entries = NULL;
     const int count = scandir("traces/profiles/raw", &entries, NULL, alphasort);
@@ -412,17 +385,4 @@ static void every_data_file_is_named_where_its_origin_is_told(void **state)
     free(entries);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_model_page_has_every_assumption_with_its_grade),
-        cmocka_unit_test(files_and_tests_that_the_pages_name_are_there),
-        cmocka_unit_test(defaults_of_the_model_page_are_those_of_the_program),
-        cmocka_unit_test(the_model_page_tells_of_every_key_of_the_platform),
-        cmocka_unit_test(the_results_page_has_every_column_with_its_unit),
-        cmocka_unit_test(the_traces_page_has_every_format),
-        cmocka_unit_test(the_traces_page_has_every_key_of_the_profiles_that_ship),
-        cmocka_unit_test(every_data_file_is_named_where_its_origin_is_told),
-    };
-    return cmocka_run_group_tests_name("pages", tests, NULL, NULL);
-}
+SUITE("pages")

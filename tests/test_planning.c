@@ -44,23 +44,20 @@ static void run_logged(const struct experiment *experiment, const struct policy 
     const struct recorder recorder = log_recorder(log);
     const struct simulation_options options = {.recorder = &recorder, .bounds = true};
     struct error error = {0};
-    double *values = policy_values(policy, NULL, 0);
+    OWNED(free) double *values = policy_values(policy, NULL, 0);
     memset(log, 0, sizeof *log);
     if (!simulation_run_with(experiment, policy, values, &options, result, &error))
         fail_msg("%s: %s", policy->name, error.message);
-    free(values);
 }
 
 static struct log logs[2];
 
-static void planning_with_the_worlds_own_times_changes_nothing_but_the_hash(void **state)
+CASE(planning_with_the_worlds_own_times_changes_nothing_but_the_hash)
 {
     char own[WORLD_BYTES];
-    (void)state;
-    struct experiment *plain = WORLD("requests", "200");
-    struct experiment *same =
-        WORLD("requests", "200", "planning.profile", profile_text(own, NULL, NULL),
-              "planning.error.cv", "0", "planning.guard", "0");
+    EXPERIMENT *plain = WORLD("requests", "200");
+    EXPERIMENT *same = WORLD("requests", "200", "planning.profile", profile_text(own, NULL, NULL),
+                             "planning.error.cv", "0", "planning.guard", "0");
     assert_string_not_equal(plain->hash, same->hash);
     const struct policy *policy = NULL;
     for (size_t p = 0; (policy = policy_for_requests(p)) != NULL; p++) {
@@ -73,55 +70,47 @@ static void planning_with_the_worlds_own_times_changes_nothing_but_the_hash(void
         simulation_result_clear(&results[0]);
         simulation_result_clear(&results[1]);
     }
-    experiment_free(plain);
-    experiment_free(same);
 }
 
-static void keys_at_their_defaults_leave_the_configuration_as_it_was(void **state)
+CASE(keys_at_their_defaults_leave_the_configuration_as_it_was)
 {
-    (void)state;
-    struct experiment *plain = WORLD("requests", "200");
-    struct experiment *same =
-        WORLD("requests", "200", "planning.error.cv", "0", "planning.error.bias", "0",
-              "planning.error.per", "cell", "planning.guard", "0");
+    EXPERIMENT *plain = WORLD("requests", "200");
+    EXPERIMENT *same = WORLD("requests", "200", "planning.error.cv", "0", "planning.error.bias",
+                             "0", "planning.error.per", "cell", "planning.guard", "0");
     assert_string_equal(plain->resolved_json, same->resolved_json);
     assert_ptr_equal(experiment_planned(same), &same->workload);
-    experiment_free(same);
     static const char *const others[][2] = {{"planning.error.cv", "0.1"},
                                             {"planning.error.bias", "0.1"},
                                             {"planning.error.per", "function"},
                                             {"planning.error.seed", "1"},
                                             {"planning.guard", "0.5"}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        struct experiment *other = WORLD("requests", "200", others[i][0], others[i][1]);
+        EXPERIMENT *other = WORLD("requests", "200", others[i][0], others[i][1]);
         assert_string_not_equal(plain->hash, other->hash);
         assert_non_null(strstr(other->resolved_json, "\"planning\""));
-        experiment_free(other);
     }
-    experiment_free(plain);
 }
 
 /* What the policy is shown, caught as it starts. */
 static const struct workload *shown;
 static const struct policy *watched;
 
-static bool watch_init(void *state, struct platform *platform, const double *values,
+static bool watch_init(void *state, struct platform *platform, const void *parameters,
                        struct error *error)
 {
     shown = platform_workload(platform);
-    return watched->init == NULL || watched->init(state, platform, values, error);
+    return watched->init == NULL || watched->init(state, platform, parameters, error);
 }
 
-static void policies_see_planning_times_and_the_world_takes_and_bills_its_own(void **state)
+CASE(policies_see_planning_times_and_the_world_takes_and_bills_its_own)
 {
-    (void)state;
     watched = policy_find("min-config", NULL);
     struct policy watching = *watched;
     watching.init = watch_init;
-    struct simulation_result result = {0};
-    struct experiment *plain = WORLD("platform.noise.cv", "0", "platform.interference", "false");
-    struct experiment *e = WORLD("platform.noise.cv", "0", "platform.interference", "false",
-                                 "planning.error.cv", "0.4", "planning.error.bias", "-0.2");
+    RESULT result = {0};
+    EXPERIMENT *plain = WORLD("platform.noise.cv", "0", "platform.interference", "false");
+    EXPERIMENT *e = WORLD("platform.noise.cv", "0", "platform.interference", "false",
+                          "planning.error.cv", "0.4", "planning.error.bias", "-0.2");
     run_logged(e, &watching, &logs[0], &result);
     const struct workload *world = &e->workload;
     assert_ptr_equal(shown, experiment_planned(e));
@@ -146,16 +135,12 @@ static void policies_see_planning_times_and_the_world_takes_and_bills_its_own(vo
         assert_int_equal(shown->applications[a].slo, world->applications[a].slo);
     }
     assert_true(capacity_find(world).rate_per_s == capacity_find(&plain->workload).rate_per_s);
-    struct simulation_result other = {0};
+    RESULT other = {0};
     run_logged(plain, watched, &logs[1], &other);
     assert_true(result.overall.bound_slo_hit_rate == other.overall.bound_slo_hit_rate &&
                 result.overall.bound_cost_per_request_usd ==
                     other.overall.bound_cost_per_request_usd &&
                 result.run.bound_capacity_slo_hit_rate == other.run.bound_capacity_slo_hit_rate);
-    simulation_result_clear(&result);
-    simulation_result_clear(&other);
-    experiment_free(plain);
-    experiment_free(e);
 }
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
@@ -166,23 +151,21 @@ static double factor_of(const struct experiment *e, size_t f, size_t k)
            (double)e->workload.functions[f].configurations[k].time;
 }
 
-static void factors_have_the_stated_mean_and_variation(void **state)
+CASE(factors_have_the_stated_mean_and_variation)
 {
     double sum = 0, squares = 0;
     size_t n = 0;
     char seed[16];
-    (void)state;
     for (int s = 0; s < 500; s++) {
         (void)snprintf(seed, sizeof seed, "%d", s);
-        struct experiment *e = WORLD("planning.error.cv", "0.3", "planning.error.bias", "-0.1",
-                                     "planning.error.seed", seed);
+        EXPERIMENT *e = WORLD("planning.error.cv", "0.3", "planning.error.bias", "-0.1",
+                              "planning.error.seed", seed);
         for (size_t f = 0; f < e->workload.function_count; f++)
             for (size_t k = 0; k < e->workload.functions[f].configuration_count; k++, n++) {
                 const double factor = factor_of(e, f, k);
                 sum += factor;
                 squares += factor * factor;
             }
-        experiment_free(e);
     }
     const double mean = sum / (double)n;
     const double cv = sqrt(squares / (double)n / (mean * mean) - 1);
@@ -191,9 +174,8 @@ static void factors_have_the_stated_mean_and_variation(void **state)
     assert_true(fabs(cv - 0.3) < 0.015);
 }
 
-static void a_factor_depends_on_names_and_values_alone(void **state)
+CASE(a_factor_depends_on_names_and_values_alone)
 {
-    (void)state;
     char turned[WORLD_BYTES];
     (void)snprintf(turned, sizeof turned, "%s", diamond);
     /* g comes first, and f has fewer configurations. */
@@ -202,9 +184,8 @@ static void a_factor_depends_on_names_and_values_alone(void **state)
     world_replace(turned, "{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000}",
                   "{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000,\"configurations\":"
                   "{\"batch\":[1],\"vgpu\":[1,4]}}");
-    struct experiment *whole = WORLD("planning.error.cv", "0.2");
-    struct experiment *part =
-        parse(turned, (const char *const[]){"planning.error.cv", "0.2", NULL});
+    EXPERIMENT *whole = WORLD("planning.error.cv", "0.2");
+    EXPERIMENT *part = parse(turned, (const char *const[]){"planning.error.cv", "0.2", NULL});
     assert_string_equal(whole->workload.functions[0].name, "f");
     assert_string_equal(part->workload.functions[0].name, "g");
     assert_int_equal(part->workload.functions[1].configuration_count, 4);
@@ -222,46 +203,36 @@ static void a_factor_depends_on_names_and_values_alone(void **state)
     }
     assert_true(factor_of(whole, 0, 0) != factor_of(whole, 1, 0) &&
                 factor_of(whole, 0, 0) != factor_of(whole, 0, 1));
-    experiment_free(whole);
-    experiment_free(part);
 }
 
-static void an_error_per_function_is_one_factor_for_its_configurations(void **state)
+CASE(an_error_per_function_is_one_factor_for_its_configurations)
 {
-    (void)state;
-    struct experiment *e = WORLD("planning.error.cv", "0.2", "planning.error.per", "function");
+    EXPERIMENT *e = WORLD("planning.error.cv", "0.2", "planning.error.per", "function");
     for (size_t k = 1; k < e->workload.functions[0].configuration_count; k++)
         assert_true(fabs(factor_of(e, 0, k) - factor_of(e, 0, 0)) < 1e-6);
     assert_true(fabs(factor_of(e, 0, 0) - factor_of(e, 1, 0)) > 1e-3);
-    experiment_free(e);
 }
 
-static void errors_follow_the_runs_seed_unless_they_have_their_own(void **state)
+CASE(errors_follow_the_runs_seed_unless_they_have_their_own)
 {
-    (void)state;
-    struct experiment *one = WORLD("seed", "1", "planning.error.cv", "0.2");
-    struct experiment *two = WORLD("seed", "2", "planning.error.cv", "0.2");
-    struct experiment *own =
-        WORLD("seed", "2", "planning.error.cv", "0.2", "planning.error.seed", "1");
+    EXPERIMENT *one = WORLD("seed", "1", "planning.error.cv", "0.2");
+    EXPERIMENT *two = WORLD("seed", "2", "planning.error.cv", "0.2");
+    EXPERIMENT *own = WORLD("seed", "2", "planning.error.cv", "0.2", "planning.error.seed", "1");
     assert_true(factor_of(one, 0, 0) != factor_of(two, 0, 0));
     assert_true(factor_of(one, 0, 0) == factor_of(own, 0, 0));
-    experiment_free(one);
-    experiment_free(two);
-    experiment_free(own);
 }
 
-static void an_error_alone_makes_seeds_differ_unless_it_has_its_own(void **state)
+CASE(an_error_alone_makes_seeds_differ_unless_it_has_its_own)
 {
-    (void)state;
     static const char fixed[] =
         "{\"cluster\":{\"invokers\":[{\"vcpus\":2,\"memory_mb\":4096}]},\"functions\":"
         "{\"functions\":[{\"name\":\"f\",\"service\":{\"distribution\":\"constant\",\"mean_ms\":"
         "10}}]},\"applications\":[{\"name\":\"a\",\"stages\":[{\"name\":\"s\",\"function\":\"f\"}]"
         "}],\"arrivals\":{\"process\":\"uniform\",\"low_ms\":20,\"high_ms\":20},\"slo\":{\"ms\":"
         "50},\"policy\":{\"name\":\"fifo\"},\"requests\":10}";
-    struct experiment *plain = parse(fixed, (const char *const[]){NULL});
-    struct experiment *run = parse(fixed, (const char *const[]){"planning.error.cv", "0.2", NULL});
-    struct experiment *own = parse(
+    EXPERIMENT *plain = parse(fixed, (const char *const[]){NULL});
+    EXPERIMENT *run = parse(fixed, (const char *const[]){"planning.error.cv", "0.2", NULL});
+    EXPERIMENT *own = parse(
         fixed, (const char *const[]){"planning.error.cv", "0.2", "planning.error.seed", "4", NULL});
     assert_false(experiment_is_random(plain));
     assert_true(experiment_is_random(run));
@@ -270,21 +241,17 @@ static void an_error_alone_makes_seeds_differ_unless_it_has_its_own(void **state
     assert_true(factor_of(plain, 0, 0) == 1);
     assert_true(factor_of(run, 0, 0) != 1 && factor_of(own, 0, 0) != 1);
     assert_int_equal(run->workload.functions[0].configurations[0].time, 10 * SIM_MS);
-    experiment_free(plain);
-    experiment_free(run);
-    experiment_free(own);
 }
 
 /* ---- Profiles -------------------------------------------------------------------------------- */
 
-static void a_guard_adds_the_expected_error_of_the_planning_profile(void **state)
+CASE(a_guard_adds_the_expected_error_of_the_planning_profile)
 {
-    (void)state;
     char text[WORLD_BYTES];
     profile_text(text, "[[[80,50,30],[70,40,20]],[[120,80,50],[100,70,40]]]",
                  "[[[88,50,30],[70,40,20]],[[120,80,50],[100,70,40]]],\"expected_error\":"
                  "[[[0.1,0.2,null],[0,0,0]],[[0,0,0],[0,0,0.3]]]");
-    struct experiment *e = WORLD("planning.profile", text, "planning.guard", "2");
+    EXPERIMENT *e = WORLD("planning.profile", text, "planning.guard", "2");
     const struct configuration *f = experiment_planned(e)->functions[0].configurations;
     assert_int_equal(f[0].time, sim_from_ms(88 * 1.2));
     assert_int_equal(f[1].time, sim_from_ms(50 * 1.4));
@@ -292,33 +259,28 @@ static void a_guard_adds_the_expected_error_of_the_planning_profile(void **state
     assert_int_equal(f[11].time, sim_from_ms(40 * 1.6));
     assert_int_equal(e->planning.configurations, 24);
     assert_int_equal(e->planning.unguarded, 13);
-    struct simulation_result result = {0};
+    RESULT result = {0};
     run_logged(e, policy_find("fifo", NULL), &logs[0], &result);
     assert_non_null(strstr(result.notices, "policies plan with w.json, guard 2 (not for 13 of 24"));
-    simulation_result_clear(&result);
-    experiment_free(e);
 }
 
-static void a_profile_may_be_for_the_gpus_of_one_model(void **state)
+CASE(a_profile_may_be_for_the_gpus_of_one_model)
 {
-    (void)state;
     char text[WORLD_BYTES], by_model[WORLD_BYTES + 16];
     static const char cluster[] =
         "{\"invokers\":[{\"count\":2,\"vcpus\":6,\"memory_mb\":1200,\"gpus\":[{\"model\":\"A\","
         "\"sharing\":\"mps\",\"units\":4,\"memory_mb\":1000},{\"model\":\"B\",\"sharing\":\"mps\","
         "\"units\":4,\"memory_mb\":1000}]}]}";
-    struct experiment *joined = WORLD("cluster", cluster);
+    EXPERIMENT *joined = WORLD("cluster", cluster);
     assert_int_equal(joined->workload.kind_count, 1);
-    experiment_free(joined);
     (void)snprintf(by_model, sizeof by_model, "{\"B\":%s}",
                    profile_text(text, "80,50,30", "81,50,30"));
-    struct experiment *e = WORLD("cluster", cluster, "planning.profile", by_model);
+    EXPERIMENT *e = WORLD("cluster", cluster, "planning.profile", by_model);
     assert_int_equal(e->workload.kind_count, 2);
     const struct function *f = &experiment_planned(e)->functions[0];
     assert_int_equal(f->configurations[f->gpus[0].first].time, 80 * SIM_MS);
     assert_int_equal(f->configurations[f->gpus[1].first].time, 81 * SIM_MS);
     assert_int_equal(e->workload.functions[0].configurations[f->gpus[1].first].time, 80 * SIM_MS);
-    experiment_free(e);
     (void)snprintf(by_model, sizeof by_model, "{\"C\":%s}", text);
     struct override bad[] = {{"cluster", cluster}, {"planning.profile", by_model}};
     struct error error = {0};
@@ -338,7 +300,7 @@ static void assert_refused(const char *json, const char *key, const char *value,
         fail_msg("%s=%s: \"%s\" lacks \"%s\"", key, value, error.message, fragment);
 }
 
-static void unlike_grids_and_bad_values_are_refused_by_name(void **state)
+CASE(unlike_grids_and_bad_values_are_refused_by_name)
 {
     static const struct {
         const char *from, *to, *fragment;
@@ -361,7 +323,6 @@ static void unlike_grids_and_bad_values_are_refused_by_name(void **state)
         {"planning.profiles", "1", "did you mean \"profile\""},
         {"planning.profile", "no-such-file.json", "no-such-file.json"},
     };
-    (void)state;
     char text[WORLD_BYTES];
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++)
         assert_refused(diamond, "planning.profile",
@@ -384,16 +345,15 @@ static double cheapest_pair(const struct configuration *const first, size_t firs
     return least;
 }
 
-static void a_search_on_planning_times_is_brute_force_on_them(void **state)
+CASE(a_search_on_planning_times_is_brute_force_on_them)
 {
     char json[WORLD_BYTES];
     size_t unlike = 0;
     struct search_workspace *workspace = search_workspace_create();
     static struct search_result found;
-    (void)state;
     for (uint64_t world = 0; world < 60; world++) {
         world_random(json, world, true);
-        struct experiment *e = parse(
+        EXPERIMENT *e = parse(
             json, (const char *const[]){"planning.error.cv", "0.3", "planning.guard", "1", NULL});
         const struct function *planned = experiment_planned(e)->functions;
         const struct function *real = e->workload.functions;
@@ -419,7 +379,6 @@ static void a_search_on_planning_times_is_brute_force_on_them(void **state)
                                          problem.budget);
         search_table_destroy((struct search_table *)(uintptr_t)tables[0]);
         search_table_destroy((struct search_table *)(uintptr_t)tables[1]);
-        experiment_free(e);
     }
     search_workspace_destroy(workspace);
     assert_int_equal(unlike, 60);
@@ -430,11 +389,10 @@ static void store_and_load(const char *key, const char *value, struct run_record
 {
     char path[] = "/tmp/esgsim-planning-XXXXXX";
     struct error error = {0};
-    struct simulation_result result = {0};
-    struct experiment *e =
-        WORLD("requests", "50", "record", "all", "policy.name", "fifo", key, value);
+    RESULT result = {0};
+    EXPERIMENT *e = WORLD("requests", "50", "record", "all", "policy.name", "fifo", key, value);
     const struct policy *policy = policy_find("fifo", NULL);
-    double *values = policy_values(policy, NULL, 0);
+    OWNED(free) double *values = policy_values(policy, NULL, 0);
     write_temporary(path, "");
     struct store *store = store_create(path, &error);
     assert_non_null(store);
@@ -446,15 +404,11 @@ static void store_and_load(const char *key, const char *value, struct run_record
     *record = run_record_load(path, e->hash, &error);
     assert_non_null(*record);
     unlink(path);
-    simulation_result_clear(&result);
-    free(values);
-    experiment_free(e);
 }
 
-static void a_file_has_planned_times_only_where_there_is_a_plan(void **state)
+CASE(a_file_has_planned_times_only_where_there_is_a_plan)
 {
     struct run_record *records[2];
-    (void)state;
     store_and_load("planning.guard", "0", &records[0]);
     store_and_load("planning.error.bias", "0.5", &records[1]);
     assert_true(records[0]->batch_count > 50 && records[0]->batch_count == records[1]->batch_count);
@@ -466,22 +420,4 @@ static void a_file_has_planned_times_only_where_there_is_a_plan(void **state)
     run_record_free(records[1]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(planning_with_the_worlds_own_times_changes_nothing_but_the_hash),
-        cmocka_unit_test(keys_at_their_defaults_leave_the_configuration_as_it_was),
-        cmocka_unit_test(policies_see_planning_times_and_the_world_takes_and_bills_its_own),
-        cmocka_unit_test(factors_have_the_stated_mean_and_variation),
-        cmocka_unit_test(a_factor_depends_on_names_and_values_alone),
-        cmocka_unit_test(an_error_per_function_is_one_factor_for_its_configurations),
-        cmocka_unit_test(errors_follow_the_runs_seed_unless_they_have_their_own),
-        cmocka_unit_test(an_error_alone_makes_seeds_differ_unless_it_has_its_own),
-        cmocka_unit_test(a_guard_adds_the_expected_error_of_the_planning_profile),
-        cmocka_unit_test(a_profile_may_be_for_the_gpus_of_one_model),
-        cmocka_unit_test(unlike_grids_and_bad_values_are_refused_by_name),
-        cmocka_unit_test(a_search_on_planning_times_is_brute_force_on_them),
-        cmocka_unit_test(a_file_has_planned_times_only_where_there_is_a_plan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE("planning")

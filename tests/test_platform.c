@@ -12,15 +12,15 @@
 /* f takes 100 ms and starts cold in 1 s, g 50 ms and 2 s, whatever the configuration. A batch holds
  * one vCPU. */
 #define FUNCTION(name, ms, cold_ms, per_item_mb, vgpus, row)                                       \
-    "\"" name "\":{\"grid\":{\"batch\":[1,2],\"vcpu\":[1],\"vgpu\":[" vgpus "]},"                  \
-    "\"latency_ms\":[[[" row "]],[[" row "]]],\"noise\":{\"cv\":0},"                               \
-    "\"cold_start_ms\":{\"mean\":" cold_ms ",\"cv\":0},"                                           \
-    "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":" per_item_mb "},\"host_memory_mb\":100,"     \
-    "\"bandwidth_share\":0.5}"
+    "'" name "':{'grid':{'batch':[1,2],'vcpu':[1],'vgpu':[" vgpus "]},"                            \
+    "'latency_ms':[[[" row "]],[[" row "]]],'noise':{'cv':0},"                                     \
+    "'cold_start_ms':{'mean':" cold_ms ",'cv':0},"                                                 \
+    "'gpu_memory_mb':{'weights':100,'per_item':" per_item_mb "},'host_memory_mb':100,"             \
+    "'bandwidth_share':0.5}"
 #define PROFILE(unit, functions)                                                                   \
-    "{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\","      \
-    "\"unit\":" unit ",\"functions\":{" functions                                                  \
-    "},\"interference\":{\"model\":\"constant\",\"constant\":0.5}}"
+    "{'device':'test','evidence':'assumed','source':'test','licence':'none',"                      \
+    "'unit':" unit ",'functions':{" functions                                                      \
+    "},'interference':{'model':'constant','constant':0.5}}"
 #define QUARTERS                                                                                   \
     PROFILE("4", FUNCTION("f", "100", "1000", "10", "1,2,4", "100,100,100") "," FUNCTION(          \
                      "g", "50", "2000", "10", "1,2,4", "50,50,50"))
@@ -32,30 +32,42 @@
                      "g", "50", "2000", "350", "1,2,4", "50,50,50"))
 
 #define GPU(model, sharing, units, memory_mb)                                                      \
-    "{\"model\":\"" model "\",\"sharing\":\"" sharing "\",\"units\":" units                        \
-    ",\"memory_mb\":" memory_mb "}"
+    "{'model':'" model "','sharing':'" sharing "','units':" units ",'memory_mb':" memory_mb "}"
 #define INVOKERS(count, vcpus, gpus)                                                               \
-    "{\"count\":" count ",\"vcpus\":" vcpus ",\"memory_mb\":8192,\"gpus\":[" gpus "]}"
+    "{'count':" count ",'vcpus':" vcpus ",'memory_mb':8192,'gpus':[" gpus "]}"
 #define MPS4 GPU("test", "mps", "4", "8192")
 
 /* 0.001 $/s a vCPU and 0.01 $/s a vGPU. */
 #define WORLD(invokers, profile, platform, arrivals, rest)                                         \
-    "{\"name\":\"test\",\"cluster\":{\"invokers\":[" invokers "],\"price\":{"                      \
-    "\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},\"profile\":" profile                            \
-    ",\"platform\":{\"prewarm\":\"none\"" platform "},\"arrivals\":{" arrivals "}," rest "}"
+    "{'name':'test','cluster':{'invokers':[" invokers "],'price':{"                                \
+    "'vcpu_hour_usd':3.6,'vgpu_hour_usd':36}},'profile':" profile                                  \
+    ",'platform':{'prewarm':'none'" platform "},'arrivals':{" arrivals "}," rest "}"
 
-#define STAGE(name, function, more) "{\"name\":\"" name "\",\"function\":\"" function "\"" more "}"
-#define APPLICATION(stages) "\"applications\":[{\"name\":\"app\",\"stages\":[" stages "]}]"
+/* One invoker with one GPU, f and g. */
+#define PLAIN(platform, arrivals, rest)                                                            \
+    WORLD(INVOKERS("1", "8", MPS4), QUARTERS, platform, arrivals, rest)
+
+#define STAGE(name, function, more) "{'name':'" name "','function':'" function "'" more "}"
+#define APPLICATION(stages) "'applications':[{'name':'app','stages':[" stages "]}]"
 #define ONE APPLICATION(STAGE("s", "f", ""))
-#define FORK                                                                                       \
-    APPLICATION(STAGE("x", "f", "") "," STAGE("y", "g", "") "," STAGE("z", "g",                    \
-                                                                      ",\"after\":[\"x\",\"y\"]"))
-#define EVERY(ms) "\"process\":\"uniform\",\"low_ms\":" ms ",\"high_ms\":" ms
-#define COUNT(warmup, requests) ",\"warmup_requests\":" warmup ",\"requests\":" requests
+#define THREE(a, b, c) APPLICATION(a "," b "," c)
+#define FOUR(a, b, c, d) APPLICATION(a "," b "," c "," d)
+#define FORK THREE(STAGE("x", "f", ""), STAGE("y", "g", ""), STAGE("z", "g", ",'after':['x','y']"))
+#define EVERY(ms) "'process':'uniform','low_ms':" ms ",'high_ms':" ms
+#define COUNT(warmup, requests) ",'warmup_requests':" warmup ",'requests':" requests
+
+/* Of the last run. */
+static struct log rows;
+static struct simulation_result result;
+
+static void go(const char *json, const struct policy *policy)
+{
+    simulation_result_clear(&result);
+    run_well(json, policy, &rows, &result);
+}
 
 /* WORLD with its arrivals left to a trace of these lines: %s stands for the file. */
-static void run_trace(const char *world, const char *lines, const struct policy *policy,
-                      struct log *log, struct simulation_result *result)
+static void run_trace(const char *world, const char *lines, const struct policy *policy)
 {
     char path[] = "/tmp/esgsim-trace-XXXXXX", json[8192];
     char text[1024];
@@ -65,10 +77,10 @@ static void run_trace(const char *world, const char *lines, const struct policy 
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     assert_true(snprintf(json, sizeof json, world, path) < (int)sizeof json);
 #pragma GCC diagnostic pop
-    run_well(json, policy, log, result);
+    go(json, policy);
     unlink(path);
 }
-#define TRACE "\"process\":\"trace\",\"file\":\"%s\""
+#define TRACE "'process':'trace','file':'%s'"
 
 static void assert_close(double value, double expected)
 {
@@ -131,47 +143,27 @@ SCRIPT(star, {0, 1, 1, 0}, {1, 1, 1, 0}, {2, 1, 1, 0}, {3, 1, 1, 0});
 
 SCRIPT(remote_branch, {0, 1, 1, 0}, {1, 1, 1, 0}, {2, 1, 1, 1}, {3, 1, 1, 0});
 
-static void a_join_waits_for_both_branches_and_transfers_from_the_remote_one_only(void **state)
+CASE(a_join_waits_for_both_branches_and_transfers_from_the_remote_one_only)
 {
-    (void)state;
-    static struct log log;
-    struct simulation_result result;
     /* a on invoker 0: 100. b there: 100, at 200. c on invoker 1: 1 ms + 1.25 MB at 10 Gb/s = 2 ms,
      * then 50, at 152. d on invoker 0 from 200: what c made, 2 ms, not b's 12.5 MB; 50, at 252. */
-    run_well(
-        WORLD(
-            INVOKERS("2", "8", MPS4), QUARTERS, "", EVERY("1000"),
-            APPLICATION(STAGE("a", "f", ",\"output_bytes\":1250000") "," STAGE(
-                "b", "f",
-                ",\"after\":[\"a\"],\"output_bytes\":12500000") "," STAGE("c", "g",
-                                                                          ",\"after\":[\"a\"],"
-                                                                          "\"output_bytes\":"
-                                                                          "1250000") "," STAGE("d",
-                                                                                               "g",
-                                                                                               ",\""
-                                                                                               "aft"
-                                                                                               "er"
-                                                                                               "\":"
-                                                                                               "[\""
-                                                                                               "b\""
-                                                                                               ",\""
-                                                                                               "c\""
-                                                                                               "]"))
-                COUNT("0", "2")),
-        &remote_branch, &log, &result);
+    go(WORLD(INVOKERS("2", "8", MPS4), QUARTERS, "", EVERY("1000"),
+             FOUR(STAGE("a", "f", ",'output_bytes':1250000"),
+                  STAGE("b", "f", ",'after':['a'],'output_bytes':12500000"),
+                  STAGE("c", "g", ",'after':['a'],'output_bytes':1250000"),
+                  STAGE("d", "g", ",'after':['b','c']")) COUNT("0", "2")),
+       &remote_branch);
     for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(log.requests[i].finish_ns - log.requests[i].arrival_ns, 252 * SIM_MS);
-        assert_int_equal(log.requests[i].transfer_ns, 4 * SIM_MS);
-        assert_int_equal(log.requests[i].exec_ns, 300 * SIM_MS);
-        assert_int_equal(log.requests[i].queue_ns, 0);
+        assert_int_equal(rows.requests[i].finish_ns - rows.requests[i].arrival_ns, 252 * SIM_MS);
+        assert_int_equal(rows.requests[i].transfer_ns, 4 * SIM_MS);
+        assert_int_equal(rows.requests[i].exec_ns, 300 * SIM_MS);
+        assert_int_equal(rows.requests[i].queue_ns, 0);
     }
     assert_close(result.overall.cost_hold_usd, 2 * 0.004 * 0.011);
-    simulation_result_clear(&result);
 }
 
 static void give_up_later(void *state, struct platform *platform, uint32_t queue)
 {
-    (void)state;
     if (queue == 1)
         platform_set_timer(platform, platform_now(platform) + 30 * SIM_MS, 0);
 }
@@ -179,7 +171,6 @@ static void give_up_later(void *state, struct platform *platform, uint32_t queue
 static bool give_up_decide(void *state, struct platform *platform)
 {
     static const struct rule first = {0, 1, 1, 0};
-    (void)state;
     if (follow(platform, &first, 1))
         return true;
     if (platform_queue_length(platform, 1) == 0 ||
@@ -191,31 +182,25 @@ static bool give_up_decide(void *state, struct platform *platform)
 static const struct policy give_up = {
     .abi = POLICY_ABI, .name = "give-up", .on_ready = give_up_later, .decide = give_up_decide};
 
-static void a_dropped_request_ends_with_its_running_branch_and_counts_as_a_miss(void **state)
+CASE(a_dropped_request_ends_with_its_running_branch_and_counts_as_a_miss)
 {
-    (void)state;
-    static struct log log;
-    struct simulation_result result;
-    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, "", EVERY("1000"), FORK COUNT("0", "2")),
-             &give_up, &log, &result);
-    assert_int_equal(log.request_count, 2);
-    assert_int_equal(log.batch_count, 2);
+    go(PLAIN("", EVERY("1000"), FORK COUNT("0", "2")), &give_up);
+    assert_int_equal(rows.request_count, 2);
+    assert_int_equal(rows.batch_count, 2);
     for (size_t i = 0; i < 2; i++) {
-        assert_true(log.requests[i].dropped);
-        assert_false(log.requests[i].hit);
-        assert_int_equal(log.requests[i].finish_ns - log.requests[i].arrival_ns, 100 * SIM_MS);
-        assert_close(log.requests[i].cost_usd, 0.1 * 0.011); /* what ran is paid */
-        assert_int_equal(log.requests[i].queue_ns, 30 * SIM_MS);
+        assert_true(rows.requests[i].dropped);
+        assert_false(rows.requests[i].hit);
+        assert_int_equal(rows.requests[i].finish_ns - rows.requests[i].arrival_ns, 100 * SIM_MS);
+        assert_close(rows.requests[i].cost_usd, 0.1 * 0.011); /* what ran is paid */
+        assert_int_equal(rows.requests[i].queue_ns, 30 * SIM_MS);
     }
     assert_int_equal(result.overall.dropped, 2);
     assert_close(result.overall.slo_hit_rate, 0);
     assert_true(isnan(result.overall.latency_ms_mean)); /* no request was answered */
-    simulation_result_clear(&result);
 }
 
-static void a_refusal_in_one_branch_leaves_no_policy_with_an_empty_queue(void **state)
+CASE(a_refusal_in_one_branch_leaves_no_policy_with_an_empty_queue)
 {
-    (void)state;
     struct simulation_result result;
     for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
         for (unsigned world = 0; world < 12; world++) {
@@ -223,12 +208,11 @@ static void a_refusal_in_one_branch_leaves_no_policy_with_an_empty_queue(void **
             unsigned capacity = 1 + world % 3, vcpus = 1 + world % 4, rate = 30 + 30 * (world % 5);
             snprintf(
                 json, sizeof json,
-                WORLD(INVOKERS("1", "%u", MPS4), QUARTERS, ",\"queue_capacity\":%u",
-                      "\"process\":\"poisson\",\"rate_per_s\":%u",
-                      APPLICATION(STAGE("x", "f", "") "," STAGE("y", "g", "") "," STAGE(
-                          "w", "g", ",\"after\":[\"y\"]") "," STAGE("z", "f",
-                                                                    ",\"after\":[\"x\",\"w\"]"))
-                          COUNT("0", "400") ",\"policy\":{\"name\":\"%s\"}"),
+                WORLD(INVOKERS("1", "%u", MPS4), QUARTERS, ",'queue_capacity':%u",
+                      "'process':'poisson','rate_per_s':%u",
+                      FOUR(STAGE("x", "f", ""), STAGE("y", "g", ""),
+                           STAGE("w", "g", ",'after':['y']"), STAGE("z", "f", ",'after':['x','w']"))
+                          COUNT("0", "400") ",'policy':{'name':'%s'}"),
                 vcpus, capacity, rate, policy_for_requests(p)->name);
             run_well(json, NULL, NULL, &result);
             assert_int_equal(result.overall.requests, 400);
@@ -247,33 +231,26 @@ static bool robbed_decide(void *state, struct platform *platform)
     return more;
 }
 
-static void esg_forgets_a_listed_queue_that_a_drop_has_emptied(void **state)
+CASE(esg_forgets_a_listed_queue_that_a_drop_has_emptied)
 {
-    (void)state;
     const char *json = WORLD(INVOKERS("1", "1", MPS4), QUARTERS, "", EVERY("10"),
-                             ONE COUNT("0", "30") ",\"policy\":{\"name\":\"esg\"}");
-    struct experiment *experiment = load(json);
+                             ONE COUNT("0", "30") ",'policy':{'name':'esg'}");
+    EXPERIMENT *experiment = load(json);
     struct error error = {0};
-    struct simulation_result result;
-    double *values = NULL;
+    RESULT result = {0};
+    OWNED(free) double *values = NULL;
     struct policy robbed = *runner_policy(experiment, &values, &error);
     robbed.decide = robbed_decide;
     if (!simulation_run(experiment, &robbed, values, NULL, NULL, &result, &error))
         fail_msg("%s", error.message);
     assert_true(result.overall.dropped > 0 && result.overall.dropped < 30);
-    simulation_result_clear(&result);
-    free(values);
-    experiment_free(experiment);
 }
 
 /* ---- Containers ------------------------------------------------------------------------------ */
 
-static bool claimer_init(void *state, struct platform *platform, const double *values,
+static bool claimer_init(void *state, struct platform *platform, const void *parameters,
                          struct error *error)
 {
-    (void)state;
-    (void)values;
-    (void)error;
     platform_set_timer(platform, 1200 * SIM_MS, 0);
     platform_set_timer(platform, 1700 * SIM_MS, 1);
     return true;
@@ -281,7 +258,6 @@ static bool claimer_init(void *state, struct platform *platform, const double *v
 
 static void claimer_timer(void *state, struct platform *platform, uint32_t id)
 {
-    (void)state;
     if (id == 0)
         assert_true(platform_prewarm(platform, 0, 0));
 }
@@ -289,7 +265,6 @@ static void claimer_timer(void *state, struct platform *platform, uint32_t id)
 static bool claimer_decide(void *state, struct platform *platform)
 {
     static const struct rule rule = {0, 1, 1, 0};
-    (void)state;
     return platform_now(platform) >= 1700 * SIM_MS && follow(platform, &rule, 1);
 }
 
@@ -299,38 +274,31 @@ static const struct policy claimer = {.abi = POLICY_ABI,
                                       .on_timer = claimer_timer,
                                       .decide = claimer_decide};
 
-static void a_batch_that_claims_a_starting_container_waits_for_the_rest_of_its_start(void **state)
+CASE(a_batch_that_claims_a_starting_container_waits_for_the_rest_of_its_start)
 {
-    (void)state;
-    static struct log log;
-    struct simulation_result result;
     /* Asked at 1,000; a container starts at 1,200 and is ready at 2,200; claimed at 1,700: 700 of
      * queue, 500 of cold start, 100 of execution. Idle to 3,000, then warm. */
-    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS,
-                   ",\"initial\":\"cold\",\"interference\":false", EVERY("1000"),
-                   ONE COUNT("0", "3")),
-             &claimer, &log, &result);
-    assert_int_equal(log.requests[0].queue_ns, 700 * SIM_MS);
-    assert_int_equal(log.requests[0].cold_ns, 500 * SIM_MS);
-    assert_int_equal(log.requests[0].finish_ns, 2300 * SIM_MS);
-    assert_true(log.batches[0].cold);
+    go(PLAIN(",'initial':'cold','interference':false", EVERY("1000"), ONE COUNT("0", "3")),
+       &claimer);
+    assert_int_equal(rows.requests[0].queue_ns, 700 * SIM_MS);
+    assert_int_equal(rows.requests[0].cold_ns, 500 * SIM_MS);
+    assert_int_equal(rows.requests[0].finish_ns, 2300 * SIM_MS);
+    assert_true(rows.batches[0].cold);
     assert_int_equal(result.run.prewarms, 1);
     /* The second came at 2,000, while the container was taken: a start of its own. */
-    assert_int_equal(log.requests[1].finish_ns, 3100 * SIM_MS);
-    assert_int_equal(log.requests[2].finish_ns, 3100 * SIM_MS);
+    assert_int_equal(rows.requests[1].finish_ns, 3100 * SIM_MS);
+    assert_int_equal(rows.requests[2].finish_ns, 3100 * SIM_MS);
     assert_int_equal(result.run.cold_starts, 1);
     assert_int_equal(result.run.evictions, 0);
     /* Start ahead of need 1,200–1,700 and idle 2,300–3,000: 1.2 s. Held cold 0.5 + 1 s. */
     assert_close(result.run.cost_idle_usd, 1.2 * 0.011);
     assert_close(result.overall.cost_hold_usd, 1.5 * 0.011);
     assert_close(result.run.cost_provisioned_usd, (1.2 + 1.5 + 0.3) * 0.011);
-    simulation_result_clear(&result);
 }
 
 static bool hasty_decide(void *state, struct platform *platform)
 {
     static const struct rule rule = {0, 1, 1, 0};
-    (void)state;
     if (platform_next_queue(platform, 0) != SIM_NONE && platform_now(platform) == 0)
         assert_true(platform_prewarm(platform, 0, 0));
     return follow(platform, &rule, 1);
@@ -338,113 +306,78 @@ static bool hasty_decide(void *state, struct platform *platform)
 
 static const struct policy hasty = {.abi = POLICY_ABI, .name = "hasty", .decide = hasty_decide};
 
-static void a_start_that_ends_at_time_0_is_over(void **state)
+CASE(a_start_that_ends_at_time_0_is_over)
 {
-    (void)state;
-    static struct log log;
-    struct simulation_result result;
-    run_well(WORLD(INVOKERS("1", "8", MPS4),
-                   PROFILE("4", FUNCTION("f", "100", "0", "300", "1,2,4", "100,100,100")),
-                   ",\"initial\":\"cold\",\"interference\":false",
-                   "\"process\":\"closed\",\"users\":1,\"think_ms\":0", ONE COUNT("0", "1")),
-             &hasty, &log, &result);
-    assert_int_equal(log.requests[0].arrival_ns, 0);
+    go(WORLD(INVOKERS("1", "8", MPS4),
+             PROFILE("4", FUNCTION("f", "100", "0", "300", "1,2,4", "100,100,100")),
+             ",'initial':'cold','interference':false", "'process':'closed','users':1,'think_ms':0",
+             ONE COUNT("0", "1")),
+       &hasty);
+    assert_int_equal(rows.requests[0].arrival_ns, 0);
     assert_int_equal(result.run.prewarms, 1);
     assert_int_equal(result.run.cold_starts, 0);
-    assert_false(log.batches[0].cold);
-    simulation_result_clear(&result);
+    assert_false(rows.batches[0].cold);
 }
 
-static void a_trace_shorter_than_the_requests_ends_the_run_with_those_it_has(void **state)
+CASE(a_trace_shorter_than_the_requests_ends_the_run_with_those_it_has)
 {
-    (void)state;
-    static struct log log;
-    struct simulation_result result;
-    run_trace(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, "", TRACE, ONE COUNT("0", "10")),
-              "0,app\n500,app\n", &simple, &log, &result);
+    run_trace(PLAIN("", TRACE, ONE COUNT("0", "10")), "0,app\n500,app\n", &simple);
     assert_int_equal(result.overall.requests, 2);
-    assert_int_equal(log.request_count, 2);
-    simulation_result_clear(&result);
+    assert_int_equal(rows.request_count, 2);
 }
 
-static void a_container_is_gone_at_the_instant_its_keep_alive_ends(void **state)
+CASE(a_container_is_gone_at_the_instant_its_keep_alive_ends)
 {
-    (void)state;
-    static struct log log;
-    struct simulation_result result;
     /* Cold at 3,000, idle from 4,100; the next asks at 6,000, 1.9 s later. */
-    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, ",\"initial\":\"cold\",\"keep_alive_s\":1.9",
-                   EVERY("3000"), ONE COUNT("0", "2")),
-             &simple, &log, &result);
-    assert_int_equal(log.requests[1].cold_ns, 1000 * SIM_MS);
+    go(PLAIN(",'initial':'cold','keep_alive_s':1.9", EVERY("3000"), ONE COUNT("0", "2")), &simple);
+    assert_int_equal(rows.requests[1].cold_ns, 1000 * SIM_MS);
     assert_int_equal(result.run.evictions, 1);
-    simulation_result_clear(&result);
-    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS,
-                   ",\"initial\":\"cold\",\"keep_alive_s\":1.900000001", EVERY("3000"),
-                   ONE COUNT("0", "2")),
-             &simple, &log, &result);
-    assert_int_equal(log.requests[1].cold_ns, 0);
+    go(PLAIN(",'initial':'cold','keep_alive_s':1.900000001", EVERY("3000"), ONE COUNT("0", "2")),
+       &simple);
+    assert_int_equal(rows.requests[1].cold_ns, 0);
     assert_int_equal(result.run.evictions, 0);
-    simulation_result_clear(&result);
 }
 
 /* Ten seconds the first time, half a second after. */
 static sim_time_t shorter_keep_alive(void *state, struct platform *platform, uint32_t function,
                                      uint32_t invoker)
 {
-    (void)state;
-    (void)function;
-    (void)invoker;
     return platform_now(platform) < 5 * SIM_S ? 10 * SIM_S : SIM_S / 2;
 }
 
-static void a_keep_alive_that_becomes_shorter_holds_from_then_on(void **state)
+CASE(a_keep_alive_that_becomes_shorter_holds_from_then_on)
 {
-    (void)state;
-    static struct log log;
-    struct simulation_result result;
     struct policy policy = simple;
     policy.keep_alive = shorter_keep_alive;
     /* Cold at 3,000, kept to 14,100; warm at 6,000, kept to 6,600 only; so cold at 9,000. */
-    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, ",\"initial\":\"cold\"", EVERY("3000"),
-                   ONE COUNT("0", "3")),
-             &policy, &log, &result);
-    assert_int_equal(log.requests[0].cold_ns, 1000 * SIM_MS);
-    assert_int_equal(log.requests[1].cold_ns, 0);
-    assert_int_equal(log.requests[2].cold_ns, 1000 * SIM_MS);
-    simulation_result_clear(&result);
+    go(PLAIN(",'initial':'cold'", EVERY("3000"), ONE COUNT("0", "3")), &policy);
+    assert_int_equal(rows.requests[0].cold_ns, 1000 * SIM_MS);
+    assert_int_equal(rows.requests[1].cold_ns, 0);
+    assert_int_equal(rows.requests[2].cold_ns, 1000 * SIM_MS);
 }
 
 /* A policy that starts 300 more containers when asked how long to keep one. */
 static sim_time_t crowding_keep_alive(void *state, struct platform *platform, uint32_t function,
                                       uint32_t invoker)
 {
-    (void)state;
     for (int i = 0; i < 300 && platform_now(platform) > 0; i++)
         platform_prewarm(platform, function, invoker);
     return SIM_S / 2;
 }
 
-static void a_policy_may_start_containers_when_asked_how_long_to_keep_one(void **state)
+CASE(a_policy_may_start_containers_when_asked_how_long_to_keep_one)
 {
-    (void)state;
-    static struct log log;
-    struct simulation_result result;
     struct policy policy = simple;
     policy.keep_alive = crowding_keep_alive;
-    run_well(WORLD("{\"count\":1,\"vcpus\":8,\"memory_mb\":819200,\"gpus\":[" GPU(
-                       "test", "mps", "4", "819200") "]}",
-                   QUARTERS, ",\"initial\":\"cold\"", EVERY("3000"), ONE COUNT("0", "1")),
-             &policy, &log, &result);
+    go(WORLD("{'count':1,'vcpus':8,'memory_mb':819200,'gpus':[" GPU("test", "mps", "4",
+                                                                    "819200") "]}",
+             QUARTERS, ",'initial':'cold'", EVERY("3000"), ONE COUNT("0", "1")),
+       &policy);
     assert_int_equal(result.run.prewarms, 300);
-    simulation_result_clear(&result);
 }
 
-static void the_reuse_order_chooses_among_idle_containers(void **state)
+CASE(the_reuse_order_chooses_among_idle_containers)
 {
-    (void)state;
-    static struct log log;
-    struct simulation_result result;
     /* Container 0 on GPU 0, container 1 on GPU 1. Requests at 100 and 150 use one each, ended at
      * 200 and 250; two more come when both are idle. */
     static const struct {
@@ -452,24 +385,22 @@ static void the_reuse_order_chooses_among_idle_containers(void **state)
         uint32_t gpus[4];
     } cases[] = {
 #define REUSE(order)                                                                               \
-    WORLD(INVOKERS("1", "8", MPS4 "," MPS4), QUARTERS,                                             \
-          ",\"initial\":{\"f\":2},\"reuse\":\"" order "\"", TRACE, ONE COUNT("0", "4"))
+    WORLD(INVOKERS("1", "8", MPS4 "," MPS4), QUARTERS, ",'initial':{'f':2},'reuse':'" order "'",   \
+          TRACE, ONE COUNT("0", "4"))
         {REUSE("mru"), {1, 0, 0, 0}},
         {REUSE("lru"), {0, 1, 0, 1}},
         {REUSE("newest"), {1, 0, 1, 1}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        run_trace(cases[i].world, "100,app\n150,app\n300,app\n500,app\n", &simple, &log, &result);
+        run_trace(cases[i].world, "100,app\n150,app\n300,app\n500,app\n", &simple);
         for (size_t k = 0; k < 4; k++)
-            assert_int_equal(log.batches[k].gpu, cases[i].gpus[k]);
+            assert_int_equal(rows.batches[k].gpu, cases[i].gpus[k]);
         assert_close(result.overall.cold_start_rate, 0);
-        simulation_result_clear(&result);
     }
 }
 
 static bool counting_decide(void *state, struct platform *platform)
 {
-    (void)state;
     if (platform_queue_length(platform, 0) > 0) {
         assert_int_equal(platform_warm_total(platform, 0), 3);
         assert_int_equal(platform_warm(platform, 0, platform_home(platform, 0, 0)), 2);
@@ -483,54 +414,44 @@ static bool counting_decide(void *state, struct platform *platform)
 static bool everyone_decide(void *state, struct platform *platform)
 {
     static const struct rule rules[] = {{0, 1, 1, 0}, {1, 1, 1, 0}, {2, 1, 1, 0}};
-    (void)state;
     if (platform_queue_length(platform, 0) > 0)
         for (uint32_t f = 0; f < 2; f++)
             assert_int_equal(platform_warm_total(platform, f), 3);
     return follow(platform, rules, 3);
 }
 
-static void initial_counts_walk_from_the_home_invoker(void **state)
+CASE(initial_counts_walk_from_the_home_invoker)
 {
-    (void)state;
-    static struct log log;
-    struct simulation_result result;
     static const struct policy counting = {
         .abi = POLICY_ABI, .name = "counting", .decide = counting_decide};
     static const struct policy everyone = {
         .abi = POLICY_ABI, .name = "everyone", .decide = everyone_decide};
-    run_well(WORLD(INVOKERS("2", "8", MPS4), QUARTERS, ",\"initial\":{\"f\":3}", EVERY("1000"),
-                   FORK COUNT("0", "1")),
-             &counting, &log, &result);
+    go(WORLD(INVOKERS("2", "8", MPS4), QUARTERS, ",'initial':{'f':3}", EVERY("1000"),
+             FORK COUNT("0", "1")),
+       &counting);
     assert_int_equal(result.run.cold_starts, 1); /* g's */
-    simulation_result_clear(&result);
     /* A number counts for g, too. */
-    run_well(WORLD(INVOKERS("2", "8", MPS4), QUARTERS, ",\"initial\":3", EVERY("1000"),
-                   FORK COUNT("0", "1")),
-             &everyone, &log, &result);
+    go(WORLD(INVOKERS("2", "8", MPS4), QUARTERS, ",'initial':3", EVERY("1000"),
+             FORK COUNT("0", "1")),
+       &everyone);
     assert_int_equal(result.run.cold_starts, 0);
-    simulation_result_clear(&result);
 }
 
 SCRIPT(without_a_gpu, {0, 1, 0, 0});
 SCRIPT(with_a_gpu, {0, 1, 1, 0});
 
-static void a_function_with_and_without_a_gpu_is_warm_for_both(void **state)
+CASE(a_function_with_and_without_a_gpu_is_warm_for_both)
 {
-    (void)state;
-    static struct log log;
     const struct policy *const policies[] = {&without_a_gpu, &with_a_gpu};
     for (size_t i = 0; i < 2; i++)
         for (int warm = 0; warm <= 1; warm++) {
-            struct simulation_result result;
-            run_well(warm ? WORLD(INVOKERS("1", "8", MPS4), EITHER, "", EVERY("1000"),
-                                  ONE COUNT("0", "1"))
-                          : WORLD(INVOKERS("1", "8", MPS4), EITHER, ",\"initial\":\"cold\"",
-                                  EVERY("1000"), ONE COUNT("0", "1")),
-                     policies[i], &log, &result);
+            go(warm
+                   ? WORLD(INVOKERS("1", "8", MPS4), EITHER, "", EVERY("1000"), ONE COUNT("0", "1"))
+                   : WORLD(INVOKERS("1", "8", MPS4), EITHER, ",'initial':'cold'", EVERY("1000"),
+                           ONE COUNT("0", "1")),
+               policies[i]);
             assert_int_equal(result.run.cold_starts, !warm);
-            assert_int_equal(log.batches[0].gpu, i == 0 ? SIM_NONE : 0);
-            simulation_result_clear(&result);
+            assert_int_equal(rows.batches[0].gpu, i == 0 ? SIM_NONE : 0);
         }
 }
 
@@ -538,77 +459,63 @@ static void a_function_with_and_without_a_gpu_is_warm_for_both(void **state)
 
 SCRIPT(memory_rules, {1, 1, 1, 0}, {0, 2, 1, 0});
 
-static void memory_decides_among_unlike_gpus_and_evicts_on_the_chosen_one(void **state)
+CASE(memory_decides_among_unlike_gpus_and_evicts_on_the_chosen_one)
 {
-    (void)state;
-    static struct log log;
-    struct simulation_result result;
     /* GPU 0 has 500 MB, GPU 1 has 750. The two idle containers of f: 100 MB on GPU 1 (most free),
      * then on GPU 1 again (650 left), which leaves 550. A pair of f needs 600 more beside
      * its own 100 and evicts the other. A g needs 100 + 350 on GPU 0, where nothing is. */
-    run_trace(WORLD(INVOKERS("1", "8", GPU("a", "mps", "4", "500") "," GPU("b", "mps", "4", "750")),
-                    HUNGRY, ",\"initial\":{\"f\":2}", TRACE,
-                    "\"applications\":[{\"name\":\"pair\",\"stages\":[" STAGE(
-                        "s", "f",
-                        "") "]},{\"name\":\"single\",\"stages\":[" STAGE("t", "g",
-                                                                         "") "]}]" COUNT("0", "4")),
-              "100,pair\n100,pair\n110,single\n3000,single\n", &memory_rules, &log, &result);
-    assert_int_equal(log.batches[0].jobs, 2);
-    assert_int_equal(log.batches[0].gpu, 1);
-    assert_false(log.batches[0].cold);
-    assert_int_equal(log.batches[1].gpu, 0);
-    assert_true(log.batches[1].cold);
-    assert_int_equal(log.batches[2].gpu, 0);
-    assert_false(log.batches[2].cold);
+    run_trace(
+        WORLD(INVOKERS("1", "8", GPU("a", "mps", "4", "500") "," GPU("b", "mps", "4", "750")),
+              HUNGRY, ",'initial':{'f':2}", TRACE,
+              "'applications':[{'name':'pair','stages':[" STAGE(
+                  "s", "f", "") "]},{'name':'single','stages':[" STAGE("t", "g",
+                                                                       "") "]}]" COUNT("0", "4")),
+        "100,pair\n100,pair\n110,single\n3000,single\n", &memory_rules);
+    assert_int_equal(rows.batches[0].jobs, 2);
+    assert_int_equal(rows.batches[0].gpu, 1);
+    assert_false(rows.batches[0].cold);
+    assert_int_equal(rows.batches[1].gpu, 0);
+    assert_true(rows.batches[1].cold);
+    assert_int_equal(rows.batches[2].gpu, 0);
+    assert_false(rows.batches[2].cold);
     assert_int_equal(result.run.evictions, 1);
-    simulation_result_clear(&result);
 }
 
-static void an_exclusive_gpu_takes_one_batch_and_nothing_slows_it(void **state)
+CASE(an_exclusive_gpu_takes_one_batch_and_nothing_slows_it)
 {
-    (void)state;
-    static struct log log;
-    struct simulation_result result;
-    run_well(WORLD(INVOKERS("1", "8", GPU("a", "exclusive", "4", "8192")), QUARTERS,
-                   ",\"initial\":{\"f\":4}", EVERY("10"), ONE COUNT("0", "3")),
-             &whole, &log, &result);
+    go(WORLD(INVOKERS("1", "8", GPU("a", "exclusive", "4", "8192")), QUARTERS, ",'initial':{'f':4}",
+             EVERY("10"), ONE COUNT("0", "3")),
+       &whole);
     for (size_t i = 0; i < 3; i++)
-        assert_int_equal(log.requests[i].finish_ns, (110 + 100 * (sim_time_t)i) * SIM_MS);
+        assert_int_equal(rows.requests[i].finish_ns, (110 + 100 * (sim_time_t)i) * SIM_MS);
     assert_close(result.overall.cost_per_request_usd, 0.1 * 0.041); /* all four units */
     assert_close(result.run.slowdown_mean, 1);
-    simulation_result_clear(&result);
 }
 
 SCRIPT(thirds, {0, 1, 3, 0});
 SCRIPT(quarter, {0, 1, 1, 0});
 
-static void mig_slices_run_side_by_side_without_slowing_each_other(void **state)
+CASE(mig_slices_run_side_by_side_without_slowing_each_other)
 {
-    (void)state;
-    static struct log log;
-    struct simulation_result result;
     /* Two slices of three sevenths fill the memory slots; the third request waits for one. */
-    run_well(WORLD(INVOKERS("1", "8", GPU("A100", "mig", "7", "40960")), SEVENTHS,
-                   ",\"initial\":{\"f\":4}", EVERY("10"), ONE COUNT("0", "3")),
-             &thirds, &log, &result);
-    assert_int_equal(log.requests[0].finish_ns, 110 * SIM_MS);
-    assert_int_equal(log.requests[1].finish_ns, 120 * SIM_MS);
-    assert_int_equal(log.requests[2].finish_ns, 210 * SIM_MS);
+    go(WORLD(INVOKERS("1", "8", GPU("A100", "mig", "7", "40960")), SEVENTHS, ",'initial':{'f':4}",
+             EVERY("10"), ONE COUNT("0", "3")),
+       &thirds);
+    assert_int_equal(rows.requests[0].finish_ns, 110 * SIM_MS);
+    assert_int_equal(rows.requests[1].finish_ns, 120 * SIM_MS);
+    assert_int_equal(rows.requests[2].finish_ns, 210 * SIM_MS);
     assert_close(result.run.slowdown_mean, 1);
-    simulation_result_clear(&result);
     /* An A30 has four slices, no more. */
-    run_well(WORLD(INVOKERS("1", "8", GPU("A30", "mig", "4", "24576")), QUARTERS,
-                   ",\"initial\":{\"f\":6}", EVERY("10"), ONE COUNT("0", "5")),
-             &quarter, &log, &result);
+    go(WORLD(INVOKERS("1", "8", GPU("A30", "mig", "4", "24576")), QUARTERS, ",'initial':{'f':6}",
+             EVERY("10"), ONE COUNT("0", "5")),
+       &quarter);
     for (size_t i = 0; i < 4; i++)
-        assert_int_equal(log.requests[i].finish_ns, (110 + 10 * (sim_time_t)i) * SIM_MS);
-    assert_int_equal(log.requests[4].finish_ns, 210 * SIM_MS);
-    simulation_result_clear(&result);
+        assert_int_equal(rows.requests[i].finish_ns, (110 + 10 * (sim_time_t)i) * SIM_MS);
+    assert_int_equal(rows.requests[4].finish_ns, 210 * SIM_MS);
 }
 
-static void every_policy_runs_on_every_kind_of_sharing(void **state)
+CASE(every_policy_runs_on_every_kind_of_sharing)
 {
-    (void)state;
     struct simulation_result result;
     static const char *const invokers[] = {
         INVOKERS("2", "4", GPU("A30", "mig", "4", "24576")),
@@ -621,8 +528,8 @@ static void every_policy_runs_on_every_kind_of_sharing(void **state)
         for (size_t i = 0; i < sizeof invokers / sizeof *invokers; i++) {
             char json[8192];
             snprintf(json, sizeof json,
-                     WORLD("%s", QUARTERS, "", "\"process\":\"poisson\",\"rate_per_s\":20",
-                           FORK COUNT("0", "300") ",\"policy\":{\"name\":\"%s\"}"),
+                     WORLD("%s", QUARTERS, "", "'process':'poisson','rate_per_s':20",
+                           FORK COUNT("0", "300") ",'policy':{'name':'%s'}"),
                      invokers[i], policy_for_requests(p)->name);
             run_well(json, NULL, NULL, &result);
             assert_int_equal(result.overall.requests, 300);
@@ -632,7 +539,6 @@ static void every_policy_runs_on_every_kind_of_sharing(void **state)
 
 static bool shares_decide(void *state, struct platform *platform)
 {
-    (void)state;
     if (platform_queue_length(platform, 0) == 0)
         return false;
     /* Invoker 0: MPS; 1: MIG, whose shapes are 1, 2, 3, 4, 7; 2: exclusive. */
@@ -649,157 +555,121 @@ static bool shares_decide(void *state, struct platform *platform)
     return simple_decide(state, platform);
 }
 
-static void a_gpu_runs_only_the_shares_its_slicing_allows(void **state)
+CASE(a_gpu_runs_only_the_shares_its_slicing_allows)
 {
-    (void)state;
-    struct simulation_result result;
     static const struct policy shares = {
         .abi = POLICY_ABI, .name = "shares", .decide = shares_decide};
-    run_well(WORLD(INVOKERS("1", "8", GPU("A100", "mps", "7", "40960")) "," INVOKERS(
-                       "1", "8",
-                       GPU("A100", "mig", "7",
-                           "40960")) "," INVOKERS("1", "8", GPU("A100", "exclusive", "7", "40960")),
-                   SEVENTHS, "", EVERY("1000"), ONE COUNT("0", "1")),
-             &shares, NULL, &result);
-    simulation_result_clear(&result);
+    go(WORLD(INVOKERS("1", "8", GPU("A100", "mps", "7", "40960")) "," INVOKERS(
+                 "1", "8", GPU("A100", "mig", "7", "40960")) "," INVOKERS("1", "8",
+                                                                          GPU("A100", "exclusive",
+                                                                              "7", "40960")),
+             SEVENTHS, "", EVERY("1000"), ONE COUNT("0", "1")),
+       &shares);
 }
 
-static void three_co_runners_add_their_excess(void **state)
+CASE(three_co_runners_add_their_excess)
 {
-    (void)state;
-    static struct log log;
-    struct simulation_result result;
     /* At once: each 1 + 0.5 + 0.5. */
-    run_trace(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, ",\"initial\":{\"f\":4}", TRACE,
-                    ONE COUNT("0", "3")),
-              "100,app\n100,app\n100,app\n", &simple, &log, &result);
+    run_trace(PLAIN(",'initial':{'f':4}", TRACE, ONE COUNT("0", "3")),
+              "100,app\n100,app\n100,app\n", &simple);
     for (size_t i = 0; i < 3; i++)
-        assert_int_equal(log.requests[i].finish_ns - log.requests[i].arrival_ns, 200 * SIM_MS);
+        assert_int_equal(rows.requests[i].finish_ns - rows.requests[i].arrival_ns, 200 * SIM_MS);
     assert_close(result.run.slowdown_mean, 2);
-    simulation_result_clear(&result);
     /* At 0, 50 and 100: 50 alone; 50 at 2/3, 33.33 of work; the first has 16.67 left at 1/2, to
      * 133.33. By then the second has done 33.33 + 16.67, the third 16.67. Two at 2/3: the second
      * ends its 50 at 208.33; the third has done 66.67 and does the rest alone, to 241.67. */
-    run_trace(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, ",\"initial\":{\"f\":4}", TRACE,
-                    ONE COUNT("0", "3")),
-              "0,app\n50,app\n100,app\n", &simple, &log, &result);
+    run_trace(PLAIN(",'initial':{'f':4}", TRACE, ONE COUNT("0", "3")), "0,app\n50,app\n100,app\n",
+              &simple);
     static const double finish[3] = {400.0 / 3, 625.0 / 3, 725.0 / 3};
     for (size_t i = 0; i < 3; i++)
-        assert_true(fabs(sim_to_ms(log.requests[i].finish_ns) - finish[i]) < 1e-5);
-    simulation_result_clear(&result);
+        assert_true(fabs(sim_to_ms(rows.requests[i].finish_ns) - finish[i]) < 1e-5);
 }
 
 SCRIPT(unlike, {0, 1, 1, 0}, {1, 1, 2, 0}, {2, 1, 2, 0});
 
 /* f on 1 of 4 units beside g on 2, batch 1 of both: the slopes count from batch 4 and half a GPU. g
  * ends first, f does the rest alone, then another g follows on the same invoker. */
-static void slopes_of_pairs_count_by_batch_and_share_of_both(void **state)
+CASE(slopes_of_pairs_count_by_batch_and_share_of_both)
 {
-    (void)state;
-    static struct log log;
-    struct simulation_result result;
     const double b = log2(1.0 / 4) * M_LN2, s = log2(0.25 / 0.5) * M_LN2;
     const double of_f = 1 + 0.4 * exp(0.1 * b + 0.2 * s + 0.3 * b * s) * exp(0.4 * b);
     const double of_g = 1 + 0.8 * exp(0.1 * b) * exp(0.4 * b + 0.5 * s - 0.6 * b * s);
     run_trace(WORLD(INVOKERS("1", "8", MPS4),
-                    "{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":"
-                    "\"none\",\"unit\":4,\"functions\":{" FUNCTION(
-                        "f", "100", "1000", "10", "1",
-                        "100") "," FUNCTION("g", "50", "2000", "10", "2",
-                                            "50") "},\"interference\":{\"model\":"
-                                                  "\"pairs\",\"functions\":[\"f\",\"g\"],"
-                                                  "\"excess\":[[null,0.4],[0.8,null]],"
-                                                  "\"slopes\":{\"batch\":4,\"share\":0.5,\"victim_"
-                                                  "batch\":0.1,\"victim_share\":0.2,"
-                                                  "\"victim_both\":0.3,\"other_batch\":0.4,\"other_"
-                                                  "share\":0.5,\"other_both\":-0.6}}}",
-                    ",\"initial\":{\"f\":1,\"g\":1}", TRACE, FORK COUNT("0", "1")),
-              "0,app\n", &unlike, &log, &result);
+                    "{'device':'test','evidence':'assumed','source':'test','licence':'none','unit':"
+                    "4,'functions':{" FUNCTION("f", "100", "1000", "10", "1", "100") "," FUNCTION(
+                        "g", "50", "2000", "10", "2",
+                        "50") "},'interference':{'model':'pairs','functions':['f','g'],'excess':[["
+                              "null,0.4],[0.8,null]],'slopes':{'batch':4,'share':0.5,'victim_batch'"
+                              ":0.1,'victim_share':0.2,'victim_both':0.3,'other_batch':0.4,'other_"
+                              "share':0.5,'other_both':-0.6}}}",
+                    ",'initial':{'f':1,'g':1}", TRACE, FORK COUNT("0", "1")),
+              "0,app\n", &unlike);
     const double first = 50 * of_g;
     assert_true(first / of_f < 100);
-    assert_true(fabs(sim_to_ms(log.requests[0].finish_ns) - (first + 100 - first / of_f + 50)) <
+    assert_true(fabs(sim_to_ms(rows.requests[0].finish_ns) - (first + 100 - first / of_f + 50)) <
                 1e-5);
-    simulation_result_clear(&result);
 }
 
-static void as_many_batches_co_run_as_the_gpu_has_units(void **state)
+CASE(as_many_batches_co_run_as_the_gpu_has_units)
 {
-    (void)state;
-    static struct log log;
-    struct simulation_result result;
-    run_well(WORLD("{\"count\":1,\"vcpus\":400,\"memory_mb\":819200,\"gpus\":[" GPU(
-                       "test", "mps", "300", "819200") "]}",
-                   PROFILE("300", FUNCTION("f", "100", "1000", "10", "1,300", "100,100")),
-                   ",\"initial\":{\"f\":300}", EVERY("0.1"), ONE COUNT("0", "300")),
-             &simple, &log, &result);
+    go(WORLD("{'count':1,'vcpus':400,'memory_mb':819200,'gpus':[" GPU("test", "mps", "300",
+                                                                      "819200") "]}",
+             PROFILE("300", FUNCTION("f", "100", "1000", "10", "1,300", "100,100")),
+             ",'initial':{'f':300}", EVERY("0.1"), ONE COUNT("0", "300")),
+       &simple);
     assert_int_equal(result.run.batches, 300);
     assert_true(result.run.slowdown_mean > 50);
-    simulation_result_clear(&result);
 }
 
-static void a_faster_gpu_takes_less_time_and_money_and_the_bounds_know_it(void **state)
+CASE(a_faster_gpu_takes_less_time_and_money_and_the_bounds_know_it)
 {
-    (void)state;
-    static struct log log;
-    struct simulation_result result;
-    run_well(WORLD(INVOKERS("1", "8",
-                            "{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,"
-                            "\"memory_mb\":8192,\"speed\":2}"),
-                   QUARTERS, "", EVERY("1000"), ONE COUNT("0", "2") ",\"slo\":{\"ms\":60}"),
-             &simple, &log, &result);
-    assert_int_equal(log.requests[0].exec_ns, 50 * SIM_MS);
+    go(WORLD(INVOKERS("1", "8",
+                      "{'model':'test','sharing':'mps','units':4,'memory_mb':8192,'speed':2}"),
+             QUARTERS, "", EVERY("1000"), ONE COUNT("0", "2") ",'slo':{'ms':60}"),
+       &simple);
+    assert_int_equal(rows.requests[0].exec_ns, 50 * SIM_MS);
     assert_close(result.run.slowdown_mean, 1);
     assert_close(result.overall.cost_per_request_usd, 0.05 * 0.011);
     assert_close(result.overall.slo_hit_rate, 1);
     assert_close(result.overall.bound_slo_hit_rate, 1);
     /* Two in a batch, for half the price each. */
     assert_close(result.overall.bound_cost_per_request_usd, 0.05 * 0.011 / 2);
-    simulation_result_clear(&result);
     /* Where every GPU is slow, nobody can be as fast as the profile. */
-    run_well(WORLD(INVOKERS("1", "8",
-                            "{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,"
-                            "\"memory_mb\":8192,\"speed\":0.5}"),
-                   QUARTERS, "", EVERY("1000"), ONE COUNT("0", "2") ",\"slo\":{\"ms\":150}"),
-             &simple, &log, &result);
-    assert_int_equal(log.requests[0].exec_ns, 200 * SIM_MS);
+    go(WORLD(INVOKERS("1", "8",
+                      "{'model':'test','sharing':'mps','units':4,'memory_mb':8192,'speed':0.5}"),
+             QUARTERS, "", EVERY("1000"), ONE COUNT("0", "2") ",'slo':{'ms':150}"),
+       &simple);
+    assert_int_equal(rows.requests[0].exec_ns, 200 * SIM_MS);
     assert_close(result.overall.bound_slo_hit_rate, 0);
     assert_true(isnan(result.overall.bound_cost_per_request_usd));
-    simulation_result_clear(&result);
 }
 
 /* ---- The controller -------------------------------------------------------------------------- */
 
-static void decisions_of_several_queues_wait_for_one_another(void **state)
+CASE(decisions_of_several_queues_wait_for_one_another)
 {
-    (void)state;
-    static struct log log;
-    struct simulation_result result;
     /* Three sources at once, 5 ms a decision: they set out after 5, 10 and 15 ms, each reserved as
      * its decision begins. y ends last, at 1,110; the join's decision, then 100. */
-    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS,
-                   ",\"initial\":{\"f\":2,\"g\":2},\"interference\":false,\"decision_cost\":{"
-                   "\"model\":\"modelled\","
-                   "\"ns_per_unit\":5000000}",
-                   EVERY("1000"),
-                   APPLICATION(STAGE("x", "g", "") "," STAGE("y", "f", "") "," STAGE(
-                       "z", "g", "") "," STAGE("j", "f", ",\"after\":[\"x\",\"y\",\"z\"]"))
-                       COUNT("0", "1")),
-             &star, &log, &result);
-    assert_int_equal(log.batch_count, 4);
+    go(PLAIN(",'initial':{'f':2,'g':2},'interference':false,'decision_cost':{'model':'modelled','"
+             "ns_per_unit':5000000}",
+             EVERY("1000"),
+             FOUR(STAGE("x", "g", ""), STAGE("y", "f", ""), STAGE("z", "g", ""),
+                  STAGE("j", "f", ",'after':['x','y','z']")) COUNT("0", "1")),
+       &star);
+    assert_int_equal(rows.batch_count, 4);
     for (size_t i = 0; i < 4; i++) {
-        const struct batch_row *row = &log.batches[i];
+        const struct batch_row *row = &rows.batches[i];
         if (row->queue == 3)
             continue;
         sim_time_t before = 5 * (sim_time_t)row->queue * SIM_MS;
         assert_int_equal(row->dispatched_ns, 1000 * SIM_MS + before);
         assert_int_equal(row->started_ns, 1005 * SIM_MS + before);
     }
-    assert_int_equal(log.requests[0].queue_ns, 35 * SIM_MS);
-    assert_int_equal(log.requests[0].finish_ns, 1215 * SIM_MS);
+    assert_int_equal(rows.requests[0].queue_ns, 35 * SIM_MS);
+    assert_int_equal(rows.requests[0].finish_ns, 1215 * SIM_MS);
     assert_close(result.overall.cost_hold_usd, 4 * 0.005 * 0.011);
     assert_int_equal(result.run.decisions, 4);
     assert_int_equal(result.run.decision_units, 4);
-    simulation_result_clear(&result);
 }
 
 /* What runs when the head of the queue is request `head`, and what is told to have been planned: a
@@ -819,7 +689,6 @@ static const struct foreseen {
 
 static bool foreseeing_decide(void *state, struct platform *platform)
 {
-    (void)state;
     if (platform_queue_length(platform, 0) == 0)
         return false;
     const uint64_t head = platform_job(platform, 0, 0).request;
@@ -836,21 +705,17 @@ static bool foreseeing_decide(void *state, struct platform *platform)
     return false;
 }
 
-static void a_plan_made_ahead_is_missed_where_its_batch_is_not_there(void **state)
+CASE(a_plan_made_ahead_is_missed_where_its_batch_is_not_there)
 {
-    (void)state;
     static const struct policy foreseeing = {
         .abi = POLICY_ABI, .name = "foreseeing", .decide = foreseeing_decide};
-    static struct log log;
-    struct simulation_result result;
     const char *lines = "1000,app\n1000,app\n2000,app\n3000,app\n3000,app\n4000,app\n4000,app\n"
                         "5000,app\n";
 #define FORESEEN_WORLD(warmup, requests)                                                           \
-    WORLD(INVOKERS("1", "8", MPS4), QUARTERS,                                                      \
-          ",\"initial\":\"warm\",\"decision_cost\":{\"model\":\"modelled\",\"ns_per_unit\":1000}", \
-          TRACE, ONE COUNT(warmup, requests))
-    run_trace(FORESEEN_WORLD("0", "8"), lines, &foreseeing, &log, &result);
-    assert_int_equal(log.batch_count, 5);
+    PLAIN(",'initial':'warm','decision_cost':{'model':'modelled','ns_per_unit':1000}", TRACE,      \
+          ONE COUNT(warmup, requests))
+    run_trace(FORESEEN_WORLD("0", "8"), lines, &foreseeing);
+    assert_int_equal(rows.batch_count, 5);
     assert_int_equal(result.overall.preplanned_batches, 4);
     assert_close(result.overall.preplanned_miss_rate, 0.5);
     assert_close(result.applications[0].preplanned_miss_rate, 0.5);
@@ -859,62 +724,51 @@ static void a_plan_made_ahead_is_missed_where_its_batch_is_not_there(void **stat
     assert_close(result.run.decision_units_mean, 22.0 / 5);
     assert_close(result.run.decision_us_mean, 22.0 / 5);
     assert_close(result.run.decision_us_max, 8);
-    simulation_result_clear(&result);
     /* The first pair is warm-up: of three, two are missed. */
-    run_trace(FORESEEN_WORLD("2", "6"), lines, &foreseeing, &log, &result);
+    run_trace(FORESEEN_WORLD("2", "6"), lines, &foreseeing);
     assert_int_equal(result.overall.preplanned_batches, 3);
     assert_close(result.overall.preplanned_miss_rate, 2.0 / 3);
-    simulation_result_clear(&result);
     /* Who plans nothing ahead misses no plan, and keeps none either. */
-    run_trace(FORESEEN_WORLD("0", "8"), lines, &simple, &log, &result);
+    run_trace(FORESEEN_WORLD("0", "8"), lines, &simple);
     assert_int_equal(result.overall.preplanned_batches, 0);
     assert_true(isnan(result.overall.preplanned_miss_rate));
-    simulation_result_clear(&result);
 }
 
 static bool confused_decide(void *state, struct platform *platform)
 {
-    (void)state;
     platform_planned(platform, 1000);
     return platform_queue_length(platform, 0) > 0 && platform_dispatch(platform, 0, 1, 0, 0);
 }
 
-static void a_plan_of_a_configuration_that_does_not_exist_is_a_breach(void **state)
+CASE(a_plan_of_a_configuration_that_does_not_exist_is_a_breach)
 {
-    (void)state;
     static const struct policy confused = {
         .abi = POLICY_ABI, .name = "confused", .decide = confused_decide};
-    struct simulation_result result;
+    RESULT result = {0};
     struct error error = {0};
     assert_false(
-        run(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, "", EVERY("1000"), ONE COUNT("0", "1")),
-            &confused, NULL, &result, &error));
+        run(PLAIN("", EVERY("1000"), ONE COUNT("0", "1")), &confused, NULL, &result, &error));
     assert_non_null(strstr(error.message, "planned configuration 1000"));
-    simulation_result_clear(&result);
 }
 
-static void a_measured_decision_cost_marks_the_result(void **state)
+CASE(a_measured_decision_cost_marks_the_result)
 {
-    (void)state;
-    static const char *const models[] = {"{\"model\":\"zero\"}", "{\"model\":\"measured\"}"};
+    static const char *const models[] = {"{'model':'zero'}", "{'model':'measured'}"};
     for (int i = 0; i < 2; i++) {
         char json[8192], text[16384] = {0};
-        struct simulation_result result;
+        RESULT result = {0};
         snprintf(json, sizeof json,
-                 WORLD(INVOKERS("1", "8", MPS4), QUARTERS, ",\"decision_cost\":%s", EVERY("1000"),
-                       ONE COUNT("0", "5")),
-                 models[i]);
+                 PLAIN(",'decision_cost':%s", EVERY("1000"), ONE COUNT("0", "5")), models[i]);
         run_well(json, &simple, NULL, &result);
-        struct experiment *experiment = load(json);
+        EXPERIMENT *experiment = load(json);
         FILE *file = tmpfile();
         assert_non_null(file);
         const struct output_run shown = {experiment, &result};
-        cJSON *json_output = output_run_json(&shown);
+        JSON *json_output = output_run_json(&shown);
         char *printed = cJSON_Print(json_output);
         assert_non_null(printed);
         fputs(printed, file);
         cJSON_free(printed);
-        cJSON_Delete(json_output);
         output_run_text(file, &shown);
         rewind(file);
         assert_true(fread(text, 1, sizeof text - 1, file) > 0);
@@ -923,8 +777,6 @@ static void a_measured_decision_cost_marks_the_result(void **state)
             strstr(text, i == 0 ? "\"deterministic\":\ttrue" : "\"deterministic\":\tfalse"));
         assert_int_equal(strstr(text, "not deterministic") != NULL, i == 1);
         assert_true((result.run.decision_us_mean > 0) == (i == 1));
-        experiment_free(experiment);
-        simulation_result_clear(&result);
     }
 }
 
@@ -936,55 +788,42 @@ static bool hesitant_decide(void *state, struct platform *platform)
     return platform_queue_length(platform, 0) > 0 && platform_drop(platform, 0, 0);
 }
 
-static void a_policy_may_ask_again_and_then_sleep_any_number_of_times(void **state)
+CASE(a_policy_may_ask_again_and_then_sleep_any_number_of_times)
 {
-    (void)state;
-    struct simulation_result result;
     static const struct policy hesitant = {.abi = POLICY_ABI,
                                            .name = "hesitant",
                                            .state_bytes = sizeof(int),
                                            .decide = hesitant_decide};
-    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, "", EVERY("1"), ONE COUNT("0", "13100")),
-             &hesitant, NULL, &result);
+    go(PLAIN("", EVERY("1"), ONE COUNT("0", "13100")), &hesitant);
     assert_int_equal(result.overall.dropped, 13100);
-    simulation_result_clear(&result);
 }
 
 static void ring_again(void *state, struct platform *platform, uint32_t id)
 {
-    (void)state;
     platform_set_timer(platform, platform_now(platform) + SIM_MS, id);
 }
 
-static bool ringer_init(void *state, struct platform *platform, const double *values,
+static bool ringer_init(void *state, struct platform *platform, const void *parameters,
                         struct error *error)
 {
-    (void)values;
-    (void)error;
     ring_again(state, platform, 0);
     return true;
 }
 
-static bool never_init(void *state, struct platform *platform, const double *values,
+static bool never_init(void *state, struct platform *platform, const void *parameters,
                        struct error *error)
 {
-    (void)state;
-    (void)values;
-    (void)error;
     platform_set_timer(platform, SIM_FOREVER, 0);
     return true;
 }
 
 static bool idle_decide(void *state, struct platform *platform)
 {
-    (void)state;
-    (void)platform;
     return false;
 }
 
-static void a_policy_that_only_watches_the_clock_is_stopped(void **state)
+CASE(a_policy_that_only_watches_the_clock_is_stopped)
 {
-    (void)state;
     static const struct policy watchers[] = {
         {.abi = POLICY_ABI,
          .name = "ringer",
@@ -996,8 +835,7 @@ static void a_policy_that_only_watches_the_clock_is_stopped(void **state)
         struct simulation_result result;
         struct error error = {0};
         assert_false(
-            run(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, "", EVERY("1"), ONE COUNT("0", "3")),
-                &watchers[i], NULL, &result, &error));
+            run(PLAIN("", EVERY("1"), ONE COUNT("0", "3")), &watchers[i], NULL, &result, &error));
         assert_non_null(strstr(error.message, "rule progress"));
         assert_non_null(strstr(error.message, watchers[i].name));
     }
@@ -1008,57 +846,42 @@ static bool patient_decide(void *state, struct platform *platform)
     return platform_now(platform) >= 20 * SIM_S && simple_decide(state, platform);
 }
 
-static void a_policy_may_watch_the_clock_for_long_before_it_acts(void **state)
+CASE(a_policy_may_watch_the_clock_for_long_before_it_acts)
 {
-    (void)state;
-    struct simulation_result result;
     static const struct policy patient = {.abi = POLICY_ABI,
                                           .name = "patient",
                                           .init = ringer_init,
                                           .on_timer = ring_again,
                                           .decide = patient_decide};
-    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, ",\"initial\":{\"f\":3}", EVERY("1"),
-                   ONE COUNT("0", "3")),
-             &patient, NULL, &result);
+    go(PLAIN(",'initial':{'f':3}", EVERY("1"), ONE COUNT("0", "3")), &patient);
     /* Three at once from 20,000 on, each slowed by two others. */
     assert_close(result.overall.latency_ms_max, 20000 - 1 + 200);
-    simulation_result_clear(&result);
 }
 
 /* ---- Users ----------------------------------------------------------------------------------- */
 
-static void two_users_of_one_server_take_turns(void **state)
+CASE(two_users_of_one_server_take_turns)
 {
-    (void)state;
-    static struct log log;
-    struct simulation_result result;
     /* Both think 20 ms and ask at 20; one is served to 120, the other to 220. The first asks again
      * at 140 and is served to 320, the second at 240, to 420, and so on: 180 ms each. */
-    run_well(WORLD(INVOKERS("1", "1", MPS4), QUARTERS, "",
-                   "\"process\":\"closed\",\"users\":2,\"think_ms\":20,\"think\":\"constant\"",
-                   ONE COUNT("0", "6")),
-             &simple, &log, &result);
+    go(WORLD(INVOKERS("1", "1", MPS4), QUARTERS, "",
+             "'process':'closed','users':2,'think_ms':20,'think':'constant'", ONE COUNT("0", "6")),
+       &simple);
     static const sim_time_t arrivals[6] = {20, 20, 140, 240, 340, 440};
     for (size_t i = 0; i < 6; i++) {
-        assert_int_equal(log.requests[i].arrival_ns, arrivals[i] * SIM_MS);
-        assert_int_equal(log.requests[i].finish_ns, (120 + 100 * (sim_time_t)i) * SIM_MS);
+        assert_int_equal(rows.requests[i].arrival_ns, arrivals[i] * SIM_MS);
+        assert_int_equal(rows.requests[i].finish_ns, (120 + 100 * (sim_time_t)i) * SIM_MS);
     }
-    assert_int_equal(log.request_count, 6);
-    simulation_result_clear(&result);
+    assert_int_equal(rows.request_count, 6);
 }
 
 /* ---- Figures --------------------------------------------------------------------------------- */
 
-static void a_batch_across_the_warm_up_boundary_counts_for_its_measured_jobs(void **state)
+CASE(a_batch_across_the_warm_up_boundary_counts_for_its_measured_jobs)
 {
-    (void)state;
-    static struct log log;
-    struct simulation_result result;
     /* Requests at 1,000 (warm-up) and 2,000 wait for each other, then 1 s for a container. */
-    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, ",\"initial\":\"cold\"", EVERY("1000"),
-                   ONE COUNT("1", "1")),
-             &pairs, &log, &result);
-    assert_int_equal(log.request_count, 2);
+    go(PLAIN(",'initial':'cold'", EVERY("1000"), ONE COUNT("1", "1")), &pairs);
+    assert_int_equal(rows.request_count, 2);
     assert_int_equal(result.overall.requests, 1);
     assert_int_equal(result.run.batches, 1);
     assert_close(result.overall.mean_batch, 2);
@@ -1068,66 +891,50 @@ static void a_batch_across_the_warm_up_boundary_counts_for_its_measured_jobs(voi
     assert_close(result.overall.queue_ms_mean, 0);
     assert_close(result.overall.latency_ms_mean, 1100);
     assert_close(result.run.simulated_s, 1.1);
-    simulation_result_clear(&result);
     /* A batch of warm-up alone is not counted. */
-    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, "", EVERY("1000"), ONE COUNT("2", "2")),
-             &pairs, &log, &result);
-    assert_int_equal(log.batch_count, 2);
+    go(PLAIN("", EVERY("1000"), ONE COUNT("2", "2")), &pairs);
+    assert_int_equal(rows.batch_count, 2);
     assert_int_equal(result.run.batches, 1);
     assert_close(result.overall.cost_usd, 0.1 * 0.011);
-    simulation_result_clear(&result);
 }
 
 /* 100 ms where it was measured, 60 beyond that, 40 between. */
 #define MARKED                                                                                     \
-    PROFILE("4", "\"f\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1,2,4]},\"latency_ms\":"   \
-                 "[[[100,60,40]]],\"source\":[[\"mxi\"]],\"cold_start_ms\":{\"mean\":0},"          \
-                 "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},\"bandwidth_share\":0.5}")
+    PROFILE("4", "'f':{'grid':{'batch':[1],'vcpu':[1],'vgpu':[1,2,4]},'latency_ms':"               \
+                 "[[[100,60,40]]],'source':[['mxi']],'cold_start_ms':{'mean':0},"                  \
+                 "'gpu_memory_mb':{'weights':100,'per_item':10},'bandwidth_share':0.5}")
 #define CHAIN                                                                                      \
-    APPLICATION(STAGE("x", "f", "") "," STAGE("y", "f", ",\"after\":[\"x\"]") "," STAGE(           \
-        "z", "f", ",\"after\":[\"y\"]"))
+    THREE(STAGE("x", "f", ""), STAGE("y", "f", ",'after':['x']"), STAGE("z", "f", ",'after':['y']"))
 SCRIPT(every_grade, {0, 1, 1, 0}, {1, 1, 2, 0}, {2, 1, 4, 0});
 SCRIPT(half_gpu, {0, 1, 2, 0});
 
-static void the_predicted_share_is_of_execution_time_in_cells_that_were_not_measured(void **state)
+CASE(the_predicted_share_is_of_execution_time_in_cells_that_were_not_measured)
 {
-    (void)state;
-    struct simulation_result result;
-    run_well(WORLD(INVOKERS("1", "8", MPS4), MARKED, ",\"initial\":{\"f\":1}", EVERY("1000"),
-                   CHAIN COUNT("0", "2")),
-             &every_grade, NULL, &result);
+    go(WORLD(INVOKERS("1", "8", MPS4), MARKED, ",'initial':{'f':1}", EVERY("1000"),
+             CHAIN COUNT("0", "2")),
+       &every_grade);
     assert_close(result.run.predicted_share, (60.0 + 40) / 200);
     assert_close(result.run.extrapolated_share, 60.0 / 200);
-    assert_non_null(strstr(result.notices, "at least 50 % of the execution time is in "
-                                           "configurations that were not measured"));
-    simulation_result_clear(&result);
+    assert_non_null(
+        strstr(result.notices,
+               "at least 50 % of the execution time is in configurations that were not measured"));
     /* Between the cells of a profile without marks. */
-    run_well(
-        WORLD(INVOKERS("1", "8", MPS4),
-              PROFILE("4", FUNCTION("f", "100", "1000", "10", "1,4", "100,100")), "", EVERY("1000"),
-              "\"functions\":[{\"name\":\"f\",\"configurations\":{\"vgpu\":[1,2]}}]," ONE COUNT(
-                  "0", "2")),
-        &half_gpu, NULL, &result);
+    go(WORLD(INVOKERS("1", "8", MPS4),
+             PROFILE("4", FUNCTION("f", "100", "1000", "10", "1,4", "100,100")), "", EVERY("1000"),
+             "'functions':[{'name':'f','configurations':{'vgpu':[1,2]}}]," ONE COUNT("0", "2")),
+       &half_gpu);
     assert_close(result.run.predicted_share, 1);
     assert_close(result.run.extrapolated_share, 0);
-    simulation_result_clear(&result);
-    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, "", EVERY("1000"), ONE COUNT("0", "2")),
-             &simple, NULL, &result);
+    go(PLAIN("", EVERY("1000"), ONE COUNT("0", "2")), &simple);
     assert_true(result.run.predicted_share == 0);
     assert_null(strstr(result.notices, "not measured"));
-    simulation_result_clear(&result);
 }
 
-static void utilisation_ends_with_the_arrivals_and_costs_with_the_run(void **state)
+CASE(utilisation_ends_with_the_arrivals_and_costs_with_the_run)
 {
-    (void)state;
-    static struct log log;
-    struct simulation_result result;
     /* Measured from 2,000 to 3,100: two executions of 100 ms, 0.9 s idle between them. The second
      * begins with the last arrival, at 3,000. */
-    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, ",\"initial\":{\"f\":1}", EVERY("1000"),
-                   ONE COUNT("1", "2")),
-             &simple, &log, &result);
+    go(PLAIN(",'initial':{'f':1}", EVERY("1000"), ONE COUNT("1", "2")), &simple);
     const struct run_measures *r = &result.run;
     assert_close(r->simulated_s, 1.1);
     assert_close(r->vcpu_utilisation, 0.1 / 8);
@@ -1141,82 +948,69 @@ static void utilisation_ends_with_the_arrivals_and_costs_with_the_run(void **sta
     assert_close(r->cost_idle_usd, 0.9 * 0.011);
     assert_close(r->cost_provisioned_usd, 1.1 * 0.011);
     assert_close(r->cost_cluster_usd, 1.1 * (8 * 0.001 + 4 * 0.01));
-    simulation_result_clear(&result);
 }
 
-static void idle_containers_cost_what_their_reference_does(void **state)
+CASE(idle_containers_cost_what_their_reference_does)
 {
-    (void)state;
     double idle_usd[2];
     static const char *const worlds[] = {
-        WORLD(INVOKERS("1", "8", MPS4), QUARTERS, ",\"initial\":{\"f\":1}", EVERY("1000"),
-              "\"slo\":{\"factor\":1}," ONE COUNT("1", "2")),
-        WORLD(INVOKERS("1", "8", MPS4), QUARTERS, ",\"initial\":{\"f\":1}", EVERY("1000"),
-              "\"slo\":{\"factor\":1,\"reference\":{\"vgpu\":4}}," ONE COUNT("1", "2"))};
+        PLAIN(",'initial':{'f':1}", EVERY("1000"), "'slo':{'factor':1}," ONE COUNT("1", "2")),
+        PLAIN(",'initial':{'f':1}", EVERY("1000"),
+              "'slo':{'factor':1,'reference':{'vgpu':4}}," ONE COUNT("1", "2"))};
     for (size_t i = 0; i < 2; i++) {
-        struct simulation_result result;
+        RESULT result = {0};
         run_well(worlds[i], &simple, NULL, &result);
         idle_usd[i] = result.run.cost_idle_usd;
-        simulation_result_clear(&result);
     }
     /* 0.001 $/s for a vCPU and 0.01 $/s for each vGPU. */
     assert_true(idle_usd[0] > 0);
     assert_close(idle_usd[1] / idle_usd[0], 0.041 / 0.011);
 }
 
-static void vgpus_are_stranded_where_nothing_that_waits_would_fit(void **state)
+CASE(vgpus_are_stranded_where_nothing_that_waits_would_fit)
 {
-    (void)state;
-    static struct log log;
-    struct simulation_result result;
     /* The request of 0 ms has the one vCPU of invoker 0 and one of its 4 vGPUs, until 100. The one
      * of 10 ms waits for it, at the samples of 30, 60 and 90: it would fit on invoker 1. So 3 of 7
      * free vGPUs are stranded. From 100 on nothing waits and nothing is sampled. The arrival at 500
      * ends the time that counts. */
-    run_trace(WORLD(INVOKERS("2", "1", MPS4), QUARTERS, ",\"sample_interval_s\":0.03", TRACE,
+    run_trace(WORLD(INVOKERS("2", "1", MPS4), QUARTERS, ",'sample_interval_s':0.03", TRACE,
                     ONE COUNT("0", "3")),
-              "0,app\n10,app\n500,app\n", &simple, &log, &result);
-    assert_int_equal(log.batches[1].started_ns, 100 * SIM_MS);
+              "0,app\n10,app\n500,app\n", &simple);
+    assert_int_equal(rows.batches[1].started_ns, 100 * SIM_MS);
     assert_close(result.run.stranded_vgpu, 3.0 / 7);
-    simulation_result_clear(&result);
     /* Two vCPUs each: nothing waits, nothing is stranded. */
-    run_trace(WORLD(INVOKERS("2", "2", MPS4), QUARTERS, ",\"sample_interval_s\":0.03", TRACE,
+    run_trace(WORLD(INVOKERS("2", "2", MPS4), QUARTERS, ",'sample_interval_s':0.03", TRACE,
                     ONE COUNT("0", "2")),
-              "0,app\n10,app\n", &simple, &log, &result);
-    assert_int_equal(log.batches[1].dispatched_ns, 10 * SIM_MS);
+              "0,app\n10,app\n", &simple);
+    assert_int_equal(rows.batches[1].dispatched_ns, 10 * SIM_MS);
     assert_close(result.run.stranded_vgpu, 0);
-    simulation_result_clear(&result);
     /* No invoker but the busy one: all that are free are stranded. */
-    run_trace(WORLD(INVOKERS("1", "1", MPS4), QUARTERS, ",\"sample_interval_s\":0.03", TRACE,
+    run_trace(WORLD(INVOKERS("1", "1", MPS4), QUARTERS, ",'sample_interval_s':0.03", TRACE,
                     ONE COUNT("0", "3")),
-              "0,app\n10,app\n500,app\n", &simple, &log, &result);
+              "0,app\n10,app\n500,app\n", &simple);
     assert_close(result.run.stranded_vgpu, 1);
-    simulation_result_clear(&result);
 }
 
-static void a_planner_serves_a_function_of_a_single_configuration(void **state)
+CASE(a_planner_serves_a_function_of_a_single_configuration)
 {
-    (void)state;
-    static struct log log;
     static const char *const planners[] = {"esg", "orion", "aquatope"};
     for (size_t i = 0; i < sizeof planners / sizeof planners[0]; i++) {
-        struct simulation_result result;
         char json[4096];
-        snprintf(json, sizeof json,
-                 WORLD(INVOKERS("1", "1", MPS4),
-                       PROFILE("4", "\"f\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[4]},"
-                                    "\"latency_ms\":[[[100]]],\"noise\":{\"cv\":0},"
-                                    "\"cold_start_ms\":{\"mean\":1000,\"cv\":0},"
-                                    "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},"
-                                    "\"host_memory_mb\":100,\"bandwidth_share\":0.5}"),
-                       ",\"decision_cost\":{\"model\":\"zero\"}", EVERY("1000"),
-                       ONE COUNT("0", "3") ",\"policy\":{\"name\":\"%s\"}"),
-                 planners[i]);
-        run_well(json, NULL, &log, &result);
-        assert_int_equal(log.batch_count, 3);
+        snprintf(
+            json, sizeof json,
+            WORLD(
+                INVOKERS("1", "1", MPS4),
+                PROFILE("4",
+                        "'f':{'grid':{'batch':[1],'vcpu':[1],'vgpu':[4]},'latency_ms':[[[100]]],'"
+                        "noise':{'cv':0},'cold_start_ms':{'mean':1000,'cv':0},'gpu_memory_mb':{'"
+                        "weights':100,'per_item':10},'host_memory_mb':100,'bandwidth_share':0.5}"),
+                ",'decision_cost':{'model':'zero'}", EVERY("1000"),
+                ONE COUNT("0", "3") ",'policy':{'name':'%s'}"),
+            planners[i]);
+        go(json, NULL);
+        assert_int_equal(rows.batch_count, 3);
         assert_close(result.overall.latency_ms_mean, 100);
         assert_close(result.overall.cost_usd, 3 * 0.1 * 0.041);
-        simulation_result_clear(&result);
     }
 }
 
@@ -1226,7 +1020,6 @@ static uint32_t walk_placed, walk_apart;
 
 static bool walk_decide(void *state, struct platform *platform)
 {
-    (void)state;
     if (platform_queue_length(platform, 0) == 0)
         return false;
     const uint32_t configuration = configuration_of(platform, 0, 1, 1);
@@ -1240,20 +1033,16 @@ static bool walk_decide(void *state, struct platform *platform)
     return true;
 }
 
-static void esg_asks_four_homes_and_then_takes_the_best_fit(void **state)
+CASE(esg_asks_four_homes_and_then_takes_the_best_fit)
 {
-    (void)state;
-    static struct log log;
     static const struct policy walk = {.abi = POLICY_ABI, .name = "walk", .decide = walk_decide};
-    struct simulation_result result;
     walk_placed = walk_apart = 0;
     /* One vCPU each, so that a home that has its job is full: for 1.1 s, cold. */
-    run_well(WORLD(INVOKERS("8", "1", MPS4), QUARTERS, ",\"initial\":\"cold\"", EVERY("1"),
-                   ONE COUNT("0", "7")),
-             &walk, &log, &result);
+    go(WORLD(INVOKERS("8", "1", MPS4), QUARTERS, ",'initial':'cold'", EVERY("1"),
+             ONE COUNT("0", "7")),
+       &walk);
     assert_int_equal(walk_placed, 7);
     assert_true(walk_apart > 0);
-    simulation_result_clear(&result);
 }
 
 static double clock_seconds(void)
@@ -1263,102 +1052,48 @@ static double clock_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void wall_time_is_that_of_the_run(void **state)
+CASE(wall_time_is_that_of_the_run)
 {
-    (void)state;
-    static struct log log;
-    struct simulation_result result;
     const double before = clock_seconds();
-    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, "", EVERY("1000"), ONE COUNT("0", "5")),
-             &simple, &log, &result);
+    go(PLAIN("", EVERY("1000"), ONE COUNT("0", "5")), &simple);
     assert_true(result.wall_s > 0 && result.wall_s <= clock_seconds() - before);
-    simulation_result_clear(&result);
 }
 
-static void rows_and_totals_agree_under_every_policy(void **state)
+CASE(rows_and_totals_agree_under_every_policy)
 {
-    (void)state;
-    static struct log log;
     for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
-        struct simulation_result result;
         char json[8192];
         snprintf(
             json, sizeof json,
-            WORLD(
-                INVOKERS("2", "8", MPS4), QUARTERS, ",\"noise\":{\"cv\":0.2}",
-                "\"process\":\"poisson\",\"rate_per_s\":15",
-                APPLICATION(STAGE("a", "f", "") "," STAGE("b", "f", ",\"after\":[\"a\"]") "," STAGE(
-                    "c", "g", ",\"after\":[\"a\"]") "," STAGE("d", "g", ",\"after\":[\"b\",\"c\"]"))
-                    COUNT("0", "500") ",\"policy\":{\"name\":\"%s\"}"),
+            WORLD(INVOKERS("2", "8", MPS4), QUARTERS, ",'noise':{'cv':0.2}",
+                  "'process':'poisson','rate_per_s':15",
+                  FOUR(STAGE("a", "f", ""), STAGE("b", "f", ",'after':['a']"),
+                       STAGE("c", "g", ",'after':['a']"), STAGE("d", "g", ",'after':['b','c']"))
+                      COUNT("0", "500") ",'policy':{'name':'%s'}"),
             policy_for_requests(p)->name);
-        run_well(json, NULL, &log, &result);
+        go(json, NULL);
         double requests = 0, batches = 0;
         size_t jobs = 0, hits = 0, dropped = 0;
-        for (size_t i = 0; i < log.request_count; i++) {
-            requests += log.requests[i].cost_usd;
-            hits += log.requests[i].hit;
-            dropped += log.requests[i].dropped;
+        for (size_t i = 0; i < rows.request_count; i++) {
+            requests += rows.requests[i].cost_usd;
+            hits += rows.requests[i].hit;
+            dropped += rows.requests[i].dropped;
         }
-        for (size_t i = 0; i < log.batch_count; i++) {
-            batches += log.batches[i].cost_usd;
-            jobs += log.batches[i].jobs;
+        for (size_t i = 0; i < rows.batch_count; i++) {
+            batches += rows.batches[i].cost_usd;
+            jobs += rows.batches[i].jobs;
         }
-        assert_int_equal(log.request_count, 500);
+        assert_int_equal(rows.request_count, 500);
         /* A policy that drops leaves some of a dropped request's four jobs undone, and no others.
          */
         assert_true(jobs <= 500 * 4 - dropped && jobs >= (500 - dropped) * 4);
         assert_int_equal(result.overall.dropped, dropped);
-        assert_int_equal(log.batch_count, result.run.batches);
+        assert_int_equal(rows.batch_count, result.run.batches);
         assert_close(batches, requests);
         assert_close(result.overall.cost_usd, requests);
         assert_close(result.overall.slo_hit_rate, (double)hits / 500);
-        assert_close(result.overall.mean_batch, (double)jobs / (double)log.batch_count);
-        simulation_result_clear(&result);
+        assert_close(result.overall.mean_batch, (double)jobs / (double)rows.batch_count);
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_join_waits_for_both_branches_and_transfers_from_the_remote_one_only),
-        cmocka_unit_test(a_dropped_request_ends_with_its_running_branch_and_counts_as_a_miss),
-        cmocka_unit_test(a_refusal_in_one_branch_leaves_no_policy_with_an_empty_queue),
-        cmocka_unit_test(esg_forgets_a_listed_queue_that_a_drop_has_emptied),
-        cmocka_unit_test(a_batch_that_claims_a_starting_container_waits_for_the_rest_of_its_start),
-        cmocka_unit_test(a_start_that_ends_at_time_0_is_over),
-        cmocka_unit_test(a_trace_shorter_than_the_requests_ends_the_run_with_those_it_has),
-        cmocka_unit_test(a_container_is_gone_at_the_instant_its_keep_alive_ends),
-        cmocka_unit_test(a_keep_alive_that_becomes_shorter_holds_from_then_on),
-        cmocka_unit_test(a_policy_may_start_containers_when_asked_how_long_to_keep_one),
-        cmocka_unit_test(the_reuse_order_chooses_among_idle_containers),
-        cmocka_unit_test(initial_counts_walk_from_the_home_invoker),
-        cmocka_unit_test(a_function_with_and_without_a_gpu_is_warm_for_both),
-        cmocka_unit_test(memory_decides_among_unlike_gpus_and_evicts_on_the_chosen_one),
-        cmocka_unit_test(an_exclusive_gpu_takes_one_batch_and_nothing_slows_it),
-        cmocka_unit_test(mig_slices_run_side_by_side_without_slowing_each_other),
-        cmocka_unit_test(every_policy_runs_on_every_kind_of_sharing),
-        cmocka_unit_test(a_gpu_runs_only_the_shares_its_slicing_allows),
-        cmocka_unit_test(three_co_runners_add_their_excess),
-        cmocka_unit_test(slopes_of_pairs_count_by_batch_and_share_of_both),
-        cmocka_unit_test(as_many_batches_co_run_as_the_gpu_has_units),
-        cmocka_unit_test(a_faster_gpu_takes_less_time_and_money_and_the_bounds_know_it),
-        cmocka_unit_test(decisions_of_several_queues_wait_for_one_another),
-        cmocka_unit_test(a_plan_made_ahead_is_missed_where_its_batch_is_not_there),
-        cmocka_unit_test(a_plan_of_a_configuration_that_does_not_exist_is_a_breach),
-        cmocka_unit_test(a_measured_decision_cost_marks_the_result),
-        cmocka_unit_test(a_policy_may_ask_again_and_then_sleep_any_number_of_times),
-        cmocka_unit_test(a_policy_that_only_watches_the_clock_is_stopped),
-        cmocka_unit_test(a_policy_may_watch_the_clock_for_long_before_it_acts),
-        cmocka_unit_test(two_users_of_one_server_take_turns),
-        cmocka_unit_test(a_batch_across_the_warm_up_boundary_counts_for_its_measured_jobs),
-        cmocka_unit_test(the_predicted_share_is_of_execution_time_in_cells_that_were_not_measured),
-        cmocka_unit_test(utilisation_ends_with_the_arrivals_and_costs_with_the_run),
-        cmocka_unit_test(idle_containers_cost_what_their_reference_does),
-        cmocka_unit_test(vgpus_are_stranded_where_nothing_that_waits_would_fit),
-        cmocka_unit_test(a_planner_serves_a_function_of_a_single_configuration),
-        cmocka_unit_test(esg_asks_four_homes_and_then_takes_the_best_fit),
-        cmocka_unit_test(wall_time_is_that_of_the_run),
-        cmocka_unit_test(rows_and_totals_agree_under_every_policy),
-    };
-    return cmocka_run_group_tests_name("platform", tests, NULL, NULL);
-}
+SUITE("platform")

@@ -1,24 +1,14 @@
 /* Figures: what their CSVs hold, worked out by hand; every script drawn, twice; refusals. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <dirent.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "plots/gnuplot.h"
 #include "plots/palette.h"
 #include "plots/plot.h"
 #include "sched/registry.h"
-#include "tests/fixture_results.h"
 #include "sim/base/atomic_file.h"
+#include "tests/fixture_results.h"
+#include "tests/suite.h"
 #include "traces/calibrate/calibrate.h"
 #include "traces/calibrate/samples.h"
 
@@ -29,7 +19,6 @@ static char folder[512];
 
 static int folder_create(void **state)
 {
-    (void)state;
     const char *given = getenv("TMPDIR");
     (void)snprintf(folder, sizeof folder, "%s/esgsim-plot-XXXXXX",
                    given != NULL ? given : P_tmpdir);
@@ -38,7 +27,6 @@ static int folder_create(void **state)
 
 static int folder_remove(void **state)
 {
-    (void)state;
     DIR *entries = opendir(folder);
     if (entries == NULL)
         return 1;
@@ -51,6 +39,9 @@ static int folder_remove(void **state)
     (void)closedir(entries);
     return rmdir(folder);
 }
+
+/* A test with that folder. */
+#define DRAWING(title) CASE_WITH(title, folder_create, folder_remove)
 
 static const char *path_in(const char *name)
 {
@@ -125,9 +116,8 @@ static void a_row_is(const char *csv, const char *row)
         fail_msg("no row %s in\n%s", row, csv);
 }
 
-static void hit_rates_are_percentages_with_intervals_by_application(void **state)
+DRAWING(hit_rates_are_percentages_with_intervals_by_application)
 {
-    (void)state;
     FIGURES list = drawn(results_write(light, COUNT(light), 0));
     char *csv = csv_of("hit-rate-light");
     /* Mean 92, sd 2: Wilson's interval. The second application's rate is half, that of all together
@@ -146,9 +136,8 @@ static void hit_rates_are_percentages_with_intervals_by_application(void **state
     a_row_is(csv, "1,classification,$ per 1\u202F000 requests,2,fifo,0.6,");
 }
 
-static void the_pareto_front_is_of_those_that_none_beats_on_both(void **state)
+DRAWING(the_pareto_front_is_of_those_that_none_beats_on_both)
 {
-    (void)state;
     FIGURES list = drawn(results_write(light, COUNT(light), 0));
     char *csv = csv_of("hit-against-cost-light");
     /* esg 73.6 % at 0.336, fifo 44 % at 0.84, edf 32 % at 0.14: fifo alone is beaten. */
@@ -160,9 +149,8 @@ static void the_pareto_front_is_of_those_that_none_beats_on_both(void **state)
     a_row_is(fifo, ",0,0.1,100,0x56B4E9,15,-,-\n");
 }
 
-static void figures_that_need_rows_are_left_out_with_a_note(void **state)
+DRAWING(figures_that_need_rows_are_left_out_with_a_note)
 {
-    (void)state;
     FIGURES list = drawn(results_write(light, COUNT(light), 0));
     assert_int_equal(list.count, 6);
     assert_int_equal(list.note_count, 3);
@@ -173,9 +161,8 @@ static void figures_that_need_rows_are_left_out_with_a_note(void **state)
 
 /* ---- Across settings, and what things are made of ------------------------------------------- */
 
-static void settings_stand_side_by_side_and_a_contender_keeps_its_look_in_all(void **state)
+DRAWING(settings_stand_side_by_side_and_a_contender_keeps_its_look_in_all)
 {
-    (void)state;
     static const struct fixture runs[] = {
         FIXTURE_FIFO_RUN_1,
         {"light", "esg", FIXTURE_ESG, 1, 0.90, 0.00020, RECORD_SUMMARY},
@@ -190,9 +177,8 @@ static void settings_stand_side_by_side_and_a_contender_keeps_its_look_in_all(vo
     a_row_is(csv, "3,95th percentile of latency (ms),1,1,light,1,fifo,200,,");
 }
 
-static void costs_are_parts_of_what_is_provisioned(void **state)
+DRAWING(costs_are_parts_of_what_is_provisioned)
 {
-    (void)state;
     FIGURES list = drawn(results_write(light, COUNT(light), 0));
     char *csv = csv_of("cost-parts-light");
     /* 1.4 of the mean 0.00024; the second panel has parts that the made-up run does not. */
@@ -204,9 +190,8 @@ static void costs_are_parts_of_what_is_provisioned(void **state)
     a_row_is(csv, "6,batches,jobs per batch,1,esg,2.5,2.5,2.5,");
 }
 
-static void jobs_are_counted_by_the_size_of_their_batch(void **state)
+DRAWING(jobs_are_counted_by_the_size_of_their_batch)
 {
-    (void)state;
     static const struct fixture run = {"light", "esg", FIXTURE_ESG, 1, 0.9, 0.0002, RECORD_ALL};
     FIGURES list = drawn(results_write(&run, 1, 300));
     char *csv = csv_of("batch-sizes-light");
@@ -255,9 +240,8 @@ static const char *requests_write(unsigned dropped)
     return path;
 }
 
-static void latencies_are_quantiles_split_by_what_their_requests_did(void **state)
+DRAWING(latencies_are_quantiles_split_by_what_their_requests_did)
 {
-    (void)state;
     FIGURES list = drawn(requests_write(0));
     char *csv = csv_of("latency-cdf-light");
     /* Position (n − 1) q = 49.5 of 1 … 100. */
@@ -268,9 +252,8 @@ static void latencies_are_quantiles_split_by_what_their_requests_did(void **stat
     a_row_is(csv, "5,p99.9,1,esg,24.97525,0,0,74.92575,99.901,");
 }
 
-static void what_was_dropped_never_finishes(void **state)
+DRAWING(what_was_dropped_never_finishes)
 {
-    (void)state;
     FIGURES list = drawn(requests_write(10));
     char *csv = csv_of("latency-cdf-light");
     a_row_is(csv, "1,esg,89.5,89.605,");
@@ -280,9 +263,8 @@ static void what_was_dropped_never_finishes(void **state)
     assert_null(strstr(csv, "p95"));
 }
 
-static void a_figure_with_nothing_in_it_is_left_out_with_a_note(void **state)
+DRAWING(a_figure_with_nothing_in_it_is_left_out_with_a_note)
 {
-    (void)state;
     FIGURES list = drawn(requests_write(100));
     assert_int_equal(list.count, 6);
     for (size_t i = 0; i < list.count; i++)
@@ -326,9 +308,8 @@ static const char *sensitivity_write(void)
     return path;
 }
 
-static void a_line_joins_three_values_or_more_of_one_parameter_all_else_equal(void **state)
+DRAWING(a_line_joins_three_values_or_more_of_one_parameter_all_else_equal)
 {
-    (void)state;
     FIGURES list = drawn(sensitivity_write());
     char *csv = csv_of("sensitivity-k");
     a_row_is(csv, "1,SLO hit rate (%),1,light\u201A esg,k,1,40,");
@@ -373,9 +354,8 @@ static const char *points_write(void)
     return path;
 }
 
-static void a_calibrations_points_are_drawn_as_residuals_and_as_surfaces(void **state)
+DRAWING(a_calibrations_points_are_drawn_as_residuals_and_as_surfaces)
 {
-    (void)state;
     FIGURES list = drawn(points_write());
     assert_int_equal(list.count, 2);
     assert_string_equal(list.figures[0].script, "calibration");
@@ -398,7 +378,7 @@ static void a_file_is_drawn_the_same_twice(const char *path, const char *format)
     struct error error = {0};
     assert_true(list.count > 0);
     char **first = calloc(list.count + 1, sizeof *first);
-    size_t *sizes = calloc(list.count + 1, sizeof *sizes);
+    OWNED(free) size_t *sizes = calloc(list.count + 1, sizeof *sizes);
     assert_non_null(first);
     assert_non_null(sizes);
     for (int round = 0; round < 2; round++) {
@@ -425,12 +405,10 @@ static void a_file_is_drawn_the_same_twice(const char *path, const char *format)
     for (size_t i = 0; i < list.count; i++)
         free(first[i]);
     free(first);
-    free(sizes);
 }
 
-static void bare_integers_are_drawn_once_their_format_is_named(void **state)
+DRAWING(bare_integers_are_drawn_once_their_format_is_named)
 {
-    (void)state;
     FIGURES list = {.folder = folder};
     struct error error = {0};
     FILE *file = fopen(path_in("counts.txt"), "w");
@@ -468,9 +446,8 @@ static const char *curve_write(void)
     return results_write(runs, COUNT(runs), 0);
 }
 
-static void a_sweep_over_the_load_is_drawn_as_curves_alone(void **state)
+DRAWING(a_sweep_over_the_load_is_drawn_as_curves_alone)
 {
-    (void)state;
     struct figure_list list = drawn(curve_write());
     assert_int_equal(list.count, 1);
     assert_string_equal(list.figures[0].name, "curve-light");
@@ -498,9 +475,8 @@ static void a_sweep_over_the_load_is_drawn_as_curves_alone(void **state)
     figure_list_clear(&list);
 }
 
-static void any_swept_key_can_be_drawn_against(void **state)
+DRAWING(any_swept_key_can_be_drawn_against)
 {
-    (void)state;
     struct error error = {0};
     struct figure_list list = {.folder = folder, .over = "slo.factor"};
     assert_true(plot_file(curve_write(), NULL, &list, &error));
@@ -514,9 +490,8 @@ static void any_swept_key_can_be_drawn_against(void **state)
     figure_list_clear(&list);
 }
 
-static void every_script_draws_without_a_warning_and_the_same_bytes_twice(void **state)
+DRAWING(every_script_draws_without_a_warning_and_the_same_bytes_twice)
 {
-    (void)state;
     struct fixture all[COUNT(light)];
     memcpy(all, light, sizeof all);
     for (size_t i = 0; i < COUNT(all); i++)
@@ -530,34 +505,29 @@ static void every_script_draws_without_a_warning_and_the_same_bytes_twice(void *
     a_file_is_drawn_the_same_twice("traces/arrivals/Azure2021_200.csv.gz", "svg");
 }
 
-static void png_and_pdf_are_the_same_bytes_twice_too(void **state)
+DRAWING(png_and_pdf_are_the_same_bytes_twice_too)
 {
-    (void)state;
     a_file_is_drawn_the_same_twice(requests_write(0), "png");
     a_file_is_drawn_the_same_twice(points_write(), "pdf");
 }
 
-static void a_picture_names_no_version_of_gnuplot_and_no_date(void **state)
+DRAWING(a_picture_names_no_version_of_gnuplot_and_no_date)
 {
-    (void)state;
     FIGURES list = drawn(points_write());
     struct error error = {0};
     size_t size;
     assert_true(plot_draw(&list, "svg", &error));
-    char *svg = bytes_of(list.figures[0].picture, &size);
+    TEXT *svg = bytes_of(list.figures[0].picture, &size);
     assert_null(strstr(svg, "patchlevel"));
     assert_null(strstr(svg, "GNUPLOT"));
     assert_non_null(strstr(svg, "</svg>"));
-    free(svg);
     assert_true(plot_draw(&list, "pdf", &error));
-    char *pdf = bytes_of(list.figures[0].picture, &size);
+    TEXT *pdf = bytes_of(list.figures[0].picture, &size);
     assert_non_null(memmem(pdf, size, "/CreationDate (D:19700101000000", 31));
-    free(pdf);
 }
 
-static void hostile_names_are_only_text(void **state)
+DRAWING(hostile_names_are_only_text)
 {
-    (void)state;
     static const char setting[] = "a,\"b\" <c> & \\n`touch x`'; system('false'); {^_@}\u00e9";
     static const struct fixture hostile[] = {
         {setting, "no,\"such\"<policy>", "policy.name=x", 1, 0.5, 0.0002, RECORD_REQUESTS}};
@@ -567,13 +537,12 @@ static void hostile_names_are_only_text(void **state)
     if (!plot_draw(&list, "svg", &error))
         fail_msg("%s", error.message);
     for (size_t i = 0; i < list.count; i++) {
-        char *svg = bytes_of(list.figures[i].picture, &size);
+        TEXT *svg = bytes_of(list.figures[i].picture, &size);
         assert_non_null(strstr(svg, "&lt;c"));
         assert_null(strstr(svg, "<c>"));
         if (strstr(svg, "a\u201A\u201Db\u201D &lt;c> &amp; \\n`touch") == NULL)
             fail_msg("%s does not show the name as it is", list.figures[i].name);
-        free(svg);
-        char *csv = bytes_of(list.figures[i].csv, &size);
+        TEXT *csv = bytes_of(list.figures[i].csv, &size);
         size_t columns = 0;
         for (const char *line = csv; *line != '\0'; line = strchr(line, '\n') + 1) {
             size_t commas = 0;
@@ -582,14 +551,12 @@ static void hostile_names_are_only_text(void **state)
             columns = line == csv ? commas : columns;
             assert_int_equal(commas, columns);
         }
-        free(csv);
     }
     assert_true(list.count >= 5);
 }
 
-static void a_name_that_could_be_a_formula_has_an_apostrophe_in_the_csv_alone(void **state)
+DRAWING(a_name_that_could_be_a_formula_has_an_apostrophe_in_the_csv_alone)
 {
-    (void)state;
     static const struct fixture run = {"=1+1", "'esg", "policy.name='esg", 1,
                                        0.5,    0.0002, RECORD_SUMMARY};
     FIGURES list = drawn(results_write(&run, 1, 0));
@@ -600,16 +567,14 @@ static void a_name_that_could_be_a_formula_has_an_apostrophe_in_the_csv_alone(vo
     a_row_is(csv, ",'=1+1,Requests that finished");
     if (!plot_draw(&list, "svg", &error))
         fail_msg("%s", error.message);
-    char *svg = bytes_of(path_in("hit-rate-1-1.svg"), &size);
+    TEXT *svg = bytes_of(path_in("hit-rate-1-1.svg"), &size);
     assert_non_null(strstr(svg, ": =1+1</text>"));
     assert_non_null(strstr(svg, "<text>'esg</text>"));
-    free(svg);
 }
 
 /* A figure that no request, or no run, gave a value has a NAN in the file. */
-static void what_has_no_value_leaves_its_place_empty(void **state)
+DRAWING(what_has_no_value_leaves_its_place_empty)
 {
-    (void)state;
     struct fixture runs[COUNT(light)];
     struct error error = {0};
     for (size_t missing = 0; missing <= COUNT(runs); missing++) {
@@ -626,9 +591,8 @@ static void what_has_no_value_leaves_its_place_empty(void **state)
 
 /* ---- Choice, refusals, palette -------------------------------------------------------------- */
 
-static void only_what_is_asked_for_is_made(void **state)
+DRAWING(only_what_is_asked_for_is_made)
 {
-    (void)state;
     static const char *const only[] = {"cost", "hit-rate-light"};
     FIGURES list = {.folder = folder, .only = only, .only_count = 2};
     struct error error = {0};
@@ -657,9 +621,8 @@ static void refused(const char *content, const char *said)
         fail_msg("'%s' is not one line with bad-input and '%s'", error.message, said);
 }
 
-static void what_is_no_input_is_refused_in_one_line_that_names_it(void **state)
+DRAWING(what_is_no_input_is_refused_in_one_line_that_names_it)
 {
-    (void)state;
     FIGURES list = {.folder = folder};
     struct error error = {0};
     refused("\x89HDF\r\n\x1a\nand nothing more", "damaged");
@@ -674,25 +637,22 @@ static void what_is_no_input_is_refused_in_one_line_that_names_it(void **state)
     assert_non_null(strstr(error.message, "missing.h5"));
 }
 
-static void without_gnuplot_one_line_says_so(void **state)
+DRAWING(without_gnuplot_one_line_says_so)
 {
-    (void)state;
     struct error error = {0};
     const char *was = getenv("PATH");
-    char *path = strdup(was != NULL ? was : "");
+    TEXT *path = strdup(was != NULL ? was : "");
     assert_non_null(path);
     assert_int_equal(setenv("PATH", folder, 1), 0);
     const bool there = gnuplot_check(&error);
     assert_int_equal(setenv("PATH", path, 1), 0);
-    free(path);
     assert_false(there);
     assert_int_equal(error.kind, ERROR_RUN);
     assert_non_null(strstr(error.message, "gnuplot is missing"));
 }
 
-static void every_policy_that_ships_has_a_look_of_its_own(void **state)
+CASE(every_policy_that_ships_has_a_look_of_its_own)
 {
-    (void)state;
     for (size_t i = 0; policy_at(i) != NULL; i++)
         for (size_t j = 0; j < i; j++) {
             const struct look a = palette_policy(policy_at(i)->name, 0);
@@ -704,9 +664,8 @@ static void every_policy_that_ships_has_a_look_of_its_own(void **state)
         }
 }
 
-static void markers_of_one_figure_differ_as_long_as_there_are_any(void **state)
+CASE(markers_of_one_figure_differ_as_long_as_there_are_any)
 {
-    (void)state;
     static const char *const policies[] = {"esg",      "infless", "fast-gshare",
                                            "aquatope", "dilu",    "max-config"};
     unsigned used = 0;
@@ -723,9 +682,8 @@ static void markers_of_one_figure_differ_as_long_as_there_are_any(void **state)
     assert_int_equal(palette_distinct(palette_policy("esg", 0), &used).point, 7);
 }
 
-static void variants_keep_the_colour_and_change_the_marker(void **state)
+CASE(variants_keep_the_colour_and_change_the_marker)
 {
-    (void)state;
     const struct look plain = palette_policy("esg", 0);
     for (size_t v = 1; v < 5; v++) {
         assert_int_equal(palette_policy("esg", v).colour, plain.colour);
@@ -737,40 +695,10 @@ static void variants_keep_the_colour_and_change_the_marker(void **state)
     assert_int_equal(plugin.colour, palette_policy("./mine.so", 0).colour);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_create, folder_remove)
-
-int main(void)
+/* Those that stand here, not those of an installation. */
+static int use_these_scripts(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(hit_rates_are_percentages_with_intervals_by_application),
-        TEST(the_pareto_front_is_of_those_that_none_beats_on_both),
-        TEST(figures_that_need_rows_are_left_out_with_a_note),
-        TEST(settings_stand_side_by_side_and_a_contender_keeps_its_look_in_all),
-        TEST(costs_are_parts_of_what_is_provisioned),
-        TEST(jobs_are_counted_by_the_size_of_their_batch),
-        TEST(latencies_are_quantiles_split_by_what_their_requests_did),
-        TEST(what_was_dropped_never_finishes),
-        TEST(a_figure_with_nothing_in_it_is_left_out_with_a_note),
-        TEST(a_line_joins_three_values_or_more_of_one_parameter_all_else_equal),
-        TEST(a_calibrations_points_are_drawn_as_residuals_and_as_surfaces),
-        TEST(bare_integers_are_drawn_once_their_format_is_named),
-        TEST(a_sweep_over_the_load_is_drawn_as_curves_alone),
-        TEST(any_swept_key_can_be_drawn_against),
-        TEST(every_script_draws_without_a_warning_and_the_same_bytes_twice),
-        TEST(png_and_pdf_are_the_same_bytes_twice_too),
-        TEST(a_picture_names_no_version_of_gnuplot_and_no_date),
-        TEST(hostile_names_are_only_text),
-        TEST(a_name_that_could_be_a_formula_has_an_apostrophe_in_the_csv_alone),
-        TEST(what_has_no_value_leaves_its_place_empty),
-        TEST(only_what_is_asked_for_is_made),
-        TEST(what_is_no_input_is_refused_in_one_line_that_names_it),
-        TEST(without_gnuplot_one_line_says_so),
-        cmocka_unit_test(every_policy_that_ships_has_a_look_of_its_own),
-        cmocka_unit_test(markers_of_one_figure_differ_as_long_as_there_are_any),
-        cmocka_unit_test(variants_keep_the_colour_and_change_the_marker),
-    };
-    /* The scripts that stand here, not those of an installation. */
-    if (setenv("ESGSIM_DATA", ".", 1) != 0)
-        return 1;
-    return cmocka_run_group_tests_name("plot", tests, NULL, NULL);
+    return setenv("ESGSIM_DATA", ".", 1);
 }
+
+SUITE_WITH("plot", use_these_scripts, NULL)

@@ -1,16 +1,4 @@
 /* The registry, what policies share, and the baselines run by the real simulator. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "sched/common/kinds.h"
 #include "sched/common/planner.h"
 #include "sched/common/queue_order.h"
@@ -35,18 +23,15 @@ enum { BASELINES = sizeof baselines / sizeof *baselines };
 
 /* ---- Registry -------------------------------------------------------------------------------- */
 
-static void every_policy_is_found_by_its_name(void **state)
+CASE(every_policy_is_found_by_its_name)
 {
-    (void)state;
     size_t count = 0;
     for (const struct policy *policy; (policy = policy_at(count)) != NULL; count++) {
         struct error error = {0};
         assert_ptr_equal(policy_find(policy->name, &error), policy);
         assert_int_equal(policy->abi, POLICY_ABI);
         assert_non_null(policy->summary);
-        for (size_t i = 0; i < policy->parameter_count; i++)
-            assert_true(policy->parameters[i].fallback >= policy->parameters[i].low &&
-                        policy->parameters[i].fallback <= policy->parameters[i].high);
+        assert_true(parameters_check(policy->parameters, policy->parameters_bytes, "x", &error));
     }
     assert_true(count >= BASELINES + 1);
 }
@@ -60,18 +45,16 @@ static void expect_not_found(const char *name, const char *part)
         fail_msg("\"%s\" does not say \"%s\"", error.message, part);
 }
 
-static void unknown_policy_names_the_nearest_and_all(void **state)
+CASE(unknown_policy_names_the_nearest_and_all)
 {
-    (void)state;
     expect_not_found("fifa", "did you mean \"fifo\"");
     expect_not_found("min-confg", "did you mean \"min-config\"");
     for (size_t i = 0; i < BASELINES; i++)
         expect_not_found("zzzzzzzzzzzz", baselines[i]);
 }
 
-static void policy_file_that_is_missing_or_no_library_is_refused(void **state)
+CASE(policy_file_that_is_missing_or_no_library_is_refused)
 {
-    (void)state;
     expect_not_found("no/such/policy.so", "cannot read");
     char path[] = "/tmp/esgsim-test-XXXXXX.so";
     const int file = mkstemps(path, 3);
@@ -96,12 +79,11 @@ static void compile_plugin(const char *arguments, char path[32])
         fail_msg("failed: %s", command);
 }
 
-static void policy_file_of_another_version_or_without_the_symbol_is_refused(void **state)
+CASE(policy_file_of_another_version_or_without_the_symbol_is_refused)
 {
-    (void)state;
     char path[32];
     compile_plugin("tests/plugins/bad_abi.c", path);
-    expect_not_found(path, "version 7 of sched/policy.h");
+    expect_not_found(path, "version 8 of sched/policy.h");
     unlink(path);
     compile_plugin("-Desgsim_policy=elsewhere tests/plugins/bad_abi.c", path);
     expect_not_found(path, "no symbol esgsim_policy");
@@ -121,19 +103,17 @@ static bool configure(const char *policy, const char *key, const char *text, dou
 
 static void expect_misconfigured(const char *key, const char *text, double number, const char *part)
 {
-    double *values = policy_values(policy_find("fifo", NULL), NULL, 0);
+    OWNED(free) double *values = policy_values(policy_find("fifo", NULL), NULL, 0);
     struct error error = {0};
     assert_false(configure("fifo", key, text, number, values, &error));
-    free(values);
     assert_int_equal(error.kind, ERROR_INPUT);
     assert_non_null(strstr(error.message, "exp.json: policy.params."));
     if (strstr(error.message, part) == NULL)
         fail_msg("\"%s\" does not say \"%s\"", error.message, part);
 }
 
-static void wrong_settings_are_refused_with_what_would_be_right(void **state)
+CASE(wrong_settings_are_refused_with_what_would_be_right)
 {
-    (void)state;
     expect_misconfigured("max_bach", NULL, 2, "did you mean \"max_batch\"");
     expect_misconfigured("colour", NULL, 2, "has: max_batch");
     expect_misconfigured("max_batch", NULL, 0, "from 1 to 65535");
@@ -144,36 +124,77 @@ static void wrong_settings_are_refused_with_what_would_be_right(void **state)
     expect_misconfigured("split", NULL, 1, "proportional|equal");
 }
 
-static void settings_replace_defaults_and_only_those_named(void **state)
+CASE(settings_replace_defaults_and_only_those_named)
 {
-    (void)state;
     const struct policy *fifo = policy_find("fifo", NULL);
-    double *values = policy_values(fifo, NULL, 0);
+    OWNED(free) double *values = policy_values(fifo, NULL, 0);
     struct error error = {0};
     assert_true(configure("fifo", "order", "ready", 0, values, &error));
-    for (size_t i = 0; i < fifo->parameter_count; i++) {
+    for (size_t i = 0; i < keys_count(fifo->parameters); i++) {
         const bool named = strcmp(fifo->parameters[i].name, "order") == 0;
         assert_true(values[i] == (named ? 1 : fifo->parameters[i].fallback));
     }
     assert_true(configure("fifo", "max_batch", NULL, 7, values, &error));
     assert_true(values[0] == 7);
-    free(values);
 }
 
 /* --set gives 700 as a number. */
-static void a_choice_that_looks_like_a_number_may_be_one(void **state)
+CASE(a_choice_that_looks_like_a_number_may_be_one)
 {
-    (void)state;
-    static const struct parameter limits = {
-        .name = "limits", .high = 1, .choices = "3250-7200|700"};
+    const struct key limits[] = {{.name = "limits", .words = WORDS("3250-7200", "700")}, KEY_END};
     struct setting setting = {"limits", NULL, 700};
     struct error error = {0};
     double value = 0;
-    assert_true(parameters_configure(&limits, 1, &setting, 1, "params", "x", &value, &error));
+    assert_true(parameters_configure(limits, &setting, 1, "params", "x", &value, &error));
     assert_true(value == 1);
     setting.number = 701;
-    assert_false(parameters_configure(&limits, 1, &setting, 1, "params", "x", &value, &error));
+    assert_false(parameters_configure(limits, &setting, 1, "params", "x", &value, &error));
     assert_non_null(strstr(error.message, "\"701\" is none of the choices of x: 3250-7200|700"));
+}
+
+struct typed_parameters {
+    double number;
+    uint16_t whole;
+    sim_time_t seconds, ms;
+    enum { WORD_A, WORD_B, WORD_C } word;
+    bool flag;
+};
+static const struct key typed_parameters[] = {
+    PARAMETER_NUMBER(typed, number, 0, 1, 0.25, ""),
+    PARAMETER_WHOLE(typed, whole, 0, 65535, 7, ""),
+    PARAMETER_SECONDS(typed, seconds, 0, 10, 1.5, ""),
+    PARAMETER_MS(typed, ms, 0, 10, 1.5, ""),
+    PARAMETER_WORD(typed, word, WORDS("a", "b", "c"), WORD_C, ""),
+    PARAMETER_SWITCH(typed, flag, true, ""),
+    KEY_END,
+};
+
+CASE(values_fill_the_fields_of_the_structure)
+{
+    struct error error = {0};
+    struct typed_parameters typed;
+    double values[] = {0, 0, 0, 0, 0, 0};
+    memset(&typed, 0xff, sizeof typed);
+    assert_true(parameters_configure(typed_parameters, NULL, 0, "p", "x", values, &error));
+    assert_true(parameters_fill(typed_parameters, values, "p", &typed, &error));
+    assert_true(typed.number == 0.25 && typed.whole == 7 && typed.flag);
+    assert_true(typed.seconds == sim_from_s(1.5) && typed.ms == sim_from_ms(1.5));
+    assert_int_equal(typed.word, WORD_C);
+    values[1] = 2.5;
+    assert_false(parameters_fill(typed_parameters, values, "p", &typed, &error));
+    assert_string_equal(error.message, "p.whole is 2.5; give a whole number");
+}
+
+CASE(a_table_that_does_not_fit_its_structure_is_refused)
+{
+    struct error error = {0};
+    struct key two[] = {typed_parameters[4], KEY_END};
+    assert_true(parameters_check(two, sizeof(struct typed_parameters), "x", &error));
+    assert_false(parameters_check(two, two[0].offset + 3, "x", &error));
+    assert_non_null(strstr(error.message, "x: parameter \"word\" has no field within"));
+    two[0].fallback = 3;
+    assert_false(parameters_check(two, sizeof(struct typed_parameters), "x", &error));
+    assert_non_null(strstr(error.message, "default 3 of parameter \"word\" is outside"));
 }
 
 /* ---- What policies share --------------------------------------------------------------------- */
@@ -191,14 +212,13 @@ static uint32_t first_by_scan(const bool *present, const struct queue_rank *rank
     return first;
 }
 
-static void queue_order_agrees_with_a_scan_after_any_change(void **state)
+CASE(queue_order_agrees_with_a_scan_after_any_change)
 {
-    (void)state;
     bool present[QUEUES] = {false};
     struct queue_rank rank[QUEUES] = {{0, 0}};
     struct random_stream stream;
     random_stream_open(&stream, 5, RANDOM_TEST, 1, 0);
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct queue_order *order = queue_order_create(&arena, QUEUES);
     for (int step = 0; step < STEPS; step++) {
         const uint32_t queue = (uint32_t)gsl_rng_uniform_int(&stream.rng, QUEUES);
@@ -211,7 +231,6 @@ static void queue_order_agrees_with_a_scan_after_any_change(void **state)
             queue_order_remove(order, queue);
         assert_int_equal(queue_order_first(order, NULL), first_by_scan(present, rank));
     }
-    arena_clear(&arena);
 }
 
 enum { CONFIGURATIONS = 48 };
@@ -247,9 +266,8 @@ static void check_cheapest(const struct configuration *all, uint32_t chosen, uin
     }
 }
 
-static void planner_choice_is_the_best_of_all_by_brute_force(void **state)
+CASE(planner_choice_is_the_best_of_all_by_brute_force)
 {
-    (void)state;
     struct configuration all[CONFIGURATIONS] = {{0}};
     struct gpu_kind kind = {.units = 4, .speed = 1};
     struct function_gpu on = {.count = CONFIGURATIONS, .runs = true};
@@ -274,7 +292,7 @@ static void planner_choice_is_the_best_of_all_by_brute_force(void **state)
         random_stream_open(&stream, 11, RANDOM_TEST, instance, 0);
         random_workload(&workload, &stream);
         struct error error = {0};
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct planner *planner =
             planner_create(&arena, &workload, 8, PLANNER_PROPORTIONAL, &error);
         assert_non_null(planner);
@@ -290,25 +308,23 @@ static void planner_choice_is_the_best_of_all_by_brute_force(void **state)
             assert_int_equal(large->vgpu * 10 + large->vcpu, 44);
             assert_true(small->batch <= jobs && small->batch * 2u > (jobs < 4 ? jobs : 4));
         }
-        arena_clear(&arena);
     }
 }
 
 /* alexnet's large batches are cheap: over all batches it would be given 0.79 of 13.56 ms, which no
  * configuration of it meets. */
-static void a_proportional_budget_looks_at_one_job_whatever_batches_may_run(void **state)
+CASE(a_proportional_budget_looks_at_one_job_whatever_batches_may_run)
 {
-    (void)state;
     static const uint32_t bounds[] = {1, 8, 65535};
     struct error error = {0};
-    struct experiment *experiment =
+    EXPERIMENT *experiment =
         experiment_load("workloads/experiments/v100-detect-twitter.json", NULL, 0, &error);
     assert_non_null(experiment);
     const struct workload *workload = &experiment->workload;
     sim_time_t first[8] = {0};
     assert_in_range(workload->queue_count, 1, 8);
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct planner *planner =
             planner_create(&arena, workload, bounds[i], PLANNER_PROPORTIONAL, &error);
         assert_non_null(planner);
@@ -317,15 +333,12 @@ static void a_proportional_budget_looks_at_one_job_whatever_batches_may_run(void
             first[queue] = i == 0 ? here : first[queue];
             assert_int_equal(here, first[queue]);
         }
-        arena_clear(&arena);
     }
-    experiment_free(experiment);
 }
 
 /* An A100 in slices has 8 GB to one seventh and 16 to two; a V100 shared by MPS its 16 to any. */
-static void a_group_runs_what_one_of_its_gpus_allows_and_holds(void **state)
+CASE(a_group_runs_what_one_of_its_gpus_allows_and_holds)
 {
-    (void)state;
     struct gpu_spec gpu = {.model = "A100", .sharing = SHARING_MIG, .units = 7, .memory_mb = 65536};
     struct invoker_group group = {
         .count = 1, .vcpus = 4, .memory_mb = 1000, .gpus = &gpu, .gpu_count = 1};
@@ -358,9 +371,8 @@ static void a_group_runs_what_one_of_its_gpus_allows_and_holds(void **state)
 
 /* The simulator ends a run that over-commits or leaves work behind, so reaching the end is half the
  * proof; the other half is that every job of every request is in the record once. */
-static void every_baseline_finishes_every_request_within_the_cluster(void **state)
+CASE(every_baseline_finishes_every_request_within_the_cluster)
 {
-    (void)state;
     static const struct {
         const char *key;
         double value;
@@ -386,9 +398,8 @@ static void every_baseline_finishes_every_request_within_the_cluster(void **stat
     }
 }
 
-static void minimum_and_maximum_configurations_are_what_they_say(void **state)
+CASE(minimum_and_maximum_configurations_are_what_they_say)
 {
-    (void)state;
     struct log *log = log_one();
     for (int most = 0; most < 2; most++) {
         RESULT result = {0};
@@ -401,9 +412,8 @@ static void minimum_and_maximum_configurations_are_what_they_say(void **state)
     }
 }
 
-static void batching_happens_where_it_is_asked_for(void **state)
+CASE(batching_happens_where_it_is_asked_for)
 {
-    (void)state;
     struct log *log = log_one();
     RESULT result = {0};
     run_well_with(diamond, policy_find("min-config", NULL), "max_batch", 2, log, &result);
@@ -455,9 +465,8 @@ static size_t check_order(const struct log *log, enum order order)
     return choices;
 }
 
-static void each_order_serves_the_lowest_of_those_waiting(void **state)
+CASE(each_order_serves_the_lowest_of_those_waiting)
 {
-    (void)state;
     static const struct {
         const char *policy;
         enum order order;
@@ -474,9 +483,8 @@ static void each_order_serves_the_lowest_of_those_waiting(void **state)
     }
 }
 
-static void edf_drops_late_requests_only_when_told(void **state)
+CASE(edf_drops_late_requests_only_when_told)
 {
-    (void)state;
     struct log *log = log_one();
     const struct policy *edf = policy_find("edf", NULL);
     RESULT keep = {0};
@@ -492,9 +500,8 @@ static void edf_drops_late_requests_only_when_told(void **state)
     }
 }
 
-static void policy_built_outside_the_tree_loads_and_finishes_every_request(void **state)
+CASE(policy_built_outside_the_tree_loads_and_finishes_every_request)
 {
-    (void)state;
     struct log *log = log_one();
     RESULT result = {0};
     struct error error = {0};
@@ -512,9 +519,8 @@ static void policy_built_outside_the_tree_loads_and_finishes_every_request(void 
     assert_int_equal(result.overall.dropped, 0);
 }
 
-static void policies_that_break_a_rule_are_stopped_by_name(void **state)
+CASE(policies_that_break_a_rule_are_stopped_by_name)
 {
-    (void)state;
     static const struct policy *const breakers[] = {&plugin_overcommit, &plugin_absent_jobs,
                                                     &plugin_spinner};
     struct log *log = log_one();
@@ -529,27 +535,4 @@ static void policies_that_break_a_rule_are_stopped_by_name(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_policy_is_found_by_its_name),
-        cmocka_unit_test(unknown_policy_names_the_nearest_and_all),
-        cmocka_unit_test(policy_file_that_is_missing_or_no_library_is_refused),
-        cmocka_unit_test(policy_file_of_another_version_or_without_the_symbol_is_refused),
-        cmocka_unit_test(wrong_settings_are_refused_with_what_would_be_right),
-        cmocka_unit_test(settings_replace_defaults_and_only_those_named),
-        cmocka_unit_test(a_choice_that_looks_like_a_number_may_be_one),
-        cmocka_unit_test(queue_order_agrees_with_a_scan_after_any_change),
-        cmocka_unit_test(planner_choice_is_the_best_of_all_by_brute_force),
-        cmocka_unit_test(a_proportional_budget_looks_at_one_job_whatever_batches_may_run),
-        cmocka_unit_test(a_group_runs_what_one_of_its_gpus_allows_and_holds),
-        cmocka_unit_test(every_baseline_finishes_every_request_within_the_cluster),
-        cmocka_unit_test(minimum_and_maximum_configurations_are_what_they_say),
-        cmocka_unit_test(batching_happens_where_it_is_asked_for),
-        cmocka_unit_test(each_order_serves_the_lowest_of_those_waiting),
-        cmocka_unit_test(edf_drops_late_requests_only_when_told),
-        cmocka_unit_test(policy_built_outside_the_tree_loads_and_finishes_every_request),
-        cmocka_unit_test(policies_that_break_a_rule_are_stopped_by_name),
-    };
-    return cmocka_run_group_tests_name("policies", tests, NULL, NULL);
-}
+SUITE("policies")

@@ -1,24 +1,17 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <fcntl.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <gsl/gsl_rng.h>
 
+#include "tests/suite.h"
 #include "traces/profile/interference.h"
 #include "traces/profile/profile.h"
+
+OWNER(gsl_rng_free, gsl_rng)
+OWNER(profile_free, struct profile)
+#define LOADED OWNED(profile_free) struct profile
 
 static const char folder[] = "traces/profiles";
 static const char *const shipped[] = {"a100-mig-parvagpu.json",
@@ -123,10 +116,9 @@ static void random_grid(gsl_rng *rng, struct grid *grid)
                 *at(grid, b, c, g) = by_batch[b] * by_vcpu[c] * by_vgpu[g];
 }
 
-static void grid_points_are_exact(void **state)
+CASE(grid_points_are_exact)
 {
-    (void)state;
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     for (int round = 0; round < 200; round++) {
         struct grid grid;
         random_grid(rng, &grid);
@@ -136,7 +128,6 @@ static void grid_points_are_exact(void **state)
                     assert_true(profile_latency_ms(&grid.function, grid.batch[b], grid.vcpu[c],
                                                    grid.vgpu[g]) == *at(&grid, b, c, g));
     }
-    gsl_rng_free(rng);
 }
 
 /* Walks every integer along one axis at the others' first grid value. */
@@ -155,10 +146,9 @@ static void assert_monotone(const struct profile_function *f, int axis, double s
     }
 }
 
-static void interpolation_is_monotone_where_the_data_are(void **state)
+CASE(interpolation_is_monotone_where_the_data_are)
 {
-    (void)state;
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     for (int round = 0; round < 500; round++) {
         struct grid grid;
         random_grid(rng, &grid);
@@ -166,13 +156,11 @@ static void interpolation_is_monotone_where_the_data_are(void **state)
         assert_monotone(&grid.function, 1, -1);
         assert_monotone(&grid.function, 2, -1);
     }
-    gsl_rng_free(rng);
 }
 
-static void interpolation_lies_between_its_neighbours(void **state)
+CASE(interpolation_lies_between_its_neighbours)
 {
-    (void)state;
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     for (int round = 0; round < 500; round++) {
         struct grid grid;
         random_grid(rng, &grid);
@@ -189,12 +177,10 @@ static void interpolation_lies_between_its_neighbours(void **state)
             }
         }
     }
-    gsl_rng_free(rng);
 }
 
-static void a_plane_is_reproduced_between_its_points(void **state)
+CASE(a_plane_is_reproduced_between_its_points)
 {
-    (void)state;
     struct grid grid = {.batch = {1, 3, 7, 20}, .vcpu = {1, 4, 6}, .vgpu = {2, 9}};
     make_grid(&grid, 4, 3, 2);
     for (size_t b = 0; b < 4; b++)
@@ -208,18 +194,16 @@ static void a_plane_is_reproduced_between_its_points(void **state)
                             100 + 3 * b - 2 * c - 5 * g, 1e-9);
 }
 
-static void two_points_make_a_line(void **state)
+CASE(two_points_make_a_line)
 {
-    (void)state;
     struct grid grid = {.batch = {1, 5}, .vcpu = {1}, .vgpu = {1}, .ms = {10, 30}};
     make_grid(&grid, 2, 1, 1);
     assert_near(profile_latency_ms(&grid.function, 2, 1, 1), 15, 1e-12);
     assert_near(profile_latency_ms(&grid.function, 4, 1, 1), 25, 1e-12);
 }
 
-static void an_axis_of_one_point_holds_only_that_point(void **state)
+CASE(an_axis_of_one_point_holds_only_that_point)
 {
-    (void)state;
     struct grid grid = {.batch = {4}, .vcpu = {2}, .vgpu = {3}, .ms = {12.5}};
     make_grid(&grid, 1, 1, 1);
     assert_true(profile_latency_ms(&grid.function, 4, 2, 3) == 12.5);
@@ -228,10 +212,9 @@ static void an_axis_of_one_point_holds_only_that_point(void **state)
     assert_true(isnan(profile_latency_ms(&grid.function, 4, 2, 4)));
 }
 
-static void outside_the_grid_there_is_no_value(void **state)
+CASE(outside_the_grid_there_is_no_value)
 {
-    (void)state;
-    struct profile *profile = load("esg-reconstructed.json");
+    LOADED *profile = load("esg-reconstructed.json");
     for (size_t i = 0; i < profile->function_count; i++) {
         const struct profile_function *f = &profile->functions[i];
         assert_true(isnan(profile_latency_ms(f, 0, 1, 1)));
@@ -242,12 +225,10 @@ static void outside_the_grid_there_is_no_value(void **state)
         assert_true(isnan(profile_latency_ms(f, 1, 1, 8)));
         assert_true(isnan(profile_latency_ms(f, INT32_MAX, INT32_MIN, 1)));
     }
-    profile_free(profile);
 }
 
-static void next_to_a_null_there_is_no_value(void **state)
+CASE(next_to_a_null_there_is_no_value)
 {
-    (void)state;
     struct grid grid = {
         .batch = {1, 4, 8, 16, 32}, .vcpu = {1}, .vgpu = {1}, .ms = {10, 20, 30, NAN, 90}};
     make_grid(&grid, 5, 1, 1);
@@ -260,9 +241,8 @@ static void next_to_a_null_there_is_no_value(void **state)
 }
 
 /* 2 ms, and 6 ms an item over the part of the GPU. */
-static void a_law_is_asked_at_the_part_of_the_gpu_that_a_share_is(void **state)
+CASE(a_law_is_asked_at_the_part_of_the_gpu_that_a_share_is)
 {
-    (void)state;
     struct latency_law law = {
         {[LAW_FLOOR] = 2, [LAW_WORK_PER_ITEM] = 6, [LAW_KINK] = 1, [LAW_SHARE_EXPONENT] = 1}};
     double parts[] = {0.25, 0.5, 1};
@@ -289,10 +269,9 @@ static void a_law_is_asked_at_the_part_of_the_gpu_that_a_share_is(void **state)
     "\"unit\": 7, \"functions\": {\"f\": {\"grid\": {\"batch\": [1], \"vcpu\": [1], "              \
     "\"vgpu\": [1]}, \"latency_ms\": [[[5]]]}}"
 
-static void what_a_file_leaves_out_is_nan_or_empty(void **state)
+CASE(what_a_file_leaves_out_is_nan_or_empty)
 {
-    (void)state;
-    struct profile *profile = parse("{" MINIMAL "}");
+    LOADED *profile = parse("{" MINIMAL "}");
     const struct profile_function *f = profile_find(profile, "f");
     assert_non_null(f);
     assert_null(profile_find(profile, "g"));
@@ -303,16 +282,13 @@ static void what_a_file_leaves_out_is_nan_or_empty(void **state)
     assert_true(isnan(f->input_bytes) && isnan(f->noise_cv) && isnan(f->cold_start_mean_ms));
     assert_true(isnan(f->cold_start_cv) && isnan(f->gpu_weights_mb) && isnan(f->gpu_per_item_mb));
     assert_true(isnan(f->host_memory_mb) && isnan(f->bandwidth_share));
-    profile_free(profile);
 }
 
-static void evidence_may_be_an_object_of_strings(void **state)
+CASE(evidence_may_be_an_object_of_strings)
 {
-    (void)state;
-    struct profile *profile =
+    LOADED *profile =
         parse("{" MINIMAL ", \"evidence\": {\"latency_ms\": \"measured\", \"cv\": \"assumed\"}}");
     assert_string_equal(profile->evidence, "latency_ms: measured; cv: assumed");
-    profile_free(profile);
 }
 
 struct malformed {
@@ -385,9 +361,8 @@ static const struct malformed malformed[] = {
 };
 enum { MALFORMED = sizeof malformed / sizeof malformed[0] };
 
-static void every_malformed_profile_is_refused_by_file_and_path(void **state)
+CASE(every_malformed_profile_is_refused_by_file_and_path)
 {
-    (void)state;
     for (size_t i = 0; i < MALFORMED; i++) {
         char path[256];
         struct error error = {0};
@@ -413,15 +388,13 @@ static size_t count_files(const char *path)
     return count;
 }
 
-static void the_corpus_holds_no_file_that_is_not_tried(void **state)
+CASE(the_corpus_holds_no_file_that_is_not_tried)
 {
-    (void)state;
     assert_int_equal(count_files("tests/corpus/profile"), MALFORMED);
 }
 
-static void a_profile_that_is_not_there_is_bad_input(void **state)
+CASE(a_profile_that_is_not_there_is_bad_input)
 {
-    (void)state;
     struct error error = {0};
     assert_null(profile_load("tests/corpus/profile/no-such-file.json", &error));
     assert_int_equal(error.kind, ERROR_INPUT);
@@ -430,9 +403,8 @@ static void a_profile_that_is_not_there_is_bad_input(void **state)
     assert_int_equal(error.kind, ERROR_INPUT);
 }
 
-static void any_cut_of_a_profile_is_refused(void **state)
+CASE(any_cut_of_a_profile_is_refused)
 {
-    (void)state;
     static const char whole[] = "{" MINIMAL ", \"interference\": {\"model\": \"constant\", "
                                 "\"constant\": 0.1}}";
     for (size_t length = 0; length + 1 < sizeof whole; length++) {
@@ -449,13 +421,12 @@ static void any_cut_of_a_profile_is_refused(void **state)
 /* ---- Shipped profiles ---------------------------------------------------------------------------
  */
 
-static void every_shipped_profile_loads(void **state)
+CASE(every_shipped_profile_loads)
 {
-    (void)state;
     /* And README.md, raw/, and 2080ti-infless.json, which `esgsim calibrate` makes. */
     assert_int_equal(count_files(folder), SHIPPED + 3);
     for (size_t i = 0; i < SHIPPED; i++) {
-        struct profile *profile = load(shipped[i]);
+        LOADED *profile = load(shipped[i]);
         assert_true(strlen(profile->device) > 0 && strlen(profile->evidence) > 0);
         assert_true(strlen(profile->source) > 0 && strlen(profile->licence) > 0);
         for (size_t j = 0; j < profile->function_count; j++) {
@@ -464,7 +435,6 @@ static void every_shipped_profile_loads(void **state)
             assert_true(f->gpu_weights_mb > 0 && f->gpu_per_item_mb > 0 && f->host_memory_mb > 0);
             assert_true(f->input_bytes > 0);
         }
-        profile_free(profile);
     }
 }
 
@@ -526,9 +496,8 @@ static size_t count_present(const struct profile *profile)
     return count;
 }
 
-static void a100_latencies_are_the_measured_ones_and_no_others(void **state)
+CASE(a100_latencies_are_the_measured_ones_and_no_others)
 {
-    (void)state;
     struct seen seen = {.profile = load("a100-mig-parvagpu.json")};
     assert_int_equal(seen.profile->function_count, 11);
     assert_int_equal(seen.profile->unit, 7);
@@ -538,11 +507,10 @@ static void a100_latencies_are_the_measured_ones_and_no_others(void **state)
     profile_free((struct profile *)seen.profile);
 }
 
-static void a100_memory_agrees_with_what_ran_and_what_did_not(void **state)
+CASE(a100_memory_agrees_with_what_ran_and_what_did_not)
 {
-    (void)state;
     static const double slice_mb[8] = {0, 9728, 19968, 40192, 40192, 0, 0, 80640};
-    struct profile *profile = load("a100-mig-parvagpu.json");
+    LOADED *profile = load("a100-mig-parvagpu.json");
     for (size_t i = 0; i < profile->function_count; i++) {
         const struct profile_function *f = &profile->functions[i];
         for (size_t b = 0; b < f->batch.count; b++) {
@@ -555,7 +523,6 @@ static void a100_memory_agrees_with_what_ran_and_what_did_not(void **state)
             }
         }
     }
-    profile_free(profile);
 }
 
 static void check_igniter_row(char **cells, void *data)
@@ -582,9 +549,8 @@ static void check_igniter_row(char **cells, void *data)
     seen->runs[0][0]++;
 }
 
-static void v100_latencies_are_the_measured_ones(void **state)
+CASE(v100_latencies_are_the_measured_ones)
 {
-    (void)state;
     struct seen seen = {.profile = load("v100-mps-igniter.json")};
     assert_int_equal(seen.profile->function_count, 4);
     assert_int_equal(seen.profile->unit, 100);
@@ -594,9 +560,8 @@ static void v100_latencies_are_the_measured_ones(void **state)
     profile_free((struct profile *)seen.profile);
 }
 
-static void interpolated_batches_are_within_three_percent_of_measured_ones(void **state)
+CASE(interpolated_batches_are_within_three_percent_of_measured_ones)
 {
-    (void)state;
     struct seen seen = {.profile = load("v100-mps-igniter.json")};
     for_each_row("traces/profiles/raw/igniter/solo.csv", check_igniter_row, &seen);
     assert_true(seen.runs[0][0] == 4 * 24 * 5);
@@ -620,24 +585,21 @@ static void check_anchor(char **cells, void *data)
     assert_true(f->input_bytes == strtod(cells[7], NULL));
 }
 
-static void the_reconstruction_reproduces_its_anchors_exactly(void **state)
+CASE(the_reconstruction_reproduces_its_anchors_exactly)
 {
-    (void)state;
     for (size_t i = 0; i < SHIPPED; i++) {
         if (strncmp(shipped[i], "esg-", 4) != 0)
             continue;
-        struct profile *profile = load(shipped[i]);
+        LOADED *profile = load(shipped[i]);
         assert_int_equal(profile->function_count, 6);
         assert_int_equal(for_each_row("traces/profiles/raw/esg/anchors.csv", check_anchor, profile),
                          6);
-        profile_free(profile);
     }
 }
 
 /* The figures that readers of the paper recall, a second time and not from the file they are in. */
-static void the_anchors_are_the_recalled_figures(void **state)
+CASE(the_anchors_are_the_recalled_figures)
 {
-    (void)state;
     static const struct {
         const char *name;
         double ms, cold_ms;
@@ -647,22 +609,20 @@ static void the_anchors_are_the_recalled_figures(void **state)
                     {"classification", 147, 18299},
                     {"background-removal", 1047, 3729},
                     {"depth-recognition", 828, 16479}};
-    struct profile *profile = load("esg-reconstructed.json");
+    LOADED *profile = load("esg-reconstructed.json");
     for (size_t i = 0; i < sizeof recalled / sizeof recalled[0]; i++) {
         const struct profile_function *f = profile_find(profile, recalled[i].name);
         assert_non_null(f);
         assert_true(profile_latency_ms(f, 1, 1, 1) == recalled[i].ms);
         assert_true(f->cold_start_mean_ms == recalled[i].cold_ms);
     }
-    profile_free(profile);
 }
 
-static void the_reconstruction_has_all_256_configurations(void **state)
+CASE(the_reconstruction_has_all_256_configurations)
 {
-    (void)state;
     static const int batches[] = {1, 2, 4, 8, 12, 16, 24, 32};
     static const int vgpus[] = {1, 2, 4, 7};
-    struct profile *profile = load("esg-reconstructed.json");
+    LOADED *profile = load("esg-reconstructed.json");
     assert_int_equal(profile->unit, 7);
     assert_int_equal(count_present(profile), 6 * 256);
     for (size_t i = 0; i < profile->function_count; i++) {
@@ -674,7 +634,6 @@ static void the_reconstruction_has_all_256_configurations(void **state)
         assert_memory_equal(f->vgpu.values, vgpus, sizeof vgpus);
         assert_true(f->vcpu.values[0] == 1 && f->vcpu.values[7] == 8);
     }
-    profile_free(profile);
 }
 
 static void assert_ordered(const struct profile_function *f)
@@ -692,19 +651,16 @@ static void assert_ordered(const struct profile_function *f)
     }
 }
 
-static void the_reconstruction_gets_faster_with_resources_and_slower_with_batch(void **state)
+CASE(the_reconstruction_gets_faster_with_resources_and_slower_with_batch)
 {
-    (void)state;
-    struct profile *profile = load("esg-reconstructed.json");
+    LOADED *profile = load("esg-reconstructed.json");
     for (size_t i = 0; i < profile->function_count; i++)
         assert_ordered(&profile->functions[i]);
-    profile_free(profile);
 }
 
-static void batching_never_costs_more_time_a_job(void **state)
+CASE(batching_never_costs_more_time_a_job)
 {
-    (void)state;
-    struct profile *profile = load("esg-reconstructed.json");
+    LOADED *profile = load("esg-reconstructed.json");
     for (size_t i = 0; i < profile->function_count; i++) {
         const struct profile_function *f = &profile->functions[i];
         for (size_t g = 0; g < 4; g++) {
@@ -712,24 +668,20 @@ static void batching_never_costs_more_time_a_job(void **state)
             assert_true(profile_latency_ms(f, 32, 1, f->vgpu.values[g]) < 32 * single);
         }
     }
-    profile_free(profile);
 }
 
-static void seven_full_batches_fit_the_memory_of_a_40_gb_gpu(void **state)
+CASE(seven_full_batches_fit_the_memory_of_a_40_gb_gpu)
 {
-    (void)state;
-    struct profile *profile = load("esg-reconstructed.json");
+    LOADED *profile = load("esg-reconstructed.json");
     for (size_t i = 0; i < profile->function_count; i++) {
         const struct profile_function *f = &profile->functions[i];
         assert_true(7 * (f->gpu_weights_mb + 32 * f->gpu_per_item_mb) <= 40960);
     }
-    profile_free(profile);
 }
 
 /* T(b, c, g) = A(b, g) + B(b) / c, with B the CPU fraction's part of the anchor. */
-static void the_vcpu_law_is_the_documented_one(void **state)
+CASE(the_vcpu_law_is_the_documented_one)
 {
-    (void)state;
     static const struct {
         const char *name;
         double fraction;
@@ -737,7 +689,7 @@ static void the_vcpu_law_is_the_documented_one(void **state)
                     {"esg-reconstructed-cpu0.json", 0},
                     {"esg-reconstructed-cpu50.json", 0.5}};
     for (size_t v = 0; v < 3; v++) {
-        struct profile *profile = load(variants[v].name);
+        LOADED *profile = load(variants[v].name);
         for (size_t i = 0; i < profile->function_count; i++) {
             const struct profile_function *f = &profile->functions[i];
             double anchor = profile_latency_ms(f, 1, 1, 1);
@@ -749,7 +701,6 @@ static void the_vcpu_law_is_the_documented_one(void **state)
                             1.1e-5 * one);
             }
         }
-        profile_free(profile);
     }
 }
 
@@ -813,16 +764,15 @@ static void check_absolute(char **cells, void *data)
         }
 }
 
-static void absolute_gpu_times_are_measured_at_equal_multiply_accumulates(void **state)
+CASE(absolute_gpu_times_are_measured_at_equal_multiply_accumulates)
 {
-    (void)state;
     static const struct {
         const char *name;
         double fraction;
     } variants[] = {{"esg-reconstructed-absolute50.json", 0.5},
                     {"esg-reconstructed-absolute80.json", 0.8}};
     for (size_t v = 0; v < 2; v++) {
-        struct profile *profile = load(variants[v].name);
+        LOADED *profile = load(variants[v].name);
         struct absolute absolute = {.profile = profile, .fraction = variants[v].fraction};
         assert_int_equal(
             for_each_row("traces/profiles/raw/esg/absolute.csv", check_absolute, &absolute), 6);
@@ -832,7 +782,6 @@ static void absolute_gpu_times_are_measured_at_equal_multiply_accumulates(void *
         const double rest =
             (147 - profile_latency_ms(f, 1, 8, 1)) / (variants[v].fraction * 7.0 / 8.0);
         assert_near(147 - rest, 5.082, 1e-3);
-        profile_free(profile);
     }
 }
 
@@ -889,18 +838,15 @@ static void assert_same_bytes(const char *path, const char *other)
 {
     size_t size = 0;
     size_t other_size = 0;
-    char *bytes = read_file(path, &size);
-    char *other_bytes = read_file(other, &other_size);
+    TEXT *bytes = read_file(path, &size);
+    TEXT *other_bytes = read_file(other, &other_size);
     bool same = size == other_size && memcmp(bytes, other_bytes, size) == 0;
-    free(bytes);
-    free(other_bytes);
     if (!same)
         fail_msg("%s differs from %s; run derive-profiles", path, other);
 }
 
-static void deriving_the_profiles_again_gives_the_shipped_bytes(void **state)
+CASE(deriving_the_profiles_again_gives_the_shipped_bytes)
 {
-    (void)state;
     char program[4096];
     char out[] = "/tmp/esgsim-profiles-XXXXXX";
     find_program(program, sizeof program);
@@ -918,9 +864,8 @@ static void deriving_the_profiles_again_gives_the_shipped_bytes(void **state)
     assert_int_equal(rmdir(out), 0);
 }
 
-static void derivation_refuses_bad_usage_and_missing_measurements(void **state)
+CASE(derivation_refuses_bad_usage_and_missing_measurements)
 {
-    (void)state;
     char program[4096];
     find_program(program, sizeof program);
     assert_int_equal(run_program(program, "--cpu-fraction", "1.5"), 2);
@@ -980,35 +925,28 @@ static void assert_additive(const struct interference *model, gsl_rng *rng)
     }
 }
 
-static void slowdown_is_at_least_one_and_adds_up_over_co_runners(void **state)
+CASE(slowdown_is_at_least_one_and_adds_up_over_co_runners)
 {
-    (void)state;
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    struct profile *igniter = load("v100-mps-igniter.json");
-    struct profile *esg = load("esg-reconstructed.json");
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    LOADED *igniter = load("v100-mps-igniter.json");
+    LOADED *esg = load("esg-reconstructed.json");
     const struct interference constant = {.kind = INTERFERENCE_CONSTANT, .constant = 0.07};
     assert_additive(&constant, rng);
     assert_additive(igniter->interference, rng);
     assert_additive(esg->interference, rng);
-    profile_free(igniter);
-    profile_free(esg);
-    gsl_rng_free(rng);
 }
 
-static void equal_partners_slow_each_other_equally(void **state)
+CASE(equal_partners_slow_each_other_equally)
 {
-    (void)state;
-    struct profile *esg = load("esg-reconstructed.json");
+    LOADED *esg = load("esg-reconstructed.json");
     const struct co_runner two[] = {{UINT32_MAX, 0.3, 0.5, 0}, {UINT32_MAX, 0.3, 0.5, 0}};
     double first = interference_slowdown(esg->interference, two, 2, 0);
     assert_true(first > 1);
     assert_true(first == interference_slowdown(esg->interference, two, 2, 1));
-    profile_free(esg);
 }
 
-static void the_bandwidth_law_is_the_stated_one(void **state)
+CASE(the_bandwidth_law_is_the_stated_one)
 {
-    (void)state;
     const struct interference law = {.kind = INTERFERENCE_BANDWIDTH,
                                      .coefficient = 2,
                                      .victim_exponent = 0.5,
@@ -1033,12 +971,11 @@ static double stated_slowdown(const struct interference *law, const struct co_ru
     return slowdown;
 }
 
-static void the_slowdowns_of_all_at_once_are_those_of_the_law_to_the_last_bit(void **state)
+CASE(the_slowdowns_of_all_at_once_are_those_of_the_law_to_the_last_bit)
 {
-    (void)state;
     static const double demands[] = {NAN, 0, 1, 0.25};
     struct co_runner runners[MOST_RUNNERS];
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     for (int round = 0; round < 1000; round++) {
         const struct interference law = {
             .kind = INTERFERENCE_BANDWIDTH,
@@ -1055,21 +992,18 @@ static void the_slowdowns_of_all_at_once_are_those_of_the_law_to_the_last_bit(vo
             assert_true(interference_slowdown(&law, runners, count, i) ==
                         stated_slowdown(&law, runners, count, i));
     }
-    gsl_rng_free(rng);
 }
 
 /* A victim among many small partners suffers no more than beside one that holds their shares. */
-static void many_small_partners_weigh_as_one_large_one_in_the_reconstruction(void **state)
+CASE(many_small_partners_weigh_as_one_large_one_in_the_reconstruction)
 {
-    (void)state;
-    struct profile *esg = load("esg-reconstructed.json");
+    LOADED *esg = load("esg-reconstructed.json");
     struct co_runner many[7];
     for (size_t i = 0; i < 7; i++)
         many[i] = (struct co_runner){UINT32_MAX, 0.25, 1 / 7.0, 0};
     const struct co_runner two[] = {many[0], {UINT32_MAX, 0.25, 6 / 7.0, 0}};
     assert_near(interference_slowdown(esg->interference, many, 7, 0),
                 interference_slowdown(esg->interference, two, 2, 0), 1e-12);
-    profile_free(esg);
 }
 
 static size_t row_of(const struct interference *model, const char *name)
@@ -1092,9 +1026,8 @@ static void add_pair_row(char **cells, void *data)
     seen->runs[second][first]++;
 }
 
-static void measured_pairs_are_reproduced(void **state)
+CASE(measured_pairs_are_reproduced)
 {
-    (void)state;
     struct seen seen = {.profile = load("v100-mps-igniter.json")};
     const struct interference *model = seen.profile->interference;
     double total = 0;
@@ -1139,9 +1072,8 @@ static void check_law_on_row(char **cells, void *data)
     }
 }
 
-static void the_bandwidth_law_predicts_measured_pairs_within_five_percent(void **state)
+CASE(the_bandwidth_law_predicts_measured_pairs_within_five_percent)
 {
-    (void)state;
     struct seen seen = {.profile = load("esg-reconstructed.json")};
     for_each_row("traces/profiles/raw/igniter/pairs.csv", check_law_on_row, &seen);
     assert_true(seen.runs[0][0] > 1000);
@@ -1151,46 +1083,4 @@ static void the_bandwidth_law_predicts_measured_pairs_within_five_percent(void *
     profile_free((struct profile *)seen.profile);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grid_points_are_exact),
-        cmocka_unit_test(interpolation_is_monotone_where_the_data_are),
-        cmocka_unit_test(interpolation_lies_between_its_neighbours),
-        cmocka_unit_test(a_plane_is_reproduced_between_its_points),
-        cmocka_unit_test(two_points_make_a_line),
-        cmocka_unit_test(an_axis_of_one_point_holds_only_that_point),
-        cmocka_unit_test(outside_the_grid_there_is_no_value),
-        cmocka_unit_test(next_to_a_null_there_is_no_value),
-        cmocka_unit_test(what_a_file_leaves_out_is_nan_or_empty),
-        cmocka_unit_test(evidence_may_be_an_object_of_strings),
-        cmocka_unit_test(a_law_is_asked_at_the_part_of_the_gpu_that_a_share_is),
-        cmocka_unit_test(every_malformed_profile_is_refused_by_file_and_path),
-        cmocka_unit_test(the_corpus_holds_no_file_that_is_not_tried),
-        cmocka_unit_test(a_profile_that_is_not_there_is_bad_input),
-        cmocka_unit_test(any_cut_of_a_profile_is_refused),
-        cmocka_unit_test(every_shipped_profile_loads),
-        cmocka_unit_test(a100_latencies_are_the_measured_ones_and_no_others),
-        cmocka_unit_test(a100_memory_agrees_with_what_ran_and_what_did_not),
-        cmocka_unit_test(v100_latencies_are_the_measured_ones),
-        cmocka_unit_test(interpolated_batches_are_within_three_percent_of_measured_ones),
-        cmocka_unit_test(the_reconstruction_reproduces_its_anchors_exactly),
-        cmocka_unit_test(the_anchors_are_the_recalled_figures),
-        cmocka_unit_test(the_reconstruction_has_all_256_configurations),
-        cmocka_unit_test(the_reconstruction_gets_faster_with_resources_and_slower_with_batch),
-        cmocka_unit_test(batching_never_costs_more_time_a_job),
-        cmocka_unit_test(seven_full_batches_fit_the_memory_of_a_40_gb_gpu),
-        cmocka_unit_test(the_vcpu_law_is_the_documented_one),
-        cmocka_unit_test(absolute_gpu_times_are_measured_at_equal_multiply_accumulates),
-        cmocka_unit_test(deriving_the_profiles_again_gives_the_shipped_bytes),
-        cmocka_unit_test(derivation_refuses_bad_usage_and_missing_measurements),
-        cmocka_unit_test(slowdown_is_at_least_one_and_adds_up_over_co_runners),
-        cmocka_unit_test(equal_partners_slow_each_other_equally),
-        cmocka_unit_test(the_bandwidth_law_is_the_stated_one),
-        cmocka_unit_test(the_slowdowns_of_all_at_once_are_those_of_the_law_to_the_last_bit),
-        cmocka_unit_test(many_small_partners_weigh_as_one_large_one_in_the_reconstruction),
-        cmocka_unit_test(measured_pairs_are_reproduced),
-        cmocka_unit_test(the_bandwidth_law_predicts_measured_pairs_within_five_percent),
-    };
-    return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
-}
+SUITE("profile")

@@ -1,18 +1,14 @@
 /* Quantiles against GSL's on the same data, and the histogram against its promised error. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <gsl/gsl_math.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
-#include <stdlib.h>
 
 #include "sim/engine/quantile.h"
 #include "sim/engine/random.h"
+#include "tests/suite.h"
+
+OWNER(quantile_destroy, struct quantile)
 
 static const double levels[] = {0, 0.001, 0.25, 0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 1};
 enum { LEVELS = sizeof levels / sizeof *levels };
@@ -84,9 +80,8 @@ static void compare_with_gsl(struct samples *samples, double tolerance)
     }
 }
 
-static void up_to_the_limit_quantiles_equal_those_of_gsl(void **state)
+CASE(up_to_the_limit_quantiles_equal_those_of_gsl)
 {
-    (void)state;
     static const size_t counts[] = {1, 2, 3, 10, 1001, 50000};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         for (int shape = 0; shape < SHAPES; shape++) {
@@ -97,9 +92,8 @@ static void up_to_the_limit_quantiles_equal_those_of_gsl(void **state)
         }
 }
 
-static void beyond_the_limit_quantiles_are_within_a_twentieth_of_a_percent(void **state)
+CASE(beyond_the_limit_quantiles_are_within_a_twentieth_of_a_percent)
 {
-    (void)state;
     static const size_t counts[] = {1, 2, 3, 1001, 50000};
     static const size_t limits[] = {0, 1, 500};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
@@ -112,9 +106,8 @@ static void beyond_the_limit_quantiles_are_within_a_twentieth_of_a_percent(void 
             }
 }
 
-static void the_limit_that_ships_is_passed_without_a_jump(void **state)
+CASE(the_limit_that_ships_is_passed_without_a_jump)
 {
-    (void)state;
     struct samples samples = samples_draw(QUANTILE_EXACT_SAMPLES, QUANTILE_EXACT_SAMPLES, 0);
     double before[LEVELS];
     assert_true(quantile_is_exact(samples.quantile));
@@ -128,73 +121,53 @@ static void the_limit_that_ships_is_passed_without_a_jump(void **state)
     samples_free(&samples);
 }
 
-static void additions_after_a_query_are_counted(void **state)
+CASE(additions_after_a_query_are_counted)
 {
-    (void)state;
-    struct quantile *quantile = quantile_create(10);
+    OWNED(quantile_destroy) struct quantile *quantile = quantile_create(10);
     quantile_add(quantile, 30);
     assert_true(quantile_value(quantile, 0.5) == 30);
     quantile_add(quantile, 10);
     quantile_add(quantile, 20);
     assert_true(quantile_value(quantile, 0.5) == 20);
     assert_true(quantile_value(quantile, 0.25) == 15);
-    quantile_destroy(quantile);
 }
 
-static void an_empty_accumulator_gives_zeros(void **state)
+CASE(an_empty_accumulator_gives_zeros)
 {
-    (void)state;
     for (size_t limit = 0; limit < 2; limit++) {
-        struct quantile *quantile = quantile_create(limit);
+        OWNED(quantile_destroy) struct quantile *quantile = quantile_create(limit);
         assert_int_equal(quantile_count(quantile), 0);
         assert_true(quantile_is_exact(quantile));
         assert_true(quantile_mean(quantile) == 0 && quantile_max(quantile) == 0);
         assert_true(quantile_value(quantile, 0.5) == 0);
-        quantile_destroy(quantile);
     }
 }
 
-static void the_largest_time_fits_and_sums_do_not_overflow(void **state)
+CASE(the_largest_time_fits_and_sums_do_not_overflow)
 {
-    (void)state;
-    struct quantile *quantile = quantile_create(2);
+    OWNED(quantile_destroy) struct quantile *quantile = quantile_create(2);
     for (int i = 0; i < 1000; i++)
         quantile_add(quantile, INT64_MAX);
     assert_true(quantile_max(quantile) == INT64_MAX);
     assert_true(gsl_fcmp(quantile_mean(quantile), 0x1p63, 1e-12) == 0);
     assert_true(gsl_fcmp(quantile_value(quantile, 0.5), 0x1p63, 5e-4) == 0);
-    quantile_destroy(quantile);
 }
 
-static void every_bucket_edge_keeps_the_promised_error(void **state)
+CASE(every_bucket_edge_keeps_the_promised_error)
 {
-    (void)state;
     for (int exponent = 0; exponent < 62; exponent++)
         for (sim_time_t offset = -2; offset <= 2; offset++) {
             sim_time_t value = ((sim_time_t)1 << exponent) + offset;
             if (value < 0)
                 continue;
             /* Neither the smallest nor the largest, which are known exactly. */
-            struct quantile *quantile = quantile_create(0);
+            OWNED(quantile_destroy) struct quantile *quantile = quantile_create(0);
             quantile_add(quantile, 0);
             quantile_add(quantile, value);
             quantile_add(quantile, INT64_MAX);
             double found = quantile_value(quantile, 0.5);
             assert_true(fabs(found - (double)value) <= 0.0005 * (double)value);
-            quantile_destroy(quantile);
         }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(up_to_the_limit_quantiles_equal_those_of_gsl),
-        cmocka_unit_test(beyond_the_limit_quantiles_are_within_a_twentieth_of_a_percent),
-        cmocka_unit_test(the_limit_that_ships_is_passed_without_a_jump),
-        cmocka_unit_test(additions_after_a_query_are_counted),
-        cmocka_unit_test(an_empty_accumulator_gives_zeros),
-        cmocka_unit_test(the_largest_time_fits_and_sums_do_not_overflow),
-        cmocka_unit_test(every_bucket_edge_keeps_the_promised_error),
-    };
-    return cmocka_run_group_tests_name("quantile", tests, NULL, NULL);
-}
+SUITE("quantile")

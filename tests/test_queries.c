@@ -111,7 +111,6 @@ static uint32_t ask(struct platform *p, int which, uint32_t *none)
 static bool wrong_decide(void *state, struct platform *platform)
 {
     uint32_t none = 1;
-    (void)state;
     if (platform_queue_length(platform, 0) != 1)
         return false;
     const uint32_t answer = ask(platform, asked, &none);
@@ -136,10 +135,9 @@ static void assert_breach(struct experiment *experiment, const struct policy *po
             fail_msg("'%s' lacks '%s'", error.message, *expected);
 }
 
-static void a_query_with_a_wrong_argument_ends_the_run_with_all_that_is_known(void **state)
+CASE(a_query_with_a_wrong_argument_ends_the_run_with_all_that_is_known)
 {
-    struct experiment *experiment = load(diamond);
-    (void)state;
+    EXPERIMENT *experiment = load(diamond);
     assert_true((int)(sizeof names / sizeof *names) == WRONG_COUNT && WRONG_COUNT > 40);
     for (asked = 0; asked < WRONG_COUNT; asked++) {
         char query[64];
@@ -148,88 +146,69 @@ static void a_query_with_a_wrong_argument_ends_the_run_with_all_that_is_known(vo
                       (const char *const[]){query, "(decide, at ", " ms, policy wrong, seed 3)",
                                             "diamond: ", NULL});
     }
-    experiment_free(experiment);
 }
 
 /* ---- The other callbacks, and charges -------------------------------------------------------- */
 
 static bool sleep_decide(void *state, struct platform *platform)
 {
-    (void)state;
-    (void)platform;
     return false;
 }
 
 static void ask_ready(void *state, struct platform *platform, uint32_t queue)
 {
-    (void)state;
     (void)platform_queue_length(platform, queue + MANY);
 }
 
-static bool ask_init(void *state, struct platform *platform, const double *values,
+static bool ask_init(void *state, struct platform *platform, const void *parameters,
                      struct error *error)
 {
-    (void)state;
-    (void)values;
-    (void)error;
     (void)platform_free_vcpus(platform, MANY);
     return true;
 }
 
-static bool fail_init(void *state, struct platform *platform, const double *values,
+static bool fail_init(void *state, struct platform *platform, const void *parameters,
                       struct error *error)
 {
-    (void)state;
-    (void)platform;
-    (void)values;
-    (void)error;
     return false;
 }
 
-static bool refuse_init(void *state, struct platform *platform, const double *values,
+static bool refuse_init(void *state, struct platform *platform, const void *parameters,
                         struct error *error)
 {
-    (void)state;
-    (void)platform;
-    (void)values;
     return error_run(error, "the policy's own words");
 }
 
 static bool charge_decide(void *state, struct platform *platform)
 {
-    (void)state;
     platform_charge(platform, 3);
     platform_charge(platform, UINT64_MAX);
     return false;
 }
 
-static void a_breach_names_the_callback_it_came_from(void **state)
+CASE(a_breach_names_the_callback_it_came_from)
 {
-    struct experiment *experiment = load(diamond);
+    EXPERIMENT *experiment = load(diamond);
     const struct policy on_ready = {
         .abi = POLICY_ABI, .name = "r", .decide = sleep_decide, .on_ready = ask_ready};
     const struct policy init = {
         .abi = POLICY_ABI, .name = "i", .decide = sleep_decide, .init = ask_init};
-    (void)state;
     assert_breach(
         experiment, &on_ready,
         (const char *const[]){"rule range: queue_length names queue", "(on_ready, at ", NULL});
     assert_breach(experiment, &init,
                   (const char *const[]){"rule range: free_vcpus names invoker 1000 of 2",
                                         "(init, at 0.000000 ms, policy i, seed 3)", NULL});
-    experiment_free(experiment);
 }
 
 /* An action by `on_finish`, when decisions have been made before. */
 static void act_later(void *state, struct platform *platform, const struct finished_batch *batch)
 {
-    (void)state;
     assert_false(platform_drop(platform, batch->queue, 0));
 }
 
 static bool serve_decide(void *state, struct platform *platform)
 {
-    (void)state;
     const uint32_t queue = platform_next_queue(platform, 0);
     if (queue == SIM_NONE)
         return false;
@@ -239,16 +218,14 @@ static bool serve_decide(void *state, struct platform *platform)
     return invoker != SIM_NONE && platform_dispatch(platform, queue, 1, 0, invoker);
 }
 
-static void what_acts_outside_decide_is_stopped_after_decisions_too(void **state)
+CASE(what_acts_outside_decide_is_stopped_after_decisions_too)
 {
-    struct experiment *experiment = load(diamond);
+    EXPERIMENT *experiment = load(diamond);
     const struct policy policy = {
         .abi = POLICY_ABI, .name = "l", .decide = serve_decide, .on_finish = act_later};
-    (void)state;
     assert_breach(
         experiment, &policy,
         (const char *const[]){"rule timing: drop outside decide", "(on_finish, at ", NULL});
-    experiment_free(experiment);
 }
 
 /* ---- Actions --------------------------------------------------------------------------------- */
@@ -302,45 +279,38 @@ static bool act(struct platform *p, int which)
 
 static bool wrong_action_decide(void *state, struct platform *platform)
 {
-    (void)state;
     if (platform_queue_length(platform, 0) == 1 && act(platform, asked))
         fail_msg("'%s' returns true", rules[asked]);
     return false;
 }
 
-static void an_action_with_a_wrong_argument_returns_false_and_ends_the_run(void **state)
+CASE(an_action_with_a_wrong_argument_returns_false_and_ends_the_run)
 {
-    struct experiment *experiment = load(diamond);
+    EXPERIMENT *experiment = load(diamond);
     const struct policy policy = {.abi = POLICY_ABI, .name = "a", .decide = wrong_action_decide};
-    (void)state;
     for (asked = 0; asked < RULES; asked++)
         assert_breach(experiment, &policy,
                       (const char *const[]){rules[asked], "(decide, at ", "policy a", NULL});
-    experiment_free(experiment);
 }
 
-static void an_init_that_fails_says_why_or_that_it_did_not(void **state)
+CASE(an_init_that_fails_says_why_or_that_it_did_not)
 {
-    struct experiment *experiment = load(diamond);
+    EXPERIMENT *experiment = load(diamond);
     struct policy policy = {
         .abi = POLICY_ABI, .name = "i", .decide = sleep_decide, .init = fail_init};
-    (void)state;
     assert_breach(experiment, &policy,
                   (const char *const[]){"init returned false without a message", "policy i", NULL});
     policy.init = refuse_init;
     assert_breach(experiment, &policy, (const char *const[]){"the policy's own words", NULL});
-    experiment_free(experiment);
 }
 
-static void a_charge_that_overflows_is_refused(void **state)
+CASE(a_charge_that_overflows_is_refused)
 {
-    struct experiment *experiment = load(diamond);
+    EXPERIMENT *experiment = load(diamond);
     const struct policy policy = {.abi = POLICY_ABI, .name = "c", .decide = charge_decide};
-    (void)state;
     assert_breach(experiment, &policy,
                   (const char *const[]){"rule charge: 18446744073709551615 units after 3",
                                         "(decide, at ", NULL});
-    experiment_free(experiment);
 }
 
 /* ---- Random numbers of a policy -------------------------------------------------------------- */
@@ -351,7 +321,6 @@ static size_t drawing, draw_count; /* the row of `drawn`; 2: nothing is drawn */
 
 static bool drawer_decide(void *state, struct platform *platform)
 {
-    (void)state;
     const uint32_t queue = platform_next_queue(platform, 0);
     if (drawing < 2 && draw_count < DRAWS)
         drawn[drawing][draw_count++] = platform_random(platform);
@@ -362,12 +331,11 @@ static bool drawer_decide(void *state, struct platform *platform)
     return invoker != SIM_NONE && platform_dispatch(platform, queue, 1, 0, invoker);
 }
 
-static void draws_repeat_with_the_seed_and_leave_the_world_as_it_is(void **state)
+CASE(draws_repeat_with_the_seed_and_leave_the_world_as_it_is)
 {
     static const struct policy drawer = {
         .abi = POLICY_ABI, .name = "drawer", .summary = "draws", .decide = drawer_decide};
     struct log *logs[3];
-    (void)state;
     for (drawing = 0; drawing < 3; drawing++) {
         RESULT result = {0};
         logs[drawing] = malloc(sizeof *logs[drawing]);
@@ -392,12 +360,10 @@ static void draws_repeat_with_the_seed_and_leave_the_world_as_it_is(void **state
 
 static bool sleeper_decide(void *state, struct platform *platform)
 {
-    (void)state;
-    (void)platform;
     return false;
 }
 
-static void nothing_done_is_told_with_the_fullest_queue_and_what_is_free(void **state)
+CASE(nothing_done_is_told_with_the_fullest_queue_and_what_is_free)
 {
     static const struct policy sleeper = {
         .abi = POLICY_ABI, .name = "sleeper", .summary = "sleeps", .decide = sleeper_decide};
@@ -407,31 +373,15 @@ static void nothing_done_is_told_with_the_fullest_queue_and_what_is_free(void **
     struct log *log = log_one();
     RESULT result = {0};
     struct error error = {0};
-    (void)state;
     assert_false(run(diamond, &sleeper, log, &result, &error));
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (strstr(error.message, parts[i]) == NULL)
             fail_msg("\"%s\" does not say \"%s\"", error.message, parts[i]);
 }
 
-static void outside_a_simulation_there_is_no_place(void **state)
+CASE(outside_a_simulation_there_is_no_place)
 {
-    (void)state;
     assert_null(simulation_where());
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_query_with_a_wrong_argument_ends_the_run_with_all_that_is_known),
-        cmocka_unit_test(a_breach_names_the_callback_it_came_from),
-        cmocka_unit_test(what_acts_outside_decide_is_stopped_after_decisions_too),
-        cmocka_unit_test(an_action_with_a_wrong_argument_returns_false_and_ends_the_run),
-        cmocka_unit_test(an_init_that_fails_says_why_or_that_it_did_not),
-        cmocka_unit_test(a_charge_that_overflows_is_refused),
-        cmocka_unit_test(draws_repeat_with_the_seed_and_leave_the_world_as_it_is),
-        cmocka_unit_test(nothing_done_is_told_with_the_fullest_queue_and_what_is_free),
-        cmocka_unit_test(outside_a_simulation_there_is_no_place),
-    };
-    return cmocka_run_group_tests_name("queries", tests, NULL, NULL);
-}
+SUITE("queries")

@@ -1,19 +1,10 @@
 /* The closed forms of sim/engine/queueing_theory.h against textbook numbers, special cases and
  * brute force. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdlib.h>
-
 #include <gsl/gsl_randist.h>
 
 #include "sim/engine/random.h"
 #include "sim/engine/queueing_theory.h"
+#include "tests/suite.h"
 
 static void assert_close(double value, double expected, double relative)
 {
@@ -22,9 +13,8 @@ static void assert_close(double value, double expected, double relative)
 }
 
 /* Offered loads that lose 1 % of calls: the Erlang B table that telephone engineers print. */
-static void erlang_b_gives_the_published_one_percent_loads(void **state)
+CASE(erlang_b_gives_the_published_one_percent_loads)
 {
-    (void)state;
     static const struct {
         uint32_t servers;
         double offered;
@@ -34,9 +24,8 @@ static void erlang_b_gives_the_published_one_percent_loads(void **state)
         assert_close(queueing_erlang_b(table[i].servers, table[i].offered), 0.01, 0.03);
 }
 
-static void erlang_c_equals_its_closed_forms_for_one_and_two_servers(void **state)
+CASE(erlang_c_equals_its_closed_forms_for_one_and_two_servers)
 {
-    (void)state;
     for (double load = 0.05; load < 1; load += 0.05) {
         assert_close(queueing_erlang_c(1, load), load, 1e-12);
         assert_close(queueing_erlang_c(2, 2 * load), 2 * load * load / (1 + load), 1e-12);
@@ -55,9 +44,8 @@ static double erlang_c_by_definition(uint32_t servers, double offered)
     return at / (below + at);
 }
 
-static void erlang_c_equals_its_defining_sum(void **state)
+CASE(erlang_c_equals_its_defining_sum)
 {
-    (void)state;
     for (uint32_t servers = 1; servers <= 120; servers += 7)
         for (double load = 0.1; load < 1; load += 0.2)
             assert_close(queueing_erlang_c(servers, load * servers),
@@ -66,9 +54,8 @@ static void erlang_c_equals_its_defining_sum(void **state)
 
 /* Gross et al., chapter 2, the eye clinic: M/M/3, 6 arrivals an hour, 20 minutes each: 8/9 wait on
  * average, 28.9 minutes are spent in all. */
-static void mmc_gives_the_eye_clinic_of_the_textbook(void **state)
+CASE(mmc_gives_the_eye_clinic_of_the_textbook)
 {
-    (void)state;
     const double wait = queueing_mmc_wait(6, 1.0 / 3, 3);
     assert_close(6 * wait, 8.0 / 9, 1e-12);
     assert_close(60 * (wait + 1.0 / 3), 28.9, 1e-3);
@@ -76,16 +63,14 @@ static void mmc_gives_the_eye_clinic_of_the_textbook(void **state)
 
 /* Gross et al., chapter 2, car inspection: M/M/3/7, 1 arrival a minute, 6 minutes each: p0 =
  * 1/1141, 12.3 minutes in all, 576/1141 of the cars turned away (30.3 an hour). */
-static void mmck_gives_the_car_inspection_of_the_textbook(void **state)
+CASE(mmck_gives_the_car_inspection_of_the_textbook)
 {
-    (void)state;
     assert_close(queueing_mmck_loss(1, 6, 3, 7), 576.0 / 1141, 1e-12);
     assert_close(queueing_mmck_wait(1, 6, 3, 7) + 6, 12.3, 5e-3);
 }
 
-static void mmck_meets_its_neighbours(void **state)
+CASE(mmck_meets_its_neighbours)
 {
-    (void)state;
     for (uint32_t servers = 1; servers <= 12; servers++) {
         const double offered = 0.8 * servers;
         assert_close(queueing_mmck_loss(offered, 1, servers, servers),
@@ -96,9 +81,8 @@ static void mmck_meets_its_neighbours(void **state)
     assert_close(queueing_mmck_loss(3, 1, 1, 5000), 2.0 / 3, 1e-9);
 }
 
-static void mg1_holds_mm1_and_halves_for_constant_service(void **state)
+CASE(mg1_holds_mm1_and_halves_for_constant_service)
 {
-    (void)state;
     for (double load = 0.1; load < 1; load += 0.1) {
         assert_close(queueing_mg1_wait(load, 1, 1), queueing_mmc_wait(load, 1, 1), 1e-12);
         assert_close(queueing_mg1_wait(load, 1, 0), queueing_mmc_wait(load, 1, 1) / 2, 1e-12);
@@ -106,9 +90,8 @@ static void mg1_holds_mm1_and_halves_for_constant_service(void **state)
     assert_true(isnan(queueing_mg1_wait(1, 1, 1)));
 }
 
-static void mm1_sojourn_quantile_inverts_its_exponential_law(void **state)
+CASE(mm1_sojourn_quantile_inverts_its_exponential_law)
 {
-    (void)state;
     for (double p = 0.1; p < 1; p += 0.1) {
         const double time = queueing_mm1_sojourn_quantile(0.8, 1, p);
         assert_close(1 - exp(-time * (1 - 0.8)), p, 1e-12);
@@ -117,9 +100,8 @@ static void mm1_sojourn_quantile_inverts_its_exponential_law(void **state)
 
 /* Gross et al., chapter 2, machine repair: five machines, up for 30 hours on average, three hours'
  * repair by one of two mechanics: 0.465 machines are down. */
-static void closed_network_gives_the_machine_repair_of_the_textbook(void **state)
+CASE(closed_network_gives_the_machine_repair_of_the_textbook)
 {
-    (void)state;
     const double response = queueing_closed_response(5, 30, 3, 2);
     assert_close(5 * response / (30 + response), 0.465, 1e-3);
 }
@@ -136,18 +118,16 @@ static double mean_value_analysis(uint32_t users, double think, double mean)
     return response;
 }
 
-static void closed_network_equals_mean_value_analysis(void **state)
+CASE(closed_network_equals_mean_value_analysis)
 {
-    (void)state;
     for (uint32_t users = 1; users <= 60; users++)
         for (double think = 0.5; think < 100; think *= 3)
             assert_close(queueing_closed_response(users, think, 1, 1),
                          mean_value_analysis(users, think, 1), 1e-10);
 }
 
-static void pool_is_never_cold_when_kept_for_ever_and_always_when_not_kept(void **state)
+CASE(pool_is_never_cold_when_kept_for_ever_and_always_when_not_kept)
 {
-    (void)state;
     assert_close(queueing_pool_cold_probability(5, 1, 0), 1, 1e-12);
     assert_true(queueing_pool_cold_probability(5, 1, 1e5) < 1e-5);
     double last = 1;
@@ -160,9 +140,8 @@ static void pool_is_never_cold_when_kept_for_ever_and_always_when_not_kept(void 
 
 /* Service much shorter than the gap between arrivals: one container, cold where the gap exceeds the
  * keep-alive. */
-static void pool_of_short_services_is_cold_as_often_as_gaps_are_long(void **state)
+CASE(pool_of_short_services_is_cold_as_often_as_gaps_are_long)
 {
-    (void)state;
     for (double keep = 0.1; keep < 5; keep += 0.7)
         assert_close(queueing_pool_cold_probability(1, 1e-9, keep), exp(-keep), 1e-6);
 }
@@ -201,9 +180,8 @@ static double pool_by_brute_force(double rate, double mean, double keep, uint64_
     return (double)cold / POOL_ARRIVALS;
 }
 
-static void pool_equals_a_brute_force_simulation(void **state)
+CASE(pool_equals_a_brute_force_simulation)
 {
-    (void)state;
     static const double cases[][2] = {{0.3, 0.7}, {2, 0.5}, {5, 1.5}, {12, 0.4}, {5, 6}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const double cold = queueing_pool_cold_probability(cases[i][0], 1, cases[i][1]);
@@ -217,9 +195,8 @@ static void pool_equals_a_brute_force_simulation(void **state)
 
 /* A formula in milliseconds and the same in seconds: times are 1,000 times as long, probabilities
  * the same. */
-static void another_unit_of_time_changes_times_and_no_probability(void **state)
+CASE(another_unit_of_time_changes_times_and_no_probability)
 {
-    (void)state;
     const double s = 1000;
     const double rate = 0.4;
     const double mean = 1.5;
@@ -240,23 +217,4 @@ static void another_unit_of_time_changes_times_and_no_probability(void **state)
                  queueing_pool_cold_probability(rate, mean, 3), 1e-9);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(erlang_b_gives_the_published_one_percent_loads),
-        cmocka_unit_test(erlang_c_equals_its_closed_forms_for_one_and_two_servers),
-        cmocka_unit_test(erlang_c_equals_its_defining_sum),
-        cmocka_unit_test(mmc_gives_the_eye_clinic_of_the_textbook),
-        cmocka_unit_test(mmck_gives_the_car_inspection_of_the_textbook),
-        cmocka_unit_test(mmck_meets_its_neighbours),
-        cmocka_unit_test(mg1_holds_mm1_and_halves_for_constant_service),
-        cmocka_unit_test(mm1_sojourn_quantile_inverts_its_exponential_law),
-        cmocka_unit_test(closed_network_gives_the_machine_repair_of_the_textbook),
-        cmocka_unit_test(closed_network_equals_mean_value_analysis),
-        cmocka_unit_test(pool_is_never_cold_when_kept_for_ever_and_always_when_not_kept),
-        cmocka_unit_test(pool_of_short_services_is_cold_as_often_as_gaps_are_long),
-        cmocka_unit_test(pool_equals_a_brute_force_simulation),
-        cmocka_unit_test(another_unit_of_time_changes_times_and_no_probability),
-    };
-    return cmocka_run_group_tests_name("queueing_theory", tests, NULL, NULL);
-}
+SUITE("queueing_theory")

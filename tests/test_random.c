@@ -1,27 +1,21 @@
 /* Philox against the published vectors, streams against statistics, GSL against our short cuts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_math.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "sim/engine/random.h"
+#include "tests/suite.h"
+
+OWNER(gsl_rng_free, gsl_rng)
 
 /* Chance of a sound generator failing one statistical test; seeds are fixed, so it is met once. */
-static const double alarm = 1e-4;
+static const double false_alarm = 1e-4;
 
 /* Random123's file of known answers, the lines "philox4x32 10". */
-static void philox_blocks_equal_the_published_answers(void **state)
+CASE(philox_blocks_equal_the_published_answers)
 {
-    (void)state;
     static const struct {
         uint32_t counter[4], key[2], output[4];
     } known[] = {
@@ -40,9 +34,8 @@ static void philox_blocks_equal_the_published_answers(void **state)
     }
 }
 
-static void a_stream_hands_out_the_blocks_of_its_name_in_order(void **state)
+CASE(a_stream_hands_out_the_blocks_of_its_name_in_order)
 {
-    (void)state;
     static const struct {
         uint64_t seed, a;
         enum random_purpose purpose;
@@ -65,9 +58,8 @@ static void a_stream_hands_out_the_blocks_of_its_name_in_order(void **state)
     }
 }
 
-static void a_stream_repeats_after_its_last_block(void **state)
+CASE(a_stream_repeats_after_its_last_block)
 {
-    (void)state;
     struct random_stream end, start;
     random_stream_open(&end, 3, RANDOM_TEST, 1, 2);
     random_stream_open(&start, 3, RANDOM_TEST, 1, 2);
@@ -78,9 +70,8 @@ static void a_stream_repeats_after_its_last_block(void **state)
         assert_true(random_uint64(&end) == random_uint64(&start));
 }
 
-static void gsl_functions_and_inline_ones_give_the_same_numbers(void **state)
+CASE(gsl_functions_and_inline_ones_give_the_same_numbers)
 {
-    (void)state;
     struct random_stream ours, theirs;
     random_stream_open(&ours, 9, RANDOM_TEST, 4, 0);
     random_stream_open(&theirs, 9, RANDOM_TEST, 4, 0);
@@ -93,10 +84,9 @@ static void gsl_functions_and_inline_ones_give_the_same_numbers(void **state)
     }
 }
 
-static void gsl_sees_a_generator_of_64_bits_named_philox(void **state)
+CASE(gsl_sees_a_generator_of_64_bits_named_philox)
 {
-    (void)state;
-    gsl_rng *rng = gsl_rng_alloc(random_philox);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(random_philox);
     struct random_stream stream;
     assert_non_null(rng);
     assert_string_equal(gsl_rng_name(rng), "philox");
@@ -105,16 +95,13 @@ static void gsl_sees_a_generator_of_64_bits_named_philox(void **state)
     random_stream_open(&stream, 123, RANDOM_TEST, 0, 0);
     for (int i = 0; i < 50; i++)
         assert_true(gsl_rng_get(rng) == random_uint64(&stream));
-    gsl_rng *copy = gsl_rng_clone(rng);
+    OWNED(gsl_rng_free) gsl_rng *copy = gsl_rng_clone(rng);
     for (int i = 0; i < 50; i++)
         assert_true(gsl_rng_get(rng) == gsl_rng_get(copy));
-    gsl_rng_free(copy);
-    gsl_rng_free(rng);
 }
 
-static void the_extreme_outputs_give_uniforms_from_zero_to_just_below_one(void **state)
+CASE(the_extreme_outputs_give_uniforms_from_zero_to_just_below_one)
 {
-    (void)state;
     struct random_stream stream;
     random_stream_open(&stream, 1, RANDOM_TEST, 0, 0);
     stream.state.ready[0] = 0;
@@ -148,13 +135,12 @@ enum { DRAWS = 200000 };
 static void assert_uniform(double *u)
 {
     double p = uniform_p_value(u, DRAWS);
-    assert_true(p > alarm && p < 1 + alarm);
+    assert_true(p > false_alarm && p < 1 + false_alarm);
 }
 
-static void long_streams_follow_their_distributions(void **state)
+CASE(long_streams_follow_their_distributions)
 {
-    (void)state;
-    double *u = malloc(DRAWS * sizeof *u);
+    OWNED(free) double *u = malloc(DRAWS * sizeof *u);
     struct random_stream stream;
     random_stream_open(&stream, 2, RANDOM_TEST, 0, 0);
     for (size_t i = 0; i < DRAWS; i++)
@@ -169,14 +155,12 @@ static void long_streams_follow_their_distributions(void **state)
     for (size_t i = 0; i < DRAWS; i++)
         u[i] = gsl_cdf_gaussian_P(gsl_ran_gaussian(&stream.rng, 2), 2);
     assert_uniform(u);
-    free(u);
 }
 
 /* The use that the simulator makes of streams: one or two numbers from each of many neighbours. */
-static void first_numbers_of_neighbouring_streams_are_uniform_in_every_coordinate(void **state)
+CASE(first_numbers_of_neighbouring_streams_are_uniform_in_every_coordinate)
 {
-    (void)state;
-    double *u = malloc(DRAWS * sizeof *u);
+    OWNED(free) double *u = malloc(DRAWS * sizeof *u);
     for (int coordinate = 0; coordinate < 3; coordinate++) {
         for (uint32_t i = 0; i < DRAWS; i++) {
             struct random_stream stream;
@@ -186,13 +170,11 @@ static void first_numbers_of_neighbouring_streams_are_uniform_in_every_coordinat
         }
         assert_uniform(u);
     }
-    free(u);
 }
 
 /* Pairs of first numbers from streams whose names differ by one, on an 8 x 8 board. */
-static void neighbouring_streams_are_independent(void **state)
+CASE(neighbouring_streams_are_independent)
 {
-    (void)state;
     enum { SIDE = 8, PAIRS = 100000 };
     for (int coordinate = 0; coordinate < 4; coordinate++) {
         double board[SIDE][SIDE] = {{0}}, chi2 = 0;
@@ -208,14 +190,13 @@ static void neighbouring_streams_are_independent(void **state)
         for (int i = 0; i < SIDE * SIDE; i++)
             chi2 += gsl_pow_2(board[i / SIDE][i % SIDE] - expected) / expected;
         double p = gsl_cdf_chisq_Q(chi2, SIDE * SIDE - 1);
-        assert_true(p > alarm && p < 1 - alarm);
+        assert_true(p > false_alarm && p < 1 - false_alarm);
     }
 }
 
-static void successive_numbers_and_all_bits_are_uncorrelated(void **state)
+CASE(successive_numbers_and_all_bits_are_uncorrelated)
 {
-    (void)state;
-    double *u = malloc((DRAWS + 4) * sizeof *u);
+    OWNED(free) double *u = malloc((DRAWS + 4) * sizeof *u);
     size_t ones[64] = {0};
     struct random_stream stream;
     random_stream_open(&stream, 4, RANDOM_TEST, 0, 0);
@@ -230,12 +211,10 @@ static void successive_numbers_and_all_bits_are_uncorrelated(void **state)
         assert_true(fabs(gsl_stats_correlation(u, 1, u + lag, 1, DRAWS)) < 4 / sqrt(DRAWS));
     for (int j = 0; j < 64; j++)
         assert_true(fabs((double)ones[j] - DRAWS / 2.0) < 4.5 * sqrt(DRAWS / 4.0));
-    free(u);
 }
 
-static void reopening_a_stream_starts_it_again(void **state)
+CASE(reopening_a_stream_starts_it_again)
 {
-    (void)state;
     struct random_stream stream;
     uint64_t first[40];
     random_stream_open(&stream, 8, RANDOM_POLICY, 3, 4);
@@ -246,9 +225,8 @@ static void reopening_a_stream_starts_it_again(void **state)
         assert_true(random_uint64(&stream) == first[i]);
 }
 
-static void noise_has_mean_one_and_the_given_coefficient_of_variation(void **state)
+CASE(noise_has_mean_one_and_the_given_coefficient_of_variation)
 {
-    (void)state;
     static const double cvs[] = {0.01, 0.05, 0.3, 1};
     double *x = malloc(DRAWS * sizeof *x), *u = malloc(DRAWS * sizeof *u);
     struct random_stream stream;
@@ -270,21 +248,4 @@ static void noise_has_mean_one_and_the_given_coefficient_of_variation(void **sta
     free(u);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(philox_blocks_equal_the_published_answers),
-        cmocka_unit_test(a_stream_hands_out_the_blocks_of_its_name_in_order),
-        cmocka_unit_test(a_stream_repeats_after_its_last_block),
-        cmocka_unit_test(gsl_functions_and_inline_ones_give_the_same_numbers),
-        cmocka_unit_test(gsl_sees_a_generator_of_64_bits_named_philox),
-        cmocka_unit_test(the_extreme_outputs_give_uniforms_from_zero_to_just_below_one),
-        cmocka_unit_test(long_streams_follow_their_distributions),
-        cmocka_unit_test(first_numbers_of_neighbouring_streams_are_uniform_in_every_coordinate),
-        cmocka_unit_test(neighbouring_streams_are_independent),
-        cmocka_unit_test(successive_numbers_and_all_bits_are_uncorrelated),
-        cmocka_unit_test(reopening_a_stream_starts_it_again),
-        cmocka_unit_test(noise_has_mean_one_and_the_given_coefficient_of_variation),
-    };
-    return cmocka_run_group_tests_name("random", tests, NULL, NULL);
-}
+SUITE("random")

@@ -37,7 +37,7 @@ struct range {
 
 #define UNIFORM "{\"process\":\"uniform\",\"low_ms\":0,\"high_ms\":10000000000}"
 #define POISSON "{\"process\":\"poisson\",\"rate_per_s\":1}"
-#define CLOSED "{\"process\":\"closed\",\"users\":2,\"think_ms\":1}"
+#define CLOSED_LOOP "{\"process\":\"closed\",\"users\":2,\"think_ms\":1}"
 #define COST(model) "{\"model\":\"" model "\",\"ms\":1,\"ns_per_unit\":1}"
 
 /* What sim/README.md and workloads/README.md list with a range. */
@@ -65,8 +65,8 @@ static const struct range ranges[] = {
     {"arrivals.high_ms", 1e-6, 1e10, "arrivals", UNIFORM, false},
     {"arrivals.rate_per_s", 1e-9, 1e9, "arrivals", POISSON, false},
     {"arrivals.load", 1e-6, 1e6, "arrivals", "{\"process\":\"poisson\"}", false},
-    {"arrivals.users", 1, 1e6, "arrivals", CLOSED, true},
-    {"arrivals.think_ms", 0, 1e10, "arrivals", CLOSED, false},
+    {"arrivals.users", 1, 1e6, "arrivals", CLOSED_LOOP, true},
+    {"arrivals.think_ms", 0, 1e10, "arrivals", CLOSED_LOOP, false},
     {"slo.factor", 1e-6, 1e6, "slo", "{}", false},
     {"slo.ms", 1e-6, 1e10, NULL, NULL, false},
     {"platform.keep_alive_s", 0, 1e9, NULL, NULL, false},
@@ -118,8 +118,8 @@ static void assert_runs(const struct settings *settings, bool parameter)
 {
     struct error error = {0};
     struct simulation_result result = {0};
-    double *values = NULL;
-    struct experiment *experiment = load_settings(settings, &error);
+    OWNED(free) double *values = NULL;
+    EXPERIMENT *experiment = load_settings(settings, &error);
     if (experiment == NULL && settings->count > 2) { /* keys of a pair may exclude one another */
         assert_int_equal(error.kind, ERROR_INPUT);
         return;
@@ -143,13 +143,10 @@ static void assert_runs(const struct settings *settings, bool parameter)
         fail_msg("%s = %s: %s", settings->overrides[settings->count - 1].key,
                  settings->overrides[settings->count - 1].value, error.message);
     }
-    free(values);
-    experiment_free(experiment);
 }
 
-static void every_key_runs_at_either_end_of_its_range(void **state)
+CASE(every_key_runs_at_either_end_of_its_range)
 {
-    (void)state;
     for (size_t r = 0; r < RANGES; r++)
         for (int end = 0; end < 2; end++) {
             struct settings settings = {.count = 0};
@@ -159,9 +156,8 @@ static void every_key_runs_at_either_end_of_its_range(void **state)
 }
 
 /* Those that are multiplied with, divided by or added to one another. */
-static void dangerous_pairs_run_at_the_ends_of_their_ranges(void **state)
+CASE(dangerous_pairs_run_at_the_ends_of_their_ranges)
 {
-    (void)state;
     for (size_t a = 0; a < RANGES; a++)
         for (size_t b = 0; b < RANGES; b++) {
             const char *one = ranges[a].with, *other = ranges[b].with;
@@ -194,9 +190,8 @@ static void last_name(const char *key, char *name, size_t size)
     (void)snprintf(name, size, "%.*s", (int)length, start);
 }
 
-static void what_is_beyond_a_range_is_refused_with_its_key(void **state)
+CASE(what_is_beyond_a_range_is_refused_with_its_key)
 {
-    (void)state;
     for (size_t r = 0; r < RANGES; r++) {
         struct settings settings = {.count = 0};
         struct error error = {0};
@@ -212,9 +207,8 @@ static void what_is_beyond_a_range_is_refused_with_its_key(void **state)
     }
 }
 
-static void a_time_beyond_the_clock_names_the_key_that_set_it(void **state)
+CASE(a_time_beyond_the_clock_names_the_key_that_set_it)
 {
-    (void)state;
     static const struct {
         const char *key, *value, *other, *other_value, *named;
     } cases[] = {
@@ -225,19 +219,19 @@ static void a_time_beyond_the_clock_names_the_key_that_set_it(void **state)
         {"cluster.invokers.0.gpus.0.speed", "0.001", "profile.functions.f.latency_ms.0.0.0", "1e9",
          "latency_ms"},
         {"arrivals", UNIFORM, "requests", "1000", "arrivals"},
-        {"arrivals", CLOSED, "arrivals.think_ms", "1e10", "arrivals.think_ms"},
+        {"arrivals", CLOSED_LOOP, "arrivals.think_ms", "1e10", "arrivals.think_ms"},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         struct settings settings = {.count = 0};
         struct error error = {0};
         struct simulation_result result;
-        double *values = NULL;
+        OWNED(free) double *values = NULL;
         settings_add(&settings, "policy.name", k == 0 ? "openwhisk" : "min-config");
         settings_add(&settings, "platform.initial", "cold");
         settings_add(&settings, "requests", "1000");
         settings_add(&settings, cases[k].key, cases[k].value);
         settings_add(&settings, cases[k].other, cases[k].other_value);
-        struct experiment *experiment = load_settings(&settings, &error);
+        EXPERIMENT *experiment = load_settings(&settings, &error);
         if (experiment == NULL)
             fail_msg("%s", error.message);
         const struct policy *policy = runner_policy(experiment, &values, &error);
@@ -247,8 +241,6 @@ static void a_time_beyond_the_clock_names_the_key_that_set_it(void **state)
         if (strstr(error.message, "clock's end") == NULL ||
             strstr(error.message, cases[k].named) == NULL)
             fail_msg("%s: %s", cases[k].named, error.message);
-        free(values);
-        experiment_free(experiment);
     }
 }
 
@@ -264,7 +256,7 @@ static bool is_effort(const char *name)
 }
 
 static void run_parameter(const char *form, const char *key, const char *name,
-                          const struct parameter *parameter, double value)
+                          const struct key *parameter, double value)
 {
     struct settings settings = {.count = 0};
     char json[256];
@@ -273,13 +265,12 @@ static void run_parameter(const char *form, const char *key, const char *name,
     assert_runs(&settings, true);
 }
 
-static void run_parameters(const char *key, const char *name, const struct parameter *parameters,
-                           size_t count)
+static void run_parameters(const char *key, const char *name, const struct key *parameters)
 {
     static const char *const form = "{\"name\":\"%s\",\"params\":{\"%s\":%.17g}}";
-    for (size_t i = 0; i < count; i++) {
-        const struct parameter *parameter = &parameters[i];
-        if (parameter->choices != NULL)
+    for (size_t i = 0; i < keys_count(parameters); i++) {
+        const struct key *parameter = &parameters[i];
+        if (parameter->words != NULL)
             continue;
         run_parameter(form, key, name, parameter, parameter->low);
         if (!is_effort(parameter->name))
@@ -287,25 +278,12 @@ static void run_parameters(const char *key, const char *name, const struct param
     }
 }
 
-static void every_parameter_runs_at_either_end_of_its_range(void **state)
+CASE(every_parameter_runs_at_either_end_of_its_range)
 {
-    (void)state;
     for (size_t p = 0; policy_for_requests(p) != NULL; p++)
-        run_parameters("policy", policy_for_requests(p)->name, policy_for_requests(p)->parameters,
-                       policy_for_requests(p)->parameter_count);
+        run_parameters("policy", policy_for_requests(p)->name, policy_for_requests(p)->parameters);
     for (size_t k = 0; keep_alive_at(k) != NULL; k++)
-        run_parameters("platform.keep_alive", keep_alive_at(k)->name, keep_alive_at(k)->parameters,
-                       keep_alive_at(k)->parameter_count);
+        run_parameters("platform.keep_alive", keep_alive_at(k)->name, keep_alive_at(k)->parameters);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_key_runs_at_either_end_of_its_range),
-        cmocka_unit_test(what_is_beyond_a_range_is_refused_with_its_key),
-        cmocka_unit_test(a_time_beyond_the_clock_names_the_key_that_set_it),
-        cmocka_unit_test(every_parameter_runs_at_either_end_of_its_range),
-        cmocka_unit_test(dangerous_pairs_run_at_the_ends_of_their_ranges),
-    };
-    return cmocka_run_group_tests_name("ranges", tests, NULL, NULL);
-}
+SUITE("ranges")

@@ -1,11 +1,5 @@
 /* Replays: on a backend that does what the model says a replay is the simulation, row by row; on
  * one that does otherwise it keeps what really happened; and what it cannot do it refuses. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include <time.h>
 
 #include "results/store/run_details.h"
@@ -16,6 +10,9 @@
 #include "tests/fixture_replay.h"
 #include "tests/fixture_rows.h"
 #include "tests/worlds.h"
+
+OWNER(emulated_destroy, struct emulated)
+OWNER(results_free, struct results)
 
 enum { WORLDS = 12 };
 
@@ -41,6 +38,8 @@ static void outcome_clear(struct outcome *outcome)
         simulation_result_clear(&outcome->result);
 }
 
+#define OUTCOME CLOSED(outcome_clear) struct outcome
+
 static const struct batch_row *batches(const struct outcome *outcome, size_t *count)
 {
     *count = outcome->rows.batch.size / sizeof(struct batch_row);
@@ -52,7 +51,7 @@ static struct outcome play(const struct experiment *experiment, const struct bac
                            const struct progress *progress)
 {
     struct outcome outcome = {.good = false};
-    double *values = NULL;
+    OWNED(free) double *values = NULL;
     const struct policy *policy = runner_policy(experiment, &values, &outcome.error);
     if (policy == NULL)
         fail_msg("%s", outcome.error.message);
@@ -61,7 +60,6 @@ static struct outcome play(const struct experiment *experiment, const struct bac
         .backend = backend, .recorder = &recorder, .progress = progress, .bounds = true};
     outcome.good =
         simulation_run_with(experiment, policy, values, &options, &outcome.result, &outcome.error);
-    free(values);
     return outcome;
 }
 
@@ -79,13 +77,12 @@ static struct outcome rehearse(const struct experiment *experiment, double facto
     const struct emulated_options options = {
         .speedup = speedup, .factor = factor, .jitter_cv = jitter_cv, .seed = 9};
     struct error error = {0};
-    struct emulated *rehearsal = emulated_create(&options, &error);
+    OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options, &error);
     assert_non_null(rehearsal);
     const struct backend backend = emulated_backend(rehearsal);
     struct outcome outcome = play_well(experiment, &backend);
     if (figures != NULL)
         *figures = emulated_figures(rehearsal);
-    emulated_destroy(rehearsal);
     return outcome;
 }
 
@@ -128,7 +125,7 @@ static void assert_outcomes_equal(const struct outcome *a, const struct outcome 
 
 /* ---- The model as backend -------------------------------------------------------------------- */
 
-static void a_replay_of_what_the_model_says_is_the_simulation_byte_for_byte(void **state)
+CASE(a_replay_of_what_the_model_says_is_the_simulation_byte_for_byte)
 {
     static const struct case_ cases[] = {
         {"esg", {NULL}},
@@ -146,7 +143,6 @@ static void a_replay_of_what_the_model_says_is_the_simulation_byte_for_byte(void
         {"grandslam", {"platform.decision_cost", "{\"model\":\"zero\"}"}},
         {"openwhisk", {NULL}},
     };
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (uint64_t world = c % 3; world < WORLDS; world += 3) {
             char json[WORLD_BYTES];
@@ -155,46 +151,38 @@ static void a_replay_of_what_the_model_says_is_the_simulation_byte_for_byte(void
             for (size_t i = 0; i < 4 && cases[c].settings[i] != NULL; i += 2)
                 override_add(&overrides, cases[c].settings[i], cases[c].settings[i + 1]);
             world_random(json, world, world % 2 == 0);
-            struct experiment *experiment = parse(json, &overrides);
-            struct outcome simulated = play_well(experiment, NULL);
-            struct outcome replayed = rehearse(experiment, 1, 0, 0, NULL);
+            EXPERIMENT *experiment = parse(json, &overrides);
+            OUTCOME simulated = play_well(experiment, NULL);
+            OUTCOME replayed = rehearse(experiment, 1, 0, 0, NULL);
             assert_outcomes_equal(&simulated, &replayed);
-            outcome_clear(&simulated);
-            outcome_clear(&replayed);
-            experiment_free(experiment);
         }
 }
 
-static void interference_is_the_backend_s_own(void **state)
+CASE(interference_is_the_backend_s_own)
 {
     char json[WORLD_BYTES];
     struct overrides on = warm(), off = warm();
-    (void)state;
     world_random(json, 1, false);
     override_add(&on, "platform.interference", "true");
     override_add(&on, "seed", "8");
     override_add(&off, "seed", "8");
     struct experiment *with = parse(json, &on), *without = parse(json, &off);
-    struct outcome disturbed = play_well(with, NULL);
-    struct outcome replayed = rehearse(with, 1, 0, 0, NULL);
-    struct outcome alone = play_well(without, NULL);
+    OUTCOME disturbed = play_well(with, NULL);
+    OUTCOME replayed = rehearse(with, 1, 0, 0, NULL);
+    OUTCOME alone = play_well(without, NULL);
     assert_true(disturbed.result.run.slowdown_mean > 1.01);
     assert_outcomes_equal(&replayed, &alone);
-    outcome_clear(&disturbed);
-    outcome_clear(&replayed);
-    outcome_clear(&alone);
     experiment_free(with);
     experiment_free(without);
 }
 
-static void a_factor_on_reality_is_the_slowdown_of_every_batch(void **state)
+CASE(a_factor_on_reality_is_the_slowdown_of_every_batch)
 {
-    struct experiment *experiment = lone(NULL, NULL, NULL);
+    EXPERIMENT *experiment = lone(NULL, NULL, NULL);
     struct emulated_figures figures;
-    struct outcome outcome = rehearse(experiment, 1.25, 0, 0, &figures);
+    OUTCOME outcome = rehearse(experiment, 1.25, 0, 0, &figures);
     size_t count;
     const struct batch_row *rows = batches(&outcome, &count);
-    (void)state;
     assert_int_equal(count, 300);
     assert_int_equal(figures.batches, 300);
     for (size_t i = 0; i < count; i++) {
@@ -204,31 +192,25 @@ static void a_factor_on_reality_is_the_slowdown_of_every_batch(void **state)
     assert_true(fabs(outcome.result.run.slowdown_mean - 1.25) < 1e-12);
     assert_int_equal(figures.late_ns_max, 0);
     assert_true(figures.together >= 2 && figures.together <= 4);
-    outcome_clear(&outcome);
-    experiment_free(experiment);
 }
 
-static void a_reality_below_the_model_breaks_no_bound(void **state)
+CASE(a_reality_below_the_model_breaks_no_bound)
 {
-    struct experiment *experiment = lone(NULL, NULL, NULL);
-    struct outcome outcome = rehearse(experiment, 0.5, 0, 0, NULL);
-    (void)state;
+    EXPERIMENT *experiment = lone(NULL, NULL, NULL);
+    OUTCOME outcome = rehearse(experiment, 0.5, 0, 0, NULL);
     assert_true(outcome.result.overall.latency_ms_p50 < 100);
-    outcome_clear(&outcome);
-    experiment_free(experiment);
 }
 
 /* Lognormal of mean 1: 300 draws of cv 0.2 have a mean within 4 standard errors of 1, and a
  * standard deviation near 0.2; other seeds draw other factors, the same the same. */
-static void jitter_has_the_mean_and_spread_asked_for(void **state)
+CASE(jitter_has_the_mean_and_spread_asked_for)
 {
-    struct experiment *experiment = lone(NULL, NULL, NULL);
-    struct outcome outcome = rehearse(experiment, 1, 0.2, 0, NULL);
-    struct outcome again = rehearse(experiment, 1, 0.2, 0, NULL);
+    EXPERIMENT *experiment = lone(NULL, NULL, NULL);
+    OUTCOME outcome = rehearse(experiment, 1, 0.2, 0, NULL);
+    OUTCOME again = rehearse(experiment, 1, 0.2, 0, NULL);
     size_t count;
     const struct batch_row *rows = batches(&outcome, &count);
     double sum = 0, squares = 0;
-    (void)state;
     for (size_t i = 0; i < count; i++) {
         sum += rows[i].slowdown;
         squares += rows[i].slowdown * rows[i].slowdown;
@@ -238,20 +220,16 @@ static void jitter_has_the_mean_and_spread_asked_for(void **state)
     assert_true(fabs(mean - 1) < 4 * 0.2 / sqrt((double)count));
     assert_true(spread > 0.15 && spread < 0.25);
     assert_outcomes_equal(&outcome, &again);
-    outcome_clear(&outcome);
-    outcome_clear(&again);
-    experiment_free(experiment);
 }
 
 /* No upper limits: they would depend on the machine. */
-static void in_real_time_nothing_ends_before_its_time(void **state)
+CASE(in_real_time_nothing_ends_before_its_time)
 {
-    struct experiment *experiment = lone(NULL, "requests", "100");
+    EXPERIMENT *experiment = lone(NULL, "requests", "100");
     struct emulated_figures figures;
     struct timespec start, end;
-    (void)state;
     clock_gettime(CLOCK_MONOTONIC, &start);
-    struct outcome outcome = rehearse(experiment, 1, 0, 40, &figures);
+    OUTCOME outcome = rehearse(experiment, 1, 0, 40, &figures);
     clock_gettime(CLOCK_MONOTONIC, &end);
     const double wall =
         (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) * 1e-9;
@@ -268,8 +246,6 @@ static void in_real_time_nothing_ends_before_its_time(void **state)
     /* All that a batch takes beyond the model here is its late start. */
     assert_true(fabs(late - figures.late_ns_mean) < 1);
     assert_true(figures.late_ns_mean <= (double)figures.late_ns_max);
-    outcome_clear(&outcome);
-    experiment_free(experiment);
 }
 
 /* ---- A scripted backend ---------------------------------------------------------------------- */
@@ -295,7 +271,6 @@ struct script {
 static bool script_open(void *context, const struct experiment *experiment, struct error *error)
 {
     struct script *script = context;
-    (void)experiment;
     script->opened++;
     return script->opened < 2 || error_input(error, "opened twice");
 }
@@ -366,19 +341,17 @@ static sim_time_t takes_turns(const struct backend_batch *batch)
 /* Whole seconds: batches that started at different times end at the same time. */
 static sim_time_t takes_nothing(const struct backend_batch *batch)
 {
-    (void)batch;
     return 0;
 }
 
-static void ends_late_early_and_out_of_order_are_kept_as_they_came(void **state)
+CASE(ends_late_early_and_out_of_order_are_kept_as_they_came)
 {
-    struct experiment *experiment = lone(NULL, NULL, NULL);
+    EXPERIMENT *experiment = lone(NULL, NULL, NULL);
     struct script script = {.takes = takes_turns};
     const struct backend backend = script_backend(&script);
-    struct outcome outcome = play_well(experiment, &backend);
+    OUTCOME outcome = play_well(experiment, &backend);
     size_t count, overtaken = 0;
     const struct batch_row *rows = batches(&outcome, &count);
-    (void)state;
     assert_int_equal(count, 300);
     assert_int_equal(script.count, 0);
     for (size_t i = 0; i < count; i++) {
@@ -389,73 +362,61 @@ static void ends_late_early_and_out_of_order_are_kept_as_they_came(void **state)
         overtaken += i > 0 && rows[i].batch < rows[i - 1].batch;
     }
     assert_true(overtaken > 10);
-    outcome_clear(&outcome);
-    experiment_free(experiment);
 }
 
-static void a_batch_may_end_at_the_instant_of_its_start(void **state)
+CASE(a_batch_may_end_at_the_instant_of_its_start)
 {
-    struct experiment *experiment = lone(NULL, NULL, NULL);
+    EXPERIMENT *experiment = lone(NULL, NULL, NULL);
     struct script script = {.takes = takes_nothing};
     const struct backend backend = script_backend(&script);
-    struct outcome outcome = play_well(experiment, &backend);
-    (void)state;
+    OUTCOME outcome = play_well(experiment, &backend);
     assert_true(outcome.result.overall.latency_ms_max == 0);
     assert_true(outcome.result.overall.slo_hit_rate == 1);
-    outcome_clear(&outcome);
-    experiment_free(experiment);
 }
 
 /* Constant arrivals every 25 ms, four at a time for 100 ms each: the fifth finds the first's place
  * free, since an end goes before an arrival of the same instant. */
-static void an_end_goes_before_an_arrival_of_the_same_instant(void **state)
+CASE(an_end_goes_before_an_arrival_of_the_same_instant)
 {
-    struct experiment *experiment =
+    EXPERIMENT *experiment =
         lone(NULL, "arrivals", "{\"process\":\"uniform\",\"low_ms\":25,\"high_ms\":25}");
     struct script script = {.takes = takes_modelled};
     const struct backend backend = script_backend(&script);
-    struct outcome replayed = play_well(experiment, &backend);
-    struct outcome simulated = play_well(experiment, NULL);
-    (void)state;
+    OUTCOME replayed = play_well(experiment, &backend);
+    OUTCOME simulated = play_well(experiment, NULL);
     assert_true(replayed.result.overall.latency_ms_max == 100);
     assert_rows_equal(&replayed.rows.request, &simulated.rows.request, &layout_requests);
     assert_rows_equal(&replayed.rows.batch, &simulated.rows.batch, &layout_batches);
-    outcome_clear(&replayed);
-    outcome_clear(&simulated);
-    experiment_free(experiment);
 }
 
 static void refused(const struct experiment *experiment, const struct backend *backend,
                     const char *says)
 {
-    struct outcome outcome = play(experiment, backend, NULL);
+    OUTCOME outcome = play(experiment, backend, NULL);
     if (outcome.good)
         fail_msg("not refused: %s", says);
     if (strstr(outcome.error.message, says) == NULL)
         fail_msg("'%s' does not say '%s'", outcome.error.message, says);
     assert_null(strchr(outcome.error.message, '\n'));
-    outcome_clear(&outcome);
 }
 
-static void a_backend_that_fails_ends_the_run_with_its_own_words(void **state)
+CASE(a_backend_that_fails_ends_the_run_with_its_own_words)
 {
-    struct experiment *experiment = lone(NULL, NULL, NULL);
+    EXPERIMENT *experiment = lone(NULL, NULL, NULL);
     struct script start = {.takes = takes_turns, .fail_start = 7};
     struct script wait = {.takes = takes_turns, .fail_wait = 20};
     struct script open = {.takes = takes_turns, .opened = 1};
     struct backend backend = script_backend(&start);
-    (void)state;
     refused(experiment, &backend, "the device is gone");
     backend = script_backend(&wait);
     refused(experiment, &backend, "the device does not answer");
     backend = script_backend(&open);
     refused(experiment, &backend, "opened twice");
-    experiment_free(experiment);
 }
 
-static void an_end_that_is_none_is_told(void **state)
+CASE(an_end_that_is_none_is_told)
 {
-    struct experiment *experiment = lone(NULL, NULL, NULL);
+    EXPERIMENT *experiment = lone(NULL, NULL, NULL);
     struct script scripts[] = {
         {.takes = takes_turns, .lie = 5, .lie_id = 1000000},
         {.takes = takes_turns, .lie = 5, .lie_id = 63},
@@ -465,37 +426,31 @@ static void an_end_that_is_none_is_told(void **state)
     static const char *const says[] = {"batch 1000000 ended, which did not execute",
                                        "batch 63 ended, which did not execute", "not between now",
                                        "not between now"};
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         const struct backend backend = script_backend(&scripts[i]);
         refused(experiment, &backend, says[i]);
     }
-    experiment_free(experiment);
 }
 
 static bool stop_after_ten(void *context, uint64_t finished, uint64_t total)
 {
     size_t *calls = context;
-    (void)total;
     ++*calls;
     return finished < 10;
 }
 
-static void a_replay_is_stopped_within_a_step(void **state)
+CASE(a_replay_is_stopped_within_a_step)
 {
-    struct experiment *experiment = lone(NULL, NULL, NULL);
+    EXPERIMENT *experiment = lone(NULL, NULL, NULL);
     struct script script = {.takes = takes_turns};
     const struct backend backend = script_backend(&script);
     size_t calls = 0;
     const struct progress progress = {.context = &calls, .report = stop_after_ten};
-    struct outcome outcome = play(experiment, &backend, &progress);
-    (void)state;
+    OUTCOME outcome = play(experiment, &backend, &progress);
     assert_false(outcome.good);
     assert_string_equal(outcome.error.message, "lone: interrupted");
     assert_int_equal(outcome.rows.request.size / sizeof(struct request_row), 10);
     assert_true(calls > 10);
-    outcome_clear(&outcome);
-    experiment_free(experiment);
 }
 
 /* ---- Refusals -------------------------------------------------------------------------------- */
@@ -508,9 +463,8 @@ static void refuses(struct experiment *experiment, const char *says)
     experiment_free(experiment);
 }
 
-static void what_a_backend_does_not_do_is_refused_with_a_remedy(void **state)
+CASE(what_a_backend_does_not_do_is_refused_with_a_remedy)
 {
-    (void)state;
     refuses(lone("fifo", "platform.initial", "{\"f\":1}"),
             "one of f would start on invoker 0; have one more from the beginning: "
             "platform.initial.f");
@@ -521,7 +475,7 @@ static void what_a_backend_does_not_do_is_refused_with_a_remedy(void **state)
 
 /* FaST-GShare gives pods their share for a part of the time; Dilu gives an instance that works
  * alone its limit, more than it asked for. */
-static void parts_of_the_time_and_shares_that_change_are_refused(void **state)
+CASE(parts_of_the_time_and_shares_that_change_are_refused)
 {
     static const struct {
         const char *policy, *key, *value, *says;
@@ -529,7 +483,6 @@ static void parts_of_the_time_and_shares_that_change_are_refused(void **state)
         {"fast-gshare", "policy.params.elastic", "off", "set the policy's quotas to 100 %"},
         {"dilu", "policy.params.limit", "4", "changes no share of a batch in execution"},
     };
-    (void)state;
     for (size_t c = 0; c < 2; c++) {
         char json[WORLD_BYTES];
         struct overrides overrides = warm();
@@ -537,27 +490,24 @@ static void parts_of_the_time_and_shares_that_change_are_refused(void **state)
         override_add(&overrides, cases[c].key, cases[c].value);
         override_add(&overrides, "slo.factor", "10");
         world_random(json, 2, true);
-        struct experiment *experiment = parse(json, &overrides);
+        EXPERIMENT *experiment = parse(json, &overrides);
         const struct emulated_options options = {0};
         struct error error = {0};
-        struct emulated *rehearsal = emulated_create(&options, &error);
+        OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options, &error);
         assert_non_null(rehearsal);
         const struct backend backend = emulated_backend(rehearsal);
         refused(experiment, &backend, cases[c].says);
-        emulated_destroy(rehearsal);
-        experiment_free(experiment);
     }
 }
 
-static void containers_are_numbered_as_the_experiment_lists_them(void **state)
+CASE(containers_are_numbered_as_the_experiment_lists_them)
 {
     char json[WORLD_BYTES];
     struct overrides overrides = warm();
-    (void)state;
     override_add(&overrides, "policy.name", "esg");
     world_random(json, 0, true);
-    struct experiment *experiment = parse(json, &overrides);
-    struct outcome outcome = rehearse(experiment, 1, 0, 0, NULL);
+    EXPERIMENT *experiment = parse(json, &overrides);
+    OUTCOME outcome = rehearse(experiment, 1, 0, 0, NULL);
     size_t count;
     const struct batch_row *rows = batches(&outcome, &count);
     for (size_t i = 0; i < count; i++) {
@@ -566,8 +516,6 @@ static void containers_are_numbered_as_the_experiment_lists_them(void **state)
         const uint32_t function = application->stages[rows[i].stage].function;
         assert_int_equal(rows[i].container / 8, function);
     }
-    outcome_clear(&outcome);
-    experiment_free(experiment);
 }
 
 /* ---- The results file ------------------------------------------------------------------------ */
@@ -575,26 +523,24 @@ static void containers_are_numbered_as_the_experiment_lists_them(void **state)
 static void attribute_is(const struct run_details *details, const char *hash, const char *name,
                          const char *value)
 {
-    char *text = run_details_text(details, hash, name);
+    TEXT *text = run_details_text(details, hash, name);
     assert_non_null(text);
     assert_string_equal(text, value);
-    free(text);
 }
 
-static void a_replay_s_file_says_that_no_gpu_took_part(void **state)
+CASE(a_replay_s_file_says_that_no_gpu_took_part)
 {
     char path[] = "/tmp/esgsim-replay-XXXXXX";
     struct error error = {0};
     struct experiment *good = lone(NULL, NULL, NULL),
                       *cold = lone(NULL, "platform.initial", "cold");
-    double *values = NULL;
+    OWNED(free) double *values = NULL;
     const struct policy *policy = runner_policy(good, &values, &error);
     const struct emulated_options options = {.factor = 1.5};
-    struct emulated *rehearsal = emulated_create(&options, &error);
+    OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options, &error);
     const struct replay_target target = replay_rehearsal(rehearsal);
-    struct simulation_result result;
+    RESULT result = {0};
     const int file = mkstemp(path);
-    (void)state;
     assert_true(file >= 0 && close(file) == 0);
     struct store *store = store_create(path, &error);
     assert_non_null(store);
@@ -603,9 +549,8 @@ static void a_replay_s_file_says_that_no_gpu_took_part(void **state)
     assert_non_null(strstr(error.message, "platform.initial.f"));
     if (!replay_record(store, good, policy, values, &target, NULL, &result, &error))
         fail_msg("%s", error.message);
-    simulation_result_clear(&result);
     assert_true(store_finish(store, &error));
-    struct results *results = results_load(path, &error);
+    OWNED(results_free) struct results *results = results_load(path, &error);
     assert_non_null(results);
     assert_int_equal(results->run_count, 1);
     assert_true(fabs(results->runs[0].run.slowdown_mean - 1.5) < 1e-12);
@@ -616,54 +561,25 @@ static void a_replay_s_file_says_that_no_gpu_took_part(void **state)
     attribute_is(details, good->hash, "replay_details", "{}");
     assert_true(run_details_has(details, good->hash, "batches"));
     run_details_close(details);
-    results_free(results);
     unlink(path);
-    emulated_destroy(rehearsal);
-    free(values);
     experiment_free(good);
     experiment_free(cold);
 }
 
-static void a_plan_tells_what_a_replay_takes(void **state)
+CASE(a_plan_tells_what_a_replay_takes)
 {
-    struct experiment *experiment = lone(NULL, NULL, NULL);
+    EXPERIMENT *experiment = lone(NULL, NULL, NULL);
     struct error error = {0};
-    double *values = NULL;
+    OWNED(free) double *values = NULL;
     const struct policy *policy = runner_policy(experiment, &values, &error);
     struct replay_plan plan;
-    struct outcome outcome = play_well(experiment, NULL);
+    OUTCOME outcome = play_well(experiment, NULL);
     size_t count;
     const struct batch_row *rows = batches(&outcome, &count);
-    (void)state;
     assert_true(replay_plan(experiment, policy, values, &plan, &error));
     assert_int_equal(plan.batches, count);
     assert_true(plan.seconds == sim_to_s(rows[count - 1].finished_ns));
     assert_true(plan.together >= 2 && plan.together <= 4);
-    outcome_clear(&outcome);
-    free(values);
-    experiment_free(experiment);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_replay_of_what_the_model_says_is_the_simulation_byte_for_byte),
-        cmocka_unit_test(interference_is_the_backend_s_own),
-        cmocka_unit_test(a_factor_on_reality_is_the_slowdown_of_every_batch),
-        cmocka_unit_test(a_reality_below_the_model_breaks_no_bound),
-        cmocka_unit_test(jitter_has_the_mean_and_spread_asked_for),
-        cmocka_unit_test(in_real_time_nothing_ends_before_its_time),
-        cmocka_unit_test(ends_late_early_and_out_of_order_are_kept_as_they_came),
-        cmocka_unit_test(a_batch_may_end_at_the_instant_of_its_start),
-        cmocka_unit_test(an_end_goes_before_an_arrival_of_the_same_instant),
-        cmocka_unit_test(a_backend_that_fails_ends_the_run_with_its_own_words),
-        cmocka_unit_test(an_end_that_is_none_is_told),
-        cmocka_unit_test(a_replay_is_stopped_within_a_step),
-        cmocka_unit_test(what_a_backend_does_not_do_is_refused_with_a_remedy),
-        cmocka_unit_test(parts_of_the_time_and_shares_that_change_are_refused),
-        cmocka_unit_test(containers_are_numbered_as_the_experiment_lists_them),
-        cmocka_unit_test(a_replay_s_file_says_that_no_gpu_took_part),
-        cmocka_unit_test(a_plan_tells_what_a_replay_takes),
-    };
-    return cmocka_run_group_tests_name("replay", tests, NULL, NULL);
-}
+SUITE("replay")

@@ -1,16 +1,5 @@
 /* Reports over a made-up results file: exact text, figures worked out by hand, CSV and JSON. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <cjson/cJSON.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "results/report/csv.h"
 #include "results/report/report.h"
@@ -18,6 +7,10 @@
 #include "results/report/reproduction_check.h"
 #include "results/report/table.h"
 #include "tests/fixture_results.h"
+#include "tests/suite.h"
+
+OWNER(expectations_free, struct expectations)
+OWNER(text_table_free, struct text_table)
 
 /* FIFO's runs come in another order of seeds. */
 static const struct fixture light[] = {
@@ -52,6 +45,8 @@ static void report_close(struct opened *opened)
     report_free(opened->report);
     results_free(opened->results);
 }
+
+#define OPENED CLOSED(report_close) struct opened
 
 typedef bool report_print(const struct report *, FILE *, struct error *);
 
@@ -90,22 +85,18 @@ static void assert_near(double value, double wanted)
 /* On a difference the text is printed, so that a wanted change can be seen and taken over. */
 static void assert_golden(const char *text, const char *path)
 {
-    char *expected = file_text(path);
+    TEXT *expected = file_text(path);
     if (strcmp(text, expected) != 0) {
         (void)fputs(text, stderr);
         fail_msg("the report differs from %s", path);
     }
-    free(expected);
 }
 
-static void the_text_is_exactly_as_expected(void **state)
+CASE(the_text_is_exactly_as_expected)
 {
-    (void)state;
-    struct opened opened = report_open(light, LIGHT);
-    char *text = printed(&opened, NULL, report_text);
+    OPENED opened = report_open(light, LIGHT);
+    TEXT *text = printed(&opened, NULL, report_text);
     assert_golden(text, "tests/golden/report.txt");
-    free(text);
-    report_close(&opened);
 }
 
 /* The runs as a report sees them once `change` has been at them. */
@@ -129,10 +120,9 @@ static void give_modules(struct results *results)
                    "bbbbbbbb22");
 }
 
-static void policies_of_one_name_from_several_modules_are_not_pooled(void **state)
+CASE(policies_of_one_name_from_several_modules_are_not_pooled)
 {
-    (void)state;
-    struct opened opened = report_open_changed(give_modules);
+    OPENED opened = report_open_changed(give_modules);
     const struct report_scenario *scenario = &opened.report->scenarios[0];
     assert_int_equal(scenario->contender_count, 4);
     assert_string_equal(scenario->contenders[1].title, "fifo sha256=aaaaaaaa");
@@ -140,7 +130,6 @@ static void policies_of_one_name_from_several_modules_are_not_pooled(void **stat
     assert_string_equal(scenario->contenders[3].title, "fifo");
     for (size_t c = 1; c < 4; c++)
         assert_int_equal(scenario->contenders[c].run_count, 1);
-    report_close(&opened);
 }
 
 static void give_labels(struct results *results)
@@ -154,10 +143,9 @@ static void give_labels(struct results *results)
     }
 }
 
-static void labels_are_what_is_shown(void **state)
+CASE(labels_are_what_is_shown)
 {
-    (void)state;
-    struct opened opened = report_open_changed(give_labels);
+    OPENED opened = report_open_changed(give_labels);
     const struct report_scenario *first = &opened.report->scenarios[0];
     const struct report_scenario *second = &opened.report->scenarios[1];
     assert_string_equal(first->title, "Light load");
@@ -167,10 +155,8 @@ static void labels_are_what_is_shown(void **state)
     assert_string_equal(second->title, "heavy");
     assert_string_equal(second->contenders[0].title, "ESG k=5");
     assert_string_equal(second->contenders[1].title, "ESG k=10");
-    char *csv = printed(&opened, NULL, report_csv);
+    TEXT *csv = printed(&opened, NULL, report_csv);
     assert_non_null(strstr(csv, ",assumed,,Light load,ESG,"));
-    free(csv);
-    report_close(&opened);
 }
 
 static void take_a_latency(struct results *results)
@@ -178,10 +164,9 @@ static void take_a_latency(struct results *results)
     results->runs[1].measures.latency_ms_p95 = NAN;
 }
 
-static void a_mean_tells_over_how_many_seeds_it_is_where_some_have_no_figure(void **state)
+CASE(a_mean_tells_over_how_many_seeds_it_is_where_some_have_no_figure)
 {
-    (void)state;
-    struct opened opened = report_open_changed(take_a_latency);
+    OPENED opened = report_open_changed(take_a_latency);
     const struct report_scenario *scenario = &opened.report->scenarios[0];
     const struct estimate estimate = report_estimate(opened.report, &scenario->contenders[0], NULL,
                                                      metric_find("latency_ms_p95"));
@@ -194,7 +179,6 @@ static void a_mean_tells_over_how_many_seeds_it_is_where_some_have_no_figure(voi
     text = printed(&opened, NULL, report_json);
     assert_non_null(strstr(text, "\"seeds_without\":\t1"));
     free(text);
-    report_close(&opened);
 }
 
 static void give_notices(struct results *results)
@@ -218,9 +202,8 @@ static void take_all_bounds(struct results *results)
         results->runs[r].measures.bound_slo_hit_rate = NAN;
 }
 
-static void the_bound_is_that_of_the_runs_that_have_it(void **state)
+CASE(the_bound_is_that_of_the_runs_that_have_it)
 {
-    (void)state;
     struct opened opened = report_open(light, LIGHT);
     assert_string_equal(report_bounded(opened.report, &opened.report->scenarios[0])->title, "esg");
     report_close(&opened);
@@ -238,10 +221,9 @@ static void the_bound_is_that_of_the_runs_that_have_it(void **state)
     report_close(&opened);
 }
 
-static void a_notice_of_many_runs_is_told_once_with_their_number(void **state)
+CASE(a_notice_of_many_runs_is_told_once_with_their_number)
 {
-    (void)state;
-    struct opened opened = report_open_changed(give_notices);
+    OPENED opened = report_open_changed(give_notices);
     assert_int_equal(opened.report->notice_count, 3);
     char *text = printed(&opened, NULL, report_text);
     assert_non_null(strstr(text,
@@ -251,37 +233,32 @@ static void a_notice_of_many_runs_is_told_once_with_their_number(void **state)
     assert_non_null(strstr(text, "note       fixed times (2 of 8 runs, in light, heavy)\n"));
     free(text);
     text = printed(&opened, NULL, report_json);
-    cJSON *root = cJSON_Parse(text);
+    JSON *root = cJSON_Parse(text);
     const cJSON *warnings = cJSON_GetObjectItemCaseSensitive(root, "warnings");
     assert_int_equal(cJSON_GetArraySize(warnings), 1);
     assert_true(cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(
                     cJSON_GetArrayItem(warnings, 0), "runs")) == 2);
-    cJSON_Delete(root);
     free(text);
-    report_close(&opened);
 }
 
-static void published_figures_stand_beside_ours(void **state)
+CASE(published_figures_stand_beside_ours)
 {
-    (void)state;
     struct error error = {0};
-    struct opened opened = report_open(light, LIGHT);
+    OPENED opened = report_open(light, LIGHT);
+    OWNED(expectations_free)
     struct expectations *reference =
         expectations_load("tests/golden/reference.json", EXPECTATION_FIGURES, &error);
     assert_non_null(reference);
-    char *text = printed(&opened, reference, report_text);
+    TEXT *text = printed(&opened, reference, report_text);
     const char *part = strstr(text, "\n== published");
     assert_non_null(part);
     assert_golden(part, "tests/golden/reference.txt");
-    free(text);
-    expectations_free(reference);
-    report_close(&opened);
 }
 
-static void the_published_figures_that_ship_can_be_read(void **state)
+CASE(the_published_figures_that_ship_can_be_read)
 {
-    (void)state;
     struct error error = {0};
+    OWNED(expectations_free)
     struct expectations *reference =
         expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, &error);
     assert_non_null(reference);
@@ -292,10 +269,9 @@ static void the_published_figures_that_ship_can_be_read(void **state)
         assert_true(reference->list[i].low == 61 && reference->list[i].high == 80);
     assert_string_equal(reference->list[2].metric, REPORT_SAVING);
     assert_true(reference->list[2].low == 47 && reference->list[2].high == 187);
-    expectations_free(reference);
 }
 
-static void bad_reference_files_are_refused(void **state)
+CASE(bad_reference_files_are_refused)
 {
     static const struct {
         const char *figure, *says;
@@ -322,7 +298,6 @@ static void bad_reference_files_are_refused(void **state)
          "is a comparison already"},
     };
     char path[512];
-    (void)state;
     (void)snprintf(path, sizeof path, "%s/esgsim-reference-XXXXXX", P_tmpdir);
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -342,10 +317,9 @@ static void bad_reference_files_are_refused(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-static void runs_of_one_label_make_one_contender(void **state)
+CASE(runs_of_one_label_make_one_contender)
 {
-    (void)state;
-    struct opened opened = report_open(light, LIGHT);
+    OPENED opened = report_open(light, LIGHT);
     const struct report *report = opened.report;
     assert_int_equal(report->scenario_count, 2);
     const struct report_scenario *scenario = &report->scenarios[0];
@@ -356,10 +330,9 @@ static void runs_of_one_label_make_one_contender(void **state)
         assert_int_equal(opened.results->runs[scenario->contenders[1].runs[seed - 1]].seed, seed);
     assert_string_equal(report->scenarios[1].contenders[0].title, "esg k=5");
     assert_string_equal(report->scenarios[1].contenders[1].title, "esg k=10");
-    report_close(&opened);
 }
 
-static void conditions_with_blanks_stay_together(void **state)
+CASE(conditions_with_blanks_stay_together)
 {
     static const struct fixture runs[] = {
         {"", "esg", "policy.name=esg arrivals={\"process\": \"poisson\", \"r\": 1} slo.factor=0.8",
@@ -371,16 +344,13 @@ static void conditions_with_blanks_stay_together(void **state)
          "policy.name=fifo arrivals={\"process\": \"poisson\", \"r\": 2} slo.factor=0.8", 1, 0.5, 1,
          RECORD_SUMMARY},
     };
-    (void)state;
-    struct opened opened = report_open(runs, 3);
+    OPENED opened = report_open(runs, 3);
     assert_int_equal(opened.report->scenario_count, 2);
     assert_string_equal(opened.report->scenarios[0].conditions,
                         "arrivals={\"process\": \"poisson\", \"r\": 1} slo.factor=0.8");
     assert_int_equal(opened.report->scenarios[0].contender_count, 2);
-    char *text = printed(&opened, NULL, report_text);
+    TEXT *text = printed(&opened, NULL, report_text);
     assert_non_null(strstr(text, "No comparison: no other policy has run in this setting."));
-    free(text);
-    report_close(&opened);
 }
 
 /* Overall figures are 0.8 times the hit rate and 1.4 times the cost (tests/fixture_results.h). Of
@@ -393,7 +363,7 @@ static void conditions_with_blanks_stay_together(void **state)
 #define SLICES_ESG "policy.name=esg policy.params.k=5 cluster=../c/slices.json"
 #define SLICES_FIFO "policy.name=fifo cluster=../c/slices.json"
 
-static void the_overview_has_a_table_of_hit_rate_and_cost_for_each_world(void **state)
+CASE(the_overview_has_a_table_of_hit_rate_and_cost_for_each_world)
 {
     static const struct fixture runs[] = {
         OVERVIEW_PAIR("light", "esg", SLICES_ESG, 0.9, 0.9, 0.0002, 0.0004),
@@ -410,9 +380,8 @@ static void the_overview_has_a_table_of_hit_rate_and_cost_for_each_world(void **
         {"heavy", "fifo", "policy.name=fifo cluster=shared.json setting=heavy", 1, 0.5, 0.0001,
          RECORD_SUMMARY},
     };
-    (void)state;
-    struct opened opened = report_open(runs, sizeof runs / sizeof runs[0]);
-    char *text = printed(&opened, NULL, report_text);
+    OPENED opened = report_open(runs, sizeof runs / sizeof runs[0]);
+    TEXT *text = printed(&opened, NULL, report_text);
     const char *overview = strstr(text, "Overview: ");
     char *end = strstr(text, "\nHow to read the tables");
     assert_non_null(overview);
@@ -434,37 +403,32 @@ static void the_overview_has_a_table_of_hit_rate_and_cost_for_each_world(void **
                         "  esg k=5   60.0 at 0.280\n"
                         "  esg k=10                 20.0 at 0.280\n"
                         "  fifo                     40.0 at 0.140\n");
-    free(text);
-    report_close(&opened);
 }
 
-static void the_overview_of_conditions_alone_is_one_table_that_wraps(void **state)
+CASE(the_overview_of_conditions_alone_is_one_table_that_wraps)
 {
     static char labels[9][48];
     struct fixture runs[9];
-    (void)state;
     for (size_t i = 0; i < 9; i++) {
         (void)snprintf(labels[i], sizeof labels[i], "policy.name=esg x=%zu", i);
         runs[i] = (struct fixture){"", "esg", labels[i], 1, 0.5, 0.0001, RECORD_SUMMARY};
     }
-    struct opened opened = {.results = fixture_results(runs, 9)};
+    OPENED opened = {.results = fixture_results(runs, 9)};
     struct error error = {0};
     assert_non_null(opened.results);
     opened.results->runs[8].measures.slo_hit_rate = NAN;
     opened.report = report_build(opened.results, &error);
     assert_non_null(opened.report);
-    char *text = printed(&opened, NULL, report_text);
+    TEXT *text = printed(&opened, NULL, report_text);
     assert_non_null(strstr(text, " mean over 1 seed, all applications together.\n\npolicy "));
     assert_non_null(strstr(text, "  made-up x=6    made-up x=7\n-----"));
     assert_non_null(strstr(text, "\n\npolicy  made-up x=8\n"
                                  "-------------------\n"
                                  "  esg             -\n\nHow to read"));
-    free(text);
-    report_close(&opened);
 }
 
 /* "a" holds a pair in its value and is one all the same. */
-static void what_is_alike_in_all_runs_is_said_once_and_in_no_title(void **state)
+CASE(what_is_alike_in_all_runs_is_said_once_and_in_no_title)
 {
 #define ALIKE "setting=light requests=1500 a={\"b\": \"c d=1\"} "
 #define OTHER "setting=heavy requests=1500 a={\"b\": \"c d=1\"} "
@@ -476,8 +440,7 @@ static void what_is_alike_in_all_runs_is_said_once_and_in_no_title(void **state)
         {"heavy", "esg", OTHER "policy.name=esg policy.params.q=1 policy.params.k=5 x=0.15", 1, 0.9,
          1, RECORD_SUMMARY},
     };
-    (void)state;
-    struct opened opened = report_open(runs, 3);
+    OPENED opened = report_open(runs, 3);
     const struct report_scenario *scenarios = opened.report->scenarios;
     assert_string_equal(opened.report->constants, "requests=1500 a={\"b\": \"c d=1\"} q=1");
     assert_string_equal(scenarios[0].title, "light x=0.1");
@@ -485,14 +448,12 @@ static void what_is_alike_in_all_runs_is_said_once_and_in_no_title(void **state)
     assert_string_equal(scenarios[0].conditions, "requests=1500 a={\"b\": \"c d=1\"} x=0.1");
     assert_string_equal(scenarios[0].contenders[1].title, "esg k=6");
     assert_string_equal(scenarios[0].contenders[1].variant, "q=1 k=6");
-    char *text = printed(&opened, NULL, report_text);
+    TEXT *text = printed(&opened, NULL, report_text);
     assert_non_null(strstr(text, "\n  in all     requests=1500 a={\"b\": \"c d=1\"} q=1\n"));
-    free(text);
-    report_close(&opened);
 }
 
 /* A sweep of one's own policies is told apart as well as one with ESG in it. */
-static void without_esg_the_first_policy_is_compared_with_the_others(void **state)
+CASE(without_esg_the_first_policy_is_compared_with_the_others)
 {
     static const struct fixture runs[] = {
         {"", "mine", "policy.name=./mine.so", 1, 0.9, 1, RECORD_SUMMARY},
@@ -500,8 +461,7 @@ static void without_esg_the_first_policy_is_compared_with_the_others(void **stat
         {"", "fifo", "policy.name=fifo", 1, 0.5, 2, RECORD_SUMMARY},
         {"", "fifo", "policy.name=fifo", 2, 0.5, 2, RECORD_SUMMARY},
     };
-    (void)state;
-    struct opened opened = report_open(runs, 4);
+    OPENED opened = report_open(runs, 4);
     const struct report_scenario *scenario = &opened.report->scenarios[0];
     assert_int_equal(scenario->reference, 0);
     assert_string_equal(report_reference_name(scenario), "mine");
@@ -542,13 +502,11 @@ static void without_esg_the_first_policy_is_compared_with_the_others(void **stat
         assert_int_equal(judgement.pairs[p].ours.n, 0);
     assert_true(judgement.counts[STANDING_NO_RUN] == judgement.pair_count);
     judgement_clear(&judgement);
-    report_close(&opened);
 }
 
-static void comparisons_are_paired_by_seed(void **state)
+CASE(comparisons_are_paired_by_seed)
 {
-    (void)state;
-    struct opened opened = report_open(light, LIGHT);
+    OPENED opened = report_open(light, LIGHT);
     struct report_comparison comparison =
         report_compare(opened.report, &opened.report->scenarios[0], 1, "classification");
     /* Points: 40, 37, 34. */
@@ -558,7 +516,6 @@ static void comparisons_are_paired_by_seed(void **state)
     assert_true(fabs(comparison.hit_points.half_width - 4.302653 * 3 / sqrt(3)) < 1e-4);
     assert_true(fabs(comparison.saving.mean - 150) < 1e-9);
     assert_true(comparison.saving.half_width < 1e-9);
-    report_close(&opened);
 }
 
 /* The fields of the CSV line that begins so. */
@@ -571,75 +528,64 @@ static double csv_mean(const char *csv, const char *begin)
     return strtod(at, NULL);
 }
 
-static void csv_holds_every_figure(void **state)
+CASE(csv_holds_every_figure)
 {
-    (void)state;
-    struct opened opened = report_open(light, LIGHT);
-    char *csv = printed(&opened, NULL, report_csv);
+    OPENED opened = report_open(light, LIGHT);
+    TEXT *csv = printed(&opened, NULL, report_csv);
     assert_true(fabs(csv_mean(csv, "\nmade-up,light,,esg,,classification,slo_hit_rate,1,,") -
                      0.92) < 1e-12);
     assert_true(fabs(csv_mean(csv, "\nmade-up,light,,esg,,,cost_saving,%,fifo,") - 150) < 1e-9);
     for (size_t m = 0; m < metric_count; m++)
         assert_non_null(strstr(csv, metrics[m].name));
-    free(csv);
-    report_close(&opened);
 }
 
-static void a_text_that_could_be_a_formula_begins_with_an_apostrophe(void **state)
+CASE(a_text_that_could_be_a_formula_begins_with_an_apostrophe)
 {
-    (void)state;
     static const char *const texts[][2] = {
         {"=1+1", "'=1+1"},         {"+cmd", "'+cmd"}, {"-x", "'-x"},
         {"@SUM(A1)", "'@SUM(A1)"}, {"\t=1", "'\t=1"}, {"=\"a\",1", "\"'=\"\"a\"\",1\""},
         {"'quoted", "''quoted"},   {"", ""},          {"-", "-"},
         {"-1.5e3", "-1.5e3"},      {"a=1", "a=1"}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        char *cell = NULL;
+        TEXT *cell = NULL;
         size_t size = 0;
         FILE *out = open_memstream(&cell, &size);
         csv_text(out, texts[i][0]);
         assert_int_equal(fclose(out), 0);
         assert_string_equal(cell, texts[i][1]);
-        free(cell);
     }
 }
 
-static void a_figure_that_is_not_there_is_a_dash_an_empty_field_or_null(void **state)
+CASE(a_figure_that_is_not_there_is_a_dash_an_empty_field_or_null)
 {
-    (void)state;
     struct fixture runs[LIGHT];
     memcpy(runs, light, sizeof runs);
     for (size_t i = 0; i < 3; i++) /* ESG's seeds */
         runs[i].hit = runs[i].cost = NAN;
-    struct opened opened = report_open(runs, LIGHT);
-    char *text = printed(&opened, NULL, report_text);
-    char *csv = printed(&opened, NULL, report_csv);
-    char *json = printed(&opened, NULL, report_json);
+    OPENED opened = report_open(runs, LIGHT);
+    TEXT *text = printed(&opened, NULL, report_text);
+    TEXT *csv = printed(&opened, NULL, report_csv);
+    TEXT *json = printed(&opened, NULL, report_json);
     assert_null(strstr(text, "nan"));
     assert_null(strstr(csv, "nan,"));
     assert_null(strstr(json, "nan"));
     assert_non_null(strstr(csv, "\nmade-up,light,,esg,,classification,slo_hit_rate,1,,3,,,,"));
-    cJSON *root = cJSON_Parse(json);
+    JSON *root = cJSON_Parse(json);
     const cJSON *scenario = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "scenarios"), 0);
     const cJSON *esg = cJSON_GetArrayItem(cJSON_GetObjectItem(scenario, "policies"), 0);
     const cJSON *hit = cJSON_GetObjectItem(cJSON_GetObjectItem(esg, "overall"), "slo_hit_rate");
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(hit, "mean")));
-    cJSON_Delete(root);
-    free(text);
-    free(csv);
-    free(json);
-    report_close(&opened);
 }
 
-static void json_holds_the_same_figures(void **state)
+CASE(json_holds_the_same_figures)
 {
-    (void)state;
     struct error error = {0};
-    struct opened opened = report_open(light, LIGHT);
+    OPENED opened = report_open(light, LIGHT);
+    OWNED(expectations_free)
     struct expectations *reference =
         expectations_load("tests/golden/reference.json", EXPECTATION_FIGURES, &error);
-    char *text = printed(&opened, reference, report_json);
-    cJSON *root = cJSON_Parse(text);
+    TEXT *text = printed(&opened, reference, report_json);
+    JSON *root = cJSON_Parse(text);
     assert_non_null(root);
     const cJSON *scenario = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "scenarios"), 0);
     const cJSON *esg = cJSON_GetArrayItem(cJSON_GetObjectItem(scenario, "policies"), 0);
@@ -652,29 +598,21 @@ static void json_holds_the_same_figures(void **state)
     const cJSON *one = cJSON_GetArrayItem(cJSON_GetObjectItem(heavy, "policies"), 0);
     hit = cJSON_GetObjectItem(cJSON_GetObjectItem(one, "overall"), "slo_hit_rate");
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(hit, "half_width_95")));
-    cJSON_Delete(root);
-    free(text);
-    expectations_free(reference);
-    report_close(&opened);
 }
 
-static void an_empty_file_is_told_so(void **state)
+CASE(an_empty_file_is_told_so)
 {
-    (void)state;
-    struct opened opened = report_open(light, 0);
-    char *text = printed(&opened, NULL, report_text);
+    OPENED opened = report_open(light, 0);
+    TEXT *text = printed(&opened, NULL, report_text);
     assert_string_equal(text, "made-up.h5 holds no finished run.\n");
-    free(text);
-    report_close(&opened);
 }
 
-static void columns_line_up_whatever_their_characters(void **state)
+CASE(columns_line_up_whatever_their_characters)
 {
     static const char *const headers[] = {"name", "value", "count"};
-    char *text = NULL;
+    TEXT *text = NULL;
     size_t size = 0;
-    (void)state;
-    struct text_table *table = text_table_create(headers, 3);
+    OWNED(text_table_free) struct text_table *table = text_table_create(headers, 3);
     text_table_row(table);
     text_table_cell(table, 0, "%s", "\xC3\xA9t\xC3\xA9");
     text_table_estimate(
@@ -700,12 +638,10 @@ static void columns_line_up_whatever_their_characters(void **state)
                               "\xC3\xA9t\xC3\xA9      10.2 \xC2\xB1 12.5      7\n"
                               "longer  123.5 \xC2\xB1  0.2\n"
                               "one       5.0         12345\n");
-    free(text);
-    text_table_free(table);
 }
 
 /* The same rows as text and as HTML: groups, names, numbers, estimates with seeds, a foot. */
-static void one_table_is_written_as_text_and_as_html(void **state)
+CASE(one_table_is_written_as_text_and_as_html)
 {
     static const char *const headers[] = {"policy", "load", "hits", "words"};
     static const char *const helps[] = {NULL, NULL, "share <of>", NULL};
@@ -730,9 +666,8 @@ static void one_table_is_written_as_text_and_as_html(void **state)
         "</tbody>\n<tfoot>\n"
         "<tr><td class=\"t\">city</td><td class=\"t\">none</td><td></td><td>-</td><td></td></tr>\n"
         "</tfoot></table></div>\n"};
-    (void)state;
     for (int html = 0; html < 2; html++) {
-        char *text = NULL;
+        TEXT *text = NULL;
         size_t size = 0;
         struct text_table *table = text_table_create(headers, 4);
         text_table_helps(table, helps);
@@ -755,36 +690,7 @@ static void one_table_is_written_as_text_and_as_html(void **state)
         assert_true(text_table_end(table, html != 0, out));
         (void)fclose(out);
         assert_string_equal(text, expected[html]);
-        free(text);
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_text_is_exactly_as_expected),
-        cmocka_unit_test(policies_of_one_name_from_several_modules_are_not_pooled),
-        cmocka_unit_test(labels_are_what_is_shown),
-        cmocka_unit_test(a_mean_tells_over_how_many_seeds_it_is_where_some_have_no_figure),
-        cmocka_unit_test(the_bound_is_that_of_the_runs_that_have_it),
-        cmocka_unit_test(a_notice_of_many_runs_is_told_once_with_their_number),
-        cmocka_unit_test(published_figures_stand_beside_ours),
-        cmocka_unit_test(the_published_figures_that_ship_can_be_read),
-        cmocka_unit_test(bad_reference_files_are_refused),
-        cmocka_unit_test(runs_of_one_label_make_one_contender),
-        cmocka_unit_test(what_is_alike_in_all_runs_is_said_once_and_in_no_title),
-        cmocka_unit_test(conditions_with_blanks_stay_together),
-        cmocka_unit_test(the_overview_has_a_table_of_hit_rate_and_cost_for_each_world),
-        cmocka_unit_test(the_overview_of_conditions_alone_is_one_table_that_wraps),
-        cmocka_unit_test(without_esg_the_first_policy_is_compared_with_the_others),
-        cmocka_unit_test(comparisons_are_paired_by_seed),
-        cmocka_unit_test(csv_holds_every_figure),
-        cmocka_unit_test(a_text_that_could_be_a_formula_begins_with_an_apostrophe),
-        cmocka_unit_test(a_figure_that_is_not_there_is_a_dash_an_empty_field_or_null),
-        cmocka_unit_test(json_holds_the_same_figures),
-        cmocka_unit_test(an_empty_file_is_told_so),
-        cmocka_unit_test(columns_line_up_whatever_their_characters),
-        cmocka_unit_test(one_table_is_written_as_text_and_as_html),
-    };
-    return cmocka_run_group_tests_name("report", tests, NULL, NULL);
-}
+SUITE("report")

@@ -1,16 +1,5 @@
 /* Which seeds the figures of a report rest on: missing runs, copies, seeds that differ much. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <cjson/cJSON.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "plots/selection.h"
 #include "results/report/assumptions.h"
@@ -21,6 +10,10 @@
 #include "results/report/tidy.h"
 #include "sim/platform/notices.h"
 #include "tests/fixture_results.h"
+#include "tests/suite.h"
+
+OWNER(assumptions_free, struct assumptions)
+OWNER(report_free, struct report)
 
 /* ESG has three seeds, FIFO one and two. EDF, alone in another setting, has all. */
 static const struct fixture runs[] = {
@@ -56,6 +49,8 @@ static void report_close(struct opened *opened)
     report_free(opened->report);
     results_free(opened->results);
 }
+
+#define OPENED CLOSED(report_close) struct opened
 
 static void miss(struct results *results, const char *setting, const char *policy, uint64_t seed)
 {
@@ -106,21 +101,20 @@ static char *page_of(const struct opened *opened)
     char *text = NULL;
     size_t size = 0;
     struct error error = {0};
+    OWNED(assumptions_free)
     struct assumptions *assumptions = assumptions_load("results/report/assumptions.json", &error);
     const struct page page = {.report = opened->report, .assumptions = assumptions, .options = ""};
     FILE *out = open_memstream(&text, &size);
     assert_true(report_html(&page, out, &error));
     assert_int_equal(fclose(out), 0);
-    assumptions_free(assumptions);
     return text;
 }
 
 #define LOST "INCOMPLETE: 1 of 9 runs are missing (fifo: seed 3)."
 
-static void every_format_says_first_which_runs_are_missing(void **state)
+CASE(every_format_says_first_which_runs_are_missing)
 {
-    (void)state;
-    struct opened opened = report_open(RUNS, lose_fifo_of_seed_3);
+    OPENED opened = report_open(RUNS, lose_fifo_of_seed_3);
     char *text = printed(&opened, report_text);
     assert_memory_equal(text, LOST, strlen(LOST));
     free(text);
@@ -131,43 +125,37 @@ static void every_format_says_first_which_runs_are_missing(void **state)
     assert_int_equal(strncmp(first, line, strlen(line)), 0);
     free(text);
     text = printed(&opened, report_json);
-    cJSON *root = cJSON_Parse(text);
+    JSON *root = cJSON_Parse(text);
     const cJSON *incomplete = cJSON_GetObjectItem(root, "incomplete");
     assert_ptr_equal(root->child, incomplete);
     assert_true(cJSON_GetObjectItem(incomplete, "missing")->valuedouble == 1);
     const cJSON *run = cJSON_GetArrayItem(cJSON_GetObjectItem(incomplete, "runs"), 0);
     assert_string_equal(cJSON_GetObjectItem(run, "policy")->valuestring, "fifo");
     assert_true(cJSON_GetObjectItem(run, "seed")->valuedouble == 3);
-    cJSON_Delete(root);
     free(text);
     text = page_of(&opened);
     const char *body = strstr(text, "<body>");
     assert_non_null(body);
     assert_true(strstr(body, LOST) != NULL && strstr(body, LOST) < strstr(body, "<h1>"));
     free(text);
-    report_close(&opened);
 }
 
-static void the_table_of_runs_has_the_number_of_missing_ones(void **state)
+CASE(the_table_of_runs_has_the_number_of_missing_ones)
 {
-    (void)state;
-    char *text = NULL;
+    TEXT *text = NULL;
     size_t size = 0;
     struct error error = {0};
-    struct opened opened = report_open(RUNS, lose_fifo_of_seed_3);
+    OPENED opened = report_open(RUNS, lose_fifo_of_seed_3);
     const struct results *files[] = {opened.results};
     FILE *out = open_memstream(&text, &size);
     assert_true(tidy_csv(files, 1, out, &error));
     assert_int_equal(fclose(out), 0);
     assert_memory_equal(text, "file,missing_runs,hash,", strlen("file,missing_runs,hash,"));
     assert_non_null(strstr(text, "\r\nmade-up.h5,1,"));
-    free(text);
-    report_close(&opened);
 }
 
-static void the_seeds_of_a_policy_are_told_as_ranges(void **state)
+CASE(the_seeds_of_a_policy_are_told_as_ranges)
 {
-    (void)state;
     struct opened opened = report_open(RUNS, lose_several);
     assert_non_null(strstr(opened.report->incomplete,
                            "INCOMPLETE: 6 of 14 runs are missing (edf: seeds 3-6, 8; fifo: "
@@ -175,9 +163,8 @@ static void the_seeds_of_a_policy_are_told_as_ranges(void **state)
     report_close(&opened);
     opened = report_open(RUNS, NULL);
     assert_null(opened.report->incomplete);
-    char *text = printed(&opened, report_json);
+    TEXT *text = printed(&opened, report_json);
     assert_non_null(strstr(text, "\"incomplete\":\tnull"));
-    free(text);
     report_close(&opened);
 }
 
@@ -187,12 +174,10 @@ static void lose_one_seed_of_two_settings(struct results *results)
     miss(results, "heavy", "fifo", 3);
 }
 
-static void a_seed_that_is_missing_in_two_settings_is_one_seed(void **state)
+CASE(a_seed_that_is_missing_in_two_settings_is_one_seed)
 {
-    (void)state;
-    struct opened opened = report_open(RUNS, lose_one_seed_of_two_settings);
+    OPENED opened = report_open(RUNS, lose_one_seed_of_two_settings);
     assert_non_null(strstr(opened.report->incomplete, " (fifo: seed 3)."));
-    report_close(&opened);
 }
 
 static void be_a_shard(struct results *results)
@@ -201,9 +186,8 @@ static void be_a_shard(struct results *results)
     results->sweep.shard = 1;
 }
 
-static void what_a_shard_lacks_may_be_in_another(void **state)
+CASE(what_a_shard_lacks_may_be_in_another)
 {
-    (void)state;
     struct opened opened = report_open(RUNS, NULL);
     assert_false(report_lacks(opened.report, "edf"));
     report_close(&opened);
@@ -213,19 +197,17 @@ static void what_a_shard_lacks_may_be_in_another(void **state)
 }
 
 /* A view without the first setting: notices are still those of the second. */
-static void a_selection_keeps_the_numbers_of_its_settings(void **state)
+CASE(a_selection_keeps_the_numbers_of_its_settings)
 {
-    (void)state;
     static const char *const names[] = {"edf"};
     struct report view;
     struct error error = {0};
-    struct opened opened = report_open(RUNS, NULL);
+    OPENED opened = report_open(RUNS, NULL);
     assert_true(selection_report(opened.report, names, 1, false, &view, &error));
     assert_int_equal(view.scenario_count, 1);
     assert_string_equal(view.scenarios[0].setting, "heavy");
     assert_int_equal(view.scenarios[0].number, 1);
     selection_report_clear(&view);
-    report_close(&opened);
 }
 
 static double mean_of(const struct opened *opened, size_t scenario, size_t contender)
@@ -237,9 +219,8 @@ static double mean_of(const struct opened *opened, size_t scenario, size_t conte
 }
 
 /* ESG's hit rates are 0.90, 0.92, 0.94: without seed 3 the mean is 0.91. */
-static void rows_are_over_the_seeds_that_all_policies_of_the_setting_have(void **state)
+CASE(rows_are_over_the_seeds_that_all_policies_of_the_setting_have)
 {
-    (void)state;
     struct opened opened = report_open(RUNS, NULL);
     assert_true(fabs(mean_of(&opened, 0, 0) - 0.92) < 1e-12);
     report_close(&opened);
@@ -260,13 +241,11 @@ static void give_fifo_other_seeds(struct results *results)
     miss(results, "light", "fifo", 1);
 }
 
-static void without_a_common_seed_rows_are_marked(void **state)
+CASE(without_a_common_seed_rows_are_marked)
 {
-    (void)state;
-    struct opened opened = report_open(RUNS, give_fifo_other_seeds);
+    OPENED opened = report_open(RUNS, give_fifo_other_seeds);
     assert_string_equal(opened.report->scenarios[0].contenders[0].title, "esg, own seeds");
     assert_string_equal(opened.report->scenarios[0].contenders[1].title, "fifo, own seeds");
-    report_close(&opened);
 }
 
 static enum verdict verdict_with(void (*change)(struct results *), enum standing *standing)
@@ -282,20 +261,18 @@ static enum verdict verdict_with(void (*change)(struct results *), enum standing
                                  .compare_count = 1,
                                  .low = 100,
                                  .high = 200};
-    struct opened opened = report_open(5, change);
+    OPENED opened = report_open(5, change);
     assert_true(expectation_resolve(&figure));
     assert_true(verdict_judge(opened.report, &figure, &judgement, &error));
     const enum verdict verdict = judgement.verdict;
     *standing = judgement.pairs[0].standing;
     judgement_clear(&judgement);
-    report_close(&opened);
     return verdict;
 }
 
-static void a_verdict_on_a_policy_that_lacks_runs_cannot_be_said(void **state)
+CASE(a_verdict_on_a_policy_that_lacks_runs_cannot_be_said)
 {
     enum standing standing;
-    (void)state;
     assert_int_equal(verdict_with(NULL, &standing), VERDICT_REPRODUCED);
     assert_int_equal(verdict_with(lose_fifo_of_seed_3, &standing), VERDICT_UNKNOWN);
     assert_string_equal(standing_name(standing), "runs missing");
@@ -308,30 +285,27 @@ static void a_verdict_on_a_policy_that_lacks_runs_cannot_be_said(void **state)
     }
 
 /* All loads satisfy the limit of 0.5, but a run of load 0.4 is missing. */
-static void a_curve_does_not_end_where_runs_are_missing(void **state)
+CASE(a_curve_does_not_end_where_runs_are_missing)
 {
     static const struct fixture loads[] = {LOAD("0.2", 1, 0.9), LOAD("0.4", 1, 0.9),
                                            LOAD("0.6", 1, 0.9)};
     struct error error = {0};
-    (void)state;
-    struct results *results = fixture_results(loads, 3);
+    RESULTS *results = fixture_results(loads, 3);
     assert_non_null(results);
     miss(results, "light", "esg", 2);
     (void)snprintf(results->missing[0].label, sizeof results->missing[0].label,
                    "policy.name=esg setting=light arrivals.load=0.4");
     for (size_t first = 0; first < 2; first++) {
         char text[64];
-        struct report *report = report_build(results, &error);
+        OWNED(report_free) struct report *report = report_build(results, &error);
         const struct curve_request request = {.key = "arrivals.load", .limit = 0.5};
         assert_true(report_follow(report, &request, &error));
         const struct curve_panel *panel = &report->curves->groups[0].panels[0];
         curve_sustained_text(panel, &panel->lines[0], text);
         assert_string_equal(text, first == 0 ? "\xE2\x89\xA5 0.2" : "cannot be said");
-        report_free(report);
         (void)snprintf(results->missing[0].label, sizeof results->missing[0].label,
                        "policy.name=esg setting=light arrivals.load=0.2");
     }
-    results_free(results);
 }
 
 /* Each run becomes the first of its policy, but for the seed. */
@@ -360,11 +334,10 @@ static struct estimate estimate_of(const struct opened *opened, size_t contender
                            NULL, metric_find("slo_hit_rate"));
 }
 
-static void copies_of_one_run_have_no_interval(void **state)
+CASE(copies_of_one_run_have_no_interval)
 {
-    (void)state;
-    struct opened opened = report_open(5, copy_all);
-    char *text = printed(&opened, report_text);
+    OPENED opened = report_open(5, copy_all);
+    TEXT *text = printed(&opened, report_text);
     const char *tables = strstr(text, "== light");
     assert_non_null(tables);
     assert_null(strstr(tables, " \xC2\xB1 "));
@@ -379,15 +352,12 @@ static void copies_of_one_run_have_no_interval(void **state)
     assert_true(isnan(compared.saving.half_width));
     /* The value is not a sample, so a range holds it or not. */
     assert_int_equal(standing_of(100, 200, compared.saving), STANDING_HOLDS);
-    free(text);
-    report_close(&opened);
 }
 
 /* Beside a policy that draws, a copy keeps its seeds for the pairs. */
-static void only_the_policy_whose_runs_are_equal_loses_its_interval(void **state)
+CASE(only_the_policy_whose_runs_are_equal_loses_its_interval)
 {
-    (void)state;
-    struct opened opened = report_open(5, copy_esg);
+    OPENED opened = report_open(5, copy_esg);
     assert_int_equal(estimate_of(&opened, 0).n, 1);
     assert_true(isnan(estimate_of(&opened, 0).half_width));
     assert_int_equal(estimate_of(&opened, 1).n, 2);
@@ -396,7 +366,6 @@ static void only_the_policy_whose_runs_are_equal_loses_its_interval(void **state
         report_compare(opened.report, &opened.report->scenarios[0], 1, NULL);
     assert_int_equal(compared.hit_points.n, 2);
     assert_true(compared.hit_points.half_width > 0);
-    report_close(&opened);
 }
 
 /* ESG draws nothing, has one run and says so. */
@@ -409,24 +378,21 @@ static void leave_one_of_esg(struct results *results)
 }
 
 /* FIFO's saving: 0.00050 and 0.00060 against 0.00020, whatever the seed of ESG's only run. */
-static void the_only_run_of_a_policy_that_draws_nothing_is_paired_with_all_seeds(void **state)
+CASE(the_only_run_of_a_policy_that_draws_nothing_is_paired_with_all_seeds)
 {
-    (void)state;
-    struct opened opened = report_open(5, leave_one_of_esg);
+    OPENED opened = report_open(5, leave_one_of_esg);
     const struct estimate saving =
         report_compare(opened.report, &opened.report->scenarios[0], 2, NULL).saving;
     assert_string_equal(opened.report->scenarios[0].contenders[2].policy, "fifo");
     assert_int_equal(saving.n, 2);
     assert_true(fabs(saving.mean - (150 + 200) / 2.0) < 1e-9);
     assert_true(estimate_of(&opened, 0).exact);
-    report_close(&opened);
 }
 
 /* EDF's hit rates of all requests: 72, 40 and 64 %. */
-static void seeds_that_differ_by_over_20_points_are_printed(void **state)
+CASE(seeds_that_differ_by_over_20_points_are_printed)
 {
-    (void)state;
-    struct opened opened = report_open(RUNS, NULL);
+    OPENED opened = report_open(RUNS, NULL);
     char *text = printed(&opened, report_text);
     assert_non_null(strstr(text, "\nedf, SLO hit %: seeds 72.0, 40.0, 64.0\n"));
     assert_non_null(strstr(text, "\nedf, heavy: seeds 72.0, 40.0, 64.0\n"));
@@ -435,26 +401,6 @@ static void seeds_that_differ_by_over_20_points_are_printed(void **state)
     text = page_of(&opened);
     assert_non_null(strstr(text, "<br/><small>seeds 72.0, 40.0, 64.0</small></td>"));
     free(text);
-    report_close(&opened);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_format_says_first_which_runs_are_missing),
-        cmocka_unit_test(the_table_of_runs_has_the_number_of_missing_ones),
-        cmocka_unit_test(the_seeds_of_a_policy_are_told_as_ranges),
-        cmocka_unit_test(a_seed_that_is_missing_in_two_settings_is_one_seed),
-        cmocka_unit_test(what_a_shard_lacks_may_be_in_another),
-        cmocka_unit_test(a_selection_keeps_the_numbers_of_its_settings),
-        cmocka_unit_test(rows_are_over_the_seeds_that_all_policies_of_the_setting_have),
-        cmocka_unit_test(without_a_common_seed_rows_are_marked),
-        cmocka_unit_test(a_verdict_on_a_policy_that_lacks_runs_cannot_be_said),
-        cmocka_unit_test(a_curve_does_not_end_where_runs_are_missing),
-        cmocka_unit_test(copies_of_one_run_have_no_interval),
-        cmocka_unit_test(only_the_policy_whose_runs_are_equal_loses_its_interval),
-        cmocka_unit_test(the_only_run_of_a_policy_that_draws_nothing_is_paired_with_all_seeds),
-        cmocka_unit_test(seeds_that_differ_by_over_20_points_are_printed),
-    };
-    return cmocka_run_group_tests_name("report_seeds", tests, NULL, NULL);
-}
+SUITE("report_seeds")

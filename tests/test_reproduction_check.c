@@ -1,15 +1,10 @@
 /* Verdicts on published figures, over made-up runs whose gains and savings are known. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <cjson/cJSON.h>
 
 #include "results/report/reproduction_check.h"
 #include "results/report/verdict_table.h"
 #include "tests/fixture_results.h"
+#include "tests/suite.h"
 
 static void assert_near(double value, double wanted, double tolerance)
 {
@@ -83,6 +78,8 @@ static void judged_clear(struct judged *judged)
     results_free(judged->results);
 }
 
+#define JUDGED CLOSED(judged_clear) struct judged
+
 #define GAIN(against)                                                                              \
     "{\"metric\": \"slo_hit_rate_gain\", \"low\": 61, \"high\": 80, \"unit\": \"%\", "             \
     "\"evidence\": \"published\", \"against\": [" against                                          \
@@ -90,16 +87,14 @@ static void judged_clear(struct judged *judged)
 
 static void assert_judged(const char *figures, enum verdict verdict, const char *sentence)
 {
-    struct judged judged = {0};
+    JUDGED judged = {0};
     judge(&judged, runs, RUNS, figures);
     assert_string_equal(judged.judgement->sentence, sentence);
     assert_int_equal(judged.judgement->verdict, verdict);
-    judged_clear(&judged);
 }
 
-static void a_range_that_every_pair_keeps_is_reproduced(void **state)
+CASE(a_range_that_every_pair_keeps_is_reproduced)
 {
-    (void)state;
     assert_judged(
         GAIN("\"orion\""), VERDICT_REPRODUCED,
         "Reproduced: ESG's SLO hit rate is from 70.0 % (\xC2\xB1 0.0) higher (against "
@@ -108,9 +103,8 @@ static void a_range_that_every_pair_keeps_is_reproduced(void **state)
         "setting (orion: light, heavy); on average over the settings it holds against 1 of 1.");
 }
 
-static void a_range_that_some_pairs_keep_is_partly_reproduced_and_both_are_listed(void **state)
+CASE(a_range_that_some_pairs_keep_is_partly_reproduced_and_both_are_listed)
 {
-    (void)state;
     assert_judged(
         GAIN("\"orion\", \"fifo\", \"edf\""), VERDICT_PARTLY,
         "Partly reproduced: ESG's SLO hit rate is from 6.2 % (\xC2\xB1 0.0) higher (against "
@@ -121,9 +115,8 @@ static void a_range_that_some_pairs_keep_is_partly_reproduced_and_both_are_liste
         "3.");
 }
 
-static void a_range_that_no_pair_keeps_is_not_reproduced_be_ours_above_or_below(void **state)
+CASE(a_range_that_no_pair_keeps_is_not_reproduced_be_ours_above_or_below)
 {
-    (void)state;
     assert_judged(
         GAIN("\"edf\""), VERDICT_NOT,
         "Not reproduced: ESG's SLO hit rate is from 21.4 % (\xC2\xB1 0.0) higher (against "
@@ -133,9 +126,8 @@ static void a_range_that_no_pair_keeps_is_not_reproduced_be_ours_above_or_below(
         "settings it holds against 1 of 1.");
 }
 
-static void worse_than_the_baseline_is_called_lower(void **state)
+CASE(worse_than_the_baseline_is_called_lower)
 {
-    (void)state;
     assert_judged(
         "{\"metric\": \"cost_saving\", \"low\": 47, \"high\": 187, \"unit\": \"%\", "
         "\"evidence\": \"recalled\", \"against\": [\"orion\"], \"settings\": [\"light\"]}",
@@ -145,7 +137,7 @@ static void worse_than_the_baseline_is_called_lower(void **state)
         "holds in 1 of 1 pair of baseline and setting (orion: light).");
     static const struct fixture dear[] = {SEEDS("light", "esg", 0.2, 0.2, 0.2, 0.0002),
                                           SEEDS("light", "orion", 0.8, 0.8, 0.8, 0.0001)};
-    struct judged judged = {0};
+    JUDGED judged = {0};
     judge(&judged, dear, 6, GAIN("\"orion\""));
     assert_int_equal(judged.judgement->verdict, VERDICT_NOT);
     assert_string_equal(judged.judgement->sentence,
@@ -153,12 +145,10 @@ static void worse_than_the_baseline_is_called_lower(void **state)
                         "orion in light, the published figure is 61 to 80 % higher; it holds in 0 "
                         "of 2 pairs of baseline and setting, is below in 1 (orion: light); no run "
                         "of setting heavy in this file.");
-    judged_clear(&judged);
 }
 
-static void an_interval_across_an_end_decides_nothing(void **state)
+CASE(an_interval_across_an_end_decides_nothing)
 {
-    (void)state;
     assert_judged(
         GAIN("\"llf\""), VERDICT_UNKNOWN,
         "Cannot be said: ESG's SLO hit rate is 62.2 % (\xC2\xB1 19.2) higher against llf "
@@ -167,9 +157,8 @@ static void an_interval_across_an_end_decides_nothing(void **state)
         "no run of llf in heavy.");
 }
 
-static void what_has_not_run_is_named_and_keeps_a_verdict_from_being_whole(void **state)
+CASE(what_has_not_run_is_named_and_keeps_a_verdict_from_being_whole)
 {
-    (void)state;
     assert_judged(GAIN("\"infless\", \"orion\", \"aquatope\""), VERDICT_PARTLY,
                   "Partly reproduced: ESG's SLO hit rate is from 70.0 % (\xC2\xB1 0.0) higher "
                   "(against orion in light) to 70.0 % (\xC2\xB1 0.0) higher (against orion in "
@@ -182,26 +171,23 @@ static void what_has_not_run_is_named_and_keeps_a_verdict_from_being_whole(void 
                   "pairs of baseline and setting; no run of infless in this file.");
 }
 
-static void without_a_run_of_esg_nothing_is_said(void **state)
+CASE(without_a_run_of_esg_nothing_is_said)
 {
-    (void)state;
-    struct judged judged = {0};
+    JUDGED judged = {0};
     judge(&judged, runs + 6, 6, GAIN("\"orion\""));
     assert_int_equal(judged.judgement->verdict, VERDICT_UNKNOWN);
     assert_int_equal(judged.judgement->counts[STANDING_NO_RUN], 2);
     const char *sentence = judged.judgement->sentence;
     assert_true(sentence != NULL && strstr(sentence, "; no run of esg in this file") != NULL);
-    judged_clear(&judged);
 }
 
-static void one_seed_has_no_interval_and_so_no_verdict(void **state)
+CASE(one_seed_has_no_interval_and_so_no_verdict)
 {
-    (void)state;
     static const struct fixture single[] = {
         {"light", "esg", "policy.name=esg setting=light", 1, 0.85, 0.0001, RECORD_SUMMARY},
         {"light", "orion", "policy.name=orion setting=light", 1, 0.5, 0.0001, RECORD_SUMMARY},
     };
-    struct judged judged = {0};
+    JUDGED judged = {0};
     judge(&judged, single, 2, GAIN("\"orion\""));
     assert_int_equal(judged.judgement->verdict, VERDICT_UNKNOWN);
     assert_string_equal(
@@ -210,12 +196,10 @@ static void one_seed_has_no_interval_and_so_no_verdict(void **state)
         "light, the published figure is 61 to 80 % higher; it holds in 0 of 2 pairs "
         "of baseline and setting, has one seed and so no interval in 1 (orion: "
         "light); no run of setting heavy in this file.");
-    judged_clear(&judged);
 }
 
-static void a_gain_over_a_hit_rate_of_zero_is_undefined_relatively_but_not_in_points(void **state)
+CASE(a_gain_over_a_hit_rate_of_zero_is_undefined_relatively_but_not_in_points)
 {
-    (void)state;
     /* In heavy one seed of three has none: that makes the mean undefined, too. */
     assert_judged(
         GAIN("\"sjf\""), VERDICT_UNKNOWN,
@@ -231,9 +215,8 @@ static void a_gain_over_a_hit_rate_of_zero_is_undefined_relatively_but_not_in_po
                   "pair of baseline and setting (sjf: light).");
 }
 
-static void a_figure_of_one_policy_is_judged_in_every_scenario(void **state)
+CASE(a_figure_of_one_policy_is_judged_in_every_scenario)
 {
-    (void)state;
     assert_judged(
         "{\"metric\": \"decision_us_mean\", \"high\": 10000, \"unit\": \"us\", "
         "\"evidence\": \"secondary\"}",
@@ -269,16 +252,14 @@ static char *printed(const struct judged *judged,
     return text;
 }
 
-static void text_csv_and_json_carry_the_verdict(void **state)
+CASE(text_csv_and_json_carry_the_verdict)
 {
-    (void)state;
-    struct judged judged = {0};
+    JUDGED judged = {0};
     judge(&judged, runs, RUNS, GAIN("\"fifo\", \"sjf\", \"infless\""));
-    char *text = printed(&judged, report_text);
+    TEXT *text = printed(&judged, report_text);
     assert_non_null(strstr(text, "\n  Partly reproduced: ESG's SLO hit rate is from 6.2 %"));
     assert_non_null(strstr(text, "\n- in %: undefined, the baseline's hit rate being 0"));
-    free(text);
-    char *csv = printed(&judged, report_csv);
+    TEXT *csv = printed(&judged, report_csv);
     assert_non_null(strstr(csv, "\r\nreference,,published,esg,,,slo_hit_rate_gain,%,verdict,0,,,,,"
                                 "\"Partly reproduced: ESG's"));
     assert_non_null(strstr(csv, "\r\nreference,light,published,esg,,,slo_hit_rate_gain,%,fifo,3,"));
@@ -287,9 +268,8 @@ static void text_csv_and_json_carry_the_verdict(void **state)
                                 "assumed,undefined,,,,\r\n"));
     assert_non_null(strstr(csv, "slo_hit_rate_gain,%,infless,0,,,,assumed,no run,,,,\r\n"));
     assert_null(strstr(csv, "inf,"));
-    free(csv);
-    char *json = printed(&judged, report_json);
-    cJSON *root = cJSON_Parse(json);
+    TEXT *json = printed(&judged, report_json);
+    JSON *root = cJSON_Parse(json);
     assert_non_null(root);
     const cJSON *paper = cJSON_GetObjectItem(root, "paper");
     const cJSON *figure = cJSON_GetArrayItem(cJSON_GetObjectItem(paper, "figures"), 0);
@@ -304,15 +284,11 @@ static void text_csv_and_json_carry_the_verdict(void **state)
     const cJSON *pair = cJSON_GetArrayItem(cJSON_GetObjectItem(figure, "ours"), 0);
     assert_string_equal(cJSON_GetObjectItem(pair, "standing")->valuestring, "holds");
     assert_string_equal(cJSON_GetObjectItem(pair, "profile_evidence")->valuestring, "assumed");
-    cJSON_Delete(root);
-    free(json);
-    judged_clear(&judged);
 }
 
 /* The same settings on two profiles, as two sweeps of one file would have them. */
-static void settings_on_two_profiles_stay_apart_and_show_their_evidence(void **state)
+CASE(settings_on_two_profiles_stay_apart_and_show_their_evidence)
 {
-    (void)state;
     static const struct fixture both[] = {
         SEEDS("light", "esg", 0.85, 0.85, 0.85, 0.0001),
         SEEDS("light", "orion", 0.5, 0.5, 0.5, 0.0002),
@@ -320,7 +296,7 @@ static void settings_on_two_profiles_stay_apart_and_show_their_evidence(void **s
         SEEDS("other", "orion", 0.5, 0.5, 0.5, 0.0002),
     };
     struct error error = {0};
-    struct judged judged = {0};
+    JUDGED judged = {0};
     judge(&judged, both, 12, GAIN("\"orion\""));
     report_free(judged.report);
     for (size_t i = 6; i < 12; i++) {
@@ -339,18 +315,15 @@ static void settings_on_two_profiles_stay_apart_and_show_their_evidence(void **s
     judged.judgement = &judged.report->judgements[0];
     assert_int_equal(judged.judgement->counts[STANDING_HOLDS], 1);
     assert_int_equal(judged.judgement->counts[STANDING_BELOW], 1);
-    char *text = printed(&judged, report_text);
+    TEXT *text = printed(&judged, report_text);
     assert_non_null(strstr(text, "\nprofile evidence: assumed\n"));
     assert_non_null(strstr(text, "\nprofile evidence: measured: on a desk\n"));
-    free(text);
-    judged_clear(&judged);
 }
 
 /* Of one world: hit rates of ESG 0.85 in both settings, of edf 0.25 and 0.7. The average over the
  * settings of both: 0.85 against 0.475, 78.9 % more; in points 0.8 times 37.5 = 30. */
-static void averages_over_the_settings_are_of_each_baseline(void **state)
+CASE(averages_over_the_settings_are_of_each_baseline)
 {
-    (void)state;
     struct judged judged = {0};
     judge(&judged, runs, RUNS, GAIN("\"edf\", \"llf\", \"infless\""));
     assert_int_equal(judged.judgement->worlds, 1);
@@ -426,22 +399,20 @@ static void assert_verdicts_as_data(const struct report *report)
     for (const char *c = texts[0]; *c != '\0'; c++)
         ends += *c == '\n';
     assert_int_equal(ends, 1 + 2 * (1 + 2 * (1 + 2 + 1)));
-    cJSON *root = cJSON_Parse(texts[1]);
+    JSON *root = cJSON_Parse(texts[1]);
     const cJSON *file = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "files"), 1);
     const cJSON *figure = cJSON_GetArrayItem(cJSON_GetObjectItem(file, "figures"), 0);
     assert_string_equal(cJSON_GetObjectItem(file, "file")->valuestring, "made-up.h5");
     assert_string_equal(cJSON_GetObjectItem(figure, "verdict")->valuestring, "partly");
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(figure, "assumptions")), 2);
-    cJSON_Delete(root);
     free(texts[0]);
     free(texts[1]);
 }
 
 /* Two sets of assumptions: on slices 70 % in light and 21.4 % in heavy, 41.7 % on average; shared
  * 70 and 70 %. */
-static void assumptions_are_judged_apart_and_shown_in_one_table(void **state)
+CASE(assumptions_are_judged_apart_and_shown_in_one_table)
 {
-    (void)state;
     static const struct fixture worlds[] = {
         WORLD("cluster=../c/slices.json platform.initial=16", "esg", 0.85, 0.85, 0.0001),
         WORLD("cluster=../c/slices.json platform.initial=16", "orion", 0.5, 0.7, 0.0001),
@@ -449,7 +420,7 @@ static void assumptions_are_judged_apart_and_shown_in_one_table(void **state)
         WORLD("cluster=../c/shared.json platform.initial=16", "orion", 0.5, 0.5, 0.0001),
     };
     struct error error = {0};
-    struct judged judged = {0};
+    JUDGED judged = {0};
     judge(&judged, worlds, 16, GAIN("\"orion\""));
     assert_verdicts_as_data(judged.report);
     assert_int_equal(judged.judgement->worlds, 2);
@@ -462,7 +433,7 @@ static void assumptions_are_judged_apart_and_shown_in_one_table(void **state)
         "figure is 61 to 80 % higher; it holds in 3 of 4 pairs of baseline and "
         "setting, is below in 1.");
     const struct report *reports[] = {judged.report, judged.report};
-    char *text = NULL;
+    TEXT *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     assert_true(verdicts_text(reports, 2, out, &error));
@@ -490,9 +461,8 @@ static void assumptions_are_judged_apart_and_shown_in_one_table(void **state)
         }
         at += strlen(order[i]) - 1;
     }
-    free(text);
-    char *json = printed(&judged, report_json);
-    cJSON *root = cJSON_Parse(json);
+    TEXT *json = printed(&judged, report_json);
+    JSON *root = cJSON_Parse(json);
     const cJSON *figure =
         cJSON_GetArrayItem(cJSON_GetObjectItem(cJSON_GetObjectItem(root, "paper"), "figures"), 0);
     const cJSON *world = cJSON_GetArrayItem(cJSON_GetObjectItem(figure, "assumptions"), 1);
@@ -502,9 +472,6 @@ static void assumptions_are_judged_apart_and_shown_in_one_table(void **state)
     const cJSON *average = cJSON_GetArrayItem(cJSON_GetObjectItem(world, "averages"), 0);
     assert_string_equal(cJSON_GetObjectItem(average, "policy")->valuestring, "orion");
     assert_string_equal(cJSON_GetObjectItem(average, "standing")->valuestring, "holds");
-    cJSON_Delete(root);
-    free(json);
-    judged_clear(&judged);
 }
 
 /* Fills /training: the completion time of each run is its fixture's `cost` in seconds. */
@@ -536,7 +503,7 @@ static void assert_trained(const char *figure, enum verdict verdict, const char 
         ONE("heavy", "fifo", A "1", 350), ONE("heavy", "fifo", A "2", 100),
     };
     enum { TRAINED = sizeof trained / sizeof trained[0] };
-    struct judged judged = {0};
+    JUDGED judged = {0};
     judge(&judged, trained, TRAINED, figure);
     trainings_make(&judged, trained, TRAINED);
     struct error error = {0};
@@ -544,12 +511,10 @@ static void assert_trained(const char *figure, enum verdict verdict, const char 
     judged.judgement = &judged.report->judgements[0];
     assert_string_equal(judged.judgement->sentence, sentence);
     assert_int_equal(judged.judgement->verdict, verdict);
-    judged_clear(&judged);
 }
 
-static void a_metric_of_trainings_is_compared_between_policies(void **state)
+CASE(a_metric_of_trainings_is_compared_between_policies)
 {
-    (void)state;
     assert_trained(
         "{\"metric\": \"jct_s_mean\", \"comparison\": \"gain\", \"low\": -33, \"high\": -27, "
         "\"unit\": \"%\", \"evidence\": \"published\", \"deterministic\": true, \"policy\": "
@@ -564,9 +529,8 @@ static void a_metric_of_trainings_is_compared_between_policies(void **state)
         "average over the settings it holds against 0 of 1.");
 }
 
-static void parameters_name_the_contenders_of_a_ratio(void **state)
+CASE(parameters_name_the_contenders_of_a_ratio)
 {
-    (void)state;
     assert_trained(
         "{\"metric\": \"jct_s_mean\", \"comparison\": \"ratio\", \"high\": 3.4, \"unit\": \"x\", "
         "\"evidence\": \"published\", \"deterministic\": true, \"policy\": \"fifo a=1\", "
@@ -579,9 +543,8 @@ static void parameters_name_the_contenders_of_a_ratio(void **state)
         "las in this file.");
 }
 
-static void one_seed_of_random_runs_is_not_judged(void **state)
+CASE(one_seed_of_random_runs_is_not_judged)
 {
-    (void)state;
     assert_trained("{\"metric\": \"jct_s_mean\", \"comparison\": \"difference\", \"low\": 0, "
                    "\"unit\": \"s\", \"evidence\": \"published\", \"policy\": \"srtf\", "
                    "\"against\": [\"sjf\"], \"settings\": [\"light\"]}",
@@ -591,26 +554,4 @@ static void one_seed_of_random_runs_is_not_judged(void **state)
                    "policy and setting, has one seed and so no interval in 1 (sjf: light).");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_range_that_every_pair_keeps_is_reproduced),
-        cmocka_unit_test(a_range_that_some_pairs_keep_is_partly_reproduced_and_both_are_listed),
-        cmocka_unit_test(a_range_that_no_pair_keeps_is_not_reproduced_be_ours_above_or_below),
-        cmocka_unit_test(worse_than_the_baseline_is_called_lower),
-        cmocka_unit_test(an_interval_across_an_end_decides_nothing),
-        cmocka_unit_test(what_has_not_run_is_named_and_keeps_a_verdict_from_being_whole),
-        cmocka_unit_test(without_a_run_of_esg_nothing_is_said),
-        cmocka_unit_test(one_seed_has_no_interval_and_so_no_verdict),
-        cmocka_unit_test(a_gain_over_a_hit_rate_of_zero_is_undefined_relatively_but_not_in_points),
-        cmocka_unit_test(a_figure_of_one_policy_is_judged_in_every_scenario),
-        cmocka_unit_test(text_csv_and_json_carry_the_verdict),
-        cmocka_unit_test(settings_on_two_profiles_stay_apart_and_show_their_evidence),
-        cmocka_unit_test(averages_over_the_settings_are_of_each_baseline),
-        cmocka_unit_test(assumptions_are_judged_apart_and_shown_in_one_table),
-        cmocka_unit_test(a_metric_of_trainings_is_compared_between_policies),
-        cmocka_unit_test(parameters_name_the_contenders_of_a_ratio),
-        cmocka_unit_test(one_seed_of_random_runs_is_not_judged),
-    };
-    return cmocka_run_group_tests_name("reproduction_check", tests, NULL, NULL);
-}
+SUITE("reproduction_check")

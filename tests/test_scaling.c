@@ -7,39 +7,32 @@
 #include "tests/fixture_simulation.h"
 #include "workloads/keep_alive.h"
 
-enum { REQUESTS = 1500, TEXT = 16384 };
+enum { REQUESTS = 1500, JSON_BYTES = 16384 };
 
 /* Whole nanoseconds throughout, without noise and interference, so that nothing is rounded. */
 static void world_write(char *json, int x, const char *trace, const char *policy,
                         const char *platform)
 {
     const int length = snprintf(
-        json, TEXT,
-        "{\"name\":\"scaling\",\"cluster\":{\"invokers\":[{\"count\":2,\"vcpus\":8,"
-        "\"memory_mb\":32768,\"gpus\":[{\"sharing\":\"mps\",\"units\":4,\"memory_mb\":16384}]}]},"
-        "\"functions\":{\"functions\":[{\"name\":\"f\"},{\"name\":\"g\"}]},"
-        "\"profile\":{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\","
-        "\"licence\":\"none\",\"unit\":4,\"functions\":{"
-        "\"f\":{\"grid\":{\"batch\":[1,2,4],\"vcpu\":[1],\"vgpu\":[1,2,4]},"
-        "\"latency_ms\":[[[%d,%d,%d]],[[%d,%d,%d]],[[%d,%d,%d]]],"
-        "\"cold_start_ms\":{\"mean\":%d,\"cv\":0},"
-        "\"gpu_memory_mb\":{\"weights\":200,\"per_item\":50},\"host_memory_mb\":1024},"
-        "\"g\":{\"grid\":{\"batch\":[1,2,4],\"vcpu\":[1],\"vgpu\":[1,2,4]},"
-        "\"latency_ms\":[[[%d,%d,%d]],[[%d,%d,%d]],[[%d,%d,%d]]],"
-        "\"cold_start_ms\":{\"mean\":%d,\"cv\":0},"
-        "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":20},\"host_memory_mb\":1024}}},"
-        "\"applications\":[{\"name\":\"a\",\"stages\":[{\"name\":\"s\",\"function\":\"f\","
-        "\"output_bytes\":1000000},{\"name\":\"t\",\"function\":\"g\",\"after\":[\"s\"]}]},"
-        "{\"name\":\"b\",\"stages\":[{\"name\":\"s\",\"function\":\"f\"}]}],"
-        "\"arrivals\":{\"process\":\"trace\",\"file\":\"%s\"},\"slo\":{\"ms\":%d},\"policy\":%s,"
-        "\"platform\":{\"initial\":\"cold\",\"interference\":false,\"sample_interval_s\":%d,"
-        "\"transfer\":{\"latency_ms\":%d,\"bandwidth_gbps\":%d},"
-        "\"decision_cost\":{\"model\":\"modelled\",\"ns_per_unit\":%d}%s},"
-        "\"requests\":%d,\"warmup_requests\":100}",
+        json, JSON_BYTES,
+        "{'name':'scaling','cluster':{'invokers':[{'count':2,'vcpus':8,'memory_mb':32768,'gpus':[{'"
+        "sharing':'mps','units':4,'memory_mb':16384}]}]},'functions':{'functions':[{'name':'f'},{'"
+        "name':'g'}]},'profile':{'device':'test','evidence':'assumed','source':'test','licence':'"
+        "none','unit':4,'functions':{'f':{'grid':{'batch':[1,2,4],'vcpu':[1],'vgpu':[1,2,4]},'"
+        "latency_ms':[[[%d,%d,%d]],[[%d,%d,%d]],[[%d,%d,%d]]],'cold_start_ms':{'mean':%d,'cv':0},'"
+        "gpu_memory_mb':{'weights':200,'per_item':50},'host_memory_mb':1024},'g':{'grid':{'batch':["
+        "1,2,4],'vcpu':[1],'vgpu':[1,2,4]},'latency_ms':[[[%d,%d,%d]],[[%d,%d,%d]],[[%d,%d,%d]]],'"
+        "cold_start_ms':{'mean':%d,'cv':0},'gpu_memory_mb':{'weights':100,'per_item':20},'host_"
+        "memory_mb':1024}}},'applications':[{'name':'a','stages':[{'name':'s','function':'f','"
+        "output_bytes':1000000},{'name':'t','function':'g','after':['s']}]},{'name':'b','stages':[{"
+        "'name':'s','function':'f'}]}],'arrivals':{'process':'trace','file':'%s'},'slo':{'ms':%d},'"
+        "policy':%s,'platform':{'initial':'cold','interference':false,'sample_interval_s':%d,'"
+        "transfer':{'latency_ms':%d,'bandwidth_gbps':%d},'decision_cost':{'model':'modelled','ns_"
+        "per_unit':%d}%s},'requests':%d,'warmup_requests':100}",
         40 * x, 24 * x, 16 * x, 64 * x, 36 * x, 22 * x, 110 * x, 60 * x, 34 * x, 2000 * x, 20 * x,
         13 * x, 10 * x, 30 * x, 18 * x, 13 * x, 50 * x, 29 * x, 19 * x, 1500 * x, trace, 200 * x,
         policy, x, x, 8 / x, 100 * x, platform, REQUESTS);
-    assert_in_range(length, 1, TEXT - 1);
+    assert_in_range(length, 1, JSON_BYTES - 1);
 }
 
 /* Bursts, calm times, and pauses that are longer than keep-alives and periods. */
@@ -65,7 +58,7 @@ static bool ends_in(const char *name, const char *end)
 }
 
 /* The factor for a parameter in a world in which times are `x` times as long. */
-static double parameter_factor(const struct parameter *parameter, int x)
+static double parameter_factor(const struct key *parameter, int x)
 {
     if (ends_in(parameter->name, "_s") || ends_in(parameter->name, "_ms"))
         return x;
@@ -76,22 +69,22 @@ static double parameter_factor(const struct parameter *parameter, int x)
 }
 
 /* {"name": NAME, "params": {…}} with every time and rate set. */
-static void params_write(char *json, size_t size, const char *name,
-                         const struct parameter *parameters, size_t count, int x)
+static void params_write(char *json, size_t size, const char *name, const struct key *parameters,
+                         int x)
 {
-    size_t used = (size_t)snprintf(json, size, "{\"name\":\"%s\",\"params\":{", name);
+    size_t used = (size_t)snprintf(json, size, "{'name':'%s','params':{", name);
     const char *comma = "";
     /* The 99th percentile of a Poisson law holds for jobs of one second. */
     if (strcmp(name, "gpulet") == 0) {
-        used += (size_t)snprintf(json + used, size - used, "\"rate\":\"mean\"");
+        used += (size_t)snprintf(json + used, size - used, "'rate':'mean'");
         comma = ",";
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < keys_count(parameters); i++) {
         const double factor = parameter_factor(&parameters[i], x);
-        if (parameters[i].choices != NULL ||
+        if (parameters[i].words != NULL ||
             (factor == 1 && parameter_factor(&parameters[i], 2) == 1))
             continue;
-        used += (size_t)snprintf(json + used, size - used, "%s\"%s\":%.17g", comma,
+        used += (size_t)snprintf(json + used, size - used, "%s'%s':%.17g", comma,
                                  parameters[i].name, parameters[i].fallback * factor);
         comma = ",";
     }
@@ -118,8 +111,8 @@ static void assert_doubled(const char *what, const struct log *one, const struct
         if (!doubled(a->finish_ns, b->finish_ns) || !doubled(a->queue_ns, b->queue_ns) ||
             !doubled(a->cold_ns, b->cold_ns) || !doubled(a->transfer_ns, b->transfer_ns) ||
             !doubled(a->exec_ns, b->exec_ns) || b->dropped != a->dropped || b->hit != a->hit)
-            fail_msg("%s: request %zu finishes at %" PRId64 " ns, and with all times doubled at "
-                     "%" PRId64 " ns",
+            fail_msg("%s: request %zu finishes at %" PRId64
+                     " ns, and with all times doubled at %" PRId64 " ns",
                      what, i, a->finish_ns, b->finish_ns);
         assert_twice(what, "cost_usd of a request", a->cost_usd, b->cost_usd);
     }
@@ -129,7 +122,7 @@ static void assert_doubled(const char *what, const struct log *one, const struct
 static void assert_scales(const char *what, const char *const *policy, const char *const *platform)
 {
     static struct log logs[2];
-    static char json[TEXT];
+    static char json[JSON_BYTES];
     struct simulation_result results[2];
     for (int k = 0; k < 2; k++) {
         char path[] = "/tmp/esgsim-trace-XXXXXX";
@@ -154,42 +147,32 @@ static void assert_scales(const char *what, const char *const *policy, const cha
     simulation_result_clear(&results[1]);
 }
 
-static void twice_the_times_give_twice_the_results_under_every_policy(void **state)
+CASE(twice_the_times_give_twice_the_results_under_every_policy)
 {
-    (void)state;
-    static const char *const platform[] = {",\"keep_alive_s\":5", ",\"keep_alive_s\":10"};
+    static const char *const platform[] = {",'keep_alive_s':5", ",'keep_alive_s':10"};
     for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
         const struct policy *policy = policy_for_requests(p);
         char params[2][1024];
         for (int k = 0; k < 2; k++)
-            params_write(params[k], sizeof params[k], policy->name, policy->parameters,
-                         policy->parameter_count, k + 1);
+            params_write(params[k], sizeof params[k], policy->name, policy->parameters, k + 1);
         assert_scales(policy->name, (const char *const[]){params[0], params[1]}, platform);
     }
 }
 
-static void twice_the_times_give_twice_the_results_under_every_keep_alive(void **state)
+CASE(twice_the_times_give_twice_the_results_under_every_keep_alive)
 {
-    (void)state;
-    static const char *const fifo[] = {"{\"name\":\"fifo\"}", "{\"name\":\"fifo\"}"};
+    static const char *const fifo[] = {"{'name':'fifo'}", "{'name':'fifo'}"};
     for (size_t i = 0; keep_alive_at(i) != NULL; i++) {
         const struct keep_alive *keep_alive_policy = keep_alive_at(i);
         char params[2][1024], platform[2][4096];
         for (int k = 0; k < 2; k++) {
             params_write(params[k], sizeof params[k], keep_alive_policy->name,
-                         keep_alive_policy->parameters, keep_alive_policy->parameter_count, k + 1);
-            (void)snprintf(platform[k], sizeof platform[k], ",\"keep_alive\":%s", params[k]);
+                         keep_alive_policy->parameters, k + 1);
+            (void)snprintf(platform[k], sizeof platform[k], ",'keep_alive':%s", params[k]);
         }
         assert_scales(keep_alive_policy->name, fifo,
                       (const char *const[]){platform[0], platform[1]});
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(twice_the_times_give_twice_the_results_under_every_policy),
-        cmocka_unit_test(twice_the_times_give_twice_the_results_under_every_keep_alive),
-    };
-    return cmocka_run_group_tests_name("scaling", tests, NULL, NULL);
-}
+SUITE("scaling")

@@ -1,17 +1,11 @@
 /* The searches against brute force on random instances, and the frontier against an enumeration of
  * DAGs written for this test alone. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "sched/esg/frontier_plans.h"
 #include "sched/paths/search.h"
 #include "tests/random_dag.h"
+#include "tests/suite.h"
+
+OWNER(search_table_destroy, struct search_table)
 
 enum { MOST_CONFIGURATIONS = 40 };
 
@@ -96,16 +90,15 @@ static void assert_same_result(const struct search_result *a, const struct searc
     }
 }
 
-static void astar_equals_exhaustive_search_with_either_blade_on_or_off(void **unused)
+CASE(astar_equals_exhaustive_search_with_either_blade_on_or_off)
 {
-    (void)unused;
     uint64_t state = 1;
     uint64_t expansions[4] = {0}, cut_time = 0, cut_cost = 0;
     size_t feasible = 0, infeasible = 0, ties = 0;
     struct search_workspace *workspace = search_workspace_create();
     static struct search_result truth, found;
     for (int n = 0; n < 2400; n++) {
-        struct instance instance;
+        CLOSED(instance_clear) struct instance instance = {0};
         instance_make(&instance, &state, 16);
         struct search_problem *problem = &instance.problem;
         problem->bounded = n % 2 == 1;
@@ -125,7 +118,6 @@ static void astar_equals_exhaustive_search_with_either_blade_on_or_off(void **un
         infeasible += truth.path_count == 0;
         for (size_t i = 1; i < truth.path_count; i++)
             ties += truth.paths[i].cost_usd == truth.paths[i - 1].cost_usd;
-        instance_clear(&instance);
     }
     search_workspace_destroy(workspace);
     print_message("2400 instances, %zu feasible, %zu infeasible, %zu ties among the K best\n"
@@ -140,9 +132,8 @@ static void astar_equals_exhaustive_search_with_either_blade_on_or_off(void **un
     assert_true(expansions[1] < expansions[0] && expansions[2] < expansions[0]);
 }
 
-static void exhaustive_search_lists_all_feasible_paths_in_their_order(void **unused)
+CASE(exhaustive_search_lists_all_feasible_paths_in_their_order)
 {
-    (void)unused;
     uint64_t state = 2;
     static struct search_result found;
     for (int n = 0; n < 200; n++) {
@@ -177,15 +168,13 @@ static uint16_t batch_of(const struct search_table *table, uint16_t index)
 }
 
 /* The bounded paths are those of the unbounded list whose later batches are at most the first. */
-static void
-a_bounded_search_keeps_the_paths_whose_later_batches_are_at_most_the_first(void **unused)
+CASE(a_bounded_search_keeps_the_paths_whose_later_batches_are_at_most_the_first)
 {
-    (void)unused;
     uint64_t state = 9;
     size_t removed = 0;
     static struct search_result all, found;
     for (int n = 0; n < 600; n++) {
-        struct instance instance;
+        CLOSED(instance_clear) struct instance instance = {0};
         instance_make(&instance, &state, 4);
         struct search_problem *problem = &instance.problem;
         problem->k = SEARCH_MAX_K;
@@ -208,16 +197,15 @@ a_bounded_search_keeps_the_paths_whose_later_batches_are_at_most_the_first(void 
         }
         if (all.path_count < SEARCH_MAX_K)
             assert_int_equal(found.path_count, kept);
-        instance_clear(&instance);
     }
     assert_true(removed > 500);
 }
 
-static void parts_of_a_table_have_its_entries_up_to_a_batch_in_their_order(void **unused)
+CASE(parts_of_a_table_have_its_entries_up_to_a_batch_in_their_order)
 {
-    (void)unused;
     uint64_t state = 10;
     for (int n = 0; n < 100; n++) {
+        OWNED(search_table_destroy)
         struct search_table *table = random_table(&state, 1 + test_below(&state, 30), n % 2 == 0);
         assert_true(search_table_bound(table));
         assert_true(search_table_bound(table));
@@ -234,7 +222,6 @@ static void parts_of_a_table_have_its_entries_up_to_a_batch_in_their_order(void 
             }
             assert_int_equal(count, part == NULL ? 0 : part->count);
         }
-        search_table_destroy(table);
     }
 }
 
@@ -247,7 +234,7 @@ static void exhaustive_completions(const struct instance *instance, double *best
     for (size_t i = 0; i < first->count; i++) {
         struct configuration one = {
             .batch = first->batch[i], .time = first->time[i], .cost_per_job_usd = first->cost[i]};
-        struct search_table *table = search_table_create(&one, 1);
+        OWNED(search_table_destroy) struct search_table *table = search_table_create(&one, 1);
         const struct search_table *tables[SEARCH_MAX_STAGES] = {table};
         for (size_t s = 1; s < instance->problem.stage_count; s++)
             tables[s] = instance->tables[s];
@@ -257,7 +244,6 @@ static void exhaustive_completions(const struct instance *instance, double *best
         problem.k = 1;
         assert_true(search_exhaustive(&problem, NULL, &found));
         best[i] = found.path_count > 0 ? found.paths[0].cost_usd : INFINITY;
-        search_table_destroy(table);
     }
 }
 
@@ -293,12 +279,11 @@ static void check_completions(const struct instance *instance, const struct fron
         assert_same_cost(found.paths[0].cost_usd, best.paths[0].cost_usd);
 }
 
-static void frontier_completes_every_first_configuration_as_exhaustive_search_does(void **unused)
+CASE(frontier_completes_every_first_configuration_as_exhaustive_search_does)
 {
-    (void)unused;
     uint64_t state = 3;
     for (int n = 0; n < 600; n++) {
-        struct instance instance;
+        CLOSED(instance_clear) struct instance instance = {0};
         instance_make(&instance, &state, 12);
         struct test_dag dag;
         test_dag_chain(&dag, instance.problem.stage_count);
@@ -308,7 +293,6 @@ static void frontier_completes_every_first_configuration_as_exhaustive_search_do
         assert_true(frontier_exact(set, 0));
         check_completions(&instance, set);
         frontier_destroy(set);
-        instance_clear(&instance);
     }
 }
 
@@ -336,13 +320,12 @@ static void check_ranking(const struct instance *instance, const double *truth,
     assert_int_equal(found->path_count, feasible < problem->k ? feasible : problem->k);
 }
 
-static void frontier_ranks_first_configurations_by_their_completion(void **unused)
+CASE(frontier_ranks_first_configurations_by_their_completion)
 {
-    (void)unused;
     uint64_t state = 4;
     static struct search_result found;
     for (int n = 0; n < 300; n++) {
-        struct instance instance;
+        CLOSED(instance_clear) struct instance instance = {0};
         instance_make(&instance, &state, 12);
         struct search_problem *problem = &instance.problem;
         struct test_dag dag;
@@ -359,7 +342,6 @@ static void frontier_ranks_first_configurations_by_their_completion(void **unuse
             check_ranking(&instance, truth, &found);
             frontier_plans_destroy(plans);
         }
-        instance_clear(&instance);
     }
 }
 
@@ -431,9 +413,8 @@ static void check_suffix(const struct application *application, struct search_ta
     }
 }
 
-static void frontier_of_a_diamond_or_any_small_dag_equals_enumeration(void **unused)
+CASE(frontier_of_a_diamond_or_any_small_dag_equals_enumeration)
 {
-    (void)unused;
     uint64_t state = 5;
     size_t suffixes = 0;
     for (size_t n = 0; n < 600; n++) {
@@ -463,9 +444,8 @@ static void frontier_of_a_diamond_or_any_small_dag_equals_enumeration(void **unu
 }
 
 /* a -> c, a -> d, b -> d between a source and a sink, with too many combinations to enumerate. */
-static void a_large_region_that_is_not_series_parallel_is_conservative_and_says_so(void **unused)
+CASE(a_large_region_that_is_not_series_parallel_is_conservative_and_says_so)
 {
-    (void)unused;
     static const uint32_t edges[][2] = {{0, 1}, {0, 2}, {1, 3}, {1, 4}, {2, 4}, {3, 5}, {4, 5}};
     struct test_dag dag;
     test_dag_edges(&dag, 6, edges, sizeof edges / sizeof edges[0]);
@@ -498,9 +478,8 @@ static void a_large_region_that_is_not_series_parallel_is_conservative_and_says_
         search_table_destroy(tables[s]);
 }
 
-static void a_frontier_past_its_limit_is_refused_by_name(void **unused)
+CASE(a_frontier_past_its_limit_is_refused_by_name)
 {
-    (void)unused;
     uint64_t state = 6;
     struct test_dag dag;
     test_dag_chain(&dag, 4);
@@ -516,9 +495,8 @@ static void a_frontier_past_its_limit_is_refused_by_name(void **unused)
         search_table_destroy(tables[s]);
 }
 
-static void a_full_open_list_turns_to_depth_first_and_stays_exact(void **unused)
+CASE(a_full_open_list_turns_to_depth_first_and_stays_exact)
 {
-    (void)unused;
     uint64_t state = 7;
     struct search_table *tables[5];
     sim_time_t least = 0, slowest = 0;
@@ -546,9 +524,8 @@ static void a_full_open_list_turns_to_depth_first_and_stays_exact(void **unused)
         search_table_destroy(tables[s]);
 }
 
-static void the_order_of_paths_is_total(void **unused)
+CASE(the_order_of_paths_is_total)
 {
-    (void)unused;
     static const struct search_path paths[] = {
         {1, 5, {0, 0}}, {1, 5, {0, 1}}, {1, 5, {1, 0}}, {1, 6, {0, 0}}, {2, 4, {0, 0}}};
     const int count = sizeof paths / sizeof paths[0];
@@ -559,14 +536,14 @@ static void the_order_of_paths_is_total(void **unused)
 
 /* Of one stage: what the time blade cuts are the configurations that are too slow, less those that
  * the queue is too short for, which no blade needs to cut. */
-static void the_time_blade_counts_the_slow_configurations_that_the_queue_could_fill(void **unused)
+CASE(the_time_blade_counts_the_slow_configurations_that_the_queue_could_fill)
 {
-    (void)unused;
     static struct search_result found;
     uint64_t state = 8;
     struct search_workspace *workspace = search_workspace_create();
     assert_non_null(workspace);
     for (int n = 0; n < 200; n++) {
+        OWNED(search_table_destroy)
         struct search_table *table = random_table(&state, 1 + test_below(&state, 30), n % 2 == 0);
         const struct search_problem problem = {.stages = as_const(&table),
                                                .stage_count = 1,
@@ -580,27 +557,8 @@ static void the_time_blade_counts_the_slow_configurations_that_the_queue_could_f
         assert_true(search_astar(&problem, workspace, &found));
         assert_int_equal(found.pruned_time, slow);
         assert_int_equal(found.pruned_cost, 0);
-        search_table_destroy(table);
     }
     search_workspace_destroy(workspace);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exhaustive_search_lists_all_feasible_paths_in_their_order),
-        cmocka_unit_test(the_order_of_paths_is_total),
-        cmocka_unit_test(parts_of_a_table_have_its_entries_up_to_a_batch_in_their_order),
-        cmocka_unit_test(
-            a_bounded_search_keeps_the_paths_whose_later_batches_are_at_most_the_first),
-        cmocka_unit_test(the_time_blade_counts_the_slow_configurations_that_the_queue_could_fill),
-        cmocka_unit_test(astar_equals_exhaustive_search_with_either_blade_on_or_off),
-        cmocka_unit_test(a_full_open_list_turns_to_depth_first_and_stays_exact),
-        cmocka_unit_test(frontier_completes_every_first_configuration_as_exhaustive_search_does),
-        cmocka_unit_test(frontier_ranks_first_configurations_by_their_completion),
-        cmocka_unit_test(frontier_of_a_diamond_or_any_small_dag_equals_enumeration),
-        cmocka_unit_test(a_large_region_that_is_not_series_parallel_is_conservative_and_says_so),
-        cmocka_unit_test(a_frontier_past_its_limit_is_refused_by_name),
-    };
-    return cmocka_run_group_tests_name("search", tests, NULL, NULL);
-}
+SUITE("search")

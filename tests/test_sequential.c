@@ -1,16 +1,12 @@
 /* Running seeds until the interval is narrow: where it stops, and how often the interval it stops
  * with covers the truth. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
-#include <math.h>
 
 #include "results/report/statistics.h"
+#include "tests/suite.h"
+
+OWNER(gsl_rng_free, gsl_rng)
 
 enum { FIRST = 10, LIMIT = 200, TRIALS = 10000 };
 
@@ -44,7 +40,7 @@ struct stop {
 
 static struct stop measure(double (*draw)(gsl_rng *), size_t first, double half_width)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     assert_non_null(rng);
     gsl_rng_set(rng, 7);
     size_t covered = 0;
@@ -59,11 +55,10 @@ static struct stop measure(double (*draw)(gsl_rng *), size_t first, double half_
         covered += fabs(estimate.mean) <= estimate.half_width;
         seeds += (double)n / TRIALS;
     }
-    gsl_rng_free(rng);
     return (struct stop){(double)covered / TRIALS, seeds};
 }
 
-static void the_interval_at_the_stop_covers_the_mean_nearly_as_often_as_it_says(void **state)
+CASE(the_interval_at_the_stop_covers_the_mean_nearly_as_often_as_it_says)
 {
     static const struct {
         const char *name;
@@ -78,7 +73,6 @@ static void the_interval_at_the_stop_covers_the_mean_nearly_as_often_as_it_says(
         {"exponential", exponential, FIRST, 0.5, 0.88},
         {"exponential", exponential, FIRST, 0.2, 0.88},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct stop stop = measure(cases[i].draw, cases[i].first, cases[i].half_width);
         print_message("%-17s from %2zu seeds to half-width %.1f sd: %5.1f seeds on average, "
@@ -90,18 +84,16 @@ static void the_interval_at_the_stop_covers_the_mean_nearly_as_often_as_it_says(
 }
 
 /* Half-width h of a known deviation s needs about (t s / h)^2 values. */
-static void it_stops_near_the_count_that_theory_asks_for(void **state)
+CASE(it_stops_near_the_count_that_theory_asks_for)
 {
-    (void)state;
     struct stop stop = measure(normal, FIRST, 0.2);
     double needed = pow(statistics_t_quantile(96) / 0.2, 2);
     assert_true(stop.mean_seeds > 0.9 * needed && stop.mean_seeds < 1.2 * needed);
 }
 
-static void equal_values_stop_at_once_and_undefined_ones_at_the_limit(void **state)
+CASE(equal_values_stop_at_once_and_undefined_ones_at_the_limit)
 {
     double values[LIMIT];
-    (void)state;
     for (size_t i = 0; i < LIMIT; i++)
         values[i] = 0.5;
     assert_int_equal(run_to_the_end(values, FIRST, 1e-9, LIMIT), FIRST);
@@ -111,12 +103,4 @@ static void equal_values_stop_at_once_and_undefined_ones_at_the_limit(void **sta
     assert_int_equal(run_to_the_end(values, 2, 1, 2), 2);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_interval_at_the_stop_covers_the_mean_nearly_as_often_as_it_says),
-        cmocka_unit_test(it_stops_near_the_count_that_theory_asks_for),
-        cmocka_unit_test(equal_values_stop_at_once_and_undefined_ones_at_the_limit),
-    };
-    return cmocka_run_group_tests_name("sequential", tests, NULL, NULL);
-}
+SUITE("sequential")

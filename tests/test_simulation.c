@@ -7,39 +7,39 @@
 /* Two functions, 100 ms and 50 ms whatever the configuration, on one invoker unless said otherwise.
  */
 #define PROFILE(unit)                                                                              \
-    "{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\","      \
-    "\"unit\":" unit ",\"functions\":{"                                                            \
-    "\"f\":{\"grid\":{\"batch\":[1,2],\"vcpu\":[1],\"vgpu\":[1,2,4]},"                             \
-    "\"latency_ms\":[[[100,100,100]],[[100,100,100]]],\"noise\":{\"cv\":0},"                       \
-    "\"cold_start_ms\":{\"mean\":1000,\"cv\":0},"                                                  \
-    "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,"                  \
-    "\"bandwidth_share\":0.5},"                                                                    \
-    "\"g\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1,2,4]},"                               \
-    "\"latency_ms\":[[[50,50,50]]],\"noise\":{\"cv\":0},"                                          \
-    "\"cold_start_ms\":{\"mean\":2000,\"cv\":0},"                                                  \
-    "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,"                  \
-    "\"bandwidth_share\":0.5}},"                                                                   \
-    "\"interference\":{\"model\":\"constant\",\"constant\":0.5}}"
+    "{'device':'test','evidence':'assumed','source':'test','licence':'none',"                      \
+    "'unit':" unit ",'functions':{"                                                                \
+    "'f':{'grid':{'batch':[1,2],'vcpu':[1],'vgpu':[1,2,4]},"                                       \
+    "'latency_ms':[[[100,100,100]],[[100,100,100]]],'noise':{'cv':0},"                             \
+    "'cold_start_ms':{'mean':1000,'cv':0},"                                                        \
+    "'gpu_memory_mb':{'weights':100,'per_item':10},'host_memory_mb':100,"                          \
+    "'bandwidth_share':0.5},"                                                                      \
+    "'g':{'grid':{'batch':[1],'vcpu':[1],'vgpu':[1,2,4]},"                                         \
+    "'latency_ms':[[[50,50,50]]],'noise':{'cv':0},"                                                \
+    "'cold_start_ms':{'mean':2000,'cv':0},"                                                        \
+    "'gpu_memory_mb':{'weights':100,'per_item':10},'host_memory_mb':100,"                          \
+    "'bandwidth_share':0.5}},"                                                                     \
+    "'interference':{'model':'constant','constant':0.5}}"
 
 /* One GPU an invoker. */
 #define SLICED(units, vcpus, invokers, platform, arrivals, rest)                                   \
-    "{\"name\":\"test\",\"cluster\":{\"invokers\":[{\"count\":" invokers ",\"vcpus\":" vcpus       \
-    ",\"memory_mb\":8192,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\","                       \
-    "\"units\":" units ",\"memory_mb\":8192}]}],"                                                  \
-    "\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},"                                     \
-    "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000},"         \
-    "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":1000}]},\"profile\":" PROFILE(                \
-        units) ",\"platform\":{" platform "},\"arrivals\":{" arrivals "}," rest "}"
+    "{'name':'test','cluster':{'invokers':[{'count':" invokers ",'vcpus':" vcpus                   \
+    ",'memory_mb':8192,'gpus':[{'model':'test','sharing':'mps',"                                   \
+    "'units':" units ",'memory_mb':8192}]}],"                                                      \
+    "'price':{'vcpu_hour_usd':3.6,'vgpu_hour_usd':36}},"                                           \
+    "'functions':{'functions':[{'name':'f','model':'f','input_bytes':1000},"                       \
+    "{'name':'g','model':'g','input_bytes':1000}]},'profile':" PROFILE(                            \
+        units) ",'platform':{" platform "},'arrivals':{" arrivals "}," rest "}"
 
-#define EXPERIMENT(invokers, platform, arrivals, rest)                                             \
+#define WORLD(invokers, platform, arrivals, rest)                                                  \
     SLICED("4", "8", invokers, platform, arrivals, rest)
 
-#define ONE "\"applications\":[{\"name\":\"one\",\"stages\":[{\"name\":\"s\",\"function\":\"f\"}]}]"
+#define ONE "'applications':[{'name':'one','stages':[{'name':'s','function':'f'}]}]"
 #define CHAIN                                                                                      \
-    "\"applications\":[{\"name\":\"chain\",\"stages\":[{\"name\":\"s\",\"function\":\"f\","        \
-    "\"output_bytes\":1250000},{\"name\":\"t\",\"function\":\"g\",\"after\":[\"s\"]}]}]"
-#define EVERY(ms) "\"process\":\"uniform\",\"low_ms\":" ms ",\"high_ms\":" ms
-#define QUIET "\"prewarm\":\"none\""
+    "'applications':[{'name':'chain','stages':[{'name':'s','function':'f',"                        \
+    "'output_bytes':1250000},{'name':'t','function':'g','after':['s']}]}]"
+#define EVERY(ms) "'process':'uniform','low_ms':" ms ",'high_ms':" ms
+#define QUIET "'prewarm':'none'"
 
 /* A policy for the tests: the oldest job of every queue, one by one, smallest configuration, on the
  * first invoker that fits, the last tried first (so that chains must move). */
@@ -74,12 +74,11 @@ static const struct policy scattered = {.abi = POLICY_ABI,
                                         .state_bytes = sizeof(struct scattered),
                                         .decide = scattered_decide};
 
-static void a_warm_chain_takes_its_executions_and_one_transfer(void **state)
+CASE(a_warm_chain_takes_its_executions_and_one_transfer)
 {
-    (void)state;
     static struct log log;
     RESULT result = {0};
-    run_well(EXPERIMENT("2", QUIET, EVERY("1000"), CHAIN ",\"warmup_requests\":0,\"requests\":3"),
+    run_well(WORLD("2", QUIET, EVERY("1000"), CHAIN ",'warmup_requests':0,'requests':3"),
              &scattered, &log, &result);
     /* 100 ms + (1 ms + 1.25 MB at 10 Gb/s = 1 ms) + 50 ms */
     for (size_t i = 0; i < 3; i++)
@@ -89,23 +88,21 @@ static void a_warm_chain_takes_its_executions_and_one_transfer(void **state)
     assert_true(fabs(result.overall.transfer_ms_mean - 2) < 1e-9);
 }
 
-static void a_chain_on_one_invoker_transfers_nothing(void **state)
+CASE(a_chain_on_one_invoker_transfers_nothing)
 {
-    (void)state;
     static struct log log;
     RESULT result = {0};
-    run_well(EXPERIMENT("1", QUIET, EVERY("1000"), CHAIN ",\"warmup_requests\":0,\"requests\":2"),
+    run_well(WORLD("1", QUIET, EVERY("1000"), CHAIN ",'warmup_requests':0,'requests':2"),
              &scattered, &log, &result);
     assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 150 * SIM_MS);
 }
 
-static void a_cold_start_is_waited_for_once_and_again_after_the_keep_alive(void **state)
+CASE(a_cold_start_is_waited_for_once_and_again_after_the_keep_alive)
 {
-    (void)state;
     static struct log log;
     RESULT result = {0};
-    const char *kept = EXPERIMENT("1", QUIET ",\"initial\":\"cold\",\"keep_alive_s\":3",
-                                  EVERY("4000"), ONE ",\"warmup_requests\":0,\"requests\":3");
+    const char *kept = WORLD("1", QUIET ",'initial':'cold','keep_alive_s':3", EVERY("4000"),
+                             ONE ",'warmup_requests':0,'requests':3");
     run_well(kept, &scattered, &log, &result);
     /* Arrivals 4 s apart; the first ends 1.1 s after its arrival, so 2.9 s idle: kept. */
     assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 1100 * SIM_MS);
@@ -117,13 +114,12 @@ static void a_cold_start_is_waited_for_once_and_again_after_the_keep_alive(void 
     assert_int_equal(result.run.evictions, 1);
 }
 
-static void co_runners_slow_each_other_and_the_remaining_work_is_kept(void **state)
+CASE(co_runners_slow_each_other_and_the_remaining_work_is_kept)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
-    const char *crowd = EXPERIMENT("1", QUIET ",\"initial\":{\"f\":4}", EVERY("50"),
-                                   ONE ",\"warmup_requests\":0,\"requests\":2");
+    const char *crowd = WORLD("1", QUIET ",'initial':{'f':4}", EVERY("50"),
+                              ONE ",'warmup_requests':0,'requests':2");
     run_well(crowd, &scattered, &log, &result);
     /* The first works 50 ms alone and 50 ms of work at rate 1/1.5: 75 ms. The second has then done
      * 50 ms of work and does the rest alone. */
@@ -131,8 +127,8 @@ static void co_runners_slow_each_other_and_the_remaining_work_is_kept(void **sta
     assert_int_equal(log.requests[1].finish_ns - log.requests[1].arrival_ns, 125 * SIM_MS);
     assert_true(fabs(result.run.slowdown_mean - 1.25) < 1e-9);
     simulation_result_clear(&result);
-    run_well(EXPERIMENT("1", QUIET ",\"interference\":false,\"initial\":{\"f\":4}", EVERY("50"),
-                        ONE ",\"warmup_requests\":0,\"requests\":2"),
+    run_well(WORLD("1", QUIET ",'interference':false,'initial':{'f':4}", EVERY("50"),
+                   ONE ",'warmup_requests':0,'requests':2"),
              &scattered, &log, &result);
     assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 100 * SIM_MS);
     simulation_result_clear(&result);
@@ -140,18 +136,16 @@ static void co_runners_slow_each_other_and_the_remaining_work_is_kept(void **sta
 
 /* Batches of equal work that end at one time on one GPU end in the order of their start, also where
  * a later comer, or one that goes, has set their rates anew. */
-static void equal_batches_on_a_gpu_finish_in_the_order_of_their_start(void **state)
+CASE(equal_batches_on_a_gpu_finish_in_the_order_of_their_start)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     for (size_t users = 2; users <= 4; users++) {
         char json[4096];
         snprintf(json, sizeof json,
-                 EXPERIMENT("1", QUIET ",\"initial\":{\"f\":4}",
-                            "\"process\":\"closed\",\"users\":%zu,\"think_ms\":50,"
-                            "\"think\":\"constant\"",
-                            ONE ",\"warmup_requests\":0,\"requests\":40"),
+                 WORLD("1", QUIET ",'initial':{'f':4}",
+                       "'process':'closed','users':%zu,'think_ms':50,'think':'constant'",
+                       ONE ",'warmup_requests':0,'requests':40"),
                  users);
         run_well(json, &scattered, &log, &result);
         size_t together = 0;
@@ -201,14 +195,13 @@ static size_t crowd_latencies(size_t requests, double *latencies)
     return most;
 }
 
-static void any_number_of_co_runners_slow_each_other_as_the_law_says(void **state)
+CASE(any_number_of_co_runners_slow_each_other_as_the_law_says)
 {
-    (void)state;
     static struct log log;
     RESULT result = {0};
     double latencies[40];
-    run_well(SLICED("40", "40", "1", QUIET ",\"initial\":{\"f\":36,\"g\":36}", EVERY("1"),
-                    CHAIN ",\"warmup_requests\":0,\"requests\":36"),
+    run_well(SLICED("40", "40", "1", QUIET ",'initial':{'f':36,'g':36}", EVERY("1"),
+                    CHAIN ",'warmup_requests':0,'requests':36"),
              &scattered, &log, &result);
     assert_true(crowd_latencies(36, latencies) > 28);
     for (size_t i = 0; i < 36; i++)
@@ -218,18 +211,18 @@ static void any_number_of_co_runners_slow_each_other_as_the_law_says(void **stat
                      log.requests[i].finish_ns - log.requests[i].arrival_ns, latencies[i]);
 }
 
-static void decisions_take_their_turn_at_one_controller(void **state)
+CASE(decisions_take_their_turn_at_one_controller)
 {
-    (void)state;
     static struct log log;
     RESULT result = {0};
     /* Two applications' requests cannot arrive together here; 10 ms apart with 30 ms a decision
      * they queue at the controller. */
-    run_well(EXPERIMENT("1",
-                        QUIET ",\"interference\":false,\"initial\":{\"f\":4},"
-                              "\"decision_cost\":{\"model\":\"fixed\",\"ms\":30}",
-                        EVERY("10"), ONE ",\"warmup_requests\":0,\"requests\":3"),
-             &scattered, &log, &result);
+    run_well(
+        WORLD("1",
+              QUIET
+              ",'interference':false,'initial':{'f':4},'decision_cost':{'model':'fixed','ms':30}",
+              EVERY("10"), ONE ",'warmup_requests':0,'requests':3"),
+        &scattered, &log, &result);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(log.requests[i].finish_ns - log.requests[i].arrival_ns,
                          (130 + 20 * (sim_time_t)i) * SIM_MS);
@@ -237,25 +230,22 @@ static void decisions_take_their_turn_at_one_controller(void **state)
     assert_true(fabs(result.run.decision_us_mean - 30000) < 1e-6);
 }
 
-static void a_modelled_decision_costs_its_units(void **state)
+CASE(a_modelled_decision_costs_its_units)
 {
-    (void)state;
     static struct log log;
     RESULT result = {0};
-    run_well(EXPERIMENT("1",
-                        QUIET ",\"decision_cost\":{\"model\":\"modelled\",\"ns_per_unit\":700}",
-                        EVERY("1000"), ONE ",\"warmup_requests\":0,\"requests\":1"),
+    run_well(WORLD("1", QUIET ",'decision_cost':{'model':'modelled','ns_per_unit':700}",
+                   EVERY("1000"), ONE ",'warmup_requests':0,'requests':1"),
              &scattered, &log, &result);
     assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 100 * SIM_MS + 700);
 }
 
-static void a_full_queue_refuses_and_the_refusal_is_a_miss(void **state)
+CASE(a_full_queue_refuses_and_the_refusal_is_a_miss)
 {
-    (void)state;
     static struct log log;
     RESULT result = {0};
-    run_well(EXPERIMENT("1", QUIET ",\"queue_capacity\":1,\"interference\":false", EVERY("1"),
-                        ONE ",\"slo\":{\"ms\":100000},\"warmup_requests\":0,\"requests\":200"),
+    run_well(WORLD("1", QUIET ",'queue_capacity':1,'interference':false", EVERY("1"),
+                   ONE ",'slo':{'ms':100000},'warmup_requests':0,'requests':200"),
              &scattered, &log, &result);
     assert_int_equal(log.request_count, 200);
     assert_true(result.overall.dropped > 0);
@@ -263,14 +253,13 @@ static void a_full_queue_refuses_and_the_refusal_is_a_miss(void **state)
                      (200.0 - (double)result.overall.dropped) / 200.0) < 1e-12);
 }
 
-static void the_same_run_gives_the_same_figures_to_the_last_bit(void **state)
+CASE(the_same_run_gives_the_same_figures_to_the_last_bit)
 {
-    (void)state;
     static struct log first, second;
     struct simulation_result a, b;
-    const char *json = EXPERIMENT(
-        "2", "\"noise\":{\"cv\":0.1}", "\"process\":\"poisson\",\"rate_per_s\":30",
-        CHAIN ",\"requests\":1000,\"warmup_requests\":50,\"policy\":{\"name\":\"fifo\"}");
+    const char *json =
+        WORLD("2", "'noise':{'cv':0.1}", "'process':'poisson','rate_per_s':30",
+              CHAIN ",'requests':1000,'warmup_requests':50,'policy':{'name':'fifo'}");
     run_well(json, NULL, &first, &a);
     run_well(json, NULL, &second, &b);
     assert_memory_equal(&a.overall, &b.overall, sizeof a.overall);
@@ -286,15 +275,13 @@ static int by_number(const void *a, const void *b)
     return (x->request > y->request) - (x->request < y->request);
 }
 
-static void two_policies_meet_the_same_arrivals_and_noise(void **state)
+CASE(two_policies_meet_the_same_arrivals_and_noise)
 {
-    (void)state;
     static struct log first, second;
     struct simulation_result a, b;
-    const char *head = EXPERIMENT(
-        "2", "\"noise\":{\"cv\":0.1}", "\"process\":\"poisson\",\"rate_per_s\":30",
-        CHAIN
-        ",\"warmup_requests\":0,\"requests\":1000,\"seed\":7,\"policy\":{\"name\":\"min-config\"}");
+    const char *head =
+        WORLD("2", "'noise':{'cv':0.1}", "'process':'poisson','rate_per_s':30",
+              CHAIN ",'warmup_requests':0,'requests':1000,'seed':7,'policy':{'name':'min-config'}");
     run_well(head, NULL, &first, &a);
     run_well(head, &scattered, &second, &b);
     qsort(first.requests, first.request_count, sizeof *first.requests, by_number);
@@ -311,17 +298,16 @@ static void two_policies_meet_the_same_arrivals_and_noise(void **state)
     simulation_result_clear(&b);
 }
 
-static void noise_has_mean_one_and_the_spread_that_the_platform_asks_for(void **state)
+CASE(noise_has_mean_one_and_the_spread_that_the_platform_asks_for)
 {
-    (void)state;
     static struct log log;
     static const struct {
         const char *json;
         double cv;
     } cases[] = {
-        {EXPERIMENT("1", QUIET, EVERY("150"), ONE ",\"warmup_requests\":0,\"requests\":4000"), 0},
-        {EXPERIMENT("1", QUIET ",\"noise\":{\"cv\":0.2}", EVERY("500"),
-                    ONE ",\"warmup_requests\":0,\"requests\":4000"),
+        {WORLD("1", QUIET, EVERY("150"), ONE ",'warmup_requests':0,'requests':4000"), 0},
+        {WORLD("1", QUIET ",'noise':{'cv':0.2}", EVERY("500"),
+               ONE ",'warmup_requests':0,'requests':4000"),
          0.2},
     };
     for (size_t c = 0; c < 2; c++) {
@@ -341,13 +327,12 @@ static void noise_has_mean_one_and_the_spread_that_the_platform_asks_for(void **
     }
 }
 
-static void a_closed_process_keeps_no_more_requests_than_users(void **state)
+CASE(a_closed_process_keeps_no_more_requests_than_users)
 {
-    (void)state;
     static struct log log;
     RESULT result = {0};
-    run_well(EXPERIMENT("1", QUIET, "\"process\":\"closed\",\"users\":3,\"think_ms\":20",
-                        ONE ",\"warmup_requests\":0,\"requests\":500"),
+    run_well(WORLD("1", QUIET, "'process':'closed','users':3,'think_ms':20",
+                   ONE ",'warmup_requests':0,'requests':500"),
              &scattered, &log, &result);
     assert_int_equal(log.request_count, 500);
     for (size_t i = 3; i < log.request_count; i++) {
@@ -363,21 +348,16 @@ static void a_closed_process_keeps_no_more_requests_than_users(void **state)
 
 static bool spin(void *state, struct platform *platform)
 {
-    (void)state;
-    (void)platform;
     return true;
 }
 
 static bool sleep_on(void *state, struct platform *platform)
 {
-    (void)state;
-    (void)platform;
     return false;
 }
 
 static bool take_too_many(void *state, struct platform *platform)
 {
-    (void)state;
     uint32_t queue = platform_next_queue(platform, 0);
     if (queue != SIM_NONE)
         platform_dispatch(platform, queue, platform_queue_length(platform, queue) + 1, 0, 0);
@@ -386,7 +366,6 @@ static bool take_too_many(void *state, struct platform *platform)
 
 static bool squeeze(void *state, struct platform *platform)
 {
-    (void)state;
     uint32_t queue = platform_next_queue(platform, 0);
     if (queue != SIM_NONE)
         platform_dispatch(platform, queue, 1, 0, 0);
@@ -395,13 +374,11 @@ static bool squeeze(void *state, struct platform *platform)
 
 static void act_at_the_wrong_time(void *state, struct platform *platform, uint32_t queue)
 {
-    (void)state;
     platform_dispatch(platform, queue, 1, 0, 0);
 }
 
-static void a_broken_rule_ends_the_run_and_is_named(void **state)
+CASE(a_broken_rule_ends_the_run_and_is_named)
 {
-    (void)state;
     static struct log log;
     static const struct {
         struct policy policy;
@@ -417,9 +394,8 @@ static void a_broken_rule_ends_the_run_and_is_named(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct simulation_result result;
         struct error error = {0};
-        assert_false(
-            run(EXPERIMENT("1", QUIET, EVERY("1"), ONE ",\"warmup_requests\":0,\"requests\":50"),
-                &cases[i].policy, &log, &result, &error));
+        assert_false(run(WORLD("1", QUIET, EVERY("1"), ONE ",'warmup_requests':0,'requests':50"),
+                         &cases[i].policy, &log, &result, &error));
         assert_int_equal(error.kind, ERROR_RUN);
         if (strstr(error.message, cases[i].says) == NULL ||
             strstr(error.message, cases[i].policy.name) == NULL)
@@ -430,23 +406,20 @@ static void a_broken_rule_ends_the_run_and_is_named(void **state)
 
 /* ---- Every policy, on random small worlds ---------------------------------------------------- */
 
-static void every_policy_keeps_every_invariant_on_random_worlds(void **state)
+CASE(every_policy_keeps_every_invariant_on_random_worlds)
 {
-    (void)state;
     static struct log log;
     static const char *const settings[] = {
-        "\"initial\":\"cold\"", "\"initial\":\"warm\"", "\"initial\":\"warm\",\"keep_alive_s\":0.2",
-        "\"reuse\":\"lru\",\"decision_cost\":{\"model\":\"fixed\",\"ms\":0.5}",
-        "\"reuse\":\"newest\""};
+        "'initial':'cold'", "'initial':'warm'", "'initial':'warm','keep_alive_s':0.2",
+        "'reuse':'lru','decision_cost':{'model':'fixed','ms':0.5}", "'reuse':'newest'"};
     for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
         for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
             for (unsigned rate = 2; rate <= 128; rate *= 4) {
                 char json[8192];
                 snprintf(json, sizeof json,
-                         EXPERIMENT("3", "%s", "\"process\":\"poisson\",\"rate_per_s\":%u",
-                                    CHAIN
-                                    ",\"slo\":{\"ms\":400},\"warmup_requests\":0,\"requests\":300,"
-                                    "\"policy\":{\"name\":\"%s\"}"),
+                         WORLD("3", "%s", "'process':'poisson','rate_per_s':%u",
+                               CHAIN ",'slo':{'ms':400},'warmup_requests':0,'requests':300,'policy'"
+                                     ":{'name':'%s'}"),
                          settings[s], rate, policy_for_requests(p)->name);
                 RESULT result = {0};
                 run_well(json, NULL, &log, &result);
@@ -457,15 +430,14 @@ static void every_policy_keeps_every_invariant_on_random_worlds(void **state)
     }
 }
 
-static void more_initial_containers_than_memory_holds_are_refused(void **state)
+CASE(more_initial_containers_than_memory_holds_are_refused)
 {
-    (void)state;
     static struct log log;
     struct simulation_result result;
     struct error error = {0};
-    assert_false(run(EXPERIMENT("1", "\"initial\":{\"f\":1000}", EVERY("500"),
-                                ONE ",\"warmup_requests\":0,\"requests\":1"),
-                     &scattered, &log, &result, &error));
+    assert_false(run(
+        WORLD("1", "'initial':{'f':1000}", EVERY("500"), ONE ",'warmup_requests':0,'requests':1"),
+        &scattered, &log, &result, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
     assert_non_null(strstr(error.message, "platform.initial.f: memory holds only 81 of 1000"));
 }
@@ -473,7 +445,6 @@ static void more_initial_containers_than_memory_holds_are_refused(void **state)
 /* The largest batch of f for whatever waits. */
 static bool padded_decide(void *state, struct platform *platform)
 {
-    (void)state;
     const uint32_t queue = platform_next_queue(platform, 0);
     if (queue == SIM_NONE)
         return false;
@@ -484,15 +455,13 @@ static bool padded_decide(void *state, struct platform *platform)
     return platform_fits(platform, 0, two, 0) && platform_dispatch(platform, queue, 1, two, 0);
 }
 
-static void a_batch_that_is_not_full_takes_and_costs_what_a_full_one_does(void **state)
+CASE(a_batch_that_is_not_full_takes_and_costs_what_a_full_one_does)
 {
-    (void)state;
     static const struct policy padded = {
         .abi = POLICY_ABI, .name = "padded", .decide = padded_decide};
     static struct log log;
     RESULT result = {0};
-    char json[] =
-        EXPERIMENT("1", QUIET, EVERY("1000"), ONE ",\"warmup_requests\":0,\"requests\":1");
+    char json[] = WORLD("1", QUIET, EVERY("1000"), ONE ",'warmup_requests':0,'requests':1");
     char *of_two = strstr(json, ",[[100,100,100]]]"); /* 160 ms instead */
     assert_non_null(of_two);
     memcpy(of_two, ",[[160,160,160]]]", strlen(",[[160,160,160]]]"));
@@ -517,13 +486,12 @@ static void assert_no_bounds(const struct simulation_result *result)
     }
 }
 
-static void a_program_gets_bounds_when_it_asks_and_notices_always(void **state)
+CASE(a_program_gets_bounds_when_it_asks_and_notices_always)
 {
-    (void)state;
     /* Four batches of two run at a time in 100 ms at most: 80 requests per second. 160 arrive. */
-    struct experiment *experiment =
-        load(EXPERIMENT("1", QUIET ",\"interference\":false", EVERY("6.25"),
-                        ONE ",\"slo\":{\"ms\":150},\"warmup_requests\":0,\"requests\":400"));
+    EXPERIMENT *experiment =
+        load(WORLD("1", QUIET ",'interference':false", EVERY("6.25"),
+                   ONE ",'slo':{'ms':150},'warmup_requests':0,'requests':400"));
     struct simulation_result plain = {0}, asked = {0};
     struct error error = {0};
     const struct simulation_options bounds = {.bounds = true};
@@ -546,7 +514,6 @@ static void a_program_gets_bounds_when_it_asks_and_notices_always(void **state)
     assert_string_equal(plain.notices, asked.notices);
     simulation_result_clear(&plain);
     simulation_result_clear(&asked);
-    experiment_free(experiment);
 }
 
 /* ---- Runs that are not stationary --------------------------------------------------------------
@@ -558,9 +525,9 @@ static size_t warnings_at(const char *rate, const char *requests, size_t seeds)
     const struct override overrides[] = {
         {"arrivals.rate_per_s", rate}, {"requests", requests}, {"warmup_requests", "200"}};
     struct error error = {0};
-    double *values = NULL;
+    OWNED(free) double *values = NULL;
     size_t warnings = 0;
-    struct experiment *experiment =
+    EXPERIMENT *experiment =
         experiment_load("workloads/experiments/theory/mm1.json", overrides, 3, &error);
     assert_non_null(experiment);
     const struct policy *policy = runner_policy(experiment, &values, &error);
@@ -571,14 +538,11 @@ static size_t warnings_at(const char *rate, const char *requests, size_t seeds)
         assert_true(simulation_run(experiment, policy, values, NULL, NULL, &result, &error));
         warnings += strstr(result.notices, "warning: ") != NULL;
     }
-    free(values);
-    experiment_free(experiment);
     return warnings;
 }
 
-static void queues_that_grow_are_told_from_queues_that_are_long(void **state)
+CASE(queues_that_grow_are_told_from_queues_that_are_long)
 {
-    (void)state;
     assert_true(warnings_at("90", "1000", 100) <= 5);
     assert_true(warnings_at("90", "3000", 100) <= 5);
     assert_true(warnings_at("90", "10000", 100) <= 5);
@@ -586,19 +550,17 @@ static void queues_that_grow_are_told_from_queues_that_are_long(void **state)
     assert_int_equal(warnings_at("150", "1000", 20), 20);
 }
 
-static void a_drain_of_a_tenth_of_the_arrivals_is_told(void **state)
+CASE(a_drain_of_a_tenth_of_the_arrivals_is_told)
 {
-    (void)state;
     /* A request takes 161 ms to the end, in two stages and a transfer; one arrives per second. */
     static const char *const counts[] = {"2", "3"};
     for (size_t i = 0; i < 2; i++) {
         static struct log log;
         RESULT result = {0};
         char json[4096];
-        (void)snprintf(
-            json, sizeof json,
-            EXPERIMENT("2", QUIET, EVERY("1000"), CHAIN ",\"warmup_requests\":0,\"requests\":%s"),
-            counts[i]);
+        (void)snprintf(json, sizeof json,
+                       WORLD("2", QUIET, EVERY("1000"), CHAIN ",'warmup_requests':0,'requests':%s"),
+                       counts[i]);
         run_well(json, &scattered, &log, &result);
         assert_int_equal(result.long_drain, i == 0);
         assert_false(result.queues_grew);
@@ -607,29 +569,4 @@ static void a_drain_of_a_tenth_of_the_arrivals_is_told(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(more_initial_containers_than_memory_holds_are_refused),
-        cmocka_unit_test(a_warm_chain_takes_its_executions_and_one_transfer),
-        cmocka_unit_test(a_chain_on_one_invoker_transfers_nothing),
-        cmocka_unit_test(a_cold_start_is_waited_for_once_and_again_after_the_keep_alive),
-        cmocka_unit_test(co_runners_slow_each_other_and_the_remaining_work_is_kept),
-        cmocka_unit_test(equal_batches_on_a_gpu_finish_in_the_order_of_their_start),
-        cmocka_unit_test(any_number_of_co_runners_slow_each_other_as_the_law_says),
-        cmocka_unit_test(decisions_take_their_turn_at_one_controller),
-        cmocka_unit_test(a_modelled_decision_costs_its_units),
-        cmocka_unit_test(a_full_queue_refuses_and_the_refusal_is_a_miss),
-        cmocka_unit_test(the_same_run_gives_the_same_figures_to_the_last_bit),
-        cmocka_unit_test(two_policies_meet_the_same_arrivals_and_noise),
-        cmocka_unit_test(noise_has_mean_one_and_the_spread_that_the_platform_asks_for),
-        cmocka_unit_test(a_closed_process_keeps_no_more_requests_than_users),
-        cmocka_unit_test(a_broken_rule_ends_the_run_and_is_named),
-        cmocka_unit_test(every_policy_keeps_every_invariant_on_random_worlds),
-        cmocka_unit_test(a_batch_that_is_not_full_takes_and_costs_what_a_full_one_does),
-        cmocka_unit_test(a_program_gets_bounds_when_it_asks_and_notices_always),
-        cmocka_unit_test(queues_that_grow_are_told_from_queues_that_are_long),
-        cmocka_unit_test(a_drain_of_a_tenth_of_the_arrivals_is_told),
-    };
-    return cmocka_run_group_tests_name("simulation", tests, NULL, NULL);
-}
+SUITE("simulation")

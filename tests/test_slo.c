@@ -1,14 +1,11 @@
 /* SLO distribution: sums along every path of random DAGs, and cases worked out by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "sched/common/planner.h"
 #include "sched/common/slo.h"
 #include "tests/random_dag.h"
+#include "tests/suite.h"
+
+OWNER(slo_plan_destroy, struct slo_plan)
+#define PLAN OWNED(slo_plan_destroy) struct slo_plan
 
 enum { PATH_LIMIT = 20000 };
 
@@ -120,9 +117,8 @@ static void check_plan(const struct application *application, const struct slo_p
     check_groups(application, plan, group_size);
 }
 
-static void quotas_along_every_path_of_random_dags_sum_to_the_slo(void **unused)
+CASE(quotas_along_every_path_of_random_dags_sum_to_the_slo)
 {
-    (void)unused;
     uint64_t state = 11;
     size_t forced = 0, stages = 0, forced_in_series_parallel = 0;
     for (size_t n = 0; n < 1500; n++) {
@@ -135,7 +131,7 @@ static void quotas_along_every_path_of_random_dags_sum_to_the_slo(void **unused)
         for (size_t s = 0; s < dag.application.stage_count; s++)
             mean[s] = 1 + 1000 * test_uniform(&state);
         size_t group_size = 1 + test_below(&state, 4);
-        struct slo_plan *plan = slo_plan_create(&dag.application, mean, group_size, SLO_DOMINATOR);
+        PLAN *plan = slo_plan_create(&dag.application, mean, group_size, SLO_DOMINATOR);
         assert_non_null(plan);
         size_t before = forced;
         check_plan(&dag.application, plan, group_size, &forced);
@@ -143,16 +139,14 @@ static void quotas_along_every_path_of_random_dags_sum_to_the_slo(void **unused)
             forced_in_series_parallel += forced - before;
         check_dominators(&dag.application, plan);
         stages += dag.application.stage_count;
-        slo_plan_destroy(plan);
     }
     print_message("1500 DAGs, %zu stages, %zu with a quota of 0 that their paths force\n", stages,
                   forced);
     assert_int_equal(forced_in_series_parallel, 0);
 }
 
-static void in_series_parallel_dags_quotas_lead_to_the_deadlines(void **unused)
+CASE(in_series_parallel_dags_quotas_lead_to_the_deadlines)
 {
-    (void)unused;
     uint64_t state = 12;
     for (int n = 0; n < 300; n++) {
         struct test_dag dag;
@@ -160,59 +154,53 @@ static void in_series_parallel_dags_quotas_lead_to_the_deadlines(void **unused)
         test_dag_series_parallel(&dag, &state, 30);
         for (size_t s = 0; s < dag.application.stage_count; s++)
             mean[s] = 1 + 1000 * test_uniform(&state);
-        struct slo_plan *plan = slo_plan_create(&dag.application, mean, 1, SLO_DOMINATOR);
+        PLAN *plan = slo_plan_create(&dag.application, mean, 1, SLO_DOMINATOR);
         for (size_t s = 0; s < dag.application.stage_count; s++) {
             const struct stage *stage = &dag.application.stages[s];
             double start = stage->after_count > 0 ? plan->stages[stage->after[0]].own_deadline : 0;
             assert_near(plan->stages[s].own_deadline - start, plan->stages[s].quota);
         }
-        slo_plan_destroy(plan);
     }
 }
 
-static void a_chain_is_split_by_anl_and_cut_into_groups(void **unused)
+CASE(a_chain_is_split_by_anl_and_cut_into_groups)
 {
-    (void)unused;
     static const double mean[5] = {319, 86, 1047, 293, 147};
     double total = 319 + 86 + 1047 + 293 + 147;
     struct test_dag dag;
     test_dag_chain(&dag, 5);
-    struct slo_plan *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
+    PLAN *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
     assert_int_equal(plan->group_count, 2);
     for (size_t s = 0; s < 5; s++) {
         assert_near(plan->stages[s].quota, mean[s] / total);
         assert_near(plan->stages[s].deadline_fraction, s < 3 ? (319 + 86 + 1047) / total : 1.0);
         assert_int_equal(plan->stages[s].chain_length, s < 3 ? 3 - s : 5 - s);
     }
-    slo_plan_destroy(plan);
 }
 
 /* The three chains of three stages: one group, whose deadline is the SLO. */
-static void the_three_stage_applications_are_one_group_each(void **unused)
+CASE(the_three_stage_applications_are_one_group_each)
 {
-    (void)unused;
     static const double means[3][3] = {{86, 293, 147}, {319, 86, 828}, {86, 319, 1047}};
     for (size_t a = 0; a < 3; a++) {
         struct test_dag dag;
         double total = means[a][0] + means[a][1] + means[a][2];
         test_dag_chain(&dag, 3);
-        struct slo_plan *plan = slo_plan_create(&dag.application, means[a], 3, SLO_DOMINATOR);
+        PLAN *plan = slo_plan_create(&dag.application, means[a], 3, SLO_DOMINATOR);
         assert_int_equal(plan->group_count, 1);
         for (size_t s = 0; s < 3; s++) {
             assert_near(plan->stages[s].quota, means[a][s] / total);
             assert_near(plan->stages[s].deadline_fraction, 1.0);
         }
-        slo_plan_destroy(plan);
     }
 }
 
-static void a_diamond_gives_each_branch_the_super_node_of_the_longest(void **unused)
+CASE(a_diamond_gives_each_branch_the_super_node_of_the_longest)
 {
-    (void)unused;
     static const double mean[4] = {1, 2, 5, 2}; /* chain: 1, max(2, 5), 2 */
     struct test_dag dag;
     test_dag_diamond(&dag, 2);
-    struct slo_plan *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
+    PLAN *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
     static const double quota[4] = {0.125, 0.625, 0.625, 0.25};
     static const double deadline[4] = {0.125, 0.75, 0.75, 1};
     for (size_t s = 0; s < 4; s++) {
@@ -222,14 +210,12 @@ static void a_diamond_gives_each_branch_the_super_node_of_the_longest(void **unu
     assert_int_equal(plan->group_count, 4);
     assert_int_equal(plan->stages[3].dominator, 0);
     assert_int_equal(plan->stages[0].post_dominator, 3);
-    slo_plan_destroy(plan);
 }
 
 /* 0 -> {1 -> {2, 3} -> 4, 5 -> 6} -> 7: the inner super node is max(4, 1) = 4, its branch 1 + 4 + 1
  * = 6, the other branch 1 + 2 = 3, so the outer chain is 2, 6, 2. */
-static void a_nested_fork_is_split_from_the_inside_out(void **unused)
+CASE(a_nested_fork_is_split_from_the_inside_out)
 {
-    (void)unused;
     static const uint32_t edges[][2] = {{0, 1}, {1, 2}, {1, 3}, {2, 4}, {3, 4},
                                         {0, 5}, {5, 6}, {4, 7}, {6, 7}};
     static const double mean[8] = {2, 1, 4, 1, 1, 1, 2, 2};
@@ -237,65 +223,58 @@ static void a_nested_fork_is_split_from_the_inside_out(void **unused)
     static const double deadline[8] = {0.2, 0.3, 0.7, 0.7, 0.8, 0.8, 0.8, 1};
     struct test_dag dag;
     test_dag_edges(&dag, 8, edges, sizeof edges / sizeof edges[0]);
-    struct slo_plan *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
+    PLAN *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
     for (size_t s = 0; s < 8; s++) {
         assert_near(plan->stages[s].quota, quota[s]);
         assert_near(plan->stages[s].deadline_fraction, deadline[s]);
     }
-    slo_plan_destroy(plan);
 }
 
 /* 0 -> {1 -> {2, 3 -> 4} -> 5, 6 -> 7} -> 8: the inner super node is max(8, 1 + 2) = 8, of which 3
  * and 4 have one and two thirds; the outer one is max(1 + 8 + 1, 2 + 3) = 10; the chain 2, 10, 2.
  */
-static void a_shorter_branch_within_a_branch_fills_the_time_of_the_longer(void **unused)
+CASE(a_shorter_branch_within_a_branch_fills_the_time_of_the_longer)
 {
-    (void)unused;
     static const uint32_t edges[][2] = {{0, 1}, {1, 2}, {1, 3}, {3, 4}, {2, 5},
                                         {4, 5}, {0, 6}, {6, 7}, {5, 8}, {7, 8}};
     static const double mean[9] = {2, 1, 8, 1, 2, 1, 2, 3, 2};
     static const double of_14[9] = {2, 1, 8, 8.0 / 3, 16.0 / 3, 1, 4, 6, 2};
     struct test_dag dag;
     test_dag_edges(&dag, 9, edges, sizeof edges / sizeof edges[0]);
-    struct slo_plan *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
+    PLAN *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
     for (size_t s = 0; s < 9; s++)
         assert_near(plan->stages[s].quota, of_14[s] / 14);
-    slo_plan_destroy(plan);
 }
 
 /* 0 -> 1 -> 2 and 0 -> 2: equal sums force 1 to have no quota, but not to have no time. */
-static void a_short_cut_forces_a_quota_of_0_and_leaves_a_sensible_deadline(void **unused)
+CASE(a_short_cut_forces_a_quota_of_0_and_leaves_a_sensible_deadline)
 {
-    (void)unused;
     static const uint32_t edges[][2] = {{0, 1}, {0, 2}, {1, 2}};
     static const double mean[3] = {1, 2, 1};
     struct test_dag dag;
     test_dag_edges(&dag, 3, edges, 3);
-    struct slo_plan *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
+    PLAN *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
     assert_near(plan->stages[0].quota, 0.5);
     assert_near(plan->stages[1].quota, 0.0);
     assert_near(plan->stages[2].quota, 0.5);
     assert_near(plan->stages[0].deadline_fraction, 0.25);
     assert_near(plan->stages[1].deadline_fraction, 0.75);
     assert_near(plan->stages[2].deadline_fraction, 1.0);
-    slo_plan_destroy(plan);
 }
 
 /* 0 and 1 feed 2 and 3, all four edges: not series-parallel, yet a chain of two super nodes. */
-static void several_sources_and_sinks_that_cross_are_a_chain_of_super_nodes(void **unused)
+CASE(several_sources_and_sinks_that_cross_are_a_chain_of_super_nodes)
 {
-    (void)unused;
     static const uint32_t edges[][2] = {{0, 2}, {0, 3}, {1, 2}, {1, 3}};
     static const double mean[4] = {1, 3, 1, 1};
     static const double quota[4] = {0.75, 0.75, 0.25, 0.25};
     struct test_dag dag;
     test_dag_edges(&dag, 4, edges, 4);
-    struct slo_plan *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
+    PLAN *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
     for (size_t s = 0; s < 4; s++) {
         assert_near(plan->stages[s].quota, quota[s]);
         assert_int_equal(plan->stages[s].dominator, SIM_NONE);
     }
-    slo_plan_destroy(plan);
 }
 
 /* ---- The three rules, and the planner that hands them to the other policies -------------------
@@ -360,7 +339,7 @@ static void check_budget_left(const struct split_world *world, const struct plan
                               enum planner_split split, sim_time_t slo)
 {
     const struct application *application = &world->dag.application;
-    struct slo_plan *plan = slo_plan_create(application, world->mean, 1, (enum slo_split)split);
+    PLAN *plan = slo_plan_create(application, world->mean, 1, (enum slo_split)split);
     assert_non_null(plan);
     for (uint32_t s = 0; s < application->stage_count; s++) {
         const struct slo_stage *planned = &plan->stages[s];
@@ -378,16 +357,14 @@ static void check_budget_left(const struct split_world *world, const struct plan
             assert_near((double)on_time / (double)slo, planned->slot);
         }
     }
-    slo_plan_destroy(plan);
 }
 
-static void budgets_of_every_split_sum_to_the_slo(void **unused)
+CASE(budgets_of_every_split_sum_to_the_slo)
 {
-    (void)unused;
     static const enum planner_split splits[] = {PLANNER_PROPORTIONAL, PLANNER_EQUAL,
                                                 PLANNER_DOMINATOR};
     const sim_time_t slo = INT64_C(1000000000000);
-    struct split_world *world = malloc(sizeof *world);
+    OWNED(free) struct split_world *world = malloc(sizeof *world);
     assert_non_null(world);
     uint64_t state = 13;
     for (size_t n = 0; n < 600; n++) {
@@ -398,7 +375,7 @@ static void budgets_of_every_split_sum_to_the_slo(void **unused)
         split_world_fill(world, &state);
         for (size_t k = 0; k < 3; k++) {
             struct error error = {0};
-            struct arena arena = {0};
+            CLOSED(arena_clear) struct arena arena = {0};
             struct planner *planner =
                 planner_create(&arena, &world->workload, 1, splits[k], &error);
             assert_non_null(planner);
@@ -412,43 +389,35 @@ static void budgets_of_every_split_sum_to_the_slo(void **unused)
             /* A budget is a whole number of ns, rounded down. */
             assert_in_range(most, slo - 1000, slo + 1);
             check_budget_left(world, planner, splits[k], slo);
-            arena_clear(&arena);
         }
     }
-    free(world);
 }
 
 /* Unlike the others' budgets, ESG's use up the SLO on every path. */
-static void the_dominator_split_gives_a_planner_the_quotas_of_esg(void **unused)
+CASE(the_dominator_split_gives_a_planner_the_quotas_of_esg)
 {
-    (void)unused;
-    struct split_world *world = malloc(sizeof *world);
+    OWNED(free) struct split_world *world = malloc(sizeof *world);
     assert_non_null(world);
     uint64_t state = 14;
     for (size_t n = 0; n < 300; n++) {
         test_dag_series_parallel(&world->dag, &state, 4 + test_below(&state, 26));
         split_world_fill(world, &state);
         struct error error = {0};
-        struct arena arena = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct planner *planner =
             planner_create(&arena, &world->workload, 1, PLANNER_DOMINATOR, &error);
-        struct slo_plan *plan =
-            slo_plan_create(&world->dag.application, world->mean, 3, SLO_DOMINATOR);
+        PLAN *plan = slo_plan_create(&world->dag.application, world->mean, 3, SLO_DOMINATOR);
         assert_non_null(planner);
         assert_non_null(plan);
         for (uint32_t s = 0; s < plan->stage_count; s++)
             assert_near((double)planner_budget(planner, s, SIM_S * 1000) / (double)(SIM_S * 1000),
                         plan->stages[s].quota);
-        arena_clear(&arena);
-        slo_plan_destroy(plan);
     }
-    free(world);
 }
 
 /* 0 -> {1 -> 2, 3} -> 4: where a short branch lies beside a long one, the rules differ. */
-static void the_rules_differ_beside_a_longer_branch(void **unused)
+CASE(the_rules_differ_beside_a_longer_branch)
 {
-    (void)unused;
     static const uint32_t edges[][2] = {{0, 1}, {1, 2}, {2, 4}, {0, 3}, {3, 4}};
     static const double mean[5] = {1, 4, 2, 1, 1};
     static const double quota[3][5] = {{0.125, 0.5, 0.25, 1.0 / 3, 0.125},
@@ -460,30 +429,12 @@ static void the_rules_differ_beside_a_longer_branch(void **unused)
     for (size_t k = 0; k < 3; k++) {
         struct test_dag dag;
         test_dag_edges(&dag, 5, edges, 5);
-        struct slo_plan *plan = slo_plan_create(&dag.application, mean, 3, (enum slo_split)k);
+        PLAN *plan = slo_plan_create(&dag.application, mean, 3, (enum slo_split)k);
         for (size_t s = 0; s < 5; s++) {
             assert_near(plan->stages[s].slot, quota[k][s]);
             assert_near(plan->stages[s].slot_of_rest, of_rest[k][s]);
         }
-        slo_plan_destroy(plan);
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_chain_is_split_by_anl_and_cut_into_groups),
-        cmocka_unit_test(the_three_stage_applications_are_one_group_each),
-        cmocka_unit_test(a_diamond_gives_each_branch_the_super_node_of_the_longest),
-        cmocka_unit_test(a_nested_fork_is_split_from_the_inside_out),
-        cmocka_unit_test(a_shorter_branch_within_a_branch_fills_the_time_of_the_longer),
-        cmocka_unit_test(a_short_cut_forces_a_quota_of_0_and_leaves_a_sensible_deadline),
-        cmocka_unit_test(several_sources_and_sinks_that_cross_are_a_chain_of_super_nodes),
-        cmocka_unit_test(in_series_parallel_dags_quotas_lead_to_the_deadlines),
-        cmocka_unit_test(quotas_along_every_path_of_random_dags_sum_to_the_slo),
-        cmocka_unit_test(budgets_of_every_split_sum_to_the_slo),
-        cmocka_unit_test(the_dominator_split_gives_a_planner_the_quotas_of_esg),
-        cmocka_unit_test(the_rules_differ_beside_a_longer_branch),
-    };
-    return cmocka_run_group_tests_name("slo", tests, NULL, NULL);
-}
+SUITE("slo")

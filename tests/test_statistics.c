@@ -1,32 +1,26 @@
 /* Intervals against published tables and data, and their coverage. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
-#include <math.h>
 
 #include "results/report/statistics.h"
+#include "tests/suite.h"
+
+OWNER(gsl_rng_free, gsl_rng)
 
 /* NIST/SEMATECH e-Handbook of Statistical Methods, table 1.3.6.7.2, column 0.975. */
-static void quantiles_agree_with_the_published_t_table(void **state)
+CASE(quantiles_agree_with_the_published_t_table)
 {
     static const struct {
         double degrees, quantile;
     } table[] = {{1, 12.706}, {2, 4.303},  {3, 3.182},  {4, 2.776},  {5, 2.571},  {9, 2.262},
                  {10, 2.228}, {20, 2.086}, {29, 2.045}, {30, 2.042}, {60, 2.000}, {100, 1.984}};
-    (void)state;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         assert_true(fabs(statistics_t_quantile(table[i].degrees) - table[i].quantile) < 5.1e-4);
 }
 
 /* NIST/SEMATECH e-Handbook 1.3.5.2, data ZARR13: n 195, 95 % limits 9.258242 to 9.264679. */
-static void half_width_agrees_with_the_nist_example(void **state)
+CASE(half_width_agrees_with_the_nist_example)
 {
-    (void)state;
     double half = statistics_t_quantile(194) * 0.022789 / sqrt(195);
     assert_true(fabs(half - (9.264679 - 9.258242) / 2) < 1e-6);
 }
@@ -34,11 +28,10 @@ static void half_width_agrees_with_the_nist_example(void **state)
 /* Student, "The probable error of a mean", Biometrika 6 (1908): hours of sleep gained with two
  * drugs. The difference is 1.58 h, t = 4.0621 with 9 degrees of freedom, 95 % interval 0.7001
  * to 2.4599. */
-static void paired_difference_agrees_with_students_sleep_data(void **state)
+CASE(paired_difference_agrees_with_students_sleep_data)
 {
     static const double first[] = {0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0};
     static const double second[] = {1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4};
-    (void)state;
     double gained[10];
     for (size_t i = 0; i < 10; i++)
         gained[i] = second[i] - first[i];
@@ -54,9 +47,8 @@ static void paired_difference_agrees_with_students_sleep_data(void **state)
     assert_true(b.mean - b.half_width < a.mean + a.half_width);
 }
 
-static void one_value_has_a_mean_and_no_interval(void **state)
+CASE(one_value_has_a_mean_and_no_interval)
 {
-    (void)state;
     struct estimate one = statistics_estimate((double[]){3.5}, 1);
     assert_int_equal(one.n, 1);
     assert_true(one.mean == 3.5);
@@ -65,21 +57,19 @@ static void one_value_has_a_mean_and_no_interval(void **state)
     assert_true(isnan(none.mean) && isnan(none.half_width));
 }
 
-static void a_missing_value_makes_the_figure_missing(void **state)
+CASE(a_missing_value_makes_the_figure_missing)
 {
-    (void)state;
     struct estimate estimate = statistics_estimate((double[]){1, NAN, 3}, 3);
     assert_true(isnan(estimate.mean) && isnan(estimate.half_width));
 }
 
 /* Of 20,000 intervals over 5 normal values, 95 % cover the true mean; the tolerance is 4 standard
  * errors of that share. */
-static void intervals_cover_the_true_mean_as_often_as_they_say(void **state)
+CASE(intervals_cover_the_true_mean_as_often_as_they_say)
 {
     enum { TRIALS = 20000, VALUES = 5 };
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     int covered = 0;
-    (void)state;
     gsl_rng_set(rng, 20240605);
     for (int trial = 0; trial < TRIALS; trial++) {
         double values[VALUES];
@@ -88,17 +78,15 @@ static void intervals_cover_the_true_mean_as_often_as_they_say(void **state)
         struct estimate estimate = statistics_estimate(values, VALUES);
         covered += fabs(estimate.mean - 7) <= estimate.half_width;
     }
-    gsl_rng_free(rng);
     assert_true(fabs((double)covered / TRIALS - 0.95) < 4 * sqrt(0.95 * 0.05 / TRIALS));
 }
 
 /* The ends of Wilson's interval are the shares L with (p - L)² = t² L (1 - L) / m, where m is the
  * effective number of observations, p (1 - p) / (sd² / n). */
-static void an_interval_of_shares_is_wilsons_and_stays_within_0_and_1(void **state)
+CASE(an_interval_of_shares_is_wilsons_and_stays_within_0_and_1)
 {
     static const double cases[][3] = {{1, 0.75, 1}, {0, 0.02, 0}, {0.4, 0.5, 0.6}, {1, 0.999, 1}};
     const double t = 4.302653; /* of 2 degrees of freedom, from tables */
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct estimate share = statistics_estimate_share(cases[i], 3);
         const double p = share.mean, observations = p * (1 - p) / (share.sd * share.sd / 3);
@@ -116,13 +104,12 @@ static void an_interval_of_shares_is_wilsons_and_stays_within_0_and_1(void **sta
 
 /* Hit rates near 1 are skewed: of 20,000 intervals over 5 of them, Student's cover the mean in 92 %
  * of cases, Wilson's in 94 %. */
-static void an_interval_of_shares_near_1_covers_the_mean_more_often_than_students(void **state)
+CASE(an_interval_of_shares_near_1_covers_the_mean_more_often_than_students)
 {
     enum { TRIALS = 20000, VALUES = 5 };
     const double truth = 0.99, size = 200;
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     int covered[2] = {0, 0};
-    (void)state;
     gsl_rng_set(rng, 20261123);
     for (int trial = 0; trial < TRIALS; trial++) {
         double values[VALUES];
@@ -133,22 +120,8 @@ static void an_interval_of_shares_near_1_covers_the_mean_more_often_than_student
         for (int e = 0; e < 2; e++)
             covered[e] += both[e].low <= truth && truth <= both[e].high;
     }
-    gsl_rng_free(rng);
     assert_true((double)covered[1] / TRIALS > 0.935);
     assert_true(covered[1] > covered[0]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantiles_agree_with_the_published_t_table),
-        cmocka_unit_test(half_width_agrees_with_the_nist_example),
-        cmocka_unit_test(paired_difference_agrees_with_students_sleep_data),
-        cmocka_unit_test(one_value_has_a_mean_and_no_interval),
-        cmocka_unit_test(a_missing_value_makes_the_figure_missing),
-        cmocka_unit_test(intervals_cover_the_true_mean_as_often_as_they_say),
-        cmocka_unit_test(an_interval_of_shares_is_wilsons_and_stays_within_0_and_1),
-        cmocka_unit_test(an_interval_of_shares_near_1_covers_the_mean_more_often_than_students),
-    };
-    return cmocka_run_group_tests_name("statistics", tests, NULL, NULL);
-}
+SUITE("statistics")

@@ -1,23 +1,14 @@
 /* The results file: what goes in comes out, damage is told, and a file of its name is whole. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <hdf5.h>
 #include <hdf5_hl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "results/store/seal.h"
 #include "sim/base/version.h"
 #include "tests/fixture_results.h"
+#include "tests/suite.h"
 
 enum { ROWS = 20000 }; /* more than one block */
 
@@ -28,33 +19,31 @@ static const struct fixture run_requests = {
 static const struct fixture run_summary = {
     "heavy", "fifo", "policy.name=fifo setting=heavy", 8, 0.4, 0.0003, RECORD_SUMMARY};
 
+static char folder[] = "/tmp/esgsim-store-XXXXXX";
+
 static int folder_make(void **state)
 {
-    char *folder = NULL;
-    if (asprintf(&folder, "%s/esgsim-store-XXXXXX", P_tmpdir) < 0 || mkdtemp(folder) == NULL)
-        return -1;
-    *state = folder;
-    return 0;
+    return mkdtemp(strcpy(folder, "/tmp/esgsim-store-XXXXXX")) == NULL ? -1 : 0;
 }
 
 static int folder_remove(void **state)
 {
     static const char *const names[] = {"a.h5", "b.h5", "bad.h5", "dir", "link.h5"};
-    char *folder = *state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char path[512];
         (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
         (void)remove(path);
     }
-    int status = rmdir(folder);
-    free(folder);
-    return status;
+    return rmdir(folder);
 }
 
+/* A test with that folder. */
+#define STORING(title) CASE_WITH(title, folder_make, folder_remove)
+
 /* In a static buffer each, so that a test may hold several. */
-static const char *path_in(void *const *state, const char *name, char path[512])
+static const char *path_in(const char *name, char path[512])
 {
-    (void)snprintf(path, 512, "%s/%s", (const char *)*state, name);
+    (void)snprintf(path, 512, "%s/%s", folder, name);
     return path;
 }
 
@@ -124,12 +113,12 @@ static void run_path(const struct fixture *fixture, const char *table, char path
     (void)snprintf(path, 128, "runs/%s/%s", texts.hash, table);
 }
 
-static void what_is_written_is_read_back(void **state)
+STORING(what_is_written_is_read_back)
 {
     char path[512];
     struct error error = {0};
-    file_write_all(path_in(state, "a.h5", path));
-    struct results *results = results_load(path, &error);
+    file_write_all(path_in("a.h5", path));
+    RESULTS *results = results_load(path, &error);
     assert_non_null(results);
     assert_int_equal(results->run_count, 3);
     assert_int_equal(results->application_count, 6);
@@ -157,15 +146,14 @@ static void what_is_written_is_read_back(void **state)
             assert_memory_equal(&application->measures, &applications[a], sizeof applications[a]);
         }
     }
-    results_free(results);
 }
 
 /* By HDF5's own Table interface, not ours. */
-static void detailed_rows_are_tables_that_hdf5_itself_reads(void **state)
+STORING(detailed_rows_are_tables_that_hdf5_itself_reads)
 {
     char path[512];
     char table[128];
-    file_write_all(path_in(state, "a.h5", path));
+    file_write_all(path_in("a.h5", path));
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     run_path(&run_all, "requests", table);
     hsize_t fields = 0;
@@ -193,11 +181,11 @@ static void detailed_rows_are_tables_that_hdf5_itself_reads(void **state)
     (void)H5Fclose(file);
 }
 
-static void only_what_was_asked_for_is_recorded(void **state)
+STORING(only_what_was_asked_for_is_recorded)
 {
     char path[512];
     char table[128];
-    file_write_all(path_in(state, "a.h5", path));
+    file_write_all(path_in("a.h5", path));
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     static const char *const tables[] = {"requests", "batches", "decisions", "timeline"};
     for (size_t t = 0; t < 4; t++) {
@@ -211,7 +199,7 @@ static void only_what_was_asked_for_is_recorded(void **state)
     (void)H5Fclose(file);
 }
 
-static void a_run_tells_what_it_depended_on(void **state)
+STORING(a_run_tells_what_it_depended_on)
 {
     static const char *const names[] = {"configuration",  "policy",        "policy_parameters",
                                         "version",        "commit",        "compiler",
@@ -222,7 +210,7 @@ static void a_run_tells_what_it_depended_on(void **state)
                                         "record"};
     char path[512];
     char group[128];
-    file_write_all(path_in(state, "a.h5", path));
+    file_write_all(path_in("a.h5", path));
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     run_path(&run_summary, "", group);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -239,18 +227,16 @@ static void assert_same_tables(const char *first, const char *second)
         run_path(&run_all, tables[t], names[t + 2]);
     for (size_t t = 0; t < 6; t++) {
         size_t sizes[2];
-        unsigned char *a = dataset_bytes(first, names[t], &sizes[0]);
-        unsigned char *b = dataset_bytes(second, names[t], &sizes[1]);
+        OWNED(free) unsigned char *a = dataset_bytes(first, names[t], &sizes[0]);
+        OWNED(free) unsigned char *b = dataset_bytes(second, names[t], &sizes[1]);
         assert_int_equal(sizes[0], sizes[1]);
         assert_true(sizes[0] > 0);
         assert_memory_equal(a, b, sizes[0]);
-        free(a);
-        free(b);
     }
 }
 
 /* Through a part, as a sweep's worker writes one. */
-static void tables_hold_the_same_bytes_by_either_way_and_again(void **state)
+STORING(tables_hold_the_same_bytes_by_either_way_and_again)
 {
     static const struct sweep_facts facts = {.identity = "i", .shard = 1, .shards = 1, .runs = 3};
     const struct fixture *const runs[] = {&run_all, &run_requests, &run_summary};
@@ -258,8 +244,8 @@ static void tables_hold_the_same_bytes_by_either_way_and_again(void **state)
     char b[512];
     char part[512];
     struct error error = {0};
-    file_write_all(path_in(state, "a.h5", a));
-    struct store *store = store_create_part(path_in(state, "part.h5", part), &error);
+    file_write_all(path_in("a.h5", a));
+    struct store *store = store_create_part(path_in("part.h5", part), &error);
     assert_non_null(store);
     assert_true(store_set_sweep(store, &facts, &error));
     for (size_t i = 0; i < 3; i++)
@@ -268,7 +254,7 @@ static void tables_hold_the_same_bytes_by_either_way_and_again(void **state)
     assert_true(seal_is_whole(part));
     struct run_source *source = run_source_open(part, &error);
     assert_non_null(source);
-    store = store_create(path_in(state, "b.h5", b), &error);
+    store = store_create(path_in("b.h5", b), &error);
     assert_non_null(store);
     assert_true(store_reserve(store, part, &error));
     for (size_t i = 0; i < 3; i++)
@@ -282,7 +268,7 @@ static void tables_hold_the_same_bytes_by_either_way_and_again(void **state)
 }
 
 /* Any one flipped bit, a byte more or less. */
-static void a_seal_tells_every_change(void **state)
+STORING(a_seal_tells_every_change)
 {
     enum { SIZE = 300 };
     unsigned char bytes[SIZE + 64];
@@ -290,15 +276,14 @@ static void a_seal_tells_every_change(void **state)
     struct error error = {0};
     for (size_t i = 0; i < SIZE; i++)
         bytes[i] = (unsigned char)(i * 31 + 7);
-    bytes_write(path_in(state, "bad.h5", path), bytes, SIZE);
+    bytes_write(path_in("bad.h5", path), bytes, SIZE);
     assert_false(seal_is_whole(path));
     assert_true(seal_put(path, &error));
     assert_true(seal_is_whole(path));
     size_t size = 0;
-    unsigned char *sealed = file_bytes(path, &size);
+    OWNED(free) unsigned char *sealed = file_bytes(path, &size);
     assert_in_range(size, SIZE + 1, sizeof bytes);
     memcpy(bytes, sealed, size);
-    free(sealed);
     for (size_t bit = 0; bit < 8 * size; bit++) {
         bytes[bit / 8] ^= (unsigned char)(1U << bit % 8);
         bytes_write(path, bytes, size);
@@ -315,11 +300,11 @@ static void a_seal_tells_every_change(void **state)
     assert_false(seal_is_whole(path));
 }
 
-static void a_run_is_stored_once(void **state)
+STORING(a_run_is_stored_once)
 {
     char path[512];
     struct error error = {0};
-    struct store *store = store_create(path_in(state, "a.h5", path), &error);
+    struct store *store = store_create(path_in("a.h5", path), &error);
     assert_true(fixture_store(store, &run_summary, 0, &error));
     assert_false(fixture_store(store, &run_summary, 0, &error));
     assert_int_equal(error.kind, ERROR_RUN);
@@ -330,18 +315,17 @@ static void a_run_is_stored_once(void **state)
 static void assert_loads(const char *path, size_t runs)
 {
     struct error error = {0};
-    struct results *results = results_load(path, &error);
+    RESULTS *results = results_load(path, &error);
     assert_non_null(results);
     assert_int_equal(results->run_count, runs);
-    results_free(results);
 }
 
-static void an_interrupted_write_leaves_the_earlier_file_alone(void **state)
+STORING(an_interrupted_write_leaves_the_earlier_file_alone)
 {
     char path[512];
     struct error error = {0};
     const struct fixture *const earlier[] = {&run_summary};
-    file_write(path_in(state, "a.h5", path), earlier, 1, 0);
+    file_write(path_in("a.h5", path), earlier, 1, 0);
 
     struct store *store = store_create(path, &error);
     assert_true(fixture_store(store, &run_all, ROWS, &error));
@@ -371,14 +355,14 @@ static void an_interrupted_write_leaves_the_earlier_file_alone(void **state)
     assert_loads(path, 2);
 }
 
-static void a_run_without_an_end_is_left_out(void **state)
+STORING(a_run_without_an_end_is_left_out)
 {
     char path[512];
     char group[128];
     struct error error = {0};
     struct fixture_texts texts = {{0}};
     struct run_facts facts = fixture_facts(&run_all, &texts);
-    struct store *store = store_create(path_in(state, "a.h5", path), &error);
+    struct store *store = store_create(path_in("a.h5", path), &error);
     assert_true(fixture_store(store, &run_summary, 0, &error));
     assert_true(store_begin_run(store, &facts, &error));
     assert_true(store_finish(store, &error));
@@ -390,7 +374,7 @@ static void a_run_without_an_end_is_left_out(void **state)
     (void)H5Fclose(file);
 }
 
-static void a_run_keeps_what_it_assumes(void **state)
+STORING(a_run_keeps_what_it_assumes)
 {
     char path[512];
     struct error error = {0};
@@ -402,12 +386,12 @@ static void a_run_keeps_what_it_assumes(void **state)
     facts.policy_label = (char *)"ESG, spread";
     facts.setting_label = (char *)"light";
     facts.policy_sha256 = (char *)"0123456789abcdef";
-    struct store *store = store_create(path_in(state, "a.h5", path), &error);
+    struct store *store = store_create(path_in("a.h5", path), &error);
     assert_true(store_begin_run(store, &facts, &error));
     assert_true(store_end_run(store, &result, &error));
     assert_true(fixture_store(store, &run_all, 0, &error));
     assert_true(store_finish(store, &error));
-    struct results *results = results_load(path, &error);
+    RESULTS *results = results_load(path, &error);
     assert_non_null(results);
     assert_string_equal(results->runs[0].policy_label, "ESG, spread");
     assert_string_equal(results->runs[0].setting_label, "light");
@@ -425,16 +409,15 @@ static void a_run_keeps_what_it_assumes(void **state)
     assert_false(warning);
     assert_string_equal(text, "another");
     assert_false(notices_next(&at, &warning, text, sizeof text));
-    results_free(results);
 }
 
-static void a_name_with_a_control_character_is_refused_when_it_is_read(void **state)
+STORING(a_name_with_a_control_character_is_refused_when_it_is_read)
 {
     char path[512];
     struct error error = {0};
     struct fixture odd = run_summary;
     odd.policy = "es\x1b[31mg";
-    struct store *store = store_create(path_in(state, "a.h5", path), &error);
+    struct store *store = store_create(path_in("a.h5", path), &error);
     assert_true(fixture_store(store, &odd, 0, &error));
     assert_true(store_finish(store, &error));
     assert_null(results_load(path, &error));
@@ -459,14 +442,14 @@ static hsize_t chunk_of(hid_t file, const struct fixture *run, const char *table
 }
 
 /* A chunk is read as a whole: of one row in 4,096 that would take a hundred times as long. */
-static void a_table_has_no_chunk_longer_than_itself(void **state)
+STORING(a_table_has_no_chunk_longer_than_itself)
 {
     char path[512];
     const struct fixture *const runs[] = {&run_all};
     enum { FEW = 7, MANY = 40000 };
     for (size_t most = FEW; most <= MANY; most = most == FEW ? MANY : MANY + 1) {
         hsize_t rows = 0;
-        file_write(path_in(state, "a.h5", path), runs, 1, most);
+        file_write(path_in("a.h5", path), runs, 1, most);
         hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
         const hsize_t chunk = chunk_of(file, &run_all, "batches", &rows);
         assert_true(most == FEW ? rows > 0 && rows < 4096 : rows > 4096);
@@ -475,13 +458,13 @@ static void a_table_has_no_chunk_longer_than_itself(void **state)
     }
 }
 
-static void a_link_stays_and_what_it_names_is_written(void **state)
+STORING(a_link_stays_and_what_it_names_is_written)
 {
     char path[512], link[512];
     struct stat status;
     const struct fixture *const runs[] = {&run_summary, &run_all};
-    path_in(state, "a.h5", path);
-    assert_int_equal(symlink("a.h5", path_in(state, "link.h5", link)), 0);
+    path_in("a.h5", path);
+    assert_int_equal(symlink("a.h5", path_in("link.h5", link)), 0);
     /* At first it dangles. */
     for (size_t count = 1; count <= 2; count++) {
         struct error error = {0};
@@ -495,7 +478,7 @@ static void a_link_stays_and_what_it_names_is_written(void **state)
     }
 }
 
-static void places_that_cannot_be_written_are_refused_at_once(void **state)
+STORING(places_that_cannot_be_written_are_refused_at_once)
 {
     char path[512];
     struct error error = {0};
@@ -505,7 +488,7 @@ static void places_that_cannot_be_written_are_refused_at_once(void **state)
     assert_int_equal(error.kind, ERROR_INPUT);
     assert_non_null(
         strstr(error.message, "no-such-folder/results.h5: cannot be created: No such file"));
-    assert_int_equal(mkdir(path_in(state, "dir", path), 0700), 0);
+    assert_int_equal(mkdir(path_in("dir", path), 0700), 0);
     assert_null(store_create(path, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
     assert_null(store_create("/proc/self/exe", &error));
@@ -513,11 +496,11 @@ static void places_that_cannot_be_written_are_refused_at_once(void **state)
 }
 
 /* A file that esgsim did not write as results may be somebody's input. */
-static void a_file_that_is_no_results_file_is_not_replaced(void **state)
+STORING(a_file_that_is_no_results_file_is_not_replaced)
 {
     char path[512], text[64];
     struct error error = {0};
-    FILE *file = fopen(path_in(state, "profile.json", path), "w");
+    FILE *file = fopen(path_in("profile.json", path), "w");
     assert_non_null(file);
     (void)fputs("{}\n", file);
     assert_int_equal(fclose(file), 0);
@@ -532,24 +515,23 @@ static void a_file_that_is_no_results_file_is_not_replaced(void **state)
     assert_string_equal(text, "{}\n");
     assert_int_equal(unlink(path), 0);
     const hid_t foreign =
-        H5Fcreate(path_in(state, "capture.h5", path), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+        H5Fcreate(path_in("capture.h5", path), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     assert_true(H5Fclose(foreign) >= 0);
     assert_null(store_create(path, &error));
     assert_int_equal(unlink(path), 0);
     /* An empty file is nobody's: mktemp makes one. */
-    assert_true((file = fopen(path_in(state, "empty.h5", path), "w")) != NULL && fclose(file) == 0);
+    assert_true((file = fopen(path_in("empty.h5", path), "w")) != NULL && fclose(file) == 0);
     struct store *store = store_create(path, &error);
     assert_non_null(store);
     store_abandon(store);
     assert_int_equal(unlink(path), 0);
 }
 
-static void long_names_are_cut_and_stay_distinct(void **state)
+CASE(long_names_are_cut_and_stay_distinct)
 {
     char name[200];
     char first[TEXT_NAME + 1];
     char second[TEXT_NAME + 1];
-    (void)state;
     memset(name, 'x', sizeof name - 1);
     name[sizeof name - 1] = '\0';
     column_copy_text(first, sizeof first, name);
@@ -576,11 +558,11 @@ static void assert_refused(const char *path, const char *says)
         fail_msg("\"%s\" does not say \"%s\"", error.message, says);
 }
 
-static void files_that_are_not_hdf5_are_refused(void **state)
+STORING(files_that_are_not_hdf5_are_refused)
 {
     static const char text[] = "{\"requests\": 1000}\n";
     char path[512];
-    path_in(state, "bad.h5", path);
+    path_in("bad.h5", path);
     assert_refused(path, "No such file");
     bytes_write(path, text, sizeof text - 1);
     assert_refused(path, "not an HDF5 file");
@@ -589,24 +571,23 @@ static void files_that_are_not_hdf5_are_refused(void **state)
     bytes_write(path, "\211HDF\r\n\032\n", 8);
     assert_refused(path, "cut short or damaged");
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(mkdir(path_in(state, "dir", path), 0700), 0);
+    assert_int_equal(mkdir(path_in("dir", path), 0700), 0);
     assert_refused(path, "not a regular file");
 }
 
-static void a_file_cut_anywhere_is_refused(void **state)
+STORING(a_file_cut_anywhere_is_refused)
 {
     char path[512];
     char bad[512];
     size_t size = 0;
     const struct fixture *const runs[] = {&run_requests};
-    file_write(path_in(state, "a.h5", path), runs, 1, 10);
-    unsigned char *bytes = file_bytes(path, &size);
-    path_in(state, "bad.h5", bad);
+    file_write(path_in("a.h5", path), runs, 1, 10);
+    OWNED(free) unsigned char *bytes = file_bytes(path, &size);
+    path_in("bad.h5", bad);
     for (size_t kept = 8; kept < size; kept += 1 + size / 64) {
         bytes_write(bad, bytes, kept);
         assert_refused(bad, "damaged");
     }
-    free(bytes);
 }
 
 /* Rows are read into zeroed memory, so what lies between their fields is equal too. */
@@ -624,7 +605,7 @@ static bool flips_are_harmless(const char *bad, unsigned char *bytes, size_t siz
     for (size_t at = 0; harmless && at < size; at += 1 + size / 700) {
         bytes[at] ^= (unsigned char)(1U << (at % 8));
         bytes_write(bad, bytes, size);
-        struct results *results = results_load(bad, &error);
+        RESULTS *results = results_load(bad, &error);
         if (results == NULL) {
             harmless = error.kind == ERROR_INPUT && strstr(error.message, bad) != NULL;
             ++*refused;
@@ -635,7 +616,6 @@ static bool flips_are_harmless(const char *bad, unsigned char *bytes, size_t siz
                        bytes_equal(results->applications, good->applications,
                                    good->application_count * sizeof *good->applications);
         }
-        results_free(results);
         bytes[at] ^= (unsigned char)(1U << (at % 8));
     }
     return harmless;
@@ -643,7 +623,7 @@ static bool flips_are_harmless(const char *bad, unsigned char *bytes, size_t siz
 
 /* Any one bit: refused, or in a place that the tables do not depend on. In a child, which ends
  * without the check for leaks: HDF5 1.10 does not free all of its own memory after some damage. */
-static void a_flipped_bit_never_changes_what_is_read(void **state)
+STORING(a_flipped_bit_never_changes_what_is_read)
 {
     char path[512];
     char bad[512];
@@ -652,25 +632,23 @@ static void a_flipped_bit_never_changes_what_is_read(void **state)
     int status = 0;
     struct error error = {0};
     const struct fixture *const runs[] = {&run_requests};
-    file_write(path_in(state, "a.h5", path), runs, 1, 10);
-    struct results *good = results_load(path, &error);
-    unsigned char *bytes = file_bytes(path, &size);
-    path_in(state, "bad.h5", bad);
+    file_write(path_in("a.h5", path), runs, 1, 10);
+    RESULTS *good = results_load(path, &error);
+    OWNED(free) unsigned char *bytes = file_bytes(path, &size);
+    path_in("bad.h5", bad);
     pid_t pid = fork();
     if (pid == 0)
         _exit(!flips_are_harmless(bad, bytes, size, good, &refused) ? 1 : refused < 50 ? 2 : 0);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
-    results_free(good);
-    free(bytes);
 }
 
 /* Change a good file through HDF5 and see what is said of it. */
-static hid_t good_file_open(void **state, char path[512])
+static hid_t good_file_open(char path[512])
 {
     const struct fixture *const runs[] = {&run_requests, &run_summary};
-    file_write(path_in(state, "bad.h5", path), runs, 2, 3);
+    file_write(path_in("bad.h5", path), runs, 2, 3);
     hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
     assert_true(file >= 0);
     return file;
@@ -708,42 +686,42 @@ static hid_t summary_type_altered(hid_t file, const char *member, hid_t instead)
     return altered;
 }
 
-static void missing_and_foreign_tables_are_refused(void **state)
+STORING(missing_and_foreign_tables_are_refused)
 {
     char path[512];
-    hid_t file = good_file_open(state, path);
+    hid_t file = good_file_open(path);
     assert_true(H5Ldelete(file, "summary", H5P_DEFAULT) >= 0);
     (void)H5Fclose(file);
     assert_refused(path, "no table /summary");
 
-    file = good_file_open(state, path);
+    file = good_file_open(path);
     assert_true(H5Ldelete(file, "applications", H5P_DEFAULT) >= 0);
     (void)H5Fclose(file);
     assert_refused(path, "no table /applications");
 
-    file = good_file_open(state, path);
+    file = good_file_open(path);
     assert_true(H5Ldelete(file, "summary", H5P_DEFAULT) >= 0);
     (void)H5Gclose(H5Gcreate2(file, "summary", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     (void)H5Fclose(file);
     assert_refused(path, "no table /summary");
 
-    file = good_file_open(state, path);
+    file = good_file_open(path);
     table_replace(file, "summary", H5T_NATIVE_DOUBLE, 1);
     (void)H5Fclose(file);
     assert_refused(path, "not a table of named columns");
 }
 
-static void missing_and_mistyped_columns_are_refused(void **state)
+STORING(missing_and_mistyped_columns_are_refused)
 {
     char path[512];
-    hid_t file = good_file_open(state, path);
+    hid_t file = good_file_open(path);
     hid_t type = summary_type_altered(file, "latency_ms_p95", -1);
     table_replace(file, "summary", type, 1);
     (void)H5Tclose(type);
     (void)H5Fclose(file);
     assert_refused(path, "no column 'latency_ms_p95'");
 
-    file = good_file_open(state, path);
+    file = good_file_open(path);
     type = summary_type_altered(file, "seed", H5T_NATIVE_DOUBLE);
     table_replace(file, "summary", type, 1);
     (void)H5Tclose(type);
@@ -752,7 +730,7 @@ static void missing_and_mistyped_columns_are_refused(void **state)
 
     hid_t text = H5Tcopy(H5T_C_S1);
     (void)H5Tset_size(text, H5T_VARIABLE);
-    file = good_file_open(state, path);
+    file = good_file_open(path);
     type = summary_type_altered(file, "label", text);
     table_replace(file, "summary", type, 1);
     (void)H5Tclose(type);
@@ -760,56 +738,27 @@ static void missing_and_mistyped_columns_are_refused(void **state)
     (void)H5Fclose(file);
     assert_refused(path, "'label' should hold text of fixed length");
 
-    file = good_file_open(state, path);
+    file = good_file_open(path);
     type = summary_type_altered(file, "", -1);
     table_replace(file, "summary", type, 2);
     (void)H5Fclose(file);
     assert_refused(path, "should be a list");
 
     /* Rows of zeros: two runs without a name are one run twice. */
-    file = good_file_open(state, path);
+    file = good_file_open(path);
     table_replace(file, "summary", type, 1);
     (void)H5Tclose(type);
     (void)H5Fclose(file);
     assert_refused(path, "twice");
 }
 
-static void applications_of_runs_that_are_not_there_are_refused(void **state)
+STORING(applications_of_runs_that_are_not_there_are_refused)
 {
     char path[512];
-    hid_t file = good_file_open(state, path);
+    hid_t file = good_file_open(path);
     assert_true(H5TBdelete_record(file, "summary", 0, 1) >= 0);
     (void)H5Fclose(file);
     assert_refused(path, "which /summary does not hold");
 }
 
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_make, folder_remove)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FOLDER(what_is_written_is_read_back),
-        WITH_FOLDER(detailed_rows_are_tables_that_hdf5_itself_reads),
-        WITH_FOLDER(only_what_was_asked_for_is_recorded),
-        WITH_FOLDER(a_run_tells_what_it_depended_on),
-        WITH_FOLDER(tables_hold_the_same_bytes_by_either_way_and_again),
-        WITH_FOLDER(a_seal_tells_every_change),
-        WITH_FOLDER(a_run_is_stored_once),
-        WITH_FOLDER(an_interrupted_write_leaves_the_earlier_file_alone),
-        WITH_FOLDER(a_run_without_an_end_is_left_out),
-        WITH_FOLDER(a_table_has_no_chunk_longer_than_itself),
-        WITH_FOLDER(a_run_keeps_what_it_assumes),
-        WITH_FOLDER(a_name_with_a_control_character_is_refused_when_it_is_read),
-        WITH_FOLDER(a_link_stays_and_what_it_names_is_written),
-        WITH_FOLDER(places_that_cannot_be_written_are_refused_at_once),
-        WITH_FOLDER(a_file_that_is_no_results_file_is_not_replaced),
-        cmocka_unit_test(long_names_are_cut_and_stay_distinct),
-        WITH_FOLDER(files_that_are_not_hdf5_are_refused),
-        WITH_FOLDER(a_file_cut_anywhere_is_refused),
-        WITH_FOLDER(a_flipped_bit_never_changes_what_is_read),
-        WITH_FOLDER(missing_and_foreign_tables_are_refused),
-        WITH_FOLDER(missing_and_mistyped_columns_are_refused),
-        WITH_FOLDER(applications_of_runs_that_are_not_there_are_refused),
-    };
-    return cmocka_run_group_tests_name("store", tests, NULL, NULL);
-}
+SUITE("store")

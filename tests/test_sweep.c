@@ -1,19 +1,13 @@
 /* Sweeps: which runs, in which order, with which experiment; and what `check` takes a file for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "tests/suite.h"
 #include "traces/profile/profile.h"
 #include "workloads/experiment.h"
+
+OWNER(experiment_free, struct experiment)
+OWNER(sweep_free, struct sweep)
+#define SWEEP OWNED(sweep_free) struct sweep
 
 static const char base[] =
     "{\"cluster\": {\"invokers\": [{\"vcpus\": 4, \"memory_mb\": 4096}]},"
@@ -29,7 +23,6 @@ static char sweep_path[64];
 
 static int make_folder(void **state)
 {
-    (void)state;
     if (mkdtemp(folder) == NULL)
         return -1;
     (void)snprintf(sweep_path, sizeof sweep_path, "%s/sweep.json", folder);
@@ -38,7 +31,6 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-    (void)state;
     return unlink(sweep_path) + rmdir(folder);
 }
 
@@ -74,16 +66,14 @@ static struct experiment *must_resolve(const struct sweep *sweep, size_t run)
     return experiment;
 }
 
-static void the_first_key_varies_slowest_and_the_seed_fastest(void **state)
+CASE(the_first_key_varies_slowest_and_the_seed_fastest)
 {
-    (void)state;
-    struct sweep *sweep =
-        must_load("\"matrix\": {\"setting\": [{\"name\": \"low\","
-                  " \"arrivals.rate_per_s\": 1}, {\"name\": \"high\","
-                  " \"arrivals\": {\"process\": \"poisson\", \"rate_per_s\": 9},"
-                  " \"slo.ms\": 5}], \"policy.name\": [\"fifo\", \"edf\", \"sjf\"]},"
-                  " \"seeds\": 2",
-                  NULL, 0);
+    SWEEP *sweep = must_load("\"matrix\": {\"setting\": [{\"name\": \"low\","
+                             " \"arrivals.rate_per_s\": 1}, {\"name\": \"high\","
+                             " \"arrivals\": {\"process\": \"poisson\", \"rate_per_s\": 9},"
+                             " \"slo.ms\": 5}], \"policy.name\": [\"fifo\", \"edf\", \"sjf\"]},"
+                             " \"seeds\": 2",
+                             NULL, 0);
     static const char *const settings[] = {"low", "high"};
     static const char *const policies[] = {"fifo", "edf", "sjf"};
     assert_int_equal(sweep->run_count, 12);
@@ -92,7 +82,7 @@ static void the_first_key_varies_slowest_and_the_seed_fastest(void **state)
         char label[64];
         const char *setting = settings[r / 6];
         const char *policy = policies[r / 2 % 3];
-        struct experiment *e = must_resolve(sweep, r);
+        OWNED(experiment_free) struct experiment *e = must_resolve(sweep, r);
         (void)snprintf(label, sizeof label, "setting=%s policy.name=%s", setting, policy);
         assert_string_equal(sweep->runs[r].label, label);
         assert_string_equal(sweep->runs[r].setting_name, setting);
@@ -104,68 +94,55 @@ static void the_first_key_varies_slowest_and_the_seed_fastest(void **state)
         assert_true(e->workload.applications[0].slo == (r < 6 ? 10 : 5) * SIM_MS);
         /* The base's parameters belong to its own policy. */
         assert_int_equal(e->policy_setting_count, strcmp(policy, "fifo") == 0 ? 1 : 0);
-        experiment_free(e);
     }
-    sweep_free(sweep);
 }
 
-static void every_run_has_a_hash_of_its_own(void **state)
+CASE(every_run_has_a_hash_of_its_own)
 {
-    (void)state;
-    struct sweep *sweep = must_load("\"matrix\": {\"requests\": [10, 20, 30],"
-                                    " \"policy.params.k\": [1, 2, \"three\"]}, \"seeds\": [5, 9]",
-                                    NULL, 0);
+    SWEEP *sweep = must_load("\"matrix\": {\"requests\": [10, 20, 30],"
+                             " \"policy.params.k\": [1, 2, \"three\"]}, \"seeds\": [5, 9]",
+                             NULL, 0);
     char hashes[18][17];
     assert_int_equal(sweep->run_count, 18);
     for (size_t r = 0; r < 18; r++) {
-        struct experiment *e = must_resolve(sweep, r);
+        OWNED(experiment_free) struct experiment *e = must_resolve(sweep, r);
         memcpy(hashes[r], e->hash, sizeof hashes[r]);
         assert_int_equal(e->seed, r % 2 == 0 ? 5 : 9);
         for (size_t other = 0; other < r; other++)
             assert_string_not_equal(hashes[other], hashes[r]);
-        experiment_free(e);
     }
     assert_string_equal(sweep->runs[17].label, "requests=30 policy.params.k=three");
     assert_string_equal(sweep->runs[17].setting_name, "");
-    sweep_free(sweep);
 }
 
-static void a_list_of_objects_under_an_experiments_key_is_its_values(void **state)
+CASE(a_list_of_objects_under_an_experiments_key_is_its_values)
 {
-    (void)state;
-    struct sweep *sweep =
-        must_load("\"matrix\": {\"slo\": [{\"factor\": 2}, {\"ms\": 5}], \"load\":"
-                  " [{\"arrivals.rate_per_s\": 2}, {\"name\": \"b\"}]}",
-                  NULL, 0);
+    SWEEP *sweep = must_load("\"matrix\": {\"slo\": [{\"factor\": 2}, {\"ms\": 5}], \"load\":"
+                             " [{\"arrivals.rate_per_s\": 2}, {\"name\": \"b\"}]}",
+                             NULL, 0);
     assert_int_equal(sweep->run_count, 4);
     assert_string_equal(sweep->runs[0].label, "slo.factor=2 load=1");
     assert_string_equal(sweep->runs[3].label, "slo.ms=5 load=b");
-    struct experiment *e = must_resolve(sweep, 3);
+    OWNED(experiment_free) struct experiment *e = must_resolve(sweep, 3);
     assert_true(e->workload.applications[0].slo == 5 * SIM_MS);
-    experiment_free(e);
-    sweep_free(sweep);
 }
 
-static void overrides_reach_the_base_and_the_sweep_but_not_the_matrix(void **state)
+CASE(overrides_reach_the_base_and_the_sweep_but_not_the_matrix)
 {
-    (void)state;
     struct error error = {0};
     struct override overrides[] = {{"seeds", "3"}, {"seed", "100"}, {"requests", "55"}};
-    struct sweep *sweep = must_load("\"matrix\": {\"slo.factor\": [1, 2]}", overrides, 3);
+    SWEEP *sweep = must_load("\"matrix\": {\"slo.factor\": [1, 2]}", overrides, 3);
     assert_int_equal(sweep->run_count, 6);
-    struct experiment *e = must_resolve(sweep, 5);
+    OWNED(experiment_free) struct experiment *e = must_resolve(sweep, 5);
     assert_int_equal(e->seed, 102);
     assert_int_equal(e->requests, 55);
-    experiment_free(e);
-    sweep_free(sweep);
     assert_null(load("\"matrix\": {\"requests\": [1, 2]}", overrides, 3, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
     assert_non_null(strstr(error.message, "the matrix sets \"requests\" itself"));
 }
 
-static void a_path_in_the_matrix_is_relative_to_the_sweep(void **state)
+CASE(a_path_in_the_matrix_is_relative_to_the_sweep)
 {
-    (void)state;
     char cluster[96];
     (void)snprintf(cluster, sizeof cluster, "%s/big.json", folder);
     FILE *file = fopen(cluster, "w");
@@ -175,9 +152,8 @@ static void a_path_in_the_matrix_is_relative_to_the_sweep(void **state)
     assert_int_equal(fclose(file), 0);
     struct sweep *sweep =
         must_load("\"matrix\": {\"setting\": [{\"cluster\": \"big.json\"}]}", NULL, 0);
-    struct experiment *e = must_resolve(sweep, 0);
+    OWNED(experiment_free) struct experiment *e = must_resolve(sweep, 0);
     assert_int_equal(e->workload.cluster.invoker_count, 99);
-    experiment_free(e);
     sweep_free(sweep);
     /* Also below "profiles", whose keys are models of GPU. */
     sweep = must_load("\"matrix\": {\"setting\": [{\"profiles\": {\"A100\": \"big.json\"}},"
@@ -202,9 +178,8 @@ static void assert_refused(const char *matrix, const char *fragment)
         fail_msg("%s: \"%s\" lacks \"%s\"", matrix, error.message, fragment);
 }
 
-static void combinations_of_one_name_are_refused(void **state)
+CASE(combinations_of_one_name_are_refused)
 {
-    (void)state;
     assert_refused("\"matrix\": {\"setting\": [{\"name\": \"a\", \"slo.factor\": 0.8},"
                    " {\"name\": \"a\", \"slo.factor\": 1.2}]}",
                    "matrix.setting[1]: is named \"a\", as matrix.setting[0] is");
@@ -219,9 +194,8 @@ static void combinations_of_one_name_are_refused(void **state)
 }
 
 /* A run must not bear the label of a value that another entry replaced. */
-static void a_key_is_set_in_one_place_of_the_matrix(void **state)
+CASE(a_key_is_set_in_one_place_of_the_matrix)
 {
-    (void)state;
     assert_refused("\"matrix\": {\"slo.factor\": [1], \"setting\": [{\"name\": \"a\"},"
                    " {\"name\": \"b\", \"slo.factor\": 3}]}",
                    "matrix.setting[1].slo.factor: sets \"slo.factor\", but \"slo.factor\" of the "
@@ -239,20 +213,17 @@ static void a_key_is_set_in_one_place_of_the_matrix(void **state)
                          NULL, 0));
 }
 
-static void labels_name_settings_and_are_given_once(void **state)
+CASE(labels_name_settings_and_are_given_once)
 {
-    (void)state;
-    struct sweep *sweep =
-        must_load("\"labels\": {\"light\": \"Light load\"}, \"matrix\": {\"setting\":"
-                  " [{\"name\": \"light\"}, {\"name\": \"heavy\", \"slo.factor\": 2}]}",
-                  NULL, 0);
+    SWEEP *sweep = must_load("\"labels\": {\"light\": \"Light load\"}, \"matrix\": {\"setting\":"
+                             " [{\"name\": \"light\"}, {\"name\": \"heavy\", \"slo.factor\": 2}]}",
+                             NULL, 0);
     struct experiment *light = must_resolve(sweep, 0);
     struct experiment *heavy = must_resolve(sweep, 1);
     assert_string_equal(light->setting_label, "Light load");
     assert_string_equal(heavy->setting_label, "");
     experiment_free(light);
     experiment_free(heavy);
-    sweep_free(sweep);
     assert_refused("\"labels\": {\"a\": \"x\", \"b\": \"x\"}",
                    "labels.b: \"x\" is the label of \"a\" already");
     assert_refused("\"labels\": {\"a\": \"x\\ny\"}",
@@ -263,36 +234,32 @@ static void labels_name_settings_and_are_given_once(void **state)
                    "labels.light: \"heavy\" is the name of another setting");
 }
 
-static void names_of_the_matrix_hold_no_control_characters(void **state)
+CASE(names_of_the_matrix_hold_no_control_characters)
 {
-    (void)state;
     assert_refused("\"matrix\": {\"setting\": [{\"name\": \"a\\u001b[31m\", \"slo.factor\": 1}]}",
                    "\"a\\x1b[31m\" holds a control character");
     assert_refused("\"matrix\": {\"policy.params.k\": [\"a\\nb\"]}", "holds a control character");
 }
 
-static void seeds_are_exact_up_to_two_to_the_53(void **state)
+CASE(seeds_are_exact_up_to_two_to_the_53)
 {
-    (void)state;
     static const uint64_t wanted[] = {9007199254740990U, 9007199254740991U, 9007199254740992U,
                                       1000000000000001U, 1000000000000002U};
-    struct sweep *sweep = must_load("\"seeds\": [9007199254740990, 9007199254740991,"
-                                    " 9007199254740992, 1000000000000001, 1000000000000002]",
-                                    NULL, 0);
+    SWEEP *sweep = must_load("\"seeds\": [9007199254740990, 9007199254740991,"
+                             " 9007199254740992, 1000000000000001, 1000000000000002]",
+                             NULL, 0);
     char hashes[5][17];
     assert_int_equal(sweep->run_count, 5);
     for (size_t r = 0; r < sweep->run_count; r++) {
         char text[32];
-        struct experiment *e = must_resolve(sweep, r);
+        OWNED(experiment_free) struct experiment *e = must_resolve(sweep, r);
         assert_true(e->seed == wanted[r]);
         (void)snprintf(text, sizeof text, "\"seed\":%llu,", (unsigned long long)wanted[r]);
         assert_non_null(strstr(e->resolved_json, text));
         memcpy(hashes[r], e->hash, sizeof hashes[r]);
         for (size_t other = 0; other < r; other++)
             assert_string_not_equal(hashes[other], hashes[r]);
-        experiment_free(e);
     }
-    sweep_free(sweep);
     assert_refused("\"seeds\": [1, 9007199254740993]",
                    "seeds[1]: 9007199254740993 would be rounded to 9007199254740992");
     assert_refused("\"seeds\": [9007199254740994]", "seeds[0]: is 9007199254740994");
@@ -314,37 +281,32 @@ static void write_file(const char *path, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-static void a_json_input_is_read_once_for_all_runs(void **state)
+CASE(a_json_input_is_read_once_for_all_runs)
 {
-    (void)state;
     char cluster[96];
     (void)snprintf(cluster, sizeof cluster, "%s/cluster.json", folder);
     write_file(cluster, "{\"invokers\": [{\"count\": 9, \"vcpus\": 1, \"memory_mb\": 1}]}");
-    struct sweep *sweep =
+    SWEEP *sweep =
         must_load("\"matrix\": {\"cluster\": [\"cluster.json\"]}, \"seeds\": 2", NULL, 0);
-    struct experiment *first = must_resolve(sweep, 0);
+    OWNED(experiment_free) struct experiment *first = must_resolve(sweep, 0);
     write_file(cluster, "{\"invokers\": [{\"count\": 8, \"vcpus\": 1, \"memory_mb\": 1}]}");
-    struct experiment *second = must_resolve(sweep, 1);
+    OWNED(experiment_free) struct experiment *second = must_resolve(sweep, 1);
     assert_int_equal(first->workload.cluster.invoker_count, 9);
     assert_int_equal(second->workload.cluster.invoker_count, 9);
-    experiment_free(first);
-    experiment_free(second);
-    sweep_free(sweep);
     assert_int_equal(unlink(cluster), 0);
 }
 
-static void a_profile_is_parsed_once_and_outlives_its_sweep(void **state)
+CASE(a_profile_is_parsed_once_and_outlives_its_sweep)
 {
-    (void)state;
     struct error error = {0};
-    struct sweep *sweep =
-        sweep_load("workloads/experiments/mixed-gpus-policies.json", NULL, 0, &error);
+    SWEEP *sweep = sweep_load("workloads/experiments/mixed-gpus-policies.json", NULL, 0, &error);
     if (sweep == NULL) {
         fail_msg("%s", error.message);
         abort();
     }
-    struct experiment *first = must_resolve(sweep, 0);
-    struct experiment *last = must_resolve(sweep, sweep->run_count - 1);
+    OWNED(experiment_free) struct experiment *first = must_resolve(sweep, 0);
+    OWNED(experiment_free) struct experiment *last = must_resolve(sweep, sweep->run_count - 1);
+    OWNED(experiment_free)
     struct experiment *alone =
         experiment_load("workloads/experiments/mixed-gpus.json", NULL, 0, NULL);
     assert_non_null(alone);
@@ -355,26 +317,21 @@ static void a_profile_is_parsed_once_and_outlives_its_sweep(void **state)
                              alone->profiles.entries[i].profile);
         assert_string_equal(first->profiles.entries[i].sha256, alone->profiles.entries[i].sha256);
     }
-    experiment_free(first);
-    sweep_free(sweep);
     assert_string_equal(last->profiles.entries[0].profile->device,
                         alone->profiles.entries[0].profile->device);
-    experiment_free(last);
-    experiment_free(alone);
 }
 
-static void a_trace_that_changes_between_two_runs_is_refused_with_both_digests(void **state)
+CASE(a_trace_that_changes_between_two_runs_is_refused_with_both_digests)
 {
-    (void)state;
     char trace[96];
     struct error error = {0};
     (void)snprintf(trace, sizeof trace, "%s/trace.csv", folder);
     write_file(trace, "time_ms,application\n1,app\n");
-    struct sweep *sweep =
+    SWEEP *sweep =
         must_load("\"matrix\": {\"arrivals\": [{\"process\": \"trace\", \"file\": \"trace.csv\"}]},"
                   " \"seeds\": 3",
                   NULL, 0);
-    struct experiment *first = must_resolve(sweep, 0);
+    OWNED(experiment_free) struct experiment *first = must_resolve(sweep, 0);
     assert_true(experiment_inputs_check(first, &error));
     /* The same contents in another file are the same input. */
     assert_int_equal(unlink(trace), 0);
@@ -389,14 +346,11 @@ static void a_trace_that_changes_between_two_runs_is_refused_with_both_digests(v
     assert_null(sweep_experiment(sweep, 2, &error));
     assert_int_equal(error.kind, ERROR_RUN);
     assert_non_null(strstr(error.message, first->trace_sha256));
-    experiment_free(first);
-    sweep_free(sweep);
     assert_int_equal(unlink(trace), 0);
 }
 
-static void a_device_is_no_input(void **state)
+CASE(a_device_is_no_input)
 {
-    (void)state;
     struct error error = {0};
     struct sweep *sweep = must_load(
         "\"matrix\": {\"arrivals\": [{\"process\": \"trace\", \"file\": \"/dev/zero\"}]}", NULL, 0);
@@ -420,27 +374,24 @@ static struct sweep *load_shipped(const char *path)
     return sweep;
 }
 
-static void the_papers_sweeps_are_profiles_by_settings_by_policies_by_seeds(void **state)
+CASE(the_papers_sweeps_are_profiles_by_settings_by_policies_by_seeds)
 {
-    (void)state;
     enum { PROFILES = 4, SETTINGS = 3 };
     static const char *const settings[] = {"strict-light", "moderate-normal", "relaxed-heavy"};
     struct error error = {0};
-    struct sweep *mps = load_shipped("workloads/experiments/paper-mps.json");
-    struct sweep *mig = load_shipped("workloads/experiments/paper.json");
+    SWEEP *mps = load_shipped("workloads/experiments/paper-mps.json");
+    SWEEP *mig = load_shipped("workloads/experiments/paper.json");
     assert_int_equal(mps->run_count % (PROFILES * SETTINGS * mps->seeds), 0);
     const size_t runs = mps->run_count / (PROFILES * SETTINGS);
     for (size_t s = 0; s < SETTINGS; s++) {
         char path[96];
         (void)snprintf(path, sizeof path, "workloads/experiments/%s.json", settings[s]);
-        struct experiment *of_sweep = must_resolve(mps, s * runs);
-        struct experiment *own = experiment_load(path, NULL, 0, &error);
+        OWNED(experiment_free) struct experiment *of_sweep = must_resolve(mps, s * runs);
+        OWNED(experiment_free) struct experiment *own = experiment_load(path, NULL, 0, &error);
         assert_non_null(own);
         /* The row of the sweep and the file of that name are the same experiment. */
         assert_string_equal(of_sweep->hash, own->hash);
         assert_string_equal(of_sweep->setting_name, settings[s]);
-        experiment_free(own);
-        experiment_free(of_sweep);
     }
     /* On MIG slices everything else is the same. */
     assert_int_equal(mig->run_count, mps->run_count);
@@ -452,24 +403,20 @@ static void the_papers_sweeps_are_profiles_by_settings_by_policies_by_seeds(void
         assert_string_equal(of_mig, of_mps);
         assert_int_equal(strncmp(mig->runs[r].label, "cluster=esg-16-mig ", 19), 0);
     }
-    sweep_free(mig);
-    sweep_free(mps);
 }
 
 /* "1" where the run is of the first policy of its setting and seed. */
 static void assert_first_policies(const char *sweep_text, const char *wanted)
 {
-    struct sweep *sweep = must_load(sweep_text, NULL, 0);
+    SWEEP *sweep = must_load(sweep_text, NULL, 0);
     assert_true(sweep->bounds);
     assert_int_equal(sweep->run_count, strlen(wanted));
     for (size_t r = 0; r < sweep->run_count; r++)
         assert_int_equal(sweep->runs[r].first_policy, wanted[r] == '1');
-    sweep_free(sweep);
 }
 
-static void bounds_are_asked_for_once_per_setting_and_seed(void **state)
+CASE(bounds_are_asked_for_once_per_setting_and_seed)
 {
-    (void)state;
     assert_first_policies("\"bounds\": true, \"seeds\": 2, \"matrix\": {\"policy.name\": "
                           "[\"fifo\", \"edf\"], \"requests\": [10, 20]}",
                           "11110000");
@@ -484,15 +431,13 @@ static void bounds_are_asked_for_once_per_setting_and_seed(void **state)
     assert_first_policies("\"bounds\": true, \"matrix\": {\"who\": [{\"requests\": 10, "
                           "\"policy.name\": \"fifo\"}, {\"policy.name\": \"edf\"}]}",
                           "11");
-    struct sweep *sweep = must_load("\"seeds\": 2", NULL, 0);
+    SWEEP *sweep = must_load("\"seeds\": 2", NULL, 0);
     assert_false(sweep->bounds);
-    sweep_free(sweep);
     assert_refused("\"bounds\": 1", "bounds");
 }
 
-static void check_tells_what_a_file_is(void **state)
+CASE(check_tells_what_a_file_is)
 {
-    (void)state;
     static const struct {
         const char *path, *kind;
     } files[] = {{"workloads/experiments/paper.json", "sweep"},
@@ -521,26 +466,4 @@ static void check_tells_what_a_file_is(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_key_varies_slowest_and_the_seed_fastest),
-        cmocka_unit_test(every_run_has_a_hash_of_its_own),
-        cmocka_unit_test(a_list_of_objects_under_an_experiments_key_is_its_values),
-        cmocka_unit_test(overrides_reach_the_base_and_the_sweep_but_not_the_matrix),
-        cmocka_unit_test(a_path_in_the_matrix_is_relative_to_the_sweep),
-        cmocka_unit_test(combinations_of_one_name_are_refused),
-        cmocka_unit_test(a_key_is_set_in_one_place_of_the_matrix),
-        cmocka_unit_test(labels_name_settings_and_are_given_once),
-        cmocka_unit_test(names_of_the_matrix_hold_no_control_characters),
-        cmocka_unit_test(seeds_are_exact_up_to_two_to_the_53),
-        cmocka_unit_test(a_json_input_is_read_once_for_all_runs),
-        cmocka_unit_test(a_profile_is_parsed_once_and_outlives_its_sweep),
-        cmocka_unit_test(a_trace_that_changes_between_two_runs_is_refused_with_both_digests),
-        cmocka_unit_test(a_device_is_no_input),
-        cmocka_unit_test(the_papers_sweeps_are_profiles_by_settings_by_policies_by_seeds),
-        cmocka_unit_test(bounds_are_asked_for_once_per_setting_and_seed),
-        cmocka_unit_test(check_tells_what_a_file_is),
-    };
-    return cmocka_run_group_tests_name("sweep", tests, make_folder, remove_folder);
-}
+SUITE_WITH("sweep", make_folder, remove_folder)

@@ -17,6 +17,10 @@
 #include "sim/base/version.h"
 #include "sim/run/run_once.h"
 
+OWNER(experiment_free, struct experiment)
+OWNER(results_free, struct results)
+#define RESULTS OWNED(results_free) struct results
+
 static const char plain[] = "\"matrix\": {\"arrivals.rate_per_s\": [100, 300, 350], "
                             "\"policy.name\": [\"fifo\", \"edf\"]}, \"seeds\": 3";
 static const char precise[] =
@@ -58,20 +62,16 @@ static const char *in_folder(const char *name)
 
 static int make_folder(void **state)
 {
-    (void)state;
     return mkdtemp(folder) == NULL ? -1 : 0;
 }
 
 static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *place)
 {
-    (void)status;
-    (void)kind;
     return place->level == 0 ? 0 : remove(path);
 }
 
 static int remove_files(void **state)
 {
-    (void)state;
     return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -80,6 +80,9 @@ static int remove_folder(void **state)
     (void)remove_files(state);
     return rmdir(folder);
 }
+
+/* A test that leaves no file. */
+#define SWEEPING(title) CASE_WITH(title, NULL, remove_files)
 
 /* Each run is a part by itself, whatever the machine's speed. */
 static struct sweep_runner_options options_of(const char *out, uint64_t jobs)
@@ -157,27 +160,24 @@ static void assert_same_for_jobs_and_shards(const char *sweep)
     free(expected.bytes);
 }
 
-static void jobs_and_shards_do_not_change_the_tables(void **state)
+SWEEPING(jobs_and_shards_do_not_change_the_tables)
 {
-    (void)state;
     assert_same_for_jobs_and_shards(plain);
 }
 
-static void nor_do_they_where_seeds_are_run_until_an_interval_is_narrow(void **state)
+SWEEPING(nor_do_they_where_seeds_are_run_until_an_interval_is_narrow)
 {
-    (void)state;
     assert_same_for_jobs_and_shards(precise);
 }
 
 /* Recomputed from the file: each combination has as many seeds as the rule asks for. */
-static void a_combination_ends_with_a_narrow_interval_or_at_its_limit(void **state)
+SWEEPING(a_combination_ends_with_a_narrow_interval_or_at_its_limit)
 {
-    (void)state;
     struct error error = {0};
     sweep_write(in_folder("sweep.json"), precise);
     struct sweep_runner_options options = options_of("all.h5", 2);
     assert_int_equal(run(&options), 0);
-    struct results *results = results_load(in_folder("all.h5"), &error);
+    RESULTS *results = results_load(in_folder("all.h5"), &error);
     assert_non_null(results);
     size_t combinations = 0;
     size_t fewest = 99;
@@ -204,7 +204,6 @@ static void a_combination_ends_with_a_narrow_interval_or_at_its_limit(void **sta
     }
     assert_int_equal(combinations, 3);
     assert_true(fewest < 24); /* or the test would show nothing */
-    results_free(results);
 }
 
 /* Sets whether each of the sweep's four runs, two policies by two seeds, has bounds. */
@@ -215,7 +214,7 @@ static void bounds_of(const char *sweep, bool has[static 4])
     struct sweep_runner_options options = options_of("all.h5", 1);
     options.restart = true;
     assert_int_equal(run(&options), 0);
-    struct results *results = results_load(in_folder("all.h5"), &error);
+    RESULTS *results = results_load(in_folder("all.h5"), &error);
     assert_non_null(results);
     assert_int_equal(results->run_count, 4);
     for (size_t r = 0; r < 4; r++) {
@@ -224,12 +223,10 @@ static void bounds_of(const char *sweep, bool has[static 4])
         assert_int_equal(isnan(row->measures.bound_cost_per_request_usd), !has[r]);
         assert_int_equal(isnan(row->run.bound_capacity_slo_hit_rate), !has[r]);
     }
-    results_free(results);
 }
 
-static void only_the_first_policys_runs_have_bounds_and_only_on_request(void **state)
+SWEEPING(only_the_first_policys_runs_have_bounds_and_only_on_request)
 {
-    (void)state;
     bool has[4];
     bounds_of("\"matrix\": {\"policy.name\": [\"fifo\", \"edf\"]}, \"seeds\": 2", has);
     assert_false(has[0] || has[1] || has[2] || has[3]);
@@ -255,9 +252,8 @@ static void expect_no_merge(const char *const *paths, size_t count, const char *
     assert_int_equal(access(in_folder("all.h5"), F_OK), -1);
 }
 
-static void shards_that_overlap_are_missing_or_foreign_are_refused(void **state)
+SWEEPING(shards_that_overlap_are_missing_or_foreign_are_refused)
 {
-    (void)state;
     sweep_write(in_folder("sweep.json"), plain);
     run_shard("a.h5", 1, 3);
     run_shard("b.h5", 2, 3);
@@ -284,9 +280,8 @@ static void shards_that_overlap_are_missing_or_foreign_are_refused(void **state)
     expect_no_merge(cut, 3, "c.h5");
 }
 
-static void resuming_what_is_whole_runs_nothing_and_what_is_foreign_is_refused(void **state)
+SWEEPING(resuming_what_is_whole_runs_nothing_and_what_is_foreign_is_refused)
 {
-    (void)state;
     sweep_write(in_folder("sweep.json"), plain);
     struct sweep_runner_options options = options_of("a.h5", 2);
     options.resume = true;
@@ -312,17 +307,15 @@ static void resuming_what_is_whole_runs_nothing_and_what_is_foreign_is_refused(v
     assert_int_equal(run(&options), 0);
 }
 
-static void one_run_is_a_sweep_and_a_shard_without_runs_is_refused(void **state)
+SWEEPING(one_run_is_a_sweep_and_a_shard_without_runs_is_refused)
 {
-    (void)state;
     sweep_write(in_folder("sweep.json"), "\"seeds\": 1");
     struct sweep_runner_options options = options_of("a.h5", 2);
     assert_int_equal(run(&options), 0);
     struct error error = {0};
-    struct results *results = results_load(in_folder("a.h5"), &error);
+    RESULTS *results = results_load(in_folder("a.h5"), &error);
     assert_non_null(results);
     assert_int_equal(results->run_count, 1);
-    results_free(results);
     options = options_of("b.h5", 2);
     options.shard = options.shards = 2;
     assert_int_equal(run(&options), 2);
@@ -339,9 +332,8 @@ static void write_text(const char *path, const char *text)
 }
 
 /* Else two sweeps by two names of one file would know nothing of each other. */
-static void through_a_link_the_runs_lie_beside_the_results(void **state)
+SWEEPING(through_a_link_the_runs_lie_beside_the_results)
 {
-    (void)state;
     struct stat status;
     sweep_write(in_folder("sweep.json"), plain);
     assert_int_equal(symlink("a.h5", in_folder("link.h5")), 0);
@@ -363,9 +355,8 @@ static void through_a_link_the_runs_lie_beside_the_results(void **state)
     assert_int_equal(status.st_size, strlen("a file that has the folder's name"));
 }
 
-static void a_dry_run_lists_the_runs_of_its_shard_and_writes_nothing(void **state)
+SWEEPING(a_dry_run_lists_the_runs_of_its_shard_and_writes_nothing)
 {
-    (void)state;
     sweep_write(in_folder("sweep.json"), plain);
     struct sweep_runner_options options = options_of("a.h5", 1);
     options.dry_run = true;
@@ -395,7 +386,7 @@ static void a_dry_run_lists_the_runs_of_its_shard_and_writes_nothing(void **stat
     assert_true(was_said("fife"));
 }
 
-static void no_seeds_and_senseless_precisions_are_refused(void **state)
+SWEEPING(no_seeds_and_senseless_precisions_are_refused)
 {
     static const char *const rests[][2] = {
         {"\"seeds\": 0", "seeds"},
@@ -416,7 +407,6 @@ static void no_seeds_and_senseless_precisions_are_refused(void **state)
          " \"max_seeds\": 9}",
          "seeds"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rests / sizeof rests[0]; i++) {
         struct sweep_runner_options options = options_of("a.h5", 1);
         sweep_write(in_folder("sweep.json"), rests[i][0]);
@@ -426,9 +416,8 @@ static void no_seeds_and_senseless_precisions_are_refused(void **state)
 }
 
 /* Room for nothing, for a part, for some runs in the results, and at last for all. */
-static void a_full_disk_keeps_what_had_finished_and_resuming_completes_it(void **state)
+SWEEPING(a_full_disk_keeps_what_had_finished_and_resuming_completes_it)
 {
-    (void)state;
     struct rlimit old, small;
     struct sweep_runner_options options = options_of("all.h5", 1);
     struct table_bytes expected = tables_of(plain, &options);
@@ -460,9 +449,8 @@ static void a_full_disk_keeps_what_had_finished_and_resuming_completes_it(void *
 }
 
 /* Ctrl-C: what has finished can be read at once, and the rest follows. */
-static void an_interrupted_sweep_leaves_a_readable_file_and_goes_on(void **state)
+SWEEPING(an_interrupted_sweep_leaves_a_readable_file_and_goes_on)
 {
-    (void)state;
     struct error error = {0};
     struct sweep_runner_options options = options_of("all.h5", 1);
     struct table_bytes expected = tables_of(plain, &options);
@@ -479,10 +467,9 @@ static void an_interrupted_sweep_leaves_a_readable_file_and_goes_on(void **state
     if (status == 1)
         assert_true(was_said("interrupted"));
     nothing_unfinished();
-    struct results *results = results_load(in_folder("a.h5"), &error);
+    RESULTS *results = results_load(in_folder("a.h5"), &error);
     assert_non_null(results);
     assert_in_range(results->run_count, 1, 18);
-    results_free(results);
     assert_int_equal(run(&options), 0);
     assert_tables(in_folder("a.h5"), &expected);
     assert_int_equal(access(in_folder("a.h5.runs"), F_OK), -1);
@@ -508,18 +495,16 @@ static int run_with_room(const struct sweep_runner_options *options, rlim_t room
 static size_t runs_in(const char *name)
 {
     struct error error = {0};
-    struct results *results = results_load(in_folder(name), &error);
+    RESULTS *results = results_load(in_folder(name), &error);
     assert_non_null(results);
     const size_t count = results->run_count;
-    results_free(results);
     return count;
 }
 
 enum { RECORDED_RUNS = 5, ROOM_FOR_SOME = 450000, ROOM_FOR_MORE = 1400000 };
 
-static void a_sweep_that_fails_leaves_the_older_whole_results(void **state)
+SWEEPING(a_sweep_that_fails_leaves_the_older_whole_results)
 {
-    (void)state;
     sweep_write(in_folder("sweep.json"), recorded);
     struct sweep_runner_options options = options_of("a.h5", 1);
     assert_int_equal(run(&options), 0);
@@ -547,9 +532,8 @@ static void a_sweep_that_fails_leaves_the_older_whole_results(void **state)
     free(expected.bytes);
 }
 
-static void incomplete_results_are_replaced_by_those_of_no_fewer_runs(void **state)
+SWEEPING(incomplete_results_are_replaced_by_those_of_no_fewer_runs)
 {
-    (void)state;
     sweep_write(in_folder("sweep.json"), recorded);
     struct sweep_runner_options options = options_of("a.h5", 1);
     assert_int_equal(run_with_room(&options, ROOM_FOR_SOME), 1);
@@ -568,9 +552,8 @@ static void incomplete_results_are_replaced_by_those_of_no_fewer_runs(void **sta
     assert_int_equal(runs_in("a.h5"), RECORDED_RUNS);
 }
 
-static void a_second_sweep_is_refused_while_the_first_holds_the_results(void **state)
+SWEEPING(a_second_sweep_is_refused_while_the_first_holds_the_results)
 {
-    (void)state;
     struct atomic_file file;
     struct error error = {0};
     char wanted[64];
@@ -607,9 +590,8 @@ static void damage(const char *path, bool cut)
     assert_int_equal(fclose(file), 0);
 }
 
-static void damage_in_a_part_is_told_and_costs_the_runs_in_it(void **state)
+SWEEPING(damage_in_a_part_is_told_and_costs_the_runs_in_it)
 {
-    (void)state;
     struct sweep_runner_options options = options_of("all.h5", 1);
     struct table_bytes expected = tables_of(recorded, &options);
     for (int cut = 0; cut <= 1; cut++) {
@@ -633,9 +615,8 @@ static void damage_in_a_part_is_told_and_costs_the_runs_in_it(void **state)
 }
 
 /* A worker that is killed from outside says nothing of its run: merge asks for it. */
-static void a_run_whose_worker_is_killed_was_not_run(void **state)
+SWEEPING(a_run_whose_worker_is_killed_was_not_run)
 {
-    (void)state;
     char text[512];
     struct error error = {0};
     (void)snprintf(text, sizeof text,
@@ -646,20 +627,18 @@ static void a_run_whose_worker_is_killed_was_not_run(void **state)
     struct sweep_runner_options options = options_of("a.h5", 1);
     assert_int_equal(run(&options), 1);
     assert_true(was_said("1 of 2 runs were not finished"));
-    struct results *results = results_load(in_folder("a.h5"), &error);
+    RESULTS *results = results_load(in_folder("a.h5"), &error);
     assert_non_null(results);
     assert_int_equal(results->missing_count, 1);
     assert_string_equal(results->missing[0].status, MISSING_NOT_RUN);
-    results_free(results);
     const char *alone[] = {in_folder("a.h5")};
     expect_no_merge(alone, 1, "1 runs of shard 1/1 were not run; run it again with --resume");
 }
 
 /* ---- Copies are no sample -------------------------------------------------------------------- */
 
-static void one_seed_is_run_where_nothing_is_drawn(void **state)
+SWEEPING(one_seed_is_run_where_nothing_is_drawn)
 {
-    (void)state;
     static const char sweep[] =
         "\"matrix\": {\"functions\": [[{\"name\": \"f\", \"service\": {\"distribution\":"
         " \"constant\", \"mean_ms\": 10}}]], \"arrivals\": [{\"process\": \"uniform\", \"low_ms\": "
@@ -671,12 +650,11 @@ static void one_seed_is_run_where_nothing_is_drawn(void **state)
     struct sweep_runner_options options = options_of("a.h5", 2);
     assert_int_equal(run(&options), 0);
     assert_int_equal(runs_in("a.h5"), 1 + 3 + 3 + 3);
-    struct results *results = results_load(in_folder("a.h5"), &error);
+    RESULTS *results = results_load(in_folder("a.h5"), &error);
     assert_non_null(results);
     assert_non_null(strstr(results->notices[0], "nothing random is drawn"));
     for (size_t run = 1; run < results->run_count; run++)
         assert_true(results->notices[run] == NULL);
-    results_free(results);
     assert_same_for_jobs_and_shards(sweep);
 }
 
@@ -704,7 +682,8 @@ static bool measure(const char *policy_name, const char *seed, bool *random,
     struct error error = {0};
     struct simulation_result result;
     const struct recorder recorder = {0};
-    double *values = NULL;
+    OWNED(free) double *values = NULL;
+    OWNED(experiment_free)
     struct experiment *experiment = experiment_parse(fixed, "e.json", ".", overrides, 2, &error);
     assert_non_null(experiment);
     const struct policy *policy = runner_policy(experiment, &values, &error);
@@ -715,15 +694,12 @@ static bool measure(const char *policy_name, const char *seed, bool *random,
         *measures = result.overall;
         simulation_result_clear(&result);
     }
-    free(values);
-    experiment_free(experiment);
     return served;
 }
 
 /* A built-in policy that began to draw would have to be named in workloads/randomness.c. */
-static void policies_that_draw_are_known(void **state)
+SWEEPING(policies_that_draw_are_known)
 {
-    (void)state;
     size_t same = 0, drawing = 0;
     const struct policy *policy = NULL;
     for (size_t i = 0; (policy = policy_at(i)) != NULL; i++) {
@@ -746,13 +722,11 @@ static void policies_that_draw_are_known(void **state)
 
 static herr_t mark(hid_t runs, const char *name, const H5L_info_t *info, void *count)
 {
-    (void)info;
     const hid_t run = H5Gopen2(runs, name, H5P_DEFAULT);
-    char *host = hdf5_get_text(run, "host");
+    TEXT *host = hdf5_get_text(run, "host");
     assert_non_null(host);
     *(size_t *)count += strcmp(host, "marked") == 0;
     assert_true(H5Adelete(run, "host") >= 0 && hdf5_set_text(run, "host", "marked"));
-    free(host);
     return H5Gclose(run);
 }
 
@@ -812,9 +786,8 @@ static void assert_resumed(size_t runs, size_t kept, const char *said)
     assert_int_equal(runs_mark("a.h5"), kept);
 }
 
-static void a_changed_policy_and_further_seeds_cost_their_runs_alone(void **state)
+SWEEPING(a_changed_policy_and_further_seeds_cost_their_runs_alone)
 {
-    (void)state;
     static const char six[] = "\"fifo\", \"edf\", \"sjf\", \"min-config\", \"max-config\"";
     static const char fewer[] = "\"infless\", \"fifo\"";
     module_write(false);
@@ -833,9 +806,8 @@ static void a_changed_policy_and_further_seeds_cost_their_runs_alone(void **stat
 }
 
 /* Runs of an earlier form are kept when they are in the folder of runs, too. */
-static void parts_of_an_earlier_form_are_kept(void **state)
+SWEEPING(parts_of_an_earlier_form_are_kept)
 {
-    (void)state;
     sweep_write(in_folder("sweep.json"), recorded);
     struct sweep_runner_options options = options_of("a.h5", 1);
     assert_int_equal(run_with_room(&options, ROOM_FOR_SOME), 1);
@@ -860,9 +832,8 @@ static void parts_of_an_earlier_form_are_kept(void **state)
 }
 
 /* --resume refuses runs of another sweep, and neither it nor whole results discard them. */
-static void runs_of_another_sweep_stay_in_the_folder(void **state)
+SWEEPING(runs_of_another_sweep_stay_in_the_folder)
 {
-    (void)state;
     sweep_write(in_folder("sweep.json"), plain);
     struct sweep_runner_options options = options_of("a.h5", 1);
     assert_int_equal(run(&options), 0);
@@ -883,9 +854,8 @@ static void runs_of_another_sweep_stay_in_the_folder(void **state)
 }
 
 /* Seeds that a wider interval does not need are not in the tables. */
-static void a_precision_that_is_eased_leaves_seeds_out(void **state)
+SWEEPING(a_precision_that_is_eased_leaves_seeds_out)
 {
-    (void)state;
     static const char eased[] =
         "\"matrix\": {\"arrivals.rate_per_s\": [50, 150, 320]}, \"seeds\": 3, \"precision\": "
         "{\"metric\": \"latency_ms_mean\", \"half_width\": 1000, \"max_seeds\": 24}";
@@ -911,16 +881,13 @@ static void attribute_set(const char *name, const char *attribute, const char *t
 
 static herr_t age(hid_t runs, const char *name, const H5L_info_t *info, void *unused)
 {
-    (void)info;
-    (void)unused;
     const hid_t run = H5Gopen2(runs, name, H5P_DEFAULT);
     assert_true(H5Adelete(run, "sources") >= 0 && hdf5_set_text(run, "sources", "0123456789ab"));
     return H5Gclose(run);
 }
 
-static void runs_that_record_otherwise_or_of_another_program_are_not_joined(void **state)
+SWEEPING(runs_that_record_otherwise_or_of_another_program_are_not_joined)
 {
-    (void)state;
     static const char summary[] = "\"matrix\": {\"requests\": [50, 60], \"record\": "
                                   "[\"summary\"]}, \"seeds\": 2";
     static const char requests[] = "\"matrix\": {\"requests\": [50, 60], \"record\": "
@@ -931,11 +898,10 @@ static void runs_that_record_otherwise_or_of_another_program_are_not_joined(void
     assert_int_equal(run(&options), 0);
     sweep_write(in_folder("sweep.json"), requests);
     assert_resumed(4, 0, "kept 0 of 4 runs; 4 are done again: what is recorded changed");
-    struct results *results = results_load(in_folder("a.h5"), &error);
+    RESULTS *results = results_load(in_folder("a.h5"), &error);
     assert_non_null(results);
     char identity[65];
     (void)snprintf(identity, sizeof identity, "%s", results->sweep.identity);
-    results_free(results);
     /* Another program: its digest stands in the runs and in the file. */
     const hid_t file = H5Fopen(in_folder("a.h5"), H5F_ACC_RDWR, H5P_DEFAULT);
     const hid_t runs = H5Gopen2(file, "runs", H5P_DEFAULT);
@@ -958,9 +924,8 @@ static void runs_that_record_otherwise_or_of_another_program_are_not_joined(void
 }
 
 /* Both runs of `overcommit` fail: their shards say so, and merge carries it. */
-static void failed_runs_are_rows_that_merge_carries(void **state)
+SWEEPING(failed_runs_are_rows_that_merge_carries)
 {
-    (void)state;
     static const char *const parts[] = {"a.h5", "b.h5", "c.h5"};
     const char *paths[3];
     struct error error = {0};
@@ -978,7 +943,7 @@ static void failed_runs_are_rows_that_merge_carries(void **state)
         paths[s] = in_folder(parts[s]);
     }
     assert_true(store_merge(in_folder("all.h5"), paths, 3, &error));
-    struct results *results = results_load(in_folder("all.h5"), &error);
+    RESULTS *results = results_load(in_folder("all.h5"), &error);
     assert_non_null(results);
     assert_int_equal(results->sweep.missing, 2);
     assert_int_equal(results->missing_count, 2);
@@ -989,13 +954,11 @@ static void failed_runs_are_rows_that_merge_carries(void **state)
         assert_string_equal(results->missing[i].status, MISSING_FAILED);
         assert_non_null(strstr(results->missing[i].message, "overcommit"));
     }
-    results_free(results);
 }
 
 /* Its file holds no run, only why. */
-static void a_shard_whose_runs_all_failed_is_resumed(void **state)
+SWEEPING(a_shard_whose_runs_all_failed_is_resumed)
 {
-    (void)state;
     char text[256];
     (void)snprintf(text, sizeof text,
                    "\"matrix\": {\"policy.name\": [\"%s/overcommit.so\"]}, \"seeds\": 2",
@@ -1010,36 +973,4 @@ static void a_shard_whose_runs_all_failed_is_resumed(void **state)
     assert_true(was_said("failed"));
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_teardown(name, remove_files)
-    const struct CMUnitTest tests[] = {
-        TEST(jobs_and_shards_do_not_change_the_tables),
-        TEST(nor_do_they_where_seeds_are_run_until_an_interval_is_narrow),
-        TEST(a_combination_ends_with_a_narrow_interval_or_at_its_limit),
-        TEST(only_the_first_policys_runs_have_bounds_and_only_on_request),
-        TEST(shards_that_overlap_are_missing_or_foreign_are_refused),
-        TEST(resuming_what_is_whole_runs_nothing_and_what_is_foreign_is_refused),
-        TEST(one_run_is_a_sweep_and_a_shard_without_runs_is_refused),
-        TEST(through_a_link_the_runs_lie_beside_the_results),
-        TEST(a_dry_run_lists_the_runs_of_its_shard_and_writes_nothing),
-        TEST(no_seeds_and_senseless_precisions_are_refused),
-        TEST(a_full_disk_keeps_what_had_finished_and_resuming_completes_it),
-        TEST(an_interrupted_sweep_leaves_a_readable_file_and_goes_on),
-        TEST(a_sweep_that_fails_leaves_the_older_whole_results),
-        TEST(incomplete_results_are_replaced_by_those_of_no_fewer_runs),
-        TEST(a_second_sweep_is_refused_while_the_first_holds_the_results),
-        TEST(damage_in_a_part_is_told_and_costs_the_runs_in_it),
-        TEST(a_changed_policy_and_further_seeds_cost_their_runs_alone),
-        TEST(parts_of_an_earlier_form_are_kept),
-        TEST(runs_that_record_otherwise_or_of_another_program_are_not_joined),
-        TEST(failed_runs_are_rows_that_merge_carries),
-        TEST(a_shard_whose_runs_all_failed_is_resumed),
-        TEST(a_run_whose_worker_is_killed_was_not_run),
-        TEST(runs_of_another_sweep_stay_in_the_folder),
-        TEST(a_precision_that_is_eased_leaves_seeds_out),
-        TEST(one_seed_is_run_where_nothing_is_drawn),
-        TEST(policies_that_draw_are_known),
-    };
-    return cmocka_run_group_tests_name("sweep_runner", tests, make_folder, remove_folder);
-}
+SUITE_WITH("sweep_runner", make_folder, remove_folder)

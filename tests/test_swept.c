@@ -1,8 +1,6 @@
 /* The keys of a sweep as columns: each value is the one with which the run was resolved. */
 #include "tests/fixture_sweep.h"
 
-#include <math.h>
-
 #include <cjson/cJSON.h>
 
 #include "results/report/curve.h"
@@ -11,11 +9,16 @@
 #include "sim/engine/random.h"
 #include "workloads/sweep_keys.h"
 
+OWNER(experiment_free, struct experiment)
+OWNER(report_free, struct report)
+OWNER(results_free, struct results)
+#define RESULTS OWNED(results_free) struct results
+OWNER(sweep_free, struct sweep)
+
 static char sweep_path[64], out_path[64], other_path[64];
 
 static int make_paths(void **state)
 {
-    (void)state;
     (void)snprintf(sweep_path, sizeof sweep_path, "/tmp/esgsim-swept-%d.json", (int)getpid());
     (void)snprintf(out_path, sizeof out_path, "/tmp/esgsim-swept-%d.h5", (int)getpid());
     (void)snprintf(other_path, sizeof other_path, "/tmp/esgsim-swept-%d-b.h5", (int)getpid());
@@ -24,7 +27,6 @@ static int make_paths(void **state)
 
 static int remove_paths(void **state)
 {
-    (void)state;
     (void)unlink(sweep_path);
     (void)unlink(out_path);
     (void)unlink(other_path);
@@ -175,39 +177,31 @@ static size_t assert_values(const struct sweep_keys *keys, const char *const *va
     return compared;
 }
 
-static void a_value_is_the_one_with_which_the_run_was_resolved(void **state)
+CASE(a_value_is_the_one_with_which_the_run_was_resolved)
 {
-    (void)state;
     size_t compared = 0;
     struct error error = {0};
     random_stream_open(&stream, 18, RANDOM_TEST, 4, 0);
-    struct sweep *plain = load("\"seeds\": 1");
-    struct experiment *plain_experiment = sweep_experiment(plain, 0, &error);
-    cJSON *base = resolved(plain_experiment);
+    OWNED(sweep_free) struct sweep *plain = load("\"seeds\": 1");
+    OWNED(experiment_free) struct experiment *plain_experiment = sweep_experiment(plain, 0, &error);
+    JSON *base = resolved(plain_experiment);
     for (int instance = 0; instance < 300; instance++) {
-        char *text = random_sweep();
-        struct sweep *sweep = load_any(text);
+        TEXT *text = random_sweep();
+        OWNED(sweep_free) struct sweep *sweep = load_any(text);
         for (size_t run = 0; sweep != NULL && run < sweep->run_count; run++) {
             const char *values[SWEEP_KEYS_LIMIT];
+            OWNED(experiment_free)
             struct experiment *experiment = sweep_experiment(sweep, run, &error);
-            cJSON *configuration = resolved(experiment);
+            JSON *configuration = resolved(experiment);
             sweep_keys_values(sweep->keys, run / sweep->seeds, values);
             compared += assert_values(sweep->keys, values, configuration, base);
-            cJSON_Delete(configuration);
-            experiment_free(experiment);
         }
-        sweep_free(sweep);
-        free(text);
     }
     assert_true(compared > 1000);
-    cJSON_Delete(base);
-    experiment_free(plain_experiment);
-    sweep_free(plain);
 }
 
-static void the_file_has_the_values_of_the_sweep(void **state)
+CASE(the_file_has_the_values_of_the_sweep)
 {
-    (void)state;
     random_stream_open(&stream, 18, RANDOM_TEST, 5, 0);
     for (int executed = 0; executed < 4;) {
         char *text = random_sweep();
@@ -218,8 +212,8 @@ static void the_file_has_the_values_of_the_sweep(void **state)
         }
         assert_int_equal(status, 0);
         executed++;
-        struct sweep *sweep = load(text);
-        struct results *results = results_of(out_path);
+        OWNED(sweep_free) struct sweep *sweep = load(text);
+        RESULTS *results = results_of(out_path);
         assert_int_equal(results->run_count, sweep->run_count);
         assert_int_equal(results->swept->count, sweep->keys->count);
         for (size_t run = 0; run < sweep->run_count; run++) {
@@ -237,8 +231,6 @@ static void the_file_has_the_values_of_the_sweep(void **state)
                     assert_string_equal(found, values[k]);
             }
         }
-        results_free(results);
-        sweep_free(sweep);
         free(text);
     }
 }
@@ -262,12 +254,11 @@ static size_t key_of(const struct results *results, const char *name)
     return k;
 }
 
-static void numbers_are_numbers_and_all_else_is_text(void **state)
+CASE(numbers_are_numbers_and_all_else_is_text)
 {
-    (void)state;
     char number[SWEPT_NUMBER];
     execute(kinds, out_path, 1, 1);
-    struct results *results = results_of(out_path);
+    RESULTS *results = results_of(out_path);
     const struct swept_keys *swept = results->swept;
     const void *last = results_values(results, results->run_count - 1);
     const size_t rate = key_of(results, "arrivals.rate_per_s");
@@ -284,39 +275,35 @@ static void numbers_are_numbers_and_all_else_is_text(void **state)
                         "600");
     assert_string_equal(swept_text(swept, last, key_of(results, "platform.interference"), number),
                         "true");
-    results_free(results);
 }
 
-static void shards_have_the_columns_of_the_whole(void **state)
+CASE(shards_have_the_columns_of_the_whole)
 {
-    (void)state;
     struct error error = {0};
     execute(kinds, out_path, 1, 1);
     struct table_bytes whole = tables_read(out_path);
     execute(kinds, out_path, 1, 2);
     execute(kinds, other_path, 2, 2);
     const char *shards[] = {other_path, out_path};
-    char *merged = strdup(out_path);
+    TEXT *merged = strdup(out_path);
     assert_true(store_merge(merged, shards, 2, &error));
     struct table_bytes joined = tables_read(merged);
     assert_int_equal(joined.size, whole.size);
     assert_memory_equal(joined.bytes, whole.bytes, whole.size);
     free(joined.bytes);
     free(whole.bytes);
-    free(merged);
 }
 
 /* Each point has the runs with that value, whatever their setting is called. */
-static void a_key_that_only_named_settings_set_can_be_followed(void **state)
+CASE(a_key_that_only_named_settings_set_can_be_followed)
 {
-    (void)state;
     struct error error = {0};
     const struct curve_request request = {"arrivals.rate_per_s", CURVE_METRIC, CURVE_AT_LEAST,
                                           false};
     const struct curve_request constant = {"slo.ms", CURVE_METRIC, CURVE_AT_LEAST, false};
     execute(kinds, out_path, 1, 1);
-    struct results *results = results_of(out_path);
-    struct report *report = report_build(results, &error);
+    RESULTS *results = results_of(out_path);
+    OWNED(report_free) struct report *report = report_build(results, &error);
     assert_non_null(report);
     assert_null(report->curves);
     assert_true(report_follow(report, &request, &error));
@@ -343,8 +330,6 @@ static void a_key_that_only_named_settings_set_can_be_followed(void **state)
     assert_int_equal(points, 12);
     assert_false(report_follow(report, &constant, &error));
     assert_non_null(strstr(error.message, "differ in other keys"));
-    report_free(report);
-    results_free(results);
 }
 
 /* ---- As one table ---------------------------------------------------------------------------- */
@@ -368,9 +353,8 @@ static size_t fields_split(char *line, char **fields, size_t most)
     return count;
 }
 
-static void a_table_of_two_files_has_every_run_and_every_key(void **state)
+CASE(a_table_of_two_files_has_every_run_and_every_key)
 {
-    (void)state;
     char *text = NULL, *rest = NULL, *fields[200], *names[200];
     size_t size = 0;
     struct error error = {0};
@@ -428,20 +412,17 @@ static void change_attribute(const char *names)
     (void)H5Fclose(file);
 }
 
-static void a_file_without_the_list_is_read_without_the_keys(void **state)
+CASE(a_file_without_the_list_is_read_without_the_keys)
 {
-    (void)state;
     execute(kinds, out_path, 1, 1);
     change_attribute(NULL);
-    struct results *results = results_of(out_path);
+    RESULTS *results = results_of(out_path);
     assert_int_equal(results->swept->count, 0);
     assert_null(results_values(results, 0));
-    results_free(results);
 }
 
-static void a_list_that_does_not_match_is_refused(void **state)
+CASE(a_list_that_does_not_match_is_refused)
 {
-    (void)state;
     static const char *const lists[] = {"no.such.key", "slo.ms\nno.such.key", "slo.ms\n\x07"};
     execute(kinds, out_path, 1, 1);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
@@ -453,9 +434,8 @@ static void a_list_that_does_not_match_is_refused(void **state)
     }
 }
 
-static void too_many_keys_and_control_characters_are_refused(void **state)
+CASE(too_many_keys_and_control_characters_are_refused)
 {
-    (void)state;
     struct error error = {0};
     char text[8192] = "\"matrix\": {\"slo\": [{\"ms\": 5";
     for (int i = 0; i < SWEEP_KEYS_LIMIT + 1; i++)
@@ -469,18 +449,4 @@ static void too_many_keys_and_control_characters_are_refused(void **state)
     assert_non_null(strstr(error.message, "control character"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_value_is_the_one_with_which_the_run_was_resolved),
-        cmocka_unit_test(the_file_has_the_values_of_the_sweep),
-        cmocka_unit_test(numbers_are_numbers_and_all_else_is_text),
-        cmocka_unit_test(shards_have_the_columns_of_the_whole),
-        cmocka_unit_test(a_key_that_only_named_settings_set_can_be_followed),
-        cmocka_unit_test(a_table_of_two_files_has_every_run_and_every_key),
-        cmocka_unit_test(a_file_without_the_list_is_read_without_the_keys),
-        cmocka_unit_test(a_list_that_does_not_match_is_refused),
-        cmocka_unit_test(too_many_keys_and_control_characters_are_refused),
-    };
-    return cmocka_run_group_tests(tests, make_paths, remove_paths);
-}
+SUITE_WITH("swept", make_paths, remove_paths)

@@ -4,8 +4,11 @@
 #include "sched/synergy/optimum.h"
 #include "sim/engine/random.h"
 #include "tests/read_numbers.h"
+#include "tests/suite.h"
 #include "tests/synergy_rounds.h"
 #include "traces/readers/line_reader.h"
+
+OWNER(training_models_free, struct training_models)
 
 /* ---- Every finish time of the original ------------------------------------------------------- */
 
@@ -98,9 +101,8 @@ static void compare(struct line_reader *lines, char *header)
     rounds_close(&rounds);
 }
 
-static void every_finish_time_of_the_original_is_reproduced(void **state)
+CASE(every_finish_time_of_the_original_is_reproduced)
 {
-    (void)state;
     struct line_reader lines = {0};
     struct error error = {0};
     char *line = NULL;
@@ -175,11 +177,11 @@ static size_t read_programme(const char *line, const struct training_models *mod
     return count;
 }
 
-static void the_optima_of_an_integer_programme_solver_are_found(void **state)
+CASE(the_optima_of_an_integer_programme_solver_are_found)
 {
-    (void)state;
     struct error error = {0};
     struct arena arena = {0};
+    OWNED(training_models_free)
     struct training_models *models =
         training_models_read("workloads/models/synergy-v100.json", &error);
     assert_non_null(models);
@@ -201,7 +203,6 @@ static void the_optima_of_an_integer_programme_solver_are_found(void **state)
             fail_msg("programme %zu: %.17g, not %.17g", p, ours, optimum);
     }
     arena_clear(&arena);
-    training_models_free(models);
 }
 
 /* The best sum of speeds by trying every cell for every training. */
@@ -226,9 +227,8 @@ static double exhaust(const struct synergy_class *classes, size_t count, size_t 
 }
 
 /* Random matrices, gangs and capacities; six trainings at most. */
-static void the_optimum_is_that_of_exhaustive_search(void **state)
+CASE(the_optimum_is_that_of_exhaustive_search)
 {
-    (void)state;
     struct random_stream random;
     struct arena arena = {0};
     size_t feasible = 0;
@@ -290,12 +290,11 @@ static size_t compared;
 /* The three allocations of the trainings of this round. */
 static void check_speeds(const struct rounds *rounds)
 {
-    struct synergy_training *copies = calloc(rounds->round->count + 1, sizeof *copies);
+    OWNED(free) struct synergy_training *copies = calloc(rounds->round->count + 1, sizeof *copies);
     assert_non_null(copies);
     const double opt = speeds(rounds, SYNERGY_OPT, copies);
     const double tune = speeds(rounds, SYNERGY_TUNE, copies);
     const double proportional = speeds(rounds, SYNERGY_PROPORTIONAL, copies);
-    free(copies);
     if (!(opt >= tune - 1e-9 && tune >= proportional - 1e-9))
         fail_msg("at %g s: opt %g, tune %g, proportional %g", rounds->now_s, opt, tune,
                  proportional);
@@ -303,9 +302,8 @@ static void check_speeds(const struct rounds *rounds)
 }
 
 /* At every ratio of vCPUs to GPUs. */
-static void opt_is_never_slower_than_tune_nor_tune_than_proportional(void **state)
+CASE(opt_is_never_slower_than_tune_nor_tune_than_proportional)
 {
-    (void)state;
     static const double ratios[] = {2, 3, 4, 5, 6, 9, 12};
     for (size_t s = 0; s < 3; s++)
         for (size_t r = 0; r < sizeof ratios / sizeof *ratios; r++) {
@@ -324,13 +322,4 @@ static void opt_is_never_slower_than_tune_nor_tune_than_proportional(void **stat
     assert_true(compared > 300);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_finish_time_of_the_original_is_reproduced),
-        cmocka_unit_test(the_optima_of_an_integer_programme_solver_are_found),
-        cmocka_unit_test(the_optimum_is_that_of_exhaustive_search),
-        cmocka_unit_test(opt_is_never_slower_than_tune_nor_tune_than_proportional),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE("synergy")

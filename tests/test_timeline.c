@@ -1,10 +1,4 @@
 /* The timeline: what a trace viewer takes for granted of every file, and that it tells the run. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include <cjson/cJSON.h>
 #include <sys/stat.h>
 
@@ -63,9 +57,8 @@ static const char *text_of(const cJSON *object, const char *name)
 /* Fails where an event lacks what every event must have. */
 static struct trace trace_read(const char *path)
 {
-    char *text = file_text(path);
+    TEXT *text = file_text(path);
     struct trace trace = {.root = cJSON_Parse(text)};
-    free(text);
     assert_non_null(trace.root);
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(trace.root, "traceEvents");
     assert_true(cJSON_IsArray(list));
@@ -312,10 +305,8 @@ struct watch {
 static bool look(void *context, uint64_t finished, uint64_t total)
 {
     struct watch *watch = context;
-    (void)total;
-    char *text = file_text(watch->path);
+    TEXT *text = file_text(watch->path);
     assert_string_equal(text, watch->older);
-    free(text);
     watch->looked++;
     return watch->stop_after == 0 || finished < watch->stop_after;
 }
@@ -348,13 +339,12 @@ static bool run_traced(const char *json, const char *name, const char *path, str
     };
     const struct recorder both = recorder_join(pair);
     const struct progress progress = {watch, look};
-    double *values = policy_values(policy, NULL, 0);
+    OWNED(free) double *values = policy_values(policy, NULL, 0);
     if (log != NULL)
         memset(log, 0, sizeof *log);
     const bool ok = simulation_run(experiment, policy, values, &both,
                                    watch != NULL ? &progress : NULL, result, error);
     assert_int_equal(timeline_close(timeline, ok, NULL), ok);
-    free(values);
     experiment_free(experiment);
     return ok;
 }
@@ -445,18 +435,16 @@ static void check_world(const char *json, const char *policy, uint32_t gpus)
     unlink(path);
 }
 
-static void a_diamond_is_told_whole_under_planners_dispatchers_and_scalers(void **state)
+CASE(a_diamond_is_told_whole_under_planners_dispatchers_and_scalers)
 {
-    (void)state;
     static const char *const policies[] = {"esg",     "fifo",        "clockwork",
                                            "infless", "fast-gshare", "nexus"};
     for (size_t p = 0; p < sizeof policies / sizeof *policies; p++)
         check_world(diamond, policies[p], 2);
 }
 
-static void random_worlds_are_told_whole(void **state)
+CASE(random_worlds_are_told_whole)
 {
-    (void)state;
     static const char *const policies[] = {"esg", "infless", "clockwork"};
     for (uint64_t number = 0; number < 6; number++) {
         char json[WORLD_BYTES];
@@ -465,9 +453,8 @@ static void random_worlds_are_told_whole(void **state)
     }
 }
 
-static void a_run_that_stops_leaves_the_older_timeline(void **state)
+CASE(a_run_that_stops_leaves_the_older_timeline)
 {
-    (void)state;
     char path[64], json[sizeof diamond + 64];
     folder_file(path);
     FILE *file = fopen(path, "w");
@@ -486,16 +473,14 @@ static void a_run_that_stops_leaves_the_older_timeline(void **state)
     assert_false(run_traced(json, "min-config", path, &watch, NULL, &result, &error));
     assert_non_null(strstr(error.message, "interrupted"));
     assert_true(watch.looked >= 1);
-    char *text = file_text(path);
+    TEXT *text = file_text(path);
     assert_string_equal(text, "an older timeline");
-    free(text);
     unlink(path);
 }
 
 /* From the list of events on: what stands before names the configuration, and that the file. */
-static void two_runs_leave_the_same_events(void **state)
+CASE(two_runs_leave_the_same_events)
 {
-    (void)state;
     char *texts[2];
     for (size_t i = 0; i < 2; i++) {
         char path[64];
@@ -512,9 +497,8 @@ static void two_runs_leave_the_same_events(void **state)
     free(texts[1]);
 }
 
-static void names_with_quotes_stay_json(void **state)
+CASE(names_with_quotes_stay_json)
 {
-    (void)state;
     static struct log log;
     char path[64], json[sizeof diamond + 16];
     folder_file(path);
@@ -537,9 +521,8 @@ static void names_with_quotes_stay_json(void **state)
     unlink(path);
 }
 
-static void what_cannot_be_written_is_refused_by_name(void **state)
+CASE(what_cannot_be_written_is_refused_by_name)
 {
-    (void)state;
     static struct log log;
     static const char *const paths[] = {"/no/such/folder/t.json", "/tmp"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
@@ -551,15 +534,4 @@ static void what_cannot_be_written_is_refused_by_name(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest timeline[] = {
-        cmocka_unit_test(a_diamond_is_told_whole_under_planners_dispatchers_and_scalers),
-        cmocka_unit_test(random_worlds_are_told_whole),
-        cmocka_unit_test(a_run_that_stops_leaves_the_older_timeline),
-        cmocka_unit_test(two_runs_leave_the_same_events),
-        cmocka_unit_test(names_with_quotes_stay_json),
-        cmocka_unit_test(what_cannot_be_written_is_refused_by_name),
-    };
-    return cmocka_run_group_tests_name("timeline", timeline, NULL, NULL);
-}
+SUITE("timeline")

@@ -1,18 +1,7 @@
 /* Traces of any layout, read by the names of their columns. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "sim/cli/cli.h"
 #include "sim/engine/random.h"
+#include "tests/suite.h"
 #include "traces/readers/arrival_trace.h"
 
 #define SHIPPED "traces/arrivals/"
@@ -132,12 +121,11 @@ static void shuffle_columns(int order[5], struct random_stream *random)
 
 /* Random traces in random layouts: what was written is read, with the first request at 0. Seconds
  * since 1970 as zero leave nanoseconds exact. */
-static void what_was_written_is_read_whatever_the_order_of_columns_and_rows(void **state)
+CASE(what_was_written_is_read_whatever_the_order_of_columns_and_rows)
 {
     static const char *const unit_names[] = {"s", "ms", "us", "ns"};
     static const sim_time_t units[] = {SIM_S, SIM_MS, SIM_US, 1};
     static struct row rows[ROWS], sorted[ROWS], found[ROWS];
-    (void)state;
     for (uint64_t trial = 0; trial < 64; trial++) {
         struct random_stream random;
         struct error error = {0};
@@ -177,13 +165,12 @@ static void what_was_written_is_read_whatever_the_order_of_columns_and_rows(void
 }
 
 /* The same file by its format and by its column. */
-static void dates_are_those_of_the_azure_llm_format(void **state)
+CASE(dates_are_those_of_the_azure_llm_format)
 {
     static struct row by_format[10000], by_column[10000];
     const struct trace_columns columns = {.time = "TIMESTAMP", .unit = "date"};
     struct error error = {0};
     double first_s = 1;
-    (void)state;
     const char *const file = SHIPPED "AzureLLMInferenceTrace_code.csv.gz";
     assert_int_equal(read_rows(file, NULL, NULL, by_format, 10000, NULL, &error), 8819);
     assert_int_equal(read_rows(file, NULL, &columns, by_column, 10000, &first_s, &error), 8819);
@@ -192,13 +179,12 @@ static void dates_are_those_of_the_azure_llm_format(void **state)
         assert_int_equal(by_format[r].time, by_column[r].time);
 }
 
-static void minutes_are_sixty_seconds(void **state)
+CASE(minutes_are_sixty_seconds)
 {
     const struct trace_columns columns = {.time = "minute", .unit = "min"};
     struct row rows[4];
     struct error error = {0};
     double first_s = 0;
-    (void)state;
     write_text("minute\n1.5\n2\n4.25\n");
     assert_int_equal(read_rows(path, NULL, &columns, rows, 4, &first_s, &error), 3);
     (void)unlink(path);
@@ -208,7 +194,7 @@ static void minutes_are_sixty_seconds(void **state)
     assert_string_equal(rows[2].label, "");
 }
 
-static void faults_name_line_column_and_remedy(void **state)
+CASE(faults_name_line_column_and_remedy)
 {
     static const struct {
         const char *text;
@@ -245,7 +231,6 @@ static void faults_name_line_column_and_remedy(void **state)
         {"t,app\n", {.time = "t", .unit = "s"}, "nothing follows the header"},
         {"t,app\n", {.time = "t", .unit = "s", .sort = true}, "nothing follows the header"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct row rows[4];
         struct error error = {0};
@@ -258,17 +243,16 @@ static void faults_name_line_column_and_remedy(void **state)
     }
 }
 
-static void a_format_beside_columns_is_refused(void **state)
+CASE(a_format_beside_columns_is_refused)
 {
     const struct trace_columns columns = {.time = "time_ms", .unit = "ms"};
     struct row rows[1];
     struct error error = {0};
-    (void)state;
     assert_int_equal(read_rows(DATA "esgsim.csv", "esgsim", &columns, rows, 1, NULL, &error), -1);
     assert_non_null(strstr(error.message, "either a format or columns"));
 }
 
-static void every_format_says_where_its_time_zero_is(void **state)
+CASE(every_format_says_where_its_time_zero_is)
 {
     static const struct {
         const char *file, *format;
@@ -282,7 +266,6 @@ static void every_format_says_where_its_time_zero_is(void **state)
     struct row rows[1];
     struct error error = {0};
     double first_s = -1;
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         if (read_rows(cases[i].file, cases[i].format, NULL, rows, 1, &first_s, &error) < 1)
             fail_msg("%s", error.message);
@@ -313,12 +296,11 @@ static bool command(struct error *error, int count, ...)
     return command_trace.run(count, argv, true, error);
 }
 
-static void a_foreign_trace_is_converted(void **state)
+CASE(a_foreign_trace_is_converted)
 {
     char out[80];
     struct row rows[4] = {{0}};
     struct error error = {0};
-    (void)state;
     write_text("id,\"app\",at,limit\n1,\"b c\",12.25,\n2,a,10,30\n3,a,11.5,\n");
     (void)snprintf(out, sizeof out, "%s.out", path);
     if (!command(&error, 10, "trace", "convert", path, "--columns",
@@ -333,10 +315,9 @@ static void a_foreign_trace_is_converted(void **state)
     assert_string_equal(rows[2].label, "b c");
 }
 
-static void wrong_usage_is_refused(void **state)
+CASE(wrong_usage_is_refused)
 {
     struct error error = {0};
-    (void)state;
     assert_false(command(&error, 5, "trace", "stats", "x", "--columns", "time=t"));
     assert_non_null(strstr(error.message, "needs the --unit"));
     assert_false(command(&error, 5, "trace", "stats", "x", "--unit", "s"));
@@ -356,17 +337,4 @@ static void wrong_usage_is_refused(void **state)
     assert_false(command(&error, 7, "trace", "stats", "x", "--columns", "time=t", "--unit", "h"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_written_is_read_whatever_the_order_of_columns_and_rows),
-        cmocka_unit_test(dates_are_those_of_the_azure_llm_format),
-        cmocka_unit_test(minutes_are_sixty_seconds),
-        cmocka_unit_test(faults_name_line_column_and_remedy),
-        cmocka_unit_test(a_format_beside_columns_is_refused),
-        cmocka_unit_test(every_format_says_where_its_time_zero_is),
-        cmocka_unit_test(a_foreign_trace_is_converted),
-        cmocka_unit_test(wrong_usage_is_refused),
-    };
-    return cmocka_run_group_tests_name("trace columns", tests, NULL, NULL);
-}
+SUITE("trace columns")

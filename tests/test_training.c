@@ -1,7 +1,5 @@
 /* Trainings on the platform: the authors' finish times through the whole program, closed forms,
  * queueing theory, and properties of random gangs. */
-#include <math.h>
-
 #include <cjson/cJSON.h>
 
 #include "results/inspect/explain_training.h"
@@ -12,7 +10,11 @@
 #include "sim/engine/random.h"
 #include "tests/fixture_trace.h"
 #include "tests/synergy_rounds.h"
+#include "tests/worlds.h"
 #include "traces/readers/line_reader.h"
+
+OWNER(results_free, struct results)
+OWNER(training_record_free, struct training_record)
 
 enum { TRAININGS_MAX = 12000, LEASES_MAX = 20000 };
 
@@ -26,7 +28,6 @@ struct rows {
 static bool row_training(void *context, const struct training_result_row *row, struct error *error)
 {
     struct rows *rows = context;
-    (void)error;
     assert_true(rows->count < TRAININGS_MAX);
     rows->trainings[rows->count++] = *row;
     return true;
@@ -35,7 +36,6 @@ static bool row_training(void *context, const struct training_result_row *row, s
 static bool row_lease(void *context, const struct lease_row *row, struct error *error)
 {
     struct rows *rows = context;
-    (void)error;
     assert_true(rows->lease_count < sizeof rows->leases / sizeof *rows->leases);
     rows->leases[rows->lease_count++] = *row;
     return true;
@@ -49,9 +49,9 @@ static char notices[1024]; /* of the last run that ended well */
 static bool train(const char *json, const struct policy *policy, struct training_measures *measures,
                   struct error *error)
 {
-    struct experiment *experiment = load(json);
+    EXPERIMENT *experiment = load(json);
     struct simulation_result result = {0};
-    double *values = NULL;
+    OWNED(free) double *values = NULL;
     const struct recorder recorder = {
         .context = &rows, .training = row_training, .lease = record_leases ? row_lease : NULL};
     rows.count = rows.lease_count = 0;
@@ -68,8 +68,6 @@ static bool train(const char *json, const struct policy *policy, struct training
         (void)snprintf(notices, sizeof notices, "%s", result.notices);
     if (good)
         simulation_result_clear(&result);
-    free(values);
-    experiment_free(experiment);
     return good;
 }
 
@@ -102,13 +100,11 @@ static void train_synergy(const struct set *set, const char *order, const char *
     char json[2048];
     (void)snprintf(
         json, sizeof json,
-        "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": %u, \"memory_mb\": 512000,"
-        "\"gpus\": [{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": "
-        "16384, \"count\": 8}]}]}, \"training\": {\"models\": "
-        "\"%s\", \"arrivals\": {\"process\": \"trace\", \"file\": "
-        "\"%s\"}, \"measured\": [%u, %u], \"stop\": \"measured\", \"progress\": \"whole\", "
-        "\"restart\": \"none\"}, \"policy\": {\"name\": \"synergy\", \"params\": {\"order\": "
-        "\"%s\", \"allocation\": \"%s\"}}}",
+        "{'cluster': {'invokers': [{'count': %u, 'vcpus': %u, 'memory_mb': 512000,'gpus': "
+        "[{'model': 'V100', 'sharing': 'mps', 'units': 100, 'memory_mb': 16384, 'count': 8}]}]}, "
+        "'training': {'models': '%s', 'arrivals': {'process': 'trace', 'file': '%s'}, 'measured': "
+        "[%u, %u], 'stop': 'measured', 'progress': 'whole', 'restart': 'none'}, 'policy': {'name': "
+        "'synergy', 'params': {'order': '%s', 'allocation': '%s'}}}",
         set->servers, 8 * set->vcpus, set->models, set->path, set->first, set->last, order,
         allocation);
     record_leases = false; /* a hundred thousand */
@@ -152,9 +148,8 @@ static void compare(struct line_reader *lines, const char *header)
     assert_true(finished <= count);
 }
 
-static void every_finish_time_of_synergy_is_reproduced(void **state)
+CASE(every_finish_time_of_synergy_is_reproduced)
 {
-    (void)state;
     struct line_reader lines = {0};
     struct error error = {0};
     char *line = NULL;
@@ -169,9 +164,8 @@ static void every_finish_time_of_synergy_is_reproduced(void **state)
 }
 
 /* Gangs of 1, 2, 4 and 8: the platform's speeds are those that the rounds count on. */
-static void gangs_of_several_gpus_follow_the_rounds(void **state)
+CASE(gangs_of_several_gpus_follow_the_rounds)
 {
-    (void)state;
     const struct set *multi = &sets[4];
     static const char *const orders[] = {"fifo", "srtf", "las", "ftf"};
     static const char *const allocations[] = {"proportional", "greedy", "tune"};
@@ -197,23 +191,22 @@ static void gangs_of_several_gpus_follow_the_rounds(void **state)
 
 /* Two models of one second per iteration, which slow one another; gangs of any size. */
 #define MODELS                                                                                     \
-    "{\"name\": \"two\", \"models\": {\"a\": {\"class\": \"image\", \"iteration_s\": 1, "          \
-    "\"restart_s\": 7}, \"b\": {\"class\": \"speech\", \"iteration_s\": 1, \"restart_s\": 7}}, "   \
-    "\"pairs\": {\"a\": {\"b\": 1.7, \"a\": 1.25}, \"b\": {\"a\": 1.3, \"b\": 1.25}}}"
+    "{'name': 'two', 'models': {'a': {'class': 'image', 'iteration_s': 1, "                        \
+    "'restart_s': 7}, 'b': {'class': 'speech', 'iteration_s': 1, 'restart_s': 7}}, "               \
+    "'pairs': {'a': {'b': 1.7, 'a': 1.25}, 'b': {'a': 1.3, 'b': 1.25}}}"
 
 /* An experiment with the trainings of `trace`, in Synergy's layout. */
 static const char *world(const char *trace, unsigned invokers, unsigned gpus, const char *rules)
 {
     static char json[4096];
     trace_is(trace);
-    (void)snprintf(
-        json, sizeof json,
-        "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": 24, \"memory_mb\": 512000,"
-        "\"gpus\": [{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": "
-        "16384, \"count\": %u}]}]}, \"training\": {\"models\": %s, \"arrivals\": {\"process\": "
-        "\"trace\", \"file\": \"%s\", \"format\": \"synergy\"}%s}}",
-        invokers, gpus, MODELS, trace_path, rules);
-    return json;
+    (void)snprintf(json, sizeof json,
+                   "{'cluster': {'invokers': [{'count': %u, 'vcpus': 24, 'memory_mb': "
+                   "512000,'gpus': [{'model': 'V100', 'sharing': 'mps', 'units': 100, 'memory_mb': "
+                   "16384, 'count': %u}]}]}, 'training': {'models': %s, 'arrivals': {'process': "
+                   "'trace', 'file': '%s', 'format': 'synergy'}%s}}",
+                   invokers, gpus, MODELS, trace_path, rules);
+    return json_requote(json);
 }
 
 /* Of sim/platform/trainings.h, which defines types of the names that results/store/store.h uses. */
@@ -232,7 +225,6 @@ static double speed_if_placed(const struct platform *platform, uint32_t id,
 /* Places every training as it arrives on half of each of the first GPUs, without waiting. */
 static bool together_decide(void *state, struct platform *platform)
 {
-    (void)state;
     for (uint32_t id = 0; (id = platform_next_training(platform, id)) != SIM_NONE; id++) {
         const struct training_view view = platform_training(platform, id);
         struct training_grant grants[8];
@@ -250,7 +242,6 @@ static const struct policy together = {
 /* First come, first served: whole GPUs, the first that are free; nobody overtakes. */
 static bool first_decide(void *state, struct platform *platform)
 {
-    (void)state;
     for (uint32_t id = 0; (id = platform_next_training(platform, id)) != SIM_NONE; id++) {
         const struct training_view view = platform_training(platform, id);
         const struct cluster_spec *cluster = &platform_workload(platform)->cluster;
@@ -275,9 +266,8 @@ static const struct policy first_come = {
 /* ---- Closed forms ---------------------------------------------------------------------------- */
 
 /* Two trainings share one GPU from b's arrival to a's finish: a slows by 1.7, b by 1.3. */
-static void two_on_one_gpu_finish_as_the_closed_form_says(void **state)
+CASE(two_on_one_gpu_finish_as_the_closed_form_says)
 {
-    (void)state;
     static const unsigned cases[][3] = {{1000, 700, 100}, {1000, 2000, 1}, {17, 170000, 16},
                                         {3, 3, 0},        {100, 100, 100}, {90001, 1, 45000}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -301,9 +291,8 @@ static void two_on_one_gpu_finish_as_the_closed_form_says(void **state)
 }
 
 /* A gang of two runs at the speed of its most disturbed GPU. */
-static void a_gang_is_as_slow_as_its_slowest_gpu(void **state)
+CASE(a_gang_is_as_slow_as_its_slowest_gpu)
 {
-    (void)state;
     train_well(world("0,a,0,100,2\n1,b,0,1000,1\n", 1, 2, ""), &together, NULL);
     assert_int_equal(rows.trainings[0].finish_ns, 170 * SIM_S);
     train_well(world("0,a,0,100,2\n", 1, 2, ""), &together, NULL);
@@ -313,7 +302,6 @@ static void a_gang_is_as_slow_as_its_slowest_gpu(void **state)
 /* Grants that alternate between two invokers, whose GPUs it takes in turn. */
 static bool alternate_decide(void *state, struct platform *platform)
 {
-    (void)state;
     struct training_grant grants[8];
     const uint32_t id = platform_next_training(platform, 0);
     if (id == SIM_NONE || platform_training(platform, id).state != TRAINING_WAITING)
@@ -332,9 +320,8 @@ static const struct policy alternating = {.abi = POLICY_ABI,
                                           .serves = SERVES_TRAININGS};
 
 /* a has the file's penalty, b its own: 100 iterations of a second take 100 s ÷ penalty. */
-static void a_gang_pays_for_each_further_invoker(void **state)
+CASE(a_gang_pays_for_each_further_invoker)
 {
-    (void)state;
     static const struct {
         const struct policy *policy;
         char model;
@@ -346,18 +333,11 @@ static void a_gang_pays_for_each_further_invoker(void **state)
                  {&first_come, 'b', 8, 4, 100 / 0.9}, {&alternating, 'a', 4, 2, 125},
                  {&alternating, 'a', 1, 1, 100}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        static const char file[] = "{\"name\": \"two\", ", model[] = "\"b\": {\"class\"";
-        char trace[64], json[8192];
+        char trace[64], json[WORLD_BYTES] = "";
         (void)snprintf(trace, sizeof trace, "0,%c,0,100,%u\n", cases[c].model, cases[c].gpus);
-        const char *plain = world(trace, 4, 2, "");
-        const char *models = strstr(plain, file), *own = strstr(plain, model);
-        assert_true(models != NULL && own > models);
-        models += strlen(file);
-        (void)snprintf(json, sizeof json,
-                       "%.*s\"penalty\": [1, 0.8, 0.5], %.*s\"b\": {\"penalty\": "
-                       "[0.9], %s",
-                       (int)(models - plain), plain, (int)(own - models), models,
-                       own + strlen("\"b\": {"));
+        world_add(json, "%s", world(trace, 4, 2, ""));
+        world_replace(json, "'name': 'two', ", "'name': 'two', 'penalty': [1, 0.8, 0.5], ");
+        world_replace(json, "'b': {'class'", "'b': {'penalty': [0.9], 'class'");
         train_well(json, cases[c].policy, NULL);
         assert_int_equal(rows.leases[0].invokers, cases[c].invokers);
         if (fabs(sim_to_s(rows.trainings[0].finish_ns) - cases[c].finish) > 2e-9)
@@ -371,9 +351,8 @@ static void a_gang_pays_for_each_further_invoker(void **state)
 enum { CUSTOMERS = 10000 };
 
 /* Times are whole milliseconds: a trace has seconds with fractions, an iteration takes 1 ms. */
-static void one_gpu_is_a_queue_m_m_1(void **state)
+CASE(one_gpu_is_a_queue_m_m_1)
 {
-    (void)state;
     static char trace[CUSTOMERS * 48];
     static double finish[CUSTOMERS];
     const double rho = 0.7;
@@ -408,12 +387,10 @@ struct shuffle {
     sim_time_t until;
 };
 
-static bool shuffle_init(void *state, struct platform *platform, const double *values,
+static bool shuffle_init(void *state, struct platform *platform, const void *parameters,
                          struct error *error)
 {
     struct shuffle *shuffle = state;
-    (void)values;
-    (void)error;
     random_stream_open(&shuffle->random, platform_seed(platform), RANDOM_TEST, 2, 0);
     return true;
 }
@@ -514,9 +491,8 @@ static void check_rows(bool whole)
     }
 }
 
-static void random_gangs_keep_work_and_ledger(void **state)
+CASE(random_gangs_keep_work_and_ledger)
 {
-    (void)state;
     for (unsigned seed = 1; seed <= 24; seed++) {
         static char trace[8192];
         char rules[128], *at = trace;
@@ -529,7 +505,7 @@ static void random_gangs_keep_work_and_ledger(void **state)
                           arrival, 1 + (unsigned)(random_uniform(&random) * 60),
                           1 + (unsigned)(random_uniform(&random) * 8));
         }
-        (void)snprintf(rules, sizeof rules, ", \"progress\": \"%s\", \"restart\": \"%s\"",
+        (void)snprintf(rules, sizeof rules, ", 'progress': '%s', 'restart': '%s'",
                        seed % 2 == 0 ? "whole" : "fluid", seed % 3 == 0 ? "model" : "none");
         train_well(world(trace, 2, 4, rules), &shuffling, NULL);
         assert_int_equal(rows.count, 30);
@@ -544,7 +520,6 @@ static const char *turns;
 
 static bool turn_decide(void *state, struct platform *platform)
 {
-    (void)state;
     const sim_time_t now = platform_now(platform);
     const size_t turn = (size_t)(now / (10 * SIM_S));
     if (now % (10 * SIM_S) != 0)
@@ -564,9 +539,8 @@ static bool turn_decide(void *state, struct platform *platform)
 static const struct policy by_turns = {
     .abi = POLICY_ABI, .name = "by-turns", .decide = turn_decide, .serves = SERVES_TRAININGS};
 
-static void restarts_cost_time_but_for_the_same_place(void **state)
+CASE(restarts_cost_time_but_for_the_same_place)
 {
-    (void)state;
     static const struct {
         const char *turns, *rules;
         double finish;
@@ -574,11 +548,11 @@ static void restarts_cost_time_but_for_the_same_place(void **state)
     } cases[] = {
         {"0000", "", 35, 0, 1}, /* 35 iterations of 1 s */
         {"0110", "", 49, 2, 3}, /* a restart takes 7 s */
-        {"0110", ", \"restart\": \"none\"", 35, 2, 3},
-        {"0110", ", \"save_s\": 2", 53, 2, 3},
-        {"0x00", "", 52, 1, 2},                          /* an interruption restarts too */
-        {"0000", ", \"progress\": \"whole\"", 40, 0, 1}, /* only the lease's end counts */
-        {"00x0", ", \"progress\": \"whole\"", 60, 1, 2},
+        {"0110", ", 'restart': 'none'", 35, 2, 3},
+        {"0110", ", 'save_s': 2", 53, 2, 3},
+        {"0x00", "", 52, 1, 2},                      /* an interruption restarts too */
+        {"0000", ", 'progress': 'whole'", 40, 0, 1}, /* only the lease's end counts */
+        {"00x0", ", 'progress': 'whole'", 60, 1, 2},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         turns = cases[c].turns;
@@ -592,16 +566,15 @@ static void restarts_cost_time_but_for_the_same_place(void **state)
 }
 
 /* A preempted gang keeps its GPUs until it has been saved; its restart then costs no saving. */
-static void a_preempted_gang_frees_its_gpus_after_it_was_saved(void **state)
+CASE(a_preempted_gang_frees_its_gpus_after_it_was_saved)
 {
-    (void)state;
     static const double cases[][4] = {
         /* save_s, b's finish, a's finish, time that a held its gang */
         {0, 30, 127, 107},
         {5, 35, 132, 112}};
     for (size_t c = 0; c < 2; c++) {
         char rules[64];
-        (void)snprintf(rules, sizeof rules, ", \"save_s\": %g}, \"policy\": {\"name\": \"srtf\"",
+        (void)snprintf(rules, sizeof rules, ", 'save_s': %g}, 'policy': {'name': 'srtf'",
                        cases[c][0]);
         train_well(world("0,a,0,100,1\n1,a,10,20,1\n", 1, 1, rules), NULL, NULL);
         if (rows.trainings[1].finish_ns != sim_from_s(cases[c][1]) ||
@@ -617,9 +590,8 @@ static void a_preempted_gang_frees_its_gpus_after_it_was_saved(void **state)
 
 /* Two of 100 s on one GPU, one after the other: both demand it for 100 s, the second alone then. On
  * three GPUs nobody waits for another. */
-static void finish_time_fairness_is_as_in_the_closed_form(void **state)
+CASE(finish_time_fairness_is_as_in_the_closed_form)
 {
-    (void)state;
     struct training_measures measures = {0};
     train_well(world("0,a,0,100,1\n1,a,0,100,1\n", 1, 1, ""), &first_come, &measures);
     assert_true(fabs(rows.trainings[0].slowdown - 1) < 1e-9);
@@ -646,7 +618,6 @@ static size_t speeds_asked;
 static bool monotone_decide(void *state, struct platform *platform)
 {
     enum { STEPS = 26 };
-    (void)state;
     for (uint32_t id = 0; (id = platform_next_training(platform, id)) != SIM_NONE; id++) {
         const uint32_t gpus = platform_training(platform, id).gpus;
         double row[STEPS] = {0}; /* with less memory */
@@ -675,9 +646,8 @@ static const struct policy monotone = {
     .abi = POLICY_ABI, .name = "monotone", .decide = monotone_decide, .serves = SERVES_TRAININGS};
 
 /* On servers of all sizes. The run itself does not matter. */
-static void a_gang_is_never_slower_with_more_vcpus_or_memory(void **state)
+CASE(a_gang_is_never_slower_with_more_vcpus_or_memory)
 {
-    (void)state;
     static const char *const models[] = {"alexnet",    "res18", "res50", "mobilenet",
                                          "shufflenet", "gnmt",  "m5",    "deepspeech"};
     speeds_asked = 0;
@@ -691,13 +661,13 @@ static void a_gang_is_never_slower_with_more_vcpus_or_memory(void **state)
                 used += (size_t)snprintf(trace + used, sizeof trace - used, "%u,%s,0,10,%u\n", i,
                                          models[i % 8], 1u << i / 8);
             trace_is(trace);
-            (void)snprintf(json, sizeof json,
-                           "{\"cluster\": {\"invokers\": [{\"count\": 1, \"vcpus\": %u, "
-                           "\"memory_mb\": %u, \"gpus\": [{\"model\": \"V100\", \"sharing\": "
-                           "\"mps\", \"units\": 100, \"memory_mb\": 16384, \"count\": 8}]}]}, "
-                           "\"training\": {\"models\": \"" MODELS_OF_3 "\", \"arrivals\": "
-                           "{\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"}}}",
-                           8 * vcpus, 1024 * gb, trace_path);
+            (void)snprintf(
+                json, sizeof json,
+                "{'cluster': {'invokers': [{'count': 1, 'vcpus': %u, 'memory_mb': %u, 'gpus': "
+                "[{'model': 'V100', 'sharing': 'mps', 'units': 100, 'memory_mb': 16384, 'count': "
+                "8}]}]}, 'training': {'models': '" MODELS_OF_3
+                "', 'arrivals': {'process': 'trace', 'file': '%s', 'format': 'synergy'}}}",
+                8 * vcpus, 1024 * gb, trace_path);
             assert_false(train(json, &monotone, NULL, &error));
             assert_non_null(strstr(error.message, "asked"));
         }
@@ -723,32 +693,26 @@ static const struct policy both = {
 
 /* The platform checks the sum of what batches and trainings hold every second. Warm containers make
  * room for the memory of a gang. */
-static void requests_and_trainings_share_the_ledger(void **state)
+CASE(requests_and_trainings_share_the_ledger)
 {
-    (void)state;
     char json[4096];
     struct error error = {0};
-    struct simulation_result result = {0};
+    RESULT result = {0};
     (void)world("0,a,1,50,2\n1,b,2,80,1\n2,a,60,40,2\n3,b,61,30,1\n", 1, 2, "");
     (void)snprintf(
         json, sizeof json,
-        "{\"cluster\": {\"invokers\": [{\"vcpus\": 8, \"memory_mb\": 65536, \"gpus\": [{\"model\": "
-        "\"V100\", \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": 16384, \"count\": 2}]}]},"
-        "\"functions\": {\"functions\": [{\"name\": \"f\", \"service\": {\"distribution\": "
-        "\"exponential\", \"mean_ms\": 200}, \"configuration\": {\"batch\": 1, \"vcpu\": 2, "
-        "\"vgpu\": "
-        "40}, \"gpu_memory_mb\": {\"weights\": 7000, \"per_item\": 100}, \"cold_start_ms\": "
-        "{\"mean\": 300, \"cv\": 0}}]}, \"applications\": [{\"name\": \"x\", \"stages\": "
-        "[{\"name\": "
-        "\"s\", \"function\": \"f\"}]}], \"arrivals\": {\"process\": \"poisson\", \"rate_per_s\": "
-        "4}, "
-        "\"requests\": 1000, \"warmup_requests\": 0, \"training\": {\"models\": {\"name\": \"m\", "
-        "\"models\": {\"a\": {\"class\": \"image\", \"iteration_s\": 1, \"gpu_memory_mb\": 4000}, "
-        "\"b\": {\"class\": \"image\", \"iteration_s\": 1, \"gpu_memory_mb\": 3000}}}, "
-        "\"arrivals\": "
-        "{\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"}}}",
+        "{'cluster': {'invokers': [{'vcpus': 8, 'memory_mb': 65536, 'gpus': [{'model': 'V100', "
+        "'sharing': 'mps', 'units': 100, 'memory_mb': 16384, 'count': 2}]}]},'functions': "
+        "{'functions': [{'name': 'f', 'service': {'distribution': 'exponential', 'mean_ms': 200}, "
+        "'configuration': {'batch': 1, 'vcpu': 2, 'vgpu': 40}, 'gpu_memory_mb': {'weights': 7000, "
+        "'per_item': 100}, 'cold_start_ms': {'mean': 300, 'cv': 0}}]}, 'applications': [{'name': "
+        "'x', 'stages': [{'name': 's', 'function': 'f'}]}], 'arrivals': {'process': 'poisson', "
+        "'rate_per_s': 4}, 'requests': 1000, 'warmup_requests': 0, 'training': {'models': {'name': "
+        "'m', 'models': {'a': {'class': 'image', 'iteration_s': 1, 'gpu_memory_mb': 4000}, 'b': "
+        "{'class': 'image', 'iteration_s': 1, 'gpu_memory_mb': 3000}}}, 'arrivals': {'process': "
+        "'trace', 'file': '%s', 'format': 'synergy'}}}",
         trace_path);
-    struct experiment *experiment = load(json);
+    EXPERIMENT *experiment = load(json);
     if (!simulation_run(experiment, &both, (const double[]){0}, NULL, NULL, &result, &error))
         fail_msg("%s", error.message);
     assert_int_equal(result.overall.requests, 1000);
@@ -756,8 +720,6 @@ static void requests_and_trainings_share_the_ledger(void **state)
     assert_int_equal(result.training->finished, 4);
     assert_true(result.run.evictions > 0);
     assert_true(result.run.gpu_utilisation > result.training->gpu_allocated);
-    simulation_result_clear(&result);
-    experiment_free(experiment);
 }
 
 /* ---- The results file ------------------------------------------------------------------------ */
@@ -767,8 +729,8 @@ static void store_run(const struct experiment *experiment, const char *path,
                       struct training_measures *measures)
 {
     struct error error = {0};
-    struct simulation_result result = {0};
-    double *values = NULL;
+    RESULT result = {0};
+    OWNED(free) double *values = NULL;
     const struct policy *policy = runner_policy(experiment, &values, &error);
     struct store *store = store_create(path, &error);
     assert_true(policy != NULL && store != NULL);
@@ -778,8 +740,6 @@ static void store_run(const struct experiment *experiment, const char *path,
     assert_true(store_end_run(store, &result, &error));
     assert_true(store_finish(store, &error));
     *measures = *result.training;
-    simulation_result_clear(&result);
-    free(values);
 }
 
 /* Every completion time is the sum of its parts, and no lease is outside its training's life. */
@@ -805,9 +765,8 @@ static void check_record(const struct training_record *record)
     assert_int_equal(leases, record->lease_count);
 }
 
-static void the_results_file_has_trainings_and_leases(void **state)
+CASE(the_results_file_has_trainings_and_leases)
 {
-    (void)state;
     char path[] = "/tmp/esgsim-test-XXXXXX";
     const struct override all = {"record", "all"};
     struct error error = {0};
@@ -815,17 +774,18 @@ static void the_results_file_has_trainings_and_leases(void **state)
     const int file = mkstemp(path);
     assert_true(file >= 0);
     close(file);
-    struct experiment *experiment =
+    EXPERIMENT *experiment =
         experiment_load("workloads/experiments/training-dynamic.json", &all, 1, &error);
     if (experiment == NULL)
         fail_msg("%s", error.message);
     store_run(experiment, path, &measures);
-    struct results *results = results_load(path, &error);
+    OWNED(results_free) struct results *results = results_load(path, &error);
     assert_non_null(results);
     assert_int_equal(results->training_count, 1);
     assert_string_equal(results->training[0].hash, experiment->hash);
     assert_memory_equal(&results->training[0].measures, &measures, sizeof measures);
     assert_true(fabs(measures.jct_s_mean / 3600 - 4.623) < 0.0005);
+    OWNED(training_record_free)
     struct training_record *record = training_record_load(path, experiment->hash, &error);
     assert_non_null(record);
     check_record(record);
@@ -835,21 +795,17 @@ static void the_results_file_has_trainings_and_leases(void **state)
     assert_false(training_explain(&results->runs[0], record, 100, true, sink, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
     (void)fclose(sink);
-    training_record_free(record);
-    results_free(results);
-    experiment_free(experiment);
     unlink(path);
 }
 
-static void the_timeline_has_a_slice_per_lease(void **state)
+CASE(the_timeline_has_a_slice_per_lease)
 {
-    (void)state;
     char path[] = "/tmp/esgsim-test-XXXXXX";
     struct error error = {0};
-    struct simulation_result result = {0};
-    double *values = NULL;
+    RESULT result = {0};
+    OWNED(free) double *values = NULL;
     write_temporary(path, "");
-    struct experiment *experiment =
+    EXPERIMENT *experiment =
         experiment_load("workloads/experiments/training-dynamic.json", NULL, 0, &error);
     assert_non_null(experiment);
     const struct policy *policy = runner_policy(experiment, &values, &error);
@@ -858,8 +814,8 @@ static void the_timeline_has_a_slice_per_lease(void **state)
     const struct recorder recorder = timeline_recorder(timeline);
     assert_true(simulation_run(experiment, policy, values, &recorder, NULL, &result, &error));
     assert_true(timeline_close(timeline, true, &error));
-    char *text = json_read_text(path, NULL, &error);
-    cJSON *root = cJSON_Parse(text);
+    TEXT *text = json_read_text(path, NULL, &error);
+    JSON *root = cJSON_Parse(text);
     const cJSON *event = NULL;
     size_t leases = 0, arrivals = 0;
     cJSON_ArrayForEach(event, cJSON_GetObjectItemCaseSensitive(root, "traceEvents"))
@@ -870,11 +826,6 @@ static void the_timeline_has_a_slice_per_lease(void **state)
     }
     assert_int_equal(leases, result.training->leases);
     assert_int_equal(arrivals, 100);
-    cJSON_Delete(root);
-    free(text);
-    free(values);
-    simulation_result_clear(&result);
-    experiment_free(experiment);
     unlink(path);
 }
 
@@ -887,7 +838,6 @@ static int bad_deed;
 
 static bool bad_decide(void *state, struct platform *platform)
 {
-    (void)state;
     const struct training_grant good = {.gpu = 0, .share = 100, .quota = 100};
     if (bad_deed == 1)
         (void)platform_preempt(platform, bad_training);
@@ -900,7 +850,6 @@ static bool bad_decide(void *state, struct platform *platform)
 
 static void bad_arrived(void *state, struct platform *platform, uint32_t training)
 {
-    (void)state;
     if (bad_deed == 3)
         (void)platform_preempt(platform, training);
 }
@@ -911,9 +860,8 @@ static const struct policy breaking = {.abi = POLICY_ABI,
                                        .on_training_arrived = bad_arrived,
                                        .serves = SERVES_TRAININGS};
 
-static void broken_rules_end_the_run_and_are_named(void **state)
+CASE(broken_rules_end_the_run_and_are_named)
 {
-    (void)state;
     static const struct {
         int deed;
         uint32_t training, count;
@@ -945,8 +893,7 @@ static void broken_rules_end_the_run_and_are_named(void **state)
          1,
          {{.gpu = 1, .share = 1, .quota = 1}},
          0,
-         "rule gang: resize gives grant 0 of "
-         "training 0 another GPU"},
+         "rule gang: resize gives grant 0 of training 0 another GPU"},
         {3, 0, 0, {{0}}, 0, "rule timing: preempt outside decide (on_training_arrived, at"},
         {4, 0, 0, {{0}}, 0, "rule progress: 1 trainings wait, nothing runs"},
     };
@@ -966,9 +913,8 @@ static void broken_rules_end_the_run_and_are_named(void **state)
 
 /* ---- Input ----------------------------------------------------------------------------------- */
 
-static void bad_input_names_file_and_key(void **state)
+CASE(bad_input_names_file_and_key)
 {
-    (void)state;
     static const struct {
         const char *trace, *rules, *message;
     } cases[] = {
@@ -976,13 +922,13 @@ static void bad_input_names_file_and_key(void **state)
         {"0,c,0,35,1\n", "", "\"c\" is not in \"training.models\""},
         {"0,a,0,-35,1\n", "", ":1"},
         {"0,a,10,35,1\n1,a,9,35,1\n", "", ":2"},
-        {"0,a,0,35,1\n", ", \"measured\": [1, 1]", "training.measured[1]"},
-        {"0,a,0,35,1\n", ", \"measured\": [1, 3]", "no training has such an id"},
-        {"0,a,0,35,1\n", ", \"stop\": \"never\"", "training.stop"},
-        {"0,a,0,35,1\n", ", \"progress\": \"slow\"", "training.progress"},
-        {"0,a,0,35,1\n", ", \"restart\": 3", "training.restart"},
-        {"0,a,0,35,1\n", ", \"model\": 3", "unknown key"},
-        {"0,a,0,35,1\n", "}, \"requests\": 3, \"slo\": {", "is about requests"},
+        {"0,a,0,35,1\n", ", 'measured': [1, 1]", "training.measured[1]"},
+        {"0,a,0,35,1\n", ", 'measured': [1, 3]", "no training has such an id"},
+        {"0,a,0,35,1\n", ", 'stop': 'never'", "training.stop"},
+        {"0,a,0,35,1\n", ", 'progress': 'slow'", "training.progress"},
+        {"0,a,0,35,1\n", ", 'restart': 3", "training.restart"},
+        {"0,a,0,35,1\n", ", 'model': 3", "unknown key"},
+        {"0,a,0,35,1\n", "}, 'requests': 3, 'slo': {", "is about requests"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct error error = {0};
@@ -995,43 +941,32 @@ static void bad_input_names_file_and_key(void **state)
 }
 
 /* Input that only the run shows to be wrong, and a class that no model has. */
-static void what_could_never_run_is_refused_with_its_id(void **state)
+CASE(what_could_never_run_is_refused_with_its_id)
 {
-    (void)state;
     static const struct {
-        const char *arrivals, *rest, *message;
+        const char *rest, *message;
     } cases[] = {
-        {"\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"",
-         "\"progress\": \"whole\"}, \"policy\": {\"name\": \"synergy\", \"params\": {\"round_s\": "
-         "3}",
+        {"'progress': 'whole'}, 'policy': {'name': 'synergy', 'params': {'round_s': 3}",
          "training 8: an iteration of 4 s never ends in a lease of 3 s"},
-        {"\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"",
-         "\"progress\": \"whole\"}, \"policy\": {\"name\": \"synergy\", \"params\": {\"round_s\": "
-         "4}",
-         NULL},
-        {"\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"",
-         "\"stop\": \"all\"}, \"policy\": {\"name\": \"dilu\", \"params\": {\"training_vcpus\": 5}",
+        {"'progress': 'whole'}, 'policy': {'name': 'synergy', 'params': {'round_s': 4}", NULL},
+        {"'stop': 'all'}, 'policy': {'name': 'dilu', 'params': {'training_vcpus': 5}",
          "training 8 of /tmp/"},
-        {"\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"",
-         "\"stop\": \"all\"}, \"policy\": {\"name\": \"dilu\", \"params\": {\"training_vcpus\": 5}",
+        {"'stop': 'all'}, 'policy': {'name': 'dilu', 'params': {'training_vcpus': 5}",
          "it needs 10 vCPUs of one invoker, which has 8"},
-        {"\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"",
-         "\"stop\": \"all\"}, \"policy\": {\"name\": \"sjf-ffs\"",
+        {"'stop': 'all'}, 'policy': {'name': 'sjf-ffs'",
          "1 of 1 pairs are not in \"pairs\" of the models \"m\""},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        char json[2048], arrivals[256];
+        char json[2048];
         struct error error = {0};
         trace_is("7,a,0,5,1\n8,a,0,5,2\n");
-        (void)snprintf(arrivals, sizeof arrivals, cases[c].arrivals, trace_path);
         (void)snprintf(
             json, sizeof json,
-            "{\"cluster\": {\"invokers\": [{\"vcpus\": 8, \"memory_mb\": 65536, \"gpus\": "
-            "[{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, "
-            "\"memory_mb\": 16384, \"count\": 2}]}]}, \"training\": {\"models\": "
-            "{\"name\": \"m\", \"gangs\": [1, 2], \"models\": {\"a\": "
-            "{\"iteration_s\": [1, 4]}}}, \"arrivals\": {%s}, %s}}",
-            arrivals, cases[c].rest);
+            "{'cluster': {'invokers': [{'vcpus': 8, 'memory_mb': 65536, 'gpus': [{'model': 'V100', "
+            "'sharing': 'mps', 'units': 100, 'memory_mb': 16384, 'count': 2}]}]}, 'training': "
+            "{'models': {'name': 'm', 'gangs': [1, 2], 'models': {'a': {'iteration_s': [1, 4]}}}, "
+            "'arrivals': {'process': 'trace', 'file': '%s', 'format': 'synergy'}, %s}}",
+            trace_path, cases[c].rest);
         const bool good = train(json, NULL, NULL, &error);
         if (good != (cases[c].message == NULL) ||
             (!good &&
@@ -1041,64 +976,55 @@ static void what_could_never_run_is_refused_with_its_id(void **state)
 }
 
 /* Pairs that nobody measured, where GPUs were shared, and a GPU that the models are not of. */
-static void notices_count_guessed_pairs_and_name_another_gpu(void **state)
+CASE(notices_count_guessed_pairs_and_name_another_gpu)
 {
-    (void)state;
     static const struct {
         const char *models, *gpu, *notice;
     } cases[] = {
-        {"", "\"model\": \"V100\"", "warning: 4 of 4 pairs of models have no slowdown"},
-        {", \"pairs\": {\"a\": {\"b\": 1.5}, \"default\": 2}", "\"model\": \"V100\"",
+        {"", "'model': 'V100'", "warning: 4 of 4 pairs of models have no slowdown"},
+        {", 'pairs': {'a': {'b': 1.5}, 'default': 2}", "'model': 'V100'",
          "note: 3 of 4 pairs of models have no slowdown in the models \"m\"; trainings that share "
-         "a "
-         "GPU then slow one another by 2, its default"},
-        {", \"pairs\": {\"a\": {\"b\": 1.5}, \"default\": \"effects\"}", "\"model\": \"V100\"",
+         "a GPU then slow one another by 2, its default"},
+        {", 'pairs': {'a': {'b': 1.5}, 'default': 'effects'}", "'model': 'V100'",
          "slow one another by the effects of the measured pairs (derived)"},
-        {", \"pairs\": {\"a\": {\"a\": 1, \"b\": 1}, \"b\": {\"a\": 1, \"b\": 1}}",
-         "\"model\": \"V100\"", NULL},
-        {", \"gpu\": \"v100\", \"pairs\": {\"a\": {\"a\": 1, \"b\": 1}, \"b\": {\"a\": 1, \"b\": "
-         "1}}",
-         "\"model\": \"A100\"", "are of GPU v100, and the cluster has A100"},
-        {", \"gpu\": \"v100\", \"pairs\": {\"a\": {\"a\": 1, \"b\": 1}, \"b\": {\"a\": 1, \"b\": "
-         "1}}",
-         "\"model\": \"A100\", \"speed\": 2", NULL},
+        {", 'pairs': {'a': {'a': 1, 'b': 1}, 'b': {'a': 1, 'b': 1}}", "'model': 'V100'", NULL},
+        {", 'gpu': 'v100', 'pairs': {'a': {'a': 1, 'b': 1}, 'b': {'a': 1, 'b': 1}}",
+         "'model': 'A100'", "are of GPU v100, and the cluster has A100"},
+        {", 'gpu': 'v100', 'pairs': {'a': {'a': 1, 'b': 1}, 'b': {'a': 1, 'b': 1}}",
+         "'model': 'A100', 'speed': 2", NULL},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         char json[2048];
         trace_is("0,a,0,5,1\n1,b,0,5,1\n");
         (void)snprintf(
             json, sizeof json,
-            "{\"cluster\": {\"invokers\": [{\"vcpus\": 8, \"memory_mb\": 65536, \"gpus\": "
-            "[{%s, \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": 16384}]}]}, "
-            "\"training\": {\"models\": {\"name\": \"m\", \"models\": {\"a\": "
-            "{\"iteration_s\": 1}, \"b\": {\"iteration_s\": 1}, \"c\": {}}%s}, \"arrivals\": "
-            "{\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"}}}",
+            "{'cluster': {'invokers': [{'vcpus': 8, 'memory_mb': 65536, 'gpus': [{%s, 'sharing': "
+            "'mps', 'units': 100, 'memory_mb': 16384}]}]}, 'training': {'models': {'name': 'm', "
+            "'models': {'a': {'iteration_s': 1}, 'b': {'iteration_s': 1}, 'c': {}}%s}, 'arrivals': "
+            "{'process': 'trace', 'file': '%s', 'format': 'synergy'}}}",
             cases[c].gpu, cases[c].models, trace_path);
         train_well(json, &together, NULL);
         if (cases[c].notice != NULL ? strstr(notices, cases[c].notice) == NULL
                                     : strstr(notices, "models") != NULL)
-            fail_msg("case %zu: \"%s\"", c, notices);
+            fail_msg("case %zu: '%s'", c, notices);
     }
 }
 
-static void a_class_without_models_is_refused(void **state)
+CASE(a_class_without_models_is_refused)
 {
-    (void)state;
-    static const char json[] =
-        "{\"cluster\": \"workloads/clusters/v100-8x8.json\", \"training\": {\"models\": "
-        "\"workloads/models/muri-v100.json\", \"arrivals\": {\"process\": \"poisson\", "
-        "\"per_hour\": 10, \"count\": 20, \"split\": {\"speech\": 0.9, \"image\": 0.1}}}}";
+    char json[] = "{'cluster': 'workloads/clusters/v100-8x8.json', 'training': {'models': "
+                  "'workloads/models/muri-v100.json', 'arrivals': {'process': 'poisson', "
+                  "'per_hour': 10, 'count': 20, 'split': {'speech': 0.9, 'image': 0.1}}}}";
     struct error error = {0};
-    assert_null(experiment_parse(json, "world.json", ".", NULL, 0, &error));
+    assert_null(experiment_parse(json_requote(json), "world.json", ".", NULL, 0, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
-    assert_non_null(strstr(error.message,
-                           "training.arrivals.split: no model of class \"speech\" is "
-                           "in the models \"muri-v100\""));
+    assert_non_null(strstr(
+        error.message,
+        "training.arrivals.split: no model of class \"speech\" is in the models \"muri-v100\""));
 }
 
-static void a_policy_that_does_not_serve_trainings_is_refused(void **state)
+CASE(a_policy_that_does_not_serve_trainings_is_refused)
 {
-    (void)state;
     const struct override esg = {"policy.name", "edf"};
     struct error error = {0};
     struct experiment *experiment =
@@ -1119,29 +1045,4 @@ static void a_policy_that_does_not_serve_trainings_is_refused(void **state)
     experiment_free(experiment);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_finish_time_of_synergy_is_reproduced),
-        cmocka_unit_test(gangs_of_several_gpus_follow_the_rounds),
-        cmocka_unit_test(a_preempted_gang_frees_its_gpus_after_it_was_saved),
-        cmocka_unit_test(finish_time_fairness_is_as_in_the_closed_form),
-        cmocka_unit_test(a_gang_is_never_slower_with_more_vcpus_or_memory),
-        cmocka_unit_test(what_could_never_run_is_refused_with_its_id),
-        cmocka_unit_test(a_class_without_models_is_refused),
-        cmocka_unit_test(notices_count_guessed_pairs_and_name_another_gpu),
-        cmocka_unit_test(two_on_one_gpu_finish_as_the_closed_form_says),
-        cmocka_unit_test(a_gang_is_as_slow_as_its_slowest_gpu),
-        cmocka_unit_test(a_gang_pays_for_each_further_invoker),
-        cmocka_unit_test(one_gpu_is_a_queue_m_m_1),
-        cmocka_unit_test(random_gangs_keep_work_and_ledger),
-        cmocka_unit_test(restarts_cost_time_but_for_the_same_place),
-        cmocka_unit_test(requests_and_trainings_share_the_ledger),
-        cmocka_unit_test(the_results_file_has_trainings_and_leases),
-        cmocka_unit_test(the_timeline_has_a_slice_per_lease),
-        cmocka_unit_test(broken_rules_end_the_run_and_are_named),
-        cmocka_unit_test(bad_input_names_file_and_key),
-        cmocka_unit_test(a_policy_that_does_not_serve_trainings_is_refused),
-    };
-    return cmocka_run_group_tests(tests, trace_create, trace_remove);
-}
+SUITE_WITH("training", trace_create, trace_remove)

@@ -1,20 +1,18 @@
 /* Readers of training traces, the models file and its queries, and drawn sets. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "tests/fixture_simulation.h"
 #include "workloads/trainings.h"
 
+OWNER(training_models_free, struct training_models)
+#define MODELS OWNED(training_models_free) struct training_models
+OWNER(training_trace_free, struct training_trace)
+#define TRAININGS OWNED(training_trace_free) struct training_trace
+
 static struct training_models *models_of(const char *text, struct error *error)
 {
-    cJSON *root = json_parse(text, "models.json", error);
+    JSON *root = json_parse(text, "models.json", error);
     assert_non_null(root);
     const struct json_value value = json_root("models.json", root);
     struct training_models *models = training_models_load(&value, error);
-    cJSON_Delete(root);
     return models;
 }
 
@@ -33,9 +31,8 @@ static struct training_trace *trace_of(const char *text, const char *format, str
 /* ---- Traces ---------------------------------------------------------------------------------- */
 
 /* Counts and totals computed from the files by awk. */
-static void every_shipped_trace_is_read_whole(void **state)
+CASE(every_shipped_trace_is_read_whole)
 {
-    (void)state;
     static const struct {
         const char *path, *format;
         size_t rows, models;
@@ -52,8 +49,7 @@ static void every_shipped_trace_is_read_whole(void **state)
     for (size_t t = 0; t < sizeof traces / sizeof traces[0]; t++) {
         struct error error = {0};
         uint64_t gpus = 0;
-        struct training_trace *trace =
-            training_trace_read(traces[t].path, traces[t].format, &error);
+        TRAININGS *trace = training_trace_read(traces[t].path, traces[t].format, &error);
         assert_string_equal(error.message, "");
         assert_non_null(trace);
         assert_string_equal(training_trace_recognise(traces[t].path), traces[t].format);
@@ -67,13 +63,11 @@ static void every_shipped_trace_is_read_whole(void **state)
             assert_int_equal(gpus, traces[t].gpus);
         if (traces[t].last > 0)
             assert_int_equal(trace->rows[trace->count - 1].arrival, traces[t].last);
-        training_trace_free(trace);
     }
 }
 
-static void a_bad_line_is_named_with_its_number(void **state)
+CASE(a_bad_line_is_named_with_its_number)
 {
-    (void)state;
     static const struct {
         const char *format, *text, *message;
     } cases[] = {
@@ -107,9 +101,8 @@ static void a_bad_line_is_named_with_its_number(void **state)
     }
 }
 
-static void each_layout_gives_its_fields(void **state)
+CASE(each_layout_gives_its_fields)
 {
-    (void)state;
     struct error error = {0};
     struct training_trace *trace = trace_of("7,a,0.002,10,4\n", "synergy", &error);
     assert_non_null(trace);
@@ -145,18 +138,15 @@ static void each_layout_gives_its_fields(void **state)
 }
 
 /* Counted by awk. */
-static void a_virtual_cluster_of_philly_is_taken_alone(void **state)
+CASE(a_virtual_cluster_of_philly_is_taken_alone)
 {
-    (void)state;
     struct error error = {0};
-    struct training_trace *trace =
-        training_trace_read("traces/trainings/sia_philly.csv.gz", "philly", &error);
+    TRAININGS *trace = training_trace_read("traces/trainings/sia_philly.csv.gz", "philly", &error);
     assert_non_null(trace);
     assert_int_equal(trace->clusters.count, 15);
     assert_true(training_trace_keep(trace, "f", "6c71a0", &error));
     assert_int_equal(trace->count, 9953);
     assert_int_equal(trace->rows[9952].arrival, 7742842 * SIM_S);
-    training_trace_free(trace);
 }
 
 #define DILU(second, action, name, rest)                                                           \
@@ -166,11 +156,10 @@ static void a_virtual_cluster_of_philly_is_taken_alone(void **state)
 #define DILU_B "inference', 'gpu_num': 1, 'sm_requests': 0.2, 'sm_limits': 1, 'memory': [2.5"
 
 /* A delete ends all running instances of its service; what no line deletes does not end. */
-static void instances_have_their_times_and_shares(void **state)
+CASE(instances_have_their_times_and_shares)
 {
-    (void)state;
     struct error error = {0};
-    struct training_trace *trace =
+    TRAININGS *trace =
         trace_of(DILU("58", "start", "a", DILU_A) DILU("58", "start", "b", DILU_B)
                      DILU("59", "start", "b", DILU_B) DILU("59", "delete", "b", DILU_B)
                          DILU("59", "start", "b", DILU_B),
@@ -191,18 +180,16 @@ static void instances_have_their_times_and_shares(void **state)
     assert_int_equal(rows[1].model, rows[3].model);
     assert_int_equal(rows[0].gpus, 2);
     assert_true(rows[0].request == 0.55 && rows[0].limit == 0.81 && rows[1].memory_gb == 2.5);
-    training_trace_free(trace);
 }
 
 /* ---- Models ---------------------------------------------------------------------------------- */
 
 #define AXES "\"name\":\"m\",\"vcpus\":[1,3,6],\"memory_gb\":[20,60],\"gangs\":[1,4],"
 
-static void instances_do_not_slow_one_another(void **state)
+CASE(instances_do_not_slow_one_another)
 {
-    (void)state;
     struct error error = {0};
-    struct training_models *models = training_models_of_instances(&error);
+    MODELS *models = training_models_of_instances(&error);
     assert_non_null(models);
     assert_int_equal(models->count, INSTANCE_TYPES);
     for (uint32_t type = 0; type < INSTANCE_TYPES; type++) {
@@ -211,14 +198,12 @@ static void instances_do_not_slow_one_another(void **state)
         assert_true(training_pair(models, type, 0, 1, NULL) == 1);
     }
     assert_true(models->overhead == 1);
-    training_models_free(models);
 }
 
-static void queries_take_the_next_lower_cell_and_the_next_larger_gang(void **state)
+CASE(queries_take_the_next_lower_cell_and_the_next_larger_gang)
 {
-    (void)state;
     struct error error = {0};
-    struct training_models *models =
+    MODELS *models =
         models_of("{" AXES "\"models\":{\"a\":{\"class\":\"speech\",\"iteration_s\":[0.5,0.25],"
                   "\"throughput\":[[1,2],[3,4],[5,6]]},\"b\":{\"restart_s\":9}},"
                   "\"pairs\":{\"a\":{\"b\":[1.5,2],\"a\":null}}}",
@@ -240,15 +225,13 @@ static void queries_take_the_next_lower_cell_and_the_next_larger_gang(void **sta
     assert_true(training_pair(models, 1, 0, 1, &measured) == 1 && !measured);
     assert_true(models->models[1].restart_s[0] == 9 && models->models[1].restart_s[1] == 9);
     assert_int_equal(models->models[0].kind, TRAINING_SPEECH);
-    training_models_free(models);
 }
 
 /* The same matrix relative to another cell: all speeds are relative to the base. */
-static void speeds_are_relative_to_the_base(void **state)
+CASE(speeds_are_relative_to_the_base)
 {
-    (void)state;
     struct error error = {0};
-    struct training_models *models =
+    MODELS *models =
         models_of("{" AXES "\"base\":{\"vcpus\":5,\"memory_gb\":20},\"models\":{\"a\":{"
                   "\"throughput\":[[1,2],[4,6],[5,6]]},\"b\":{}}}",
                   &error);
@@ -258,13 +241,11 @@ static void speeds_are_relative_to_the_base(void **state)
     assert_true(training_throughput(models, 0, 1, 20) == 0.25);
     assert_true(training_throughput(models, 0, 9, 99) == 1.5);
     assert_true(training_throughput(models, 1, 9, 99) == 1);
-    training_models_free(models);
 }
 
 /* Pairs that no one measured take the default, and are counted over the models that are used. */
-static void pairs_without_a_measurement_take_the_default(void **state)
+CASE(pairs_without_a_measurement_take_the_default)
 {
-    (void)state;
     static const struct {
         const char *pairs;
         double slowdown, missing;
@@ -279,7 +260,7 @@ static void pairs_without_a_measurement_take_the_default(void **state)
         (void)snprintf(text, sizeof text,
                        "{\"name\":\"m\",\"models\":{\"a\":{},\"b\":{},\"c\":{}},\"pairs\":%s}",
                        cases[c].pairs);
-        struct training_models *models = models_of(text, &error);
+        MODELS *models = models_of(text, &error);
         if (models == NULL) {
             fail_msg("%s", error.message);
             return;
@@ -290,7 +271,6 @@ static void pairs_without_a_measurement_take_the_default(void **state)
         assert_int_equal(training_pairs_missing(models, &pairs), cases[c].missing);
         assert_int_equal(pairs, 4);
         assert_true(training_pair(models, 1, 0, 1, NULL) == cases[c].slowdown);
-        training_models_free(models);
     }
 }
 
@@ -299,9 +279,8 @@ static void pairs_without_a_measurement_take_the_default(void **state)
 static double left_out_error(const char *fill, size_t *count)
 {
     struct error error = {0};
-    struct training_models *whole =
-        training_models_read("workloads/models/gavel-v100.json", &error);
-    char *text = json_read_text("workloads/models/gavel-v100.json", NULL, &error);
+    MODELS *whole = training_models_read("workloads/models/gavel-v100.json", &error);
+    TEXT *text = json_read_text("workloads/models/gavel-v100.json", NULL, &error);
     double sum = 0, mean = 0;
     size_t known = 0;
     assert_non_null(whole);
@@ -312,7 +291,7 @@ static double left_out_error(const char *fill, size_t *count)
             if (isfinite(training_pair(whole, a, b, 1, NULL)))
                 mean += (training_pair(whole, a, b, 1, NULL) - mean) / (double)++known;
     for (uint32_t fold = 0; fold < 10; fold++) {
-        cJSON *root = cJSON_Parse(text);
+        JSON *root = cJSON_Parse(text);
         cJSON *pairs = cJSON_GetObjectItemCaseSensitive(root, "pairs");
         for (uint32_t a = 0; a < n; a++)
             for (uint32_t b = 0; b < n; b++)
@@ -321,8 +300,8 @@ static double left_out_error(const char *fill, size_t *count)
                         cJSON_GetObjectItemCaseSensitive(pairs, whole->models[a].name),
                         whole->models[b].name);
         (void)cJSON_AddStringToObject(pairs, "default", fill != NULL ? fill : "none");
-        char *changed = cJSON_PrintUnformatted(root);
-        struct training_models *models = models_of(changed, &error);
+        TEXT *changed = cJSON_PrintUnformatted(root);
+        MODELS *models = models_of(changed, &error);
         assert_non_null(models);
         for (uint32_t a = 0; a < n; a++)
             for (uint32_t b = 0; b < n; b++) {
@@ -337,19 +316,13 @@ static double left_out_error(const char *fill, size_t *count)
                 sum += fabs(said / truth - 1);
                 ++*count;
             }
-        training_models_free(models);
-        free(changed);
-        cJSON_Delete(root);
     }
-    free(text);
-    training_models_free(whole);
     return sum / (double)*count;
 }
 
 /* The mean has even seen the pairs that are left out. */
-static void effects_say_more_of_a_pair_left_out_than_one_or_the_mean(void **state)
+CASE(effects_say_more_of_a_pair_left_out_than_one_or_the_mean)
 {
-    (void)state;
     size_t counts[3] = {0};
     const double effects = left_out_error("effects", &counts[0]);
     const double one = left_out_error("none", &counts[1]);
@@ -363,11 +336,10 @@ static void effects_say_more_of_a_pair_left_out_than_one_or_the_mean(void **stat
 
 /* Speeds 0.9, 0.8, 0.7 and, not listed, the sum of their effects: 0.6, where nothing pulls. The
  * penalty pulls it to the mean. */
-static void effects_are_between_the_sum_and_the_mean(void **state)
+CASE(effects_are_between_the_sum_and_the_mean)
 {
-    (void)state;
     struct error error = {0};
-    struct training_models *models = models_of(
+    MODELS *models = models_of(
         "{\"name\":\"m\",\"models\":{\"a\":{},\"b\":{}},\"pairs\":{\"default\":\"effects\","
         "\"a\":{\"a\":1.1111111111111112,\"b\":1.25},\"b\":{\"a\":1.4285714285714286}}}",
         &error);
@@ -375,12 +347,10 @@ static void effects_are_between_the_sum_and_the_mean(void **state)
     const double derived = 1 / training_pair(models, 1, 1, 1, NULL);
     assert_true(derived >= 0.7 && derived < 0.8);
     assert_true(training_pair(models, 0, 1, 1, NULL) == 1.25);
-    training_models_free(models);
 }
 
-static void a_fault_in_the_models_file_is_named_by_its_key(void **state)
+CASE(a_fault_in_the_models_file_is_named_by_its_key)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"{" AXES "\"models\":{}}", "models: has 0 models"},
         {"{\"name\":\"m\",\"models\":{\"a\":{\"share\":{\"request\":0.5,\"limit\":0.4}}}}",
@@ -429,9 +399,8 @@ static void a_fault_in_the_models_file_is_named_by_its_key(void **state)
     }
 }
 
-static void the_shipped_models_cover_the_shipped_traces(void **state)
+CASE(the_shipped_models_cover_the_shipped_traces)
 {
-    (void)state;
     static const char *const pairs[][3] = {
         {"workloads/models/muri-v100.json", "traces/trainings/muri_trace2.csv.gz", "muri"},
         {"workloads/models/gavel-v100.json", "traces/trainings/gavel_msr_seed_0_ee9e8c.trace.gz",
@@ -443,10 +412,11 @@ static void the_shipped_models_cover_the_shipped_traces(void **state)
     for (size_t p = 0; p < 4; p++) {
         struct error error = {0};
         const struct training_draw draw = {0};
-        struct training_models *models = training_models_read(pairs[p][0], &error);
-        struct training_trace *trace = training_trace_read(pairs[p][1], pairs[p][2], &error);
+        MODELS *models = training_models_read(pairs[p][0], &error);
+        TRAININGS *trace = training_trace_read(pairs[p][1], pairs[p][2], &error);
         assert_non_null(models);
         assert_non_null(trace);
+        OWNED(free)
         struct training_spec *specs =
             trainings_from_trace(trace, pairs[p][1], models, &draw, 1, &error);
         assert_string_equal(error.message, "");
@@ -460,19 +430,14 @@ static void the_shipped_models_cover_the_shipped_traces(void **state)
                                      specs[i].iteration_s -
                                  1) < 1e-8);
         }
-        free(specs);
-        training_trace_free(trace);
-        training_models_free(models);
     }
 }
 
-static void a_model_that_is_not_in_the_table_is_refused(void **state)
+CASE(a_model_that_is_not_in_the_table_is_refused)
 {
-    (void)state;
     struct error error = {0};
     const struct training_draw draw = {0};
-    struct training_models *models =
-        models_of("{\"name\":\"m\",\"models\":{\"alexnet\":{}}}", &error);
+    MODELS *models = models_of("{\"name\":\"m\",\"models\":{\"alexnet\":{}}}", &error);
     struct training_trace *trace = trace_of("0,alexne,5,10,1\n", "synergy", &error);
     assert_null(trainings_from_trace(trace, "t.csv", models, &draw, 1, &error));
     assert_string_equal(
@@ -484,14 +449,12 @@ static void a_model_that_is_not_in_the_table_is_refused(void **state)
     assert_null(trainings_from_trace(trace, "t.csv", models, &draw, 1, &error));
     assert_non_null(strstr(error.message, "t.csv: training 8 is a \"alexnet\", which has no"));
     training_trace_free(trace);
-    training_models_free(models);
 }
 
 /* The times of a trace of Muri's layout, by a models file that states an overhead and by another.
  */
-static void only_the_models_file_multiplies_the_times_of_a_trace(void **state)
+CASE(only_the_models_file_multiplies_the_times_of_a_trace)
 {
-    (void)state;
     static const char *const files[] = {
         "{\"name\":\"m\",\"overhead\":1.015,\"models\":{\"dqn\":{}}}",
         "{\"name\":\"m\",\"models\":{\"dqn\":{}}}",
@@ -500,55 +463,47 @@ static void only_the_models_file_multiplies_the_times_of_a_trace(void **state)
     for (int f = 0; f < 2; f++) {
         struct error error = {0};
         const struct training_draw draw = {0};
-        struct training_models *models = models_of(files[f], &error);
-        struct training_trace *trace =
+        MODELS *models = models_of(files[f], &error);
+        TRAININGS *trace =
             trace_of("iteration_time,job_id,num_gpu,submit_time,iterations,model_name\n"
                      "490,3,2,46122000,9,dqn\n",
                      "muri", &error);
         assert_non_null(models);
+        OWNED(free)
         struct training_spec *specs =
             trainings_from_trace(trace, "t.csv", models, &draw, 1, &error);
         assert_non_null(specs);
         assert_true(specs[0].iteration_s == expected_s[f]);
-        free(specs);
-        training_trace_free(trace);
-        training_models_free(models);
     }
 }
 
-static void an_arrival_after_the_clocks_end_names_the_trace(void **state)
+CASE(an_arrival_after_the_clocks_end_names_the_trace)
 {
-    (void)state;
     struct error error = {0};
     const struct training_draw draw = {0};
-    struct training_models *models =
-        models_of("{\"name\":\"m\",\"models\":{\"a\":{\"iteration_s\":1}}}", &error);
-    struct training_trace *trace = trace_of("7,a,1000000000,10,1\n", "synergy", &error);
+    MODELS *models = models_of("{\"name\":\"m\",\"models\":{\"a\":{\"iteration_s\":1}}}", &error);
+    TRAININGS *trace = trace_of("7,a,1000000000,10,1\n", "synergy", &error);
     assert_non_null(trace);
     assert_null(trainings_from_trace(trace, "t.csv", models, &draw, 1, &error));
     assert_non_null(strstr(error.message, "t.csv: training 7 arrives at 1e+09 s"));
     assert_int_equal(error.kind, ERROR_INPUT);
-    training_trace_free(trace);
-    training_models_free(models);
 }
 
 /* ---- Drawn sets ------------------------------------------------------------------------------ */
 
 /* Shares and means within four standard errors of the law. */
-static void a_drawn_set_follows_its_law(void **state)
+CASE(a_drawn_set_follows_its_law)
 {
-    (void)state;
     enum { COUNT = 40000 };
     struct error error = {0};
-    struct training_models *models =
-        training_models_read("workloads/models/synergy-v100.json", &error);
+    MODELS *models = training_models_read("workloads/models/synergy-v100.json", &error);
     assert_non_null(models);
     const struct training_draw draw = {.split = {20, 70, 10},
                                        .per_hour = 9,
                                        .count = COUNT,
                                        .ranges = {{0.8, 1.5, 3}, {0.2, 3, 4}},
                                        .range_count = 2};
-    struct training_spec *specs = trainings_draw(&draw, models, 7, &error);
+    OWNED(free) struct training_spec *specs = trainings_draw(&draw, models, 7, &error);
     assert_non_null(specs);
     double kinds[TRAINING_CLASSES] = {0};
     double gangs[9] = {0};
@@ -575,30 +530,6 @@ static void a_drawn_set_follows_its_law(void **state)
     const double mean = 1 / (1 - exp(-1 / 400.0));
     const double measured = sim_to_s(specs[COUNT - 1].arrival) / COUNT;
     assert_true(fabs(measured - mean) < 4 * 400 / sqrt(COUNT));
-    free(specs);
-    training_models_free(models);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_shipped_trace_is_read_whole),
-        cmocka_unit_test(a_bad_line_is_named_with_its_number),
-        cmocka_unit_test(each_layout_gives_its_fields),
-        cmocka_unit_test(a_virtual_cluster_of_philly_is_taken_alone),
-        cmocka_unit_test(instances_have_their_times_and_shares),
-        cmocka_unit_test(instances_do_not_slow_one_another),
-        cmocka_unit_test(queries_take_the_next_lower_cell_and_the_next_larger_gang),
-        cmocka_unit_test(speeds_are_relative_to_the_base),
-        cmocka_unit_test(pairs_without_a_measurement_take_the_default),
-        cmocka_unit_test(only_the_models_file_multiplies_the_times_of_a_trace),
-        cmocka_unit_test(an_arrival_after_the_clocks_end_names_the_trace),
-        cmocka_unit_test(effects_say_more_of_a_pair_left_out_than_one_or_the_mean),
-        cmocka_unit_test(effects_are_between_the_sum_and_the_mean),
-        cmocka_unit_test(a_fault_in_the_models_file_is_named_by_its_key),
-        cmocka_unit_test(the_shipped_models_cover_the_shipped_traces),
-        cmocka_unit_test(a_model_that_is_not_in_the_table_is_refused),
-        cmocka_unit_test(a_drawn_set_follows_its_law),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SUITE("trainings")

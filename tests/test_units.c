@@ -1,15 +1,7 @@
 /* Rounding to whole nanoseconds against the C library's; lists that grow. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdlib.h>
-
 #include "sim/base/units.h"
 #include "sim/engine/random.h"
+#include "tests/suite.h"
 
 static void assert_rounds(double value)
 {
@@ -35,9 +27,8 @@ static void assert_rounds_about(double value)
     assert_rounds(-nextafter(value, 0));
 }
 
-static void halves_wholes_and_their_neighbours_round_as_the_library_rounds_them(void **state)
+CASE(halves_wholes_and_their_neighbours_round_as_the_library_rounds_them)
 {
-    (void)state;
     assert_rounds_about(0.0);
     for (int k = 0; k < 20000; k++)
         assert_rounds_about(k / 4.0);
@@ -50,9 +41,8 @@ static void halves_wholes_and_their_neighbours_round_as_the_library_rounds_them(
     assert_rounds_about((double)SIM_CLOCK_END);
 }
 
-static void random_values_of_every_size_round_as_the_library_rounds_them(void **state)
+CASE(random_values_of_every_size_round_as_the_library_rounds_them)
 {
-    (void)state;
     struct random_stream random;
     random_stream_open(&random, 1, RANDOM_TEST, 0, 0);
     for (int k = 0; k < 1000000; k++) {
@@ -62,9 +52,8 @@ static void random_values_of_every_size_round_as_the_library_rounds_them(void **
     }
 }
 
-static void what_no_time_can_be_is_never(void **state)
+CASE(what_no_time_can_be_is_never)
 {
-    (void)state;
     const double values[] = {INFINITY, -INFINITY, 1e300, -1e300, ldexp(1, 63), -ldexp(1, 63)};
     for (size_t k = 0; k < sizeof values / sizeof *values; k++)
         assert_rounds(values[k]);
@@ -74,12 +63,4 @@ static void what_no_time_can_be_is_never(void **state)
     assert_int_equal(sim_from_s(-1e300), -SIM_FOREVER);
 }
 
-int main(void)
-{
-    const struct CMUnitTest units[] = {
-        cmocka_unit_test(halves_wholes_and_their_neighbours_round_as_the_library_rounds_them),
-        cmocka_unit_test(what_no_time_can_be_is_never),
-        cmocka_unit_test(random_values_of_every_size_round_as_the_library_rounds_them),
-    };
-    return cmocka_run_group_tests_name("units", units, NULL, NULL);
-}
+SUITE("units")

@@ -1,19 +1,9 @@
 /* A worker process as backend: what it is told, when, and what happens if it misbehaves. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "sim/backend/worker_backend.h"
 #include "sim/run/run_once.h"
@@ -95,7 +85,7 @@ static void play(const struct experiment *experiment, const struct backend *back
                  struct run_rows *rows, struct simulation_result *result)
 {
     struct error error = {0};
-    double *values = NULL;
+    OWNED(free) double *values = NULL;
     const struct policy *policy = runner_policy(experiment, &values, &error);
     const struct recorder recorder = run_rows_recorder(rows);
     const struct simulation_options options = {
@@ -103,7 +93,6 @@ static void play(const struct experiment *experiment, const struct backend *back
     if (policy == NULL ||
         !simulation_run_with(experiment, policy, values, &options, result, &error))
         fail_msg("%s", error.message);
-    free(values);
 }
 
 /* Order, exclusive units, and durations that the sleeping worker cannot undercut. */
@@ -121,15 +110,14 @@ static void check_rows(const struct replay_row *rows, size_t count, sim_time_t l
     }
 }
 
-static void a_replay_decides_as_the_simulation(void **state)
+CASE(a_replay_decides_as_the_simulation)
 {
-    struct experiment *experiment = chain(NULL, NULL);
+    OWNED(experiment_free) struct experiment *experiment = chain(NULL, NULL);
     struct worker *worker = start("sh tests/fake_worker.sh 20");
     struct worker_backend *replayed = create(worker, false, 0);
     const struct backend backend = worker_backend(replayed);
     struct run_rows rows[2] = {0};
     struct simulation_result results[2] = {{.application_count = 0}};
-    (void)state;
     play(experiment, NULL, &rows[0], &results[0]);
     play(experiment, &backend, &rows[1], &results[1]);
     const size_t count = rows[0].batch.size / sizeof(struct batch_row);
@@ -164,7 +152,6 @@ static void a_replay_decides_as_the_simulation(void **state)
     }
     worker_backend_destroy(replayed);
     stop(worker);
-    experiment_free(experiment);
 }
 
 /* ---- Warming --------------------------------------------------------------------------------- */
@@ -200,12 +187,11 @@ static void open_run(struct worker_backend *backend, const struct experiment *ex
         fail_msg("%s", error.message);
 }
 
-static void a_worker_is_warmed_once_with_all_and_in_a_hurry_with_all_parts(void **state)
+CASE(a_worker_is_warmed_once_with_all_and_in_a_hurry_with_all_parts)
 {
-    struct experiment *experiment = chain(NULL, NULL);
+    OWNED(experiment_free) struct experiment *experiment = chain(NULL, NULL);
     static struct told told[ENOUGH];
     char path[128];
-    (void)state;
     /* Two functions at two batch sizes on four sets of one unit and six of two, or three of two
      * that lie side by side. */
     static const struct {
@@ -253,7 +239,6 @@ static void a_worker_is_warmed_once_with_all_and_in_a_hurry_with_all_parts(void 
         stop(worker);
     }
     assert_int_equal(unsetenv("FAKE_LOG"), 0);
-    experiment_free(experiment);
 }
 
 /* ---- Sets of units --------------------------------------------------------------------------- */
@@ -307,7 +292,7 @@ static void two_free_units(bool side_by_side, bool waits)
 {
     char command[COMMAND];
     struct error error = {0};
-    struct experiment *experiment = chain(NULL, NULL);
+    OWNED(experiment_free) struct experiment *experiment = chain(NULL, NULL);
     (void)snprintf(command, sizeof command, GATED, folder);
     struct worker *worker = start(command);
     struct worker_backend *pool = create(worker, side_by_side, 0);
@@ -349,24 +334,21 @@ static void two_free_units(bool side_by_side, bool waits)
     assert_non_null(strstr(error.message, "while no batch executes"));
     worker_backend_destroy(pool);
     stop(worker);
-    experiment_free(experiment);
 }
 
-static void free_units_that_are_no_neighbours_serve_a_batch(void **state)
+CASE(free_units_that_are_no_neighbours_serve_a_batch)
 {
-    (void)state;
     two_free_units(false, false);
 }
 
-static void of_sets_side_by_side_a_batch_waits_for_one(void **state)
+CASE(of_sets_side_by_side_a_batch_waits_for_one)
 {
-    (void)state;
     two_free_units(true, true);
 }
 
 /* ---- Faults ---------------------------------------------------------------------------------- */
 
-static void a_worker_that_misbehaves_is_named_and_killed(void **state)
+CASE(a_worker_that_misbehaves_is_named_and_killed)
 {
     static const struct {
         const char *command, *told;
@@ -394,7 +376,6 @@ static void a_worker_that_misbehaves_is_named_and_killed(void **state)
         {"read -r _; echo done 1 1 1", "'done 1 1 1', not", PATIENT_S},
         {"read -r _; echo; sleep 1000", "answered '', not", PATIENT_S},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct error error = {0};
         struct worker_answer answer = {.id = 1};
@@ -417,14 +398,13 @@ static void a_worker_that_misbehaves_is_named_and_killed(void **state)
     }
 }
 
-static void an_answer_may_come_in_pieces_and_answers_together(void **state)
+CASE(an_answer_may_come_in_pieces_and_answers_together)
 {
     struct error error = {0};
     struct worker_answer answer;
     uint64_t ids[2];
     struct worker *worker = start("read -r _ a _; read -r _ b _; printf 'done '; sleep 0.05; "
                                   "printf \"$b 0.25\\ndone $a 1e1\\n\"; read -r _");
-    (void)state;
     assert_true(worker_run(worker, "f", 1, 1, &ids[0], &error));
     assert_true(worker_run(worker, "f", 1, 2, &ids[1], &error));
     assert_true(worker_wait(worker, INT64_MAX, &answer, &error));
@@ -437,13 +417,12 @@ static void an_answer_may_come_in_pieces_and_answers_together(void **state)
     stop(worker);
 }
 
-static void an_owner_that_is_to_stop_waits_no_longer(void **state)
+CASE(an_owner_that_is_to_stop_waits_no_longer)
 {
     struct error error = {0};
     struct worker_answer answer;
     uint64_t id;
     int ends[2];
-    (void)state;
     assert_int_equal(pipe(ends), 0);
     struct worker *worker = worker_start("sleep 1000", PATIENT_S, ends[0], &error);
     assert_non_null(worker);
@@ -458,7 +437,7 @@ static void an_owner_that_is_to_stop_waits_no_longer(void **state)
 
 /* ---- What cannot be replayed ----------------------------------------------------------------- */
 
-static void what_a_worker_cannot_replay_is_refused_with_the_remedy(void **state)
+CASE(what_a_worker_cannot_replay_is_refused_with_the_remedy)
 {
     static const struct {
         const char *key, *value, *told;
@@ -468,18 +447,16 @@ static void what_a_worker_cannot_replay_is_refused_with_the_remedy(void **state)
         {"platform.initial", "cold", "platform.initial: \"cold\""},
         {"platform.initial", "{\"f\":4,\"g\":0}", "function g has no container"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct error error = {0};
-        struct experiment *experiment = chain(cases[i].key, cases[i].value);
+        OWNED(experiment_free) struct experiment *experiment = chain(cases[i].key, cases[i].value);
         assert_false(worker_backend_check(experiment, &error));
         assert_int_equal(error.kind, ERROR_INPUT);
         if (strstr(error.message, cases[i].told) == NULL)
             fail_msg("told: %s", error.message);
-        experiment_free(experiment);
     }
     struct error error = {0};
-    struct experiment *experiment = chain(NULL, NULL);
+    OWNED(experiment_free) struct experiment *experiment = chain(NULL, NULL);
     assert_true(worker_backend_check(experiment, &error));
     experiment->workload.functions[1].configurations[0].vgpu = 0;
     assert_false(worker_backend_check(experiment, &error));
@@ -492,12 +469,10 @@ static void what_a_worker_cannot_replay_is_refused_with_the_remedy(void **state)
     experiment->workload.cluster.groups[0].gpus[0].units = WORKER_BATCHES + 1;
     assert_false(worker_backend_check(experiment, &error));
     assert_non_null(strstr(error.message, "a GPU of 9 units"));
-    experiment_free(experiment);
 }
 
 static int make_folder(void **state)
 {
-    (void)state;
     (void)signal(SIGPIPE, SIG_IGN);
     (void)snprintf(folder, sizeof folder, "/tmp/esgsim-worker-XXXXXX");
     return mkdtemp(folder) == NULL ? -1 : 0;
@@ -507,7 +482,6 @@ static int remove_folder(void **state)
 {
     static const char *const names[] = {"f", "g", "log-0", "log-1", "log-2"};
     char path[128];
-    (void)state;
     for (size_t i = 0; i < 5; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
         (void)unlink(path);
@@ -515,17 +489,4 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_replay_decides_as_the_simulation),
-        cmocka_unit_test(a_worker_is_warmed_once_with_all_and_in_a_hurry_with_all_parts),
-        cmocka_unit_test(free_units_that_are_no_neighbours_serve_a_batch),
-        cmocka_unit_test(of_sets_side_by_side_a_batch_waits_for_one),
-        cmocka_unit_test(a_worker_that_misbehaves_is_named_and_killed),
-        cmocka_unit_test(an_answer_may_come_in_pieces_and_answers_together),
-        cmocka_unit_test(an_owner_that_is_to_stop_waits_no_longer),
-        cmocka_unit_test(what_a_worker_cannot_replay_is_refused_with_the_remedy),
-    };
-    return cmocka_run_group_tests_name("worker", tests, make_folder, remove_folder);
-}
+SUITE_WITH("worker", make_folder, remove_folder)

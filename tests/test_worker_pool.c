@@ -1,21 +1,13 @@
 /* The farm of worker processes: what ends when, failures, signals. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "sim/run/worker_pool.h"
+#include "tests/suite.h"
 
 enum { JOBS = 40, MANY = 300 };
 
@@ -54,6 +46,8 @@ static void log_clear(struct log *log)
     assert_int_equal(munmap(log->shared, sizeof *log->shared), 0);
 }
 
+#define LOG CLOSED(log_clear) struct log
+
 static bool collect(void *context, size_t job, uint64_t place, const struct error *failure,
                     struct error *error)
 {
@@ -79,7 +73,6 @@ static enum worker_pool_outcome quick_work(void *context, size_t job, uint64_t *
                                            struct error *error)
 {
     struct log *log = context;
-    (void)error;
     log->shared->worked[job]++;
     log->held[log->held_count++] = job;
     *place = 1000 + job;
@@ -100,7 +93,6 @@ static enum worker_pool_outcome plain_work(void *context, size_t job, uint64_t *
 static bool publish(void *context, struct error *error)
 {
     struct log *log = context;
-    (void)error;
     log->shared->publications++;
     for (size_t i = 0; i < log->held_count; i++)
         log->shared->published[log->held[i]]++;
@@ -165,11 +157,10 @@ static void assert_ended(const struct log *log, bool (*fails)(size_t job))
     }
 }
 
-static void each_job_is_published_and_then_collected_once_for_any_number_of_workers(void **state)
+CASE(each_job_is_published_and_then_collected_once_for_any_number_of_workers)
 {
-    (void)state;
     for (size_t workers = 1; workers <= 3; workers++) {
-        struct log log = log_create();
+        LOG log = log_create();
         struct worker_pool worker_pool = worker_pool_of(&log, JOBS, workers, plain_work);
         struct error error = {0};
         assert_true(worker_pool_run(&worker_pool, &error));
@@ -179,22 +170,19 @@ static void each_job_is_published_and_then_collected_once_for_any_number_of_work
             assert_int_equal(log.shared->worked[job], 1);
         /* Not each by itself. */
         assert_in_range(log.shared->publications, 1, JOBS / 2);
-        log_clear(&log);
     }
     assert_no_children();
 }
 
-static void without_a_time_to_hold_each_job_is_published_by_itself(void **state)
+CASE(without_a_time_to_hold_each_job_is_published_by_itself)
 {
-    struct log log = log_create();
+    LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, JOBS, 2, quick_work);
     struct error error = {0};
-    (void)state;
     worker_pool.hold_ms = 0;
     assert_true(worker_pool_run(&worker_pool, &error));
     assert_ended(&log, NULL);
     assert_int_equal(log.shared->publications, JOBS);
-    log_clear(&log);
 }
 
 static bool is_faulty(size_t job)
@@ -202,12 +190,11 @@ static bool is_faulty(size_t job)
     return job == 3 || job == 5 || job == 8 || job == 11;
 }
 
-static void a_worker_that_crashes_fails_its_job_and_what_it_held_is_done_again(void **state)
+CASE(a_worker_that_crashes_fails_its_job_and_what_it_held_is_done_again)
 {
-    struct log log = log_create();
+    LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, JOBS, 1, faulty_work);
     struct error error = {0};
-    (void)state;
     assert_true(worker_pool_run(&worker_pool, &error));
     assert_ended(&log, is_faulty);
     assert_non_null(strstr(log.failures[3].message, "(6)")); /* SIGABRT */
@@ -218,7 +205,6 @@ static void a_worker_that_crashes_fails_its_job_and_what_it_held_is_done_again(v
     /* Unless the machine was so slow that they were published before. */
     assert_in_range(log.shared->worked[2], 1, 2);
     assert_int_equal(log.shared->worked[12], 1);
-    log_clear(&log);
     assert_no_children();
 }
 
@@ -227,16 +213,14 @@ static bool is_ten(size_t job)
     return job == 10;
 }
 
-static void a_worker_killed_from_outside_its_work_is_told(void **state)
+CASE(a_worker_killed_from_outside_its_work_is_told)
 {
-    struct log log = log_create();
+    LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, JOBS, 2, endless_work);
     struct error error = {0};
-    (void)state;
     assert_true(worker_pool_run(&worker_pool, &error));
     assert_ended(&log, is_ten);
     assert_non_null(strstr(log.failures[10].message, "(14)")); /* SIGALRM */
-    log_clear(&log);
 }
 
 /* Only four end. */
@@ -248,12 +232,11 @@ static enum worker_pool_outcome four_work(void *context, size_t job, uint64_t *p
     return quick_work(context, job, place, error);
 }
 
-static void a_readable_descriptor_stops_the_worker_pool_and_keeps_what_has_ended(void **state)
+CASE(a_readable_descriptor_stops_the_worker_pool_and_keeps_what_has_ended)
 {
-    struct log log = log_create();
+    LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, JOBS, 2, four_work);
     struct error error = {0};
-    (void)state;
     worker_pool.hold_ms = 0;
     log.stop_after = 4;
     assert_int_equal(pipe(log.stop), 0);
@@ -267,7 +250,6 @@ static void a_readable_descriptor_stops_the_worker_pool_and_keeps_what_has_ended
     assert_no_children();
     assert_int_equal(close(log.stop[0]), 0);
     assert_int_equal(close(log.stop[1]), 0);
-    log_clear(&log);
 }
 
 /* As a handler of a fault would. */
@@ -284,30 +266,26 @@ static bool is_failing(size_t job)
     return job % 3 == 1;
 }
 
-static void a_job_that_ends_its_worker_with_a_message_fails_alone(void **state)
+CASE(a_job_that_ends_its_worker_with_a_message_fails_alone)
 {
-    struct log log = log_create();
+    LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, JOBS, 2, failing_work);
     struct error error = {0};
-    (void)state;
     assert_true(worker_pool_run(&worker_pool, &error));
     assert_ended(&log, is_failing);
     assert_string_equal(log.failures[4].message, "the words of a handler");
     assert_no_children();
-    log_clear(&log);
 }
 
-static void a_collector_that_fails_ends_the_worker_pool_with_its_error(void **state)
+CASE(a_collector_that_fails_ends_the_worker_pool_with_its_error)
 {
-    struct log log = log_create();
+    LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, JOBS, 3, plain_work);
     struct error error = {0};
-    (void)state;
     log.refuse_after = 4;
     assert_false(worker_pool_run(&worker_pool, &error));
     assert_string_equal(error.message, "the collector has had enough");
     assert_int_equal(log.count, 4);
-    log_clear(&log);
     assert_no_children();
 }
 
@@ -322,23 +300,19 @@ static enum worker_pool_outcome broken_work(void *context, size_t job, uint64_t 
 
 static bool publish_nothing(void *context, struct error *error)
 {
-    (void)context;
     return error_run(error, "nothing can be published");
 }
 
 static bool publish_and_crash(void *context, struct error *error)
 {
-    (void)context;
-    (void)error;
     abort();
 }
 
-static void where_no_result_can_be_written_the_worker_pool_ends_with_the_reason(void **state)
+CASE(where_no_result_can_be_written_the_worker_pool_ends_with_the_reason)
 {
-    struct log log = log_create();
+    LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, JOBS, 1, broken_work);
     struct error error = {0};
-    (void)state;
     assert_false(worker_pool_run(&worker_pool, &error));
     assert_string_equal(error.message, "job 6 finds no room on the disk");
     assert_int_equal(log.failed_count, 0);
@@ -347,21 +321,18 @@ static void where_no_result_can_be_written_the_worker_pool_ends_with_the_reason(
     assert_false(worker_pool_run(&worker_pool, &error));
     assert_string_equal(error.message, "nothing can be published");
     assert_no_children();
-    log_clear(&log);
 }
 
 /* It would again and again. */
-static void jobs_whose_worker_crashes_as_it_publishes_fail(void **state)
+CASE(jobs_whose_worker_crashes_as_it_publishes_fail)
 {
-    struct log log = log_create();
+    LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, 3, 1, quick_work);
     struct error error = {0};
-    (void)state;
     worker_pool.publish = publish_and_crash;
     assert_true(worker_pool_run(&worker_pool, &error));
     assert_int_equal(log.failed_count, 3);
     assert_no_children();
-    log_clear(&log);
 }
 
 static enum worker_pool_outcome pid_work(void *context, size_t job, uint64_t *place,
@@ -379,11 +350,10 @@ static bool is_250(size_t job)
     return job == 250;
 }
 
-static void workers_serve_many_jobs_and_are_replaced_and_each_job_is_collected_once(void **state)
+CASE(workers_serve_many_jobs_and_are_replaced_and_each_job_is_collected_once)
 {
-    (void)state;
     for (size_t workers = 1; workers <= 2; workers++) {
-        struct log log = log_create();
+        LOG log = log_create();
         struct worker_pool worker_pool = worker_pool_of(&log, MANY, workers, pid_work);
         struct error error = {0};
         assert_true(worker_pool_run(&worker_pool, &error));
@@ -401,36 +371,17 @@ static void workers_serve_many_jobs_and_are_replaced_and_each_job_is_collected_o
         /* 299 jobs by processes that serve 100 each, what one held done again, and job 250 by none.
          */
         assert_in_range(count, 3, 6 + workers);
-        log_clear(&log);
         assert_no_children();
     }
 }
 
-static void no_jobs_are_no_work(void **state)
+CASE(no_jobs_are_no_work)
 {
-    struct log log = log_create();
+    LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, 0, 2, plain_work);
     struct error error = {0};
-    (void)state;
     assert_true(worker_pool_run(&worker_pool, &error));
     assert_int_equal(log.count, 0);
-    log_clear(&log);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_job_is_published_and_then_collected_once_for_any_number_of_workers),
-        cmocka_unit_test(without_a_time_to_hold_each_job_is_published_by_itself),
-        cmocka_unit_test(a_worker_that_crashes_fails_its_job_and_what_it_held_is_done_again),
-        cmocka_unit_test(a_worker_killed_from_outside_its_work_is_told),
-        cmocka_unit_test(a_readable_descriptor_stops_the_worker_pool_and_keeps_what_has_ended),
-        cmocka_unit_test(a_job_that_ends_its_worker_with_a_message_fails_alone),
-        cmocka_unit_test(a_collector_that_fails_ends_the_worker_pool_with_its_error),
-        cmocka_unit_test(where_no_result_can_be_written_the_worker_pool_ends_with_the_reason),
-        cmocka_unit_test(jobs_whose_worker_crashes_as_it_publishes_fail),
-        cmocka_unit_test(workers_serve_many_jobs_and_are_replaced_and_each_job_is_collected_once),
-        cmocka_unit_test(no_jobs_are_no_work),
-    };
-    return cmocka_run_group_tests_name("worker_pool", tests, NULL, NULL);
-}
+SUITE("worker_pool")

@@ -3,11 +3,9 @@
 #ifndef ESGSIM_TESTS_TOKEN_MODEL_H
 #define ESGSIM_TESTS_TOKEN_MODEL_H
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "sched/fast_gshare/tokens.h"
 #include "sim/base/units.h"
+#include "tests/suite.h"
 
 #define TOKENS_WINDOW (40 * SIM_MS)
 

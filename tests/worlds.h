@@ -2,16 +2,9 @@
 #ifndef ESGSIM_TESTS_WORLDS_H
 #define ESGSIM_TESTS_WORLDS_H
 
-#include <math.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/engine/random.h"
 #include "tests/fixture_simulation.h"
+#include "tests/suite.h"
 
 #define PROFILE                                                                                    \
     "\"profile\":{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\","               \
@@ -45,7 +38,7 @@ static const char diamond[] =
 
 enum { WORLD_BYTES = 8192, WORLD_REQUESTS = 400 };
 
-/* Appends text to a world's JSON. */
+/* Appends text to a world's JSON; it may have ' for ". */
 static inline void world_add(char *json, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static inline void world_add(char *json, const char *format, ...)
@@ -56,21 +49,140 @@ static inline void world_add(char *json, const char *format, ...)
     const int written = vsnprintf(json + used, WORLD_BYTES - used, format, args);
     va_end(args);
     assert_true(written >= 0 && (size_t)written < WORLD_BYTES - used);
+    json_requote(json + used);
 }
 
-/* Replaces every `from`, of which there is one at least. */
+/* Replaces every `from`, of which there is one at least; both texts may have ' for ". */
 static inline void world_replace(char json[WORLD_BYTES], const char *from, const char *to)
 {
-    char out[WORLD_BYTES] = "";
+    char out[WORLD_BYTES] = "", sought[WORLD_BYTES] = "";
     const char *rest = json;
-    const char *at = strstr(json, from);
+    world_add(sought, "%s", from);
+    const char *at = strstr(json, sought);
     assert_non_null(at);
-    for (; at != NULL; at = strstr(rest, from)) {
+    for (; at != NULL; at = strstr(rest, sought)) {
         world_add(out, "%.*s%s", (int)(at - rest), rest, to);
-        rest = at + strlen(from);
+        rest = at + strlen(sought);
     }
     world_add(out, "%s", rest);
     memcpy(json, out, WORLD_BYTES);
+}
+
+/* ---- A world from a few words ---------------------------------------------------------------- */
+
+/* A function's measurements, the texts without the outermost brackets: batches "1,2", latencies by
+ * batch, vCPUs and vGPUs "[[80,40,20]],[[160,80,40]]". */
+struct world_function {
+    const char *name, *batches, *vcpus, *vgpus, *latency_ms;
+    double noise_cv, cold_start_ms, bandwidth_share;
+};
+
+/* What a test leaves out is 0, or what the comment says. Texts of JSON may have ' for ". */
+struct world {
+    const char *name;       /* "world" */
+    unsigned invokers;      /* 1 */
+    unsigned vcpus;         /* of each invoker: 8 */
+    unsigned memory_mb;     /* 4000 */
+    const char *model;      /* of its GPU: "test" */
+    const char *sharing;    /* "mps" */
+    unsigned units;         /* 4 */
+    unsigned gpu_memory_mb; /* 4000 */
+    struct world_function functions[2];
+    double interference; /* the constant of the model */
+    unsigned input_bytes, output_bytes;
+    const char *applications;                 /* "two: a=f b=g(a) c=g(a,b); one: a=f" */
+    double every_ms[2], rate_per_s;           /* intervals between the two, or a Poisson process */
+    const char *trace;                        /* or the path of a trace */
+    double slo_factor, slo_ms;                /* the one that is not 0 */
+    const char *platform;                     /* members beside "prewarm" */
+    const char *more;                         /* further members of the experiment */
+    unsigned requests, warmup_requests, seed; /* the seed: 1 */
+};
+
+static inline void world_add_functions(char *json, const struct world *world)
+{
+    const struct world_function *functions = world->functions;
+    const size_t count = functions[1].name == NULL ? 1 : 2;
+    world_add(json, "'functions':{'functions':[");
+    for (size_t i = 0; i < count; i++)
+        world_add(json, "%s{'name':'%s','model':'%s','input_bytes':%u}", i == 0 ? "" : ",",
+                  functions[i].name, functions[i].name, world->input_bytes);
+    world_add(json,
+              "]},'profile':{'device':'test','evidence':'assumed','source':'test',"
+              "'licence':'none','unit':%u,'interference':{'model':'constant','constant':%g},"
+              "'functions':{",
+              world->units == 0 ? 4 : world->units, world->interference);
+    for (size_t i = 0; i < count; i++)
+        world_add(json,
+                  "%s'%s':{'grid':{'batch':[%s],'vcpu':[%s],'vgpu':[%s]},'latency_ms':[%s],"
+                  "'noise':{'cv':%g},'cold_start_ms':{'mean':%g,'cv':0},'gpu_memory_mb':"
+                  "{'weights':100,'per_item':10},'host_memory_mb':100,'bandwidth_share':%g}",
+                  i == 0 ? "" : ",", functions[i].name, functions[i].batches, functions[i].vcpus,
+                  functions[i].vgpus, functions[i].latency_ms, functions[i].noise_cv,
+                  functions[i].cold_start_ms, functions[i].bandwidth_share);
+    world_add(json, "}}");
+}
+
+/* Applications end with ";", stages with a blank. */
+static inline void world_add_applications(char *json, const struct world *world)
+{
+    char text[512], *list = NULL, *words = NULL;
+    snprintf(text, sizeof text, "%s", world->applications);
+    world_add(json, ",'applications':[");
+    for (char *one = strtok_r(text, ";", &list); one != NULL; one = strtok_r(NULL, ";", &list)) {
+        world_add(json, "%s{'name':'%s','stages':[", one == text ? "" : ",",
+                  strtok_r(one, ": ", &words));
+        const char *first = "";
+        for (char *stage; (stage = strtok_r(NULL, ": ", &words)) != NULL; first = ",") {
+            char *after = strchr(stage, '('), *parts = NULL;
+            world_add(json, "%s{'name':'%c','function':'%.*s'", first, stage[0],
+                      (int)strcspn(&stage[2], "("), &stage[2]);
+            if (world->output_bytes > 0)
+                world_add(json, ",'output_bytes':%u", world->output_bytes);
+            for (char *one_of = after == NULL ? NULL : strtok_r(after, "(,)", &parts);
+                 one_of != NULL; one_of = strtok_r(NULL, "(,)", &parts))
+                world_add(json, "%s'%s'", one_of == after + 1 ? ",'after':[" : ",", one_of);
+            world_add(json, "%s}", after == NULL ? "" : "]");
+        }
+        world_add(json, "]}");
+    }
+    world_add(json, "]");
+}
+
+static inline unsigned world_or(unsigned given, unsigned otherwise)
+{
+    return given > 0 ? given : otherwise;
+}
+
+/* The experiment of the world. */
+static inline void world_build(char json[WORLD_BYTES], const struct world *world)
+{
+    json[0] = '\0';
+    world_add(json,
+              "{'name':'%s','cluster':{'invokers':[{'count':%u,'vcpus':%u,'memory_mb':%u,"
+              "'gpus':[{'model':'%s','sharing':'%s','units':%u,'memory_mb':%u}]}],'price':"
+              "{'vcpu_hour_usd':3.6,'vgpu_hour_usd':36}},",
+              world->name == NULL ? "world" : world->name, world_or(world->invokers, 1),
+              world_or(world->vcpus, 8), world_or(world->memory_mb, 4000),
+              world->model == NULL ? "test" : world->model,
+              world->sharing == NULL ? "mps" : world->sharing, world_or(world->units, 4),
+              world_or(world->gpu_memory_mb, 4000));
+    world_add_functions(json, world);
+    world_add_applications(json, world);
+    if (world->trace != NULL)
+        world_add(json, ",'arrivals':{'process':'trace','file':'%s'}", world->trace);
+    else if (world->rate_per_s > 0)
+        world_add(json, ",'arrivals':{'process':'poisson','rate_per_s':%g}", world->rate_per_s);
+    else
+        world_add(json, ",'arrivals':{'process':'uniform','low_ms':%.10g,'high_ms':%.10g}",
+                  world->every_ms[0], world->every_ms[1]);
+    world_add(json, ",'slo':{'%s':%g}", world->slo_ms > 0 ? "ms" : "factor",
+              world->slo_ms > 0 ? world->slo_ms : world->slo_factor);
+    world_add(json, ",'platform':{'prewarm':'none'%s%s}", world->platform == NULL ? "" : ",",
+              world->platform == NULL ? "" : world->platform);
+    world_add(json, "%s%s", world->more == NULL ? "" : ",", world->more == NULL ? "" : world->more);
+    world_add(json, ",'requests':%u,'warmup_requests':%u,'seed':%u}", world->requests,
+              world->warmup_requests, world_or(world->seed, 1));
 }
 
 /* A random latency surface over batches 1, 2, 4, vCPUs 1, 2 and vGPUs 1, 2, 4. */

@@ -366,17 +366,13 @@ static void write_keep_alive(struct writer *writer, cJSON *object,
     cJSON *keep_alive_policy = put_object(writer, object, "keep_alive");
     put_text(writer, keep_alive_policy, "name", platform->keep_alive_policy->name);
     cJSON *params = put_object(writer, keep_alive_policy, "params");
-    for (size_t i = 0; i < platform->keep_alive_policy->parameter_count; i++) {
-        const struct parameter *parameter = &platform->keep_alive_policy->parameters[i];
-        size_t length = 0;
-        const char *word = parameter_word(parameter, platform->keep_alive_values[i], &length);
-        if (word == NULL) {
-            put_number(writer, params, parameter->name, platform->keep_alive_values[i]);
-            continue;
-        }
-        char *text = strndup(word, length);
-        put(writer, params, parameter->name, text == NULL ? NULL : cJSON_CreateString(text));
-        free(text);
+    const struct key *parameters = platform->keep_alive_policy->parameters;
+    for (size_t i = 0; i < keys_count(parameters); i++) {
+        const char *word = parameter_word(&parameters[i], platform->keep_alive_values[i]);
+        if (word == NULL)
+            put_number(writer, params, parameters[i].name, platform->keep_alive_values[i]);
+        else
+            put_text(writer, params, parameters[i].name, word);
     }
 }
 

@@ -60,16 +60,16 @@ struct idle_container {
 };
 
 struct keep_alive {
-    const char *name;    /* the paper's name in lower case with dashes */
-    const char *summary; /* one line */
-    const struct parameter *parameters;
-    size_t parameter_count; /* at most KEEP_ALIVE_VALUES */
-    size_t state_bytes;     /* zeroed before init */
+    const char *name;             /* the paper's name in lower case with dashes */
+    const char *summary;          /* one line */
+    const struct key *parameters; /* at most KEEP_ALIVE_VALUES; ends with KEY_END */
+    size_t parameters_bytes;      /* of the structure whose fields they are */
+    size_t state_bytes;           /* zeroed before init */
 
-    /* `values[i]` belongs to parameters[i]. Allocates from the run's arena only; false ends the run
-     * with `error`. */
+    /* `parameters` is that structure, filled; it lives as long as the run. Allocates from the run's
+     * arena only; false ends the run with `error`. */
     bool (*init)(void *state, struct arena *arena, const struct workload *workload,
-                 const double *values, struct error *error);
+                 const void *parameters, struct error *error);
     /* A container of `function` on `invoker` is taken for work at `now`. May be NULL. */
     void (*on_use)(void *state, uint32_t function, uint32_t invoker, sim_time_t now);
     /* `container` became idle at `now`, after a use (`used`) or for the first time. Never NULL. */

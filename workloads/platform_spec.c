@@ -172,10 +172,9 @@ static bool configure_keep_alive(const struct json_value *params, struct platfor
     char owner[96];
     (void)snprintf(where, sizeof where, "%s: %s", params->file, params->path);
     (void)snprintf(owner, sizeof owner, "keep-alive policy \"%s\"", keep_alive_policy->name);
-    const bool good =
-        (params->node == NULL || settings_load(params, &settings, &count, error)) &&
-        parameters_configure(keep_alive_policy->parameters, keep_alive_policy->parameter_count,
-                             settings, count, where, owner, platform->keep_alive_values, error);
+    const bool good = (params->node == NULL || settings_load(params, &settings, &count, error)) &&
+                      parameters_configure(keep_alive_policy->parameters, settings, count, where,
+                                           owner, platform->keep_alive_values, error);
     /* ttl_s is the only parameter of "fixed". */
     if (good && count == 0 && strcmp(keep_alive_policy->name, "fixed") == 0)
         platform->keep_alive_values[0] = fmin(sim_to_s(platform->keep_alive), LIMIT_S);

@@ -14,23 +14,19 @@ static char *copy_text(const char *text)
     return strdup(text == NULL ? "" : text);
 }
 
-/* Writes a choice as its name, other parameters as numbers. */
-static bool parameter_add(cJSON *object, const struct parameter *parameter, double value)
+/* Writes a word as its name, other parameters as numbers. */
+static bool parameter_add(cJSON *object, const struct key *parameter, double value)
 {
-    if (parameter->choices == NULL)
-        return cJSON_AddNumberToObject(object, parameter->name, value) != NULL;
-    char text[64];
-    size_t length = 0;
-    const char *word = parameter_word(parameter, value, &length);
-    (void)snprintf(text, sizeof text, "%.*s", (int)length, word == NULL ? "" : word);
-    return cJSON_AddStringToObject(object, parameter->name, text) != NULL;
+    const char *word = parameter_word(parameter, value);
+    return (word == NULL ? cJSON_AddNumberToObject(object, parameter->name, value)
+                         : cJSON_AddStringToObject(object, parameter->name, word)) != NULL;
 }
 
 static char *parameters_text(const struct policy *policy, const double *values)
 {
     cJSON *object = cJSON_CreateObject();
     bool good = object != NULL;
-    for (size_t i = 0; good && i < policy->parameter_count; i++)
+    for (size_t i = 0; good && i < keys_count(policy->parameters); i++)
         good = parameter_add(object, &policy->parameters[i], values[i]);
     char *text = good ? cJSON_PrintUnformatted(object) : NULL;
     cJSON_Delete(object);

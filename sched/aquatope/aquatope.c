@@ -42,8 +42,6 @@
  * owlib/container_pool.py, update_container_pool].
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "sched/aquatope/tune.h"
 #include "sched/common/kinds.h"
@@ -55,57 +53,49 @@ enum { IDLE_INTERVALS = 64, POOL_TIMER = 0 };
 /* A started container is assumed ready after this multiple of the mean cold start. */
 #define START_ALLOWANCE 2
 
-enum parameter_index {
-    PARAMETER_BATCHING,
-    PARAMETER_UNDERFILLED,
-    PARAMETER_INITIAL,
-    PARAMETER_ROUNDS,
-    PARAMETER_PROPOSALS,
-    PARAMETER_CANDIDATES,
-    PARAMETER_CONFIDENCE,
-    PARAMETER_PERCENTILE,
-    PARAMETER_EXECUTIONS,
-    PARAMETER_OCCUPANCY,
-    PARAMETER_POOL,
-    PARAMETER_INTERVAL,
-    PARAMETER_MARGIN,
-    PARAMETER_ALPHA,
-    PARAMETER_PLACEMENT,
-    PARAMETER_HEAD_OF_LINE,
-    PARAMETER_COUNT
+struct aquatope_parameters {
+    enum tune_batching batching;
+    enum { UNDERFILLED_SHRINK, UNDERFILLED_PAD } underfilled;
+    size_t initial, rounds, proposals, candidates;
+    double confidence, percentile;
+    size_t executions;
+    double occupancy;
+    bool pool;
+    sim_time_t pool_interval_s;
+    double pool_margin, pool_alpha;
+    enum placement_rule placement;
+    enum head_of_line head_of_line;
 };
 
-static const struct parameter aquatope_parameters[PARAMETER_COUNT] = {
-    [PARAMETER_BATCHING] = {"batching", TUNE_ALONE, 0, 1, "alone|planned",
-                            "tune the batch size as well, assuming full batches (assumed)"},
-    [PARAMETER_UNDERFILLED] = {"underfilled", 0, 0, 1, "shrink|pad",
-                               "fewer jobs than planned: smaller batch, or full price (assumed)"},
-    [PARAMETER_INITIAL] = {"initial", 10, 1, 200, NULL, "random evaluations (secondary: code)"},
-    [PARAMETER_ROUNDS] = {"rounds", 20, 0, 100, NULL, "rounds of proposals (secondary: code)"},
-    [PARAMETER_PROPOSALS] = {"proposals", 3, 1, 10, NULL,
-                             "evaluations per round (secondary: code)"},
-    [PARAMETER_CANDIDATES] = {"candidates", 512, 8, 8192, NULL,
-                              "vectors scored per round (assumed)"},
-    [PARAMETER_CONFIDENCE] = {"confidence", 0.95, 0.5, 0.9999, NULL,
-                              "confidence interval for outliers (secondary: code)"},
-    [PARAMETER_PERCENTILE] = {"percentile", 95, 0, 100, NULL,
-                              "percentile of the sampled latency that must meet the SLO (assumed)"},
-    [PARAMETER_EXECUTIONS] = {"executions", 100, 1, 1000, NULL,
-                              "sampled executions per evaluation (assumed)"},
-    [PARAMETER_OCCUPANCY] = {"occupancy", 0.5, 0, 1, NULL,
-                             "probability of co-runners in sampled executions (assumed)"},
-    [PARAMETER_POOL] = {"pool", 1, 0, 1, "off|on", "prewarm to the predicted demand"},
-    [PARAMETER_INTERVAL] = {"pool_interval_s", 60, 0.001, 86400, NULL,
-                            "interval between predictions (secondary: minutes)"},
-    [PARAMETER_MARGIN] = {"pool_margin", 1, 0, 10, NULL,
-                          "deviations added to the mean (assumed; 0: the released code)"},
-    [PARAMETER_ALPHA] = {"pool_alpha", 0.3, 0.001, 1, NULL,
-                         "weight of the last interval; replaces an LSTM (assumed)"},
-    [PARAMETER_PLACEMENT] = {"placement", 0, 0, 3, PLACEMENT_CHOICES,
-                             "invokers tried first, warm before cold (assumed)"},
-    [PARAMETER_HEAD_OF_LINE] =
-        {"head_of_line", 1, 0, 1, "strict|skip",
-         "if the first queue's batch does not fit: wait, or try the next (assumed)"},
+static const struct key aquatope_parameters[] = {
+    PARAMETER_WORD(aquatope, batching, WORDS("alone", "planned"), TUNE_ALONE,
+                   "tune the batch size as well, assuming full batches (assumed)"),
+    PARAMETER_WORD(aquatope, underfilled, WORDS("shrink", "pad"), UNDERFILLED_SHRINK,
+                   "fewer jobs than planned: smaller batch, or full price (assumed)"),
+    PARAMETER_WHOLE(aquatope, initial, 1, 200, 10, "random evaluations (secondary: code)"),
+    PARAMETER_WHOLE(aquatope, rounds, 0, 100, 20, "rounds of proposals (secondary: code)"),
+    PARAMETER_WHOLE(aquatope, proposals, 1, 10, 3, "evaluations per round (secondary: code)"),
+    PARAMETER_WHOLE(aquatope, candidates, 8, 8192, 512, "vectors scored per round (assumed)"),
+    PARAMETER_NUMBER(aquatope, confidence, 0.5, 0.9999, 0.95,
+                     "confidence interval for outliers (secondary: code)"),
+    PARAMETER_NUMBER(aquatope, percentile, 0, 100, 95,
+                     "percentile of the sampled latency that must meet the SLO (assumed)"),
+    PARAMETER_WHOLE(aquatope, executions, 1, 1000, 100,
+                    "sampled executions per evaluation (assumed)"),
+    PARAMETER_NUMBER(aquatope, occupancy, 0, 1, 0.5,
+                     "probability of co-runners in sampled executions (assumed)"),
+    PARAMETER_SWITCH(aquatope, pool, true, "prewarm to the predicted demand"),
+    PARAMETER_SECONDS(aquatope, pool_interval_s, 0.001, 86400, 60,
+                      "interval between predictions (secondary: minutes)"),
+    PARAMETER_NUMBER(aquatope, pool_margin, 0, 10, 1,
+                     "deviations added to the mean (assumed; 0: the released code)"),
+    PARAMETER_NUMBER(aquatope, pool_alpha, 0.001, 1, 0.3,
+                     "weight of the last interval; replaces an LSTM (assumed)"),
+    PARAMETER_WORD(aquatope, placement, PLACEMENT_WORDS, PLACEMENT_LOCALITY,
+                   "invokers tried first, warm before cold (assumed)"),
+    PARAMETER_WORD(aquatope, head_of_line, WORDS("strict", "skip"), HEAD_OF_LINE_SKIP,
+                   "if the first queue's batch does not fit: wait, or try the next (assumed)"),
+    KEY_END,
 };
 
 /* The plan of a queue. */
@@ -129,9 +119,7 @@ struct aquatope {
                                    * struct aquatope */
     struct plan *plans;           /* by queue */
     struct demand *demands;       /* by function */
-    bool pad, pool;
-    double margin, alpha;
-    sim_time_t interval;
+    const struct aquatope_parameters *parameters;
     bool armed;         /* the pool's timer is set */
     bool active;        /* an event occurred since the timer was set */
     sim_time_t last_at; /* end of the last interval observed */
@@ -186,21 +174,21 @@ static uint32_t aquatope_planned(const void *state, uint32_t queue)
     return ((const struct aquatope *)state)->plans[queue].planned;
 }
 
-static bool aquatope_tune(struct aquatope *aquatope, struct platform *platform,
-                          const double *values, struct error *error)
+static bool aquatope_tune(struct aquatope *aquatope, struct platform *platform, struct error *error)
 {
     const struct workload *workload = platform_workload(platform);
+    const struct aquatope_parameters *parameters = aquatope->parameters;
     const struct tune_settings settings = {
-        .search = {.initial = (size_t)values[PARAMETER_INITIAL],
-                   .rounds = (size_t)values[PARAMETER_ROUNDS],
-                   .proposals = (size_t)values[PARAMETER_PROPOSALS],
-                   .candidates = (size_t)values[PARAMETER_CANDIDATES],
-                   .confidence = values[PARAMETER_CONFIDENCE],
+        .search = {.initial = parameters->initial,
+                   .rounds = parameters->rounds,
+                   .proposals = parameters->proposals,
+                   .candidates = parameters->candidates,
+                   .confidence = parameters->confidence,
                    .seed = platform_seed(platform)},
-        .batching = (enum tune_batching)values[PARAMETER_BATCHING],
-        .executions = (size_t)values[PARAMETER_EXECUTIONS],
-        .percentile = values[PARAMETER_PERCENTILE],
-        .occupancy = values[PARAMETER_OCCUPANCY],
+        .batching = parameters->batching,
+        .executions = parameters->executions,
+        .percentile = parameters->percentile,
+        .occupancy = parameters->occupancy,
     };
     for (uint32_t a = 0; a < workload->application_count; a++) {
         const struct application *application = &workload->applications[a];
@@ -210,32 +198,30 @@ static bool aquatope_tune(struct aquatope *aquatope, struct platform *platform,
         for (uint32_t s = 0; s < application->stage_count; s++)
             plan_fill(&aquatope->plans[application->first_queue + s], platform,
                       &workload->functions[application->stages[s].function],
-                      tuning.configuration[s], aquatope->pad);
+                      tuning.configuration[s], parameters->underfilled == UNDERFILLED_PAD);
     }
     return true;
 }
 
-static bool aquatope_init(void *state, struct platform *platform, const double *values,
+static bool aquatope_init(void *state, struct platform *platform, const void *parameters,
                           struct error *error)
 {
     struct aquatope *aquatope = state;
     const struct workload *workload = platform_workload(platform);
-    const double dispatch[DISPATCHER_PARAMETER_COUNT] = {UINT16_MAX, values[PARAMETER_PLACEMENT], 0,
-                                                         values[PARAMETER_HEAD_OF_LINE]};
+    aquatope->parameters = parameters;
+    const struct dispatcher_parameters dispatch = {.max_batch = UINT16_MAX,
+                                                   .placement = aquatope->parameters->placement,
+                                                   .head_of_line =
+                                                       aquatope->parameters->head_of_line};
     if (!dispatcher_init(&aquatope->dispatcher, platform,
-                         (struct dispatch_rule){static_plan_rank, aquatope_configure}, dispatch,
-                         PLANNER_PROPORTIONAL, error))
+                         (struct dispatch_rule){static_plan_rank, aquatope_configure}, &dispatch,
+                         error))
         return false;
     aquatope->dispatcher.planned = aquatope_planned;
-    aquatope->pad = values[PARAMETER_UNDERFILLED] > 0;
-    aquatope->pool = values[PARAMETER_POOL] > 0;
-    aquatope->margin = values[PARAMETER_MARGIN];
-    aquatope->alpha = values[PARAMETER_ALPHA];
-    aquatope->interval = sim_from_s(values[PARAMETER_INTERVAL]);
     aquatope->plans = platform_allocate(platform, workload->queue_count, sizeof *aquatope->plans);
     aquatope->demands =
         platform_allocate(platform, workload->function_count, sizeof *aquatope->demands);
-    return aquatope_tune(aquatope, platform, values, error);
+    return aquatope_tune(aquatope, platform, error);
 }
 
 /* ---- Pool ------------------------------------------------------------------------------------ */
@@ -254,7 +240,7 @@ static void demand_observe(struct demand *demand, double alpha, double active)
 
 static double pool_target(const struct aquatope *aquatope, const struct demand *demand)
 {
-    return ceil(demand->mean + aquatope->margin * sqrt(demand->variance) - 1e-9);
+    return ceil(demand->mean + aquatope->parameters->pool_margin * sqrt(demand->variance) - 1e-9);
 }
 
 /* Starts the containers that the prediction requires beyond the existing ones. */
@@ -289,7 +275,7 @@ static void aquatope_on_timer(void *state, struct platform *platform, uint32_t i
         struct demand *demand = &aquatope->demands[f];
         const uint32_t running = aquatope->dispatcher.running[f];
         const uint32_t peak = running > demand->peak ? running : demand->peak;
-        demand_observe(demand, aquatope->alpha, peak);
+        demand_observe(demand, aquatope->parameters->pool_alpha, peak);
         demand->peak = running;
         pool_fill(aquatope, platform, f);
     }
@@ -298,7 +284,8 @@ static void aquatope_on_timer(void *state, struct platform *platform, uint32_t i
     aquatope->armed = aquatope->active;
     aquatope->active = false;
     if (aquatope->armed)
-        platform_set_timer(platform, aquatope->last_at + aquatope->interval, POOL_TIMER);
+        platform_set_timer(platform, aquatope->last_at + aquatope->parameters->pool_interval_s,
+                           POOL_TIMER);
 }
 
 /* Accounts for the intervals during which the timer was stopped: their demand was the running
@@ -306,14 +293,14 @@ static void aquatope_on_timer(void *state, struct platform *platform, uint32_t i
 static void pool_wake(struct aquatope *aquatope, struct platform *platform)
 {
     const sim_time_t now = platform_now(platform);
-    const sim_time_t passed = (now - aquatope->last_at) / aquatope->interval;
+    const sim_time_t passed = (now - aquatope->last_at) / aquatope->parameters->pool_interval_s;
     for (uint32_t f = 0; f < platform_workload(platform)->function_count; f++)
         for (sim_time_t i = 0; aquatope->demands[f].seen && i < passed && i < IDLE_INTERVALS; i++)
-            demand_observe(&aquatope->demands[f], aquatope->alpha,
+            demand_observe(&aquatope->demands[f], aquatope->parameters->pool_alpha,
                            (double)aquatope->dispatcher.running[f]);
     aquatope->last_at = now;
     aquatope->armed = true;
-    platform_set_timer(platform, now + aquatope->interval, POOL_TIMER);
+    platform_set_timer(platform, now + aquatope->parameters->pool_interval_s, POOL_TIMER);
 }
 
 /* The container counts as the last of those that exist. It is kept for the intervals without work
@@ -330,13 +317,13 @@ static sim_time_t aquatope_keep_alive(void *state, struct platform *platform, ui
         (double)platform_warm_total(platform, function) + (double)running - (running > 0 ? 1 : 0);
     sim_time_t intervals = 0;
     (void)invoker;
-    if (!aquatope->pool || !demand.seen)
+    if (!aquatope->parameters->pool || !demand.seen)
         return least;
     while (intervals < IDLE_INTERVALS && pool_target(aquatope, &demand) >= there) {
-        demand_observe(&demand, aquatope->alpha, 0);
+        demand_observe(&demand, aquatope->parameters->pool_alpha, 0);
         intervals++;
     }
-    const sim_time_t pooled = intervals * aquatope->interval;
+    const sim_time_t pooled = intervals * aquatope->parameters->pool_interval_s;
     return pooled > least ? pooled : least;
 }
 
@@ -347,7 +334,7 @@ static void aquatope_on_ready(void *state, struct platform *platform, uint32_t q
     struct aquatope *aquatope = state;
     dispatcher_on_ready(state, platform, queue);
     aquatope->active = true;
-    if (aquatope->pool && !aquatope->armed)
+    if (aquatope->parameters->pool && !aquatope->armed)
         pool_wake(aquatope, platform);
 }
 
@@ -371,7 +358,7 @@ const struct policy policy_aquatope = {
     .summary = "Aquatope (ASPLOS'23): a vector per workflow by Bayesian optimisation, pool by "
                "uncertain demand",
     .parameters = aquatope_parameters,
-    .parameter_count = PARAMETER_COUNT,
+    .parameters_bytes = sizeof(struct aquatope_parameters),
     .state_bytes = sizeof(struct aquatope),
     .init = aquatope_init,
     .on_ready = aquatope_on_ready,

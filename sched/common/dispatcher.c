@@ -1,30 +1,23 @@
 #include "sched/common/dispatcher.h"
 #include "sched/memory.h"
 
-#include <math.h>
-
 #include "sched/common/kinds.h"
 
 bool dispatcher_init(struct dispatcher *dispatcher, struct platform *platform,
-                     struct dispatch_rule rule, const double *values, enum planner_split split,
-                     struct error *error)
+                     struct dispatch_rule rule, const void *parameters, struct error *error)
 {
-    if (values[0] != floor(values[0]))
-        return error_input(error, "policy.params.max_batch is %g; give a whole number", values[0]);
     const struct workload *workload = platform_workload(platform);
     dispatcher->rule = rule;
     dispatcher->kinds = KINDS_ALL;
-    dispatcher->max_batch = (uint32_t)values[0];
-    dispatcher->placement = (enum placement_rule)values[1];
-    dispatcher->reuse_only = values[2] > 0;
-    dispatcher->skip_blocked = values[3] > 0;
+    dispatcher->parameters = *(const struct dispatcher_parameters *)parameters;
     dispatcher->order = queue_order_create(platform_arena(platform), workload->queue_count);
     dispatcher->running =
         platform_allocate(platform, workload->function_count, sizeof *dispatcher->running);
     dispatcher->skipped =
         platform_allocate(platform, workload->queue_count, sizeof *dispatcher->skipped);
     dispatcher->planner =
-        planner_create(platform_arena(platform), workload, dispatcher->max_batch, split, error);
+        planner_create(platform_arena(platform), workload, dispatcher->parameters.max_batch,
+                       dispatcher->parameters.split, error);
     return dispatcher->planner != NULL;
 }
 
@@ -89,16 +82,17 @@ uint32_t dispatcher_first(struct dispatcher *dispatcher, const struct platform *
 static uint32_t invoker_for(struct dispatcher *dispatcher, struct platform *platform,
                             uint32_t queue, uint32_t function, uint32_t configuration)
 {
-    const bool warm_only = dispatcher->reuse_only && (dispatcher->running[function] > 0 ||
-                                                      platform_warm_total(platform, function) > 0);
+    const bool warm_only =
+        dispatcher->parameters.containers == CONTAINERS_REUSE &&
+        (dispatcher->running[function] > 0 || platform_warm_total(platform, function) > 0);
     if (dispatcher->place != NULL)
         return dispatcher->place(dispatcher, platform, queue, configuration, warm_only);
     const uint64_t changes = platform_changes(platform);
     if (dispatcher->nowhere.changes == changes && dispatcher->nowhere.function == function &&
         dispatcher->nowhere.configuration == configuration)
         return SIM_NONE;
-    const uint32_t invoker =
-        placement_choose(platform, queue, configuration, dispatcher->placement, warm_only);
+    const uint32_t invoker = placement_choose(platform, queue, configuration,
+                                              dispatcher->parameters.placement, warm_only);
     if (invoker == SIM_NONE) {
         dispatcher->nowhere.changes = changes;
         dispatcher->nowhere.function = function;
@@ -135,8 +129,8 @@ static bool dispatch_head(struct dispatcher *dispatcher, struct platform *platfo
     const uint32_t function = platform_queue_function(platform, queue);
     uint32_t configuration = SIM_NONE;
     uint32_t jobs = platform_queue_length(platform, queue);
-    if (jobs > dispatcher->max_batch)
-        jobs = dispatcher->max_batch;
+    if (jobs > dispatcher->parameters.max_batch)
+        jobs = dispatcher->parameters.max_batch;
     const uint32_t invoker =
         place_best(dispatcher, platform, queue, function, jobs, &configuration);
     if (invoker == SIM_NONE)
@@ -164,7 +158,7 @@ bool dispatcher_decide(void *state, struct platform *platform)
         if (queue == SIM_NONE)
             break;
         dispatched = dispatch_head(dispatcher, platform, queue);
-        if (dispatched || !dispatcher->skip_blocked)
+        if (dispatched || dispatcher->parameters.head_of_line == HEAD_OF_LINE_STRICT)
             break;
         queue_order_remove(dispatcher->order, queue);
         dispatcher->skipped[skipped++] = queue;

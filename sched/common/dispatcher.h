@@ -4,7 +4,8 @@
  *
  * FIFO, EDF, SJF and the static policies share this code. A policy supplies two functions: one
  * ranks a queue, the other configures its next batch. Its state must begin with a `struct
- * dispatcher`, its parameter table with DISPATCHER_PARAMETERS.
+ * dispatcher`, its parameters with a `struct dispatcher_parameters`, whose lines are
+ * DISPATCHER_PARAMETERS.
  *
  * Parameter `head_of_line`: "strict" waits if the first queue's batch fits on no invoker; "skip"
  * tries the next queue. Parameter `containers`: "start" starts a container if no idle one fits;
@@ -19,24 +20,31 @@
 #include "sched/common/queue_order.h"
 #include "sched/policy.h"
 
-enum { DISPATCHER_PARAMETER_COUNT = 4 };
+enum head_of_line { HEAD_OF_LINE_STRICT, HEAD_OF_LINE_SKIP };
 
-/* Rows of a parameter table. `batch` is the default of max_batch. */
+struct dispatcher_parameters {
+    uint32_t max_batch;
+    enum placement_rule placement;
+    enum { CONTAINERS_START, CONTAINERS_REUSE } containers;
+    enum head_of_line head_of_line;
+    enum planner_split split; /* PLANNER_PROPORTIONAL without DISPATCHER_SPLIT_PARAMETER */
+};
+
+/* Lines of a parameter table. `batch` is the default of max_batch. */
 #define DISPATCHER_PARAMETERS(batch)                                                               \
-    {"max_batch", (batch), 1, 65535, NULL, "most jobs per batch; 1: no batching"},                 \
-        {"placement", 0, 0, 3, PLACEMENT_CHOICES, "invokers tried first, warm before cold"},       \
-        {"containers", 0, 0, 1, "start|reuse", "if no idle container fits: start one, or wait"},   \
-    {                                                                                              \
-        "head_of_line", 0, 0, 1, "strict|skip",                                                    \
-            "if the first queue's batch does not fit: wait, or try the next queue"                 \
-    }
+    PARAMETER_WHOLE(dispatcher, max_batch, 1, 65535, batch,                                        \
+                    "most jobs per batch; 1: no batching"),                                        \
+        PARAMETER_WORD(dispatcher, placement, PLACEMENT_WORDS, PLACEMENT_LOCALITY,                 \
+                       "invokers tried first, warm before cold"),                                  \
+        PARAMETER_WORD(dispatcher, containers, WORDS("start", "reuse"), CONTAINERS_START,          \
+                       "if no idle container fits: start one, or wait"),                           \
+        PARAMETER_WORD(dispatcher, head_of_line, WORDS("strict", "skip"), HEAD_OF_LINE_STRICT,     \
+                       "if the first queue's batch does not fit: wait, or try the next queue")
 
-/* Row for policies that split the SLO over stages. */
+/* Line for policies that split the SLO over stages. */
 #define DISPATCHER_SPLIT_PARAMETER                                                                 \
-    {                                                                                              \
-        "split", 0, 0, 2, "proportional|equal|dominator",                                          \
-            "a stage's share of the SLO: by mean latency, equal, or ESG's dominator rule"          \
-    }
+    PARAMETER_WORD(dispatcher, split, SPLIT_WORDS, PLANNER_PROPORTIONAL,                           \
+                   "a stage's share of the SLO: by mean latency, equal, or ESG's dominator rule")
 
 /* A policy's two functions. `state` is the policy's own state, which begins with the dispatcher. */
 struct dispatch_rule {
@@ -60,8 +68,7 @@ struct dispatcher {
         uint64_t changes; /* platform_changes at the time */
         uint32_t function, configuration;
     } nowhere; /* the last search that found no invoker */
-    uint32_t max_batch;
-    enum placement_rule placement;
+    struct dispatcher_parameters parameters;
     /* Chooses the invoker instead of `placement`, with the semantics of placement_choose. NULL: use
      * `placement`. Set after dispatcher_init. */
     uint32_t (*place)(void *state, struct platform *platform, uint32_t queue,
@@ -70,15 +77,12 @@ struct dispatcher {
      * the platform with each dispatch. NULL if the policy does not plan in advance. Set after
      * dispatcher_init. */
     uint32_t (*planned)(const void *state, uint32_t queue);
-    bool reuse_only;
-    bool skip_blocked;
 };
 
-/* `values` begins with the values of DISPATCHER_PARAMETERS. ERROR_INPUT if max_batch is not a whole
- * number; ERROR_RUN as planner_create. */
+/* `parameters` is a struct dispatcher_parameters, or begins with one. ERROR_RUN as planner_create.
+ */
 bool dispatcher_init(struct dispatcher *dispatcher, struct platform *platform,
-                     struct dispatch_rule rule, const double *values, enum planner_split split,
-                     struct error *error);
+                     struct dispatch_rule rule, const void *parameters, struct error *error);
 
 /* A `configure` function for rules. It divides the time left until the oldest job's deadline over
  * the remaining stages. Returns the cheapest configuration within this stage's share, or the
@@ -95,9 +99,9 @@ void dispatcher_on_finish(void *state, struct platform *platform,
 bool dispatcher_decide(void *state, struct platform *platform);
 
 /* What a policy that only ranks, configures and places has in its struct policy, beside its name,
- * summary and init. `table` is the array of its parameters. */
-#define DISPATCHER_POLICY(state, table)                                                            \
-    .abi = POLICY_ABI, .parameters = table, .parameter_count = sizeof table / sizeof *table,       \
+ * summary and init. `table` is the array of its parameters, whose fields are those of `own`. */
+#define DISPATCHER_POLICY(state, own, table)                                                       \
+    .abi = POLICY_ABI, .parameters = table, .parameters_bytes = sizeof(own),                       \
     .state_bytes = sizeof(state), .on_ready = dispatcher_on_ready,                                 \
     .on_withdrawn = dispatcher_on_withdrawn, .on_finish = dispatcher_on_finish,                    \
     .decide = dispatcher_decide

@@ -11,7 +11,8 @@ struct load_index;
  * the first two. ESG is placement_esg with PLACEMENT_NEAR and no load index. */
 enum placement_rule { PLACEMENT_LOCALITY, PLACEMENT_HOME, PLACEMENT_BEST_FIT, PLACEMENT_ESG };
 
-#define PLACEMENT_CHOICES "locality|home|best-fit|esg"
+/* Their names in a line of parameters. */
+#define PLACEMENT_WORDS WORDS("locality", "home", "best-fit", "esg")
 
 /* What placement_esg prefers. ANY: nothing. WARM: invokers with an idle container. NEAR: also
  * invokers that produced the head job's inputs or are the function's home. */

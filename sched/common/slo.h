@@ -41,6 +41,8 @@
 enum { SLO_MAX_GROUP = 16 }; /* most stages per group */
 
 enum slo_split { SLO_PROPORTIONAL, SLO_EQUAL, SLO_DOMINATOR };
+/* Their names in a line of parameters (sim/base/keys.h). */
+#define SPLIT_WORDS WORDS("proportional", "equal", "dominator")
 
 struct slo_stage {
     double anl;

@@ -56,7 +56,7 @@ static void dilu_on_finish(void *state, struct platform *platform,
     struct dilu *self = state;
     struct dilu_instance *instance = &self->hosts.instances[batch->instance];
     dilu_hosts_finished(&self->hosts, batch->instance);
-    instance->active_until = platform_now(platform) + sim_from_ms(self->values[DILU_ACTIVE]);
+    instance->active_until = platform_now(platform) + self->parameters->active_ms;
     dilu_hosts_touch(&self->hosts, instance->host);
     if (instance->host != SIM_NONE && self->hosts.gpus[instance->host].instances > 1)
         platform_set_timer(platform, instance->active_until, instance->host);
@@ -148,12 +148,12 @@ static uint32_t next_to_go(const struct dilu *self, const struct fleet_deploymen
 static double rate_of(const struct dilu *self, const struct fleet_deployment *deployment)
 {
     double waiting = 0;
-    if (self->values[DILU_BACKLOG] == DILU_ON) {
+    if (self->parameters->backlog == DILU_ON) {
         waiting = deployment->backlog.waiting;
         for (uint32_t i = 0; i < deployment->instance_count; i++)
             waiting += platform_instance(self->fleet.platform, deployment->instances[i]).buffered;
     }
-    const double sample_s = self->values[DILU_SAMPLE];
+    const double sample_s = self->parameters->sample_s;
     return (double)deployment->arrivals / sample_s +
            waiting / ((double)self->lazy.window * sample_s);
 }
@@ -194,7 +194,7 @@ static bool make_any(struct dilu *self, uint32_t index)
     struct dilu_deployment *deployment = &self->deployments[index];
     if (!make(self, index, false) && !make(self, index, true))
         return false;
-    const uint32_t first = deployment->started ? 1 : (uint32_t)self->values[DILU_FIRST];
+    const uint32_t first = deployment->started ? 1 : self->parameters->first;
     for (bool room = true; room && deployment->base.instance_count < first;)
         room = make(self, index, false);
     deployment->started = true;
@@ -315,7 +315,7 @@ static void serve(struct dilu *self, uint32_t index)
         self->moved = true;
         return;
     }
-    if (self->values[DILU_ROUTING] == DILU_ROUTING_ARRIVAL) {
+    if (self->parameters->routing == DILU_ROUTING_ARRIVAL) {
         serve_arrivals(self, deployment);
         return;
     }
@@ -352,7 +352,7 @@ const struct policy policy_dilu = {
     .name = "dilu",
     .summary = "instances with a request and a limit, placed complementarily, scaled lazily",
     .parameters = dilu_parameters,
-    .parameter_count = DILU_PARAMETER_COUNT,
+    .parameters_bytes = sizeof(struct dilu_parameters),
     .state_bytes = sizeof(struct dilu),
     .init = dilu_init,
     .on_ready = fleet_on_ready,

@@ -8,33 +8,23 @@
 #include "sched/dilu/hosts.h"
 #include "sched/dilu/scaler.h"
 
-enum dilu_parameter {
-    DILU_BOUND,
-    DILU_DROP,
-    DILU_LIMIT,
-    DILU_VCPUS,
-    DILU_SPLIT,
-    DILU_OMEGA,
-    DILU_GAMMA,
-    DILU_ALPHA,
-    DILU_COUNTED,
-    DILU_WINDOW,
-    DILU_OUT,
-    DILU_IN,
-    DILU_FIRST,
-    DILU_VERTICAL,
-    DILU_ROUTING,
-    DILU_BACKLOG,
-    DILU_SAMPLE,
-    DILU_ACTIVE,
-    DILU_SCHEME,
-    DILU_TRAINING_VCPUS,
-    DILU_TRAINING_SPEED,
-    DILU_PARAMETER_COUNT
-};
+enum dilu_switch { DILU_ON, DILU_OFF };
 
-enum { DILU_ON, DILU_OFF };
-enum { DILU_ROUTING_IDLE, DILU_ROUTING_ARRIVAL };
+struct dilu_parameters {
+    double bound, te_drop, limit;
+    uint32_t vcpus;
+    enum planner_split split;
+    double omega, gamma, alpha;
+    enum { COUNTED_NOMINAL, COUNTED_GRID } counted;
+    uint32_t window, out, in, first;
+    enum dilu_switch vertical;
+    enum { DILU_ROUTING_IDLE, DILU_ROUTING_ARRIVAL } routing;
+    enum dilu_switch backlog;
+    double sample_s;
+    sim_time_t active_ms;
+    enum dilu_scheme scheme;
+    double training_vcpus, training_speed;
+};
 
 /* A function, its queues and its instances. */
 struct dilu_deployment {
@@ -51,7 +41,7 @@ struct dilu_deployment {
 struct dilu {
     struct fleet fleet;
     const struct workload *workload;
-    double values[DILU_PARAMETER_COUNT];
+    const struct dilu_parameters *parameters;
     struct dilu_lazy_rule lazy;
     struct planner *planner;
     struct dilu_hosts hosts;
@@ -61,11 +51,10 @@ struct dilu {
     bool moved;
 };
 
-/* By enum dilu_parameter. */
-extern const struct parameter dilu_parameters[DILU_PARAMETER_COUNT];
+extern const struct key dilu_parameters[];
 
 /* The policy's init: fills a state that is all zeros. False with ERROR_INPUT for values that do not
  * fit together, or ERROR_RUN. O(applications × stages × configurations). */
-bool dilu_init(void *state, struct platform *platform, const double *values, struct error *error);
+bool dilu_init(void *state, struct platform *platform, const void *parameters, struct error *error);
 
 #endif

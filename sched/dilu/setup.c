@@ -1,75 +1,73 @@
 /* Dilu's parameters, and the set-up of its state. */
 #include "sched/dilu/dilu_internal.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sched/common/kinds.h"
 #include "sched/memory.h"
 
-enum { COUNTED_NOMINAL, COUNTED_GRID };
+enum { LIMIT_MOST = 100 };
 
-const struct parameter dilu_parameters[DILU_PARAMETER_COUNT] = {
-    [DILU_BOUND] = {"bound", 0.5, 0.05, 1, NULL,
-                    "fraction of a stage's budget for execution, in the profile search (derived)"},
-    [DILU_DROP] = {"te_drop", 0.2, 0, 1e6, NULL,
-                   "loss of jobs/s per % of GPU at which the profile search stops (code)"},
-    [DILU_LIMIT] = {"limit", 1.5, 1, 100, NULL,
-                    "limit of an instance as a multiple of its request (code: its simulation)"},
-    [DILU_VCPUS] = {"vcpus", 0, 0, 1024, NULL,
-                    "vCPUs of an instance; 0: in proportion to its request (derived; code: 4)"},
-    [DILU_SPLIT] = {"split", PLANNER_PROPORTIONAL, 0, 2, "proportional|equal|dominator",
-                    "a stage's share of the SLO: by mean latency (derived)"},
-    [DILU_OMEGA] = {"omega", 1, 0.01, 1, NULL, "largest sum of requests on a GPU (code)"},
-    [DILU_GAMMA] = {"gamma", 1.5, 0.01, 100, NULL, "largest sum of limits on a GPU (code)"},
-    [DILU_ALPHA] = {"alpha", 0.6, 0, 1, NULL,
-                    "weight of shares in the score; memory has 1 - alpha (code)"},
-    [DILU_COUNTED] =
-        {"counted", COUNTED_NOMINAL, 0, 1, "nominal|grid",
-         "limit counted for gamma: factor × request, or the next share of the profile (derived)"},
-    [DILU_WINDOW] = {"window", 40, 1, 3600, NULL, "samples, at most (code)"},
-    [DILU_OUT] = {"out", 20, 1, 3600, NULL, "samples above capacity that add an instance (code)"},
-    [DILU_IN] = {"in", 30, 1, 3600, NULL,
-                 "samples below the capacity without an instance that remove it (code)"},
-    [DILU_FIRST] = {"first", 1, 1, 1000, NULL,
-                    "instances made at a function's first request (derived)"},
-    [DILU_VERTICAL] = {"vertical", DILU_ON, 0, 1, "on|off",
-                       "an instance that works alone gets its limit, or never (code: on)"},
-    [DILU_ROUTING] = {"routing", DILU_ROUTING_IDLE, 0, 1, "idle|arrival",
-                      "jobs wait for an idle instance (derived), or are routed on arrival (code)"},
-    [DILU_BACKLOG] = {"backlog", DILU_ON, 0, 1, "on|off",
-                      "waiting jobs count as rate (derived; code: off)"},
-    [DILU_SAMPLE] = {"sample_s", 1, 0.001, 3600, NULL, "between samples (code)"},
-    [DILU_ACTIVE] = {"active_ms", 50, 0, 60000, NULL,
-                     "time after a batch for which an instance counts as active (code)"},
-    [DILU_SCHEME] = {"scheme", DILU_WHOLE, 0, 3, "dilu|infless-l|infless-r|exclusive",
-                     "request and limit; or the baselines: limit, request or whole GPUs only "
-                     "(code)"},
-    [DILU_TRAINING_VCPUS] = {"training_vcpus", 4, 0, 1024, NULL,
-                             "vCPUs of a training per GPU (code: 4 cores pinned)"},
-    [DILU_TRAINING_SPEED] = {"training_speed", 0.98, 0.01, 1, NULL,
-                             "part of its full speed that a training has at its request, where its "
-                             "model does not give one (code)"},
+const struct key dilu_parameters[] = {
+    PARAMETER_NUMBER(dilu, bound, 0.05, 1, 0.5,
+                     "fraction of a stage's budget for execution, in the profile search (derived)"),
+    PARAMETER_NUMBER(dilu, te_drop, 0, 1e6, 0.2,
+                     "loss of jobs/s per % of GPU at which the profile search stops (code)"),
+    PARAMETER_NUMBER(dilu, limit, 1, LIMIT_MOST, 1.5,
+                     "limit of an instance as a multiple of its request (code: its simulation)"),
+    PARAMETER_WHOLE(dilu, vcpus, 0, 1024, 0,
+                    "vCPUs of an instance; 0: in proportion to its request (derived; code: 4)"),
+    PARAMETER_WORD(dilu, split, SPLIT_WORDS, PLANNER_PROPORTIONAL,
+                   "a stage's share of the SLO: by mean latency (derived)"),
+    PARAMETER_NUMBER(dilu, omega, 0.01, 1, 1, "largest sum of requests on a GPU (code)"),
+    PARAMETER_NUMBER(dilu, gamma, 0.01, 100, 1.5, "largest sum of limits on a GPU (code)"),
+    PARAMETER_NUMBER(dilu, alpha, 0, 1, 0.6,
+                     "weight of shares in the score; memory has 1 - alpha (code)"),
+    PARAMETER_WORD(dilu, counted, WORDS("nominal", "grid"), COUNTED_NOMINAL,
+                   "limit counted for gamma: factor × request, or the next share of the profile "
+                   "(derived)"),
+    PARAMETER_WHOLE(dilu, window, 1, 3600, 40, "samples, at most (code)"),
+    PARAMETER_WHOLE(dilu, out, 1, 3600, 20, "samples above capacity that add an instance (code)"),
+    PARAMETER_WHOLE(dilu, in, 1, 3600, 30,
+                    "samples below the capacity without an instance that remove it (code)"),
+    PARAMETER_WHOLE(dilu, first, 1, 1000, 1,
+                    "instances made at a function's first request (derived)"),
+    PARAMETER_WORD(dilu, vertical, WORDS("on", "off"), DILU_ON,
+                   "an instance that works alone gets its limit, or never (code: on)"),
+    PARAMETER_WORD(dilu, routing, WORDS("idle", "arrival"), DILU_ROUTING_IDLE,
+                   "jobs wait for an idle instance (derived), or are routed on arrival (code)"),
+    PARAMETER_WORD(dilu, backlog, WORDS("on", "off"), DILU_ON,
+                   "waiting jobs count as rate (derived; code: off)"),
+    PARAMETER_NUMBER(dilu, sample_s, 0.001, 3600, 1, "between samples (code)"),
+    PARAMETER_MS(dilu, active_ms, 0, 60000, 50,
+                 "time after a batch for which an instance counts as active (code)"),
+    PARAMETER_WORD(dilu, scheme, WORDS("dilu", "infless-l", "infless-r", "exclusive"), DILU_WHOLE,
+                   "request and limit; or the baselines: limit, request or whole GPUs only "
+                   "(code)"),
+    PARAMETER_NUMBER(dilu, training_vcpus, 0, 1024, 4,
+                     "vCPUs of a training per GPU (code: 4 cores pinned)"),
+    PARAMETER_NUMBER(dilu, training_speed, 0.01, 1, 0.98,
+                     "part of its full speed that a training has at its request, where its "
+                     "model does not give one (code)"),
+    KEY_END,
 };
 
 /* Multiple of the request that is the limit on GPUs of the kind. */
 static double limit_factor(const struct dilu *self, uint32_t kind)
 {
-    const enum dilu_scheme scheme = (enum dilu_scheme)self->values[DILU_SCHEME];
+    const enum dilu_scheme scheme = self->parameters->scheme;
     if (scheme == DILU_EXCLUSIVE)
-        return dilu_parameters[DILU_LIMIT].high;
+        return LIMIT_MOST;
     if (scheme == DILU_INFLESS_L)
-        return self->values[DILU_LIMIT];
-    const bool vertical = scheme == DILU_WHOLE && self->values[DILU_VERTICAL] == DILU_ON &&
+        return self->parameters->limit;
+    const bool vertical = scheme == DILU_WHOLE && self->parameters->vertical == DILU_ON &&
                           kinds_divisible(self->workload, kind);
-    return vertical ? self->values[DILU_LIMIT] : 1;
+    return vertical ? self->parameters->limit : 1;
 }
 
 /* For the baselines that give an instance its limit at all times. */
 static void limit_to_request(const struct dilu *self, struct arena *arena, uint32_t function,
                              struct dilu_profile *profile)
 {
-    const enum dilu_scheme scheme = (enum dilu_scheme)self->values[DILU_SCHEME];
+    const enum dilu_scheme scheme = self->parameters->scheme;
     if (scheme != DILU_INFLESS_L && scheme != DILU_EXCLUSIVE)
         return;
     const uint32_t limit = profile->levels[profile->level_count - 1].configuration;
@@ -97,12 +95,12 @@ static bool profile_better(const struct workload *workload, const struct dilu_pr
 static void profiles_add(struct dilu *self, struct arena *arena, struct dilu_deployment *deployment,
                          uint32_t kind, uint32_t smallest)
 {
-    const bool whole = (enum dilu_scheme)self->values[DILU_SCHEME] == DILU_WHOLE;
+    const bool whole = self->parameters->scheme == DILU_WHOLE;
     const struct dilu_profile_rule rule = {
-        .bound = (sim_time_t)(self->values[DILU_BOUND] * (double)deployment->base.budget),
-        .drop = self->values[DILU_DROP],
+        .bound = (sim_time_t)(self->parameters->bound * (double)deployment->base.budget),
+        .drop = self->parameters->te_drop,
         .factor = limit_factor(self, kind),
-        .vcpus = (uint32_t)self->values[DILU_VCPUS],
+        .vcpus = self->parameters->vcpus,
         .kind = kind};
     uint32_t place = deployment->profile_count++;
     dilu_profile_fill(&deployment->profiles[place], arena, self->workload, self->planner,
@@ -153,19 +151,14 @@ static void deployment_init(struct dilu *self, struct arena *arena,
     }
 }
 
-static bool values_check(const double *values, struct error *error)
+static bool window_check(const struct dilu_parameters *parameters, struct error *error)
 {
-    static const enum dilu_parameter whole[] = {DILU_VCPUS, DILU_WINDOW, DILU_OUT, DILU_IN,
-                                                DILU_FIRST};
-    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-        if (values[whole[i]] != floor(values[whole[i]]))
-            return error_input(error, "policy.params.%s is %g; give a whole number",
-                               dilu_parameters[whole[i]].name, values[whole[i]]);
-    if (values[DILU_OUT] > values[DILU_WINDOW] || values[DILU_IN] > values[DILU_WINDOW])
+    if (parameters->out > parameters->window || parameters->in > parameters->window)
         return error_input(error,
                            "policy.params.window is %g; give at least as many samples as out (%g) "
                            "and in (%g) ask for",
-                           values[DILU_WINDOW], values[DILU_OUT], values[DILU_IN]);
+                           (double)parameters->window, (double)parameters->out,
+                           (double)parameters->in);
     return true;
 }
 
@@ -174,16 +167,16 @@ static bool trainings_init(struct dilu *self, struct platform *platform, struct 
 {
     const struct training_models *models = platform_training_models(platform);
     const struct dilu_trainings_rule rule = {
-        .pool = {.scheme = (enum dilu_scheme)self->values[DILU_SCHEME],
-                 .omega = self->values[DILU_OMEGA],
-                 .gamma = self->values[DILU_GAMMA],
-                 .alpha = self->values[DILU_ALPHA]},
+        .pool = {.scheme = self->parameters->scheme,
+                 .omega = self->parameters->omega,
+                 .gamma = self->parameters->gamma,
+                 .alpha = self->parameters->alpha},
         .serving = models != NULL,
-        .vertical = self->values[DILU_VERTICAL] == DILU_ON,
+        .vertical = self->parameters->vertical == DILU_ON,
         /* Instances of a trace hold only what their trace gives. */
-        .vcpus = models != NULL && models->models[0].timed ? 0 : self->values[DILU_TRAINING_VCPUS],
-        .limit_factor = self->values[DILU_LIMIT],
-        .target = self->values[DILU_TRAINING_SPEED]};
+        .vcpus = models != NULL && models->models[0].timed ? 0 : self->parameters->training_vcpus,
+        .limit_factor = self->parameters->limit,
+        .target = self->parameters->training_speed};
     if (!rule.serving && rule.pool.scheme == DILU_WHOLE)
         return true;
     if (rule.serving && (self->workload->kind_count > 1 || !kinds_divisible(self->workload, 0)))
@@ -194,30 +187,26 @@ static bool trainings_init(struct dilu *self, struct platform *platform, struct 
     return dilu_trainings_init(&self->trainings, platform, self->hosts.gpus, &rule, error);
 }
 
-bool dilu_init(void *state, struct platform *platform, const double *values, struct error *error)
+bool dilu_init(void *state, struct platform *platform, const void *parameters, struct error *error)
 {
     struct dilu *self = state;
-    if (!values_check(values, error))
+    const struct dilu_parameters *own = parameters;
+    if (!window_check(own, error))
         return false;
     self->workload = platform_workload(platform);
-    memcpy(self->values, values, sizeof self->values);
-    self->lazy = (struct dilu_lazy_rule){.window = (size_t)values[DILU_WINDOW],
-                                         .out = (size_t)values[DILU_OUT],
-                                         .in = (size_t)values[DILU_IN]};
-    const struct dilu_rule rule = {.omega = values[DILU_OMEGA],
-                                   .gamma = values[DILU_GAMMA],
-                                   .alpha = values[DILU_ALPHA],
-                                   .beta = 1 - values[DILU_ALPHA]};
+    self->parameters = own;
+    self->lazy = (struct dilu_lazy_rule){.window = own->window, .out = own->out, .in = own->in};
+    const struct dilu_rule rule = {
+        .omega = own->omega, .gamma = own->gamma, .alpha = own->alpha, .beta = 1 - own->alpha};
     struct arena *arena = platform_arena(platform);
-    self->planner = planner_create(arena, self->workload, UINT16_MAX,
-                                   (enum planner_split)values[DILU_SPLIT], error);
+    self->planner = planner_create(arena, self->workload, UINT16_MAX, own->split, error);
     if (self->planner == NULL)
         return false;
     self->deployments =
         platform_allocate(platform, self->workload->queue_count, sizeof *self->deployments);
-    fleet_open(&self->fleet, platform, self->deployments, sizeof *self->deployments,
-               values[DILU_SAMPLE], 0);
-    dilu_hosts_init(&self->hosts, &self->fleet, &rule, values[DILU_COUNTED] == COUNTED_NOMINAL);
+    fleet_open(&self->fleet, platform, self->deployments, sizeof *self->deployments, own->sample_s,
+               0);
+    dilu_hosts_init(&self->hosts, &self->fleet, &rule, own->counted == COUNTED_NOMINAL);
     if (!trainings_init(self, platform, error))
         return false;
     for (uint32_t q = 0; q < self->workload->queue_count; q++)

@@ -74,8 +74,9 @@ static void esg_choose_late(const struct esg *esg, const struct esg_function *fu
 {
     const struct search_table *table = function->table;
     uint64_t kinds = KINDS_ALL;
-    for (size_t i = 0; i < table->count && esg->infeasible != INFEASIBLE_MINIMUM; i++) {
-        size_t entry = esg->infeasible == INFEASIBLE_CHEAPEST ? function->by_cost[i] : i;
+    for (size_t i = 0; i < table->count && esg->parameters->infeasible != INFEASIBLE_MINIMUM; i++) {
+        size_t entry =
+            esg->parameters->infeasible == INFEASIBLE_CHEAPEST ? function->by_cost[i] : i;
         if (table->batch[entry] > length || !kinds_contain(kinds, table->kind[entry]))
             continue;
         kinds = kinds_without(kinds, table->kind[entry]);
@@ -99,7 +100,7 @@ static uint64_t esg_search(struct esg *esg, const struct esg_application *planne
     bool found;
     if (planned->frontiers != NULL) {
         found = frontier_plans_search(planned->frontiers, stage, queue->budget, queue->length, kind,
-                                      esg->k, &esg->result);
+                                      esg->parameters->k, &esg->result);
     } else {
         const struct slo_stage *part = &planned->plan->stages[stage];
         const struct search_table *tables[SEARCH_MAX_STAGES];
@@ -111,7 +112,7 @@ static uint64_t esg_search(struct esg *esg, const struct esg_application *planne
             .budget = queue->budget,
             .queue_length = queue->length,
             .bounded = esg->bounded,
-            .k = esg->k,
+            .k = esg->parameters->k,
             .time_blade = true,
             .cost_blade = true,
         };
@@ -127,10 +128,10 @@ static uint64_t esg_search(struct esg *esg, const struct esg_application *planne
 static sim_time_t esg_budget(const struct esg *esg, const struct esg_application *planned,
                              uint32_t stage, const struct job_view *job, sim_time_t now)
 {
-    double slo = (double)job->slo * (1 - esg->headroom);
-    if (!esg->redistribution)
+    double slo = (double)job->slo * (1 - esg->parameters->headroom);
+    if (!esg->parameters->redistribution)
         return (sim_time_t)(slo * planned->plan->stages[stage].slot);
-    if (esg->method == METHOD_ASTAR)
+    if (esg->parameters->method == METHOD_ASTAR)
         slo *= planned->plan->stages[stage].deadline_fraction;
     return job->arrival + (sim_time_t)slo - now;
 }
@@ -179,7 +180,7 @@ static bool esg_try(struct esg *esg, struct platform *platform, uint32_t queue,
 {
     uint32_t function = platform_queue_function(platform, queue);
     uint32_t invoker =
-        placement_esg(platform, queue, configuration, esg->locality, esg->loads, false);
+        placement_esg(platform, queue, configuration, esg->parameters->locality, esg->loads, false);
     if (invoker == SIM_NONE)
         return false;
     uint32_t batch =
@@ -245,7 +246,7 @@ static bool esg_try_again(struct esg *esg, struct platform *platform, uint32_t q
     const bool changed = q->tried != esg->changes;
     const bool replan = !esg->each_step && q->seen != platform_queue_length(platform, queue);
     esg_attempted(esg, platform, queue);
-    if (q->rechecks < esg->recheck_limit) {
+    if (q->rechecks < esg->parameters->recheck_limit) {
         if (replan)
             esg_plan(esg, platform, queue);
         else
@@ -352,7 +353,7 @@ const struct policy policy_esg = {
     .summary =
         "ESG (HPDC'24): K cheapest configuration paths within group deadlines, data locality",
     .parameters = esg_parameters,
-    .parameter_count = PARAMETER_COUNT,
+    .parameters_bytes = sizeof(struct esg_parameters),
     .state_bytes = sizeof(struct esg),
     .init = esg_init,
     .on_ready = esg_on_ready,

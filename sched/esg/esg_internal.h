@@ -12,27 +12,20 @@
 #include "sched/paths/search.h"
 #include "sched/policy.h"
 
-enum parameter_index {
-    PARAMETER_K,
-    PARAMETER_GROUP_SIZE,
-    PARAMETER_METHOD,
-    PARAMETER_RECHECK_LIMIT,
-    PARAMETER_INFEASIBLE,
-    PARAMETER_SPLIT,
-    PARAMETER_HEADROOM,
-    PARAMETER_SHARING,
-    PARAMETER_BATCHING,
-    PARAMETER_REDISTRIBUTION,
-    PARAMETER_LOCALITY,
-    PARAMETER_PLACEMENT,
-    PARAMETER_LATER_BATCHES,
-    PARAMETER_RECHECK,
-    PARAMETER_COUNT
+struct esg_parameters {
+    size_t k, group_size;
+    enum { METHOD_ASTAR, METHOD_FRONTIER } method;
+    uint32_t recheck_limit;
+    enum { INFEASIBLE_FASTEST, INFEASIBLE_CHEAPEST, INFEASIBLE_MINIMUM } infeasible;
+    enum slo_split split;
+    double headroom;
+    bool sharing, batching, redistribution;
+    enum placement_preference locality;
+    enum { PLACE_BEST_FIT, PLACE_SPREAD } placement;
+    enum { LATER_ANY, LATER_BOUNDED } later_batches;
+    enum { RECHECK_CHANGED, RECHECK_EACH_STEP } recheck;
 };
 
-enum { METHOD_ASTAR, METHOD_FRONTIER };
-enum { INFEASIBLE_FASTEST, INFEASIBLE_CHEAPEST, INFEASIBLE_MINIMUM };
-enum { RECHECK_CHANGED, RECHECK_EACH_STEP };
 /* The candidates of one queue, and its number of failed attempts. */
 struct esg_queue {
     bool listed; /* is on the recheck list */
@@ -69,17 +62,10 @@ struct esg_function {
 };
 
 struct esg {
-    size_t k;
-    size_t group_size;
-    int method, infeasible;
+    const struct esg_parameters *parameters;
     bool bounded;   /* later batches */
     bool each_step; /* rechecks */
-    enum slo_split split;
-    uint32_t recheck_limit;
-    double headroom;
     struct search_limits limits;
-    bool redistribution;
-    enum placement_preference locality;
     struct load_index *loads; /* NULL: best fit */
     size_t function_count, application_count;
     uint32_t queue_count, kind_count;
@@ -100,11 +86,10 @@ struct esg {
 /* The policy's init: fills a state that is all zeros. False with ERROR_INPUT if a function fits no
  * invoker, or ERROR_RUN when out of memory; the state is then cleared. O(functions ×
  * configurations), plus the frontiers. */
-bool esg_init(void *state, struct platform *platform, const double *values, struct error *error);
+bool esg_init(void *state, struct platform *platform, const void *parameters, struct error *error);
 /* The policy's finish: frees all that the state owns and sets it to zeros. */
 void esg_finish(void *state);
 
-/* By enum parameter_index. */
-extern const struct parameter esg_parameters[PARAMETER_COUNT];
+extern const struct key esg_parameters[];
 
 #endif

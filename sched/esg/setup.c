@@ -10,33 +10,33 @@ _Static_assert((int)SLO_MAX_GROUP == (int)SEARCH_MAX_STAGES, "one search plans a
 
 enum { FRONTIER_POINTS = 1 << 21 };
 
-const struct parameter esg_parameters[PARAMETER_COUNT] = {
-    [PARAMETER_K] = {"k", 5, 1, SEARCH_MAX_K, NULL, "paths kept by a search (assumed)"},
-    [PARAMETER_GROUP_SIZE] = {"group_size", 3, 1, SEARCH_MAX_STAGES, NULL,
-                              "most stages planned together by A* (recalled)"},
-    [PARAMETER_METHOD] = {"method", METHOD_ASTAR, 0, 1, "astar|frontier",
-                          "ESG_1Q in groups, or the exact frontier of all later stages"},
-    [PARAMETER_RECHECK_LIMIT] = {"recheck_limit", 3, 0, 1000, NULL,
-                                 "rechecks before the minimum configuration (assumed)"},
-    [PARAMETER_INFEASIBLE] = {"infeasible", INFEASIBLE_FASTEST, 0, 2, "fastest|cheapest|minimum",
-                              "configuration if no path meets the deadline (fastest: recalled)"},
-    [PARAMETER_SPLIT] = {"split", SLO_DOMINATOR, 0, 2, "proportional|equal|dominator",
-                         "a stage's share of the SLO; dominator: the paper's (published)"},
-    [PARAMETER_HEADROOM] = {"headroom", 0, 0, 0.9, NULL,
-                            "fraction of the SLO that plans reserve (assumed)"},
-    [PARAMETER_SHARING] = {"sharing", 1, 0, 1, "off|on", "off: whole GPUs only (on: published)"},
-    [PARAMETER_BATCHING] = {"batching", 1, 0, 1, "off|on", "off: batches of 1 (on: secondary)"},
-    [PARAMETER_REDISTRIBUTION] = {"redistribution", 1, 0, 1, "off|on",
-                                  "off: stages keep their initial quotas (on: secondary)"},
-    [PARAMETER_LOCALITY] =
-        {"locality", PLACEMENT_NEAR, 0, 2, "off|warm|on",
-         "rank invokers by data and idle containers, by containers, or not (on: secondary)"},
-    [PARAMETER_PLACEMENT] = {"placement", 0, 0, 1, "best-fit|spread",
-                             "within a rank: best fit (secondary), or least loaded"},
-    [PARAMETER_LATER_BATCHES] = {"later_batches", 0, 0, 1, "any|bounded",
-                                 "batches of later stages: any (recalled), or at most the first"},
-    [PARAMETER_RECHECK] = {"recheck", RECHECK_CHANGED, 0, 1, "changed|each-step",
-                           "rechecks after capacity was freed, or at each step (recalled)"},
+const struct key esg_parameters[] = {
+    PARAMETER_WHOLE(esg, k, 1, SEARCH_MAX_K, 5, "paths kept by a search (assumed)"),
+    PARAMETER_WHOLE(esg, group_size, 1, SEARCH_MAX_STAGES, 3,
+                    "most stages planned together by A* (recalled)"),
+    PARAMETER_WORD(esg, method, WORDS("astar", "frontier"), METHOD_ASTAR,
+                   "ESG_1Q in groups, or the exact frontier of all later stages"),
+    PARAMETER_WHOLE(esg, recheck_limit, 0, 1000, 3,
+                    "rechecks before the minimum configuration (assumed)"),
+    PARAMETER_WORD(esg, infeasible, WORDS("fastest", "cheapest", "minimum"), INFEASIBLE_FASTEST,
+                   "configuration if no path meets the deadline (fastest: recalled)"),
+    PARAMETER_WORD(esg, split, SPLIT_WORDS, SLO_DOMINATOR,
+                   "a stage's share of the SLO; dominator: the paper's (published)"),
+    PARAMETER_NUMBER(esg, headroom, 0, 0.9, 0, "fraction of the SLO that plans reserve (assumed)"),
+    PARAMETER_SWITCH(esg, sharing, true, "off: whole GPUs only (on: published)"),
+    PARAMETER_SWITCH(esg, batching, true, "off: batches of 1 (on: secondary)"),
+    PARAMETER_SWITCH(esg, redistribution, true,
+                     "off: stages keep their initial quotas (on: secondary)"),
+    PARAMETER_WORD(
+        esg, locality, WORDS("off", "warm", "on"), PLACEMENT_NEAR,
+        "rank invokers by data and idle containers, by containers, or not (on: secondary)"),
+    PARAMETER_WORD(esg, placement, WORDS("best-fit", "spread"), PLACE_BEST_FIT,
+                   "within a rank: best fit (secondary), or least loaded"),
+    PARAMETER_WORD(esg, later_batches, WORDS("any", "bounded"), LATER_ANY,
+                   "batches of later stages: any (recalled), or at most the first"),
+    PARAMETER_WORD(esg, recheck, WORDS("changed", "each-step"), RECHECK_CHANGED,
+                   "rechecks after capacity was freed, or at each step (recalled)"),
+    KEY_END,
 };
 
 void esg_finish(void *state)
@@ -130,15 +130,17 @@ static bool esg_init_application(struct esg *esg, struct esg_application *planne
         done = planned->tables[s] != NULL;
         mean_time[s] = done ? esg_mean_time(planned->tables[s]) : 0;
     }
-    if (done && esg->method == METHOD_FRONTIER && esg->redistribution) {
+    if (done && esg->parameters->method == METHOD_FRONTIER && esg->parameters->redistribution) {
         planned->frontiers = frontier_plans_build(application, planned->tables, esg->bounded,
                                                   FRONTIER_POINTS, error);
         free(mean_time);
         return planned->frontiers != NULL;
     }
     if (done)
-        planned->plan = slo_plan_create(application, mean_time,
-                                        esg->redistribution ? esg->group_size : 1, esg->split);
+        planned->plan =
+            slo_plan_create(application, mean_time,
+                            esg->parameters->redistribution ? esg->parameters->group_size : 1,
+                            esg->parameters->split);
     free(mean_time);
     return planned->plan != NULL || error_run(error, "policy esg: out of memory");
 }
@@ -158,26 +160,17 @@ static bool esg_allocate(struct esg *esg, const struct workload *workload)
            esg->list != NULL && esg->workspace != NULL;
 }
 
-bool esg_init(void *state, struct platform *platform, const double *values, struct error *error)
+bool esg_init(void *state, struct platform *platform, const void *parameters, struct error *error)
 {
     struct esg *esg = state;
     const struct workload *workload = platform_workload(platform);
-    esg->k = (size_t)values[PARAMETER_K];
-    esg->group_size = (size_t)values[PARAMETER_GROUP_SIZE];
-    esg->method = (int)values[PARAMETER_METHOD];
-    esg->recheck_limit = (uint32_t)values[PARAMETER_RECHECK_LIMIT];
-    esg->infeasible = (int)values[PARAMETER_INFEASIBLE];
-    esg->bounded = values[PARAMETER_LATER_BATCHES] > 0;
-    esg->each_step = (int)values[PARAMETER_RECHECK] == RECHECK_EACH_STEP;
-    esg->split = (enum slo_split)values[PARAMETER_SPLIT];
-    esg->headroom = values[PARAMETER_HEADROOM];
-    esg->limits =
-        (struct search_limits){.max_batch = values[PARAMETER_BATCHING] > 0 ? UINT32_MAX : 1,
-                               .whole_gpu = !(values[PARAMETER_SHARING] > 0)};
-    esg->redistribution = values[PARAMETER_REDISTRIBUTION] > 0;
-    esg->locality = (enum placement_preference)values[PARAMETER_LOCALITY];
+    esg->parameters = parameters;
+    esg->bounded = esg->parameters->later_batches == LATER_BOUNDED;
+    esg->each_step = esg->parameters->recheck == RECHECK_EACH_STEP;
+    esg->limits = (struct search_limits){.max_batch = esg->parameters->batching ? UINT32_MAX : 1,
+                                         .whole_gpu = !esg->parameters->sharing};
     bool done = esg_allocate(esg, workload);
-    if (done && values[PARAMETER_PLACEMENT] > 0)
+    if (done && esg->parameters->placement == PLACE_SPREAD)
         esg->loads = load_index_create(platform);
     if (!done)
         error_run(error, "policy esg: out of memory");

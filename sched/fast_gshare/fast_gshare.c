@@ -107,9 +107,9 @@ static double capacity_of(const struct fast_gshare *self, const struct deploymen
 static double wanted_of(const struct fast_gshare *self, const struct deployment *deployment)
 {
     const double backlog =
-        self->values[FAST_GSHARE_BACKLOG] == FAST_GSHARE_ON ? deployment->base.backlog.waiting : 0;
-    return deployment->rate * (1 + self->values[FAST_GSHARE_HEADROOM]) +
-           backlog / self->values[FAST_GSHARE_WINDOW];
+        self->parameters->backlog == FAST_GSHARE_ON ? deployment->base.backlog.waiting : 0;
+    return deployment->rate * (1 + self->parameters->headroom) +
+           backlog / self->parameters->window_s;
 }
 
 /* Removes the pods marked by scaler_shrink, and makeshift pods if others carry the load. */
@@ -135,10 +135,9 @@ static void scale_down(struct fast_gshare *self, const struct deployment *deploy
                                             .created = pod->serial,
                                             .id = id};
     }
-    const int direction = scaler_direction(wanted, capacity, self->values[FAST_GSHARE_HYSTERESIS]);
+    const int direction = scaler_direction(wanted, capacity, self->parameters->hysteresis);
     const double surplus = direction < 0 ? capacity - wanted : 0;
-    const size_t removed =
-        scaler_shrink(pods, count, surplus, (size_t)self->values[FAST_GSHARE_MIN_PODS]);
+    const size_t removed = scaler_shrink(pods, count, surplus, self->parameters->min_pods);
     for (size_t i = 0; i < count; i++)
         if (pods[i].remove)
             pods_drain(&self->pods, pods[i].id);
@@ -184,13 +183,12 @@ static void scale_up(struct fast_gshare *self, uint32_t index)
     const struct scaler_points *points = &deployment->points;
     const double capacity = capacity_of(self, deployment);
     const double wanted = wanted_of(self, deployment);
-    if (scaler_direction(wanted, capacity, self->values[FAST_GSHARE_HYSTERESIS]) <= 0)
+    if (scaler_direction(wanted, capacity, self->parameters->hysteresis) <= 0)
         return;
     double gap = wanted - capacity;
     const struct scaler_point *best = scaler_best(points);
     struct scaler_growth growth = scaler_grow(points, gap);
-    if (self->values[FAST_GSHARE_RESIDUAL] == FAST_GSHARE_RESIDUAL_BEST &&
-        growth.residual != SCALER_NONE)
+    if (self->parameters->residual == FAST_GSHARE_RESIDUAL_BEST && growth.residual != SCALER_NONE)
         growth.residual = (size_t)(best - points->points);
     bool room = true;
     size_t made = 0;
@@ -432,7 +430,7 @@ static bool serve_one(struct fast_gshare *self, uint32_t index)
         return false;
     const uint32_t id = deployment->base.instances[slot];
     const struct scaler_point *point = &deployment->points.points[self->pods.pods[id].point];
-    if (jobs < point->batch && self->values[FAST_GSHARE_FILL] == FAST_GSHARE_FILL_WAIT) {
+    if (jobs < point->batch && self->parameters->fill == FAST_GSHARE_FILL_WAIT) {
         const sim_time_t latest = latest_start(self, deployment, point->time);
         if (latest > platform_now(platform)) {
             if (latest < deployment->timer) {
@@ -480,7 +478,7 @@ const struct policy policy_fast_gshare = {
     .name = "fast-gshare",
     .summary = "pods with a GPU share for a quota of time, by throughput per resource held",
     .parameters = fast_gshare_parameters,
-    .parameter_count = FAST_GSHARE_PARAMETER_COUNT,
+    .parameters_bytes = sizeof(struct fast_gshare_parameters),
     .state_bytes = sizeof(struct fast_gshare),
     .init = fast_gshare_init,
     .on_ready = fleet_on_ready,

@@ -7,35 +7,29 @@
 
 #include "sched/fast_gshare/pods.h"
 
-enum fast_gshare_parameter {
-    FAST_GSHARE_PERIOD,
-    FAST_GSHARE_WINDOW,
-    FAST_GSHARE_HYSTERESIS,
-    FAST_GSHARE_QUOTAS,
-    FAST_GSHARE_TIES,
-    FAST_GSHARE_ELASTIC,
-    FAST_GSHARE_LIMIT,
-    FAST_GSHARE_FIT,
-    FAST_GSHARE_POOL,
-    FAST_GSHARE_SPLIT,
-    FAST_GSHARE_BOUND,
-    FAST_GSHARE_MAX_BATCH,
-    FAST_GSHARE_MIN_PODS,
-    FAST_GSHARE_BACKLOG,
-    FAST_GSHARE_FILL,
-    FAST_GSHARE_RESIDUAL,
-    FAST_GSHARE_HEADROOM,
-    FAST_GSHARE_PARAMETER_COUNT
-};
+enum fast_gshare_switch { FAST_GSHARE_ON, FAST_GSHARE_OFF };
 
-enum { FAST_GSHARE_ON, FAST_GSHARE_OFF };
-enum { FAST_GSHARE_FILL_LAUNCH, FAST_GSHARE_FILL_WAIT };
-enum { FAST_GSHARE_RESIDUAL_COVER, FAST_GSHARE_RESIDUAL_BEST };
+struct fast_gshare_parameters {
+    double period_s, window_s, hysteresis;
+    enum fast_gshare_switch quotas;
+    enum scaler_ties ties;
+    enum fast_gshare_switch elastic;
+    uint32_t limit;
+    enum rectangle_rule fit;
+    enum { POOL_FUNCTION, POOL_APPLICATION } pool;
+    enum planner_split split;
+    double bound;
+    uint32_t max_batch, min_pods;
+    enum fast_gshare_switch backlog;
+    enum { FAST_GSHARE_FILL_LAUNCH, FAST_GSHARE_FILL_WAIT } fill;
+    enum { FAST_GSHARE_RESIDUAL_COVER, FAST_GSHARE_RESIDUAL_BEST } residual;
+    double headroom;
+};
 
 struct fast_gshare {
     struct fleet fleet;
     const struct workload *workload;
-    double values[FAST_GSHARE_PARAMETER_COUNT];
+    const struct fast_gshare_parameters *parameters;
     struct planner *planner;
     struct pods pods;
     struct deployment *deployments;
@@ -44,12 +38,11 @@ struct fast_gshare {
     bool moved;
 };
 
-/* By enum fast_gshare_parameter. */
-extern const struct parameter fast_gshare_parameters[FAST_GSHARE_PARAMETER_COUNT];
+extern const struct key fast_gshare_parameters[];
 
-/* The policy's init: fills a state that is all zeros. False with ERROR_INPUT for a value that is
- * not a whole number and must be one, or ERROR_RUN. O(applications × stages × configurations). */
-bool fast_gshare_init(void *state, struct platform *platform, const double *values,
+/* The policy's init: fills a state that is all zeros. False with ERROR_RUN. O(applications × stages
+ * × configurations). */
+bool fast_gshare_init(void *state, struct platform *platform, const void *parameters,
                       struct error *error);
 
 #endif

@@ -61,7 +61,7 @@ static const double poisson_most = 550; /* above this rate 10 % more than the me
 /* The rate for which a task is planned. */
 static double rate_planned(const struct gpulets *self, double mean)
 {
-    if (self->values[PARAMETER_RATE] != RATE_P99 || !(mean > 0))
+    if (self->parameters->rate != RATE_P99 || !(mean > 0))
         return mean;
     if (mean > poisson_most)
         return mean * 1.1;
@@ -109,7 +109,7 @@ static void rate_divide(struct gpulets *self, uint32_t queue, double rate)
         const struct gpulet_world world = {.tasks = fleet->tasks,
                                            .parts = fleet->parts,
                                            .part_count = fleet->part_count,
-                                           .margin = self->values[PARAMETER_MARGIN]};
+                                           .margin = self->parameters->margin};
         uint32_t batch;
         bool feasible;
         const double most =
@@ -142,14 +142,14 @@ static void plan_make(struct gpulets *self, struct arena *arena, uint32_t kind)
     struct fleet *fleet = &self->fleets[kind];
     const struct neighbours neighbours = {self, kind};
     const bool interferes = fleet->shared && self->workload->kinds[kind].interference != NULL &&
-                            self->values[PARAMETER_INTERFERENCE] == 0;
+                            self->parameters->interference == INTERFERENCE_PROFILE;
     const struct gpulet_world world = {.tasks = fleet->tasks,
                                        .task_count = self->workload->queue_count,
                                        .parts = fleet->parts,
                                        .part_count = fleet->part_count,
                                        .gpu_count = fleet->gpu_count,
-                                       .margin = self->values[PARAMETER_MARGIN],
-                                       .slack = self->values[PARAMETER_SLACK],
+                                       .margin = self->parameters->margin,
+                                       .slack = self->parameters->slack,
                                        .slowdown = interferes ? slowdown : NULL,
                                        .context = &neighbours};
     double range[2] = {0, 1}; /* a factor that fits, and one that does not */
@@ -244,7 +244,7 @@ static void plan_install(struct gpulets *self, struct platform *platform)
 static void replan(struct gpulets *self, struct platform *platform)
 {
     const sim_time_t now = platform_now(platform);
-    const sim_time_t epoch = sim_from_s(self->values[PARAMETER_EPOCH]);
+    const sim_time_t epoch = self->parameters->epoch_s;
     self->due = false;
     rates_take(self, now);
     self->interval = 2 * self->interval < epoch ? 2 * self->interval : epoch;
@@ -266,7 +266,7 @@ static void gpulet_on_ready(void *state, struct platform *platform, uint32_t que
 {
     struct gpulets *self = state;
     if (self->interval == 0) {
-        const sim_time_t epoch = sim_from_s(self->values[PARAMETER_EPOCH]);
+        const sim_time_t epoch = self->parameters->epoch_s;
         self->interval = epoch / 20;
         self->since = platform_now(platform);
         platform_set_timer(platform, self->since + self->interval, TIMER_PLAN);
@@ -308,7 +308,7 @@ static sim_time_t gpulet_keep_alive(void *state, struct platform *platform, uint
     (void)platform;
     return self->planned[invoker * self->workload->function_count + function] != 0
                ? SIM_FOREVER
-               : sim_from_s(self->values[PARAMETER_KEEP]);
+               : self->parameters->keep_s;
 }
 
 extern const struct policy policy_gpulet;
@@ -317,7 +317,7 @@ const struct policy policy_gpulet = {
     .name = "gpulet",
     .summary = "gpulet (ATC'22): at most two partitions per GPU, sized at the knee, shared in time",
     .parameters = gpulet_parameters,
-    .parameter_count = PARAMETER_COUNT,
+    .parameters_bytes = sizeof(struct gpulet_parameters),
     .state_bytes = sizeof(struct gpulets),
     .init = gpulet_init,
     .on_ready = gpulet_on_ready,

@@ -11,19 +11,17 @@
 
 enum { TIMER_PLAN, TIMER_RETRY };
 enum { SIZES = 6 };
-enum { RATE_P99, RATE_MEAN };
 
-enum parameter_index {
-    PARAMETER_MAX_BATCH,
-    PARAMETER_SPLIT,
-    PARAMETER_EPOCH,
-    PARAMETER_RATE,
-    PARAMETER_MARGIN,
-    PARAMETER_INTERFERENCE,
-    PARAMETER_SLACK,
-    PARAMETER_DROP,
-    PARAMETER_KEEP,
-    PARAMETER_COUNT
+struct gpulet_parameters {
+    uint32_t max_batch;
+    enum planner_split split;
+    sim_time_t epoch_s;
+    enum { RATE_P99, RATE_MEAN } rate;
+    double margin;
+    enum { INTERFERENCE_PROFILE, INTERFERENCE_NONE } interference;
+    double slack;
+    enum early_drop early_drop;
+    sim_time_t keep_s;
 };
 /* A GPU, or an invoker without any. */
 struct gpu {
@@ -50,7 +48,7 @@ struct fleet {
 
 struct gpulets {
     const struct workload *workload;
-    double values[PARAMETER_COUNT];
+    const struct gpulet_parameters *parameters;
     struct planner *planner;
     struct fleet *fleets; /* by kind of GPU */
     uint32_t kinds;
@@ -76,11 +74,10 @@ static inline uint32_t size_of(uint32_t kind, uint16_t units)
 bool gpulet_orphan(const void *context, uint32_t queue, uint32_t invoker, uint32_t size,
                    struct duty_cycle_slot *slot);
 
-/* The policy's init: fills a state that is all zeros. False with ERROR_INPUT for a value that is
- * not a whole number and must be one, or ERROR_RUN. */
-bool gpulet_init(void *state, struct platform *platform, const double *values, struct error *error);
+/* The policy's init: fills a state that is all zeros. False with ERROR_RUN. */
+bool gpulet_init(void *state, struct platform *platform, const void *parameters,
+                 struct error *error);
 
-/* By enum parameter_index. */
-extern const struct parameter gpulet_parameters[PARAMETER_COUNT];
+extern const struct key gpulet_parameters[];
 
 #endif

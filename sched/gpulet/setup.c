@@ -8,22 +8,23 @@
 
 static const double sizes[SIZES] = {0.2, 0.4, 0.5, 0.6, 0.8, 1};
 
-const struct parameter gpulet_parameters[PARAMETER_COUNT] = {
-    [PARAMETER_MAX_BATCH] = {"max_batch", 32, 1, 65535, NULL, "most jobs per batch (code)"},
-    [PARAMETER_SPLIT] = {"split", 0, 0, 1, "proportional|equal",
-                         "a stage's share of the SLO: by mean latency"},
-    [PARAMETER_EPOCH] = {"epoch_s", 20, 0.1, 86400, NULL, "between plans (code)"},
-    [PARAMETER_RATE] = {"rate", RATE_P99, 0, 1, "p99|mean",
-                        "rate planned for: 99th percentile of a Poisson law (code), or the mean"},
-    [PARAMETER_MARGIN] = {"margin", 1.1, 1, 10, NULL, "safety factor on latencies (code)"},
-    [PARAMETER_INTERFERENCE] = {"interference", 0, 0, 1, "profile|none",
-                                "interference between two gpu-lets in the plan (derived)"},
-    [PARAMETER_SLACK] = {"slack", 1e-6, 0, 1e6, NULL,
-                         "jobs per second that may remain unplanned (derived; code: 15)"},
-    [PARAMETER_DROP] = {"early_drop", 0, 0, 1, "on|off",
-                        "drop jobs that the next batch would finish too late (derived; code: off)"},
-    [PARAMETER_KEEP] = {"keep_s", 600, 0, 1e6, NULL,
-                        "keep-alive of containers that are not in the plan (assumed)"},
+const struct key gpulet_parameters[] = {
+    PARAMETER_WHOLE(gpulet, max_batch, 1, 65535, 32, "most jobs per batch (code)"),
+    PARAMETER_WORD(gpulet, split, WORDS("proportional", "equal"), PLANNER_PROPORTIONAL,
+                   "a stage's share of the SLO: by mean latency"),
+    PARAMETER_SECONDS(gpulet, epoch_s, 0.1, 86400, 20, "between plans (code)"),
+    PARAMETER_WORD(gpulet, rate, WORDS("p99", "mean"), RATE_P99,
+                   "rate planned for: 99th percentile of a Poisson law (code), or the mean"),
+    PARAMETER_NUMBER(gpulet, margin, 1, 10, 1.1, "safety factor on latencies (code)"),
+    PARAMETER_WORD(gpulet, interference, WORDS("profile", "none"), INTERFERENCE_PROFILE,
+                   "interference between two gpu-lets in the plan (derived)"),
+    PARAMETER_NUMBER(gpulet, slack, 0, 1e6, 1e-6,
+                     "jobs per second that may remain unplanned (derived; code: 15)"),
+    PARAMETER_WORD(gpulet, early_drop, WORDS("on", "off"), EARLY_DROP_ON,
+                   "drop jobs that the next batch would finish too late (derived; code: off)"),
+    PARAMETER_SECONDS(gpulet, keep_s, 0, 1e6, 600,
+                      "keep-alive of containers that are not in the plan (assumed)"),
+    KEY_END,
 };
 
 static void gpus_fill(struct gpulets *self, struct platform *platform)
@@ -129,7 +130,7 @@ static void ladders_fill(struct gpulets *self, struct arena *arena, uint32_t kin
             if (share >= 0)
                 batch_latency_fill(&fleet->ladders[f * fleet->part_count + p], arena, workload,
                                    self->planner, f, kind, (uint16_t)share, vcpus,
-                                   (uint32_t)self->values[PARAMETER_MAX_BATCH]);
+                                   self->parameters->max_batch);
         }
 }
 
@@ -218,8 +219,8 @@ static bool set_up(struct gpulets *self, struct platform *platform, struct error
 {
     const struct workload *workload = self->workload;
     struct arena *arena = platform_arena(platform);
-    self->planner = planner_create(arena, workload, (uint32_t)self->values[PARAMETER_MAX_BATCH],
-                                   (enum planner_split)self->values[PARAMETER_SPLIT], error);
+    self->planner = planner_create(arena, workload, self->parameters->max_batch,
+                                   self->parameters->split, error);
     if (self->planner == NULL)
         return false;
     self->kinds = (uint32_t)workload->kind_count;
@@ -232,12 +233,12 @@ static bool set_up(struct gpulets *self, struct platform *platform, struct error
         ladders_fill(self, arena, k);
     for (size_t a = 0; a < workload->application_count; a++)
         queues_fill(self, &workload->applications[a]);
-    const struct duty_cycle_rule rule = {.orphan = gpulet_orphan,
-                                         .context = self,
-                                         .rest =
-                                             self->values[PARAMETER_DROP] > 0 ? NULL : self->rest,
-                                         .retry_timer = TIMER_RETRY,
-                                         .retry = sim_from_s(self->values[PARAMETER_EPOCH]) / 200};
+    const struct duty_cycle_rule rule = {
+        .orphan = gpulet_orphan,
+        .context = self,
+        .rest = self->parameters->early_drop == EARLY_DROP_ON ? self->rest : NULL,
+        .retry_timer = TIMER_RETRY,
+        .retry = self->parameters->epoch_s / 200};
     self->rounds = duty_cycle_create(arena, workload, rule);
     for (size_t g = 0; g < self->gpu_count; g++)
         duty_cycle_add_server(self->rounds, self->gpus[g].invoker,
@@ -246,14 +247,11 @@ static bool set_up(struct gpulets *self, struct platform *platform, struct error
     return true;
 }
 
-bool gpulet_init(void *state, struct platform *platform, const double *values, struct error *error)
+bool gpulet_init(void *state, struct platform *platform, const void *parameters,
+                 struct error *error)
 {
     struct gpulets *self = state;
     self->workload = platform_workload(platform);
-    for (size_t i = 0; i < PARAMETER_COUNT; i++)
-        self->values[i] = values[i];
-    if (values[PARAMETER_MAX_BATCH] != floor(values[PARAMETER_MAX_BATCH]))
-        return error_input(error, "policy.params.max_batch is %g; give a whole number",
-                           values[PARAMETER_MAX_BATCH]);
+    self->parameters = parameters;
     return set_up(self, platform, error);
 }

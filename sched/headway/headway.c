@@ -34,9 +34,9 @@ static void queue_update(struct headway *self, const struct platform *platform, 
     }
     const struct job_view job = platform_job(platform, queue, 0);
     struct queue_rank rank = {(int64_t)job.request, (int64_t)job.ready};
-    if (self->values[PARAMETER_ORDER] == ORDER_LATEST_START)
+    if (self->parameters->order == ORDER_LATEST_START)
         rank =
-            (struct queue_rank){job.deadline - sim_round(self->values[PARAMETER_PACE] *
+            (struct queue_rank){job.deadline - sim_round(self->parameters->pace *
                                                          (double)suffix_way(self->suffix, queue)),
                                 (int64_t)job.request};
     queue_order_set(self->order, queue, rank);
@@ -50,8 +50,7 @@ static sim_time_t least_way(const struct headway *self, const struct platform *p
     const struct risk *risks = &self->risks[platform_queue_function(platform, queue) * kinds];
     double luck = 0; /* on the kind of GPU with the most */
     for (size_t k = 0; k < kinds; k++)
-        luck = fmax(luck,
-                    self->values[PARAMETER_LOST_MARGIN] * sqrt(risks[k].variance) / risks[k].mean);
+        luck = fmax(luck, self->parameters->lost_margin * sqrt(risks[k].variance) / risks[k].mean);
     const double part = luck < 1 ? 1 - luck : 0;
     return (sim_time_t)((double)suffix_way(self->suffix, queue) * part);
 }
@@ -59,8 +58,7 @@ static sim_time_t least_way(const struct headway *self, const struct platform *p
 /* ---- Admission ------------------------------------------------------------------------------- */
 
 /* True if the waiting jobs' work would keep the cluster busy for more than the gate allows. */
-static bool much_waits(struct headway *self, const struct platform *platform,
-                       enum parameter_index fraction)
+static bool much_waits(struct headway *self, const struct platform *platform, double fraction)
 {
     double waiting = 0;
     for (uint32_t q = platform_next_queue(platform, 0), last = 0; q != SIM_NONE && q >= last;
@@ -68,7 +66,7 @@ static bool much_waits(struct headway *self, const struct platform *platform,
         waiting += suffix_stage_work(self->suffix, q) * platform_queue_length(platform, q);
         self->owed++;
     }
-    return waiting > self->values[fraction] * self->mean_slo;
+    return waiting > fraction * self->mean_slo;
 }
 
 static void shed_note(struct headway *self, struct platform *platform, uint32_t queue,
@@ -84,13 +82,13 @@ static void judge(struct headway *self, struct platform *platform, uint32_t queu
 {
     const uint32_t application = platform_queue_application(platform, queue);
     const uint32_t length = platform_queue_length(platform, queue);
-    const double gate = self->values[PARAMETER_GATE];
+    const double gate = self->parameters->gate;
     admission_arrive(self->admission, application, platform_now(platform));
     admission_balance(self->admission, self->works);
     self->owed += self->workload->application_count;
     const bool shed = admission_fraction(self->admission, application) < 1 &&
                       (!(gate > 0) || admission_limit(self->admission) < gate ||
-                       much_waits(self, platform, PARAMETER_GATE_WORK));
+                       much_waits(self, platform, self->parameters->gate_work));
     if (!admission_admit(self->admission, application, shed))
         shed_note(self, platform, queue, platform_job(platform, queue, length - 1).request);
 }
@@ -100,7 +98,7 @@ static void headway_on_ready(void *state, struct platform *platform, uint32_t qu
     struct headway *self = state;
     const struct application *application = application_of(self, platform, queue);
     queue_update(self, platform, queue);
-    if (self->values[PARAMETER_SHEDDING] == SHEDDING_OFF)
+    if (self->parameters->shedding == SHEDDING_OFF)
         return;
     /* Of several sources the first enters first. */
     uint32_t source = 0;
@@ -136,7 +134,7 @@ static void headway_on_withdrawn(void *state, struct platform *platform, uint32_
 /* Moves a mean towards a new observation, the number `*count` + 1. */
 static void learn_mean(const struct headway *self, double *mean, uint64_t *count, double seen)
 {
-    const double rate = self->values[PARAMETER_RATE];
+    const double rate = self->parameters->rate;
     const double young = 1 / ((double)++*count + 10);
     *mean += (young > rate ? young : rate) * (seen - *mean);
 }
@@ -144,7 +142,7 @@ static void learn_mean(const struct headway *self, double *mean, uint64_t *count
 static void learn(struct headway *self, const struct flight *flight, uint32_t function,
                   const struct finished_batch *batch)
 {
-    const double rate = self->values[PARAMETER_RATE];
+    const double rate = self->parameters->rate;
     const struct configuration *spec =
         &self->workload->functions[function].configurations[batch->configuration];
     const double nominal = (double)spec->time;
@@ -168,7 +166,7 @@ static void headway_on_finish(void *state, struct platform *platform,
     const struct function *spec = &self->workload->functions[function];
     pool_use(self->pool, &spec->configurations[batch->configuration], false,
              platform_now(platform));
-    if (self->values[PARAMETER_LEARNING] > 0)
+    if (self->parameters->learning)
         learn(self, flight, function, batch);
     const struct application *application = application_of(self, platform, batch->queue);
     if (application->stages[platform_queue_stage(platform, batch->queue)].next_count > 0)
@@ -192,7 +190,7 @@ static void drop_lost(struct headway *self, struct platform *platform, uint32_t 
 {
     const sim_time_t need = platform_now(platform) + least_way(self, platform, queue);
     uint32_t at = 0;
-    while (at < platform_queue_length(platform, queue) && at < self->max_batch) {
+    while (at < platform_queue_length(platform, queue) && at < self->parameters->max_batch) {
         platform_charge(platform, 1);
         if (platform_job(platform, queue, at).deadline >= need) {
             at++;
@@ -222,7 +220,7 @@ static bool launch(struct headway *self, struct platform *platform, uint32_t que
         return false;
     pool_use(self->pool, &self->workload->functions[function].configurations[option->configuration],
              true, platform_now(platform));
-    if (self->values[PARAMETER_LEARNING] > 0 && self->values[PARAMETER_AHEAD] > 0)
+    if (self->parameters->learning && self->parameters->ahead)
         learn_mean(self, &self->wait[queue], &self->waits[queue], (double)waited);
     queue_update(self, platform, queue);
     return true;
@@ -232,7 +230,7 @@ static bool launch(struct headway *self, struct platform *platform, uint32_t que
 static bool may_start(const struct headway *self, const struct platform *platform,
                       uint32_t function)
 {
-    if (self->values[PARAMETER_CONTAINERS] == CONTAINERS_ANY)
+    if (self->parameters->containers == CONTAINERS_ANY)
         return true;
     return platform_warm_total(platform, function) == 0 &&
            flights_total(self->flights, function) == 0 &&
@@ -242,10 +240,10 @@ static bool may_start(const struct headway *self, const struct platform *platfor
 /* Whether plans are to spare the cluster rather than money. */
 static bool is_pressed(struct headway *self, const struct platform *platform)
 {
-    if (self->values[PARAMETER_OBJECTIVE] != PRESSED_AUTO)
-        return self->values[PARAMETER_OBJECTIVE] == PRESSED_ALWAYS;
+    if (self->parameters->objective != PRESSED_AUTO)
+        return self->parameters->objective == PRESSED_ALWAYS;
     return admission_load(self->admission) > admission_limit(self->admission) ||
-           much_waits(self, platform, PARAMETER_PRESS_WORK);
+           much_waits(self, platform, self->parameters->press_work);
 }
 
 /* Tries the options in ascending order of price, up to `limit` times that of the best plan that
@@ -299,7 +297,8 @@ static enum service serve(struct headway *self, struct platform *platform, uint3
 {
     const sim_time_t now = platform_now(platform);
     const uint32_t waiting = platform_queue_length(platform, queue);
-    const uint32_t length = waiting < self->max_batch ? waiting : self->max_batch;
+    const uint32_t length =
+        waiting < self->parameters->max_batch ? waiting : self->parameters->max_batch;
     sim_time_t deadline = SIM_FOREVER;
     for (uint32_t i = 0; i < length; i++) {
         const sim_time_t own = platform_job(platform, queue, i).deadline;
@@ -310,7 +309,7 @@ static enum service serve(struct headway *self, struct platform *platform, uint3
     size_t count = suffix_options(self->suffix, pressed ? OBJECTIVE_WORK : OBJECTIVE_COST,
                                   platform_queue_application(platform, queue), queue, self->left,
                                   length, self->options, &examined);
-    double limit = self->values[PARAMETER_PATIENCE];
+    double limit = self->parameters->patience;
     platform_charge(platform, examined);
     if (count == 0 && !risk)
         return RISKY;
@@ -349,7 +348,7 @@ static bool serve_first(struct headway *self, struct platform *platform)
 {
     const bool pressed = is_pressed(self, platform);
     self->pressed = pressed;
-    const bool risk = !pressed || self->values[PARAMETER_RISKY] == RISKY_FIRST;
+    const bool risk = !pressed || self->parameters->risky == RISKY_FIRST;
     uint32_t skipped = 0;
     enum service service = BLOCKED;
     while (service != SERVED) {
@@ -357,7 +356,7 @@ static bool serve_first(struct headway *self, struct platform *platform)
         if (queue == SIM_NONE)
             break;
         if (!still_blocked(self, platform, queue)) {
-            if (self->values[PARAMETER_LOST] == LOST_DROP)
+            if (self->parameters->lost == LOST_DROP)
                 drop_lost(self, platform, queue);
             if (platform_queue_length(platform, queue) == 0)
                 continue; /* on_withdrawn has removed it */
@@ -392,7 +391,7 @@ static void refresh(struct headway *self, struct platform *platform)
         self->container_share[f] = containers > 0 ? self->part[f] / containers : 0;
     }
     bool done = false;
-    uint64_t units = suffix_refresh(self->suffix, self->values[PARAMETER_CHANGE], &done);
+    uint64_t units = suffix_refresh(self->suffix, self->parameters->change, &done);
     for (uint32_t a = 0; a < self->workload->application_count; a++)
         self->works[a] =
             suffix_request_work(self->suffix, a, admission_interval(self->admission, a), &units);
@@ -405,11 +404,11 @@ static void keep_up(struct headway *self, struct platform *platform)
     const sim_time_t now = platform_now(platform);
     if (now >= self->next_refresh) {
         refresh(self, platform);
-        self->next_refresh = now + headway_time(self, PARAMETER_REBUILD);
+        self->next_refresh = now + self->parameters->rebuild_ms;
     }
-    if (now >= self->next_fill && self->values[PARAMETER_POOL] != 0) {
+    if (now >= self->next_fill && self->parameters->pool != 0) {
         (void)pool_fill(self->pool, platform);
-        self->next_fill = now + headway_time(self, PARAMETER_POOL_INTERVAL);
+        self->next_fill = now + self->parameters->pool_ms;
     }
 }
 
@@ -417,7 +416,7 @@ static void keep_up(struct headway *self, struct platform *platform)
 static void set_timer(struct headway *self, struct platform *platform)
 {
     const uint32_t queue = queue_order_first(self->order, NULL);
-    if (queue == SIM_NONE || self->values[PARAMETER_LOST] != LOST_DROP)
+    if (queue == SIM_NONE || self->parameters->lost != LOST_DROP)
         return;
     const sim_time_t until =
         platform_job(platform, queue, 0).deadline - least_way(self, platform, queue) + 1;
@@ -448,7 +447,7 @@ const struct policy policy_headway = {
     .name = "headway",
     .summary = "ours: risk-aware plans for the time left, admission by rate, warm containers only",
     .parameters = headway_parameters,
-    .parameter_count = PARAMETER_COUNT,
+    .parameters_bytes = sizeof(struct headway_parameters),
     .state_bytes = sizeof(struct headway),
     .init = headway_init,
     .on_ready = headway_on_ready,

@@ -10,47 +10,30 @@
 #include "sched/headway/suffix.h"
 #include "sched/policy.h"
 
-enum parameter_index {
-    PARAMETER_LEARNING,
-    PARAMETER_RATE,
-    PARAMETER_SLOWDOWN,
-    PARAMETER_DELAY,
-    PARAMETER_AHEAD,
-    PARAMETER_RESERVE,
-    PARAMETER_RESERVE_LAST,
-    PARAMETER_MAX_BATCH,
-    PARAMETER_OBJECTIVE,
-    PARAMETER_REBUILD,
-    PARAMETER_CHANGE,
-    PARAMETER_LOST,
-    PARAMETER_LOST_MARGIN,
-    PARAMETER_SHEDDING,
-    PARAMETER_LOAD_START,
-    PARAMETER_LOAD_LEAST,
-    PARAMETER_LOAD_MOST,
-    PARAMETER_STEP,
-    PARAMETER_MISSES,
-    PARAMETER_GATE,
-    PARAMETER_GATE_WORK,
-    PARAMETER_PRESS_WORK,
-    PARAMETER_ORDER,
-    PARAMETER_RISKY,
-    PARAMETER_PACE,
-    PARAMETER_PATIENCE,
-    PARAMETER_PLACEMENT,
-    PARAMETER_DENSE,
-    PARAMETER_WINDOW,
-    PARAMETER_CONTAINERS,
-    PARAMETER_POOL,
-    PARAMETER_POOL_INTERVAL,
-    PARAMETER_COUNT
+struct headway_parameters {
+    bool learning;
+    double rate, slowdown;
+    sim_time_t delay_ms;
+    bool ahead;
+    double reserve, reserve_last;
+    uint32_t max_batch;
+    enum { PRESSED_AUTO, PRESSED_NEVER, PRESSED_ALWAYS } objective;
+    sim_time_t rebuild_ms;
+    double change;
+    enum { LOST_KEEP, LOST_DROP } lost;
+    double lost_margin;
+    enum shedding shedding;
+    double load_start, load_least, load_most, step, misses, gate, gate_work, press_work;
+    enum { ORDER_LATEST_START, ORDER_ARRIVAL } order;
+    enum { RISKY_LAST, RISKY_FIRST } risky;
+    double pace, patience;
+    enum headway_placement placement;
+    double dense;
+    sim_time_t window_ms;
+    enum { CONTAINERS_WARM, CONTAINERS_ANY } containers;
+    int pool;
+    sim_time_t pool_ms;
 };
-
-enum { PRESSED_AUTO, PRESSED_NEVER, PRESSED_ALWAYS };
-enum { LOST_KEEP, LOST_DROP };
-enum { RISKY_LAST, RISKY_FIRST };
-enum { ORDER_LATEST_START, ORDER_ARRIVAL };
-enum { CONTAINERS_WARM, CONTAINERS_ANY };
 
 /* A request that is to be shed at the next step. */
 struct shed {
@@ -66,7 +49,7 @@ struct headway_queue {
 };
 
 struct headway {
-    double values[PARAMETER_COUNT];
+    const struct headway_parameters *parameters;
     const struct workload *workload;
     struct risk *risks; /* by function and kind of GPU */
     double *delay;      /* by queue: mean ns from dispatch to execution */
@@ -86,7 +69,6 @@ struct headway {
     uint32_t *skipped;      /* scratch */
     struct option *options; /* scratch */
     sim_time_t *left;       /* scratch, max_batch */
-    uint32_t max_batch;
     struct shed *sheds;
     size_t shed_count;
     uint64_t releases; /* finished batches */
@@ -95,15 +77,9 @@ struct headway {
     sim_time_t next_refresh, next_fill, timer;
 };
 
-/* The value of a parameter in milliseconds. */
-static inline sim_time_t headway_time(const struct headway *self, enum parameter_index index)
-{
-    return sim_from_ms(self->values[index]);
-}
-
 /* The table of parameters, and the callbacks of the same names. */
-extern const struct parameter headway_parameters[PARAMETER_COUNT];
-bool headway_init(void *state, struct platform *platform, const double *values,
+extern const struct key headway_parameters[];
+bool headway_init(void *state, struct platform *platform, const void *parameters,
                   struct error *error);
 void headway_finish(void *state);
 

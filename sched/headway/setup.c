@@ -4,57 +4,58 @@
 #include "sched/memory.h"
 #include "workloads/gpu_sharing.h"
 
-const struct parameter headway_parameters[PARAMETER_COUNT] = {
-    [PARAMETER_LEARNING] = {"learning", 1, 0, 1, "off|on",
-                            "learn mean and spread of execution / nominal time, and of the delay"},
-    [PARAMETER_RATE] = {"rate", 0.02, 0.0001, 1, NULL, "least weight of a new observation"},
-    [PARAMETER_SLOWDOWN] = {"slowdown", 1.05, 1, 10, NULL,
-                            "mean before anything is learned, if co-runners interfere"},
-    [PARAMETER_DELAY] = {"delay_ms", 1.5, 0, 60000, NULL,
-                         "dispatch to execution, before anything is learned"},
-    [PARAMETER_AHEAD] = {"ahead", 1, 0, 1, "off|on",
-                         "plans count the mean wait in the queues of later stages"},
-    [PARAMETER_RESERVE] = {"reserve", 1.5, 0, 10, NULL, "standard deviations that plans reserve"},
-    [PARAMETER_RESERVE_LAST] = {"reserve_last", 3, 0, 10, NULL, "the same for last stages"},
-    [PARAMETER_MAX_BATCH] = {"max_batch", 32, 1, 65535, NULL, "most jobs per batch"},
-    [PARAMETER_OBJECTIVE] = {"objective", PRESSED_AUTO, 0, 2, "auto|cost|work",
-                             "what plans minimise; auto: work while much waits, else dollars"},
-    [PARAMETER_REBUILD] = {"rebuild_ms", 200, 0, 3600000, NULL, "least time between new tables"},
-    [PARAMETER_CHANGE] = {"change", 0.01, 0, 10, NULL, "move of a time that makes them necessary"},
-    [PARAMETER_LOST] = {"lost", LOST_DROP, 0, 1, "keep|drop",
-                        "requests that even the fastest way would not save"},
-    [PARAMETER_LOST_MARGIN] = {"lost_margin", 1, 0, 10, NULL,
-                               "standard deviations of luck that a request is granted"},
-    [PARAMETER_SHEDDING] = {"shedding", SHEDDING_EFFICIENT, 0, 2, "off|efficient|proportional",
-                            "in overload shed the applications with the most work, or all alike"},
-    [PARAMETER_LOAD_START] = {"load_start", 0.85, 0, 100, NULL, "limit on the load, at first"},
-    [PARAMETER_LOAD_LEAST] = {"load_least", 0.6, 0, 100, NULL, "its least value"},
-    [PARAMETER_LOAD_MOST] = {"load_most", 2, 0, 100, NULL, "its greatest value"},
-    [PARAMETER_STEP] = {"step", 0.0015, 0, 1, NULL, "what a miss takes from the limit"},
-    [PARAMETER_MISSES] = {"misses", 0.05, 0.0001, 0.9, NULL,
-                          "misses among admitted requests that keep the limit as it is"},
-    [PARAMETER_GATE] = {"gate", 0.82, 0, 100, NULL,
-                        "from this limit on, shed only while much work waits; 0: whenever"},
-    [PARAMETER_GATE_WORK] = {"gate_work", 0.003, 0, 100, NULL,
-                             "much: waiting work / capacity, as a fraction of the mean SLO"},
-    [PARAMETER_PRESS_WORK] = {"press_work", 0.02, 0, 100, NULL,
-                              "the same, from which on plans spare the cluster, not money"},
-    [PARAMETER_ORDER] = {"order", ORDER_LATEST_START, 0, 1, "latest-start|arrival",
-                         "which queue is served first"},
-    [PARAMETER_RISKY] = {"risky", RISKY_LAST, 0, 1, "last|in-order",
-                         "while much waits: requests that can keep no reserve"},
-    [PARAMETER_PACE] = {"pace", 1.3, 0, 100, NULL, "latest start: deadline - this × fastest way"},
-    [PARAMETER_PATIENCE] = {"patience", 1.1, 1, 1000, NULL,
-                            "cost of an alternative / the best plan's, above which jobs wait"},
-    [PARAMETER_PLACEMENT] = {"placement", HEADWAY_AUTO, 0, 2, "auto|spread|pack",
-                             "most free GPU units, best fit, or as co-runners and load suggest"},
-    [PARAMETER_DENSE] = {"dense", 0.7, 0, 1, NULL, "GPU use above which auto packs"},
-    [PARAMETER_WINDOW] = {"window_ms", 200, 0, 3600000, NULL, "over which GPU use is averaged"},
-    [PARAMETER_CONTAINERS] = {"containers", CONTAINERS_WARM, 0, 1, "warm|any",
-                              "warm: jobs wait for an idle container if any will come"},
-    [PARAMETER_POOL] = {"pool", POOL_TARGET_AUTO, POOL_TARGET_AUTO, 65535, NULL,
-                        "containers kept per function and invoker; -1: what memory holds, 0: none"},
-    [PARAMETER_POOL_INTERVAL] = {"pool_ms", 500, 1, 3600000, NULL, "time between looks at them"},
+const struct key headway_parameters[] = {
+    PARAMETER_SWITCH(headway, learning, true,
+                     "learn mean and spread of execution / nominal time, and of the delay"),
+    PARAMETER_NUMBER(headway, rate, 0.0001, 1, 0.02, "least weight of a new observation"),
+    PARAMETER_NUMBER(headway, slowdown, 1, 10, 1.05,
+                     "mean before anything is learned, if co-runners interfere"),
+    PARAMETER_MS(headway, delay_ms, 0, 60000, 1.5,
+                 "dispatch to execution, before anything is learned"),
+    PARAMETER_SWITCH(headway, ahead, true,
+                     "plans count the mean wait in the queues of later stages"),
+    PARAMETER_NUMBER(headway, reserve, 0, 10, 1.5, "standard deviations that plans reserve"),
+    PARAMETER_NUMBER(headway, reserve_last, 0, 10, 3, "the same for last stages"),
+    PARAMETER_WHOLE(headway, max_batch, 1, 65535, 32, "most jobs per batch"),
+    PARAMETER_WORD(headway, objective, WORDS("auto", "cost", "work"), PRESSED_AUTO,
+                   "what plans minimise; auto: work while much waits, else dollars"),
+    PARAMETER_MS(headway, rebuild_ms, 0, 3600000, 200, "least time between new tables"),
+    PARAMETER_NUMBER(headway, change, 0, 10, 0.01, "move of a time that makes them necessary"),
+    PARAMETER_WORD(headway, lost, WORDS("keep", "drop"), LOST_DROP,
+                   "requests that even the fastest way would not save"),
+    PARAMETER_NUMBER(headway, lost_margin, 0, 10, 1,
+                     "standard deviations of luck that a request is granted"),
+    PARAMETER_WORD(headway, shedding, WORDS("off", "efficient", "proportional"), SHEDDING_EFFICIENT,
+                   "in overload shed the applications with the most work, or all alike"),
+    PARAMETER_NUMBER(headway, load_start, 0, 100, 0.85, "limit on the load, at first"),
+    PARAMETER_NUMBER(headway, load_least, 0, 100, 0.6, "its least value"),
+    PARAMETER_NUMBER(headway, load_most, 0, 100, 2, "its greatest value"),
+    PARAMETER_NUMBER(headway, step, 0, 1, 0.0015, "what a miss takes from the limit"),
+    PARAMETER_NUMBER(headway, misses, 0.0001, 0.9, 0.05,
+                     "misses among admitted requests that keep the limit as it is"),
+    PARAMETER_NUMBER(headway, gate, 0, 100, 0.82,
+                     "from this limit on, shed only while much work waits; 0: whenever"),
+    PARAMETER_NUMBER(headway, gate_work, 0, 100, 0.003,
+                     "much: waiting work / capacity, as a fraction of the mean SLO"),
+    PARAMETER_NUMBER(headway, press_work, 0, 100, 0.02,
+                     "the same, from which on plans spare the cluster, not money"),
+    PARAMETER_WORD(headway, order, WORDS("latest-start", "arrival"), ORDER_LATEST_START,
+                   "which queue is served first"),
+    PARAMETER_WORD(headway, risky, WORDS("last", "in-order"), RISKY_LAST,
+                   "while much waits: requests that can keep no reserve"),
+    PARAMETER_NUMBER(headway, pace, 0, 100, 1.3, "latest start: deadline - this × fastest way"),
+    PARAMETER_NUMBER(headway, patience, 1, 1000, 1.1,
+                     "cost of an alternative / the best plan's, above which jobs wait"),
+    PARAMETER_WORD(headway, placement, WORDS("auto", "spread", "pack"), HEADWAY_AUTO,
+                   "most free GPU units, best fit, or as co-runners and load suggest"),
+    PARAMETER_NUMBER(headway, dense, 0, 1, 0.7, "GPU use above which auto packs"),
+    PARAMETER_MS(headway, window_ms, 0, 3600000, 200, "over which GPU use is averaged"),
+    PARAMETER_WORD(headway, containers, WORDS("warm", "any"), CONTAINERS_WARM,
+                   "warm: jobs wait for an idle container if any will come"),
+    PARAMETER_WHOLE(headway, pool, POOL_TARGET_AUTO, 65535, POOL_TARGET_AUTO,
+                    "containers kept per function and invoker; -1: what memory holds, 0: none"),
+    PARAMETER_MS(headway, pool_ms, 1, 3600000, 500, "time between looks at them"),
+    KEY_END,
 };
 
 void headway_finish(void *state)
@@ -76,10 +77,9 @@ static bool kind_interferes(const struct workload *workload, uint32_t kind)
 static void risk_begin(struct headway *self, const struct function *function, uint32_t kind,
                        struct risk *risk)
 {
-    const double mean =
-        kind_interferes(self->workload, kind) && self->values[PARAMETER_LEARNING] > 0
-            ? self->values[PARAMETER_SLOWDOWN]
-            : 1;
+    const double mean = kind_interferes(self->workload, kind) && self->parameters->learning
+                            ? self->parameters->slowdown
+                            : 1;
     double deviation = function->service == SERVICE_PROFILE ? function->gpus[kind].noise_cv : 0;
     if (function->service == SERVICE_EXPONENTIAL)
         deviation = 1;
@@ -95,7 +95,7 @@ static void risks_start(struct headway *self)
         for (uint32_t k = 0; k < kinds; k++)
             risk_begin(self, &self->workload->functions[f], k, &self->risks[f * kinds + k]);
     for (uint32_t q = 0; q < self->workload->queue_count; q++)
-        self->delay[q] = (double)headway_time(self, PARAMETER_DELAY);
+        self->delay[q] = (double)self->parameters->delay_ms;
 }
 
 /* Each function's part of the mean work of a request at minimum configurations. */
@@ -132,28 +132,24 @@ static void headway_allocate(struct headway *self, struct arena *arena)
     self->works = arena_allocate(arena, workload->application_count, sizeof *self->works);
     self->queues = arena_allocate(arena, queues, sizeof *self->queues);
     self->skipped = arena_allocate(arena, queues, sizeof *self->skipped);
-    self->left = arena_allocate(arena, self->max_batch, sizeof *self->left);
+    self->left = arena_allocate(arena, self->parameters->max_batch, sizeof *self->left);
     self->order = queue_order_create(arena, workload->queue_count);
-    self->flights = flights_create(arena, workload, self->max_batch);
+    self->flights = flights_create(arena, workload, self->parameters->max_batch);
 }
 
 static bool headway_create_parts(struct headway *self, struct arena *arena, struct error *error)
 {
-    const double *values = self->values;
-    const struct admission_settings admission = {(enum shedding)values[PARAMETER_SHEDDING],
-                                                 values[PARAMETER_LOAD_START],
-                                                 values[PARAMETER_LOAD_LEAST],
-                                                 values[PARAMETER_LOAD_MOST],
-                                                 values[PARAMETER_STEP],
-                                                 values[PARAMETER_MISSES]};
-    const struct pool_settings pool = {
-        (enum headway_placement)values[PARAMETER_PLACEMENT], values[PARAMETER_DENSE],
-        headway_time(self, PARAMETER_WINDOW), (int)values[PARAMETER_POOL]};
+    const struct headway_parameters *parameters = self->parameters;
+    const struct admission_settings admission = {parameters->shedding,   parameters->load_start,
+                                                 parameters->load_least, parameters->load_most,
+                                                 parameters->step,       parameters->misses};
+    const struct pool_settings pool = {parameters->placement, parameters->dense,
+                                       self->parameters->window_ms, parameters->pool};
     self->pool = pool_create(arena, self->workload, &pool, self->flights);
     self->admission = admission_create(arena, self->workload, &admission);
-    const struct suffix_settings plans = {values[PARAMETER_RESERVE], values[PARAMETER_RESERVE_LAST],
-                                          self->max_batch, pool_capacity_units(self->pool),
-                                          pool_capacity_vcpus(self->pool)};
+    const struct suffix_settings plans = {
+        parameters->reserve, parameters->reserve_last, self->parameters->max_batch,
+        pool_capacity_units(self->pool), pool_capacity_vcpus(self->pool)};
     const struct suffix_inputs inputs = {self->risks, self->delay, self->wait,
                                          self->container_share};
     self->suffix = suffix_create(arena, self->workload, &plans, &inputs, error);
@@ -163,13 +159,12 @@ static bool headway_create_parts(struct headway *self, struct arena *arena, stru
     return true;
 }
 
-bool headway_init(void *state, struct platform *platform, const double *values, struct error *error)
+bool headway_init(void *state, struct platform *platform, const void *parameters,
+                  struct error *error)
 {
     struct headway *self = state;
-    for (size_t i = 0; i < PARAMETER_COUNT; i++)
-        self->values[i] = values[i];
+    self->parameters = parameters;
     self->workload = platform_workload(platform);
-    self->max_batch = (uint32_t)values[PARAMETER_MAX_BATCH];
     self->timer = SIM_FOREVER;
     headway_allocate(self, platform_arena(platform));
     risks_start(self);

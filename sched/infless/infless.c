@@ -66,89 +66,55 @@
 #include "sched/policy.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "sched/common/kinds.h"
 #include "sched/infless/pool.h"
 
 static const double VCPU_GFLOPS = 64, GPU_GFLOPS = 14200;
 
-enum parameter_index {
-    PARAMETER_EFFICIENCY,
-    PARAMETER_POOL,
-    PARAMETER_SPLIT,
-    PARAMETER_BETA,
-    PARAMETER_ALPHA,
-    PARAMETER_MARGIN,
-    PARAMETER_LIMITS,
-    PARAMETER_LOAD,
-    PARAMETER_EXCESS,
-    PARAMETER_FIRST,
-    PARAMETER_TICK,
-    PARAMETER_WINDOW,
-    PARAMETER_SCALE,
-    PARAMETER_INACTIVE,
-    PARAMETER_MAX_BATCH,
-    PARAMETER_PLACEMENT,
-    PARAMETER_KEEP_ALIVE,
-    PARAMETER_BIN,
-    PARAMETER_LSTH_WINDOW,
-    PARAMETER_GAMMA,
-    PARAMETER_UNKNOWN,
-    PARAMETER_COUNT
-};
-
-enum { POOL_FUNCTION, POOL_APPLICATION };
-enum { BETA_PRICE, BETA_FLOPS };
-enum { LIMITS_NONE, LIMITS_HALF_GPU, LIMITS_REPO };
-enum { EXCESS_FAIL, EXCESS_QUEUE };
-enum { FIRST_ONE, FIRST_LARGEST };
-
-static const struct parameter infless_parameters[PARAMETER_COUNT] = {
-    [PARAMETER_EFFICIENCY] =
-        {"efficiency", INFLESS_PAPER, 0, 2, "paper|repo|paper-total",
-         "metric: rate per resource / remaining share (notes), or the repository's (code)"},
-    [PARAMETER_POOL] = {"pool", POOL_FUNCTION, 0, 1, "function|application",
-                        "one deployment per function, or per stage of each application"},
-    [PARAMETER_SPLIT] = {"split", PLANNER_PROPORTIONAL, 0, 2, "proportional|equal|dominator",
-                         "a stage's share of the SLO: by mean latency (derived)"},
-    [PARAMETER_BETA] =
-        {"beta", BETA_PRICE, 0, 1, "price|flops",
-         "weight of vCPUs to vGPUs: prices (derived), or 64 to 14200 per GPU (code)"},
-    [PARAMETER_ALPHA] = {"alpha", 0.8, 0, 1, NULL,
-                         "instances retire below this fraction of their interval of rates (code)"},
-    [PARAMETER_MARGIN] = {"margin", 0.1, 0, 10, NULL, "inflation of predicted times (notes)"},
-    [PARAMETER_LIMITS] = {"limits", LIMITS_NONE, 0, 2, "none|half-gpu|repo",
-                          "limits of instances: half a GPU; repo: and max(2, batch) vCPUs (code)"},
-    [PARAMETER_LOAD] = {"load", 0, 0, 1, "backlog|arrivals",
-                        "load divided: arrivals and jobs without a buffer (derived), or arrivals"},
-    [PARAMETER_EXCESS] = {"excess", EXCESS_FAIL, 0, 1, "fail|queue",
-                          "arrivals beyond the capacity: fail (code), or wait (derived)"},
-    [PARAMETER_FIRST] =
-        {"first", FIRST_ONE, 0, 1, "one|largest",
-         "batch of a deployment's first instance: one (code), or the largest that meets the SLO "
-         "(derived)"},
-    [PARAMETER_TICK] = {"tick_s", 1, 0.001, 3600, NULL, "between updates of the rates (code)"},
-    [PARAMETER_WINDOW] = {"window_s", 10, 0.001, 3600, NULL,
-                          "seconds over which the rate is averaged (derived)"},
-    [PARAMETER_SCALE] = {"scale_s", 10, 0.001, 3600, NULL,
-                         "between scaling steps, in whole ticks (code)"},
-    [PARAMETER_INACTIVE] = {"inactive_ticks", 3, 1, 1e6, NULL,
-                            "scaling steps that a retired instance is kept (code)"},
-    [PARAMETER_MAX_BATCH] = {"max_batch", 65535, 1, 65535, NULL, "most jobs per batch"},
-    [PARAMETER_PLACEMENT] = {"placement", 0, 0, 1, "warm|fullest",
-                             "slots with an idle container first (derived), or the fullest (code)"},
-    [PARAMETER_KEEP_ALIVE] =
-        {"keep_alive", 0, 0, 1, "lsth|fixed",
-         "keep-alive of containers without an instance: LSTH (notes), or keep_alive_s"},
-    [PARAMETER_BIN] = {"lsth_bin_s", 60, 0.001, 86400, NULL,
-                       "bin width of LSTH's histograms (recall)"},
-    [PARAMETER_LSTH_WINDOW] = {"lsth_window_s", 86400, 1, 1e8, NULL,
-                               "LSTH's long window; the short one is 1/24 of it (assumed)"},
-    [PARAMETER_GAMMA] = {"lsth_gamma", 0.5, 0, 1, NULL, "weight of LSTH's long window (notes)"},
-    [PARAMETER_UNKNOWN] = {"keep_alive_s", 600, 0, 1e9, NULL,
-                           "keep-alive if LSTH has fewer than ten gaps, or is off (assumed)"},
+static const struct key infless_parameters[] = {
+    PARAMETER_WORD(
+        infless, efficiency, WORDS("paper", "repo", "paper-total"), INFLESS_PAPER,
+        "metric: rate per resource / remaining share (notes), or the repository's (code)"),
+    PARAMETER_WORD(infless, pool, WORDS("function", "application"), POOL_FUNCTION,
+                   "one deployment per function, or per stage of each application"),
+    PARAMETER_WORD(infless, split, SPLIT_WORDS, PLANNER_PROPORTIONAL,
+                   "a stage's share of the SLO: by mean latency (derived)"),
+    PARAMETER_WORD(infless, beta, WORDS("price", "flops"), BETA_PRICE,
+                   "weight of vCPUs to vGPUs: prices (derived), or 64 to 14200 per GPU (code)"),
+    PARAMETER_NUMBER(infless, alpha, 0, 1, 0.8,
+                     "instances retire below this fraction of their interval of rates (code)"),
+    PARAMETER_NUMBER(infless, margin, 0, 10, 0.1, "inflation of predicted times (notes)"),
+    PARAMETER_WORD(infless, limits, WORDS("none", "half-gpu", "repo"), LIMITS_NONE,
+                   "limits of instances: half a GPU; repo: and max(2, batch) vCPUs (code)"),
+    PARAMETER_WORD(infless, load, WORDS("backlog", "arrivals"), LOAD_BACKLOG,
+                   "load divided: arrivals and jobs without a buffer (derived), or arrivals"),
+    PARAMETER_WORD(infless, excess, WORDS("fail", "queue"), EXCESS_FAIL,
+                   "arrivals beyond the capacity: fail (code), or wait (derived)"),
+    PARAMETER_WORD(
+        infless, first, WORDS("one", "largest"), FIRST_ONE,
+        "batch of a deployment's first instance: one (code), or the largest that meets the SLO "
+        "(derived)"),
+    PARAMETER_NUMBER(infless, tick_s, 0.001, 3600, 1, "between updates of the rates (code)"),
+    PARAMETER_NUMBER(infless, window_s, 0.001, 3600, 10,
+                     "seconds over which the rate is averaged (derived)"),
+    PARAMETER_SECONDS(infless, scale_s, 0.001, 3600, 10,
+                      "between scaling steps, in whole ticks (code)"),
+    PARAMETER_WHOLE(infless, inactive_ticks, 1, 1e6, 3,
+                    "scaling steps that a retired instance is kept (code)"),
+    PARAMETER_WHOLE(infless, max_batch, 1, 65535, 65535, "most jobs per batch"),
+    PARAMETER_WORD(infless, placement, WORDS("warm", "fullest"), PLACE_WARM,
+                   "slots with an idle container first (derived), or the fullest (code)"),
+    PARAMETER_WORD(infless, keep_alive, WORDS("lsth", "fixed"), KEEP_ALIVE_LSTH,
+                   "keep-alive of containers without an instance: LSTH (notes), or keep_alive_s"),
+    PARAMETER_NUMBER(infless, lsth_bin_s, 0.001, 86400, 60,
+                     "bin width of LSTH's histograms (recall)"),
+    PARAMETER_NUMBER(infless, lsth_window_s, 1, 1e8, 86400,
+                     "LSTH's long window; the short one is 1/24 of it (assumed)"),
+    PARAMETER_NUMBER(infless, lsth_gamma, 0, 1, 0.5, "weight of LSTH's long window (notes)"),
+    PARAMETER_SECONDS(infless, keep_alive_s, 0, 1e9, 600,
+                      "keep-alive if LSTH has fewer than ten gaps, or is off (assumed)"),
+    KEY_END,
 };
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
@@ -162,19 +128,19 @@ static bool all_priced(const struct workload *workload)
     return priced;
 }
 
-static void set_rule(struct infless *self, const double *values)
+static void set_rule(struct infless *self, const struct infless_parameters *parameters)
 {
     const struct workload *workload = self->workload;
     const double units = workload->kinds[0].units;
-    self->rule = (struct infless_rule){.form = (enum infless_form)values[PARAMETER_EFFICIENCY],
-                                       .margin = values[PARAMETER_MARGIN],
+    self->rule = (struct infless_rule){.form = parameters->efficiency,
+                                       .margin = parameters->margin,
                                        .vcpu_weight = workload->cluster.vcpu_hour_usd,
                                        .unit_weight = workload->kinds[0].vgpu_hour_usd,
                                        .worth = self->worth};
     for (uint32_t k = 0; k < workload->kind_count; k++)
         self->worth[k] = kinds_worth(workload, k);
     /* Without prices the weights would be 0. */
-    if ((int)values[PARAMETER_BETA] == BETA_PRICE && all_priced(workload))
+    if (parameters->beta == BETA_PRICE && all_priced(workload))
         return;
     self->rule.vcpu_weight = VCPU_GFLOPS;
     self->rule.unit_weight = units > 0 ? GPU_GFLOPS / units : GPU_GFLOPS;
@@ -238,7 +204,8 @@ static void pool_start(struct infless *self, struct infless_pool *pool, uint32_t
     pool->due = SIM_NONE;
     pool->candidates = arena_allocate(arena, most + 1, sizeof *pool->candidates);
     pool->best = infless_best_throughput(&self->rule, function);
-    for (int limits = self->limits; limits >= 0 && pool->candidate_count == 0; limits--) {
+    for (int limits = (int)self->parameters->limits; limits >= 0 && pool->candidate_count == 0;
+         limits--) {
         allow(self, index, limits, allowed);
         self->rule.batch_threads = limits == LIMITS_REPO;
         pool->candidate_count = infless_candidates(&self->rule, function, allowed,
@@ -250,46 +217,33 @@ static void pool_start(struct infless *self, struct infless_pool *pool, uint32_t
     arena_release(arena, allowed);
 }
 
-static bool infless_init(void *state, struct platform *platform, const double *values,
+static bool infless_init(void *state, struct platform *platform, const void *parameters,
                          struct error *error)
 {
     struct infless *self = state;
+    const struct infless_parameters *own = parameters;
     const struct workload *workload = platform_workload(platform);
     const size_t functions = workload->function_count;
-    const double max_batch = values[PARAMETER_MAX_BATCH];
     self->workload = workload;
-    if (max_batch != floor(max_batch))
-        return error_input(error, "policy.params.max_batch is %g; give a whole number", max_batch);
-    self->tick = sim_from_s(values[PARAMETER_TICK]);
+    self->parameters = own;
     self->pools = platform_allocate(platform, workload->queue_count, sizeof *self->pools);
     self->failing = platform_allocate(platform, workload->queue_count, sizeof *self->failing);
     self->lsth = platform_allocate(platform, functions, sizeof *self->lsth);
     self->function_count = platform_allocate(platform, functions, sizeof *self->function_count);
     self->worth = platform_allocate(platform, workload->kind_count, sizeof *self->worth);
-    fleet_open(&self->fleet, platform, self->pools, sizeof *self->pools, sim_to_s(self->tick),
-               (size_t)fmax(1, round(values[PARAMETER_WINDOW] / values[PARAMETER_TICK])));
-    self->planner = planner_create(self->fleet.arena, workload, (uint32_t)max_batch,
-                                   (enum planner_split)values[PARAMETER_SPLIT], error);
+    fleet_open(&self->fleet, platform, self->pools, sizeof *self->pools,
+               sim_to_s(sim_from_s(own->tick_s)),
+               (size_t)fmax(1, round(own->window_s / own->tick_s)));
+    self->planner = planner_create(self->fleet.arena, workload, own->max_batch, own->split, error);
     if (self->planner == NULL)
         return false;
-    set_rule(self, values);
-    self->alpha = values[PARAMETER_ALPHA];
-    self->limits = (int)values[PARAMETER_LIMITS];
-    self->backlog = (int)values[PARAMETER_LOAD] == 0;
-    self->fail_excess = (int)values[PARAMETER_EXCESS] == EXCESS_FAIL;
-    self->first_largest = (int)values[PARAMETER_FIRST] == FIRST_LARGEST;
-    self->scale = sim_from_s(values[PARAMETER_SCALE]);
-    self->unknown_keep_alive = sim_from_s(values[PARAMETER_UNKNOWN]);
-    self->inactive_ticks = (uint32_t)values[PARAMETER_INACTIVE];
-    self->prefer_warm = (int)values[PARAMETER_PLACEMENT] == 0;
-    self->use_lsth = (int)values[PARAMETER_KEEP_ALIVE] == 0;
+    set_rule(self, own);
     for (size_t f = 0; f < functions; f++)
-        lsth_init(&self->lsth[f], sim_from_s(values[PARAMETER_BIN]),
-                  sim_from_s(values[PARAMETER_LSTH_WINDOW]),
-                  sim_from_s(values[PARAMETER_LSTH_WINDOW] / 24), values[PARAMETER_GAMMA]);
-    pools_fill(self, (int)values[PARAMETER_POOL] == POOL_FUNCTION);
+        lsth_init(&self->lsth[f], sim_from_s(own->lsth_bin_s), sim_from_s(own->lsth_window_s),
+                  sim_from_s(own->lsth_window_s / 24), own->lsth_gamma);
+    pools_fill(self, own->pool == POOL_FUNCTION);
     for (uint32_t d = 0; d < self->fleet.deployment_count; d++)
-        pool_start(self, &self->pools[d], (uint32_t)max_batch);
+        pool_start(self, &self->pools[d], own->max_batch);
     return true;
 }
 
@@ -300,7 +254,7 @@ static void infless_on_ready(void *state, struct platform *platform, uint32_t qu
     struct infless *self = state;
     const sim_time_t now = platform_now(platform);
     if (!self->fleet.ticking)
-        self->next_scale = now + self->scale;
+        self->next_scale = now + self->parameters->scale_s;
     const struct infless_pool *pool = &self->pools[fleet_arrived(&self->fleet, queue)];
     lsth_observe(&self->lsth[pool->base.function], now);
     infless_draw(self, queue);
@@ -369,7 +323,7 @@ static void tick(struct infless *self)
         self->pools[d].scaled = self->pools[d].scaled || scale;
         infless_touch(self, &self->pools[d]);
     }
-    self->next_scale = scale ? now + self->scale : self->next_scale;
+    self->next_scale = scale ? now + self->parameters->scale_s : self->next_scale;
     self->fleet.freed = true;
 }
 
@@ -394,8 +348,9 @@ static sim_time_t infless_keep_alive(void *state, struct platform *platform, uin
     sim_time_t before = 0;
     sim_time_t keep_alive = 0;
     (void)invoker;
-    if (!self->use_lsth || !lsth_windows(&self->lsth[function], now, &before, &keep_alive))
-        return self->unknown_keep_alive;
+    if (self->parameters->keep_alive == KEEP_ALIVE_FIXED ||
+        !lsth_windows(&self->lsth[function], now, &before, &keep_alive))
+        return self->parameters->keep_alive_s;
     const sim_time_t last = self->lsth[function].last;
     if (now < last + before || now > last + keep_alive)
         return 0;
@@ -442,7 +397,7 @@ const struct policy policy_infless = {
     .name = "infless",
     .summary = "INFless: instances of many batch sizes that follow the load, greedily packed",
     .parameters = infless_parameters,
-    .parameter_count = PARAMETER_COUNT,
+    .parameters_bytes = sizeof(struct infless_parameters),
     .state_bytes = sizeof(struct infless),
     .init = infless_init,
     .on_ready = infless_on_ready,

@@ -50,20 +50,33 @@ struct infless_pool {
     bool scaled; /* a scaling step is due */
 };
 
+struct infless_parameters {
+    enum infless_form efficiency;
+    enum { POOL_FUNCTION, POOL_APPLICATION } pool;
+    enum planner_split split;
+    enum { BETA_PRICE, BETA_FLOPS } beta;
+    double alpha, margin;
+    enum { LIMITS_NONE, LIMITS_HALF_GPU, LIMITS_REPO } limits;
+    enum { LOAD_BACKLOG, LOAD_ARRIVALS } load;
+    enum { EXCESS_FAIL, EXCESS_QUEUE } excess;
+    enum { FIRST_ONE, FIRST_LARGEST } first;
+    double tick_s, window_s;
+    sim_time_t scale_s;
+    uint32_t inactive_ticks, max_batch;
+    enum { PLACE_WARM, PLACE_FULLEST } placement;
+    enum { KEEP_ALIVE_LSTH, KEEP_ALIVE_FIXED } keep_alive;
+    double lsth_bin_s, lsth_window_s, lsth_gamma;
+    sim_time_t keep_alive_s;
+};
+
 struct infless {
     const struct workload *workload;
+    const struct infless_parameters *parameters;
     struct fleet fleet;
     struct planner *planner;
     struct infless_rule rule;
     double *worth; /* by kind of GPU: of one unit, relative to the first kind's */
-    double alpha;
-    sim_time_t tick, scale;
     sim_time_t next_scale;
-    uint32_t inactive_ticks;
-    int limits;
-    sim_time_t unknown_keep_alive; /* keep-alive time if LSTH has too few observations */
-    bool prefer_warm, use_lsth, backlog;
-    bool fail_excess, first_largest;
     struct infless_pool *pools; /* by deployment */
     uint32_t *failing;          /* by queue: newest jobs that are to fail */
     struct infless_instance *instances;

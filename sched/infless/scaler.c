@@ -53,7 +53,7 @@ static bool fullest_slot(void *context, const struct infless_candidate *candidat
     const struct infless *self = search->self;
     struct platform *platform = self->fleet.platform;
     uint32_t invoker = SIM_NONE;
-    if (self->prefer_warm)
+    if (self->parameters->placement == PLACE_WARM)
         invoker = platform_best_fit(platform, search->function, candidate->configuration, true);
     const bool warm = invoker != SIM_NONE;
     if (!warm)
@@ -104,7 +104,7 @@ static void prewarm_later(struct infless *self, uint32_t function)
     sim_time_t prewarm = 0;
     sim_time_t keep_alive = 0;
     const sim_time_t now = platform_now(self->fleet.platform);
-    if (!self->use_lsth || self->function_count[function] > 0 ||
+    if (self->parameters->keep_alive == KEEP_ALIVE_FIXED || self->function_count[function] > 0 ||
         !lsth_windows(&self->lsth[function], now, &prewarm, &keep_alive))
         return;
     const sim_time_t due = self->lsth[function].last + prewarm;
@@ -176,7 +176,9 @@ static double sum_up(const struct infless_share *shares, size_t count)
  * instance gets the arrivals above their capacity, none while no instance has started. */
 static void divide(struct infless *self, struct infless_pool *pool)
 {
-    const double backlog = self->backlog ? pool->base.backlog.waiting / sim_to_s(self->tick) : 0;
+    const double backlog = self->parameters->load == LOAD_BACKLOG
+                               ? pool->base.backlog.waiting / self->fleet.period_s
+                               : 0;
     size_t count = collect(self, pool, true, false);
     pool->excess = fmax(pool->observed - sum_up(self->shares, count), 0);
     for (size_t i = 0; i < pool->base.instance_count; i++)
@@ -186,9 +188,11 @@ static void divide(struct infless *self, struct infless_pool *pool)
     if (count == 0)
         count = collect(self, pool, false, true);
     const double beyond = pool->observed - sum_up(self->shares, count);
-    pool->failing = self->fail_excess && count > 0 && beyond > 0 ? beyond / pool->observed : 0;
+    pool->failing = self->parameters->excess == EXCESS_FAIL && count > 0 && beyond > 0
+                        ? beyond / pool->observed
+                        : 0;
     const struct infless_split split =
-        infless_divide(self->shares, count, pool->observed + backlog, self->alpha);
+        infless_divide(self->shares, count, pool->observed + backlog, self->parameters->alpha);
     platform_charge(self->fleet.platform, count + split.sets);
     for (size_t i = 0; i < count; i++)
         self->instances[self->share_ids[i]].rate = self->shares[i].rate;
@@ -219,7 +223,7 @@ bool infless_scale(struct infless *self, struct infless_pool *pool)
         const uint32_t id = pool->base.instances[i];
         struct infless_instance *instance = &self->instances[id];
         const struct instance_view view = platform_instance(self->fleet.platform, id);
-        if (instance->rate > 0 || instance->idle_steps++ < self->inactive_ticks ||
+        if (instance->rate > 0 || instance->idle_steps++ < self->parameters->inactive_ticks ||
             view.state != INSTANCE_IDLE || view.buffered > 0)
             continue;
         instance_end(self, id);
@@ -316,8 +320,9 @@ static bool make_any(struct infless *self, struct infless_pool *pool)
 {
     if (pool->base.starving)
         return make_least(self, pool) || make_smallest(self, pool);
-    const double rate =
-        self->first_largest ? INFINITY : fmax(pool->observed, pool->base.backlog.waiting);
+    const double rate = self->parameters->first == FIRST_LARGEST
+                            ? INFINITY
+                            : fmax(pool->observed, pool->base.backlog.waiting);
     const struct infless_choice choice = choose(self, pool, rate, true);
     if (choice.candidate != NULL && instance_make(self, pool, &choice))
         return true;

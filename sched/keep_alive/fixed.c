@@ -3,18 +3,22 @@
  */
 #include "workloads/keep_alive.h"
 
+struct fixed_parameters {
+    sim_time_t ttl_s;
+};
+
 struct fixed {
-    sim_time_t ttl;
+    const struct fixed_parameters *parameters;
 };
 
 static bool fixed_init(void *state, struct arena *arena, const struct workload *workload,
-                       const double *values, struct error *error)
+                       const void *parameters, struct error *error)
 {
     struct fixed *self = state;
     (void)arena;
     (void)workload;
     (void)error;
-    self->ttl = sim_from_s(values[0]);
+    self->parameters = parameters;
     return true;
 }
 
@@ -25,11 +29,13 @@ static struct keep_windows fixed_on_idle(void *state, const struct idle_containe
     (void)container;
     (void)used;
     (void)now;
-    return (struct keep_windows){.keep_for = self->ttl};
+    return (struct keep_windows){.keep_for = self->parameters->ttl_s};
 }
 
-static const struct parameter fixed_parameters[] = {
-    {"ttl_s", 600, 0, 1e9, NULL, "seconds an idle container is kept [recall: OpenWhisk]"},
+static const struct key fixed_parameters[] = {
+    PARAMETER_SECONDS(fixed, ttl_s, 0, 1e9, 600,
+                      "seconds an idle container is kept [recall: OpenWhisk]"),
+    KEY_END,
 };
 
 extern const struct keep_alive keep_alive_fixed;
@@ -37,7 +43,7 @@ const struct keep_alive keep_alive_fixed = {
     .name = "fixed",
     .summary = "keeps every idle container for the same time; evicts the least recently used first",
     .parameters = fixed_parameters,
-    .parameter_count = sizeof fixed_parameters / sizeof *fixed_parameters,
+    .parameters_bytes = sizeof(struct fixed_parameters),
     .state_bytes = sizeof(struct fixed),
     .init = fixed_init,
     .on_idle = fixed_on_idle,

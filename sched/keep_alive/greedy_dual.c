@@ -23,11 +23,14 @@
  */
 #include "workloads/keep_alive.h"
 
-enum size { SIZE_SCARCE, SIZE_GPU, SIZE_HOST };
-enum variant { VARIANT_GREEDY_DUAL, VARIANT_LRU, VARIANT_FREQ, VARIANT_SIZE, VARIANT_LANDLORD };
+struct greedy_dual_parameters {
+    enum { VARIANT_GREEDY_DUAL, VARIANT_LRU, VARIANT_FREQ, VARIANT_SIZE, VARIANT_LANDLORD } variant;
+    double ttl_s;
+    enum { SIZE_SCARCE, SIZE_GPU, SIZE_HOST } size;
+};
 
 struct greedy_dual {
-    enum variant variant;
+    const struct greedy_dual_parameters *parameters;
     sim_time_t ttl;
     size_t functions;
     double *cost_ms;     /* per function */
@@ -57,21 +60,20 @@ static bool gpu_memory_is_scarce(const struct workload *workload)
 }
 
 static bool greedy_dual_init(void *state, struct arena *arena, const struct workload *workload,
-                             const double *values, struct error *error)
+                             const void *parameters, struct error *error)
 {
     struct greedy_dual *self = state;
     (void)error;
     const size_t invokers = workload->cluster.invoker_count;
-    self->variant = (enum variant)values[0];
-    self->ttl = values[1] > 0 ? sim_from_s(values[1]) : SIM_FOREVER;
+    self->parameters = parameters;
+    self->ttl = self->parameters->ttl_s > 0 ? sim_from_s(self->parameters->ttl_s) : SIM_FOREVER;
     self->functions = workload->function_count;
     self->cost_ms = arena_allocate(arena, self->functions, sizeof *self->cost_ms);
     self->size_mb = arena_allocate(arena, self->functions, sizeof *self->size_mb);
     self->clock = arena_allocate(arena, invokers, sizeof *self->clock);
     self->frequency = arena_allocate(arena, invokers * self->functions, sizeof *self->frequency);
-    const enum size chosen = (enum size)values[2];
-    const bool weights =
-        chosen == SIZE_GPU || (chosen == SIZE_SCARCE && gpu_memory_is_scarce(workload));
+    const bool weights = self->parameters->size == SIZE_GPU ||
+                         (self->parameters->size == SIZE_SCARCE && gpu_memory_is_scarce(workload));
     for (size_t f = 0; f < self->functions; f++) {
         const struct function *function = &workload->functions[f];
         const bool gpu =
@@ -110,7 +112,7 @@ static double greedy_dual_priority(void *state, const struct idle_container *con
     const double cost = self->cost_ms[container->function];
     const double size = self->size_mb[container->function];
     const double frequency = (double)*frequency_of(self, container->function, container->invoker);
-    switch (self->variant) {
+    switch (self->parameters->variant) {
     case VARIANT_LRU:
         return sim_to_ms(container->idle_since);
     case VARIANT_FREQ:
@@ -133,18 +135,20 @@ static void greedy_dual_on_evict(void *state, const struct idle_container *conta
     /* With several GPUs the lowest priority on one may be below that of an earlier eviction on
      * another. */
     const double priority = greedy_dual_priority(self, container);
-    if (pressed && self->variant != VARIANT_LRU && priority > *clock)
+    if (pressed && self->parameters->variant != VARIANT_LRU && priority > *clock)
         *clock = priority;
     if (left == 0)
         *frequency_of(self, container->function, container->invoker) = 0;
 }
 
-static const struct parameter greedy_dual_parameters[] = {
-    {"variant", VARIANT_GREEDY_DUAL, 0, 4, "greedy-dual|lru|freq|size|landlord",
-     "priority of idle containers [code: faascache-sim]"},
-    {"ttl_s", 0, 0, 1e9, NULL, "longest idle time; 0: until memory is short [code]"},
-    {"size", SIZE_SCARCE, 0, 2, "scarce|gpu|host",
-     "memory that counts as a container's size [derived]"},
+static const struct key greedy_dual_parameters[] = {
+    PARAMETER_WORD(greedy_dual, variant, WORDS("greedy-dual", "lru", "freq", "size", "landlord"),
+                   VARIANT_GREEDY_DUAL, "priority of idle containers [code: faascache-sim]"),
+    PARAMETER_NUMBER(greedy_dual, ttl_s, 0, 1e9, 0,
+                     "longest idle time; 0: until memory is short [code]"),
+    PARAMETER_WORD(greedy_dual, size, WORDS("scarce", "gpu", "host"), SIZE_SCARCE,
+                   "memory that counts as a container's size [derived]"),
+    KEY_END,
 };
 
 extern const struct keep_alive keep_alive_greedy_dual;
@@ -152,7 +156,7 @@ const struct keep_alive keep_alive_greedy_dual = {
     .name = "greedy-dual",
     .summary = "FaasCache: evicts only for memory, lowest clock + frequency x cost / size first",
     .parameters = greedy_dual_parameters,
-    .parameter_count = sizeof greedy_dual_parameters / sizeof *greedy_dual_parameters,
+    .parameters_bytes = sizeof(struct greedy_dual_parameters),
     .state_bytes = sizeof(struct greedy_dual),
     .init = greedy_dual_init,
     .on_use = greedy_dual_on_use,

@@ -21,17 +21,11 @@
  *   container would be too late for idle times near the head.
  * - `min_samples`: the paper does not state how many idle times are too few.
  */
-#include <string.h>
-
 #include "sched/keep_alive/idle_times.h"
 
-enum parameter_index {
-    VARIATION = IDLE_PARAMETERS,
-    MIN_SAMPLES,
-    OUT_OF_RANGE,
-    SMOOTHING,
-    LEAD,
-    PARAMETERS
+struct hybrid_parameters {
+    struct idle_parameters idle; /* first member */
+    double variation, min_samples, out_of_range_pct, smoothing;
 };
 
 static const double forecast_margin = 0.15;
@@ -44,7 +38,7 @@ struct history {
 struct hybrid {
     struct idle_times times; /* first member, so that the functions of idle_times.h accept a
                               * struct hybrid */
-    double values[PARAMETERS];
+    const struct hybrid_parameters *parameters;
 };
 
 static void history_init(const void *state, struct arena *arena, void *memory)
@@ -52,7 +46,8 @@ static void history_init(const void *state, struct arena *arena, void *memory)
     const struct hybrid *self = state;
     struct history *history = memory;
     history->forecast_ns = -1;
-    idle_histogram_init(&history->histogram, arena, self->times.width, self->times.bin_count);
+    idle_histogram_init(&history->histogram, arena, self->parameters->idle.bin_s,
+                        self->parameters->idle.bins);
 }
 
 static void history_add(const void *state, void *memory, sim_time_t idle)
@@ -62,7 +57,7 @@ static void history_add(const void *state, void *memory, sim_time_t idle)
     idle_histogram_add(&history->histogram, idle);
     history->forecast_ns = history->forecast_ns < 0
                                ? (double)idle
-                               : history->forecast_ns + self->values[SMOOTHING] *
+                               : history->forecast_ns + self->parameters->smoothing *
                                                             ((double)idle - history->forecast_ns);
 }
 
@@ -73,12 +68,13 @@ static struct idle_window history_window(const void *state, const void *memory,
     const struct history *history = memory;
     const struct idle_histogram *histogram = &history->histogram;
     const double total = (double)(histogram->in_range + histogram->out_of_range);
-    if (total < self->values[MIN_SAMPLES])
+    if (total < self->parameters->min_samples)
         return standard;
-    if ((double)histogram->out_of_range > self->values[OUT_OF_RANGE] / 100 * total)
+    if ((double)histogram->out_of_range > self->parameters->out_of_range_pct / 100 * total)
         return (struct idle_window){history->forecast_ns * (1 - forecast_margin),
                                     history->forecast_ns * (1 + forecast_margin)};
-    if (histogram->in_range == 0 || idle_histogram_variation(histogram) < self->values[VARIATION])
+    if (histogram->in_range == 0 ||
+        idle_histogram_variation(histogram) < self->parameters->variation)
         return standard;
     return idle_times_window(&self->times, histogram);
 }
@@ -89,29 +85,28 @@ static const struct idle_rule hybrid_rule = {.memory_bytes = sizeof(struct histo
                                              .window = history_window};
 
 static bool hybrid_init(void *state, struct arena *arena, const struct workload *workload,
-                        const double *values, struct error *error)
+                        const void *parameters, struct error *error)
 {
     struct hybrid *self = state;
     (void)error;
-    memcpy(self->values, values, sizeof self->values);
-    idle_times_init(&self->times, &hybrid_rule, arena, workload, values, values[LEAD] == 0);
+    self->parameters = parameters;
+    idle_times_init(&self->times, &hybrid_rule, arena, workload, &self->parameters->idle);
     return true;
 }
 
-static const struct parameter hybrid_parameters[] = {
-    {"bin_s", 60, 1e-3, 3600, NULL, "width of a bin, seconds (paper); less for short replays"},
-    {"bins", 240, 1, 100000, NULL, "bins of the histogram [code]"},
-    {"head", 5, 0, 100, NULL, "percentile of idle times before which to prewarm [code]"},
-    {"tail", 99, 0, 100, NULL, "percentile of idle times until which to keep [code]"},
-    {"margin_pct", 10, 0, 99, NULL,
-     "per cent subtracted from the head and added to the tail [recall]"},
-    {"variation", 2, 0, 1e3, NULL,
-     "smallest variation of the bins' counts that is representative [recall]"},
-    {"min_samples", 5, 1, 1e6, NULL, "smallest number of idle times for a window [assumed]"},
-    {"out_of_range_pct", 50, 0, 100, NULL,
-     "forecast if more than this percentage is out of range [recall]"},
-    {"smoothing", 0.3, 1e-3, 1, NULL, "weight of the last idle time in the forecast [assumed]"},
-    {"lead", 0, 0, 1, "cold-start|none", "lead of the start before the head [derived]"},
+static const struct key hybrid_parameters[] = {
+    IDLE_PARAMETERS("width of a bin, seconds (paper); less for short replays",
+                    "bins of the histogram [code]", "[code]"),
+    PARAMETER_NUMBER(hybrid, variation, 0, 1e3, 2,
+                     "smallest variation of the bins' counts that is representative [recall]"),
+    PARAMETER_NUMBER(hybrid, min_samples, 1, 1e6, 5,
+                     "smallest number of idle times for a window [assumed]"),
+    PARAMETER_NUMBER(hybrid, out_of_range_pct, 0, 100, 50,
+                     "forecast if more than this percentage is out of range [recall]"),
+    PARAMETER_NUMBER(hybrid, smoothing, 1e-3, 1, 0.3,
+                     "weight of the last idle time in the forecast [assumed]"),
+    IDLE_LEAD_PARAMETER,
+    KEY_END,
 };
 
 extern const struct keep_alive keep_alive_hybrid_histogram;
@@ -120,7 +115,7 @@ const struct keep_alive keep_alive_hybrid_histogram = {
     .summary = "Serverless in the Wild: evicts at once, starts before the head of the idle times, "
                "keeps until their tail",
     .parameters = hybrid_parameters,
-    .parameter_count = sizeof hybrid_parameters / sizeof *hybrid_parameters,
+    .parameters_bytes = sizeof(struct hybrid_parameters),
     .state_bytes = sizeof(struct hybrid),
     .init = hybrid_init,
     .on_use = idle_times_on_use,

@@ -1,7 +1,6 @@
 #include "sched/keep_alive/idle_times.h"
 
 #include <math.h>
-#include <string.h>
 
 void idle_histogram_init(struct idle_histogram *histogram, struct arena *arena, sim_time_t width,
                          uint32_t bin_count)
@@ -85,17 +84,16 @@ static void *memory_of(const struct idle_times *self, size_t function)
 }
 
 void idle_times_init(struct idle_times *self, const struct idle_rule *rule, struct arena *arena,
-                     const struct workload *workload, const double *values, bool lead)
+                     const struct workload *workload, const struct idle_parameters *parameters)
 {
     self->rule = rule;
-    memcpy(self->values, values, sizeof self->values);
-    self->width = sim_from_s(values[IDLE_BIN_S]);
-    self->bin_count = (uint32_t)values[IDLE_BINS];
+    self->parameters = parameters;
     self->uses = arena_allocate(arena, workload->function_count, sizeof *self->uses);
     self->memories = arena_allocate(arena, workload->function_count, rule->memory_bytes);
     for (size_t f = 0; f < workload->function_count; f++) {
-        self->uses[f].lead =
-            lead ? sim_from_ms(workload->functions[f].gpus[0].cold_start_mean_ms) : 0;
+        self->uses[f].lead = parameters->lead == LEAD_COLD_START
+                                 ? sim_from_ms(workload->functions[f].gpus[0].cold_start_mean_ms)
+                                 : 0;
         rule->init(self, arena, memory_of(self, f));
     }
 }
@@ -103,13 +101,14 @@ void idle_times_init(struct idle_times *self, const struct idle_rule *rule, stru
 struct idle_window idle_times_window(const struct idle_times *self,
                                      const struct idle_histogram *histogram)
 {
-    return idle_histogram_window(histogram, self->values[IDLE_HEAD], self->values[IDLE_TAIL],
-                                 self->values[IDLE_MARGIN_PCT] / 100);
+    return idle_histogram_window(histogram, self->parameters->head, self->parameters->tail,
+                                 self->parameters->margin_pct / 100);
 }
 
 static struct idle_window window_of(const struct idle_times *self, uint32_t function)
 {
-    const struct idle_window standard = {0, (double)(self->width * self->bin_count)};
+    const struct idle_window standard = {
+        0, (double)(self->parameters->bin_s * self->parameters->bins)};
     return self->rule->window(self, memory_of(self, function), standard);
 }
 

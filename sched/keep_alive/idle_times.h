@@ -53,21 +53,39 @@ struct idle_rule {
 };
 
 /* The first parameters of such a policy. */
-enum { IDLE_BIN_S, IDLE_BINS, IDLE_HEAD, IDLE_TAIL, IDLE_MARGIN_PCT, IDLE_PARAMETERS };
+struct idle_parameters {
+    sim_time_t bin_s; /* width of a bin */
+    uint32_t bins;
+    double head, tail, margin_pct;
+    enum { LEAD_COLD_START, LEAD_NONE } lead;
+};
+
+/* Lines of a parameter table. `grade`: of the percentiles. */
+#define IDLE_PARAMETERS(bin_help, bins_help, grade)                                                \
+    PARAMETER_SECONDS(idle, bin_s, 1e-3, 3600, 60, bin_help),                                      \
+        PARAMETER_WHOLE(idle, bins, 1, 100000, 240, bins_help),                                    \
+        PARAMETER_NUMBER(idle, head, 0, 100, 5,                                                    \
+                         "percentile of idle times before which to prewarm " grade),               \
+        PARAMETER_NUMBER(idle, tail, 0, 100, 99,                                                   \
+                         "percentile of idle times until which to keep " grade),                   \
+        PARAMETER_NUMBER(idle, margin_pct, 0, 99, 10,                                              \
+                         "per cent subtracted from the head and added to the tail [recall]")
+/* The last line. */
+#define IDLE_LEAD_PARAMETER                                                                        \
+    PARAMETER_WORD(idle, lead, WORDS("cold-start", "none"), LEAD_COLD_START,                       \
+                   "lead of the start before the head [derived]")
 
 struct idle_times {
     const struct idle_rule *rule;
-    double values[IDLE_PARAMETERS];
-    sim_time_t width; /* width of a bin */
-    uint32_t bin_count;
+    const struct idle_parameters *parameters;
     struct idle_uses *uses; /* per function */
     char *memories;         /* per function */
 };
 
-/* `values` begins with the values of this enum. With `lead`, containers start a mean cold start in
+/* `parameters` live as long as `self`. With LEAD_COLD_START, containers start a mean cold start in
  * advance. */
 void idle_times_init(struct idle_times *self, const struct idle_rule *rule, struct arena *arena,
-                     const struct workload *workload, const double *values, bool lead);
+                     const struct workload *workload, const struct idle_parameters *parameters);
 
 /* The window with the policy's head, tail and margin. */
 struct idle_window idle_times_window(const struct idle_times *self,

@@ -15,49 +15,43 @@
  *   As in the paper, it covers spans of time and the gaps between invocations
  *   (sched/infless/lsth.h).
  */
-#include <string.h>
-
 #include "sched/keep_alive/idle_times.h"
 
-enum parameter_index {
-    GAMMA = IDLE_PARAMETERS,
-    LONG_SAMPLES,
-    SHORT_SAMPLES,
-    MIN_SAMPLES,
-    LEAD,
-    PARAMETERS
+struct lsth_parameters {
+    struct idle_parameters idle; /* first member */
+    double gamma, min_samples;
+    uint64_t long_samples, short_samples;
 };
 
-/* The idle times of one function: the last LONG_SAMPLES, of which the newest SHORT_SAMPLES. */
+/* The idle times of one function: the last long_samples, of which the newest short_samples. */
 struct memory {
     struct idle_histogram longer, shorter;
     sim_time_t *ring;
-    uint64_t count; /* total number observed; the next is stored in ring[count % LONG_SAMPLES] */
+    uint64_t count; /* total number observed; the next is stored in ring[count % long_samples] */
 };
 
 struct lsth {
     struct idle_times times; /* first member, so that the functions of idle_times.h accept a
                               * struct lsth */
-    double values[PARAMETERS];
-    uint64_t long_samples, short_samples;
+    const struct lsth_parameters *parameters;
 };
 
 static void memory_init(const void *state, struct arena *arena, void *own)
 {
     const struct lsth *self = state;
-    const struct idle_times *times = &self->times;
+    const struct lsth_parameters *parameters = self->parameters;
     struct memory *memory = own;
-    memory->ring = arena_allocate(arena, self->long_samples, sizeof *memory->ring);
-    idle_histogram_init(&memory->longer, arena, times->width, times->bin_count);
-    idle_histogram_init(&memory->shorter, arena, times->width, times->bin_count);
+    memory->ring = arena_allocate(arena, parameters->long_samples, sizeof *memory->ring);
+    idle_histogram_init(&memory->longer, arena, parameters->idle.bin_s, parameters->idle.bins);
+    idle_histogram_init(&memory->shorter, arena, parameters->idle.bin_s, parameters->idle.bins);
 }
 
 static void memory_add(const void *state, void *own, sim_time_t idle)
 {
     const struct lsth *self = state;
     struct memory *memory = own;
-    const uint64_t long_samples = self->long_samples;
-    const uint64_t short_samples = self->short_samples;
+    const uint64_t long_samples = self->parameters->long_samples;
+    const uint64_t short_samples = self->parameters->short_samples;
     if (memory->count >= short_samples)
         idle_histogram_remove(&memory->shorter,
                               memory->ring[(memory->count - short_samples) % long_samples]);
@@ -73,8 +67,8 @@ static struct idle_window memory_window(const void *state, const void *own,
 {
     const struct lsth *self = state;
     const struct memory *memory = own;
-    const double gamma = self->values[GAMMA];
-    if ((double)memory->count < self->values[MIN_SAMPLES] || memory->shorter.in_range == 0)
+    const double gamma = self->parameters->gamma;
+    if ((double)memory->count < self->parameters->min_samples || memory->shorter.in_range == 0)
         return standard;
     const struct idle_window of_long = idle_times_window(&self->times, &memory->longer);
     const struct idle_window of_short = idle_times_window(&self->times, &memory->shorter);
@@ -88,32 +82,30 @@ static const struct idle_rule lsth_rule = {.memory_bytes = sizeof(struct memory)
                                            .window = memory_window};
 
 static bool lsth_init(void *state, struct arena *arena, const struct workload *workload,
-                      const double *values, struct error *error)
+                      const void *parameters, struct error *error)
 {
     struct lsth *self = state;
-    memcpy(self->values, values, sizeof self->values);
-    if (values[SHORT_SAMPLES] > values[LONG_SAMPLES])
-        return error_input(error,
-                           "keep-alive lsth: short_samples %g is above long_samples %g; lower it",
-                           values[SHORT_SAMPLES], values[LONG_SAMPLES]);
-    self->long_samples = (uint64_t)values[LONG_SAMPLES];
-    self->short_samples = (uint64_t)values[SHORT_SAMPLES];
-    idle_times_init(&self->times, &lsth_rule, arena, workload, values, values[LEAD] == 0);
+    self->parameters = parameters;
+    if (self->parameters->short_samples > self->parameters->long_samples)
+        return error_input(
+            error, "keep-alive lsth: short_samples %g is above long_samples %g; lower it",
+            (double)self->parameters->short_samples, (double)self->parameters->long_samples);
+    idle_times_init(&self->times, &lsth_rule, arena, workload, &self->parameters->idle);
     return true;
 }
 
-static const struct parameter lsth_parameters[] = {
-    {"bin_s", 60, 1e-3, 3600, NULL, "width of a bin, seconds; less for short replays [derived]"},
-    {"bins", 240, 1, 100000, NULL, "bins of each histogram [derived]"},
-    {"head", 5, 0, 100, NULL, "percentile of idle times before which to prewarm [notes]"},
-    {"tail", 99, 0, 100, NULL, "percentile of idle times until which to keep [notes]"},
-    {"margin_pct", 10, 0, 99, NULL,
-     "per cent subtracted from the head and added to the tail [recall]"},
-    {"gamma", 0.5, 0, 1, NULL, "weight of the long memory [notes: 0.3, 0.5, 0.7 evaluated]"},
-    {"long_samples", 858, 1, 1e6, NULL, "idle times in the long memory [code: Dilu]"},
-    {"short_samples", 200, 1, 1e6, NULL, "idle times in the short memory [code: Dilu]"},
-    {"min_samples", 5, 1, 1e6, NULL, "smallest number of idle times for a window [assumed]"},
-    {"lead", 0, 0, 1, "cold-start|none", "lead of the start before the head [derived]"},
+static const struct key lsth_parameters[] = {
+    IDLE_PARAMETERS("width of a bin, seconds; less for short replays [derived]",
+                    "bins of each histogram [derived]", "[notes]"),
+    PARAMETER_NUMBER(lsth, gamma, 0, 1, 0.5,
+                     "weight of the long memory [notes: 0.3, 0.5, 0.7 evaluated]"),
+    PARAMETER_WHOLE(lsth, long_samples, 1, 1e6, 858, "idle times in the long memory [code: Dilu]"),
+    PARAMETER_WHOLE(lsth, short_samples, 1, 1e6, 200,
+                    "idle times in the short memory [code: Dilu]"),
+    PARAMETER_NUMBER(lsth, min_samples, 1, 1e6, 5,
+                     "smallest number of idle times for a window [assumed]"),
+    IDLE_LEAD_PARAMETER,
+    KEY_END,
 };
 
 extern const struct keep_alive keep_alive_lsth;
@@ -121,7 +113,7 @@ const struct keep_alive keep_alive_lsth = {
     .name = "lsth",
     .summary = "INFless: mixes the hybrid histogram's windows of a long and a short memory",
     .parameters = lsth_parameters,
-    .parameter_count = sizeof lsth_parameters / sizeof *lsth_parameters,
+    .parameters_bytes = sizeof(struct lsth_parameters),
     .state_bytes = sizeof(struct lsth),
     .init = lsth_init,
     .on_use = idle_times_on_use,

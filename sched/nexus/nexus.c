@@ -62,7 +62,7 @@ static bool rates_take(struct nexus *nexus, sim_time_t now)
         nexus->rates[q] = rate > least_rate ? rate : least_rate;
         nexus->arrived[q] = 0;
         for (uint32_t k = 0; k < nexus->kinds; k++)
-            if (nexus->values[PARAMETER_OVERHEAD] == OVERHEAD_MEASURED)
+            if (nexus->parameters->overhead == OVERHEAD_MEASURED)
                 session_of(nexus, k, q)->overhead = duty_cycle_overhead(nexus->rounds, q);
         left = left || nexus->rates[q] < rate_low * nexus->served[q] ||
                nexus->rates[q] > rate_high * nexus->served[q];
@@ -78,7 +78,7 @@ static void plan_make(struct nexus *nexus, struct arena *arena, uint32_t kind,
 {
     struct squishy_session *sessions = session_of(nexus, kind, 0);
     const size_t queues = nexus->workload->queue_count;
-    const enum squishy_rule rule = (enum squishy_rule)nexus->values[PARAMETER_RESIDUAL];
+    const enum squishy_rule rule = nexus->parameters->residual;
     double applied = 1;
     double range[2] = {0, 1}; /* a factor that fits, and one that does not */
     double factor = 1;
@@ -192,7 +192,7 @@ static void plans_make(struct nexus *nexus, struct platform *platform,
                        const struct budgets_rule *rule)
 {
     const uint32_t queues = nexus->workload->queue_count;
-    if (nexus->values[PARAMETER_SPLIT] == SPLIT_DP)
+    if (nexus->parameters->split == SPLIT_DP)
         budgets_fill(nexus->sessions, nexus->rates, platform, rule, nexus->cost);
     for (uint32_t q = 0; q < queues; q++)
         budgets_divide(&nexus->sessions[q], queues, rule, nexus->rates[q]);
@@ -207,19 +207,18 @@ static void plans_make(struct nexus *nexus, struct platform *platform,
 static void replan(struct nexus *nexus, struct platform *platform)
 {
     const sim_time_t now = platform_now(platform);
-    const sim_time_t least = sim_from_s(nexus->values[PARAMETER_MIN_EPOCH]);
+    const sim_time_t least = nexus->parameters->min_epoch_s;
     const bool begun = nexus->interval < least;
-    const struct budgets_rule rule = {.steps = (size_t)nexus->values[PARAMETER_STEPS],
-                                      .packed = nexus->values[PARAMETER_COST] == COST_PACKED,
-                                      .residual =
-                                          (enum squishy_rule)nexus->values[PARAMETER_RESIDUAL],
+    const struct budgets_rule rule = {.steps = nexus->parameters->split_steps,
+                                      .packed = nexus->parameters->split_cost == COST_PACKED,
+                                      .residual = nexus->parameters->residual,
                                       .parts = nexus->parts,
                                       .kinds = nexus->kinds};
     nexus->due = false;
     const bool left = rates_take(nexus, now);
     nexus->interval = 2 * nexus->interval < least ? 2 * nexus->interval : least;
     platform_set_timer(platform, now + nexus->interval, TIMER_PLAN);
-    if (!begun && !left && now - nexus->planned_at < sim_from_s(nexus->values[PARAMETER_EPOCH]))
+    if (!begun && !left && now - nexus->planned_at < nexus->parameters->epoch_s)
         return;
     plans_make(nexus, platform, &rule);
     for (size_t n = 0; n < nexus->node_count; n++)
@@ -239,7 +238,7 @@ static void nexus_on_ready(void *state, struct platform *platform, uint32_t queu
 {
     struct nexus *nexus = state;
     if (nexus->interval == 0) {
-        const sim_time_t least = sim_from_s(nexus->values[PARAMETER_MIN_EPOCH]);
+        const sim_time_t least = nexus->parameters->min_epoch_s;
         nexus->interval = least / 10;
         nexus->since = platform_now(platform);
         platform_set_timer(platform, nexus->since + nexus->interval, TIMER_PLAN);
@@ -281,7 +280,7 @@ static sim_time_t nexus_keep_alive(void *state, struct platform *platform, uint3
     (void)platform;
     return nexus->planned[invoker * nexus->workload->function_count + function] != 0
                ? SIM_FOREVER
-               : sim_from_s(nexus->values[PARAMETER_KEEP]);
+               : nexus->parameters->keep_s;
 }
 
 extern const struct policy policy_nexus;
@@ -290,7 +289,7 @@ const struct policy policy_nexus = {
     .name = "nexus",
     .summary = "Nexus (SOSP'19): squishy bin packing of sessions onto whole GPUs, early drop",
     .parameters = nexus_parameters,
-    .parameter_count = PARAMETER_COUNT,
+    .parameters_bytes = sizeof(struct nexus_parameters),
     .state_bytes = sizeof(struct nexus),
     .init = nexus_init,
     .on_ready = nexus_on_ready,

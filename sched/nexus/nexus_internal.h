@@ -10,23 +10,16 @@
 #include "sched/policy.h"
 
 enum { TIMER_PLAN, TIMER_RETRY };
-enum { SPLIT_DP, SPLIT_PROPORTIONAL, SPLIT_EQUAL };
-enum { COST_THROUGHPUT, COST_PACKED };
-enum { OVERHEAD_MEASURED, OVERHEAD_NONE };
 
-enum parameter_index {
-    PARAMETER_VGPU,
-    PARAMETER_MAX_BATCH,
-    PARAMETER_SPLIT,
-    PARAMETER_COST,
-    PARAMETER_STEPS,
-    PARAMETER_RESIDUAL,
-    PARAMETER_OVERHEAD,
-    PARAMETER_DROP,
-    PARAMETER_EPOCH,
-    PARAMETER_MIN_EPOCH,
-    PARAMETER_KEEP,
-    PARAMETER_COUNT
+struct nexus_parameters {
+    uint32_t vgpu, max_batch;
+    enum { SPLIT_DP, SPLIT_PROPORTIONAL, SPLIT_EQUAL } split;
+    enum { COST_THROUGHPUT, COST_PACKED } split_cost;
+    size_t split_steps;
+    enum squishy_rule residual;
+    enum { OVERHEAD_MEASURED, OVERHEAD_NONE } overhead;
+    enum early_drop early_drop;
+    sim_time_t epoch_s, min_epoch_s, keep_s;
 };
 /* A share of a GPU. */
 struct node {
@@ -37,7 +30,7 @@ struct node {
 
 struct nexus {
     const struct workload *workload;
-    double values[PARAMETER_COUNT];
+    const struct nexus_parameters *parameters;
     struct planner *planner;
     uint32_t kinds;
     struct batch_latency *ladders; /* by function and kind of GPU; empty if it cannot run there */
@@ -79,11 +72,10 @@ static inline struct duty_cycle_slot slot_of(const struct nexus *nexus, uint32_t
 /* The node can run the queue's function. */
 bool nexus_runs_on(const struct nexus *nexus, const struct node *node, uint32_t queue);
 
-/* The policy's init: fills a state that is all zeros. False with ERROR_INPUT for a value that is
- * not a whole number and must be one, or ERROR_RUN. */
-bool nexus_init(void *state, struct platform *platform, const double *values, struct error *error);
+/* The policy's init: fills a state that is all zeros. False with ERROR_RUN. */
+bool nexus_init(void *state, struct platform *platform, const void *parameters,
+                struct error *error);
 
-/* By enum parameter_index. */
-extern const struct parameter nexus_parameters[PARAMETER_COUNT];
+extern const struct key nexus_parameters[];
 
 #endif

@@ -1,30 +1,29 @@
 /* Nexus's parameters, and the set-up of its state. */
 #include "sched/nexus/nexus_internal.h"
 
-#include <math.h>
-
 #include "sched/memory.h"
 
-const struct parameter nexus_parameters[PARAMETER_COUNT] = {
-    [PARAMETER_VGPU] = {"vgpu", 0, 0, 65535, NULL,
-                        "share of a GPU that a node has; 0: a whole GPU (recall)"},
-    [PARAMETER_MAX_BATCH] = {"max_batch", 65535, 1, 65535, NULL, "most jobs per batch"},
-    [PARAMETER_SPLIT] = {"split", SPLIT_DP, 0, 2, "dp|proportional|equal",
-                         "a stage's share of the SLO: dynamic programming (code), or fixed"},
-    [PARAMETER_COST] = {"split_cost", COST_THROUGHPUT, 0, 1, "throughput|packed",
-                        "cost in the split: rate / throughput (code), or GPUs as packed"},
-    [PARAMETER_STEPS] = {"split_steps", 100, 4, 1000, NULL, "parts of the SLO in the split"},
-    [PARAMETER_RESIDUAL] = {"residual", SQUISHY_CODE, 0, 1, "paper|code",
-                            "batch of a residual load: l(b)+b/r (recall) or l(b)+(b-1)/r <= SLO"},
-    [PARAMETER_OVERHEAD] = {"overhead", OVERHEAD_MEASURED, 0, 1, "measured|none",
-                            "time added to execution in the plan (derived)"},
-    [PARAMETER_DROP] = {"early_drop", 0, 0, 1, "on|off",
-                        "drop jobs that the next batch would finish too late (code)"},
-    [PARAMETER_EPOCH] = {"epoch_s", 30, 0.1, 86400, NULL, "largest age of a plan (code)"},
-    [PARAMETER_MIN_EPOCH] = {"min_epoch_s", 10, 0.1, 86400, NULL,
-                             "interval between measurements of the rates (code)"},
-    [PARAMETER_KEEP] = {"keep_s", 600, 0, 1e6, NULL,
-                        "keep-alive of containers that are not in the plan (assumed)"},
+const struct key nexus_parameters[] = {
+    PARAMETER_WHOLE(nexus, vgpu, 0, 65535, 0,
+                    "share of a GPU that a node has; 0: a whole GPU (recall)"),
+    PARAMETER_WHOLE(nexus, max_batch, 1, 65535, 65535, "most jobs per batch"),
+    PARAMETER_WORD(nexus, split, WORDS("dp", "proportional", "equal"), SPLIT_DP,
+                   "a stage's share of the SLO: dynamic programming (code), or fixed"),
+    PARAMETER_WORD(nexus, split_cost, WORDS("throughput", "packed"), COST_THROUGHPUT,
+                   "cost in the split: rate / throughput (code), or GPUs as packed"),
+    PARAMETER_WHOLE(nexus, split_steps, 4, 1000, 100, "parts of the SLO in the split"),
+    PARAMETER_WORD(nexus, residual, WORDS("paper", "code"), SQUISHY_CODE,
+                   "batch of a residual load: l(b)+b/r (recall) or l(b)+(b-1)/r <= SLO"),
+    PARAMETER_WORD(nexus, overhead, WORDS("measured", "none"), OVERHEAD_MEASURED,
+                   "time added to execution in the plan (derived)"),
+    PARAMETER_WORD(nexus, early_drop, WORDS("on", "off"), EARLY_DROP_ON,
+                   "drop jobs that the next batch would finish too late (code)"),
+    PARAMETER_SECONDS(nexus, epoch_s, 0.1, 86400, 30, "largest age of a plan (code)"),
+    PARAMETER_SECONDS(nexus, min_epoch_s, 0.1, 86400, 10,
+                      "interval between measurements of the rates (code)"),
+    PARAMETER_SECONDS(nexus, keep_s, 0, 1e6, 600,
+                      "keep-alive of containers that are not in the plan (assumed)"),
+    KEY_END,
 };
 
 static uint32_t shares_of(const struct gpu_spec *gpu, uint32_t vgpu)
@@ -120,7 +119,7 @@ static void ladders_fill(struct nexus *nexus, struct arena *arena, uint32_t vgpu
         for (uint32_t f = 0; f < workload->function_count; f++) {
             const uint16_t share = share_of(nexus, f, k, vgpu > 0 ? vgpu : UINT16_MAX);
             batch_latency_fill(ladder_of(nexus, f, k), arena, workload, nexus->planner, f, k, share,
-                               vcpus, (uint32_t)nexus->values[PARAMETER_MAX_BATCH]);
+                               vcpus, nexus->parameters->max_batch);
         }
     }
 }
@@ -150,7 +149,7 @@ static void allocate(struct nexus *nexus, struct platform *platform, uint32_t vg
     const struct workload *workload = nexus->workload;
     const struct cluster_spec *cluster = &workload->cluster;
     const size_t queues = workload->queue_count;
-    const size_t steps = (size_t)nexus->values[PARAMETER_STEPS];
+    const size_t steps = nexus->parameters->split_steps;
     size_t nodes = 0;
     for (size_t g = 0; g < cluster->group_count; g++)
         nodes += (size_t)cluster->groups[g].count * nodes_of(&cluster->groups[g], vgpu);
@@ -196,11 +195,10 @@ static bool nexus_orphan(const void *context, uint32_t queue, uint32_t invoker, 
 static bool set_up(struct nexus *nexus, struct platform *platform, struct error *error)
 {
     const struct workload *workload = nexus->workload;
-    const uint32_t vgpu = (uint32_t)nexus->values[PARAMETER_VGPU];
+    const uint32_t vgpu = nexus->parameters->vgpu;
     nexus->planner = planner_create(
-        platform_arena(platform), workload, (uint32_t)nexus->values[PARAMETER_MAX_BATCH],
-        nexus->values[PARAMETER_SPLIT] == SPLIT_EQUAL ? PLANNER_EQUAL : PLANNER_PROPORTIONAL,
-        error);
+        platform_arena(platform), workload, nexus->parameters->max_batch,
+        nexus->parameters->split == SPLIT_EQUAL ? PLANNER_EQUAL : PLANNER_PROPORTIONAL, error);
     if (nexus->planner == NULL)
         return false;
     allocate(nexus, platform, vgpu);
@@ -220,9 +218,9 @@ static bool set_up(struct nexus *nexus, struct platform *platform, struct error 
     const struct duty_cycle_rule rule = {
         .orphan = nexus_orphan,
         .context = nexus,
-        .rest = nexus->values[PARAMETER_DROP] > 0 ? NULL : nexus->rest,
+        .rest = nexus->parameters->early_drop == EARLY_DROP_ON ? nexus->rest : NULL,
         .retry_timer = TIMER_RETRY,
-        .retry = sim_from_s(nexus->values[PARAMETER_MIN_EPOCH]) / 100};
+        .retry = nexus->parameters->min_epoch_s / 100};
     nexus->rounds = duty_cycle_create(platform_arena(platform), workload, rule);
     for (uint32_t n = 0; n < nexus->node_count; n++)
         duty_cycle_add_server(nexus->rounds, nexus->nodes[n].invoker, n);
@@ -230,15 +228,10 @@ static bool set_up(struct nexus *nexus, struct platform *platform, struct error 
     return true;
 }
 
-bool nexus_init(void *state, struct platform *platform, const double *values, struct error *error)
+bool nexus_init(void *state, struct platform *platform, const void *parameters, struct error *error)
 {
     struct nexus *nexus = state;
     nexus->workload = platform_workload(platform);
-    for (size_t i = 0; i < PARAMETER_COUNT; i++)
-        nexus->values[i] = values[i];
-    for (size_t i = PARAMETER_VGPU; i <= PARAMETER_STEPS; i++)
-        if (values[i] != floor(values[i]))
-            return error_input(error, "policy.params.%s is %g; give a whole number",
-                               nexus_parameters[i].name, values[i]);
+    nexus->parameters = parameters;
     return set_up(nexus, platform, error);
 }

@@ -50,7 +50,6 @@
 #include "sched/policy.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "sched/common/kinds.h"
 #include "sched/common/placement.h"
@@ -70,50 +69,45 @@ enum { SWEEP_FROM = 1 << 14 };
 #define TIMER_STARTED UINT32_C(0x80000000)
 #define BUNDLES_MAX (TIMER_STARTED / WORKLOAD_MAX_STAGES)
 
-enum parameter_index {
-    PARAMETER_PERCENTILE,
-    PARAMETER_METHOD,
-    PARAMETER_TARGET,
-    PARAMETER_CUTOFF,
-    PARAMETER_UNITS,
-    PARAMETER_CHARGE,
-    PARAMETER_BUNDLE,
-    PARAMETER_MAX_BATCH,
-    PARAMETER_BINS,
-    PARAMETER_PREWARM,
-    PARAMETER_HEADROOM,
-    PARAMETER_PLACEMENT,
-    PARAMETER_COUNT
+struct orion_parameters {
+    double percentile;
+    enum orion_method method;
+    enum { TARGET_SLO, TARGET_LEFT } target;
+    uint32_t cutoff;
+    double evaluation_units;
+    enum { CHARGE_EACH, CHARGE_FIRST } charge;
+    enum { BUNDLE_ANY, BUNDLE_QUEUED } bundle;
+    uint32_t max_batch, bins;
+    enum { PREWARM_AT_MEDIAN, PREWARM_OFF } prewarm;
+    double headroom;
+    enum placement_rule placement;
 };
 
-enum { TARGET_SLO, TARGET_LEFT };
-enum { CHARGE_EACH, CHARGE_FIRST };
-enum { BUNDLE_ANY, BUNDLE_QUEUED };
-
-static const struct parameter orion_parameters[PARAMETER_COUNT] = {
-    [PARAMETER_PERCENTILE] = {"percentile", 0.95, 0.5, 0.9999, NULL,
-                              "percentile of the end-to-end latency that must meet the SLO (code)"},
-    [PARAMETER_METHOD] = {"method", ORION_BEST_FIRST, 0, 1, "best-first|greedy",
-                          "best-first search (recall), or steepest descent (code)"},
-    [PARAMETER_TARGET] = {"target", TARGET_SLO, 0, 1, "slo|left",
-                          "target of a plan: the workflow's SLO (code), or the time left"},
-    [PARAMETER_CUTOFF] = {"cutoff", 1000, 1, CUTOFF_MAX, NULL,
-                          "most plans evaluated by one search (assumed)"},
-    [PARAMETER_UNITS] = {"evaluation_units", 100, 0, 1e6, NULL,
-                         "decision cost of one plan's percentile, in node expansions (assumed)"},
-    [PARAMETER_CHARGE] = {"charge", CHARGE_EACH, 0, 1, "each|first",
-                          "charge each bundle's search (recall), or only the first per target"},
-    [PARAMETER_BUNDLE] = {"bundle", BUNDLE_ANY, 0, 1, "any|queued",
-                          "largest batch planned: any (recall), or the waiting jobs (code)"},
-    [PARAMETER_MAX_BATCH] = {"max_batch", 65535, 1, 65535, NULL, "most jobs per batch"},
-    [PARAMETER_BINS] = {"bins", 512, 16, 8192, NULL,
-                        "bins per SLO of the latency distributions (derived; code: 100 ms)"},
-    [PARAMETER_PREWARM] = {"prewarm", 0, 0, 1, "median|off",
-                           "start containers for the median arrival of the input (notes)"},
-    [PARAMETER_HEADROOM] = {"headroom", 0, 0, 0.9, NULL,
-                            "fraction of the SLO that plans reserve (assumed)"},
-    [PARAMETER_PLACEMENT] = {"placement", 0, 0, 3, PLACEMENT_CHOICES,
-                             "invokers tried first, warm before cold (derived)"},
+static const struct key orion_parameters[] = {
+    PARAMETER_NUMBER(orion, percentile, 0.5, 0.9999, 0.95,
+                     "percentile of the end-to-end latency that must meet the SLO (code)"),
+    PARAMETER_WORD(orion, method, WORDS("best-first", "greedy"), ORION_BEST_FIRST,
+                   "best-first search (recall), or steepest descent (code)"),
+    PARAMETER_WORD(orion, target, WORDS("slo", "left"), TARGET_SLO,
+                   "target of a plan: the workflow's SLO (code), or the time left"),
+    PARAMETER_WHOLE(orion, cutoff, 1, CUTOFF_MAX, 1000,
+                    "most plans evaluated by one search (assumed)"),
+    PARAMETER_NUMBER(orion, evaluation_units, 0, 1e6, 100,
+                     "decision cost of one plan's percentile, in node expansions (assumed)"),
+    PARAMETER_WORD(orion, charge, WORDS("each", "first"), CHARGE_EACH,
+                   "charge each bundle's search (recall), or only the first per target"),
+    PARAMETER_WORD(orion, bundle, WORDS("any", "queued"), BUNDLE_ANY,
+                   "largest batch planned: any (recall), or the waiting jobs (code)"),
+    PARAMETER_WHOLE(orion, max_batch, 1, 65535, 65535, "most jobs per batch"),
+    PARAMETER_WHOLE(orion, bins, 16, 8192, 512,
+                    "bins per SLO of the latency distributions (derived; code: 100 ms)"),
+    PARAMETER_WORD(orion, prewarm, WORDS("median", "off"), PREWARM_AT_MEDIAN,
+                   "start containers for the median arrival of the input (notes)"),
+    PARAMETER_NUMBER(orion, headroom, 0, 0.9, 0,
+                     "fraction of the SLO that plans reserve (assumed)"),
+    PARAMETER_WORD(orion, placement, PLACEMENT_WORDS, PLACEMENT_LOCALITY,
+                   "invokers tried first, warm before cold (derived)"),
+    KEY_END,
 };
 
 /* The plans of one application for batches up to one size. */
@@ -134,7 +128,7 @@ struct orion_bundle {
 
 struct orion {
     const struct workload *workload;
-    double values[PARAMETER_COUNT];
+    const struct orion_parameters *parameters;
     size_t level_count;
     uint32_t levels[LEVELS_MAX]; /* bundle sizes that have a sizing of their own, ascending */
     struct orion_sizing *sizings;
@@ -152,10 +146,9 @@ struct orion {
 /* One level for any batch size, or one per smaller batch size. */
 static void find_levels(struct orion *orion)
 {
-    const uint32_t most = (uint32_t)orion->values[PARAMETER_MAX_BATCH];
+    const uint32_t most = orion->parameters->max_batch;
     uint32_t last = 0;
-    while (orion->values[PARAMETER_BUNDLE] == BUNDLE_QUEUED &&
-           orion->level_count + 1 < LEVELS_MAX) {
+    while (orion->parameters->bundle == BUNDLE_QUEUED && orion->level_count + 1 < LEVELS_MAX) {
         uint32_t next = most;
         for (size_t f = 0; f < orion->workload->function_count; f++) {
             const struct function *function = &orion->workload->functions[f];
@@ -176,9 +169,9 @@ static void find_levels(struct orion *orion)
 static bool sizing_init(struct orion *orion, struct platform *platform, struct orion_sizing *sizing,
                         size_t application, uint32_t max_batch, struct error *error)
 {
-    sizing->model = orion_model_create(platform_arena(platform), orion->workload, application,
-                                       max_batch, (uint32_t)orion->values[PARAMETER_BINS],
-                                       orion->values[PARAMETER_PERCENTILE], error);
+    sizing->model =
+        orion_model_create(platform_arena(platform), orion->workload, application, max_batch,
+                           orion->parameters->bins, orion->parameters->percentile, error);
     if (sizing->model == NULL)
         return false;
     sizing->plans =
@@ -186,13 +179,13 @@ static bool sizing_init(struct orion *orion, struct platform *platform, struct o
     return true;
 }
 
-static bool orion_init(void *state, struct platform *platform, const double *values,
+static bool orion_init(void *state, struct platform *platform, const void *parameters,
                        struct error *error)
 {
     struct orion *orion = state;
     const struct workload *workload = platform_workload(platform);
     orion->workload = workload;
-    memcpy(orion->values, values, sizeof orion->values);
+    orion->parameters = parameters;
     orion->bundle_free = SIM_NONE;
     find_levels(orion);
     orion->sizings = platform_allocate(platform, workload->application_count * orion->level_count,
@@ -335,8 +328,7 @@ static struct orion_sizing *sizing_for(const struct orion *orion, uint32_t appli
                                        uint32_t length)
 {
     size_t level = orion->level_count - 1;
-    while (orion->values[PARAMETER_BUNDLE] == BUNDLE_QUEUED && level > 0 &&
-           orion->levels[level] > length)
+    while (orion->parameters->bundle == BUNDLE_QUEUED && level > 0 && orion->levels[level] > length)
         level--;
     return &orion->sizings[application * orion->level_count + level];
 }
@@ -346,10 +338,9 @@ static const struct orion_plan *orion_plan(struct orion *orion, struct platform 
 {
     struct orion_sizing *sizing = sizing_for(orion, platform_queue_application(platform, queue),
                                              platform_queue_length(platform, queue));
-    const sim_time_t whole = orion->values[PARAMETER_TARGET] == TARGET_SLO
-                                 ? job->slo
-                                 : job->deadline - platform_now(platform);
-    const double left = (double)whole - orion->values[PARAMETER_HEADROOM] * (double)job->slo;
+    const sim_time_t whole =
+        orion->parameters->target == TARGET_SLO ? job->slo : job->deadline - platform_now(platform);
+    const double left = (double)whole - orion->parameters->headroom * (double)job->slo;
     const uint32_t target = left > 0 ? (uint32_t)fmin(floor(left / sizing->model->bin + 1e-9),
                                                       (double)sizing->model->target)
                                      : 0;
@@ -358,15 +349,15 @@ static const struct orion_plan *orion_plan(struct orion *orion, struct platform 
     if (!known) {
         plan = platform_allocate(platform, 1, sizeof *plan);
         sizing->plans[target] = plan;
-        orion_plan_search(sizing->model, target, (uint32_t)orion->values[PARAMETER_CUTOFF],
-                          (enum orion_method)orion->values[PARAMETER_METHOD], plan);
+        orion_plan_search(sizing->model, target, orion->parameters->cutoff,
+                          orion->parameters->method, plan);
     }
-    if (known && orion->values[PARAMETER_CHARGE] == CHARGE_FIRST) {
+    if (known && orion->parameters->charge == CHARGE_FIRST) {
         platform_charge(platform, 1);
         return plan;
     }
     platform_charge(platform,
-                    (uint64_t)llround(plan->evaluations * orion->values[PARAMETER_UNITS]));
+                    (uint64_t)llround(plan->evaluations * orion->parameters->evaluation_units));
     return plan;
 }
 
@@ -399,7 +390,7 @@ static uint32_t orion_place(const struct orion *orion, struct platform *platform
                             uint32_t configuration)
 {
     const uint32_t function = platform_queue_function(platform, queue);
-    const enum placement_rule rule = (enum placement_rule)orion->values[PARAMETER_PLACEMENT];
+    const enum placement_rule rule = orion->parameters->placement;
     const bool wait = orion->starting[function] > 0 && platform_warm_total(platform, function) == 0;
     return placement_choose(platform, queue, configuration, rule, wait);
 }
@@ -518,7 +509,7 @@ static bool orion_try(struct orion *orion, struct platform *platform, uint32_t q
     if (invoker == SIM_NONE)
         return false;
     if (bundle != SIM_NONE && orion->bundles[bundle].done == 0 &&
-        orion->values[PARAMETER_PREWARM] == 0)
+        orion->parameters->prewarm == PREWARM_AT_MEDIAN)
         prewarm_schedule(orion, platform, bundle);
     /* The first job of an application of one stage would release the bundle of the others. */
     if (bundle != SIM_NONE)
@@ -561,7 +552,7 @@ const struct policy policy_orion = {
     .name = "orion",
     .summary = "Orion (OSDI'22): one plan per workflow by latency percentile, bundles, prewarming",
     .parameters = orion_parameters,
-    .parameter_count = PARAMETER_COUNT,
+    .parameters_bytes = sizeof(struct orion_parameters),
     .state_bytes = sizeof(struct orion),
     .init = orion_init,
     .on_timer = orion_on_timer,

@@ -336,16 +336,12 @@ static void plan_tiresias(struct gangs *gangs)
 /* clang-format on */
 
 #define POLICY(symbol, text, planner, order, shares, checks, line)                                 \
-    static const struct gang_discipline symbol##_discipline = {.plan = (planner),                  \
-                                                               .key = (order),                     \
-                                                               .share = (shares),                  \
-                                                               .check = (checks),                  \
-                                                               .preempts =                         \
-                                                                   (planner) == plan_tiresias};    \
-    static bool symbol##_init(void *state, struct platform *platform, const double *values,        \
+    static const struct gang_discipline symbol##_discipline = {                                    \
+        (planner), (order), (shares), (checks), (planner) == plan_tiresias};                       \
+    static bool symbol##_init(void *state, struct platform *platform, const void *parameters,      \
                               struct error *error)                                                 \
     {                                                                                              \
-        return gangs_init(state, &symbol##_discipline, platform, values, error);                   \
+        return gangs_init(state, &symbol##_discipline, platform, parameters, error);               \
     }                                                                                              \
     extern const struct policy policy_##symbol;                                                    \
     const struct policy policy_##symbol = {                                                        \
@@ -353,7 +349,7 @@ static void plan_tiresias(struct gangs *gangs)
         .name = (text),                                                                            \
         .summary = (line),                                                                         \
         .parameters = gang_parameters,                                                             \
-        .parameter_count = GANG_PARAMETERS,                                                        \
+        .parameters_bytes = sizeof(struct gang_parameters),                                        \
         .state_bytes = sizeof(struct gangs),                                                       \
         .init = symbol##_init,                                                                     \
         .refuses_gang = gangs_refuse,                                                              \

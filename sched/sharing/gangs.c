@@ -11,27 +11,28 @@
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
 
-const struct parameter gang_parameters[GANG_PARAMETERS] = {
-    [GANG_VCPUS] = {"vcpus_per_gpu", 0, 0, 1024, NULL,
-                    "vCPUs per GPU of a gang; 0: its model's demand; at most the GPU's part of its "
-                    "invoker, half of it beside another gang"},
-    [GANG_CONSOLIDATE] = {"consolidate", 0, 0, 1, "off|on",
-                          "sjf-bsbf, sjf-ffs: prefer GPUs of one invoker"},
-    [GANG_PREEMPTION] = {"preemption", 0, 0, 1, "off|on",
-                         "a training that does not fit preempts later ones; tiresias, srtf and "
-                         "srsf always preempt"},
-    [GANG_PREEMPTIBLE] = {"preemptible", 100, 0, 1e15, NULL,
-                          "a training with more iterations left may be preempted"},
-    [GANG_LIMITS] = {"limits", 0, 0, 1, "700|3250-7200",
-                     "tiresias: GPU seconds at which a training joins the next queue"},
-    [GANG_STARVATION] = {"starvation", 0, 0, 1e9, NULL,
-                         "tiresias: a training that has waited for so many times its executed "
-                         "time returns to the first queue; 0: never"},
-    [GANG_INTERVAL] = {"interval_s", 60, 1e-3, 1e9, NULL,
-                       "tiresias: least time from an event to the next change of queues, s"},
-    [GANG_RESTART_MODE] = {"restart_mode", 0, 0, 1, "model|muri",
-                           "srtf, srsf, tiresias: a training restarts when it moves; muri: every "
-                           "event restarts all, as in Muri's simulator"},
+const struct key gang_parameters[] = {
+    PARAMETER_NUMBER(
+        gang, vcpus_per_gpu, 0, 1024, 0,
+        "vCPUs per GPU of a gang; 0: its model's demand; at most the GPU's part of its "
+        "invoker, half of it beside another gang"),
+    PARAMETER_SWITCH(gang, consolidate, false, "sjf-bsbf, sjf-ffs: prefer GPUs of one invoker"),
+    PARAMETER_SWITCH(gang, preemption, false,
+                     "a training that does not fit preempts later ones; tiresias, srtf and "
+                     "srsf always preempt"),
+    PARAMETER_NUMBER(gang, preemptible, 0, 1e15, 100,
+                     "a training with more iterations left may be preempted"),
+    PARAMETER_WORD(gang, limits, WORDS("700", "3250-7200"), LIMITS_700,
+                   "tiresias: GPU seconds at which a training joins the next queue"),
+    PARAMETER_NUMBER(gang, starvation, 0, 1e9, 0,
+                     "tiresias: a training that has waited for so many times its executed "
+                     "time returns to the first queue; 0: never"),
+    PARAMETER_NUMBER(gang, interval_s, 1e-3, 1e9, 60,
+                     "tiresias: least time from an event to the next change of queues, s"),
+    PARAMETER_WORD(gang, restart_mode, WORDS("model", "muri"), RESTART_MODEL,
+                   "srtf, srsf, tiresias: a training restarts when it moves; muri: every "
+                   "event restarts all, as in Muri's simulator"),
+    KEY_END,
 };
 
 /* Whole GPUs of all invokers, in order, are the GPUs of the module's cluster. */
@@ -85,20 +86,21 @@ static bool check_sharing(const struct platform *platform, const struct cluster_
 }
 
 bool gangs_init(struct gangs *gangs, const struct gang_discipline *discipline,
-                struct platform *platform, const double *values, struct error *error)
+                struct platform *platform, const struct gang_parameters *parameters,
+                struct error *error)
 {
     const struct cluster_spec *spec = &platform_workload(platform)->cluster;
     gangs->discipline = discipline;
     gangs->timer = SIM_FOREVER;
-    gangs->consolidate = values[GANG_CONSOLIDATE] > 0;
-    gangs->preemption = values[GANG_PREEMPTION] > 0 || discipline->preempts;
-    gangs->preemptible = values[GANG_PREEMPTIBLE];
-    gangs->limits[0] = values[GANG_LIMITS] > 0 ? 3250 : 700;
-    gangs->limits[1] = values[GANG_LIMITS] > 0 ? 7200 : INFINITY;
-    gangs->starvation = values[GANG_STARVATION];
-    gangs->interval_s = values[GANG_INTERVAL];
-    gangs->muri = values[GANG_RESTART_MODE] > 0;
-    gangs->vcpus_per_gpu = values[GANG_VCPUS];
+    gangs->consolidate = parameters->consolidate;
+    gangs->preemption = parameters->preemption || discipline->preempts;
+    gangs->preemptible = parameters->preemptible;
+    gangs->limits[0] = parameters->limits == LIMITS_3250_7200 ? 3250 : 700;
+    gangs->limits[1] = parameters->limits == LIMITS_3250_7200 ? 7200 : INFINITY;
+    gangs->starvation = parameters->starvation;
+    gangs->interval_s = parameters->interval_s;
+    gangs->muri = parameters->restart_mode == RESTART_MURI;
+    gangs->vcpus_per_gpu = parameters->vcpus_per_gpu;
     if (discipline->share && !check_sharing(platform, spec, error))
         return false;
     open_cluster(gangs, platform_arena(platform), platform_workload(platform));

@@ -16,19 +16,16 @@
 
 enum { GANG_QUEUES = 3 };
 
-enum gang_parameter {
-    GANG_VCPUS,
-    GANG_CONSOLIDATE,
-    GANG_PREEMPTION,
-    GANG_PREEMPTIBLE,
-    GANG_LIMITS,
-    GANG_STARVATION,
-    GANG_INTERVAL,
-    GANG_RESTART_MODE,
-    GANG_PARAMETERS
+struct gang_parameters {
+    double vcpus_per_gpu;
+    bool consolidate, preemption;
+    double preemptible;
+    enum { LIMITS_700, LIMITS_3250_7200 } limits;
+    double starvation, interval_s;
+    enum { RESTART_MODEL, RESTART_MURI } restart_mode;
 };
 
-extern const struct parameter gang_parameters[GANG_PARAMETERS];
+extern const struct key gang_parameters[];
 
 struct gang_entry {
     uint32_t id, gpus, model;
@@ -86,7 +83,8 @@ struct gangs {
 
 /* Callbacks of struct policy; the state begins with a struct gangs. */
 bool gangs_init(struct gangs *gangs, const struct gang_discipline *discipline,
-                struct platform *platform, const double *values, struct error *error);
+                struct platform *platform, const struct gang_parameters *parameters,
+                struct error *error);
 const char *gangs_refuse(void *state, uint32_t gpus, double gpu_memory_mb);
 void gangs_on_arrived(void *state, struct platform *platform, uint32_t training);
 void gangs_on_finished(void *state, struct platform *platform, uint32_t training);

@@ -19,21 +19,24 @@
  * - Queues are served in order of arrival. A queue that waits for more jobs does not block the
  *   others, whatever the value of `head_of_line`, because Clipper has one queue per model.
  */
-#include <math.h>
-
 #include "sched/common/batch_table.h"
 #include "sched/common/kinds.h"
 #include "sched/common/static_plan.h"
 #include "sched/memory.h"
 
+struct clipper_parameters {
+    struct dispatcher_parameters dispatcher; /* first member */
+    double increase, decrease;
+    sim_time_t batch_delay_ms;
+    uint32_t vgpu;
+};
+
 struct clipper {
     struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept this
                                    * state */
+    const struct clipper_parameters *parameters;
     struct batch_table table;
     double *cap; /* by function and kind of GPU, 1..its largest batch */
-    double increase;
-    double decrease;
-    sim_time_t delay;
 };
 
 static double *cap_of(const struct clipper *self, uint32_t function, uint32_t kind)
@@ -93,19 +96,22 @@ static uint32_t clipper_place(void *state, struct platform *platform, uint32_t q
     const uint32_t function = platform_queue_function(platform, queue);
     const uint32_t kind =
         platform_workload(platform)->functions[function].configurations[configuration].kind;
-    if (self->delay > 0 &&
+    if (self->parameters->batch_delay_ms > 0 &&
         platform_queue_length(platform, queue) < full_batch(self, function, kind) &&
-        platform_job(platform, queue, 0).ready + self->delay > platform_now(platform))
+        platform_job(platform, queue, 0).ready + self->parameters->batch_delay_ms >
+            platform_now(platform))
         return SIM_NONE;
-    return placement_choose(platform, queue, configuration, self->dispatcher.placement, warm_only);
+    return placement_choose(platform, queue, configuration, self->dispatcher.parameters.placement,
+                            warm_only);
 }
 
 static void clipper_on_ready(void *state, struct platform *platform, uint32_t queue)
 {
     const struct clipper *self = state;
     dispatcher_on_ready(state, platform, queue);
-    if (self->delay > 0)
-        platform_set_timer(platform, platform_now(platform) + self->delay, queue);
+    if (self->parameters->batch_delay_ms > 0)
+        platform_set_timer(platform, platform_now(platform) + self->parameters->batch_delay_ms,
+                           queue);
 }
 
 static void clipper_on_finish(void *state, struct platform *platform,
@@ -124,16 +130,16 @@ static void clipper_on_finish(void *state, struct platform *platform,
     double *cap = cap_of(self, function, kind);
     dispatcher_on_finish(state, platform, batch);
     if (batch->execution > objective)
-        *cap *= self->decrease;
+        *cap *= self->parameters->decrease;
     else if (batch->jobs >= full_batch(self, function, kind))
-        *cap += self->increase;
+        *cap += self->parameters->increase;
     if (*cap < 1)
         *cap = 1;
     if (*cap > largest)
         *cap = largest;
 }
 
-static void tables_fill(struct clipper *self, struct platform *platform, int units)
+static void tables_fill(struct clipper *self, struct platform *platform)
 {
     const struct workload *workload = platform_workload(platform);
     const size_t caps = workload->function_count * workload->kind_count;
@@ -141,37 +147,38 @@ static void tables_fill(struct clipper *self, struct platform *platform, int uni
     for (size_t i = 0; i < caps; i++)
         self->cap[i] = 1;
     batch_table_fill(&self->table, platform_arena(platform), workload, self->dispatcher.planner,
-                     self->dispatcher.max_batch, units);
+                     self->dispatcher.parameters.max_batch,
+                     self->parameters->vgpu > 0 ? (int)self->parameters->vgpu
+                                                : BATCH_TABLE_MOST_UNITS);
 }
 
-static bool clipper_init(void *state, struct platform *platform, const double *values,
+static bool clipper_init(void *state, struct platform *platform, const void *parameters,
                          struct error *error)
 {
     struct clipper *self = state;
-    const double *own = values + DISPATCHER_PARAMETER_COUNT;
-    if (own[4] != floor(own[4]))
-        return error_input(error, "policy.params.vgpu is %g; give a whole number", own[4]);
+    self->parameters = parameters;
     if (!dispatcher_init(&self->dispatcher, platform,
-                         (struct dispatch_rule){static_plan_rank, clipper_configure}, values,
-                         (enum planner_split)own[0], error))
+                         (struct dispatch_rule){static_plan_rank, clipper_configure}, parameters,
+                         error))
         return false;
     self->dispatcher.place = clipper_place;
-    self->increase = own[1];
-    self->decrease = own[2];
-    self->delay = sim_from_ms(own[3]);
-    if (self->delay > 0)
-        self->dispatcher.skip_blocked = true;
-    tables_fill(self, platform, own[4] > 0 ? (int)own[4] : BATCH_TABLE_MOST_UNITS);
+    if (self->parameters->batch_delay_ms > 0)
+        self->dispatcher.parameters.head_of_line = HEAD_OF_LINE_SKIP;
+    tables_fill(self, platform);
     return true;
 }
 
-static const struct parameter clipper_parameters[] = {
+static const struct key clipper_parameters[] = {
     DISPATCHER_PARAMETERS(65535),
     DISPATCHER_SPLIT_PARAMETER,
-    {"increase", 1, 0, 1000, NULL, "added to the cap after a full batch in time (assumed)"},
-    {"decrease", 0.9, 0, 1, NULL, "factor on the cap after a late batch [recall]"},
-    {"batch_delay_ms", 0, 0, 100000, NULL, "longest wait of a batch below the cap; 0: none"},
-    {"vgpu", 0, 0, 65535, NULL, "share that a batch holds alone; 0: a whole GPU [recall]"},
+    PARAMETER_NUMBER(clipper, increase, 0, 1000, 1,
+                     "added to the cap after a full batch in time (assumed)"),
+    PARAMETER_NUMBER(clipper, decrease, 0, 1, 0.9, "factor on the cap after a late batch [recall]"),
+    PARAMETER_MS(clipper, batch_delay_ms, 0, 100000, 0,
+                 "longest wait of a batch below the cap; 0: none"),
+    PARAMETER_WHOLE(clipper, vgpu, 0, 65535, 0,
+                    "share that a batch holds alone; 0: a whole GPU [recall]"),
+    KEY_END,
 };
 
 extern const struct policy policy_clipper;
@@ -180,7 +187,7 @@ const struct policy policy_clipper = {
     .name = "clipper",
     .summary = "a batch cap per function by additive increase and multiplicative decrease",
     .parameters = clipper_parameters,
-    .parameter_count = sizeof clipper_parameters / sizeof *clipper_parameters,
+    .parameters_bytes = sizeof(struct clipper_parameters),
     .state_bytes = sizeof(struct clipper),
     .init = clipper_init,
     .on_ready = clipper_on_ready,

@@ -52,18 +52,24 @@ struct estimate {
     struct sliding_window measured;
 };
 
+struct clockwork_parameters {
+    struct dispatcher_parameters dispatcher; /* first member */
+    uint32_t vgpu;
+    enum { RESERVE_SHARE, RESERVE_REST } reserve;
+    uint32_t window;      /* measurements per estimate; 0: nominal times */
+    sim_time_t buffer_ms; /* deadlines are aimed at this much early */
+};
+
 struct clockwork {
     struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept this
                                    * state */
+    const struct clockwork_parameters *parameters;
     struct batch_table table;
     struct estimate **estimates; /* by row (function and kind of GPU) and level of the table */
-    uint32_t window;             /* measurements per estimate; 0: nominal times */
-    sim_time_t buffer;           /* deadlines are aimed at this much early */
     sim_time_t *rest;            /* by queue: the fastest path through the later stages */
     double *share;         /* by queue: its share of the time left for it and the later stages */
     sim_time_t *loaded_by; /* by function: when the container that was started for it is ready */
     sim_time_t timer;      /* the earliest timer that is set */
-    bool reserve_rest;
 };
 
 /* ---- Strategies ------------------------------------------------------------------------------ */
@@ -80,7 +86,7 @@ struct strategy {
 static sim_time_t deadline_of(const struct clockwork *self, const struct platform *platform,
                               uint32_t queue, uint32_t position)
 {
-    return platform_job(platform, queue, position).deadline - self->buffer;
+    return platform_job(platform, queue, position).deadline - self->parameters->buffer_ms;
 }
 
 static size_t row_of(const struct clockwork *self, uint32_t function, uint32_t kind)
@@ -128,7 +134,7 @@ static sim_time_t least_needed(const struct clockwork *self, uint32_t queue, siz
 static sim_time_t needed(const struct clockwork *self, uint32_t queue, size_t row, size_t level)
 {
     const sim_time_t least = least_needed(self, queue, row, level);
-    if (level == 0 || self->reserve_rest)
+    if (level == 0 || self->parameters->reserve == RESERVE_REST)
         return least;
     const double own = (double)self->estimates[row][level].time;
     const sim_time_t planned = (sim_time_t)ceil(own / self->share[queue]);
@@ -266,8 +272,8 @@ static uint32_t clockwork_place(void *state, struct platform *platform, uint32_t
     const struct strategy strategy = strategy_on(self, platform, queue, kind);
     if (strategy.level == NULL)
         return SIM_NONE;
-    uint32_t invoker =
-        placement_choose(platform, queue, configuration, self->dispatcher.placement, true);
+    uint32_t invoker = placement_choose(platform, queue, configuration,
+                                        self->dispatcher.parameters.placement, true);
     if (invoker == SIM_NONE && !warm_only) {
         invoker = platform_best_fit(platform, function, configuration, false);
         if (invoker != SIM_NONE && now + cold > strategy.until) {
@@ -357,7 +363,7 @@ static void clockwork_on_finish(void *state, struct platform *platform,
     size_t level = 0;
     while (level < row->level_count && row->levels[level].fastest != batch->configuration)
         level++;
-    if (self->window == 0 || level == row->level_count)
+    if (self->parameters->window == 0 || level == row->level_count)
         return;
     struct estimate *estimate = &self->estimates[index][level];
     const sim_time_t before = estimate->time;
@@ -376,15 +382,16 @@ static void estimates_make(struct clockwork *self, struct arena *arena)
         self->estimates[r] = arena_allocate(arena, row->level_count, sizeof *self->estimates[r]);
         for (size_t i = 0; i < row->level_count; i++) {
             self->estimates[r][i].time = row->levels[i].time;
-            if (self->window > 0)
-                sliding_window_init(&self->estimates[r][i].measured, arena, self->window);
+            if (self->parameters->window > 0)
+                sliding_window_init(&self->estimates[r][i].measured, arena,
+                                    self->parameters->window);
         }
     }
 }
 
 /* ---- The policy ------------------------------------------------------------------------------ */
 
-static void tables_fill(struct clockwork *self, struct platform *platform, int units)
+static void tables_fill(struct clockwork *self, struct platform *platform)
 {
     const struct workload *workload = platform_workload(platform);
     self->rest = platform_allocate(platform, workload->queue_count, sizeof *self->rest);
@@ -392,30 +399,25 @@ static void tables_fill(struct clockwork *self, struct platform *platform, int u
     self->loaded_by =
         platform_allocate(platform, workload->function_count, sizeof *self->loaded_by);
     batch_table_fill(&self->table, platform_arena(platform), workload, self->dispatcher.planner,
-                     self->dispatcher.max_batch, units);
+                     self->dispatcher.parameters.max_batch,
+                     self->parameters->vgpu > 0 ? (int)self->parameters->vgpu
+                                                : BATCH_TABLE_MOST_UNITS);
     estimates_make(self, platform_arena(platform));
 }
 
-static bool clockwork_init(void *state, struct platform *platform, const double *values,
+static bool clockwork_init(void *state, struct platform *platform, const void *parameters,
                            struct error *error)
 {
     struct clockwork *self = state;
     const struct workload *workload = platform_workload(platform);
-    const double *own = values + DISPATCHER_PARAMETER_COUNT;
-    if (own[1] != floor(own[1]))
-        return error_input(error, "policy.params.vgpu is %g; give a whole number", own[1]);
-    if (own[3] != floor(own[3]))
-        return error_input(error, "policy.params.window is %g; give a whole number", own[3]);
+    self->parameters = parameters;
     if (!dispatcher_init(&self->dispatcher, platform,
-                         (struct dispatch_rule){clockwork_rank, clockwork_configure}, values,
-                         (enum planner_split)own[0], error))
+                         (struct dispatch_rule){clockwork_rank, clockwork_configure}, parameters,
+                         error))
         return false;
     self->dispatcher.place = clockwork_place;
     self->timer = SIM_FOREVER;
-    self->reserve_rest = own[2] > 0;
-    self->window = (uint32_t)own[3];
-    self->buffer = sim_from_ms(own[4]);
-    tables_fill(self, platform, own[1] > 0 ? (int)own[1] : BATCH_TABLE_MOST_UNITS);
+    tables_fill(self, platform);
     for (size_t a = 0; a < workload->application_count; a++)
         rest_fill(self, &workload->applications[a]);
     for (uint32_t q = 0; q < workload->queue_count; q++)
@@ -424,15 +426,18 @@ static bool clockwork_init(void *state, struct platform *platform, const double 
     return true;
 }
 
-static const struct parameter clockwork_parameters[] = {
+static const struct key clockwork_parameters[] = {
     DISPATCHER_PARAMETERS(16),
     DISPATCHER_SPLIT_PARAMETER,
-    {"vgpu", 0, 0, 65535, NULL, "share that a batch holds alone; 0: a whole GPU (paper)"},
-    {"reserve", 0, 0, 1, "share|rest",
-     "time reserved for later stages: their shares, or their fastest path"},
-    {"window", 10, 0, 10000, NULL,
-     "measured times whose 99th percentile is the expected time (code); 0: nominal"},
-    {"buffer_ms", 0, 0, 1e6, NULL, "time before the deadline that is aimed at (code: 5)"},
+    PARAMETER_WHOLE(clockwork, vgpu, 0, 65535, 0,
+                    "share that a batch holds alone; 0: a whole GPU (paper)"),
+    PARAMETER_WORD(clockwork, reserve, WORDS("share", "rest"), RESERVE_SHARE,
+                   "time reserved for later stages: their shares, or their fastest path"),
+    PARAMETER_WHOLE(clockwork, window, 0, 10000, 10,
+                    "measured times whose 99th percentile is the expected time (code); 0: nominal"),
+    PARAMETER_MS(clockwork, buffer_ms, 0, 1e6, 0,
+                 "time before the deadline that is aimed at (code: 5)"),
+    KEY_END,
 };
 
 extern const struct policy policy_clockwork;
@@ -442,7 +447,7 @@ const struct policy policy_clockwork = {
     .summary = "largest batch in time, earliest latest start first; drops requests that cannot "
                "meet the SLO",
     .parameters = clockwork_parameters,
-    .parameter_count = sizeof clockwork_parameters / sizeof *clockwork_parameters,
+    .parameters_bytes = sizeof(struct clockwork_parameters),
     .state_bytes = sizeof(struct clockwork),
     .init = clockwork_init,
     .on_ready = dispatcher_on_ready,

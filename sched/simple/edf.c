@@ -7,10 +7,15 @@
  */
 #include "sched/common/dispatcher.h"
 
+struct edf_parameters {
+    struct dispatcher_parameters dispatcher; /* first member */
+    enum { DROP_NEVER, DROP_LATE } drop;
+};
+
 struct edf {
     struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept a
                                    * struct edf */
-    bool drop;
+    const struct edf_parameters *parameters;
 };
 
 static struct queue_rank edf_rank(const void *state, const struct platform *platform,
@@ -21,15 +26,14 @@ static struct queue_rank edf_rank(const void *state, const struct platform *plat
     return (struct queue_rank){job.deadline, (int64_t)job.request};
 }
 
-static bool edf_init(void *state, struct platform *platform, const double *values,
+static bool edf_init(void *state, struct platform *platform, const void *parameters,
                      struct error *error)
 {
     struct edf *edf = state;
-    const double *own = values + DISPATCHER_PARAMETER_COUNT;
-    edf->drop = own[1] > 0;
+    edf->parameters = parameters;
     return dispatcher_init(&edf->dispatcher, platform,
-                           (struct dispatch_rule){edf_rank, dispatcher_configure_slack}, values,
-                           (enum planner_split)own[0], error);
+                           (struct dispatch_rule){edf_rank, dispatcher_configure_slack}, parameters,
+                           error);
 }
 
 /* Drops the most urgent requests that are already late. */
@@ -48,15 +52,17 @@ static void drop_expired(struct edf *edf, struct platform *platform)
 static bool edf_decide(void *state, struct platform *platform)
 {
     struct edf *edf = state;
-    if (edf->drop)
+    if (edf->parameters->drop == DROP_LATE)
         drop_expired(edf, platform);
     return dispatcher_decide(edf, platform);
 }
 
-static const struct parameter edf_parameters[] = {
+static const struct key edf_parameters[] = {
     DISPATCHER_PARAMETERS(8),
     DISPATCHER_SPLIT_PARAMETER,
-    {"drop", 0, 0, 1, "keep|drop", "requests past their deadline: serve late, or drop"},
+    PARAMETER_WORD(edf, drop, WORDS("keep", "drop"), DROP_NEVER,
+                   "requests past their deadline: serve late, or drop"),
+    KEY_END,
 };
 
 extern const struct policy policy_edf;
@@ -65,7 +71,7 @@ const struct policy policy_edf = {
     .name = "edf",
     .summary = "earliest deadline first, each stage replanned from the remaining slack",
     .parameters = edf_parameters,
-    .parameter_count = sizeof edf_parameters / sizeof *edf_parameters,
+    .parameters_bytes = sizeof(struct edf_parameters),
     .state_bytes = sizeof(struct edf),
     .init = edf_init,
     .on_ready = dispatcher_on_ready,

@@ -8,10 +8,15 @@
  */
 #include "sched/common/static_plan.h"
 
+struct fifo_parameters {
+    struct dispatcher_parameters dispatcher; /* first member */
+    enum { ORDER_ARRIVAL, ORDER_READY } order;
+};
+
 struct fifo {
     struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept a
                                    * struct fifo */
-    bool by_ready;
+    const struct fifo_parameters *parameters;
 };
 
 static struct queue_rank fifo_rank(const void *state, const struct platform *platform,
@@ -19,25 +24,27 @@ static struct queue_rank fifo_rank(const void *state, const struct platform *pla
 {
     const struct fifo *fifo = state;
     const struct job_view job = platform_job(platform, queue, 0);
-    return (struct queue_rank){fifo->by_ready ? job.ready : (int64_t)job.request,
+    return (struct queue_rank){fifo->parameters->order == ORDER_READY ? job.ready
+                                                                      : (int64_t)job.request,
                                (int64_t)job.request};
 }
 
-static bool fifo_init(void *state, struct platform *platform, const double *values,
+static bool fifo_init(void *state, struct platform *platform, const void *parameters,
                       struct error *error)
 {
     struct fifo *fifo = state;
-    const double *own = values + DISPATCHER_PARAMETER_COUNT;
-    fifo->by_ready = own[1] > 0;
+    fifo->parameters = parameters;
     return dispatcher_init(&fifo->dispatcher, platform,
-                           (struct dispatch_rule){fifo_rank, static_plan_configure}, values,
-                           (enum planner_split)own[0], error);
+                           (struct dispatch_rule){fifo_rank, static_plan_configure}, parameters,
+                           error);
 }
 
-static const struct parameter fifo_parameters[] = {
+static const struct key fifo_parameters[] = {
     DISPATCHER_PARAMETERS(1),
     DISPATCHER_SPLIT_PARAMETER,
-    {"order", 0, 0, 1, "arrival|ready", "order by the arrival of the request or of the job"},
+    PARAMETER_WORD(fifo, order, WORDS("arrival", "ready"), ORDER_ARRIVAL,
+                   "order by the arrival of the request or of the job"),
+    KEY_END,
 };
 
 extern const struct policy policy_fifo;
@@ -46,5 +53,5 @@ const struct policy policy_fifo = {
     .summary =
         "requests in order of arrival, one static configuration per stage within its SLO share",
     .init = fifo_init,
-    DISPATCHER_POLICY(struct fifo, fifo_parameters),
+    DISPATCHER_POLICY(struct fifo, struct fifo_parameters, fifo_parameters),
 };

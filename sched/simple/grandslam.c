@@ -24,11 +24,16 @@
 #include "sched/common/dispatcher.h"
 #include "sched/memory.h"
 
+struct grandslam_parameters {
+    struct dispatcher_parameters dispatcher; /* first member */
+    enum { LATE_BATCH, LATE_ALONE } late;
+};
+
 struct grandslam {
     struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept this
                                    * state */
+    const struct grandslam_parameters *parameters;
     struct batch_table table;
-    bool batch_late;
 };
 
 static sim_time_t stage_deadline(const struct grandslam *self, const struct platform *platform,
@@ -69,7 +74,7 @@ static struct choice choose_level(const struct grandslam *self, const struct pla
             choice.level = &row->levels[level];
             choice.slack = choice.earliest - now;
         }
-        if (self->batch_late && row->levels[level].time <= fresh)
+        if (self->parameters->late == LATE_BATCH && row->levels[level].time <= fresh)
             late = &row->levels[level];
         level++;
     }
@@ -123,25 +128,27 @@ static uint32_t grandslam_configure(const void *state, const struct platform *pl
                                 best.slack);
 }
 
-static bool grandslam_init(void *state, struct platform *platform, const double *values,
+static bool grandslam_init(void *state, struct platform *platform, const void *parameters,
                            struct error *error)
 {
     struct grandslam *self = state;
-    self->batch_late = values[DISPATCHER_PARAMETER_COUNT + 1] == 0;
+    self->parameters = parameters;
     if (!dispatcher_init(&self->dispatcher, platform,
-                         (struct dispatch_rule){grandslam_rank, grandslam_configure}, values,
-                         (enum planner_split)values[DISPATCHER_PARAMETER_COUNT], error))
+                         (struct dispatch_rule){grandslam_rank, grandslam_configure}, parameters,
+                         error))
         return false;
     batch_table_fill(&self->table, platform_arena(platform), platform_workload(platform),
-                     self->dispatcher.planner, self->dispatcher.max_batch, BATCH_TABLE_ANY_UNITS);
+                     self->dispatcher.planner, self->dispatcher.parameters.max_batch,
+                     BATCH_TABLE_ANY_UNITS);
     return true;
 }
 
-static const struct parameter grandslam_parameters[] = {
+static const struct key grandslam_parameters[] = {
     DISPATCHER_PARAMETERS(65535),
     DISPATCHER_SPLIT_PARAMETER,
-    {"late", 0, 0, 1, "batch|alone",
-     "jobs that are late already: the largest batch, or one by one (derived)"},
+    PARAMETER_WORD(grandslam, late, WORDS("batch", "alone"), LATE_BATCH,
+                   "jobs that are late already: the largest batch, or one by one (derived)"),
+    KEY_END,
 };
 
 extern const struct policy policy_grandslam;
@@ -149,5 +156,5 @@ const struct policy policy_grandslam = {
     .name = "grandslam",
     .summary = "stage slack in proportion to stage time, filled with the largest possible batch",
     .init = grandslam_init,
-    DISPATCHER_POLICY(struct grandslam, grandslam_parameters),
+    DISPATCHER_POLICY(struct grandslam, struct grandslam_parameters, grandslam_parameters),
 };

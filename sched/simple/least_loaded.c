@@ -15,12 +15,17 @@
 #include "sched/common/static_plan.h"
 #include "sched/common/load_index.h"
 
+struct least_loaded_parameters {
+    struct dispatcher_parameters dispatcher; /* first member */
+    enum { WARM_PREFER, WARM_IGNORE } warm;
+};
+
 struct least_loaded {
     struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept this
                                    * state */
+    const struct least_loaded_parameters *parameters;
     struct load_index *loads;
     uint32_t chosen; /* the last result of `place`; SIM_NONE if there is none */
-    bool ignore_warm;
 };
 
 static uint32_t least_loaded_place(void *state, struct platform *platform, uint32_t queue,
@@ -29,25 +34,25 @@ static uint32_t least_loaded_place(void *state, struct platform *platform, uint3
     struct least_loaded *self = state;
     const uint32_t function = platform_queue_function(platform, queue);
     self->chosen = SIM_NONE;
-    if (warm_only || (!self->ignore_warm && platform_warm_total(platform, function) > 0))
+    if (warm_only ||
+        (self->parameters->warm == WARM_PREFER && platform_warm_total(platform, function) > 0))
         self->chosen = load_index_least(self->loads, platform, function, configuration, true);
     if (self->chosen == SIM_NONE && !warm_only)
         self->chosen = load_index_least(self->loads, platform, function, configuration, false);
     return self->chosen;
 }
 
-static bool least_loaded_init(void *state, struct platform *platform, const double *values,
+static bool least_loaded_init(void *state, struct platform *platform, const void *parameters,
                               struct error *error)
 {
     struct least_loaded *self = state;
-    const double *own = values + DISPATCHER_PARAMETER_COUNT;
+    self->parameters = parameters;
     if (!dispatcher_init(&self->dispatcher, platform,
-                         (struct dispatch_rule){static_plan_rank, static_plan_configure}, values,
-                         (enum planner_split)own[0], error))
+                         (struct dispatch_rule){static_plan_rank, static_plan_configure},
+                         parameters, error))
         return false;
     self->dispatcher.place = least_loaded_place;
     self->chosen = SIM_NONE;
-    self->ignore_warm = own[1] > 0;
     self->loads = load_index_create(platform);
     return true;
 }
@@ -70,10 +75,12 @@ static bool least_loaded_decide(void *state, struct platform *platform)
     return more;
 }
 
-static const struct parameter least_loaded_parameters[] = {
+static const struct key least_loaded_parameters[] = {
     DISPATCHER_PARAMETERS(1),
     DISPATCHER_SPLIT_PARAMETER,
-    {"warm", 0, 0, 1, "prefer|ignore", "prefer invokers with an idle container"},
+    PARAMETER_WORD(least_loaded, warm, WORDS("prefer", "ignore"), WARM_PREFER,
+                   "prefer invokers with an idle container"),
+    KEY_END,
 };
 
 extern const struct policy policy_least_loaded;
@@ -82,7 +89,7 @@ const struct policy policy_least_loaded = {
     .name = "least-loaded",
     .summary = "requests in order of arrival, each to the invoker with the fewest running batches",
     .parameters = least_loaded_parameters,
-    .parameter_count = sizeof least_loaded_parameters / sizeof *least_loaded_parameters,
+    .parameters_bytes = sizeof(struct least_loaded_parameters),
     .state_bytes = sizeof(struct least_loaded),
     .init = least_loaded_init,
     .on_ready = dispatcher_on_ready,

@@ -51,14 +51,14 @@ static void remaining_fill(struct llf *llf, const struct workload *workload,
         remaining[s] += time[s];
 }
 
-static bool llf_init(void *state, struct platform *platform, const double *values,
+static bool llf_init(void *state, struct platform *platform, const void *parameters,
                      struct error *error)
 {
     struct llf *llf = state;
     const struct workload *workload = platform_workload(platform);
     if (!dispatcher_init(&llf->dispatcher, platform,
-                         (struct dispatch_rule){llf_rank, dispatcher_configure_slack}, values,
-                         (enum planner_split)values[DISPATCHER_PARAMETER_COUNT], error))
+                         (struct dispatch_rule){llf_rank, dispatcher_configure_slack}, parameters,
+                         error))
         return false;
     llf->remaining = platform_allocate(platform, workload->queue_count, sizeof *llf->remaining);
     for (size_t a = 0; a < workload->application_count; a++)
@@ -66,9 +66,10 @@ static bool llf_init(void *state, struct platform *platform, const double *value
     return true;
 }
 
-static const struct parameter llf_parameters[] = {
+static const struct key llf_parameters[] = {
     DISPATCHER_PARAMETERS(8),
     DISPATCHER_SPLIT_PARAMETER,
+    KEY_END,
 };
 
 extern const struct policy policy_llf;
@@ -76,5 +77,5 @@ const struct policy policy_llf = {
     .name = "llf",
     .summary = "least laxity first: deadline minus the remaining nominal time",
     .init = llf_init,
-    DISPATCHER_POLICY(struct llf, llf_parameters),
+    DISPATCHER_POLICY(struct llf, struct dispatcher_parameters, llf_parameters),
 };

@@ -13,16 +13,17 @@ static uint32_t configure_largest(const void *state, const struct platform *plat
                                  platform_queue_function(platform, queue), jobs);
 }
 
-static bool max_config_init(void *state, struct platform *platform, const double *values,
+static bool max_config_init(void *state, struct platform *platform, const void *parameters,
                             struct error *error)
 {
     return dispatcher_init(state, platform,
-                           (struct dispatch_rule){static_plan_rank, configure_largest}, values,
-                           PLANNER_PROPORTIONAL, error);
+                           (struct dispatch_rule){static_plan_rank, configure_largest}, parameters,
+                           error);
 }
 
-static const struct parameter max_config_parameters[] = {
+static const struct key max_config_parameters[] = {
     DISPATCHER_PARAMETERS(1),
+    KEY_END,
 };
 
 extern const struct policy policy_max_config;
@@ -30,5 +31,5 @@ const struct policy policy_max_config = {
     .name = "max-config",
     .summary = "every job with the most vGPUs and vCPUs (exclusive), in order of arrival",
     .init = max_config_init,
-    DISPATCHER_POLICY(struct dispatcher, max_config_parameters),
+    DISPATCHER_POLICY(struct dispatcher, struct dispatcher_parameters, max_config_parameters),
 };

@@ -14,16 +14,17 @@ static uint32_t configure_smallest(const void *state, const struct platform *pla
                                   platform_queue_function(platform, queue), jobs);
 }
 
-static bool min_config_init(void *state, struct platform *platform, const double *values,
+static bool min_config_init(void *state, struct platform *platform, const void *parameters,
                             struct error *error)
 {
     return dispatcher_init(state, platform,
-                           (struct dispatch_rule){static_plan_rank, configure_smallest}, values,
-                           PLANNER_PROPORTIONAL, error);
+                           (struct dispatch_rule){static_plan_rank, configure_smallest}, parameters,
+                           error);
 }
 
-static const struct parameter min_config_parameters[] = {
+static const struct key min_config_parameters[] = {
     DISPATCHER_PARAMETERS(1),
+    KEY_END,
 };
 
 extern const struct policy policy_min_config;
@@ -31,5 +32,5 @@ const struct policy policy_min_config = {
     .name = "min-config",
     .summary = "every batch with the fewest vGPUs and vCPUs, in order of arrival",
     .init = min_config_init,
-    DISPATCHER_POLICY(struct dispatcher, min_config_parameters),
+    DISPATCHER_POLICY(struct dispatcher, struct dispatcher_parameters, min_config_parameters),
 };

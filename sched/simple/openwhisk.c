@@ -41,21 +41,22 @@ static uint32_t openwhisk_place(void *state, struct platform *platform, uint32_t
     return SIM_NONE;
 }
 
-static bool openwhisk_init(void *state, struct platform *platform, const double *values,
+static bool openwhisk_init(void *state, struct platform *platform, const void *parameters,
                            struct error *error)
 {
     struct openwhisk *self = state;
     if (!dispatcher_init(&self->dispatcher, platform,
-                         (struct dispatch_rule){static_plan_rank, static_plan_configure}, values,
-                         (enum planner_split)values[DISPATCHER_PARAMETER_COUNT], error))
+                         (struct dispatch_rule){static_plan_rank, static_plan_configure},
+                         parameters, error))
         return false;
     self->dispatcher.place = openwhisk_place;
     return true;
 }
 
-static const struct parameter openwhisk_parameters[] = {
+static const struct key openwhisk_parameters[] = {
     DISPATCHER_PARAMETERS(1),
     DISPATCHER_SPLIT_PARAMETER,
+    KEY_END,
 };
 
 extern const struct policy policy_openwhisk;
@@ -64,5 +65,5 @@ const struct policy policy_openwhisk = {
     .summary =
         "requests in order of arrival, each to its function's home invoker or the next in its walk",
     .init = openwhisk_init,
-    DISPATCHER_POLICY(struct openwhisk, openwhisk_parameters),
+    DISPATCHER_POLICY(struct openwhisk, struct dispatcher_parameters, openwhisk_parameters),
 };

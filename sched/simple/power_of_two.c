@@ -22,11 +22,16 @@
 #include "sched/common/static_plan.h"
 #include "sim/engine/random.h"
 
+struct power_of_two_parameters {
+    struct dispatcher_parameters dispatcher; /* first member */
+    enum { WARM_PREFER, WARM_IGNORE } warm;
+};
+
 struct power_of_two {
     struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept this
                                    * state */
-    uint64_t questions;           /* number of queries answered; selects the next random stream */
-    bool ignore_warm;
+    const struct power_of_two_parameters *parameters;
+    uint64_t questions; /* number of queries answered; selects the next random stream */
     /* Invokers by kind of GPU, one list after another; list k ends at end[k]. With one kind it has
      * all invokers, also those without a GPU. */
     uint32_t *invokers;
@@ -107,7 +112,7 @@ static uint32_t power_of_two_place(void *state, struct platform *platform, uint3
              platform_workload(platform)->functions[function].configurations[configuration].kind,
              drawn);
     uint32_t invoker = SIM_NONE;
-    if (warm_only || !self->ignore_warm)
+    if (warm_only || self->parameters->warm == WARM_PREFER)
         invoker = better_of(platform, drawn, function, configuration, true);
     if (invoker == SIM_NONE && !warm_only)
         invoker = better_of(platform, drawn, function, configuration, false);
@@ -116,25 +121,26 @@ static uint32_t power_of_two_place(void *state, struct platform *platform, uint3
     return invoker;
 }
 
-static bool power_of_two_init(void *state, struct platform *platform, const double *values,
+static bool power_of_two_init(void *state, struct platform *platform, const void *parameters,
                               struct error *error)
 {
     struct power_of_two *self = state;
-    const double *own = values + DISPATCHER_PARAMETER_COUNT;
+    self->parameters = parameters;
     if (!dispatcher_init(&self->dispatcher, platform,
-                         (struct dispatch_rule){static_plan_rank, static_plan_configure}, values,
-                         (enum planner_split)own[0], error))
+                         (struct dispatch_rule){static_plan_rank, static_plan_configure},
+                         parameters, error))
         return false;
     self->dispatcher.place = power_of_two_place;
-    self->ignore_warm = own[1] > 0;
     lists_fill(self, platform);
     return true;
 }
 
-static const struct parameter power_of_two_parameters[] = {
+static const struct key power_of_two_parameters[] = {
     DISPATCHER_PARAMETERS(1),
     DISPATCHER_SPLIT_PARAMETER,
-    {"warm", 0, 0, 1, "prefer|ignore", "prefer the drawn invoker that has an idle container"},
+    PARAMETER_WORD(power_of_two, warm, WORDS("prefer", "ignore"), WARM_PREFER,
+                   "prefer the drawn invoker that has an idle container"),
+    KEY_END,
 };
 
 extern const struct policy policy_power_of_two;
@@ -142,5 +148,5 @@ const struct policy policy_power_of_two = {
     .name = "power-of-two",
     .summary = "requests in order of arrival, each to the less loaded of two random invokers",
     .init = power_of_two_init,
-    DISPATCHER_POLICY(struct power_of_two, power_of_two_parameters),
+    DISPATCHER_POLICY(struct power_of_two, struct power_of_two_parameters, power_of_two_parameters),
 };

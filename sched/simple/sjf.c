@@ -21,18 +21,19 @@ static struct queue_rank sjf_rank(const void *state, const struct platform *plat
         (int64_t)platform_job(platform, queue, 0).request};
 }
 
-static bool sjf_init(void *state, struct platform *platform, const double *values,
+static bool sjf_init(void *state, struct platform *platform, const void *parameters,
                      struct error *error)
 {
     struct sjf *sjf = state;
     return dispatcher_init(&sjf->dispatcher, platform,
-                           (struct dispatch_rule){sjf_rank, static_plan_configure}, values,
-                           (enum planner_split)values[DISPATCHER_PARAMETER_COUNT], error);
+                           (struct dispatch_rule){sjf_rank, static_plan_configure}, parameters,
+                           error);
 }
 
-static const struct parameter sjf_parameters[] = {
+static const struct key sjf_parameters[] = {
     DISPATCHER_PARAMETERS(1),
     DISPATCHER_SPLIT_PARAMETER,
+    KEY_END,
 };
 
 extern const struct policy policy_sjf;
@@ -40,5 +41,5 @@ const struct policy policy_sjf = {
     .name = "sjf",
     .summary = "shortest predicted execution first, one static configuration per stage",
     .init = sjf_init,
-    DISPATCHER_POLICY(struct sjf, sjf_parameters),
+    DISPATCHER_POLICY(struct sjf, struct dispatcher_parameters, sjf_parameters),
 };

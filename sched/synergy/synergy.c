@@ -15,31 +15,28 @@
 #include "sched/synergy/optimum.h"
 #include "sched/synergy/round.h"
 
-enum { PARAMETER_ORDER, PARAMETER_ALLOCATION, PARAMETER_ROUND, PARAMETER_STARVED, PARAMETERS };
+struct synergy_parameters {
+    enum synergy_order order;
+    enum synergy_allocation allocation;
+    sim_time_t round_s;
+    double starved_s;
+};
 
-static const struct parameter synergy_parameters[PARAMETERS] = {
-    [PARAMETER_ORDER] = {.name = "order",
-                         .fallback = SYNERGY_FIFO,
-                         .choices = "fifo|srtf|las|ftf",
-                         .help = "who comes first: arrival, least remaining time, least attained "
-                                 "service, finish-time fairness"},
-    [PARAMETER_ALLOCATION] = {.name = "allocation",
-                              .fallback = SYNERGY_PROPORTIONAL,
-                              .choices = "proportional|greedy|tune|opt",
-                              .help = "vCPUs and memory: by GPUs, by demand first come first "
-                                      "served, by demand and at the cost of those that have more "
-                                      "than their share, by an optimum"},
-    [PARAMETER_ROUND] = {.name = "round_s",
-                         .fallback = 300,
-                         .low = 1,
-                         .high = 1e6,
-                         .help = "length of a round, s (as in the authors' simulator)"},
-    [PARAMETER_STARVED] = {.name = "starved_s",
-                           .fallback = 3600000,
-                           .low = 1,
-                           .high = 1e9,
-                           .help = "a training that has not run for longer comes first from then "
-                                   "on, s (as in the authors' simulator)"},
+static const struct key synergy_parameters[] = {
+    PARAMETER_WORD(synergy, order, WORDS("fifo", "srtf", "las", "ftf"), SYNERGY_FIFO,
+                   "who comes first: arrival, least remaining time, least attained "
+                   "service, finish-time fairness"),
+    PARAMETER_WORD(synergy, allocation, WORDS("proportional", "greedy", "tune", "opt"),
+                   SYNERGY_PROPORTIONAL,
+                   "vCPUs and memory: by GPUs, by demand first come first "
+                   "served, by demand and at the cost of those that have more "
+                   "than their share, by an optimum"),
+    PARAMETER_SECONDS(synergy, round_s, 1, 1e6, 300,
+                      "length of a round, s (as in the authors' simulator)"),
+    PARAMETER_NUMBER(synergy, starved_s, 1, 1e9, 3600000,
+                     "a training that has not run for longer comes first from then "
+                     "on, s (as in the authors' simulator)"),
+    KEY_END,
 };
 
 struct synergy {
@@ -99,22 +96,20 @@ static void cells_build(struct synergy *synergy, struct arena *arena,
                             training_throughput(models, m, vcpus, memory), &synergy->cells[m]);
 }
 
-static bool synergy_init(void *state, struct platform *platform, const double *values,
+static bool synergy_init(void *state, struct platform *platform, const void *parameters,
                          struct error *error)
 {
     struct synergy *synergy = state;
+    const struct synergy_parameters *own = parameters;
     struct synergy_servers servers;
-    synergy->length = sim_from_s(values[PARAMETER_ROUND]);
+    synergy->length = own->round_s;
     synergy->next = SIM_FOREVER;
     if (!servers_fill(platform, &servers, error))
         return false;
-    const enum synergy_allocation allocation =
-        (enum synergy_allocation)values[PARAMETER_ALLOCATION];
     struct arena *arena = platform_arena(platform);
     synergy->round =
-        synergy_round_create(arena, &servers, (enum synergy_order)values[PARAMETER_ORDER],
-                             allocation, values[PARAMETER_STARVED]);
-    if (allocation != SYNERGY_OPT)
+        synergy_round_create(arena, &servers, own->order, own->allocation, own->starved_s);
+    if (own->allocation != SYNERGY_OPT)
         return true;
     platform_pool_servers(platform);
     cells_build(synergy, arena, platform_training_models(platform));
@@ -284,7 +279,7 @@ const struct policy policy_synergy = {
     .name = "synergy",
     .summary = "trainings in rounds, with vCPUs and memory by their sensitivity",
     .parameters = synergy_parameters,
-    .parameter_count = PARAMETERS,
+    .parameters_bytes = sizeof(struct synergy_parameters),
     .state_bytes = sizeof(struct synergy),
     .init = synergy_init,
     .on_timer = synergy_on_timer,

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "sim/base/json.h"
+
 /* A whole number, a bool or an enumeration of any size. */
 union whole {
     uint8_t one;
@@ -34,18 +36,31 @@ static double number_at(const struct key *key, const void *in)
     double number = 0;
     if (key->kind == KIND_TIME)
         return sim_to_s(whole_at(in, key->offset, key->size));
+    if (key->kind == KIND_MS)
+        return sim_to_ms(whole_at(in, key->offset, key->size));
     if (key->kind != KIND_NUMBER)
         return (double)whole_at(in, key->offset, key->size);
     memcpy(&number, (const char *)in + key->offset, sizeof number);
     return number;
 }
 
-static void number_set(const struct key *key, void *out, double number)
+void key_set(const struct key *key, void *out, double number)
 {
     if (key->kind == KIND_NUMBER)
         memcpy((char *)out + key->offset, &number, sizeof number);
     else
-        whole_set(key, out, key->kind == KIND_TIME ? sim_from_s(number) : (int64_t)number);
+        whole_set(key, out,
+                  key->kind == KIND_TIME ? sim_from_s(number)
+                  : key->kind == KIND_MS ? sim_from_ms(number)
+                                         : (int64_t)number);
+}
+
+size_t keys_count(const struct key *keys)
+{
+    size_t count = 0;
+    while (keys != NULL && keys[count].name != NULL)
+        count++;
+    return count;
 }
 
 static bool applies(const struct key *key, const void *in)
@@ -59,7 +74,7 @@ void keys_default(const struct key *keys, void *out)
         if (key->kind == KIND_OBJECT)
             keys_default(key->keys, out);
         else if (key->kind != KIND_OWN)
-            number_set(key, out, key->fallback);
+            key_set(key, out, key->fallback);
 }
 
 static bool load_object(const struct key *key, const struct json_value *value, void *out,
@@ -71,7 +86,7 @@ static bool load_object(const struct key *key, const struct json_value *value, v
     const struct key *first = key->keys;
     if (!json_as_number(value, first->low, first->high, &number, error))
         return false;
-    number_set(first, out, number);
+    key_set(first, out, number);
     return true;
 }
 
@@ -87,7 +102,7 @@ static bool load_one(const struct key *key, const struct json_value *value, void
     bool good = true, yes = false;
     if (key->kind == KIND_OBJECT)
         return !given || load_object(key, &child, out, error);
-    if (key->kind == KIND_NUMBER || key->kind == KIND_TIME) {
+    if (key->kind == KIND_NUMBER || key->kind == KIND_TIME || key->kind == KIND_MS) {
         good = json_number(value, key->name, key->low, key->high, &number, error);
     } else if (key->kind == KIND_WHOLE) {
         good = json_integer(value, key->name, (int64_t)key->low, (int64_t)key->high, &whole, error);
@@ -100,7 +115,7 @@ static bool load_one(const struct key *key, const struct json_value *value, void
         number = word;
     }
     if (good && given && key->kind != KIND_OWN)
-        number_set(key, out, number);
+        key_set(key, out, number);
     return good;
 }
 
@@ -126,6 +141,7 @@ static cJSON *written(const struct key *key, const void *in)
     switch (key->kind) {
     case KIND_NUMBER:
     case KIND_TIME:
+    case KIND_MS:
         return cJSON_CreateNumber(number);
     case KIND_BOOL:
         return cJSON_CreateBool(number != 0);

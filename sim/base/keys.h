@@ -3,7 +3,8 @@
  *     static const struct key noise_keys[] = {
  *         KEY_NUMBER("cv", struct noise, cv, 0, 100, 0.05, OPTIONAL), KEY_NOTES, KEY_END};
  *
- * A line has the key, the field that has its value, the range or the words, and the default. Keys
+ * A line has the key, the field that has its value, the range or the words, and the default. The
+ * same lines describe the parameters of policies (sim/base/parameters.h). Keys
  * whose value is not one field are named by KEY_OWN, and their loader reads them. Unknown keys are
  * refused with the list of known ones, in the order of the table.
  */
@@ -15,10 +16,21 @@
 #include <stdint.h>
 
 #include "sim/base/error.h"
-#include "sim/base/json.h"
 #include "sim/base/units.h"
 
-enum key_kind { KIND_OWN, KIND_NUMBER, KIND_WHOLE, KIND_TIME, KIND_BOOL, KIND_WORD, KIND_OBJECT };
+struct cJSON;
+struct json_value;
+
+enum key_kind {
+    KIND_OWN,
+    KIND_NUMBER,
+    KIND_WHOLE,
+    KIND_TIME,
+    KIND_MS,
+    KIND_BOOL,
+    KIND_WORD,
+    KIND_OBJECT
+};
 
 struct key {
     const char *name; /* NULL ends a table */
@@ -29,14 +41,18 @@ struct key {
     const struct key *keys;   /* of an object within the object; their fields are of the same
                                * structure */
     bool required;
-    bool or_number;            /* a number in place of the object is the value of its first key */
-    bool sparse;               /* not written at its default; an object: not written if empty */
+    bool or_number;   /* a number in place of the object is the value of its first key */
+    bool sparse;      /* not written at its default; an object: not written if empty */
+    const char *help; /* of a parameter: one line, with the evidence grade of the default */
     size_t if_offset, if_size; /* required and written only if this field has the value `if_is`; */
     int64_t if_is;             /* if_size 0: always */
 };
 
 /* Most keys of one table. */
 enum { KEYS_MOST = 63 };
+
+/* Words as an argument of a line. */
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* The rules of a line. */
 #define OPTIONAL .required = false
@@ -62,8 +78,9 @@ enum { KEYS_MOST = 63 };
               .low = (double)(least), .high = (double)(most), .fallback = (double)(value),         \
               __VA_ARGS__)
 
-/* A double; a whole number of 16, 32 or 64 bits; a sim_time_t given in seconds; a bool; a bool or
- * an enumeration given by its word. `of` is the tag of the structure. Rules end the line. */
+/* A double; a whole number of 16, 32 or 64 bits; a sim_time_t given in seconds or ms; a bool; a
+ * bool or an enumeration given by its word. `of` is the tag of the structure. Rules end the line.
+ */
 #define KEY_NUMBER(key, of, field, least, most, value, ...)                                        \
     KEY_RANGE(key, of, field, KEY_TYPE(of, field, double, KIND_NUMBER), least, most, value,        \
               __VA_ARGS__)
@@ -71,6 +88,9 @@ enum { KEYS_MOST = 63 };
     KEY_RANGE(key, of, field, KIND_WHOLE, least, most, value, __VA_ARGS__)
 #define KEY_SECONDS(key, of, field, least, most, value, ...)                                       \
     KEY_RANGE(key, of, field, KEY_TYPE(of, field, sim_time_t, KIND_TIME), least, most, value,      \
+              __VA_ARGS__)
+#define KEY_MILLISECONDS(key, of, field, least, most, value, ...)                                  \
+    KEY_RANGE(key, of, field, KEY_TYPE(of, field, sim_time_t, KIND_MS), least, most, value,        \
               __VA_ARGS__)
 #define KEY_BOOL(key, of, field, value, ...)                                                       \
     KEY_RANGE(key, of, field, KEY_TYPE(of, field, bool, KIND_BOOL), 0, 1, value, __VA_ARGS__)
@@ -81,6 +101,13 @@ enum { KEYS_MOST = 63 };
 #define KEY_OWN(key) KEY_ENTRY(.name = (key))
 #define KEY_NOTES KEY_OWN("note"), KEY_OWN("evidence")
 #define KEY_END KEY_ENTRY(.name = NULL)
+
+/* Number of lines; 0 if `keys` is NULL. */
+size_t keys_count(const struct key *keys);
+
+/* Sets the field of a number, a whole number (cut off after the point), a time, a bool or a
+ * word. */
+void key_set(const struct key *key, void *out, double number);
 
 /* Sets the fields of all lines to their defaults. */
 void keys_default(const struct key *keys, void *out);
@@ -93,6 +120,6 @@ bool keys_load(const struct key *keys, const struct json_value *value, void *out
 
 /* Adds the fields to `object` in the form that keys_load reads, with all digits. Returns false if
  * memory is exhausted. */
-bool keys_write(const struct key *keys, const void *in, cJSON *object);
+bool keys_write(const struct key *keys, const void *in, struct cJSON *object);
 
 #endif

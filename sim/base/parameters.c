@@ -1,5 +1,6 @@
 #include "sim/base/parameters.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,46 +8,74 @@
 
 enum { LIST_LENGTH = 512, NAMES_MAX = 64 };
 
-size_t parameter_index(const struct parameter *table, size_t count, const char *name)
+size_t parameter_index(const struct key *table, const char *name)
 {
+    const size_t count = keys_count(table);
     size_t i = 0;
     while (i < count && strcmp(table[i].name, name) != 0)
         i++;
     return i;
 }
 
-const char *parameter_word(const struct parameter *parameter, double value, size_t *length)
+const char *parameter_word(const struct key *parameter, double value)
 {
-    const char *word = parameter->choices;
-    for (double index = 0; index < value && word != NULL; index++) {
-        word = strchr(word, '|');
-        word = word == NULL ? NULL : word + 1;
-    }
-    *length = word == NULL ? 0 : strcspn(word, "|");
-    return word;
+    return parameter->words == NULL ? NULL : parameter->words[(size_t)value];
 }
 
-bool parameters_check(const struct parameter *table, size_t count, const char *owner,
-                      struct error *error)
+const char *parameter_words(const struct key *parameter, char text[PARAMETER_WORDS])
 {
-    if (count > 0 && table == NULL)
-        return error_input(error, "%s counts %zu parameters but has no table", owner, count);
-    for (size_t i = 0; i < count; i++) {
-        const struct parameter *parameter = &table[i];
-        if (parameter->name == NULL || !utf8_is_name(parameter->name))
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; parameter->words[i] != NULL && used < PARAMETER_WORDS; i++)
+        used += (size_t)snprintf(text + used, PARAMETER_WORDS - used, "%s%s", i > 0 ? "|" : "",
+                                 parameter->words[i]);
+    return text;
+}
+
+/* The greatest value: of a word its index. */
+static double greatest(const struct key *parameter)
+{
+    double count = 0;
+    for (; parameter->words != NULL && parameter->words[(size_t)count] != NULL; count++)
+        ;
+    return parameter->words == NULL ? parameter->high : count - 1;
+}
+
+/* Whether parameters_fill can set the field. */
+static bool fits(const struct key *parameter, size_t bytes)
+{
+    const size_t size = parameter->size;
+    const bool typed = parameter->kind == KIND_NUMBER || parameter->kind == KIND_TIME ||
+                       parameter->kind == KIND_MS;
+    return parameter->kind != KIND_OWN && parameter->kind != KIND_OBJECT &&
+           (typed ? size == 8 : size == 1 || size == 2 || size == 4 || size == 8) &&
+           size <= bytes && parameter->offset <= bytes - size;
+}
+
+bool parameters_check(const struct key *table, size_t bytes, const char *owner, struct error *error)
+{
+    for (size_t i = 0; i < keys_count(table); i++) {
+        const struct key *parameter = &table[i];
+        if (!utf8_is_name(parameter->name))
             return error_input(
                 error, "%s: parameter %zu has no name or one with control characters", owner, i);
-        if (!(parameter->fallback >= parameter->low && parameter->fallback <= parameter->high))
+        if (!fits(parameter, bytes))
+            return error_input(error,
+                               "%s: parameter \"%s\" has no field within the %zu bytes of "
+                               ".parameters_bytes",
+                               owner, parameter->name, bytes);
+        if (!(parameter->fallback >= parameter->low && parameter->fallback <= greatest(parameter)))
             return error_input(
                 error, "%s: default %g of parameter \"%s\" is outside its range %g..%g", owner,
-                parameter->fallback, parameter->name, parameter->low, parameter->high);
+                parameter->fallback, parameter->name, parameter->low, greatest(parameter));
     }
     return true;
 }
 
-static bool unknown(const struct parameter *table, size_t count, const char *key, const char *where,
-                    const char *owner, struct error *error)
+static bool unknown(const struct key *table, const char *key, const char *where, const char *owner,
+                    struct error *error)
 {
+    const size_t count = keys_count(table);
     const char *names[NAMES_MAX];
     char list[LIST_LENGTH] = "";
     int listed = 0;
@@ -64,36 +93,23 @@ static bool unknown(const struct parameter *table, size_t count, const char *key
                        nearest != NULL ? "\"? It" : "", list);
 }
 
-/* The index of `text` in "a|b|c", or -1. */
-static int choice_index(const char *choices, const char *text)
+static bool choose(const struct key *parameter, const struct setting *setting, const char *where,
+                   const char *owner, double *value, struct error *error)
 {
-    const size_t length = strlen(text);
-    int index = 0;
-    for (const char *start = choices;; index++) {
-        const char *end = strchrnul(start, '|');
-        if ((size_t)(end - start) == length && strncmp(start, text, length) == 0)
-            return index;
-        if (*end == '\0')
-            return -1;
-        start = end + 1;
-    }
-}
-
-static bool choose(const struct parameter *parameter, const struct setting *setting,
-                   const char *where, const char *owner, double *value, struct error *error)
-{
-    char number[32]; /* a choice may look like one */
+    char number[32]; /* a word may look like one */
+    char words[PARAMETER_WORDS];
     (void)snprintf(number, sizeof number, "%.17g", setting->number);
     const char *text = setting->text != NULL ? setting->text : number;
-    const int index = choice_index(parameter->choices, text);
-    if (index < 0)
-        return error_input(error, "%s.%s: \"%.64s\" is none of the choices of %s: %s", where,
-                           parameter->name, text, owner, parameter->choices);
-    *value = index;
-    return true;
+    for (size_t i = 0; parameter->words[i] != NULL; i++)
+        if (strcmp(parameter->words[i], text) == 0) {
+            *value = (double)i;
+            return true;
+        }
+    return error_input(error, "%s.%s: \"%.64s\" is none of the choices of %s: %s", where,
+                       parameter->name, text, owner, parameter_words(parameter, words));
 }
 
-static bool take_number(const struct parameter *parameter, const struct setting *setting,
+static bool take_number(const struct key *parameter, const struct setting *setting,
                         const char *where, const char *owner, double *value, struct error *error)
 {
     if (setting->text != NULL)
@@ -108,20 +124,32 @@ static bool take_number(const struct parameter *parameter, const struct setting 
     return true;
 }
 
-bool parameters_configure(const struct parameter *table, size_t count,
-                          const struct setting *settings, size_t setting_count, const char *where,
-                          const char *owner, double *values, struct error *error)
+bool parameters_configure(const struct key *table, const struct setting *settings,
+                          size_t setting_count, const char *where, const char *owner,
+                          double *values, struct error *error)
 {
+    const size_t count = keys_count(table);
     for (size_t i = 0; i < count; i++)
         values[i] = table[i].fallback;
     for (size_t s = 0; s < setting_count; s++) {
-        const size_t i = parameter_index(table, count, settings[s].key);
+        const size_t i = parameter_index(table, settings[s].key);
         if (i == count)
-            return unknown(table, count, settings[s].key, where, owner, error);
-        if (!(table[i].choices != NULL
-                  ? choose(&table[i], &settings[s], where, owner, &values[i], error)
-                  : take_number(&table[i], &settings[s], where, owner, &values[i], error)))
+            return unknown(table, settings[s].key, where, owner, error);
+        if (!(table[i].words != NULL ? choose : take_number)(&table[i], &settings[s], where, owner,
+                                                             &values[i], error))
             return false;
+    }
+    return true;
+}
+
+bool parameters_fill(const struct key *table, const double *values, const char *where, void *out,
+                     struct error *error)
+{
+    for (size_t i = 0; i < keys_count(table); i++) {
+        if (table[i].kind == KIND_WHOLE && values[i] != floor(values[i]))
+            return error_input(error, "%s.%s is %g; give a whole number", where, table[i].name,
+                               values[i]);
+        key_set(&table[i], out, values[i]);
     }
     return true;
 }

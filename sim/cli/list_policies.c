@@ -6,29 +6,27 @@
 #include "workloads/keep_alive.h"
 
 /* "name = default [range or choices]". */
-static void add_parameter(struct line *line, const struct parameter *parameter)
+static void add_parameter(struct line *line, const struct key *parameter)
 {
+    char words[PARAMETER_WORDS];
+    const char *word = parameter_word(parameter, parameter->fallback);
     line_add(line, "%s = ", parameter->name);
-    size_t length = 0;
-    const char *word = parameter_word(parameter, parameter->fallback, &length);
-    if (word != NULL) {
-        line_add(line, "%.*s [%s]", (int)length, word, parameter->choices);
-    } else {
+    if (word != NULL)
+        line_add(line, "%s [%s]", word, parameter_words(parameter, words));
+    else
         line_add(line, "%g [%g..%g]", parameter->fallback, parameter->low, parameter->high);
-    }
 }
 
-static bool json_add_parameter(cJSON *list, const struct parameter *parameter)
+static bool json_add_parameter(cJSON *list, const struct key *parameter)
 {
-    size_t length = 0;
-    const char *word = parameter_word(parameter, parameter->fallback, &length);
+    char words[PARAMETER_WORDS];
+    const char *word = parameter_word(parameter, parameter->fallback);
     cJSON *object = cJSON_CreateObject();
     bool good = object != NULL && cJSON_AddStringToObject(object, "name", parameter->name) != NULL;
     if (word != NULL) {
-        char text[64];
-        (void)snprintf(text, sizeof text, "%.*s", (int)length, word);
-        good = good && cJSON_AddStringToObject(object, "default", text) != NULL &&
-               cJSON_AddStringToObject(object, "choices", parameter->choices) != NULL;
+        good =
+            good && cJSON_AddStringToObject(object, "default", word) != NULL &&
+            cJSON_AddStringToObject(object, "choices", parameter_words(parameter, words)) != NULL;
     } else {
         good = good && cJSON_AddNumberToObject(object, "default", parameter->fallback) != NULL &&
                cJSON_AddNumberToObject(object, "low", parameter->low) != NULL &&
@@ -45,7 +43,7 @@ static bool json_add_parameter(cJSON *list, const struct parameter *parameter)
 /* In text, each parameter has a line with its meaning, if the entry is printed in full. `serves`:
  * NULL for a keep-alive. */
 static void list_configurable(struct listing *listing, const char *name, const char *summary,
-                              const char *serves, const struct parameter *parameters, size_t count)
+                              const char *serves, const struct key *parameters)
 {
     struct line text = {.used = 0};
     if (!listing_wants(listing, name))
@@ -58,9 +56,9 @@ static void list_configurable(struct listing *listing, const char *name, const c
         listing->failed = cJSON_AddStringToObject(row, "serves", serves) == NULL || listing->failed;
     cJSON *list = row != NULL ? cJSON_AddArrayToObject(row, "parameters") : NULL;
     listing->failed = listing->failed || (row != NULL && list == NULL);
-    for (size_t p = 0; list != NULL && p < count; p++)
+    for (size_t p = 0; list != NULL && p < keys_count(parameters); p++)
         listing->failed = !json_add_parameter(list, &parameters[p]) || listing->failed;
-    for (size_t p = 0; listing->rows == NULL && listing->full && p < count; p++) {
+    for (size_t p = 0; listing->rows == NULL && listing->full && p < keys_count(parameters); p++) {
         struct line own = {.used = 0};
         const char *help = parameters[p].help;
         add_parameter(&own, &parameters[p]);
@@ -80,7 +78,7 @@ static void list_policy(struct listing *listing, const struct policy *policy)
     static const char *const serves[] = {
         [SERVES_REQUESTS] = "requests", [SERVES_TRAININGS] = "trainings", [SERVES_BOTH] = "both"};
     list_configurable(listing, policy->name, policy->summary, serves[policy->serves],
-                      policy->parameters, policy->parameter_count);
+                      policy->parameters);
 }
 
 bool list_policies(struct listing *listing, const char *folder, struct error *error)
@@ -104,7 +102,6 @@ bool list_keep_alives(struct listing *listing, const char *folder, struct error 
     (void)error;
     const struct keep_alive *policy = NULL;
     for (size_t i = 0; (policy = keep_alive_at(i)) != NULL; i++)
-        list_configurable(listing, policy->name, policy->summary, NULL, policy->parameters,
-                          policy->parameter_count);
+        list_configurable(listing, policy->name, policy->summary, NULL, policy->parameters);
     return true;
 }

@@ -43,12 +43,12 @@ static bool choose_group_size(const struct request *request, const struct experi
     const struct policy *policy = runner_policy(experiment, &values, error);
     if (policy == NULL)
         return false;
-    size_t i = parameter_index(policy->parameters, policy->parameter_count, key);
-    if (i < policy->parameter_count) {
+    size_t i = parameter_index(policy->parameters, key);
+    if (i < keys_count(policy->parameters)) {
         *size = (size_t)values[i];
     } else {
         policy = policy_find("esg", NULL);
-        i = parameter_index(policy->parameters, policy->parameter_count, key);
+        i = parameter_index(policy->parameters, key);
         *size = (size_t)policy->parameters[i].fallback;
     }
     free(values);

@@ -42,7 +42,7 @@ static const struct policy hurry = {
 static bool run(const struct experiment *experiment, const struct policy *policy,
                 struct error *error)
 {
-    double *values = calloc(policy->parameter_count + 1, sizeof *values);
+    double *values = calloc(keys_count(policy->parameters) + 1, sizeof *values);
     if (values == NULL)
         return error_run(error, "out of memory");
     struct simulation_result result;

@@ -28,6 +28,11 @@ void batches_finish(struct platform *platform, uint32_t id);
  * batches and instances. Fails the run otherwise. O(invokers + GPUs + batches + instances). */
 void batches_check_holdings(struct platform *platform);
 
+/* Divides the time and cost of a finished batch of configuration `spec` among its jobs, counts it
+ * in the metrics, and records it. O(jobs). */
+void batch_account(struct platform *platform, const struct batch *batch,
+                   const struct configuration *spec);
+
 /* Returns the price of a configuration in $ per ns. It has its GPU share for `quota` per cent of
  * the time. */
 double configuration_rate(const struct platform *platform, const struct configuration *spec,
@@ -37,6 +42,14 @@ double configuration_rate(const struct platform *platform, const struct configur
 static inline uint32_t batch_function(const struct platform *platform, const struct batch *batch)
 {
     return platform->queues[batch->queue].function;
+}
+
+/* Returns the configuration of the batch. */
+static inline const struct configuration *batch_configuration(const struct platform *platform,
+                                                              const struct batch *batch)
+{
+    return &platform->workload->functions[batch_function(platform, batch)]
+                .configurations[batch->configuration];
 }
 
 /* Returns how long the batch waited for its container after its input had arrived. */

@@ -42,9 +42,11 @@ bool keep_alive_init(struct platform *platform)
     keep_alive_state->uses = arena_allocate(&platform->arena, platform->workload->function_count,
                                             sizeof *keep_alive_state->uses);
     platform->cluster.rank = policy->priority != NULL ? keep_alive_rank : NULL;
-    return policy->init == NULL ||
-           policy->init(keep_alive_state->state, &platform->arena, platform->planned,
-                        spec->keep_alive_values, platform->error);
+    void *parameters = arena_allocate(&platform->arena, 1, policy->parameters_bytes);
+    return parameters_fill(policy->parameters, spec->keep_alive_values,
+                           "platform.keep_alive.params", parameters, platform->error) &&
+           (policy->init == NULL || policy->init(keep_alive_state->state, &platform->arena,
+                                                 platform->planned, parameters, platform->error));
 }
 
 void keep_alive_use(struct platform *platform, uint32_t id)

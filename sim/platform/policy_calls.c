@@ -88,11 +88,14 @@ static inline void leave(struct platform *platform, const char *before)
 bool policy_call_init(struct platform *platform, const double *values)
 {
     const struct policy *policy = platform->policy;
+    void *parameters = arena_allocate(&platform->arena, 1, policy->parameters_bytes);
+    struct error fault = {0};
+    if (!parameters_fill(policy->parameters, values, "policy.params", parameters, platform->error))
+        return false;
     if (policy->init == NULL)
         return true;
-    struct error fault = {0};
     enter(platform, "init");
-    const bool good = policy->init(platform->policy_state, platform, values, &fault);
+    const bool good = policy->init(platform->policy_state, platform, parameters, &fault);
     if (!good && !platform->failed && fault.message[0] == '\0')
         platform_fail(platform, "init returned false without a message");
     else if (!good && !platform->failed && platform->error != NULL)

@@ -4,6 +4,30 @@
 
 #include "sim/platform/state.h"
 
+struct arrival_stream;
+
+/* The next arrival of an open arrival process, if any. */
+struct cursor {
+    struct arrival_stream *stream;
+    struct arrival next;
+    bool there;
+    uint64_t left; /* requests still to be generated */
+};
+
+/* Sets up the state before the first request. Stores the stream of arrivals in `cursor`, which the
+ * caller closes. False: the run failed. */
+bool simulation_prepare(struct platform *platform, struct cursor *cursor);
+
+/* Handles events and arrivals until the run is over, fails or is interrupted. */
+void simulation_loop(struct platform *platform, struct cursor *cursor,
+                     const struct progress *progress);
+
+/* Returns the number of requests of the run, warm-up included. */
+uint64_t requests_total(const struct experiment *experiment);
+
+/* Returns the time of a monotonic wall clock in s. */
+double wall_seconds(void);
+
 /* Adds an event to the event queue. If the event queue refuses it, fails the run and returns 0. */
 event_queue_handle platform_schedule(struct platform *platform, sim_time_t time,
                                      enum event_kind kind, uint32_t subject);

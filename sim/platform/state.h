@@ -3,14 +3,16 @@
  * Policies see `struct platform` as an opaque handle. Each file declares its functions in the
  * header of the same name:
  *
- * - simulation.c: the event loop, the clock, arrivals and the end of the run. Its functions for
- *   other files of this folder are in simulation_internal.h.
+ * - simulation.c: a run from its first allocation to its result.
+ * - event_loop.c: the clock, events, arrivals and the controller. Its functions for other files of
+ *   this folder are in simulation_internal.h.
  * - policy_api.c: the queries and actions of a policy (sched/policy.h); failures of the run.
  * - policy_api_instances.c: the same for long-lived instances (sched/policy_instances.h).
  * - policy_calls.c: all calls of a policy's callbacks.
  * - requests.c: requests, their jobs and the AFW queues.
  * - instances.c: long-lived instances and their buffers.
  * - batches.c: batches from reservation to finish; transfers.
+ * - batch_accounts.c: what a finished batch cost, whose time it was, and who holds what.
  * - interference.c: execution rates of batches that share one GPU (MPS).
  * - containers.c: cold starts, idle times, prewarming and its predictor.
  * - keep_alive.c: the idle time of containers, by the experiment's or the policy's keep-alive.

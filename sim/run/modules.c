@@ -24,17 +24,14 @@ struct modules {
 /* ---- Labels --------------------------------------------------------------------------------- */
 
 /* Returns whether `text` of `length` characters is the parameter's value. */
-static bool value_equals(const struct parameter *parameter, double value, const char *text,
-                         size_t length)
+static bool value_equals(const struct key *parameter, double value, const char *text, size_t length)
 {
-    if (parameter->choices == NULL) {
-        char *end = NULL;
-        const double given = strtod(text, &end);
-        return end == text + length && given == value;
-    }
-    size_t word_length = 0;
-    const char *word = parameter_word(parameter, value, &word_length);
-    return word != NULL && word_length == length && strncmp(word, text, length) == 0;
+    const char *word = parameter_word(parameter, value);
+    if (word != NULL)
+        return strlen(word) == length && strncmp(word, text, length) == 0;
+    char *end = NULL;
+    const double given = strtod(text, &end);
+    return end == text + length && given == value;
 }
 
 /* Number of parameters in " k=5 placement=spread"; -1 if one differs from the policy's value. */
@@ -50,7 +47,7 @@ static int pairs_match(const char *pairs, const struct resolved_run *run)
         const char *value = key + key_length + 1;
         const size_t length = strcspn(value, " ");
         bool found = false;
-        for (size_t i = 0; !found && i < policy->parameter_count; i++)
+        for (size_t i = 0; !found && i < keys_count(policy->parameters); i++)
             found = strlen(policy->parameters[i].name) == key_length &&
                     strncmp(policy->parameters[i].name, key, key_length) == 0 &&
                     value_equals(&policy->parameters[i], run->values[i], value, length);

@@ -16,7 +16,7 @@ const struct policy *runner_policy(const struct experiment *experiment, double *
     }
     if (!policy_serves(policy, experiment, error))
         return NULL;
-    *values = calloc(policy->parameter_count + 1, sizeof **values);
+    *values = calloc(keys_count(policy->parameters) + 1, sizeof **values);
     if (*values == NULL) {
         error_run(error, "out of memory for the parameters of policy %s", policy->name);
         return NULL;

@@ -40,25 +40,31 @@ enum fault {
     FAULT_HOARD
 };
 
-static const struct parameter parameters[] = {
-    {.name = "fault",
-     .choices = "none|loop|segv|stack|fpe|abort|exit|fork|raise|init|charge|charge-twice|print|"
-                "rand|time|block|alarm|close|leave|exec|round|timer|static|draw|stop|damage|kill|"
-                "hoard",
-     .help = "what it does"},
+struct culprit_parameters {
+    enum fault fault;
+};
+static const struct key culprit_parameters[] = {
+    PARAMETER_WORD(culprit, fault,
+                   WORDS("none", "loop", "segv", "stack", "fpe", "abort", "exit", "fork", "raise",
+                         "init", "charge", "charge-twice", "print", "rand", "time", "block",
+                         "alarm", "close", "leave", "exec", "round", "timer", "static", "draw",
+                         "stop", "damage", "kill", "hoard"),
+                   FAULT_NONE, "what it does"),
+    KEY_END,
 };
 
 struct culprit {
     enum fault fault;
 };
 
-static bool culprit_init(void *state, struct platform *platform, const double *values,
+static bool culprit_init(void *state, struct platform *platform, const void *parameters,
                          struct error *error)
 {
     (void)platform;
     (void)error;
-    ((struct culprit *)state)->fault = (enum fault)values[0];
-    return values[0] != FAULT_INIT;
+    const enum fault fault = ((const struct culprit_parameters *)parameters)->fault;
+    ((struct culprit *)state)->fault = fault;
+    return fault != FAULT_INIT;
 }
 
 /* Deeper than any stack; what it returns keeps a compiler from making a loop of it. */
@@ -183,8 +189,8 @@ const struct policy esgsim_policy = {
     .abi = POLICY_ABI,
     .name = "culprit",
     .summary = "does what a policy must not do",
-    .parameters = parameters,
-    .parameter_count = sizeof parameters / sizeof *parameters,
+    .parameters = culprit_parameters,
+    .parameters_bytes = sizeof(struct culprit_parameters),
     .state_bytes = sizeof(struct culprit),
     .init = culprit_init,
     .decide = culprit_decide,

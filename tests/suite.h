@@ -1,0 +1,123 @@
+/* What every suite begins with: the headers that nearly all need, cases that are written once, and
+ * what many suites do with files, numbers and errors. */
+#ifndef ESGSIM_TESTS_SUITE_H
+#define ESGSIM_TESTS_SUITE_H
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+#include <cmocka.h>
+
+#include "sim/base/error.h"
+
+enum { SUITE_CASES_MAX = 200 };
+
+static struct CMUnitTest suite_cases[SUITE_CASES_MAX];
+static int suite_lines[SUITE_CASES_MAX];
+static size_t suite_count;
+
+/* Before main, from every CASE. The compiler chooses the order of these calls. */
+static inline void suite_add(struct CMUnitTest added, int line)
+{
+    size_t place = suite_count++;
+    if (place >= SUITE_CASES_MAX)
+        abort();
+    for (; place > 0 && suite_lines[place - 1] > line; place--) {
+        suite_cases[place] = suite_cases[place - 1];
+        suite_lines[place] = suite_lines[place - 1];
+    }
+    suite_cases[place] = added;
+    suite_lines[place] = line;
+}
+
+/* CASE_WITH(a_sentence_that_holds, set_up, tear_down) { … } is a test of the suite; the two
+ * functions, of which each may be NULL, run before and after it. */
+#define CASE_WITH(name, set_up, tear_down)                                                         \
+    static void name(void **case_state);                                                           \
+    __attribute__((constructor)) static void add_##name(void)                                      \
+    {                                                                                              \
+        suite_add((struct CMUnitTest){#name, name, set_up, tear_down, NULL}, __LINE__);            \
+    }                                                                                              \
+    static void name(__attribute__((unused)) void **case_state)
+
+#define CASE(name) CASE_WITH(name, NULL, NULL)
+
+/* Runs the cases in the order of the file, `set_up` before the first and `tear_down` after the
+ * last.
+ */
+#define SUITE_WITH(name, set_up, tear_down)                                                        \
+    int main(void)                                                                                 \
+    {                                                                                              \
+        return _cmocka_run_group_tests(name, suite_cases, suite_count, set_up, tear_down);         \
+    }
+
+#define SUITE(name) SUITE_WITH(name, NULL, NULL)
+
+/* ---- What a test asserts --------------------------------------------------------------------- */
+
+/* What follows is not reached where the call or the pointer is false: analysers see so by abort. */
+#define assert_good(good, error)                                                                   \
+    do {                                                                                           \
+        if (!(good)) {                                                                             \
+            fail_msg("%s", (error)->message);                                                      \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (false)
+
+#define assert_contains(text, part)                                                                \
+    do {                                                                                           \
+        if (strstr(text, part) == NULL)                                                            \
+            fail_msg("\"%s\" lacks \"%s\"", text, part);                                           \
+    } while (false)
+
+/* Bad input, and what is said of it. */
+#define assert_input_error(error, part)                                                            \
+    do {                                                                                           \
+        assert_int_equal((error)->kind, ERROR_INPUT);                                              \
+        assert_contains((error)->message, part);                                                   \
+    } while (false)
+
+/* To within an absolute, or a part of the expected value. */
+#define assert_absolute(value, expected, most)                                                     \
+    do {                                                                                           \
+        if (!(fabs((value) - (expected)) <= (most)))                                               \
+            fail_msg("%.12g is not within %g of %.12g", value, most, expected);                    \
+    } while (false)
+
+#define assert_relative(value, expected, most)                                                     \
+    assert_absolute(value, expected, (most)*fabs(expected))
+
+/* ---- What a test holds to the end of a block ------------------------------------------------- */
+
+/* OWNED(function) before the declaration of a pointer: the function frees it where its block ends.
+ * OWNER(function, type) stands once before. CLOSED(function) does so for a value. */
+#define OWNED(function) __attribute__((cleanup(function##_owned), unused))
+#define CLOSED(function) __attribute__((cleanup(function), unused))
+#define OWNER(function, type)                                                                      \
+    static inline void function##_owned(type **owned)                                              \
+    {                                                                                              \
+        function(*owned);                                                                          \
+    }
+
+/* For a pointer to anything. */
+static inline void free_owned(void *pointer)
+{
+    void *owned = NULL;
+    memcpy(&owned, pointer, sizeof owned);
+    free(owned);
+}
+
+OWNER(cJSON_Delete, cJSON)
+#define JSON OWNED(cJSON_Delete) cJSON
+#define TEXT OWNED(free) char
+
+#endif
