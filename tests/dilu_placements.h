@@ -32,7 +32,7 @@ static inline void pool_fragmentation(const struct dilu_pool *pool, double *comp
     *compute = 0;
     *memory = 0;
     for (uint32_t i = 0; i < pool->active.count; i++) {
-        const struct dilu_pool_gpu *gpu = &pool->gpus[pool->active.gpus[i]];
+        const struct dilu_pool_gpu *gpu = &pool->gpus[pool->active.numbers[i]];
         *compute += (1 - gpu->request) / pool->active.count;
         *memory += (1 - gpu->memory / pool->gpu_memory) / pool->active.count;
     }

@@ -8,6 +8,7 @@
 #include "workloads/trainings.h"
 
 struct rounds {
+    struct arena arena;
     struct training_models *models;
     struct training_trace *trace;
     struct training_spec *specs;
@@ -42,11 +43,10 @@ static inline void rounds_open(struct rounds *rounds, const char *path, const ch
     rounds->specs = trainings_from_trace(rounds->trace, path, rounds->models, &draw, 1, &error);
     rounds->trainings = calloc(count, sizeof *rounds->trainings);
     rounds->finish_s = calloc(count, sizeof *rounds->finish_s);
-    rounds->round = synergy_round_create(&cluster, order, allocation, 1000 * 3600, &error);
+    rounds->round = synergy_round_create(&rounds->arena, &cluster, order, allocation, 1000 * 3600);
     assert_non_null(rounds->specs);
     assert_non_null(rounds->trainings);
     assert_non_null(rounds->finish_s);
-    assert_non_null(rounds->round);
     for (size_t i = 0; i < count; i++) {
         const struct training_spec *spec = &rounds->specs[i];
         struct synergy_training *training = &rounds->trainings[i];
@@ -72,7 +72,7 @@ static inline void rounds_open(struct rounds *rounds, const char *path, const ch
 
 static inline void rounds_close(struct rounds *rounds)
 {
-    synergy_round_free(rounds->round);
+    arena_clear(&rounds->arena);
     free(rounds->finish_s);
     free(rounds->trainings);
     free(rounds->specs);
@@ -103,7 +103,7 @@ static inline void rounds_run(struct rounds *rounds)
     for (; rounds->measured < rounds->last - rounds->first; rounds->now_s += rounds->round_s) {
         while (rounds->arrived < rounds->trace->count &&
                rounds->trainings[rounds->arrived].arrival_s <= rounds->now_s)
-            assert_true(synergy_round_add(round, &rounds->trainings[rounds->arrived++]));
+            synergy_round_add(round, &rounds->trainings[rounds->arrived++]);
         assert_true(synergy_round_run(round, rounds->now_s, &error));
         if (rounds->check != NULL)
             rounds->check(rounds);

@@ -539,46 +539,43 @@ static void check_instance(struct platform *platform, const struct dilu_hosts *h
     const struct dilu_instance *instance = &hosts->instances[id];
     const struct instance_view view = platform_instance(platform, id);
     const struct dilu_level *level = &instance->profile->levels[instance->level];
-    assert_true(instance->alive);
+    assert_int_not_equal(hosts->fleet->instances[id].deployment, SIM_NONE);
     assert_int_equal(instance->host, host);
     assert_int_equal(view.configuration, level->configuration);
-    assert_int_equal(view.quota, instance->quota);
-    assert_int_equal(view.invoker, hosts->hosts[host].invoker);
-    assert_int_equal(view.gpu, hosts->hosts[host].which);
-    assert_int_equal(view.state == INSTANCE_BUSY, instance->busy);
-    assert_int_equal(view.state != INSTANCE_STARTING, instance->ready);
-    assert_true(!seen.fixed || (instance->level == 0 && instance->quota == 100));
+    assert_int_equal(view.invoker, hosts->gpus[host].invoker);
+    assert_int_equal(view.gpu, hosts->gpus[host].which);
+    assert_true(!seen.fixed || (instance->level == 0 && view.quota == 100));
     seen.raised += instance->level > 0;
-    seen.cut += instance->quota < 100;
+    seen.cut += view.quota < 100;
 }
 
 /* One at work alone has its limit, or what is faster; otherwise all have their requests. */
 static void check_host(struct platform *platform, const struct dilu_hosts *hosts, uint32_t host)
 {
     const struct dilu_gpu *gpu = &hosts->gpus[host];
-    const uint32_t *residents = hosts->hosts[host].residents;
+    const uint32_t *residents = gpu->residents;
     uint32_t held = 0;
     uint32_t active = 0;
     double requests = 0;
     bool spread = false;
     for (uint32_t i = 0; i < gpu->instances; i++) {
         const struct dilu_instance *instance = &hosts->instances[residents[i]];
+        const struct instance_view view = platform_instance(platform, residents[i]);
         check_instance(platform, hosts, residents[i], host);
-        held += instance->profile->levels[instance->level].share * instance->quota;
+        held += instance->profile->levels[instance->level].share * view.quota;
         requests += instance->profile->levels[0].share;
-        active += instance->busy || platform_now(platform) < instance->active_until;
-        spread = spread || instance->level > 0 || instance->quota < 100;
+        active += view.state == INSTANCE_BUSY || platform_now(platform) < instance->active_until;
+        spread = spread || instance->level > 0 || view.quota < 100;
     }
-    assert_int_equal(
-        held + platform_gpu_free(platform, hosts->hosts[host].invoker, hosts->hosts[host].which),
-        100 * hosts->hosts[host].units);
+    assert_int_equal(held + platform_gpu_free(platform, gpu->invoker, gpu->which),
+                     100 * gpu->units);
     assert_true(requests <= gpu->units && fabs(requests - gpu->request) < 1e-9);
     assert_true(!spread || active == 1);
-    if (gpu->instances == 1 && hosts->instances[residents[0]].busy) {
+    if (gpu->instances == 1 && platform_instance(platform, residents[0]).state == INSTANCE_BUSY) {
         const struct dilu_instance *alone = &hosts->instances[residents[0]];
         const struct dilu_level *levels = alone->profile->levels;
         for (size_t l = 0; l < alone->profile->level_count; l++)
-            assert_true(levels[l].share > hosts->hosts[host].units ||
+            assert_true(levels[l].share > gpu->units ||
                         levels[alone->level].time <= levels[l].time);
     }
     seen.together += gpu->instances > 1;
@@ -587,10 +584,11 @@ static void check_host(struct platform *platform, const struct dilu_hosts *hosts
 static void check_deployment(const struct dilu *dilu, size_t index)
 {
     const struct dilu_deployment *deployment = &dilu->deployments[index];
-    const uint32_t count = deployment->instance_count;
+    const uint32_t count = deployment->base.instance_count;
     for (uint32_t i = 0; i < count; i++) {
-        const struct dilu_instance *instance = &dilu->hosts.instances[deployment->instances[i]];
-        assert_int_equal(instance->deployment, index);
+        const uint32_t id = deployment->base.instances[i];
+        const struct dilu_instance *instance = &dilu->hosts.instances[id];
+        assert_int_equal(dilu->fleet.instances[id].deployment, index);
         seen.listed += instance->host != SIM_NONE;
         seen.makeshift += instance->profile->makeshift;
     }
@@ -610,7 +608,7 @@ static void check_hosts(struct platform *platform, const struct dilu *dilu)
         housed += hosts->gpus[h].instances;
     }
     seen.listed = 0;
-    for (size_t d = 0; d < dilu->deployment_count; d++)
+    for (size_t d = 0; d < dilu->fleet.deployment_count; d++)
         check_deployment(dilu, d);
     assert_int_equal(housed, seen.listed);
     seen.looks++;
@@ -801,7 +799,7 @@ static struct {
 static bool growth_decide(void *state, struct platform *platform)
 {
     const bool more = watched_decide(state, platform);
-    const uint32_t count = ((const struct dilu *)state)->deployments[0].instance_count;
+    const uint32_t count = ((const struct dilu *)state)->deployments[0].base.instance_count;
     if (count >= 1 && grown.first_job == 0)
         grown.first_job = platform_now(platform);
     if (count >= 2 && grown.second == 0)

@@ -77,10 +77,11 @@ static void check_pool(const struct dilu_pool *pool, bool exclusive)
     uint32_t active = 0;
     for (uint32_t g = 0; g < pool->gpu_count; g++) {
         const struct dilu_pool_gpu *gpu = &pool->gpus[g];
-        assert_int_equal(gpu->active, gpu->count > 0);
+        assert_int_equal(gpu->active, gpu->residents.count > 0);
         active += gpu->active ? 1 : 0;
         assert_true(gpu->memory > -1e-9 && gpu->memory <= pool->gpu_memory + 1e-9);
-        assert_true(exclusive ? gpu->count <= 1 : gpu->request <= pool->rule.omega + 1e-9);
+        assert_true(exclusive ? gpu->residents.count <= 1
+                              : gpu->request <= pool->rule.omega + 1e-9);
     }
     assert_int_equal(pool->active.count, active);
     assert_int_equal(pool->free.count, pool->gpu_count - active);

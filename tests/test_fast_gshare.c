@@ -478,44 +478,46 @@ static void check_pod(struct platform *platform, const struct pods *pods, uint32
                       const struct rectangle *place)
 {
     const struct pod *pod = &pods->pods[id];
-    const struct deployment *deployment = &pods->deployments[pod->deployment];
+    const uint32_t owner = pods->fleet->instances[id].deployment;
+    assert_int_not_equal(owner, SIM_NONE);
+    const struct deployment *deployment = &pods->deployments[owner];
     const struct scaler_point *point = &deployment->points.points[pod->point];
     const struct instance_view view = platform_instance(platform, id);
-    assert_true(pod->alive);
-    assert_int_equal(view.function, deployment->function);
+    const bool busy = view.state == INSTANCE_BUSY;
+    assert_int_equal(view.function, deployment->base.function);
     assert_int_equal(view.configuration, point->configuration);
-    assert_int_equal(view.quota, pod->quota);
-    assert_int_equal(view.invoker, pod->invoker);
+    assert_int_equal(deployment->base.instances[pod->slot], id);
+    assert_int_equal(view.invoker, pods->planes[pod->gpu].invoker);
     assert_int_equal(view.gpu, pods->planes[pod->gpu].which);
     assert_int_equal(view.buffered, 0);
-    assert_int_equal(view.state == INSTANCE_BUSY, pod->busy);
-    assert_int_equal(view.state != INSTANCE_STARTING, pod->ready);
     assert_int_equal(place->width, point->quota);
     assert_int_equal(place->height, point->share);
-    assert_true(pod->quota >= point->quota && (pod->busy || pod->quota == point->quota));
-    assert_true(!seen.whole_only || pod->quota == 100);
+    assert_true(view.quota >= point->quota && (busy || view.quota == point->quota));
+    assert_true(!seen.whole_only || view.quota == 100);
     seen.pods++;
     seen.makeshift += deployment->points.feasible > 0 ? pod->point >= deployment->points.feasible
                                                       : pod->point != deployment->points.fastest;
     seen.timed += point->quota < 100;
-    seen.lent += pod->quota > point->quota;
+    seen.lent += view.quota > point->quota;
 }
 
 /* Who works has what the fluid gives, in whole per cents; who does not, the request. */
-static void check_lent(const struct pods *pods, const struct rectangles *plane)
+static void check_lent(const struct platform *platform, const struct pods *pods,
+                       const struct rectangles *plane)
 {
     struct token_pod token[8 * QUOTAS];
     double rates[8 * QUOTAS];
     assert_true(plane->used_count <= sizeof rates / sizeof *rates);
     for (size_t i = 0; i < plane->used_count; i++) {
-        const struct pod *pod = &pods->pods[plane->used[i].owner];
+        const bool busy = platform_instance(platform, plane->used[i].owner).state == INSTANCE_BUSY;
         const double request = plane->used[i].place.width / 100.0;
-        const double limit = fmax(request, pod->busy ? pods->limit / 100.0 : 0);
+        const double limit = fmax(request, busy ? pods->limit / 100.0 : 0);
         token[i] = (struct token_pod){plane->used[i].place.height, request, limit};
     }
     assert_true(tokens_fluid(plane->height, token, plane->used_count, rates));
     for (size_t i = 0; i < plane->used_count; i++)
-        assert_int_equal(pods->pods[plane->used[i].owner].quota, floor(rates[i] * 100 + 1e-6));
+        assert_int_equal(platform_instance(platform, plane->used[i].owner).quota,
+                         floor(rates[i] * 100 + 1e-6));
 }
 
 /* Planes hold what the platform holds, hundredth by hundredth. */
@@ -540,16 +542,16 @@ static void check_planes(struct platform *platform, const struct fast_gshare *st
                     place->y >= other->y + other->height || other->y >= place->y + place->height);
             }
         }
-        check_lent(pods, on);
+        check_lent(platform, pods, on);
         seen.together += on->used_count > 1;
         assert_int_equal(held + platform_gpu_free(platform, plane->invoker, plane->which),
                          100 * on->height);
     }
-    assert_true(state->deployment_count <= sizeof counts / sizeof *counts);
-    for (size_t d = 0; d < state->deployment_count; d++) {
-        seen.falls += pods->deployments[d].pod_count < counts[d];
-        seen.bereft += counts[d] > 0 && pods->deployments[d].pod_count == 0;
-        counts[d] = pods->deployments[d].pod_count;
+    assert_true(pods->fleet->deployment_count <= sizeof counts / sizeof *counts);
+    for (size_t d = 0; d < pods->fleet->deployment_count; d++) {
+        seen.falls += pods->deployments[d].base.instance_count < counts[d];
+        seen.bereft += counts[d] > 0 && pods->deployments[d].base.instance_count == 0;
+        counts[d] = pods->deployments[d].base.instance_count;
     }
     seen.looks++;
 }
@@ -643,7 +645,7 @@ static bool growth_decide(void *state, struct platform *platform)
 {
     const bool more = policy_find("fast-gshare", NULL)->decide(state, platform);
     const struct pods *pods = &((const struct fast_gshare *)state)->pods;
-    const uint32_t now = pods->deployments[0].pod_count;
+    const uint32_t now = pods->deployments[0].base.instance_count;
     if (platform_now(platform) < 10 * SIM_S)
         grown.first = now > grown.first ? now : grown.first;
     else if (pods->deployments[0].rate > 0)

@@ -501,10 +501,9 @@ static bool watched_decide(void *state, struct platform *platform)
     const struct infless *self = state;
     const bool more = inner->decide(state, platform);
     counted.alive = 0;
-    assert_true(self->instance_room <= sizeof known / sizeof *known);
-    for (uint32_t id = 0; id < self->instance_room; id++) {
-        const struct infless_instance *instance = &self->instances[id];
-        const bool alive = instance->pool != SIM_NONE;
+    assert_true(self->fleet.instance_room <= sizeof known / sizeof *known);
+    for (uint32_t id = 0; id < self->fleet.instance_room; id++) {
+        const bool alive = self->fleet.instances[id].deployment != SIM_NONE;
         const sim_time_t created = alive ? platform_instance(platform, id).created : SIM_FOREVER;
         if (created != known[id].created) {
             counted.created += alive;
@@ -512,7 +511,7 @@ static bool watched_decide(void *state, struct platform *platform)
         }
         counted.alive += alive;
         known[id].created = created;
-        known[id].rate = instance->rate;
+        known[id].rate = alive ? self->instances[id].rate : 0;
     }
     counted.most_alive = counted.alive > counted.most_alive ? counted.alive : counted.most_alive;
     return more;

@@ -142,23 +142,15 @@ static const char *const programmes[] = {
     "21,res18 1 21,m5 1 25,res50 1 20,mobilenet 1 20",
 };
 
-static struct synergy_cells *cells_of(const struct training_models *models, double vcpus)
+static struct synergy_cells *cells_of(struct arena *arena, const struct training_models *models,
+                                      double vcpus)
 {
-    struct synergy_cells *cells = calloc(models->count, sizeof *cells);
-    assert_non_null(cells);
+    struct synergy_cells *cells = arena_allocate(arena, models->count, sizeof *cells);
     for (uint32_t m = 0; m < models->count; m++)
-        assert_true(synergy_cells_build(models->vcpus, models->vcpu_count, models->memory_gb,
-                                        models->memory_count, models->models[m].throughput, vcpus,
-                                        62.5, training_throughput(models, m, vcpus, 62.5),
-                                        &cells[m]));
+        synergy_cells_build(arena, models->vcpus, models->vcpu_count, models->memory_gb,
+                            models->memory_count, models->models[m].throughput, vcpus, 62.5,
+                            training_throughput(models, m, vcpus, 62.5), &cells[m]);
     return cells;
-}
-
-static void free_cells(const struct training_models *models, struct synergy_cells *cells)
-{
-    for (size_t m = 0; m < models->count; m++)
-        free(cells[m].cells);
-    free(cells);
 }
 
 /* Reads a line of `programmes` into classes; returns their number. */
@@ -188,11 +180,12 @@ static size_t read_programme(const char *line, const struct training_models *mod
 CASE(the_optima_of_an_integer_programme_solver_are_found)
 {
     struct error error = {0};
+    struct arena arena = {0};
     OWNED(training_models_free)
     struct training_models *models =
         training_models_read("workloads/models/synergy-v100.json", &error);
     assert_non_null(models);
-    struct synergy_cells *cells = cells_of(models, 3);
+    struct synergy_cells *cells = cells_of(&arena, models, 3);
     for (size_t p = 0; p < sizeof programmes / sizeof programmes[0]; p++) {
         struct synergy_class classes[64];
         uint32_t chosen[64][64];
@@ -202,14 +195,15 @@ CASE(the_optima_of_an_integer_programme_solver_are_found)
         const size_t count =
             read_programme(programmes[p], models, cells, classes, chosen, &servers, &optimum);
         const clock_t begin = clock();
-        assert_good(synergy_optimum(classes, count, servers * 24, servers * 500, &ours, &error),
-                    &error);
+        assert_good(
+            synergy_optimum(&arena, classes, count, servers * 24, servers * 500, &ours, &error),
+            &error);
         print_message("%2g servers: %.2f in %.1f ms\n", servers, ours,
                       (double)(clock() - begin) * 1e3 / CLOCKS_PER_SEC);
         if (!(fabs(ours - optimum) <= 1e-9 * optimum))
             fail_msg("programme %zu: %.17g, not %.17g", p, ours, optimum);
     }
-    free_cells(models, cells);
+    arena_clear(&arena);
 }
 
 /* The best sum of speeds by trying every cell for every training. */
@@ -237,6 +231,7 @@ static double exhaust(const struct synergy_class *classes, size_t count, size_t 
 CASE(the_optimum_is_that_of_exhaustive_search)
 {
     struct random_stream random;
+    struct arena arena = {0};
     size_t feasible = 0;
     for (unsigned trial = 0; trial < 600; trial++) {
         struct synergy_cells cells[3];
@@ -251,8 +246,8 @@ CASE(the_optimum_is_that_of_exhaustive_search)
             double matrix[6];
             for (size_t k = 0; k < 6; k++)
                 matrix[k] = 0.1 + floor(random_uniform(&random) * 30) / 10;
-            assert_true(
-                synergy_cells_build(axis_vcpus, 3, axis_memory, 2, matrix, 3, 62.5, 0, &cells[i]));
+            synergy_cells_build(&arena, axis_vcpus, 3, axis_memory, 2, matrix, 3, 62.5, 0,
+                                &cells[i]);
             classes[i] =
                 (struct synergy_class){.cells = &cells[i],
                                        .gpus = 1u << (unsigned)(random_uniform(&random) * 3),
@@ -262,14 +257,13 @@ CASE(the_optimum_is_that_of_exhaustive_search)
         const double vcpus = 5 + floor(random_uniform(&random) * 60);
         const double memory = 50 + random_uniform(&random) * 900;
         const double best = exhaust(classes, 3, 0, 0, vcpus, memory);
-        const bool good = synergy_optimum(classes, 3, vcpus, memory, &ours, &error);
+        const bool good = synergy_optimum(&arena, classes, 3, vcpus, memory, &ours, &error);
         assert_int_equal(good, isfinite(best));
         if (good && !(fabs(ours - best) <= 1e-9))
             fail_msg("trial %u: %.17g, not %.17g", trial, ours, best);
         feasible += good ? 1 : 0;
-        for (size_t i = 0; i < 3; i++)
-            free(cells[i].cells);
     }
+    arena_clear(&arena);
     assert_true(feasible > 200);
 }
 
@@ -277,18 +271,18 @@ static double speeds(const struct rounds *rounds, enum synergy_allocation alloca
                      struct synergy_training *copies)
 {
     struct error error = {0};
-    struct synergy_round *round = synergy_round_create(&rounds->round->servers, SYNERGY_FIFO,
-                                                       allocation, 1000 * 3600, &error);
-    assert_non_null(round);
+    struct arena arena = {0};
+    struct synergy_round *round = synergy_round_create(&arena, &rounds->round->servers,
+                                                       SYNERGY_FIFO, allocation, 1000 * 3600);
     for (size_t i = 0; i < rounds->round->count; i++) {
         copies[i] = *rounds->round->list[i];
-        assert_true(synergy_round_add(round, &copies[i]));
+        synergy_round_add(round, &copies[i]);
     }
     assert_true(synergy_round_run(round, rounds->now_s, &error));
     double sum = 0;
     for (size_t i = 0; i < rounds->round->count; i++)
         sum += copies[i].placed ? copies[i].rate : 0;
-    synergy_round_free(round);
+    arena_clear(&arena);
     return sum;
 }
 
@@ -319,12 +313,11 @@ CASE(opt_is_never_slower_than_tune_nor_tune_than_proportional)
                 continue;
             rounds_open(&rounds, sets[s].path, sets[s].models, sets[s].servers, ratios[r],
                         SYNERGY_FIFO, SYNERGY_OPT, sets[s].first, sets[s].last);
-            struct synergy_cells *cells = cells_of(rounds.models, ratios[r]);
+            struct synergy_cells *cells = cells_of(&rounds.arena, rounds.models, ratios[r]);
             for (size_t i = 0; i < rounds.trace->count; i++)
                 rounds.trainings[i].cells = &cells[rounds.specs[i].model];
             rounds.check = check_speeds;
             rounds_run(&rounds);
-            free_cells(rounds.models, cells);
             rounds_close(&rounds);
         }
     assert_true(compared > 300);

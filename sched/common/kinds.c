@@ -15,6 +15,28 @@ double kinds_worth(const struct workload *workload, uint32_t kind)
     return kinds_scale(workload, kind);
 }
 
+const struct invoker_group *kinds_group_of(const struct workload *workload, uint32_t invoker)
+{
+    const struct invoker_group *group = workload->cluster.groups;
+    for (uint32_t first = 0; invoker - first >= group->count; group++)
+        first += group->count;
+    return group;
+}
+
+struct gpu_site *kinds_gpus(struct arena *arena, const struct workload *workload, uint32_t *count)
+{
+    const struct cluster_spec *cluster = &workload->cluster;
+    struct gpu_site *sites = NULL;
+    *count = 0;
+    for (uint32_t invoker = 0; invoker < cluster->invoker_count; invoker++) {
+        const struct invoker_group *group = kinds_group_of(workload, invoker);
+        arena_reserve(arena, &sites, *count + group->gpu_count, sizeof *sites);
+        for (uint32_t which = 0; which < group->gpu_count; which++)
+            sites[(*count)++] = (struct gpu_site){invoker, which, &group->gpus[which], group};
+    }
+    return sites;
+}
+
 double kinds_units_on(const struct workload *workload, const struct invoker_group *group,
                       uint32_t kind)
 {

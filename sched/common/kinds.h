@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/base/arena.h"
 #include "workloads/workload.h"
 
 /* A set of kinds: bit k is kind k. This is the set of all. */
@@ -28,6 +29,19 @@ static inline uint64_t kinds_without(uint64_t kinds, uint32_t kind)
 /* Worth of one unit of `kind` relative to one unit of the first kind: the ratio of their prices. If
  * one of them has no price, the ratio of the parts of a GPU that they are. */
 double kinds_worth(const struct workload *workload, uint32_t kind);
+
+/* The group of invokers to which one belongs. O(groups). */
+const struct invoker_group *kinds_group_of(const struct workload *workload, uint32_t invoker);
+
+/* A GPU of the cluster. */
+struct gpu_site {
+    uint32_t invoker, which; /* index among the invoker's GPUs */
+    const struct gpu_spec *spec;
+    const struct invoker_group *group;
+};
+
+/* All GPUs of the cluster, invoker by invoker, and their number in *count. */
+struct gpu_site *kinds_gpus(struct arena *arena, const struct workload *workload, uint32_t *count);
 
 /* Units of all GPUs of an invoker of the group, expressed in units of `kind`; 0 if it has no GPU of
  * the kind. A GPU of another kind counts as one of this. */

@@ -1,5 +1,6 @@
 #include "sched/common/placement.h"
 
+#include "sched/common/kinds.h"
 #include "sched/common/load_index.h"
 #include "sched/policy_instances.h"
 
@@ -16,13 +17,11 @@ bool placement_fits(const struct platform *platform, uint32_t function, uint32_t
 double placement_free_units(const struct platform *platform, uint32_t invoker, uint32_t kind)
 {
     const struct workload *workload = platform_workload(platform);
-    const struct invoker_group *group = workload->cluster.groups;
     double most = 0;
     bool alike = true;
     if (workload->kind_count == 1)
         return platform_free_vgpus(platform, invoker);
-    for (uint32_t first = 0; invoker - first >= group->count; group++)
-        first += group->count;
+    const struct invoker_group *group = kinds_group_of(workload, invoker);
     for (uint32_t g = 0; g < group->gpu_count; g++) {
         const double here = platform_gpu_free(platform, invoker, g) / 100.0;
         alike = alike && group->gpus[g].kind == kind;

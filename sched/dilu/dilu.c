@@ -47,86 +47,32 @@
  *   sample and instance examined, per GPU when placing, and per neighbour when shares are granted.
  */
 #include "sched/dilu/dilu_internal.h"
-#include "sched/policy_instances.h"
-
-#include <string.h>
-
-#include "sched/memory.h"
-
-#define TICK SIM_NONE
 
 /* ---- Events ---------------------------------------------------------------------------------- */
-
-/* Call after jobs entered or left the queue. */
-static void refresh(struct dilu *self, const struct platform *platform, uint32_t queue)
-{
-    struct backlog_slot *slot = &self->slots[queue];
-    backlog_update(&self->deployments[slot->owner].backlog, slot, platform);
-}
-
-static void dilu_on_ready(void *state, struct platform *platform, uint32_t queue)
-{
-    struct dilu *self = state;
-    if (!self->ticking) {
-        self->ticking = true;
-        platform_set_timer(platform,
-                           platform_now(platform) + sim_from_s(self->parameters->sample_s), TICK);
-    }
-    const uint32_t index = self->slots[queue].owner;
-    self->deployments[index].arrivals++;
-    refresh(self, platform, queue);
-    unique_fifo_add(&self->turns, index);
-}
-
-static void dilu_on_withdrawn(void *state, struct platform *platform, uint32_t queue,
-                              uint32_t instance)
-{
-    (void)instance;
-    refresh(state, platform, queue);
-}
-
-static void instance_idle(struct dilu *self, uint32_t id)
-{
-    const struct dilu_instance *instance = &self->hosts.instances[id];
-    struct dilu_deployment *deployment = &self->deployments[instance->deployment];
-    deployment->reap = deployment->reap || instance->draining;
-    self->freed = true;
-    unique_fifo_add(&self->turns, instance->deployment);
-}
 
 static void dilu_on_finish(void *state, struct platform *platform,
                            const struct finished_batch *batch)
 {
     struct dilu *self = state;
     struct dilu_instance *instance = &self->hosts.instances[batch->instance];
-    instance->busy = false;
-    dilu_hosts_finished(&self->hosts, platform, batch->instance);
+    dilu_hosts_finished(&self->hosts, batch->instance);
     instance->active_until = platform_now(platform) + self->parameters->active_ms;
     dilu_hosts_touch(&self->hosts, instance->host);
     if (instance->host != SIM_NONE && self->hosts.gpus[instance->host].instances > 1)
         platform_set_timer(platform, instance->active_until, instance->host);
-    instance_idle(self, batch->instance);
-}
-
-static void dilu_on_instance_ready(void *state, struct platform *platform, uint32_t instance)
-{
-    struct dilu *self = state;
-    (void)platform;
-    self->hosts.instances[instance].ready = true;
-    instance_idle(self, instance);
+    fleet_idle(&self->fleet, batch->instance);
 }
 
 static void dilu_on_timer(void *state, struct platform *platform, uint32_t id)
 {
     struct dilu *self = state;
-    if (id != TICK) {
-        dilu_hosts_watch(&self->hosts, platform, id);
-        dilu_hosts_touch(&self->hosts, id);
+    (void)platform;
+    if (fleet_ticks(&self->fleet, id)) {
+        self->sampling = self->fleet.deployment_count;
         return;
     }
-    self->sampling = self->deployment_count;
-    platform_set_timer(platform, platform_now(platform) + sim_from_s(self->parameters->sample_s),
-                       TICK);
+    dilu_hosts_watch(&self->hosts, id);
+    dilu_hosts_touch(&self->hosts, id);
 }
 
 static const char *dilu_refuses_gang(void *state, uint32_t gpus, double gpu_memory_mb)
@@ -138,7 +84,8 @@ static const char *dilu_refuses_gang(void *state, uint32_t gpus, double gpu_memo
 static void dilu_on_training_arrived(void *state, struct platform *platform, uint32_t training)
 {
     struct dilu *self = state;
-    dilu_trainings_arrived(&self->trainings, platform, training);
+    (void)platform;
+    dilu_trainings_arrived(&self->trainings, training);
 }
 
 static void dilu_on_training_finished(void *state, struct platform *platform, uint32_t training)
@@ -146,343 +93,256 @@ static void dilu_on_training_finished(void *state, struct platform *platform, ui
     struct dilu *self = state;
     (void)platform;
     dilu_hosts_trained(&self->hosts, training);
-    self->freed = true;
+    self->fleet.freed = true;
 }
 
 /* ---- Instances ------------------------------------------------------------------------------- */
 
 /* Makes one more instance by the profile, or with `makeshift` the smallest that fits; on the best
  * kind of GPU that has room. */
-static bool make(struct dilu *self, struct platform *platform, uint32_t index, bool makeshift)
+static bool make(struct dilu *self, uint32_t index, bool makeshift)
 {
-    struct dilu_deployment *deployment = &self->deployments[index];
+    const struct dilu_deployment *deployment = &self->deployments[index];
     const struct dilu_profile *profiles = makeshift ? deployment->smallest : deployment->profiles;
-    uint32_t id = SIM_NONE;
-    arena_reserve(platform_arena(platform), &deployment->instances,
-                  deployment->instance_count + (size_t)1, sizeof *deployment->instances);
-    for (uint32_t p = 0; p < deployment->profile_count && id == SIM_NONE; p++)
-        id = dilu_hosts_create(&self->hosts, platform, deployment->function, index, &profiles[p],
-                               makeshift);
-    if (id == SIM_NONE)
-        return false;
-    deployment->instances[deployment->instance_count++] = id;
-    self->moved = true;
-    unique_fifo_add(&self->turns, index);
-    return true;
-}
-
-static void take_from_list(struct dilu_deployment *deployment, uint32_t id)
-{
-    uint32_t at = 0;
-    while (deployment->instances[at] != id)
-        at++;
-    deployment->instance_count--;
-    memmove(&deployment->instances[at], &deployment->instances[at + 1],
-            (deployment->instance_count - at) * sizeof *deployment->instances);
-    deployment->turn -= deployment->turn > at;
+    bool made = false;
+    for (uint32_t p = 0; p < deployment->profile_count && !made; p++)
+        made = dilu_hosts_create(&self->hosts, index, &profiles[p], makeshift) != SIM_NONE;
+    self->moved = self->moved || made;
+    return made;
 }
 
 /* Ends an instance that is not busy. Its buffered jobs return to their queues. */
-static void end(struct dilu *self, struct platform *platform, uint32_t id)
+static void end(void *policy, uint32_t id)
 {
-    struct dilu_deployment *deployment = &self->deployments[self->hosts.instances[id].deployment];
-    if (platform_instance(platform, id).buffered > 0) {
-        if (!platform_return(platform, id))
-            return;
-        for (uint32_t i = 0; i < deployment->backlog.queue_count; i++)
-            refresh(self, platform, deployment->backlog.queues[i]);
-    }
-    if (!dilu_hosts_kill(&self->hosts, platform, id))
+    struct dilu *self = policy;
+    const uint32_t index = self->fleet.instances[id].deployment;
+    if (platform_instance(self->fleet.platform, id).buffered > 0 && !fleet_return(&self->fleet, id))
         return;
-    take_from_list(deployment, id);
-    unique_fifo_add(&self->turns, self->hosts.instances[id].deployment);
-    self->freed = true;
+    const uint32_t at = dilu_hosts_kill(&self->hosts, id);
+    if (at == SIM_NONE)
+        return;
+    self->deployments[index].turn -= self->deployments[index].turn > at;
+    unique_fifo_add(&self->fleet.turns, index);
+    self->fleet.freed = true;
     self->moved = true;
-}
-
-static void reap(struct dilu *self, struct platform *platform, struct dilu_deployment *deployment)
-{
-    deployment->reap = false;
-    for (uint32_t i = deployment->instance_count; i-- > 0;) {
-        const uint32_t id = deployment->instances[i];
-        if (self->hosts.instances[id].draining && !self->hosts.instances[id].busy)
-            end(self, platform, id);
-    }
 }
 
 /* ---- Lazy scaling ---------------------------------------------------------------------------- */
 
 /* The instance to remove next: a makeshift one, or the youngest. SIM_NONE if none may be removed.
  */
-static uint32_t next_to_go(const struct dilu *self, const struct dilu_deployment *deployment)
+static uint32_t next_to_go(const struct dilu *self, const struct fleet_deployment *deployment)
 {
     uint32_t found = SIM_NONE;
     for (uint32_t i = deployment->instance_count; i-- > 0;) {
         const uint32_t id = deployment->instances[i];
-        const struct dilu_instance *instance = &self->hosts.instances[id];
-        if (instance->draining)
+        if (self->fleet.instances[id].draining)
             continue;
-        if (instance->profile->makeshift)
+        if (self->hosts.instances[id].profile->makeshift)
             return id;
         found = found == SIM_NONE ? id : found;
     }
     return found;
 }
 
-static double rate_of(const struct dilu *self, const struct platform *platform,
-                      const struct dilu_deployment *deployment)
+static double rate_of(const struct dilu *self, const struct fleet_deployment *deployment)
 {
     double waiting = 0;
     if (self->parameters->backlog == DILU_ON) {
         waiting = deployment->backlog.waiting;
         for (uint32_t i = 0; i < deployment->instance_count; i++)
-            waiting += platform_instance(platform, deployment->instances[i]).buffered;
+            waiting += platform_instance(self->fleet.platform, deployment->instances[i]).buffered;
     }
     const double sample_s = self->parameters->sample_s;
     return (double)deployment->arrivals / sample_s +
            waiting / ((double)self->lazy.window * sample_s);
 }
 
-static void scale_in(struct dilu *self, struct platform *platform,
-                     struct dilu_deployment *deployment, uint32_t id)
-{
-    self->hosts.instances[id].draining = true;
-    deployment->reap = true;
-    reap(self, platform, deployment);
-}
-
-static void sample(struct dilu *self, struct platform *platform, uint32_t index)
+static void sample(struct dilu *self, uint32_t index)
 {
     struct dilu_deployment *deployment = &self->deployments[index];
+    struct fleet_deployment *base = &deployment->base;
     double capacity = 0;
     size_t staying = 0;
     if (!deployment->started)
         return;
-    dilu_window_add(&deployment->window, rate_of(self, platform, deployment));
-    deployment->arrivals = 0;
-    for (uint32_t i = 0; i < deployment->instance_count; i++) {
-        const struct dilu_instance *instance = &self->hosts.instances[deployment->instances[i]];
-        capacity += instance->draining ? 0 : instance->profile->throughput;
-        staying += !instance->draining;
+    dilu_window_add(&deployment->window, rate_of(self, base));
+    base->arrivals = 0;
+    for (uint32_t i = 0; i < base->instance_count; i++) {
+        const bool draining = self->fleet.instances[base->instances[i]].draining;
+        capacity += draining ? 0 : self->hosts.instances[base->instances[i]].profile->throughput;
+        staying += !draining;
     }
-    const uint32_t last = next_to_go(self, deployment);
+    const uint32_t last = next_to_go(self, base);
     const double without =
         last == SIM_NONE ? 0 : capacity - self->hosts.instances[last].profile->throughput;
-    platform_charge(platform, deployment->window.count + deployment->instance_count);
+    platform_charge(self->fleet.platform, deployment->window.count + base->instance_count);
     const int step = dilu_lazy(&deployment->window, &self->lazy, capacity, without, staying);
-    if (step > 0 && self->starving == 0 && make(self, platform, index, false)) {
+    if (step > 0 && self->fleet.starving == 0 && make(self, index, false)) {
         dilu_window_restart(&deployment->window);
     } else if (step < 0) {
-        scale_in(self, platform, deployment, last);
+        self->fleet.instances[last].draining = true;
+        fleet_reap(&self->fleet, base, end, self);
         dilu_window_restart(&deployment->window);
     }
 }
 
 /* ---- A function without an instance ---------------------------------------------------------- */
 
-static bool make_any(struct dilu *self, struct platform *platform, uint32_t index)
+static bool make_any(struct dilu *self, uint32_t index)
 {
     struct dilu_deployment *deployment = &self->deployments[index];
-    if (!make(self, platform, index, false) && !make(self, platform, index, true))
+    if (!make(self, index, false) && !make(self, index, true))
         return false;
     const uint32_t first = deployment->started ? 1 : self->parameters->first;
-    for (bool room = true; room && deployment->instance_count < first;)
-        room = make(self, platform, index, false);
+    for (bool room = true; room && deployment->base.instance_count < first;)
+        room = make(self, index, false);
     deployment->started = true;
     return true;
 }
 
-/* The deployment that has waited longest for its first instance. Deployments without jobs, or with
- * an instance, are no longer starving. */
-static uint32_t hungriest(struct dilu *self)
+/* An idle instance whose work arrived later than `since`: of the deployment with the most. */
+static uint64_t worth_of(const struct fleet *fleet, const void *policy, uint32_t id,
+                         sim_time_t since)
 {
-    uint32_t found = SIM_NONE;
-    sim_time_t since = SIM_FOREVER;
-    for (uint32_t d = 0; d < self->deployment_count; d++) {
-        struct dilu_deployment *deployment = &self->deployments[d];
-        if (!deployment->starving)
-            continue;
-        const sim_time_t here = backlog_since(&deployment->backlog);
-        if (here == SIM_FOREVER || deployment->instance_count > 0) {
-            deployment->starving = false;
-            self->starving--;
-        } else if (here < since) {
-            since = here;
-            found = d;
-        }
-    }
-    return found;
+    const struct fleet_deployment *owner = fleet_at(fleet, fleet->instances[id].deployment);
+    (void)policy;
+    const bool may_go =
+        fleet_state(fleet, id) == INSTANCE_IDLE && backlog_since(&owner->backlog) > since;
+    return may_go ? owner->instance_count : 0;
 }
 
-/* An idle instance whose work arrived later than `since`: the youngest of the deployment with the
- * most instances. */
-static uint32_t spare_instance(struct dilu *self, struct platform *platform, sim_time_t since)
+static void relieve(struct dilu *self)
 {
-    uint32_t best = SIM_NONE;
-    uint32_t most = 0;
-    for (size_t d = 0; d < self->deployment_count; d++) {
-        const struct dilu_deployment *deployment = &self->deployments[d];
-        platform_charge(platform, deployment->instance_count + 1);
-        if (deployment->instance_count <= most || backlog_since(&deployment->backlog) <= since)
-            continue;
-        for (uint32_t i = 0; i < deployment->instance_count; i++) {
-            const uint32_t id = deployment->instances[i];
-            if (self->hosts.instances[id].ready && !self->hosts.instances[id].busy) {
-                best = id;
-                most = deployment->instance_count;
-            }
-        }
-    }
-    return best;
-}
-
-static void relieve(struct dilu *self, struct platform *platform)
-{
-    self->freed = false;
-    const uint32_t index = hungriest(self);
+    struct fleet *fleet = &self->fleet;
+    fleet->freed = false;
+    const uint32_t index = fleet_hungriest(fleet, true);
     if (index == SIM_NONE)
         return;
-    struct dilu_deployment *deployment = &self->deployments[index];
-    if (make_any(self, platform, index)) {
-        deployment->starving = false;
-        self->starving--;
-        self->freed = self->starving > 0;
+    if (make_any(self, index)) {
+        fleet->freed = fleet->starving > 0;
         return;
     }
-    const uint32_t spare = spare_instance(self, platform, backlog_since(&deployment->backlog));
+    platform_charge(fleet->platform, fleet->deployment_count);
+    const sim_time_t since = backlog_since(&self->deployments[index].base.backlog);
+    const uint32_t spare = fleet_spare(fleet, since, worth_of, self);
     if (spare != SIM_NONE)
-        end(self, platform, spare);
+        end(self, spare);
 }
 
 /* ---- Serving --------------------------------------------------------------------------------- */
 
 static bool takes_jobs(const struct dilu *self, uint32_t id, bool idle)
 {
-    const struct dilu_instance *instance = &self->hosts.instances[id];
-    return instance->ready && !instance->draining && !(idle && instance->busy);
+    const enum instance_state state = fleet_state(&self->fleet, id);
+    return !self->fleet.instances[id].draining &&
+           (state == INSTANCE_IDLE || (state == INSTANCE_BUSY && !idle));
 }
 
 /* The next instance in turn that takes jobs; SIM_NONE if there is none. */
-static uint32_t next_in_turn(const struct dilu *self, struct platform *platform,
-                             struct dilu_deployment *deployment, bool idle)
+static uint32_t next_in_turn(const struct dilu *self, struct dilu_deployment *deployment, bool idle)
 {
-    for (uint32_t i = 0; i < deployment->instance_count; i++) {
-        const uint32_t at = (deployment->turn + i) % deployment->instance_count;
-        platform_charge(platform, 1);
-        if (takes_jobs(self, deployment->instances[at], idle)) {
-            deployment->turn = (at + 1) % deployment->instance_count;
-            return deployment->instances[at];
+    const struct fleet_deployment *base = &deployment->base;
+    for (uint32_t i = 0; i < base->instance_count; i++) {
+        const uint32_t at = (deployment->turn + i) % base->instance_count;
+        platform_charge(self->fleet.platform, 1);
+        if (takes_jobs(self, base->instances[at], idle)) {
+            deployment->turn = (at + 1) % base->instance_count;
+            return base->instances[at];
         }
     }
     return SIM_NONE;
 }
 
-/* Moves up to `jobs` of the oldest jobs to the instance. */
-static uint32_t route(struct dilu *self, struct platform *platform,
-                      struct dilu_deployment *deployment, uint32_t id, uint32_t jobs)
+static void launch(struct dilu *self, const struct fleet_deployment *deployment, uint32_t id,
+                   uint32_t jobs)
 {
-    uint32_t routed = 0;
-    for (; routed < jobs; routed++) {
-        const uint32_t queue = backlog_oldest(&deployment->backlog);
-        if (queue == SIM_NONE || !platform_route(platform, queue, id))
-            break;
-        refresh(self, platform, queue);
-    }
-    platform_charge(platform, routed);
-    return routed;
-}
-
-static void launch(struct dilu *self, struct platform *platform,
-                   const struct dilu_deployment *deployment, uint32_t id, uint32_t jobs)
-{
-    struct dilu_instance *instance = &self->hosts.instances[id];
+    const struct dilu_instance *instance = &self->hosts.instances[id];
     const struct dilu_level *level = &instance->profile->levels[instance->level];
     const struct configuration *spec =
         &self->workload->functions[deployment->function].configurations[level->configuration];
-    platform_explain(platform, deployment->instance_count, spec->cost_usd, level->time);
-    instance->busy = true;
-    dilu_hosts_started(&self->hosts, platform, id);
+    const uint32_t batch = instance->profile->batch;
+    platform_explain(self->fleet.platform, deployment->instance_count, spec->cost_usd, level->time);
+    dilu_hosts_started(&self->hosts, id);
     dilu_hosts_touch(&self->hosts, instance->host);
     self->moved = true;
-    (void)platform_launch(platform, id,
-                          jobs < instance->profile->batch ? jobs : instance->profile->batch);
+    (void)platform_launch(self->fleet.platform, id, jobs < batch ? jobs : batch);
 }
 
 /* Routing to idle instances only; jobs wait in their queues. */
-static void serve_idle(struct dilu *self, struct platform *platform,
-                       struct dilu_deployment *deployment)
+static void serve_idle(struct dilu *self, struct dilu_deployment *deployment)
 {
-    if (backlog_oldest(&deployment->backlog) == SIM_NONE)
+    if (deployment->base.backlog.waiting == 0)
         return;
-    const uint32_t id = next_in_turn(self, platform, deployment, true);
+    const uint32_t id = next_in_turn(self, deployment, true);
     if (id == SIM_NONE)
         return;
-    const uint32_t jobs =
-        route(self, platform, deployment, id, self->hosts.instances[id].profile->batch);
+    const uint32_t jobs = fleet_route(&self->fleet, id, self->hosts.instances[id].profile->batch);
     if (jobs > 0)
-        launch(self, platform, deployment, id, jobs);
+        launch(self, &deployment->base, id, jobs);
 }
 
 /* Routing on arrival: distributes the jobs, and launches the buffers of idle instances. */
-static void serve_arrivals(struct dilu *self, struct platform *platform,
-                           struct dilu_deployment *deployment)
+static void serve_arrivals(struct dilu *self, struct dilu_deployment *deployment)
 {
-    while (backlog_oldest(&deployment->backlog) != SIM_NONE) {
-        const uint32_t id = next_in_turn(self, platform, deployment, false);
-        if (id == SIM_NONE || route(self, platform, deployment, id, 1) == 0)
+    const struct fleet_deployment *base = &deployment->base;
+    while (base->backlog.waiting > 0) {
+        const uint32_t id = next_in_turn(self, deployment, false);
+        if (id == SIM_NONE || fleet_route(&self->fleet, id, 1) == 0)
             break;
         self->moved = true;
     }
-    for (uint32_t i = 0; i < deployment->instance_count; i++) {
-        const uint32_t id = deployment->instances[i];
+    for (uint32_t i = 0; i < base->instance_count; i++) {
+        const uint32_t id = base->instances[i];
         if (!takes_jobs(self, id, true))
             continue;
-        const uint32_t buffered = platform_instance(platform, id).buffered;
+        const uint32_t buffered = platform_instance(self->fleet.platform, id).buffered;
         if (buffered > 0)
-            launch(self, platform, deployment, id, buffered);
+            launch(self, base, id, buffered);
     }
 }
 
-static void serve(struct dilu *self, struct platform *platform, uint32_t index)
+static void serve(struct dilu *self, uint32_t index)
 {
     struct dilu_deployment *deployment = &self->deployments[index];
-    if (deployment->reap)
-        reap(self, platform, deployment);
-    if (deployment->instance_count == 0 && !deployment->starving &&
-        backlog_oldest(&deployment->backlog) != SIM_NONE &&
-        (self->starving > 0 || !make_any(self, platform, index))) {
-        deployment->starving = true;
-        self->starving++;
-        self->freed = true;
+    struct fleet_deployment *base = &deployment->base;
+    if (base->reap)
+        fleet_reap(&self->fleet, base, end, self);
+    if (base->instance_count == 0 && !base->starving && base->backlog.waiting > 0 &&
+        (self->fleet.starving > 0 || !make_any(self, index))) {
+        fleet_starve(&self->fleet, base);
+        self->fleet.freed = true;
         self->moved = true;
         return;
     }
     if (self->parameters->routing == DILU_ROUTING_ARRIVAL) {
-        serve_arrivals(self, platform, deployment);
+        serve_arrivals(self, deployment);
         return;
     }
     const bool before = self->moved;
     self->moved = false;
-    serve_idle(self, platform, deployment);
+    serve_idle(self, deployment);
     if (self->moved)
-        unique_fifo_add(&self->turns, index); /* more may be possible */
+        unique_fifo_add(&self->fleet.turns, index); /* more may be possible */
     self->moved = self->moved || before;
 }
 
 static bool dilu_decide(void *state, struct platform *platform)
 {
     struct dilu *self = state;
+    struct fleet *fleet = &self->fleet;
+    (void)platform;
     self->moved = false;
     while (!self->moved && self->sampling > 0)
-        sample(self, platform, (uint32_t)(self->deployment_count - self->sampling--));
-    if (!self->moved && self->starving > 0 && self->freed)
-        relieve(self, platform);
+        sample(self, (uint32_t)(fleet->deployment_count - self->sampling--));
+    if (!self->moved && fleet->starving > 0 && fleet->freed)
+        relieve(self);
     uint32_t index = SIM_NONE;
-    while (!self->moved && (index = unique_fifo_next(&self->turns)) != SIM_NONE)
-        serve(self, platform, index);
-    if (dilu_hosts_train(&self->hosts, platform))
+    while (!self->moved && (index = unique_fifo_next(&fleet->turns)) != SIM_NONE)
+        serve(self, index);
+    if (dilu_hosts_train(&self->hosts))
         self->moved = true;
-    dilu_hosts_grant(&self->hosts, platform);
+    dilu_hosts_grant(&self->hosts);
     return self->moved;
 }
 
@@ -495,10 +355,10 @@ const struct policy policy_dilu = {
     .parameters_bytes = sizeof(struct dilu_parameters),
     .state_bytes = sizeof(struct dilu),
     .init = dilu_init,
-    .on_ready = dilu_on_ready,
-    .on_withdrawn = dilu_on_withdrawn,
+    .on_ready = fleet_on_ready,
+    .on_withdrawn = fleet_on_withdrawn,
     .on_finish = dilu_on_finish,
-    .on_instance_ready = dilu_on_instance_ready,
+    .on_instance_ready = fleet_on_instance_ready,
     .on_timer = dilu_on_timer,
     .decide = dilu_decide,
     .refuses_gang = dilu_refuses_gang,

@@ -5,11 +5,8 @@
 #ifndef ESGSIM_SCHED_DILU_DILU_INTERNAL_H
 #define ESGSIM_SCHED_DILU_DILU_INTERNAL_H
 
-#include "sched/common/backlog.h"
-#include "sched/common/unique_fifo.h"
 #include "sched/dilu/hosts.h"
 #include "sched/dilu/scaler.h"
-#include "sched/policy.h"
 
 enum dilu_switch { DILU_ON, DILU_OFF };
 
@@ -31,23 +28,18 @@ struct dilu_parameters {
 
 /* A function, its queues and its instances. */
 struct dilu_deployment {
-    uint32_t function;
-    struct backlog backlog;
-    sim_time_t budget; /* the smallest budget of its stages */
+    struct fleet_deployment base;
     /* One for each kind of GPU on which the function runs, the best first, and as many of the
      * smallest size; owned. */
     struct dilu_profile *profiles, *smallest;
     uint32_t profile_count;
-    uint32_t *instances; /* oldest first; owned */
-    uint32_t instance_count;
     uint32_t turn; /* index of the next instance to get work */
-    uint64_t arrivals;
     struct dilu_window window;
     bool started; /* has had a request */
-    bool starving, reap;
 };
 
 struct dilu {
+    struct fleet fleet;
     const struct workload *workload;
     const struct dilu_parameters *parameters;
     struct dilu_lazy_rule lazy;
@@ -55,15 +47,8 @@ struct dilu {
     struct dilu_hosts hosts;
     struct dilu_trainings trainings;
     struct dilu_deployment *deployments;
-    size_t deployment_count;
-    struct backlog_slot *slots; /* by queue; the owner is a deployment */
-    struct unique_fifo turns;   /* deployments that decide has to serve */
-    size_t sampling;            /* deployments left to sample in this second */
-    uint32_t starving;          /* deployments with jobs, without an instance, and without room
-                                 * for one */
-    bool freed;                 /* resources may have become free since the starving ones were
-                                 * last processed */
-    bool ticking, moved;
+    size_t sampling; /* deployments left to sample in this second */
+    bool moved;
 };
 
 extern const struct key dilu_parameters[];

@@ -7,40 +7,19 @@ enum { NONE = -1 };
 
 /* ---- Lists ----------------------------------------------------------------------------------- */
 
-static void list_init(struct dilu_gpu_list *list, struct arena *arena, uint32_t gpus)
-{
-    list->room = 2 * gpus + 1;
-    list->store = list->gpus = arena_allocate(arena, list->room, sizeof *list->store);
-}
-
-static uint32_t place_of(const uint32_t *list, uint32_t gpu)
+static void list_remove(struct dilu_list *list, uint32_t number)
 {
     uint32_t i = 0;
-    while (list[i] != gpu)
+    while (list->numbers[i] != number)
         i++;
-    return i;
-}
-
-/* Moves the shorter side of the list. */
-static void list_remove(struct dilu_gpu_list *list, uint32_t gpu)
-{
-    const uint32_t i = place_of(list->gpus, gpu);
     list->count--;
-    if (i > list->count / 2) {
-        memmove(&list->gpus[i], &list->gpus[i + 1], (list->count - i) * sizeof *list->gpus);
-        return;
-    }
-    memmove(&list->gpus[1], &list->gpus[0], i * sizeof *list->gpus);
-    list->gpus++;
+    memmove(&list->numbers[i], &list->numbers[i + 1], (list->count - i) * sizeof number);
 }
 
-static void list_append(struct dilu_gpu_list *list, uint32_t gpu)
+static void list_append(struct dilu_list *list, struct arena *arena, uint32_t number)
 {
-    if (list->gpus + list->count == list->store + list->room) {
-        memmove(list->store, list->gpus, list->count * sizeof *list->gpus);
-        list->gpus = list->store;
-    }
-    list->gpus[list->count++] = gpu;
+    arena_reserve(arena, &list->numbers, list->count + (size_t)1, sizeof number);
+    list->numbers[list->count++] = number;
 }
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
@@ -59,11 +38,9 @@ void dilu_pool_init(struct dilu_pool *pool, struct arena *arena, const struct di
     pool->marked = arena_allocate(arena, gpus, sizeof *pool->marked);
     pool->free_on = arena_allocate(arena, nodes, sizeof *pool->free_on);
     pool->admits_on = arena_allocate(arena, nodes, sizeof *pool->admits_on);
-    list_init(&pool->active, arena, gpus);
-    list_init(&pool->free, arena, gpus);
     for (uint32_t g = 0; g < gpus; g++) {
         pool->gpus[g].node = g / per_node;
-        list_append(&pool->free, g);
+        list_append(&pool->free, pool->arena, g);
         pool->free_on[g / per_node]++;
     }
 }
@@ -77,7 +54,7 @@ static void activate(struct dilu_pool *pool, uint32_t g)
     list_remove(&pool->free, g);
     pool->free_on[pool->gpus[g].node]--;
     pool->gpus[g].active = true;
-    list_append(&pool->active, g);
+    list_append(&pool->active, pool->arena, g);
 }
 
 static void deactivate(struct dilu_pool *pool, uint32_t g)
@@ -85,7 +62,7 @@ static void deactivate(struct dilu_pool *pool, uint32_t g)
     list_remove(&pool->active, g);
     pool->gpus[g].active = false;
     pool->free_on[pool->gpus[g].node]++;
-    list_append(&pool->free, g);
+    list_append(&pool->free, pool->arena, g);
 }
 
 /* ---- Admission and score --------------------------------------------------------------------- */
@@ -104,8 +81,8 @@ static bool first_free(struct dilu_pool *pool, uint32_t count)
 {
     uint32_t found = 0;
     for (uint32_t i = 0; i < pool->free.count && found < count; i++)
-        if (!pool->gpus[pool->free.gpus[i]].barred)
-            pool->chosen[found++] = pool->free.gpus[i];
+        if (!pool->gpus[pool->free.numbers[i]].barred)
+            pool->chosen[found++] = pool->free.numbers[i];
     return found == count;
 }
 
@@ -120,13 +97,13 @@ static inline double score(const struct dilu_pool *pool, uint32_t g, const struc
 }
 
 /* The admissible GPU of the least score among those of a list that are marked, or not. */
-static int64_t best_of(const struct dilu_pool *pool, const struct dilu_gpu_list *list, bool marked,
+static int64_t best_of(const struct dilu_pool *pool, const struct dilu_list *list, bool marked,
                        const struct dilu_job *job)
 {
     int64_t best = NONE;
     double least = INFINITY;
     for (uint32_t i = 0; i < list->count; i++) {
-        const uint32_t g = list->gpus[i];
+        const uint32_t g = list->numbers[i];
         if (pool->marked[g] != marked || !admits(pool, g, job, job->memory))
             continue;
         const double own = score(pool, g, job);
@@ -155,15 +132,16 @@ static bool mark_affine(struct dilu_pool *pool, uint32_t function)
                       pool->instances[function] > 0;
     bool any = false;
     for (uint32_t i = 0; i < pool->active.count && runs; i++) {
-        const struct dilu_pool_gpu *gpu = &pool->gpus[pool->active.gpus[i]];
+        const struct dilu_pool_gpu *gpu = &pool->gpus[pool->active.numbers[i]];
         bool beside = false;
-        for (uint32_t r = 0; r < gpu->count && !beside; r++) {
-            const struct dilu_job *job = &pool->placed[gpu->residents[r]].job;
+        for (uint32_t r = 0; r < gpu->residents.count && !beside; r++) {
+            const struct dilu_job *job = &pool->placed[gpu->residents.numbers[r]].job;
             beside = job->kind != DILU_TRAINING && job->function == function;
         }
-        for (uint32_t r = 0; r < gpu->count && beside; r++)
-            if (pool->placed[gpu->residents[r]].job.kind == DILU_TRAINING) {
-                mark_training(pool, pool->active.gpus[i], &pool->placed[gpu->residents[r]]);
+        for (uint32_t r = 0; r < gpu->residents.count && beside; r++)
+            if (pool->placed[gpu->residents.numbers[r]].job.kind == DILU_TRAINING) {
+                mark_training(pool, pool->active.numbers[i],
+                              &pool->placed[gpu->residents.numbers[r]]);
                 any = true;
             }
     }
@@ -192,7 +170,7 @@ static uint32_t fullest_first(struct dilu_pool *pool, uint32_t node, const struc
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < pool->active.count; i++) {
-        const uint32_t g = pool->active.gpus[i];
+        const uint32_t g = pool->active.numbers[i];
         if (pool->gpus[g].node != node || !admits(pool, g, job, 0))
             continue;
         uint32_t to = count++;
@@ -209,8 +187,8 @@ static uint32_t split_model(struct dilu_pool *pool, const struct dilu_job *job, 
 {
     memset(pool->admits_on, 0, pool->node_count * sizeof *pool->admits_on);
     for (uint32_t i = 0; i < pool->active.count; i++) {
-        const uint32_t node = pool->gpus[pool->active.gpus[i]].node;
-        if (pool->admits_on[node] > 0 || !admits(pool, pool->active.gpus[i], job, 0))
+        const uint32_t node = pool->gpus[pool->active.numbers[i]].node;
+        if (pool->admits_on[node] > 0 || !admits(pool, pool->active.numbers[i], job, 0))
             continue;
         pool->admits_on[node] = 1;
         const uint32_t count = fullest_first(pool, node, job);
@@ -242,9 +220,9 @@ static bool choose_training(struct dilu_pool *pool, const struct dilu_job *job)
     uint32_t admitted = 0, count = 0;
     memset(pool->admits_on, 0, pool->node_count * sizeof *pool->admits_on);
     for (uint32_t i = 0; i < pool->active.count; i++)
-        if (admits(pool, pool->active.gpus[i], job, job->memory)) {
-            pool->chosen[admitted++] = pool->active.gpus[i];
-            pool->admits_on[pool->gpus[pool->active.gpus[i]].node]++;
+        if (admits(pool, pool->active.numbers[i], job, job->memory)) {
+            pool->chosen[admitted++] = pool->active.numbers[i];
+            pool->admits_on[pool->gpus[pool->active.numbers[i]].node]++;
         }
     for (uint32_t i = 0; i < admitted && node == NONE; i++)
         if (pool->admits_on[pool->gpus[pool->chosen[i]].node] >= job->gpus)
@@ -258,32 +236,13 @@ static bool choose_training(struct dilu_pool *pool, const struct dilu_job *job)
         if (pool->gpus[pool->chosen[i]].node == node)
             pool->chosen[count++] = pool->chosen[i];
     for (uint32_t i = 0; i < pool->free.count && count < job->gpus; i++)
-        if (pool->gpus[pool->free.gpus[i]].node == node && !pool->gpus[pool->free.gpus[i]].barred)
-            pool->chosen[count++] = pool->free.gpus[i];
+        if (pool->gpus[pool->free.numbers[i]].node == node &&
+            !pool->gpus[pool->free.numbers[i]].barred)
+            pool->chosen[count++] = pool->free.numbers[i];
     return true;
 }
 
 /* ---- Starting and ending --------------------------------------------------------------------- */
-
-static struct dilu_placed *new_placed(struct dilu_pool *pool, const struct dilu_job *job,
-                                      uint32_t count)
-{
-    arena_reserve(pool->arena, &pool->placed, pool->placed_count + (size_t)1, sizeof *pool->placed);
-    struct dilu_placed *placed = &pool->placed[pool->placed_count++];
-    *placed = (struct dilu_placed){
-        .job = *job,
-        .limit = job->limit,
-        .gpus = arena_allocate(pool->arena, count, sizeof *placed->gpus),
-        .memories = arena_allocate(pool->arena, count, sizeof *placed->memories)};
-    if (job->kind != DILU_TRAINING)
-        arena_reserve(pool->arena, &pool->instances, job->function + (size_t)1,
-                      sizeof *pool->instances);
-    for (uint32_t i = 0; i < count; i++) {
-        struct dilu_pool_gpu *gpu = &pool->gpus[pool->chosen[i]];
-        arena_reserve(pool->arena, &gpu->residents, gpu->count + (size_t)1, sizeof *gpu->residents);
-    }
-    return placed;
-}
 
 /* Chooses GPUs into `chosen`; a split model also its memory on each. Returns their number. */
 static uint32_t choose(struct dilu_pool *pool, const struct dilu_job *job, double *memories,
@@ -315,6 +274,36 @@ static uint32_t choose(struct dilu_pool *pool, const struct dilu_job *job, doubl
     return 1;
 }
 
+/* Enters a job on the chosen GPUs. `memories` is that of a split model on each, NULL for others. */
+static void note(struct dilu_pool *pool, uint32_t instance, const struct dilu_job *job,
+                 uint32_t count, const double *memories)
+{
+    arena_reserve(pool->arena, &pool->placed, instance + (size_t)1, sizeof *pool->placed);
+    struct dilu_placed *placed = &pool->placed[instance];
+    *placed = (struct dilu_placed){
+        .job = *job,
+        .count = count,
+        .gpus = arena_allocate(pool->arena, count, sizeof *placed->gpus),
+        .memories = arena_allocate(pool->arena, count, sizeof *placed->memories)};
+    if (job->kind != DILU_TRAINING) {
+        arena_reserve(pool->arena, &pool->instances, job->function + (size_t)1,
+                      sizeof *pool->instances);
+        pool->instances[job->function]++;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t g = pool->chosen[i];
+        struct dilu_pool_gpu *gpu = &pool->gpus[g];
+        activate(pool, g);
+        placed->gpus[i] = g;
+        placed->memories[i] = memories != NULL ? memories[i] : job->memory;
+        gpu->request += job->request;
+        /* A split model adds its request to Σ limit, but subtracts its limit at the end. */
+        gpu->limit += memories != NULL ? job->request : job->limit;
+        gpu->memory += placed->memories[i];
+        list_append(&gpu->residents, pool->arena, instance);
+    }
+}
+
 uint32_t dilu_pool_start(struct dilu_pool *pool, const struct dilu_job *job)
 {
     struct dilu_job own = *job;
@@ -328,23 +317,8 @@ uint32_t dilu_pool_start(struct dilu_pool *pool, const struct dilu_job *job)
     const uint32_t count = choose(pool, &own, memories, &split);
     uint32_t instance = DILU_NOT_PLACED;
     if (count > 0) {
-        struct dilu_placed *placed = new_placed(pool, &own, count);
-        instance = (uint32_t)(placed - pool->placed);
-        placed->count = count;
-        if (own.kind != DILU_TRAINING)
-            pool->instances[own.function]++;
-        for (uint32_t i = 0; i < count; i++) {
-            const uint32_t g = pool->chosen[i];
-            struct dilu_pool_gpu *gpu = &pool->gpus[g];
-            activate(pool, g);
-            placed->gpus[i] = g;
-            placed->memories[i] = split ? memories[i] : own.memory;
-            gpu->request += own.request;
-            /* A split model adds its request to Σ limit, but subtracts its limit at the end. */
-            gpu->limit += split ? own.request : own.limit;
-            gpu->memory += placed->memories[i];
-            gpu->residents[gpu->count++] = instance;
-        }
+        instance = pool->placed_count++;
+        note(pool, instance, &own, count, split ? memories : NULL);
     }
     arena_release(pool->arena, memories);
     return instance;
@@ -359,18 +333,15 @@ void dilu_pool_end(struct dilu_pool *pool, uint32_t instance)
     for (uint32_t i = 0; i < placed->count; i++) {
         struct dilu_pool_gpu *gpu = &pool->gpus[placed->gpus[i]];
         gpu->request -= placed->job.request;
-        gpu->limit -= placed->limit;
+        gpu->limit -= placed->job.limit;
         gpu->memory -= placed->memories[i];
-        const uint32_t at = place_of(gpu->residents, instance);
-        gpu->count--;
-        memmove(&gpu->residents[at], &gpu->residents[at + 1],
-                (gpu->count - at) * sizeof *gpu->residents);
-        pool->marked[placed->gpus[i]] = gpu->count == 0;
-        emptied += gpu->count == 0 ? 1 : 0;
+        list_remove(&gpu->residents, instance);
+        pool->marked[placed->gpus[i]] = gpu->residents.count == 0;
+        emptied += gpu->residents.count == 0 ? 1 : 0;
     }
     /* In order of activation. */
     for (uint32_t i = 0; i < pool->active.count && emptied > 0;) {
-        const uint32_t g = pool->active.gpus[i];
+        const uint32_t g = pool->active.numbers[i];
         if (!pool->marked[g]) {
             i++;
             continue;

@@ -42,11 +42,15 @@ struct dilu_job {
     double memory;         /* on each GPU, in the unit of the pool's */
 };
 
+/* Numbers in order. */
+struct dilu_list {
+    uint32_t *numbers, count;
+};
+
 struct dilu_pool_gpu {
     uint32_t node;
     double request, limit, memory; /* sums */
-    uint32_t *residents;           /* instances */
-    uint32_t count;
+    struct dilu_list residents;    /* instances */
     bool active;
     bool barred; /* no job is placed here (dilu_pool_bar) */
 };
@@ -54,16 +58,9 @@ struct dilu_pool_gpu {
 /* One started job. */
 struct dilu_placed {
     struct dilu_job job;
-    double limit;     /* as it is subtracted at the end */
     uint32_t *gpus;   /* in the order of the grant */
     double *memories; /* on each */
     uint32_t count;   /* 0: ended */
-};
-
-/* GPUs in order, from gpus[0] on. */
-struct dilu_gpu_list {
-    uint32_t *gpus, count;
-    uint32_t *store, room; /* that holds `gpus` */
 };
 
 struct dilu_pool {
@@ -72,7 +69,7 @@ struct dilu_pool {
     double gpu_memory;
     struct dilu_pool_gpu *gpus;
     uint32_t gpu_count, node_count;
-    struct dilu_gpu_list active, free;
+    struct dilu_list active, free;
     struct dilu_placed *placed; /* by instance */
     uint32_t placed_count;
     /* The module's. */

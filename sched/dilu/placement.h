@@ -22,15 +22,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sched/dilu/rckm.h"
+
 #define DILU_NOWHERE SIZE_MAX
 
-/* A GPU: its capacity, and the requests and limits of its instances. */
+/* A GPU: its capacity, and its instances with the sums of their requests and limits. */
 struct dilu_gpu {
-    uint32_t kind;
-    double units, memory_mb;
+    uint32_t invoker, which; /* invoker, and index among its GPUs */
+    uint32_t kind, units;
+    double memory_mb;
     double request, limit; /* units */
     double used_mb;
+    uint32_t *residents; /* instances, oldest first */
     uint32_t instances;
+    struct rckm rckm; /* of its trainings */
 };
 
 struct dilu_need {

@@ -97,17 +97,17 @@ static void profiles_add(struct dilu *self, struct arena *arena, struct dilu_dep
 {
     const bool whole = self->parameters->scheme == DILU_WHOLE;
     const struct dilu_profile_rule rule = {
-        .bound = (sim_time_t)(self->parameters->bound * (double)deployment->budget),
+        .bound = (sim_time_t)(self->parameters->bound * (double)deployment->base.budget),
         .drop = self->parameters->te_drop,
         .factor = limit_factor(self, kind),
         .vcpus = self->parameters->vcpus,
         .kind = kind};
     uint32_t place = deployment->profile_count++;
     dilu_profile_fill(&deployment->profiles[place], arena, self->workload, self->planner,
-                      deployment->function, &rule);
-    limit_to_request(self, arena, deployment->function, &deployment->profiles[place]);
+                      deployment->base.function, &rule);
+    limit_to_request(self, arena, deployment->base.function, &deployment->profiles[place]);
     dilu_profile_single(&deployment->smallest[place], arena, self->workload, self->planner,
-                        deployment->function, smallest, whole ? rule.factor : 1);
+                        deployment->base.function, smallest, whole ? rule.factor : 1);
     deployment->smallest[place].makeshift = true;
     const struct dilu_profile own = deployment->profiles[place];
     const struct dilu_profile least = deployment->smallest[place];
@@ -136,59 +136,19 @@ static void deployment_init(struct dilu *self, struct arena *arena,
                             struct dilu_deployment *deployment)
 {
     const size_t kinds = self->workload->kind_count;
-    const bool gpu = uses_gpu(self, deployment->function, SIM_NONE);
+    const bool gpu = uses_gpu(self, deployment->base.function, SIM_NONE);
     deployment->profiles = arena_allocate(arena, kinds, sizeof *deployment->profiles);
     deployment->smallest = arena_allocate(arena, kinds, sizeof *deployment->smallest);
-    backlog_start(&deployment->backlog, arena);
     dilu_window_init(&deployment->window, arena, self->lazy.window);
     for (uint32_t k = 0; k < kinds; k++) {
         const uint32_t smallest =
-            planner_smallest_among(self->planner, UINT64_C(1) << k, deployment->function, 1);
+            planner_smallest_among(self->planner, UINT64_C(1) << k, deployment->base.function, 1);
         /* Configurations without a GPU are excluded if there are others. */
-        if (gpu && !uses_gpu(self, deployment->function, k))
+        if (gpu && !uses_gpu(self, deployment->base.function, k))
             continue;
         if (smallest != SIM_NONE)
             profiles_add(self, arena, deployment, k, smallest);
     }
-}
-
-/* The deployment of a function, created if missing. */
-static struct dilu_deployment *deployment_for(struct dilu *self, uint32_t function)
-{
-    for (size_t d = 0; d < self->deployment_count; d++)
-        if (self->deployments[d].function == function)
-            return &self->deployments[d];
-    struct dilu_deployment *deployment = &self->deployments[self->deployment_count++];
-    deployment->function = function;
-    deployment->budget = SIM_FOREVER;
-    return deployment;
-}
-
-static void deployments_init(struct dilu *self, struct arena *arena)
-{
-    const struct workload *workload = self->workload;
-    for (size_t a = 0; a < workload->application_count; a++) {
-        const struct application *application = &workload->applications[a];
-        for (uint32_t s = 0; s < application->stage_count; s++) {
-            const uint32_t queue = application->first_queue + s;
-            struct dilu_deployment *deployment =
-                deployment_for(self, application->stages[s].function);
-            const sim_time_t budget = planner_budget(self->planner, queue, application->slo);
-            deployment->budget = budget < deployment->budget ? budget : deployment->budget;
-            backlog_add(&deployment->backlog, arena, &self->slots[queue],
-                        (uint32_t)(deployment - self->deployments), queue);
-        }
-    }
-    for (size_t d = 0; d < self->deployment_count; d++)
-        deployment_init(self, arena, &self->deployments[d]);
-}
-
-static void tables_init(struct dilu *self, struct arena *arena)
-{
-    const size_t queues = self->workload->queue_count;
-    self->deployments = arena_allocate(arena, queues, sizeof *self->deployments);
-    self->slots = arena_allocate(arena, queues, sizeof *self->slots);
-    unique_fifo_init(&self->turns, arena, queues);
 }
 
 static bool window_check(const struct dilu_parameters *parameters, struct error *error)
@@ -224,8 +184,7 @@ static bool trainings_init(struct dilu *self, struct platform *platform, struct 
                                   "under MPS only; set cluster.invokers.….gpus.….sharing to "
                                   "\"mps\", and one model, speed and price for all");
     self->hosts.trainings = &self->trainings;
-    return dilu_trainings_init(&self->trainings, platform_arena(platform), self->workload, &rule,
-                               error);
+    return dilu_trainings_init(&self->trainings, platform, self->hosts.gpus, &rule, error);
 }
 
 bool dilu_init(void *state, struct platform *platform, const void *parameters, struct error *error)
@@ -243,10 +202,17 @@ bool dilu_init(void *state, struct platform *platform, const void *parameters, s
     self->planner = planner_create(arena, self->workload, UINT16_MAX, own->split, error);
     if (self->planner == NULL)
         return false;
-    tables_init(self, arena);
-    dilu_hosts_init(&self->hosts, arena, self->workload, &rule, own->counted == COUNTED_NOMINAL);
+    self->deployments =
+        platform_allocate(platform, self->workload->queue_count, sizeof *self->deployments);
+    fleet_open(&self->fleet, platform, self->deployments, sizeof *self->deployments, own->sample_s,
+               0);
+    dilu_hosts_init(&self->hosts, &self->fleet, &rule, own->counted == COUNTED_NOMINAL);
     if (!trainings_init(self, platform, error))
         return false;
-    deployments_init(self, arena);
+    for (uint32_t q = 0; q < self->workload->queue_count; q++)
+        fleet_add_queue(&self->fleet, self->planner, q, 0);
+    fleet_start(&self->fleet);
+    for (uint32_t d = 0; d < self->fleet.deployment_count; d++)
+        deployment_init(self, arena, &self->deployments[d]);
     return true;
 }

@@ -30,22 +30,16 @@ static bool shape_of(const struct cluster_spec *cluster, uint32_t *nodes, struct
     return true;
 }
 
-static void gpus_fill(struct dilu_trainings *trainings, uint32_t per_node, uint32_t units)
-{
-    for (uint32_t g = 0; g < trainings->pool.gpu_count; g++) {
-        trainings->gpus[g] = (struct dilu_neighbours){
-            .invoker = g / per_node, .which = g % per_node, .units = units};
-        rckm_open(&trainings->gpus[g].rckm);
-    }
-}
-
-bool dilu_trainings_init(struct dilu_trainings *trainings, struct arena *arena,
-                         const struct workload *workload, const struct dilu_trainings_rule *rule,
+bool dilu_trainings_init(struct dilu_trainings *trainings, struct platform *platform,
+                         const struct dilu_gpu *gpus, const struct dilu_trainings_rule *rule,
                          struct error *error)
 {
+    const struct workload *workload = platform_workload(platform);
     const struct invoker_group *first = &workload->cluster.groups[0];
     uint32_t nodes = 0;
-    *trainings = (struct dilu_trainings){.serving = rule->serving,
+    *trainings = (struct dilu_trainings){.platform = platform,
+                                         .gpus = gpus,
+                                         .serving = rule->serving,
                                          .vertical = rule->vertical,
                                          .vcpus = rule->vcpus,
                                          .invoker_vcpus = first->vcpus,
@@ -54,12 +48,10 @@ bool dilu_trainings_init(struct dilu_trainings *trainings, struct arena *arena,
                                          .target = rule->target};
     if (!shape_of(&workload->cluster, &nodes, error))
         return false;
-    const uint32_t per_node = (uint32_t)first->gpu_count;
-    dilu_pool_init(&trainings->pool, arena, &rule->pool, nodes, per_node, first->gpus[0].memory_mb);
-    const size_t gpus = trainings->pool.gpu_count;
-    trainings->gpus = arena_allocate(arena, gpus, sizeof *trainings->gpus);
-    trainings->grants = arena_allocate(arena, gpus, sizeof *trainings->grants);
-    gpus_fill(trainings, per_node, first->gpus[0].units);
+    dilu_pool_init(&trainings->pool, platform_arena(platform), &rule->pool, nodes,
+                   (uint32_t)first->gpu_count, first->gpus[0].memory_mb);
+    trainings->grants =
+        platform_allocate(platform, trainings->pool.gpu_count, sizeof *trainings->grants);
     return true;
 }
 
@@ -96,19 +88,18 @@ const char *dilu_trainings_refuse(struct dilu_trainings *trainings, uint32_t gpu
     return trainings->reason;
 }
 
-void dilu_trainings_arrived(struct dilu_trainings *trainings, struct platform *platform,
-                            uint32_t id)
+void dilu_trainings_arrived(struct dilu_trainings *trainings, uint32_t id)
 {
-    struct arena *arena = platform_arena(platform);
+    struct arena *arena = platform_arena(trainings->platform);
     arena_reserve(arena, &trainings->items, (size_t)id + 1, sizeof *trainings->items);
     arena_reserve(arena, &trainings->waiting, (size_t)id + 1, sizeof id);
-    const struct training_view view = platform_training(platform, id);
+    const struct training_view view = platform_training(trainings->platform, id);
     struct dilu_training *training = &trainings->items[id];
     trainings->waiting[trainings->waiting_count++] = id;
     *training = (struct dilu_training){
         .request = view.request, .limit = view.limit, .placed = DILU_NOT_PLACED};
     if (!(view.request > 0))
-        dilu_training_shares(&platform_training_models(platform)->models[view.model],
+        dilu_training_shares(&platform_training_models(trainings->platform)->models[view.model],
                              trainings->target, trainings->limit_factor, &training->request,
                              &training->limit);
     if (!trainings->vertical)
@@ -129,14 +120,14 @@ void dilu_trainings_finished(struct dilu_trainings *trainings, uint32_t id)
     trainings->retry = true;
 }
 
-uint32_t dilu_trainings_choose(struct dilu_trainings *trainings, struct platform *platform,
-                               uint32_t id)
+uint32_t dilu_trainings_choose(struct dilu_trainings *trainings, uint32_t id)
 {
     static const enum dilu_kind kinds[] = {[INSTANCE_TRAINING] = DILU_TRAINING,
                                            [INSTANCE_INFERENCE] = DILU_INFERENCE,
                                            [INSTANCE_LLM] = DILU_LLM};
-    const struct training_view view = platform_training(platform, id);
-    const struct training_model *model = &platform_training_models(platform)->models[view.model];
+    const struct training_view view = platform_training(trainings->platform, id);
+    const struct training_model *model =
+        &platform_training_models(trainings->platform)->models[view.model];
     struct dilu_training *training = &trainings->items[id];
     const struct dilu_job job = {.kind = kinds[model->type],
                                  .function = trainings->functions + view.service,
@@ -144,7 +135,7 @@ uint32_t dilu_trainings_choose(struct dilu_trainings *trainings, struct platform
                                  .request = training->request,
                                  .limit = training->limit,
                                  .memory = view.gpu_memory_mb};
-    platform_charge(platform, trainings->pool.gpu_count);
+    platform_charge(trainings->platform, trainings->pool.gpu_count);
     training->placed = dilu_pool_start(&trainings->pool, &job);
     if (training->placed == DILU_NOT_PLACED)
         return SIM_NONE;
@@ -167,14 +158,14 @@ static void set_parts(struct training_grant *grant, uint32_t parts)
 }
 
 /* Σ request and Σ limit of the trainings on a GPU; returns their number. */
-static uint32_t sum_up(const struct dilu_trainings *trainings, struct platform *platform,
-                       uint32_t gpu, double *requests, double *limits)
+static uint32_t sum_up(const struct dilu_trainings *trainings, uint32_t gpu, double *requests,
+                       double *limits)
 {
-    const struct dilu_neighbours *here = &trainings->gpus[gpu];
+    const struct dilu_gpu *here = &trainings->gpus[gpu];
     uint32_t count = 0;
     *requests = *limits = 0;
-    for (uint32_t id;
-         (id = platform_resident(platform, here->invoker, here->which, count)) != SIM_NONE;
+    for (uint32_t id; (id = platform_resident(trainings->platform, here->invoker, here->which,
+                                              count)) != SIM_NONE;
          count++) {
         *requests += trainings->items[id].request;
         *limits += trainings->items[id].limit;
@@ -182,37 +173,33 @@ static uint32_t sum_up(const struct dilu_trainings *trainings, struct platform *
     return count;
 }
 
-uint32_t dilu_trainings_on(const struct dilu_trainings *trainings, struct platform *platform,
-                           uint32_t gpu)
+uint32_t dilu_trainings_on(const struct dilu_trainings *trainings, uint32_t gpu)
 {
     double requests = 0, limits = 0;
-    return trainings->serving ? sum_up(trainings, platform, gpu, &requests, &limits) : 0;
+    return trainings->serving ? sum_up(trainings, gpu, &requests, &limits) : 0;
 }
 
-double dilu_trainings_requests(const struct dilu_trainings *trainings, struct platform *platform,
-                               uint32_t gpu)
+double dilu_trainings_requests(const struct dilu_trainings *trainings, uint32_t gpu)
 {
     double requests = 0, limits = 0;
-    (void)sum_up(trainings, platform, gpu, &requests, &limits);
+    (void)sum_up(trainings, gpu, &requests, &limits);
     return requests;
 }
 
-bool dilu_trainings_place(struct dilu_trainings *trainings, struct platform *platform, uint32_t id)
+bool dilu_trainings_place(struct dilu_trainings *trainings, uint32_t id)
 {
     struct dilu_training *training = &trainings->items[id];
     const struct dilu_placed *placed = &trainings->pool.placed[training->placed];
     for (uint32_t i = 0; i < placed->count; i++) {
-        const struct dilu_neighbours *here = &trainings->gpus[placed->gpus[i]];
+        const struct dilu_gpu *here = &trainings->gpus[placed->gpus[i]];
         trainings->grants[i] = (struct training_grant){.invoker = here->invoker,
                                                        .gpu = here->which,
                                                        .vcpus = trainings->vcpus,
                                                        .gpu_memory_mb = placed->memories[i]};
         set_parts(&trainings->grants[i], parts_of(training->request, here->units));
     }
-    if (platform_place(platform, id, trainings->grants, placed->count, SIM_FOREVER)) {
-        trainings->placed++;
+    if (platform_place(trainings->platform, id, trainings->grants, placed->count, SIM_FOREVER))
         return true;
-    }
     const uint32_t count = placed->count;
     const uint32_t per_node = trainings->pool.gpu_count / trainings->pool.node_count;
     dilu_pool_end(&trainings->pool, training->placed);
@@ -223,22 +210,22 @@ bool dilu_trainings_place(struct dilu_trainings *trainings, struct platform *pla
     return false;
 }
 
-uint32_t dilu_trainings_plan(struct dilu_trainings *trainings, struct platform *platform,
-                             uint32_t gpu, uint32_t available)
+uint32_t dilu_trainings_plan(struct dilu_trainings *trainings, uint32_t gpu, uint32_t available)
 {
-    const struct dilu_neighbours *here = &trainings->gpus[gpu];
+    const struct dilu_gpu *here = &trainings->gpus[gpu];
     const bool vertical = trainings->vertical && trainings->pool.rule.scheme == DILU_WHOLE;
-    const struct training_models *models = platform_training_models(platform);
+    const struct training_models *models = platform_training_models(trainings->platform);
     double requests = 0, limits = 0, sum = 0;
-    const uint32_t count = sum_up(trainings, platform, gpu, &requests, &limits);
+    const uint32_t count = sum_up(trainings, gpu, &requests, &limits);
     uint32_t total = 0;
-    platform_charge(platform, count);
-    arena_reserve(platform_arena(platform), &trainings->wanted, count, sizeof *trainings->wanted);
+    platform_charge(trainings->platform, count);
+    arena_reserve(platform_arena(trainings->platform), &trainings->wanted, count,
+                  sizeof *trainings->wanted);
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t id = platform_resident(platform, here->invoker, here->which, i);
+        const uint32_t id = platform_resident(trainings->platform, here->invoker, here->which, i);
         const struct dilu_training *training = &trainings->items[id];
         const bool changes =
-            vertical && !models->models[platform_training(platform, id).model].timed;
+            vertical && !models->models[platform_training(trainings->platform, id).model].timed;
         trainings->wanted[i] = parts_of(
             changes ? rckm_share(&here->rckm, training->request, training->limit, requests, limits)
                     : training->request,
@@ -254,15 +241,15 @@ uint32_t dilu_trainings_plan(struct dilu_trainings *trainings, struct platform *
     return total;
 }
 
-void dilu_trainings_apply(struct dilu_trainings *trainings, struct platform *platform, uint32_t gpu,
-                          bool less)
+void dilu_trainings_apply(struct dilu_trainings *trainings, uint32_t gpu, bool less)
 {
-    const struct dilu_neighbours *here = &trainings->gpus[gpu];
+    const struct dilu_gpu *here = &trainings->gpus[gpu];
     uint32_t id;
     for (uint32_t i = 0;
-         (id = platform_resident(platform, here->invoker, here->which, i)) != SIM_NONE; i++) {
+         (id = platform_resident(trainings->platform, here->invoker, here->which, i)) != SIM_NONE;
+         i++) {
         const uint32_t count =
-            platform_gang(platform, id, trainings->grants, trainings->pool.gpu_count);
+            platform_gang(trainings->platform, id, trainings->grants, trainings->pool.gpu_count);
         uint32_t at = 0;
         while (trainings->grants[at].invoker != here->invoker ||
                trainings->grants[at].gpu != here->which)
@@ -273,6 +260,6 @@ void dilu_trainings_apply(struct dilu_trainings *trainings, struct platform *pla
         const uint32_t parts = grant->share * grant->quota;
         if (parts == held || (parts < held) != less)
             continue;
-        (void)platform_resize(platform, id, trainings->grants, count);
+        (void)platform_resize(trainings->platform, id, trainings->grants, count);
     }
 }

@@ -14,15 +14,9 @@
 #define ESGSIM_SCHED_DILU_TRAININGS_H
 
 #include "sched/dilu/gpu_pool.h"
-#include "sched/dilu/rckm.h"
+#include "sched/dilu/placement.h"
 #include "sched/policy.h"
 #include "sched/policy_training.h"
-
-/* The trainings' side of one GPU. */
-struct dilu_neighbours {
-    uint32_t invoker, which, units;
-    struct rckm rckm;
-};
 
 struct dilu_training {
     double request, limit; /* parts of a GPU */
@@ -30,8 +24,10 @@ struct dilu_training {
 };
 
 struct dilu_trainings {
+    struct platform *platform;
     struct dilu_pool pool;
-    bool serving; /* the experiment has trainings */
+    const struct dilu_gpu *gpus; /* of the cluster, invoker by invoker */
+    bool serving;                /* the experiment has trainings */
     bool vertical;
     bool retry;                  /* a waiting training may fit now */
     double vcpus;                /* of a gang, for each GPU */
@@ -43,10 +39,8 @@ struct dilu_trainings {
     struct dilu_training *items; /* by training */
     uint32_t *waiting;           /* in order of arrival */
     uint32_t waiting_count;
-    struct dilu_neighbours *gpus;  /* by GPU, invoker by invoker */
     struct training_grant *grants; /* scratch, a grant per GPU */
     uint32_t *wanted;              /* scratch: parts of the trainings of one GPU */
-    uint64_t placed;
 };
 
 struct dilu_trainings_rule {
@@ -56,8 +50,8 @@ struct dilu_trainings_rule {
 };
 
 /* The GPUs must be alike: as many per invoker, of the same size. False with ERROR_INPUT. */
-bool dilu_trainings_init(struct dilu_trainings *trainings, struct arena *arena,
-                         const struct workload *workload, const struct dilu_trainings_rule *rule,
+bool dilu_trainings_init(struct dilu_trainings *trainings, struct platform *platform,
+                         const struct dilu_gpu *gpus, const struct dilu_trainings_rule *rule,
                          struct error *error);
 
 /* Request and limit of a model: its own; else the least multiple of 5 % with which it has `target`
@@ -67,37 +61,31 @@ void dilu_training_shares(const struct training_model *model, double target, dou
 
 /* Why a gang never fits, see policy.refuses_gang; NULL: it does. O(1). */
 const char *dilu_trainings_refuse(struct dilu_trainings *trainings, uint32_t gpus);
-void dilu_trainings_arrived(struct dilu_trainings *trainings, struct platform *platform,
-                            uint32_t id);
+void dilu_trainings_arrived(struct dilu_trainings *trainings, uint32_t id);
 
 /* The gang's GPUs are in pool.placed[items[id].placed] until this call. */
 void dilu_trainings_finished(struct dilu_trainings *trainings, uint32_t id);
 
 /* Chooses the GPUs of a waiting training and notes it in the pool. SIM_NONE if there is no place,
  * else the number of GPUs, which are in pool.placed[items[id].placed]. */
-uint32_t dilu_trainings_choose(struct dilu_trainings *trainings, struct platform *platform,
-                               uint32_t id);
+uint32_t dilu_trainings_choose(struct dilu_trainings *trainings, uint32_t id);
 
 /* Places a chosen training at its request or less, or forgets the choice and bars its GPUs in the
  * pool. */
-bool dilu_trainings_place(struct dilu_trainings *trainings, struct platform *platform, uint32_t id);
+bool dilu_trainings_place(struct dilu_trainings *trainings, uint32_t id);
 
 /* Number of trainings on a GPU. O(number). */
-uint32_t dilu_trainings_on(const struct dilu_trainings *trainings, struct platform *platform,
-                           uint32_t gpu);
+uint32_t dilu_trainings_on(const struct dilu_trainings *trainings, uint32_t gpu);
 
 /* Σ request of the trainings on a GPU. O(number). */
-double dilu_trainings_requests(const struct dilu_trainings *trainings, struct platform *platform,
-                               uint32_t gpu);
+double dilu_trainings_requests(const struct dilu_trainings *trainings, uint32_t gpu);
 
 /* Computes what the trainings of a GPU shall hold, in hundredths of units: at most `available`
  * together. Returns the sum. */
-uint32_t dilu_trainings_plan(struct dilu_trainings *trainings, struct platform *platform,
-                             uint32_t gpu, uint32_t available);
+uint32_t dilu_trainings_plan(struct dilu_trainings *trainings, uint32_t gpu, uint32_t available);
 
 /* Resizes the trainings of the GPU that shall hold less (`less`) or more than they do, after
  * dilu_trainings_plan. Only within decide. */
-void dilu_trainings_apply(struct dilu_trainings *trainings, struct platform *platform, uint32_t gpu,
-                          bool less);
+void dilu_trainings_apply(struct dilu_trainings *trainings, uint32_t gpu, bool less);
 
 #endif

@@ -44,56 +44,21 @@
  *   rectangle and GPU when placing.
  */
 #include "sched/fast_gshare/fast_gshare_internal.h"
-#include "sched/policy_instances.h"
 
 #include "sched/common/kinds.h"
-#include "sched/memory.h"
-
-#define TICK SIM_NONE
-
-/* ---- Set-up ---------------------------------------------------------------------------------- */
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-/* Call after jobs entered or left the queue. */
-static void refresh(struct fast_gshare *self, const struct platform *platform, uint32_t queue)
-{
-    struct backlog_slot *slot = &self->slots[queue];
-    backlog_update(&self->deployments[slot->owner].backlog, slot, platform);
-}
-
-static void fast_gshare_on_ready(void *state, struct platform *platform, uint32_t queue)
-{
-    struct fast_gshare *self = state;
-    if (!self->ticking) {
-        self->ticking = true;
-        platform_set_timer(platform,
-                           platform_now(platform) + sim_from_s(self->parameters->period_s), TICK);
-    }
-    const uint32_t index = self->slots[queue].owner;
-    self->deployments[index].arrivals++;
-    refresh(self, platform, queue);
-    unique_fifo_add(&self->turns, index);
-}
-
-static void fast_gshare_on_withdrawn(void *state, struct platform *platform, uint32_t queue,
-                                     uint32_t instance)
-{
-    (void)instance;
-    refresh(state, platform, queue);
-}
-
 /* The pod became idle: its deployment may use it, or the deployment that clears its invoker takes
  * it. */
-static void pod_idle(struct fast_gshare *self, uint32_t id)
+static void fast_gshare_on_instance_ready(void *state, struct platform *platform, uint32_t instance)
 {
-    const struct pod *pod = &self->pods.pods[id];
-    if (pod->draining)
-        self->deployments[pod->deployment].reap = true;
-    pods_rank(&self->pods, id);
-    unique_fifo_add(&self->turns, pod->deployment);
-    if (self->pods.claims[pod->invoker] != SIM_NONE)
-        unique_fifo_add(&self->turns, self->pods.claims[pod->invoker]);
+    struct fast_gshare *self = state;
+    const uint32_t claim = self->pods.claims[platform_instance(platform, instance).invoker];
+    fleet_idle(&self->fleet, instance);
+    pods_rank(&self->pods, instance);
+    if (claim != SIM_NONE)
+        unique_fifo_add(&self->fleet.turns, claim);
 }
 
 static void fast_gshare_on_finish(void *state, struct platform *platform,
@@ -101,33 +66,21 @@ static void fast_gshare_on_finish(void *state, struct platform *platform,
 {
     struct fast_gshare *self = state;
     struct pod *pod = &self->pods.pods[batch->instance];
-    (void)platform;
-    pod->busy = false;
     pod->served = true;
     pods_touch(&self->pods, pod->gpu);
-    pod_idle(self, batch->instance);
-}
-
-static void fast_gshare_on_instance_ready(void *state, struct platform *platform, uint32_t instance)
-{
-    struct fast_gshare *self = state;
-    (void)platform;
-    self->pods.pods[instance].ready = true;
-    pod_idle(self, instance);
+    fast_gshare_on_instance_ready(state, platform, batch->instance);
 }
 
 static void fast_gshare_on_timer(void *state, struct platform *platform, uint32_t id)
 {
     struct fast_gshare *self = state;
-    if (id != TICK) {
-        self->deployments[id].timer = SIM_FOREVER;
-        unique_fifo_add(&self->turns, id);
+    (void)platform;
+    if (fleet_ticks(&self->fleet, id)) {
+        self->scaling = 2 * (size_t)self->fleet.deployment_count;
         return;
     }
-    self->scaling = 2 * self->deployment_count;
-    self->looked++;
-    platform_set_timer(platform, platform_now(platform) + sim_from_s(self->parameters->period_s),
-                       TICK);
+    self->deployments[id].timer = SIM_FOREVER;
+    unique_fifo_add(&self->fleet.turns, id);
 }
 
 /* ---- The scaling step ------------------------------------------------------------------------ */
@@ -142,10 +95,11 @@ static bool is_makeshift(const struct deployment *deployment, uint32_t point)
 static double capacity_of(const struct fast_gshare *self, const struct deployment *deployment)
 {
     double capacity = 0;
-    for (uint32_t i = 0; i < deployment->pod_count; i++) {
-        const struct pod *pod = &self->pods.pods[deployment->pods[i]];
-        if (!pod->draining && !is_makeshift(deployment, pod->point))
-            capacity += deployment->points.points[pod->point].throughput;
+    for (uint32_t i = 0; i < deployment->base.instance_count; i++) {
+        const uint32_t id = deployment->base.instances[i];
+        const uint32_t point = self->pods.pods[id].point;
+        if (!self->fleet.instances[id].draining && !is_makeshift(deployment, point))
+            capacity += deployment->points.points[point].throughput;
     }
     return capacity;
 }
@@ -153,35 +107,25 @@ static double capacity_of(const struct fast_gshare *self, const struct deploymen
 static double wanted_of(const struct fast_gshare *self, const struct deployment *deployment)
 {
     const double backlog =
-        self->parameters->backlog == FAST_GSHARE_ON ? deployment->backlog.waiting : 0;
+        self->parameters->backlog == FAST_GSHARE_ON ? deployment->base.backlog.waiting : 0;
     return deployment->rate * (1 + self->parameters->headroom) +
            backlog / self->parameters->window_s;
 }
 
-static void measure(const struct fast_gshare *self, struct deployment *deployment)
-{
-    uint64_t *oldest = &deployment->looks[self->looked % self->look_count];
-    const size_t seen = self->looked < self->look_count ? self->looked : self->look_count;
-    deployment->in_window += deployment->arrivals - *oldest;
-    *oldest = deployment->arrivals;
-    deployment->arrivals = 0;
-    deployment->rate = (double)deployment->in_window / ((double)seen * self->parameters->period_s);
-}
-
 /* Removes the pods marked by scaler_shrink, and makeshift pods if others carry the load. */
-static void scale_down(struct fast_gshare *self, struct platform *platform,
-                       struct deployment *deployment)
+static void scale_down(struct fast_gshare *self, const struct deployment *deployment)
 {
     const double capacity = capacity_of(self, deployment);
     const double wanted = wanted_of(self, deployment);
-    struct scaler_pod *pods = platform_allocate(platform, deployment->pod_count, sizeof *pods);
+    const uint32_t most = deployment->base.instance_count;
+    struct scaler_pod *pods = arena_allocate(self->fleet.arena, most, sizeof *pods);
     size_t count = 0;
-    platform_charge(platform, deployment->pod_count);
-    for (uint32_t i = 0; i < deployment->pod_count; i++) {
-        const uint32_t id = deployment->pods[i];
+    platform_charge(self->fleet.platform, most);
+    for (uint32_t i = 0; i < most; i++) {
+        const uint32_t id = deployment->base.instances[i];
         const struct pod *pod = &self->pods.pods[id];
         const struct scaler_point *point = &deployment->points.points[pod->point];
-        if (pod->draining)
+        if (self->fleet.instances[id].draining)
             continue;
         const bool makeshift = is_makeshift(deployment, pod->point);
         if (makeshift && !(capacity > 0 && capacity >= wanted))
@@ -196,26 +140,22 @@ static void scale_down(struct fast_gshare *self, struct platform *platform,
     const size_t removed = scaler_shrink(pods, count, surplus, self->parameters->min_pods);
     for (size_t i = 0; i < count; i++)
         if (pods[i].remove)
-            pods_drain(&self->pods, platform, pods[i].id);
+            pods_drain(&self->pods, pods[i].id);
     self->moved = self->moved || removed > 0;
-    arena_release(platform_arena(platform), pods);
+    arena_release(self->fleet.arena, pods);
 }
 
-static bool create(struct fast_gshare *self, struct platform *platform, uint32_t index,
-                   size_t point, bool *room)
+static bool create(struct fast_gshare *self, uint32_t index, size_t point, bool *room)
 {
-    const uint32_t id = pods_create(&self->pods, platform, index, (uint32_t)point, room);
-    if (id == SIM_NONE)
+    if (pods_create(&self->pods, index, (uint32_t)point, room) == SIM_NONE)
         return false;
     self->moved = true;
-    unique_fifo_add(&self->turns, index);
     return true;
 }
 
 /* Creates pods of the points from the first on, each as often as it fits, until `gap` is covered. A
  * point that had no room on any plane also excludes points at least as wide and as high. */
-static void create_others(struct fast_gshare *self, struct platform *platform, uint32_t index,
-                          double gap)
+static void create_others(struct fast_gshare *self, uint32_t index, double gap)
 {
     const struct scaler_points *points = &self->deployments[index].points;
     uint32_t no_room[WORKLOAD_MAX_KINDS]
@@ -229,15 +169,15 @@ static void create_others(struct fast_gshare *self, struct platform *platform, u
         bool room = true;
         for (uint32_t q = 0; q <= point->quota && room; q++)
             room = point->share < least[q];
-        platform_charge(platform, 1);
-        while (room && gap > 0 && create(self, platform, index, i, &room))
+        platform_charge(self->fleet.platform, 1);
+        while (room && gap > 0 && create(self, index, i, &room))
             gap -= point->throughput;
         if (!room && point->share < least[point->quota])
             least[point->quota] = point->share;
     }
 }
 
-static void scale_up(struct fast_gshare *self, struct platform *platform, uint32_t index)
+static void scale_up(struct fast_gshare *self, uint32_t index)
 {
     struct deployment *deployment = &self->deployments[index];
     const struct scaler_points *points = &deployment->points;
@@ -252,45 +192,45 @@ static void scale_up(struct fast_gshare *self, struct platform *platform, uint32
         growth.residual = (size_t)(best - points->points);
     bool room = true;
     size_t made = 0;
-    platform_charge(platform, points->count);
-    while (made < growth.count &&
-           create(self, platform, index, (size_t)(best - points->points), &room)) {
+    platform_charge(self->fleet.platform, points->count);
+    while (made < growth.count && create(self, index, (size_t)(best - points->points), &room)) {
         gap -= best->throughput;
         made++;
     }
     if (made == growth.count &&
-        (growth.residual == SCALER_NONE || create(self, platform, index, growth.residual, &room)))
+        (growth.residual == SCALER_NONE || create(self, index, growth.residual, &room)))
         gap = 0;
     if (gap > 0)
-        create_others(self, platform, index, gap);
+        create_others(self, index, gap);
 }
 
-static void scale_step(struct fast_gshare *self, struct platform *platform)
+static void scale_step(struct fast_gshare *self)
 {
-    const size_t step = 2 * self->deployment_count - self->scaling--;
-    const uint32_t index = (uint32_t)(step % self->deployment_count);
+    const uint32_t count = self->fleet.deployment_count;
+    const size_t step = 2 * (size_t)count - self->scaling--;
+    const uint32_t index = (uint32_t)(step % count);
     struct deployment *deployment = &self->deployments[index];
-    if (step < self->deployment_count) {
-        measure(self, deployment);
-        scale_down(self, platform, deployment);
+    if (step < count) {
+        deployment->rate = fleet_rate(&self->fleet, &deployment->base);
+        scale_down(self, deployment);
         return;
     }
     deployment->tried = UINT64_MAX;
-    scale_up(self, platform, index);
-    unique_fifo_add(&self->turns, index);
+    scale_up(self, index);
+    unique_fifo_add(&self->fleet.turns, index);
 }
 
 /* ---- A function without a pod ---------------------------------------------------------------- */
 
-static bool create_any(struct fast_gshare *self, struct platform *platform, uint32_t index)
+static bool create_any(struct fast_gshare *self, uint32_t index)
 {
     const struct deployment *deployment = &self->deployments[index];
     const struct scaler_points *points = &deployment->points;
     bool room;
     for (size_t i = 0; i < points->feasible; i++)
-        if (create(self, platform, index, i, &room))
+        if (create(self, index, i, &room))
             return true;
-    if (create(self, platform, index, points->fastest, &room))
+    if (create(self, index, points->fastest, &room))
         return true;
     /* Every point is too slow: take the fastest that fits. */
     size_t best = SCALER_NONE;
@@ -301,10 +241,10 @@ static bool create_any(struct fast_gshare *self, struct platform *platform, uint
             if (points->points[i].time > after &&
                 (best == SCALER_NONE || points->points[i].time < points->points[best].time))
                 best = i;
-        platform_charge(platform, points->count);
+        platform_charge(self->fleet.platform, points->count);
         if (best == SCALER_NONE)
             return false;
-        if (create(self, platform, index, best, &room))
+        if (create(self, index, best, &room))
             return true;
         after = points->points[best].time;
     }
@@ -312,19 +252,19 @@ static bool create_any(struct fast_gshare *self, struct platform *platform, uint
 }
 
 /* The oldest idle pod of the deployments without recent requests; SIM_NONE if there is none. */
-static uint32_t find_spare(const struct fast_gshare *self, struct platform *platform)
+static uint32_t find_spare(const struct fast_gshare *self)
 {
     uint32_t oldest = SIM_NONE;
-    for (size_t d = 0; d < self->deployment_count; d++) {
-        const struct deployment *deployment = &self->deployments[d];
-        if (deployment->rate > 0 || deployment->arrivals > 0)
+    for (uint32_t d = 0; d < self->fleet.deployment_count; d++) {
+        const struct fleet_deployment *deployment = &self->deployments[d].base;
+        if (self->deployments[d].rate > 0 || deployment->arrivals > 0)
             continue;
-        platform_charge(platform, deployment->pod_count);
-        for (uint32_t i = 0; i < deployment->pod_count; i++) {
-            const uint32_t id = deployment->pods[i];
-            const struct pod *pod = &self->pods.pods[id];
-            if (pod->ready && !pod->busy && !pod->draining &&
-                (oldest == SIM_NONE || pod->serial < self->pods.pods[oldest].serial))
+        platform_charge(self->fleet.platform, deployment->instance_count);
+        for (uint32_t i = 0; i < deployment->instance_count; i++) {
+            const uint32_t id = deployment->instances[i];
+            if (fleet_state(&self->fleet, id) == INSTANCE_IDLE &&
+                !self->fleet.instances[id].draining &&
+                (oldest == SIM_NONE || self->pods.pods[id].serial < self->pods.pods[oldest].serial))
                 oldest = id;
         }
     }
@@ -335,25 +275,23 @@ static uint32_t find_spare(const struct fast_gshare *self, struct platform *plat
 static bool could_serve(const struct fast_gshare *self, const struct deployment *deployment,
                         uint32_t invoker)
 {
-    const struct cluster_spec *cluster = &self->workload->cluster;
-    const struct function *function = &self->workload->functions[deployment->function];
-    size_t group = 0;
-    for (uint32_t first = 0; invoker - first >= cluster->groups[group].count; group++)
-        first += cluster->groups[group].count;
-    for (size_t i = 0; i < deployment->points.count; i++)
-        if (planner_group_runs(
-                &cluster->groups[group], function,
-                &function->configurations[deployment->points.points[i].configuration]))
-            return true;
-    return false;
+    const struct invoker_group *group = kinds_group_of(self->workload, invoker);
+    const struct function *function = &self->workload->functions[deployment->base.function];
+    const struct scaler_points *points = &deployment->points;
+    bool could = false;
+    for (size_t i = 0; i < points->count && !could; i++)
+        could = planner_group_runs(group, function,
+                                   &function->configurations[points->points[i].configuration]);
+    return could;
 }
 
-static void claim_invoker(struct fast_gshare *self, struct platform *platform, uint32_t index)
+static void claim_invoker(struct fast_gshare *self, uint32_t index)
 {
     struct deployment *deployment = &self->deployments[index];
     for (uint32_t which = 0; which < self->workload->cluster.invoker_count; which++) {
-        const uint32_t invoker = platform_home(platform, deployment->function, which);
-        platform_charge(platform, 1);
+        const uint32_t invoker =
+            platform_home(self->fleet.platform, deployment->base.function, which);
+        platform_charge(self->fleet.platform, 1);
         if (self->pods.claims[invoker] != SIM_NONE || !could_serve(self, deployment, invoker))
             continue;
         self->pods.claims[invoker] = index;
@@ -369,130 +307,131 @@ static void claim_release(struct fast_gshare *self, struct deployment *deploymen
     deployment->claim = SIM_NONE;
 }
 
-/* Drains one pod of the claimed invoker unless one is draining already. Prefers an idle pod, then a
- * pod that has served, of the deployment with the most pods. */
-static void claim_clear(struct fast_gshare *self, struct platform *platform, uint32_t invoker)
+/* How much it is worth to drain a pod so that its invoker becomes clear; 0 if it cannot be. Idle
+ * pods come first, then those that have served, of the deployment with the most pods. */
+static uint64_t worth_of(const struct fast_gshare *self, uint32_t id, enum instance_state state)
 {
+    const bool served = self->pods.pods[id].served;
+    const struct fleet_deployment *owner =
+        &self->deployments[self->fleet.instances[id].deployment].base;
+    const bool unused = state == INSTANCE_IDLE && owner->backlog.waiting == 0;
+    if (state == INSTANCE_STARTING || (!unused && !served))
+        return 0;
+    return (unused ? UINT64_C(1) << 32 : 0) + owner->instance_count;
+}
+
+/* Drains one pod of the claimed invoker unless one is draining already. */
+static void claim_clear(struct fast_gshare *self, uint32_t invoker)
+{
+    const struct fleet *fleet = &self->fleet;
     uint32_t best = SIM_NONE;
-    uint64_t best_worth = 0;
-    platform_charge(platform, self->pods.pod_room);
-    for (uint32_t id = 0; id < self->pods.pod_room; id++) {
-        const struct pod *pod = &self->pods.pods[id];
-        if (!pod->alive || pod->invoker != invoker)
+    uint64_t most = 0;
+    platform_charge(fleet->platform, fleet->instance_room);
+    for (uint32_t id = 0; id < fleet->instance_room; id++) {
+        if (fleet->instances[id].deployment == SIM_NONE)
             continue;
-        if (pod->draining)
+        const struct instance_view view = platform_instance(fleet->platform, id);
+        if (view.invoker != invoker)
+            continue;
+        if (fleet->instances[id].draining)
             return;
-        if (!pod->ready || (pod->busy && !pod->served))
-            continue;
-        const struct deployment *owner = &self->deployments[pod->deployment];
-        const bool unused = !pod->busy && owner->backlog.waiting == 0;
-        if (!unused && !pod->served)
-            continue;
-        const uint64_t worth = (unused ? UINT64_C(1) << 32 : 0) + owner->pod_count;
-        if (best == SIM_NONE || worth > best_worth) {
+        const uint64_t worth = worth_of(self, id, view.state);
+        if (worth > most) {
             best = id;
-            best_worth = worth;
+            most = worth;
         }
     }
     if (best == SIM_NONE)
         return;
     self->moved = true;
-    unique_fifo_add(&self->turns, self->pods.pods[best].deployment);
-    pods_drain(&self->pods, platform, best);
+    unique_fifo_add(&self->fleet.turns, fleet->instances[best].deployment);
+    pods_drain(&self->pods, best);
 }
 
 /* Makes the deployment's first pod, or makes room for it. After a failure it is not tried again
  * before a pod has been killed. */
-static void bootstrap(struct fast_gshare *self, struct platform *platform, uint32_t index)
+static void bootstrap(struct fast_gshare *self, uint32_t index)
 {
     struct deployment *deployment = &self->deployments[index];
     while (deployment->tried != self->pods.releases) {
-        if (create_any(self, platform, index)) {
+        if (create_any(self, index)) {
             claim_release(self, deployment);
             return;
         }
         deployment->tried = self->pods.releases;
-        const uint32_t spare =
-            deployment->claim == SIM_NONE ? find_spare(self, platform) : SIM_NONE;
+        const uint32_t spare = deployment->claim == SIM_NONE ? find_spare(self) : SIM_NONE;
         if (spare != SIM_NONE) {
-            pods_drain(&self->pods, platform, spare);
+            pods_drain(&self->pods, spare);
             continue;
         }
         if (deployment->claim == SIM_NONE)
-            claim_invoker(self, platform, index);
+            claim_invoker(self, index);
         if (deployment->claim != SIM_NONE)
-            claim_clear(self, platform, deployment->claim);
+            claim_clear(self, deployment->claim);
     }
     if (deployment->claim != SIM_NONE)
-        claim_clear(self, platform, deployment->claim);
+        claim_clear(self, deployment->claim);
 }
 
 /* ---- Serving --------------------------------------------------------------------------------- */
 
 /* The time at which a batch starts even if it is not full. O(queues). */
-static sim_time_t latest_start(const struct fast_gshare *self, const struct platform *platform,
-                               const struct deployment *deployment, sim_time_t time)
+static sim_time_t latest_start(const struct fast_gshare *self, const struct deployment *deployment,
+                               sim_time_t time)
 {
+    const struct platform *platform = self->fleet.platform;
+    const struct backlog *backlog = &deployment->base.backlog;
     sim_time_t latest = SIM_FOREVER;
-    for (uint32_t i = 0; i < deployment->backlog.queue_count; i++) {
-        const uint32_t queue = deployment->backlog.queues[i];
+    for (uint32_t i = 0; i < backlog->queue_count; i++) {
+        const uint32_t queue = backlog->queues[i];
         if (platform_queue_length(platform, queue) == 0)
             continue;
-        const sim_time_t own = platform_job(platform, queue, 0).ready + self->budget[queue] - time;
+        const struct job_view job = platform_job(platform, queue, 0);
+        const sim_time_t own = job.ready + planner_budget(self->planner, queue, job.slo) - time;
         latest = own < latest ? own : latest;
     }
     return latest;
 }
 
-static void reap(struct fast_gshare *self, struct platform *platform, struct deployment *deployment)
+static void end_drained(void *policy, uint32_t id)
 {
-    deployment->reap = false;
-    for (uint32_t i = deployment->pod_count; i-- > 0;) {
-        const uint32_t id = deployment->pods[i];
-        if (self->pods.pods[id].draining && !self->pods.pods[id].busy) {
-            const uint32_t claim = self->pods.claims[self->pods.pods[id].invoker];
-            pods_kill(&self->pods, platform, id);
-            self->moved = true;
-            if (claim != SIM_NONE)
-                unique_fifo_add(&self->turns, claim);
-        }
-    }
+    struct fast_gshare *self = policy;
+    const uint32_t claim = self->pods.claims[platform_instance(self->fleet.platform, id).invoker];
+    pods_kill(&self->pods, id);
+    self->moved = true;
+    if (claim != SIM_NONE)
+        unique_fifo_add(&self->fleet.turns, claim);
 }
 
-static void launch(struct fast_gshare *self, struct platform *platform,
-                   struct deployment *deployment, uint32_t id, uint32_t jobs)
+static void launch(struct fast_gshare *self, const struct deployment *deployment, uint32_t id,
+                   uint32_t jobs)
 {
-    struct pod *pod = &self->pods.pods[id];
+    const struct pod *pod = &self->pods.pods[id];
     const struct scaler_point *point = &deployment->points.points[pod->point];
-    const struct function *function = &self->workload->functions[deployment->function];
-    for (uint32_t i = 0; i < jobs; i++) {
-        const uint32_t queue = backlog_oldest(&deployment->backlog);
-        if (!platform_route(platform, queue, id))
-            return;
-        refresh(self, platform, queue);
-    }
-    platform_charge(platform, jobs);
-    platform_explain(platform, deployment->pod_count,
+    const struct function *function = &self->workload->functions[deployment->base.function];
+    if (fleet_route(&self->fleet, id, jobs) < jobs)
+        return;
+    platform_explain(self->fleet.platform, deployment->base.instance_count,
                      function->configurations[point->configuration].cost_usd, point->time);
-    pod->busy = true;
+    (void)platform_launch(self->fleet.platform, id, jobs);
     pods_rank(&self->pods, id);
     pods_touch(&self->pods, pod->gpu);
     self->moved = true;
-    (void)platform_launch(platform, id, jobs);
 }
 
 /* Launches one batch of the deployment, if possible. True if it did. */
-static bool serve_one(struct fast_gshare *self, struct platform *platform, uint32_t index)
+static bool serve_one(struct fast_gshare *self, uint32_t index)
 {
+    struct platform *platform = self->fleet.platform;
     struct deployment *deployment = &self->deployments[index];
-    const uint32_t jobs = deployment->backlog.waiting;
+    const uint32_t jobs = deployment->base.backlog.waiting;
     const uint32_t slot = jobs > 0 ? queue_order_first(deployment->idle, NULL) : SIM_NONE;
     if (slot == SIM_NONE)
         return false;
-    const uint32_t id = deployment->pods[slot];
+    const uint32_t id = deployment->base.instances[slot];
     const struct scaler_point *point = &deployment->points.points[self->pods.pods[id].point];
     if (jobs < point->batch && self->parameters->fill == FAST_GSHARE_FILL_WAIT) {
-        const sim_time_t latest = latest_start(self, platform, deployment, point->time);
+        const sim_time_t latest = latest_start(self, deployment, point->time);
         if (latest > platform_now(platform)) {
             if (latest < deployment->timer) {
                 deployment->timer = latest;
@@ -501,34 +440,35 @@ static bool serve_one(struct fast_gshare *self, struct platform *platform, uint3
             return false;
         }
     }
-    launch(self, platform, deployment, id, jobs < point->batch ? jobs : point->batch);
+    launch(self, deployment, id, jobs < point->batch ? jobs : point->batch);
     return true;
 }
 
-static void serve(struct fast_gshare *self, struct platform *platform, uint32_t index)
+static void serve(struct fast_gshare *self, uint32_t index)
 {
     struct deployment *deployment = &self->deployments[index];
-    if (deployment->reap)
-        reap(self, platform, deployment);
-    const bool jobs = deployment->backlog.waiting > 0;
-    if (jobs && deployment->pod_count == 0)
-        bootstrap(self, platform, index);
-    if (deployment->claim != SIM_NONE && (!jobs || deployment->pod_count > 0))
+    const bool jobs = deployment->base.backlog.waiting > 0;
+    if (deployment->base.reap)
+        fleet_reap(&self->fleet, &deployment->base, end_drained, self);
+    if (jobs && deployment->base.instance_count == 0)
+        bootstrap(self, index);
+    if (deployment->claim != SIM_NONE && (!jobs || deployment->base.instance_count > 0))
         claim_release(self, deployment);
-    if (deployment->pod_count > 0 && serve_one(self, platform, index))
-        unique_fifo_add(&self->turns, index);
+    if (deployment->base.instance_count > 0 && serve_one(self, index))
+        unique_fifo_add(&self->fleet.turns, index);
 }
 
 static bool fast_gshare_decide(void *state, struct platform *platform)
 {
     struct fast_gshare *self = state;
+    (void)platform;
     self->moved = false;
     while (!self->moved && self->scaling > 0)
-        scale_step(self, platform);
+        scale_step(self);
     uint32_t index = SIM_NONE;
-    while (!self->moved && (index = unique_fifo_next(&self->turns)) != SIM_NONE)
-        serve(self, platform, index);
-    pods_lend(&self->pods, platform);
+    while (!self->moved && (index = unique_fifo_next(&self->fleet.turns)) != SIM_NONE)
+        serve(self, index);
+    pods_lend(&self->pods);
     return self->moved;
 }
 
@@ -541,8 +481,8 @@ const struct policy policy_fast_gshare = {
     .parameters_bytes = sizeof(struct fast_gshare_parameters),
     .state_bytes = sizeof(struct fast_gshare),
     .init = fast_gshare_init,
-    .on_ready = fast_gshare_on_ready,
-    .on_withdrawn = fast_gshare_on_withdrawn,
+    .on_ready = fleet_on_ready,
+    .on_withdrawn = fleet_on_withdrawn,
     .on_finish = fast_gshare_on_finish,
     .on_instance_ready = fast_gshare_on_instance_ready,
     .on_timer = fast_gshare_on_timer,

@@ -5,9 +5,7 @@
 #ifndef ESGSIM_SCHED_FAST_GSHARE_FAST_GSHARE_INTERNAL_H
 #define ESGSIM_SCHED_FAST_GSHARE_FAST_GSHARE_INTERNAL_H
 
-#include "sched/common/unique_fifo.h"
 #include "sched/fast_gshare/pods.h"
-#include "sched/policy.h"
 
 enum fast_gshare_switch { FAST_GSHARE_ON, FAST_GSHARE_OFF };
 
@@ -29,20 +27,15 @@ struct fast_gshare_parameters {
 };
 
 struct fast_gshare {
+    struct fleet fleet;
     const struct workload *workload;
     const struct fast_gshare_parameters *parameters;
     struct planner *planner;
     struct pods pods;
     struct deployment *deployments;
-    size_t deployment_count;
-    struct backlog_slot *slots; /* by queue; the owner is a deployment */
-    sim_time_t *budget;         /* stage budget, by queue */
-    struct unique_fifo turns;   /* deployments that decide has to serve */
-    size_t look_count;          /* scaling steps per window */
-    size_t looked;              /* scaling steps so far */
-    size_t scaling;             /* remaining parts of the current scaling step: all scale-downs,
-                                 * then all scale-ups */
-    bool ticking, moved;
+    size_t scaling; /* remaining parts of the current scaling step: all scale-downs, then all
+                     * scale-ups */
+    bool moved;
 };
 
 extern const struct key fast_gshare_parameters[];

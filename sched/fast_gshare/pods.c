@@ -1,5 +1,4 @@
 #include "sched/fast_gshare/pods.h"
-#include "sched/policy_instances.h"
 
 #include "sched/common/kinds.h"
 #include "sched/fast_gshare/tokens.h"
@@ -7,148 +6,129 @@
 /* Number of GPUs without pods that are searched for an idle container. */
 enum { WARM_PROBES = 16 };
 
-static void planes_init(struct pods *pods, const struct workload *workload)
-{
-    const struct cluster_spec *cluster = &workload->cluster;
-    uint32_t invoker = 0;
-    uint32_t gpu = 0;
-    for (size_t g = 0; g < cluster->group_count; g++)
-        for (uint32_t i = 0; i < cluster->groups[g].count; i++, invoker++) {
-            pods->first_gpu[invoker] = gpu;
-            pods->claims[invoker] = SIM_NONE;
-            for (uint32_t which = 0; which < cluster->groups[g].gpu_count; which++, gpu++) {
-                struct plane *plane = &pods->planes[gpu];
-                const uint32_t kind = cluster->groups[g].gpus[which].kind;
-                *plane = (struct plane){.invoker = invoker,
-                                        .which = which,
-                                        .kind = kind,
-                                        .lends = kinds_divisible(workload, kind),
-                                        .position = gpu};
-                pods->gpu_order[gpu] = gpu;
-                rectangles_init(&plane->rectangles, pods->arena, 100,
-                                cluster->groups[g].gpus[which].units);
-            }
-        }
-    pods->first_gpu[invoker] = gpu;
-}
-
-void pods_init(struct pods *pods, struct arena *arena, const struct workload *workload,
+void pods_init(struct pods *pods, struct fleet *fleet, struct deployment *deployments,
                enum rectangle_rule rule, uint32_t limit)
 {
-    const struct cluster_spec *cluster = &workload->cluster;
-    *pods = (struct pods){.arena = arena, .workload = workload, .rule = rule, .limit = limit};
-    for (size_t g = 0; g < cluster->group_count; g++)
-        pods->gpu_count += cluster->groups[g].count * (uint32_t)cluster->groups[g].gpu_count;
+    const struct workload *workload = fleet->workload;
+    struct arena *arena = fleet->arena;
+    const struct gpu_site *sites = kinds_gpus(arena, workload, &pods->gpu_count);
+    fleet->unordered = true;
+    pods->fleet = fleet;
+    pods->deployments = deployments;
+    pods->rule = rule;
+    pods->limit = limit;
     pods->planes = arena_allocate(arena, pods->gpu_count, sizeof *pods->planes);
     pods->gpu_order = arena_allocate(arena, pods->gpu_count, sizeof *pods->gpu_order);
-    pods->lend_list = arena_allocate(arena, pods->gpu_count, sizeof *pods->lend_list);
-    pods->first_gpu =
-        arena_allocate(arena, (size_t)cluster->invoker_count + 1, sizeof *pods->first_gpu);
-    pods->claims = arena_allocate(arena, cluster->invoker_count, sizeof *pods->claims);
-    planes_init(pods, workload);
+    pods->claims = arena_allocate(arena, workload->cluster.invoker_count, sizeof *pods->claims);
+    unique_fifo_init(&pods->lends, arena, pods->gpu_count);
+    for (uint32_t gpu = 0; gpu < pods->gpu_count; gpu++) {
+        const struct gpu_site *site = &sites[gpu];
+        pods->planes[gpu] = (struct plane){.invoker = site->invoker,
+                                           .which = site->which,
+                                           .kind = site->spec->kind,
+                                           .lends = kinds_divisible(workload, site->spec->kind),
+                                           .position = gpu};
+        pods->gpu_order[gpu] = gpu;
+        rectangles_init(&pods->planes[gpu].rectangles, arena, 100, site->spec->units);
+    }
+    for (uint32_t i = 0; i < workload->cluster.invoker_count; i++)
+        pods->claims[i] = SIM_NONE;
 }
 
-static const struct scaler_point *point_of(const struct pods *pods, const struct pod *pod)
+static const struct scaler_point *point_of(const struct pods *pods, uint32_t id)
 {
-    return &pods->deployments[pod->deployment].points.points[pod->point];
+    const uint32_t deployment = pods->fleet->instances[id].deployment;
+    return &pods->deployments[deployment].points.points[pods->pods[id].point];
 }
 
 /* ---- Lending --------------------------------------------------------------------------------- */
 
 void pods_touch(struct pods *pods, uint32_t gpu)
 {
-    if (gpu == SIM_NONE || pods->limit == 0 || pods->planes[gpu].lend_again ||
-        !pods->planes[gpu].lends)
-        return;
-    pods->planes[gpu].lend_again = true;
-    pods->lend_list[pods->lend_count++] = gpu;
+    if (gpu != SIM_NONE && pods->limit > 0 && pods->planes[gpu].lends)
+        unique_fifo_add(&pods->lends, gpu);
 }
 
-static void set_quota(struct pods *pods, struct platform *platform, uint32_t id, uint32_t quota)
+static uint32_t quota_of(const struct pods *pods, uint32_t id)
 {
-    struct pod *pod = &pods->pods[id];
-    if (pod->quota != quota &&
-        platform_set_share(platform, id, point_of(pods, pod)->configuration, quota))
-        pod->quota = quota;
+    return platform_instance(pods->fleet->platform, id).quota;
 }
 
-static void take_back(struct pods *pods, struct platform *platform, uint32_t gpu)
+static void set_quota(const struct pods *pods, uint32_t id, uint32_t quota)
+{
+    if (quota_of(pods, id) != quota)
+        (void)platform_set_share(pods->fleet->platform, id, point_of(pods, id)->configuration,
+                                 quota);
+}
+
+static void take_back(struct pods *pods, uint32_t gpu)
 {
     const struct rectangles *plane = &pods->planes[gpu].rectangles;
-    bool lent = false;
     for (size_t i = 0; i < plane->used_count; i++) {
         const uint32_t id = plane->used[i].owner;
-        const uint32_t request = point_of(pods, &pods->pods[id])->quota;
-        lent = lent || pods->pods[id].quota != request;
-        set_quota(pods, platform, id, request);
+        const uint32_t request = point_of(pods, id)->quota;
+        if (quota_of(pods, id) != request)
+            pods_touch(pods, gpu);
+        set_quota(pods, id, request);
     }
-    if (lent)
-        pods_touch(pods, gpu);
 }
 
 /* Computes the quota of each pod of the plane: tokens_fluid for working pods, the request for
- * others. */
+ * others, for which it remains reserved. */
 static void shares_of(const struct pods *pods, const struct rectangles *plane, uint32_t *quotas)
 {
-    struct token_pod *working = arena_allocate(pods->arena, plane->used_count, sizeof *working);
-    double *rates = arena_allocate(pods->arena, plane->used_count, sizeof *rates);
-    size_t count = 0;
-    for (size_t i = 0; i < plane->used_count; i++) {
-        const struct pod *pod = &pods->pods[plane->used[i].owner];
-        const struct scaler_point *point = point_of(pods, pod);
-        const double request = point->quota / 100.0;
-        const double limit = pods->limit / 100.0;
-        if (pod->busy)
-            working[count++] =
-                (struct token_pod){point->share, request, limit > request ? limit : request};
-    }
-    /* The requests of the other pods remain reserved. */
-    for (size_t i = 0; i < plane->used_count; i++) {
-        const struct pod *pod = &pods->pods[plane->used[i].owner];
-        const struct scaler_point *point = point_of(pods, pod);
-        if (!pod->busy)
-            working[count++] =
-                (struct token_pod){point->share, point->quota / 100.0, point->quota / 100.0};
-    }
-    (void)tokens_fluid(plane->height, working, count, rates);
+    struct arena *arena = pods->fleet->arena;
+    struct token_pod *tokens = arena_allocate(arena, plane->used_count, sizeof *tokens);
+    double *rates = arena_allocate(arena, plane->used_count, sizeof *rates);
+    const double limit = pods->limit / 100.0;
+    for (size_t pass = 0, count = 0; pass < 2; pass++)
+        for (size_t i = 0; i < plane->used_count; i++) {
+            const uint32_t id = plane->used[i].owner;
+            const struct scaler_point *point = point_of(pods, id);
+            const double request = point->quota / 100.0;
+            const bool working = fleet_state(pods->fleet, id) == INSTANCE_BUSY;
+            if (working == (pass == 0))
+                tokens[count++] = (struct token_pod){point->share, request,
+                                                     working && limit > request ? limit : request};
+        }
+    (void)tokens_fluid(plane->height, tokens, plane->used_count, rates);
     size_t next = 0;
     for (size_t i = 0; i < plane->used_count; i++) {
-        const struct pod *pod = &pods->pods[plane->used[i].owner];
-        const uint32_t request = point_of(pods, pod)->quota;
-        quotas[i] = pod->busy ? (uint32_t)(rates[next++] * 100 + 1e-6) : request;
+        const uint32_t id = plane->used[i].owner;
+        const uint32_t request = point_of(pods, id)->quota;
+        quotas[i] = request;
+        if (fleet_state(pods->fleet, id) == INSTANCE_BUSY)
+            quotas[i] = (uint32_t)(rates[next++] * 100 + 1e-6);
         quotas[i] = quotas[i] > request ? quotas[i] : request;
     }
-    arena_release(pods->arena, working);
-    arena_release(pods->arena, rates);
+    arena_release(arena, tokens);
+    arena_release(arena, rates);
 }
 
-static void lend(struct pods *pods, struct platform *platform, uint32_t gpu)
+static void lend(const struct pods *pods, uint32_t gpu)
 {
     const struct rectangles *plane = &pods->planes[gpu].rectangles;
     bool any = false;
     for (size_t i = 0; i < plane->used_count; i++)
-        any = any || point_of(pods, &pods->pods[plane->used[i].owner])->quota < 100;
+        any = any || point_of(pods, plane->used[i].owner)->quota < 100;
     if (!any)
         return;
-    uint32_t *quotas = arena_allocate(pods->arena, plane->used_count, sizeof *quotas);
-    platform_charge(platform, plane->used_count);
+    uint32_t *quotas = arena_allocate(pods->fleet->arena, plane->used_count, sizeof *quotas);
+    platform_charge(pods->fleet->platform, plane->used_count);
     shares_of(pods, plane, quotas);
     /* Reductions first, so that there is room for the increases. */
     for (size_t i = 0; i < plane->used_count; i++)
-        if (quotas[i] < pods->pods[plane->used[i].owner].quota)
-            set_quota(pods, platform, plane->used[i].owner, quotas[i]);
+        if (quotas[i] < quota_of(pods, plane->used[i].owner))
+            set_quota(pods, plane->used[i].owner, quotas[i]);
     for (size_t i = 0; i < plane->used_count; i++)
-        set_quota(pods, platform, plane->used[i].owner, quotas[i]);
-    arena_release(pods->arena, quotas);
+        set_quota(pods, plane->used[i].owner, quotas[i]);
+    arena_release(pods->fleet->arena, quotas);
 }
 
-void pods_lend(struct pods *pods, struct platform *platform)
+void pods_lend(struct pods *pods)
 {
-    for (uint32_t i = 0; i < pods->lend_count; i++) {
-        pods->planes[pods->lend_list[i]].lend_again = false;
-        lend(pods, platform, pods->lend_list[i]);
-    }
-    pods->lend_count = 0;
+    for (uint32_t gpu; (gpu = unique_fifo_next(&pods->lends)) != SIM_NONE;)
+        lend(pods, gpu);
 }
 
 /* ---- Placement ------------------------------------------------------------------------------- */
@@ -166,6 +146,7 @@ static void gpu_swap(struct pods *pods, uint32_t gpu, uint32_t to)
 
 struct choice {
     uint32_t gpu;
+    struct instance_request request;
     struct rectangle_fit fit;
     bool warm;
     bool room; /* some plane had room */
@@ -182,12 +163,18 @@ static bool choice_better(const struct choice *best, const struct rectangle_fit 
 }
 
 /* Makes the GPU the choice if it is better than the best so far. */
-static void choice_consider(struct pods *pods, struct platform *platform, uint32_t deployment,
+static void choice_consider(struct pods *pods, uint32_t deployment,
                             const struct scaler_point *point, uint32_t gpu, struct choice *best)
 {
-    struct plane *plane = &pods->planes[gpu];
-    const uint32_t function = pods->deployments[deployment].function;
+    struct platform *platform = pods->fleet->platform;
+    const struct plane *plane = &pods->planes[gpu];
     const uint32_t claim = pods->claims[plane->invoker];
+    const struct instance_request request = {.function =
+                                                 pods->deployments[deployment].base.function,
+                                             .configuration = point->configuration,
+                                             .quota = point->quota,
+                                             .invoker = plane->invoker,
+                                             .gpu = plane->which};
     struct rectangle_fit fit = {0};
     if (plane->kind != point->kind)
         return;
@@ -195,35 +182,27 @@ static void choice_consider(struct pods *pods, struct platform *platform, uint32
     if ((claim != SIM_NONE && claim != deployment) ||
         !rectangles_find(&plane->rectangles, point->quota, point->share, pods->rule, &fit))
         return;
-    const bool warm = platform_warm(platform, function, plane->invoker) > 0;
+    const bool warm = platform_warm(platform, request.function, plane->invoker) > 0;
     best->room = true;
     if (!choice_better(best, &fit, warm, gpu))
         return;
-    take_back(pods, platform, gpu);
-    if (platform_instance_fits(platform,
-                               &(struct instance_request){.function = function,
-                                                          .configuration = point->configuration,
-                                                          .quota = point->quota,
-                                                          .invoker = plane->invoker,
-                                                          .gpu = plane->which})) {
-        best->gpu = gpu;
-        best->fit = fit;
-        best->warm = warm;
-    }
+    take_back(pods, gpu);
+    if (platform_instance_fits(platform, &request))
+        *best = (struct choice){gpu, request, fit, warm, true};
 }
 
-static struct choice choose(struct pods *pods, struct platform *platform, uint32_t deployment,
+static struct choice choose(struct pods *pods, uint32_t deployment,
                             const struct scaler_point *point)
 {
     struct choice best = {.gpu = SIM_NONE};
     const uint32_t claim = pods->deployments[deployment].claim;
-    if (claim != SIM_NONE) {
-        for (uint32_t g = pods->first_gpu[claim]; g < pods->first_gpu[claim + 1]; g++)
-            choice_consider(pods, platform, deployment, point, g, &best);
+    for (uint32_t g = 0; claim != SIM_NONE && g < pods->gpu_count; g++)
+        if (pods->planes[g].invoker == claim)
+            choice_consider(pods, deployment, point, g, &best);
+    if (claim != SIM_NONE)
         return best;
-    }
     for (uint32_t i = 0; i < pods->used_count; i++)
-        choice_consider(pods, platform, deployment, point, pods->gpu_order[i], &best);
+        choice_consider(pods, deployment, point, pods->gpu_order[i], &best);
     for (uint32_t i = pods->used_count, probes = 0; i < pods->gpu_count; i++) {
         if (pods->planes[pods->gpu_order[i]].kind != point->kind)
             continue;
@@ -231,149 +210,117 @@ static struct choice choose(struct pods *pods, struct platform *platform, uint32
             (best.fit.leftover == 0 || probes++ >= WARM_PROBES || best.warm ||
              pods->planes[best.gpu].position < pods->used_count))
             break;
-        choice_consider(pods, platform, deployment, point, pods->gpu_order[i], &best);
+        choice_consider(pods, deployment, point, pods->gpu_order[i], &best);
     }
     return best;
-}
-
-/* The room is part of the results: looking through it is charged. */
-static void pods_grow(struct pods *pods, uint32_t id)
-{
-    uint32_t room = pods->pod_room > 0 ? pods->pod_room : 64;
-    while (room <= id)
-        room *= 2;
-    if (room != pods->pod_room)
-        pods->pods = arena_reallocate(pods->arena, pods->pods, room, sizeof *pods->pods);
-    pods->pod_room = room;
-}
-
-/* Makes room for one more pod in the list and in the order, which is rebuilt. */
-static void deployment_grow(struct pods *pods, struct deployment *deployment)
-{
-    size_t room = arena_room(deployment->pods, sizeof *deployment->pods);
-    if (deployment->pod_count < room)
-        return;
-    arena_reserve(pods->arena, &deployment->pods, room + 1, sizeof *deployment->pods);
-    room = arena_room(deployment->pods, sizeof *deployment->pods);
-    arena_release(pods->arena, deployment->idle);
-    deployment->idle = queue_order_create(pods->arena, (uint32_t)room);
-    for (uint32_t i = 0; i < deployment->pod_count; i++)
-        pods_rank(pods, deployment->pods[i]);
 }
 
 void pods_rank(struct pods *pods, uint32_t id)
 {
     const struct pod *pod = &pods->pods[id];
-    struct deployment *deployment = &pods->deployments[pod->deployment];
-    if (pod->ready && !pod->busy && !pod->draining)
-        queue_order_set(deployment->idle, pod->slot,
-                        (struct queue_rank){pod->point, (int64_t)pod->serial});
+    const struct fleet_instance *instance = &pods->fleet->instances[id];
+    struct queue_order *idle = pods->deployments[instance->deployment].idle;
+    if (fleet_state(pods->fleet, id) == INSTANCE_IDLE && !instance->draining)
+        queue_order_set(idle, pod->slot, (struct queue_rank){pod->point, (int64_t)pod->serial});
     else
-        queue_order_remove(deployment->idle, pod->slot);
+        queue_order_remove(idle, pod->slot);
 }
 
-/* Records a new instance in all structures. */
-static void adopt(struct pods *pods, const struct platform *platform, uint32_t id,
-                  uint32_t deployment, uint32_t point, const struct choice *choice)
+/* Ranks the newest pod of the deployment, in an order of more slots if need be. */
+static void rank_newest(struct pods *pods, struct deployment *deployment)
 {
-    struct deployment *owner = &pods->deployments[deployment];
-    const struct instance_view view = platform_instance(platform, id);
-    pods->pods[id] = (struct pod){.alive = true,
-                                  .ready = view.state != INSTANCE_STARTING,
-                                  .deployment = deployment,
-                                  .slot = owner->pod_count,
-                                  .point = point,
-                                  .invoker = view.invoker,
-                                  .gpu = choice->gpu,
-                                  .quota = owner->points.points[point].quota,
-                                  .serial = pods->serial++};
-    owner->pods[owner->pod_count++] = id;
-    pods_rank(pods, id);
-    if (choice->gpu != SIM_NONE && pods->planes[choice->gpu].position >= pods->used_count)
-        gpu_swap(pods, choice->gpu, pods->used_count++);
-    pods_touch(pods, choice->gpu);
+    const struct fleet_deployment *base = &deployment->base;
+    const size_t room = arena_room(base->instances, sizeof *base->instances);
+    uint32_t first = base->instance_count - 1;
+    if (room > deployment->idle_room) {
+        arena_release(pods->fleet->arena, deployment->idle);
+        deployment->idle = queue_order_create(pods->fleet->arena, (uint32_t)room);
+        deployment->idle_room = room;
+        first = 0;
+    }
+    for (uint32_t i = first; i < base->instance_count; i++)
+        pods_rank(pods, base->instances[i]);
 }
 
-static uint32_t create_without_gpu(struct pods *pods, struct platform *platform,
-                                   uint32_t deployment, uint32_t configuration)
+/* The platform's best fit, or the claimed invoker; none that is claimed for another deployment. */
+static uint32_t create_without_gpu(struct pods *pods, uint32_t deployment, uint32_t configuration)
 {
     const struct deployment *owner = &pods->deployments[deployment];
-    uint32_t invoker = owner->claim;
-    if (invoker == SIM_NONE)
-        invoker = platform_best_fit(platform, owner->function, configuration, false);
-    platform_charge(platform, 1);
-    if (invoker == SIM_NONE ||
-        (pods->claims[invoker] != SIM_NONE && pods->claims[invoker] != deployment))
+    struct instance_request request = {.function = owner->base.function,
+                                       .configuration = configuration,
+                                       .quota = 100,
+                                       .invoker = owner->claim,
+                                       .gpu = SIM_NONE};
+    if (request.invoker == SIM_NONE)
+        request.invoker =
+            platform_best_fit(pods->fleet->platform, request.function, configuration, false);
+    platform_charge(pods->fleet->platform, 1);
+    if (request.invoker == SIM_NONE ||
+        (pods->claims[request.invoker] != SIM_NONE && pods->claims[request.invoker] != deployment))
         return SIM_NONE;
-    return platform_create(platform, &(struct instance_request){.function = owner->function,
-                                                                .configuration = configuration,
-                                                                .quota = 100,
-                                                                .invoker = invoker,
-                                                                .gpu = SIM_NONE});
+    return fleet_create(pods->fleet, deployment, &request);
 }
 
-uint32_t pods_create(struct pods *pods, struct platform *platform, uint32_t deployment,
-                     uint32_t point, bool *room)
+uint32_t pods_create(struct pods *pods, uint32_t deployment, uint32_t point, bool *room)
 {
     struct deployment *owner = &pods->deployments[deployment];
     const struct scaler_point *shape = &owner->points.points[point];
     struct choice choice = {.gpu = SIM_NONE, .room = true};
     uint32_t id;
-    deployment_grow(pods, owner);
     if (shape->share == 0) {
-        id = create_without_gpu(pods, platform, deployment, shape->configuration);
+        id = create_without_gpu(pods, deployment, shape->configuration);
     } else {
-        choice = choose(pods, platform, deployment, shape);
+        choice = choose(pods, deployment, shape);
         *room = choice.room;
         if (choice.gpu == SIM_NONE)
             return SIM_NONE;
-        const struct plane *plane = &pods->planes[choice.gpu];
-        id = platform_create(platform,
-                             &(struct instance_request){.function = owner->function,
-                                                        .configuration = shape->configuration,
-                                                        .quota = shape->quota,
-                                                        .invoker = plane->invoker,
-                                                        .gpu = plane->which});
+        id = fleet_create(pods->fleet, deployment, &choice.request);
     }
     if (id == SIM_NONE)
         return SIM_NONE;
-    pods_grow(pods, id);
-    if (choice.gpu != SIM_NONE)
-        (void)rectangles_place(&pods->planes[choice.gpu].rectangles, choice.fit.place, id);
-    adopt(pods, platform, id, deployment, point, &choice);
+    arena_reserve(pods->fleet->arena, &pods->pods, id + (size_t)1, sizeof *pods->pods);
+    pods->pods[id] = (struct pod){.slot = owner->base.instance_count - 1,
+                                  .point = point,
+                                  .gpu = choice.gpu,
+                                  .serial = pods->serial++};
+    rank_newest(pods, owner);
+    if (choice.gpu == SIM_NONE)
+        return id;
+    (void)rectangles_place(&pods->planes[choice.gpu].rectangles, choice.fit.place, id);
+    if (pods->planes[choice.gpu].position >= pods->used_count)
+        gpu_swap(pods, choice.gpu, pods->used_count++);
+    pods_touch(pods, choice.gpu);
     return id;
 }
 
-void pods_kill(struct pods *pods, struct platform *platform, uint32_t id)
+void pods_kill(struct pods *pods, uint32_t id)
 {
-    struct pod *pod = &pods->pods[id];
-    struct deployment *owner = &pods->deployments[pod->deployment];
-    if (pod->gpu != SIM_NONE)
-        (void)rectangles_remove(&pods->planes[pod->gpu].rectangles, id);
-    if (!platform_kill(platform, id))
+    const struct pod *pod = &pods->pods[id];
+    struct deployment *owner = &pods->deployments[pods->fleet->instances[id].deployment];
+    const uint32_t at = fleet_end(pods->fleet, id);
+    if (at == SIM_NONE)
         return;
-    queue_order_remove(owner->idle, pod->slot);
-    const uint32_t last = owner->pods[--owner->pod_count];
-    if (last != id) {
-        queue_order_remove(owner->idle, pods->pods[last].slot);
-        owner->pods[pod->slot] = last;
-        pods->pods[last].slot = pod->slot;
-        pods_rank(pods, last);
+    queue_order_remove(owner->idle, at);
+    if (at < owner->base.instance_count) { /* where the last one now is */
+        const uint32_t moved = owner->base.instances[at];
+        queue_order_remove(owner->idle, pods->pods[moved].slot);
+        pods->pods[moved].slot = at;
+        pods_rank(pods, moved);
     }
-    if (pod->gpu != SIM_NONE) {
-        if (pods->planes[pod->gpu].rectangles.used_count == 0)
-            gpu_swap(pods, pod->gpu, --pods->used_count);
-        pods_touch(pods, pod->gpu);
-    }
-    pod->alive = false;
     pods->releases++;
+    if (pod->gpu == SIM_NONE)
+        return;
+    struct rectangles *plane = &pods->planes[pod->gpu].rectangles;
+    (void)rectangles_remove(plane, id);
+    if (plane->used_count == 0)
+        gpu_swap(pods, pod->gpu, --pods->used_count);
+    pods_touch(pods, pod->gpu);
 }
 
-void pods_drain(struct pods *pods, struct platform *platform, uint32_t id)
+void pods_drain(struct pods *pods, uint32_t id)
 {
-    struct pod *pod = &pods->pods[id];
-    pod->draining = true;
+    pods->fleet->instances[id].draining = true;
     pods_rank(pods, id);
-    if (!pod->busy)
-        pods_kill(pods, platform, id);
+    if (fleet_state(pods->fleet, id) != INSTANCE_BUSY)
+        pods_kill(pods, id);
 }

@@ -14,44 +14,30 @@
 #ifndef ESGSIM_SCHED_FAST_GSHARE_PODS_H
 #define ESGSIM_SCHED_FAST_GSHARE_PODS_H
 
-#include "sched/common/backlog.h"
-#include "sched/common/queue_order.h"
+#include "sched/common/fleet.h"
 #include "sched/fast_gshare/rectangles.h"
 #include "sched/fast_gshare/scaler.h"
-#include "sched/policy.h"
 
 struct pod {
-    bool alive, ready, busy;
-    bool draining; /* gets no more jobs; killed when idle */
     bool served;   /* has run at least one batch */
-    uint32_t deployment;
     uint32_t slot; /* index in its deployment's list */
     uint32_t point;
-    uint32_t invoker;
-    uint32_t gpu;   /* index among the cluster's GPUs, counted invoker by invoker; SIM_NONE if it
-                     * has none */
-    uint32_t quota; /* present quota: the point's, or more while time is lent to it */
+    uint32_t gpu; /* index among the cluster's GPUs, counted invoker by invoker; SIM_NONE if it
+                   * has none */
     uint64_t serial;
 };
 
 /* The pods that serve the same queues: those of a function, or of a function within one application
  * [derived]. */
 struct deployment {
-    uint32_t function;
-    struct backlog backlog;
-    sim_time_t budget; /* the smallest budget of its stages */
+    struct fleet_deployment base;
     struct scaler_points points;
-    uint32_t *pods; /* instances */
-    uint32_t pod_count;
     struct queue_order *idle; /* slots of the pods that can take jobs, highest RPR first */
-    uint64_t arrivals;        /* jobs since the last scaling step */
-    uint64_t *looks;          /* arrivals between the last scaling steps; a ring */
-    uint64_t in_window;       /* sum of `looks` */
+    size_t idle_room;         /* slots */
     double rate;              /* jobs/s over the window, as of the last scaling step */
     uint32_t claim;           /* invoker that is being cleared for its first pod; SIM_NONE */
     uint64_t tried;           /* pods.releases when creating a pod last failed; UINT64_MAX: never */
     sim_time_t timer;         /* time for which a timer is set; SIM_FOREVER: none */
-    bool reap;
 };
 
 struct plane {
@@ -60,42 +46,37 @@ struct plane {
     uint32_t kind;                /* of the GPU */
     bool lends;                   /* its kind can be held for a part of the time */
     uint32_t position;            /* index in pods.gpu_order */
-    bool lend_again;              /* lent time has to be recomputed */
 };
 
 struct pods {
-    struct arena *arena; /* has all that follows */
-    const struct workload *workload;
-    struct deployment *deployments; /* owned by the policy, which sets it */
-    struct pod *pods;               /* by instance */
-    uint32_t pod_room;
+    struct fleet *fleet;
+    struct deployment *deployments;
+    struct pod *pods;     /* by instance */
     struct plane *planes; /* by GPU */
     uint32_t gpu_count;
-    uint32_t *gpu_order; /* GPUs, those with pods first */
-    uint32_t used_count; /* number of GPUs with pods */
-    uint32_t *first_gpu; /* by invoker, with one extra entry at the end */
-    uint32_t *claims;    /* by invoker: the deployment it is being cleared for, or SIM_NONE */
-    uint32_t *lend_list; /* GPUs with lend_again */
-    uint32_t lend_count;
+    uint32_t *gpu_order;      /* GPUs, those with pods first */
+    uint32_t used_count;      /* number of GPUs with pods */
+    uint32_t *claims;         /* by invoker: the deployment it is being cleared for, or SIM_NONE */
+    struct unique_fifo lends; /* GPUs whose lent time has to be recomputed */
     enum rectangle_rule rule;
     uint32_t limit;    /* time is lent up to this quota in per cent; 0: no lending */
     uint64_t serial;   /* serial number of the next pod */
     uint64_t releases; /* number of pods killed */
 };
 
-void pods_init(struct pods *pods, struct arena *arena, const struct workload *workload,
+/* Call after fleet_open, with pods all zeros. The deployments are those of the fleet. */
+void pods_init(struct pods *pods, struct fleet *fleet, struct deployment *deployments,
                enum rectangle_rule rule, uint32_t limit);
 
 /* Creates a pod of `deployment` at point `point`. SIM_NONE if it fits nowhere; *room is false if no
  * plane has room. Only within decide. O(GPUs with pods × free rectangles), charged. */
-uint32_t pods_create(struct pods *pods, struct platform *platform, uint32_t deployment,
-                     uint32_t point, bool *room);
+uint32_t pods_create(struct pods *pods, uint32_t deployment, uint32_t point, bool *room);
 
 /* Kills a pod that is not busy. Only within decide. */
-void pods_kill(struct pods *pods, struct platform *platform, uint32_t id);
+void pods_kill(struct pods *pods, uint32_t id);
 
 /* Stops routing jobs to the pod, and kills it at once if it is not busy. Only within decide. */
-void pods_drain(struct pods *pods, struct platform *platform, uint32_t id);
+void pods_drain(struct pods *pods, uint32_t id);
 
 /* Updates the deployment's order after the pod became able or unable to take jobs. */
 void pods_rank(struct pods *pods, uint32_t id);
@@ -104,6 +85,6 @@ void pods_rank(struct pods *pods, uint32_t id);
 void pods_touch(struct pods *pods, uint32_t gpu);
 
 /* Recomputes the lent time of the marked GPUs. Only within decide. O(pods of those GPUs). */
-void pods_lend(struct pods *pods, struct platform *platform);
+void pods_lend(struct pods *pods);
 
 #endif

@@ -42,65 +42,33 @@ const struct key fast_gshare_parameters[] = {
     KEY_END,
 };
 
-static void deployment_init(struct fast_gshare *self, struct arena *arena,
-                            struct deployment *deployment)
+static void deployment_init(struct fast_gshare *self, struct deployment *deployment)
 {
     static const uint32_t quotas[] = {20, 40, 60, 80, 100};
     const size_t all = sizeof quotas / sizeof *quotas;
     const bool on = self->parameters->quotas == FAST_GSHARE_ON;
-    deployment->looks = arena_allocate(arena, self->look_count, sizeof *deployment->looks);
-    backlog_start(&deployment->backlog, arena);
-    scaler_points_fill(&deployment->points, arena, self->workload, self->planner,
-                       deployment->function, deployment->budget, self->parameters->bound,
+    deployment->claim = SIM_NONE;
+    deployment->tried = UINT64_MAX;
+    deployment->timer = SIM_FOREVER;
+    scaler_points_fill(&deployment->points, self->fleet.arena, self->workload, self->planner,
+                       deployment->base.function, deployment->base.budget, self->parameters->bound,
                        self->parameters->max_batch, on ? quotas : quotas + all - 1, on ? all : 1,
                        self->parameters->ties);
 }
 
-/* The deployment for a function of one application, created if missing. */
-static struct deployment *deployment_for(struct fast_gshare *self, uint32_t function, size_t first)
-{
-    for (size_t d = first; d < self->deployment_count; d++)
-        if (self->deployments[d].function == function)
-            return &self->deployments[d];
-    struct deployment *deployment = &self->deployments[self->deployment_count++];
-    *deployment = (struct deployment){.function = function,
-                                      .budget = SIM_FOREVER,
-                                      .claim = SIM_NONE,
-                                      .tried = UINT64_MAX,
-                                      .timer = SIM_FOREVER};
-    return deployment;
-}
-
-static void deployments_init(struct fast_gshare *self, struct arena *arena)
+static void deployments_init(struct fast_gshare *self)
 {
     const struct workload *workload = self->workload;
+    const bool shared = self->parameters->pool == POOL_FUNCTION;
     for (size_t a = 0; a < workload->application_count; a++) {
         const struct application *application = &workload->applications[a];
-        const size_t first =
-            self->parameters->pool == POOL_APPLICATION ? self->deployment_count : 0;
-        for (uint32_t s = 0; s < application->stage_count; s++) {
-            const uint32_t queue = application->first_queue + s;
-            struct deployment *deployment =
-                deployment_for(self, application->stages[s].function, first);
-            const sim_time_t budget = planner_budget(self->planner, queue, application->slo);
-            self->budget[queue] = budget;
-            deployment->budget = budget < deployment->budget ? budget : deployment->budget;
-            backlog_add(&deployment->backlog, arena, &self->slots[queue],
-                        (uint32_t)(deployment - self->deployments), queue);
-        }
+        const uint32_t first = shared ? 0 : self->fleet.deployment_count;
+        for (uint32_t s = 0; s < application->stage_count; s++)
+            fleet_add_queue(&self->fleet, self->planner, application->first_queue + s, first);
     }
-    for (size_t d = 0; d < self->deployment_count; d++)
-        deployment_init(self, arena, &self->deployments[d]);
-}
-
-static void tables_init(struct fast_gshare *self, struct arena *arena)
-{
-    const size_t queues = (size_t)self->workload->queue_count;
-    self->deployments = arena_allocate(arena, queues, sizeof *self->deployments);
-    self->slots = arena_allocate(arena, queues, sizeof *self->slots);
-    self->budget = arena_allocate(arena, queues, sizeof *self->budget);
-    self->pods.deployments = self->deployments;
-    unique_fifo_init(&self->turns, arena, queues);
+    fleet_start(&self->fleet);
+    for (uint32_t d = 0; d < self->fleet.deployment_count; d++)
+        deployment_init(self, &self->deployments[d]);
 }
 
 bool fast_gshare_init(void *state, struct platform *platform, const void *parameters,
@@ -109,16 +77,18 @@ bool fast_gshare_init(void *state, struct platform *platform, const void *parame
     struct fast_gshare *self = state;
     const struct fast_gshare_parameters *own = parameters;
     const struct workload *workload = platform_workload(platform);
-    struct arena *arena = platform_arena(platform);
+    const bool elastic = own->elastic == FAST_GSHARE_ON && own->quotas == FAST_GSHARE_ON;
     self->workload = workload;
     self->parameters = own;
-    self->look_count = (size_t)fmax(ceil(own->window_s / own->period_s - 1e-9), 1);
-    const bool elastic = own->elastic == FAST_GSHARE_ON && own->quotas == FAST_GSHARE_ON;
-    self->planner = planner_create(arena, workload, own->max_batch, own->split, error);
+    self->planner =
+        planner_create(platform_arena(platform), workload, own->max_batch, own->split, error);
     if (self->planner == NULL)
         return false;
-    pods_init(&self->pods, arena, workload, own->fit, elastic ? own->limit : 0);
-    tables_init(self, arena);
-    deployments_init(self, arena);
+    self->deployments =
+        platform_allocate(platform, workload->queue_count, sizeof *self->deployments);
+    fleet_open(&self->fleet, platform, self->deployments, sizeof *self->deployments, own->period_s,
+               (size_t)fmax(ceil(own->window_s / own->period_s - 1e-9), 1));
+    pods_init(&self->pods, &self->fleet, self->deployments, own->fit, elastic ? own->limit : 0);
+    deployments_init(self);
     return true;
 }

@@ -69,30 +69,8 @@
 
 #include "sched/common/kinds.h"
 #include "sched/infless/pool.h"
-#include "sched/memory.h"
 
 static const double VCPU_GFLOPS = 64, GPU_GFLOPS = 14200;
-
-enum { TIMER_TICK = 0 };
-
-struct infless_parameters {
-    enum infless_form efficiency;
-    enum { POOL_FUNCTION, POOL_APPLICATION } pool;
-    enum planner_split split;
-    enum { BETA_PRICE, BETA_FLOPS } beta;
-    double alpha, margin;
-    enum { LIMITS_NONE, LIMITS_HALF_GPU, LIMITS_REPO } limits;
-    enum { LOAD_BACKLOG, LOAD_ARRIVALS } load;
-    enum { EXCESS_FAIL, EXCESS_QUEUE } excess;
-    enum { FIRST_ONE, FIRST_LARGEST } first;
-    double tick_s, window_s;
-    sim_time_t scale_s;
-    uint32_t inactive_ticks, max_batch;
-    enum { PLACE_WARM, PLACE_FULLEST } placement;
-    enum { KEEP_ALIVE_LSTH, KEEP_ALIVE_FIXED } keep_alive;
-    double lsth_bin_s, lsth_window_s, lsth_gamma;
-    sim_time_t keep_alive_s;
-};
 
 static const struct key infless_parameters[] = {
     PARAMETER_WORD(
@@ -141,15 +119,6 @@ static const struct key infless_parameters[] = {
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
 
-static void groups_fill(struct infless *self)
-{
-    const struct cluster_spec *cluster = &self->workload->cluster;
-    uint32_t invoker = 0;
-    for (size_t g = 0; g < cluster->group_count; g++)
-        for (uint32_t i = 0; i < cluster->groups[g].count; i++)
-            self->groups[invoker++] = &cluster->groups[g];
-}
-
 /* True if vCPUs and the units of every kind of GPU have a price. */
 static bool all_priced(const struct workload *workload)
 {
@@ -179,65 +148,17 @@ static void set_rule(struct infless *self, const struct infless_parameters *para
         self->worth[k] = kinds_scale(workload, k);
 }
 
-static void pools_allocate(struct infless *self, struct platform *platform, bool by_function)
+static void pools_fill(struct infless *self, bool by_function)
 {
-    const struct workload *workload = self->workload;
-    const size_t functions = workload->function_count;
-    const size_t queues = workload->queue_count;
-    size_t candidates = 0;
-    for (size_t a = 0; a < workload->application_count; a++)
-        for (size_t s = 0; s < workload->applications[a].stage_count; s++)
-            candidates += workload->functions[workload->applications[a].stages[s].function]
-                              .configuration_count;
-    const size_t most = by_function ? functions : queues;
-    /* One more than there can be: a pool without a queue is tried at the end. */
-    self->pools = platform_allocate(platform, most + 1, sizeof *self->pools);
-    unique_fifo_init(&self->turns, platform_arena(platform), most);
-    self->slots = platform_allocate(platform, queues, sizeof *self->slots);
-    self->failing = platform_allocate(platform, queues, sizeof *self->failing);
-    self->looks = platform_allocate(platform, (most + 1) * self->look_count, sizeof *self->looks);
-    self->candidates = platform_allocate(platform, candidates + 1, sizeof *self->candidates);
-    self->lsth = platform_allocate(platform, functions, sizeof *self->lsth);
-    self->function_count = platform_allocate(platform, functions, sizeof *self->function_count);
-    self->groups =
-        platform_allocate(platform, workload->cluster.invoker_count, sizeof *self->groups);
-    self->worth = platform_allocate(platform, workload->kind_count, sizeof *self->worth);
-}
-
-/* Makes a pool of the queues of `function` in [`first`, `end`). */
-static void pool_fill(struct infless *self, struct platform *platform, uint32_t function,
-                      uint32_t first, uint32_t end)
-{
-    struct arena *arena = platform_arena(platform);
-    struct infless_pool *pool = &self->pools[self->pool_count];
-    *pool = (struct infless_pool){.function = function,
-                                  .slo = SIM_FOREVER,
-                                  .due = SIM_NONE,
-                                  .looks = self->looks + self->pool_count * self->look_count};
-    for (uint32_t q = first; q < end; q++) {
-        if (platform_queue_function(platform, q) != function)
-            continue;
-        const uint32_t a = platform_queue_application(platform, q);
-        const sim_time_t slo = self->workload->applications[a].slo;
-        const sim_time_t budget = planner_budget(self->planner, q, slo);
-        pool->slo = budget < pool->slo ? budget : pool->slo;
-        backlog_add(&pool->backlog, arena, &self->slots[q], (uint32_t)self->pool_count, q);
-    }
-    if (pool->backlog.queue_count == 0)
-        return;
-    self->pool_count++;
-    backlog_start(&pool->backlog, arena);
-}
-
-static void fill_pools(struct infless *self, struct platform *platform, bool by_function)
-{
+    const struct platform *platform = self->fleet.platform;
     const uint32_t queues = self->workload->queue_count;
-    if (by_function)
-        for (uint32_t f = 0; f < self->workload->function_count; f++)
-            pool_fill(self, platform, f, 0, queues);
-    else
+    for (uint32_t f = 0; by_function && f < self->workload->function_count; f++)
         for (uint32_t q = 0; q < queues; q++)
-            pool_fill(self, platform, platform_queue_function(platform, q), q, q + 1);
+            if (platform_queue_function(platform, q) == f)
+                fleet_add_queue(&self->fleet, self->planner, q, 0);
+    for (uint32_t q = 0; !by_function && q < queues; q++)
+        fleet_add_queue(&self->fleet, self->planner, q, q);
+    fleet_start(&self->fleet);
 }
 
 /* The share of the profile that is nearest to half a GPU of the kind; of two the smaller. */
@@ -272,36 +193,27 @@ static void allow(const struct infless *self, uint32_t function, int limits, boo
     }
 }
 
-/* Writes the pool's candidates to `room`. Ignores the limits if they leave none. */
-static void pool_candidates(struct infless *self, struct infless_pool *pool, uint32_t max_batch,
-                            bool *allowed, struct infless_candidate *room)
+/* Ignores the limits if they leave no candidate. */
+static void pool_start(struct infless *self, struct infless_pool *pool, uint32_t max_batch)
 {
-    const struct function *function = &self->workload->functions[pool->function];
-    pool->candidates = room;
+    struct arena *arena = self->fleet.arena;
+    const uint32_t index = pool->base.function;
+    const struct function *function = &self->workload->functions[index];
+    const size_t most = function->configuration_count;
+    bool *allowed = arena_allocate(arena, most, sizeof *allowed);
+    pool->due = SIM_NONE;
+    pool->candidates = arena_allocate(arena, most + 1, sizeof *pool->candidates);
     pool->best = infless_best_throughput(&self->rule, function);
-    for (int limits = self->limits; limits >= 0 && pool->candidate_count == 0; limits--) {
-        allow(self, pool->function, limits, allowed);
+    for (int limits = (int)self->parameters->limits; limits >= 0 && pool->candidate_count == 0;
+         limits--) {
+        allow(self, index, limits, allowed);
         self->rule.batch_threads = limits == LIMITS_REPO;
-        pool->candidate_count =
-            infless_candidates(&self->rule, function, allowed, pool->slo, max_batch, room);
+        pool->candidate_count = infless_candidates(&self->rule, function, allowed,
+                                                   pool->base.budget, max_batch, pool->candidates);
     }
     if (pool->candidate_count == 0)
-        pool->candidate_count = infless_best_effort(&self->rule, function, allowed, room);
-}
-
-static void fill_candidates(struct infless *self, struct arena *arena, uint32_t max_batch)
-{
-    struct infless_candidate *room = self->candidates;
-    size_t most = 1;
-    for (size_t f = 0; f < self->workload->function_count; f++) {
-        const size_t here = self->workload->functions[f].configuration_count;
-        most = here > most ? here : most;
-    }
-    bool *allowed = arena_allocate(arena, most, sizeof *allowed);
-    for (size_t p = 0; p < self->pool_count; p++) {
-        pool_candidates(self, &self->pools[p], max_batch, allowed, room);
-        room += self->pools[p].candidate_count;
-    }
+        pool->candidate_count =
+            infless_best_effort(&self->rule, function, allowed, pool->candidates);
     arena_release(arena, allowed);
 }
 
@@ -309,34 +221,29 @@ static bool infless_init(void *state, struct platform *platform, const void *par
                          struct error *error)
 {
     struct infless *self = state;
-    const struct workload *workload = platform_workload(platform);
     const struct infless_parameters *own = parameters;
-    const bool by_function = own->pool == POOL_FUNCTION;
+    const struct workload *workload = platform_workload(platform);
+    const size_t functions = workload->function_count;
     self->workload = workload;
-    self->tick = sim_from_s(own->tick_s);
-    self->look_count = (size_t)fmax(1, round(own->window_s / own->tick_s));
-    pools_allocate(self, platform, by_function);
-    self->planner =
-        planner_create(platform_arena(platform), workload, own->max_batch, own->split, error);
+    self->parameters = own;
+    self->pools = platform_allocate(platform, workload->queue_count, sizeof *self->pools);
+    self->failing = platform_allocate(platform, workload->queue_count, sizeof *self->failing);
+    self->lsth = platform_allocate(platform, functions, sizeof *self->lsth);
+    self->function_count = platform_allocate(platform, functions, sizeof *self->function_count);
+    self->worth = platform_allocate(platform, workload->kind_count, sizeof *self->worth);
+    fleet_open(&self->fleet, platform, self->pools, sizeof *self->pools,
+               sim_to_s(sim_from_s(own->tick_s)),
+               (size_t)fmax(1, round(own->window_s / own->tick_s)));
+    self->planner = planner_create(self->fleet.arena, workload, own->max_batch, own->split, error);
     if (self->planner == NULL)
         return false;
-    groups_fill(self);
     set_rule(self, own);
-    self->alpha = own->alpha;
-    self->limits = own->limits;
-    self->backlog = own->load == LOAD_BACKLOG;
-    self->fail_excess = own->excess == EXCESS_FAIL;
-    self->first_largest = own->first == FIRST_LARGEST;
-    self->scale = own->scale_s;
-    self->unknown_keep_alive = own->keep_alive_s;
-    self->inactive_ticks = own->inactive_ticks;
-    self->prefer_warm = own->placement == PLACE_WARM;
-    self->use_lsth = own->keep_alive == KEEP_ALIVE_LSTH;
-    for (size_t f = 0; f < workload->function_count; f++)
+    for (size_t f = 0; f < functions; f++)
         lsth_init(&self->lsth[f], sim_from_s(own->lsth_bin_s), sim_from_s(own->lsth_window_s),
                   sim_from_s(own->lsth_window_s / 24), own->lsth_gamma);
-    fill_pools(self, platform, by_function);
-    fill_candidates(self, platform_arena(platform), own->max_batch);
+    pools_fill(self, own->pool == POOL_FUNCTION);
+    for (uint32_t d = 0; d < self->fleet.deployment_count; d++)
+        pool_start(self, &self->pools[d], own->max_batch);
     return true;
 }
 
@@ -345,39 +252,36 @@ static bool infless_init(void *state, struct platform *platform, const void *par
 static void infless_on_ready(void *state, struct platform *platform, uint32_t queue)
 {
     struct infless *self = state;
-    struct infless_pool *pool = &self->pools[self->slots[queue].owner];
-    pool->arrivals++;
-    infless_refresh(self, platform, queue);
-    lsth_observe(&self->lsth[pool->function], platform_now(platform));
+    const sim_time_t now = platform_now(platform);
+    if (!self->fleet.ticking)
+        self->next_scale = now + self->parameters->scale_s;
+    const struct infless_pool *pool = &self->pools[fleet_arrived(&self->fleet, queue)];
+    lsth_observe(&self->lsth[pool->base.function], now);
     infless_draw(self, queue);
-    infless_touch(self, pool);
-    if (!self->ticking) {
-        platform_set_timer(platform, platform_now(platform) + self->tick, TIMER_TICK);
-        self->next_scale = platform_now(platform) + self->scale;
-    }
-    self->ticking = true;
 }
 
 static bool ours(const struct infless *self, uint32_t id)
 {
-    return id < self->instance_room && self->instances[id].pool != SIM_NONE;
+    return id < self->fleet.instance_room && self->fleet.instances[id].deployment != SIM_NONE;
 }
 
 static void instance_free(struct infless *self, uint32_t id)
 {
     if (!ours(self, id))
         return;
-    self->pools[self->instances[id].pool].full = false;
-    self->freed = true;
+    infless_pool_of(self, id)->full = false;
+    self->fleet.freed = true;
     infless_due(self, id);
 }
 
 static void infless_on_withdrawn(void *state, struct platform *platform, uint32_t queue,
                                  uint32_t instance)
 {
-    infless_refresh(state, platform, queue);
+    struct infless *self = state;
+    (void)platform;
+    fleet_refresh(&self->fleet, queue);
     if (instance != SIM_NONE)
-        instance_free(state, instance);
+        instance_free(self, instance);
 }
 
 static void infless_on_finish(void *state, struct platform *platform,
@@ -410,31 +314,29 @@ static void prewarm(struct infless *self, struct platform *platform, uint32_t fu
         (void)platform_prewarm(platform, function, invoker);
 }
 
-static void tick(struct infless *self, struct platform *platform)
+static void tick(struct infless *self)
 {
-    const sim_time_t now = platform_now(platform);
+    const sim_time_t now = platform_now(self->fleet.platform);
     const bool scale = now >= self->next_scale;
-    self->looked++;
-    for (size_t p = 0; p < self->pool_count; p++) {
-        self->pools[p].ticked = true;
-        self->pools[p].scaled = self->pools[p].scaled || scale;
-        infless_touch(self, &self->pools[p]);
+    for (uint32_t d = 0; d < self->fleet.deployment_count; d++) {
+        self->pools[d].ticked = true;
+        self->pools[d].scaled = self->pools[d].scaled || scale;
+        infless_touch(self, &self->pools[d]);
     }
-    self->next_scale = scale ? now + self->scale : self->next_scale;
-    self->freed = true;
-    platform_set_timer(platform, now + self->tick, TIMER_TICK);
+    self->next_scale = scale ? now + self->parameters->scale_s : self->next_scale;
+    self->fleet.freed = true;
 }
 
 static void infless_on_timer(void *state, struct platform *platform, uint32_t id)
 {
     struct infless *self = state;
-    if (id == TIMER_TICK) {
-        tick(self, platform);
+    if (fleet_ticks(&self->fleet, id)) {
+        tick(self);
     } else if ((id & INFLESS_TIMER_PREWARM) != 0) {
         prewarm(self, platform, id & ~INFLESS_TIMER_PREWARM);
-    } else if (ours(self, id - 1)) {
-        self->instances[id - 1].rings = SIM_FOREVER;
-        infless_due(self, id - 1);
+    } else if (ours(self, id)) {
+        self->instances[id].rings = SIM_FOREVER;
+        infless_due(self, id);
     }
 }
 
@@ -446,8 +348,9 @@ static sim_time_t infless_keep_alive(void *state, struct platform *platform, uin
     sim_time_t before = 0;
     sim_time_t keep_alive = 0;
     (void)invoker;
-    if (!self->use_lsth || !lsth_windows(&self->lsth[function], now, &before, &keep_alive))
-        return self->unknown_keep_alive;
+    if (self->parameters->keep_alive == KEEP_ALIVE_FIXED ||
+        !lsth_windows(&self->lsth[function], now, &before, &keep_alive))
+        return self->parameters->keep_alive_s;
     const sim_time_t last = self->lsth[function].last;
     if (now < last + before || now > last + keep_alive)
         return 0;
@@ -456,30 +359,31 @@ static sim_time_t infless_keep_alive(void *state, struct platform *platform, uin
 
 /* ---- Decisions ------------------------------------------------------------------------------- */
 
-static bool pool_step(struct infless *self, struct platform *platform, struct infless_pool *pool)
+static bool pool_step(struct infless *self, struct infless_pool *pool)
 {
-    if (infless_fail(self, platform, pool))
+    if (infless_fail(self, pool))
         return true;
     if (pool->ticked)
-        infless_rates(self, platform, pool);
-    if (pool->scaled && infless_scale(self, platform, pool))
+        infless_rates(self, pool);
+    if (pool->scaled && infless_scale(self, pool))
         return true;
-    if (infless_grow(self, platform, pool))
+    if (infless_grow(self, pool))
         return true;
-    if (pool->instance_count == 0 && pool->backlog.waiting > 0)
-        return infless_first(self, platform, pool);
-    return infless_route(self, platform, pool);
+    if (pool->base.instance_count == 0 && pool->base.backlog.waiting > 0)
+        return infless_first(self, pool);
+    return infless_route(self, pool);
 }
 
 /* Performs one step of one pool; skips pools with nothing to do. */
 static bool infless_decide(void *state, struct platform *platform)
 {
     struct infless *self = state;
-    if (self->starving > 0 && self->freed && infless_relieve(self, platform))
+    (void)platform;
+    if (self->fleet.starving > 0 && self->fleet.freed && infless_relieve(self))
         return true;
-    for (uint32_t next; (next = unique_fifo_next(&self->turns)) != SIM_NONE;) {
+    for (uint32_t next; (next = unique_fifo_next(&self->fleet.turns)) != SIM_NONE;) {
         struct infless_pool *pool = &self->pools[next];
-        if (pool_step(self, platform, pool)) {
+        if (pool_step(self, pool)) {
             infless_touch(self, pool);
             return true;
         }

@@ -1,6 +1,6 @@
 /* INFless: the state of the policy, shared by its files; tests read it.
  *
- * A pool is one deployment: the queues that it serves, its instances, and its candidates for new
+ * A pool is what the policy knows of one deployment of its fleet, as its candidates for new
  * instances.
  *   scaler.c   rates, retirement, new instances, reclaiming from other pools
  *   router.c   jobs that fail, jobs into buffers, buffers into batches
@@ -9,21 +9,16 @@
 #ifndef ESGSIM_SCHED_INFLESS_POOL_H
 #define ESGSIM_SCHED_INFLESS_POOL_H
 
-#include "sched/common/backlog.h"
-#include "sched/common/planner.h"
-#include "sched/common/unique_fifo.h"
+#include "sched/common/fleet.h"
 #include "sched/infless/estimator.h"
 #include "sched/infless/lsth.h"
 #include "sched/infless/regimes.h"
-#include "sched/policy.h"
 
-/* A timer's id: 0 is the tick, 1 + i belongs to instance i; this bit marks a function to prewarm.
- */
+/* A timer's id is FLEET_TICK or an instance; this bit marks a function to prewarm. */
 #define INFLESS_TIMER_PREWARM UINT32_C(0x80000000)
 
 /* The policy's data about an instance, by its id. */
 struct infless_instance {
-    uint32_t pool; /* SIM_NONE: not alive */
     struct infless_candidate candidate;
     uint32_t alternatives; /* number of candidates among which it was chosen */
     double rate;           /* its share of the load; 0: retired */
@@ -37,18 +32,12 @@ struct infless_instance {
 };
 
 struct infless_pool {
-    uint32_t function;
-    struct backlog backlog;
-    sim_time_t slo; /* the smallest budget of its stages */
+    struct fleet_deployment base;
     struct infless_candidate *candidates;
     size_t candidate_count;
-    double best;         /* result of infless_best_throughput */
-    uint32_t *instances; /* instance ids, oldest first */
-    size_t instance_count;
+    double best;       /* result of infless_best_throughput */
     uint32_t due;      /* head of the list of due instances, linked by next_due */
-    uint64_t arrivals; /* in the current tick */
-    uint64_t *looks;   /* arrivals of the last ticks; a ring of look_count; not owned */
-    double observed;   /* requests per second over these ticks */
+    double observed;   /* requests per second over the window */
     bool missed;       /* the last tick's sample was ignored */
     double excess;     /* part of `observed` above the capacity of all instances */
     double failing;    /* fraction of the jobs that the virtual instance gets */
@@ -57,39 +46,40 @@ struct infless_pool {
     bool first;        /* no instance has been made for `wanted` yet */
     size_t cursor;     /* position of the round robin */
     double least_rate; /* smallest positive rate of its instances; 0: unknown */
-    bool ticked, full, starving;
+    bool ticked, full;
     bool scaled; /* a scaling step is due */
+};
+
+struct infless_parameters {
+    enum infless_form efficiency;
+    enum { POOL_FUNCTION, POOL_APPLICATION } pool;
+    enum planner_split split;
+    enum { BETA_PRICE, BETA_FLOPS } beta;
+    double alpha, margin;
+    enum { LIMITS_NONE, LIMITS_HALF_GPU, LIMITS_REPO } limits;
+    enum { LOAD_BACKLOG, LOAD_ARRIVALS } load;
+    enum { EXCESS_FAIL, EXCESS_QUEUE } excess;
+    enum { FIRST_ONE, FIRST_LARGEST } first;
+    double tick_s, window_s;
+    sim_time_t scale_s;
+    uint32_t inactive_ticks, max_batch;
+    enum { PLACE_WARM, PLACE_FULLEST } placement;
+    enum { KEEP_ALIVE_LSTH, KEEP_ALIVE_FIXED } keep_alive;
+    double lsth_bin_s, lsth_window_s, lsth_gamma;
+    sim_time_t keep_alive_s;
 };
 
 struct infless {
     const struct workload *workload;
-    struct platform *platform; /* valid during a callback, for the cluster's side of
-                                * infless_choose */
+    const struct infless_parameters *parameters;
+    struct fleet fleet;
     struct planner *planner;
     struct infless_rule rule;
     double *worth; /* by kind of GPU: of one unit, relative to the first kind's */
-    double alpha;
-    sim_time_t tick, scale;
     sim_time_t next_scale;
-    uint32_t inactive_ticks;
-    int limits;
-    sim_time_t unknown_keep_alive; /* keep-alive time if LSTH has too few observations */
-    bool prefer_warm, use_lsth, backlog, ticking;
-    bool fail_excess, first_largest;
-    struct infless_pool *pools;
-    size_t pool_count;
-    uint64_t *looks;                      /* of all pools, one after another */
-    size_t look_count;                    /* ticks per window */
-    uint64_t looked;                      /* ticks so far */
-    struct backlog_slot *slots;           /* by queue; the owner is a pool */
-    uint32_t *failing;                    /* by queue: newest jobs that are to fail */
-    struct infless_candidate *candidates; /* of all pools, one after another */
+    struct infless_pool *pools; /* by deployment */
+    uint32_t *failing;          /* by queue: newest jobs that are to fail */
     struct infless_instance *instances;
-    size_t instance_room;
-    struct unique_fifo turns; /* pools that decide has to process */
-    uint32_t starving; /* pools with waiting jobs, without an instance, and without room for one */
-    bool freed;        /* resources may have become free since the starving pools were last
-                        * processed */
     struct infless_share *shares; /* scratch, with room for all instances of a pool */
     uint32_t *share_ids;
     struct lsth *lsth;                   /* by function */
@@ -99,34 +89,37 @@ struct infless {
 
 /* scaler.c */
 /* At the end of a tick: updates the rates. */
-void infless_rates(struct infless *self, struct platform *platform, struct infless_pool *pool);
+void infless_rates(struct infless *self, struct infless_pool *pool);
 /* A scaling step: computes the wanted rate, or ends instances that have been retired for long. True
  * if it killed an instance. */
-bool infless_scale(struct infless *self, struct platform *platform, struct infless_pool *pool);
+bool infless_scale(struct infless *self, struct infless_pool *pool);
 /* Makes one of the wanted instances. False if none is wanted or there is no room. */
-bool infless_grow(struct infless *self, struct platform *platform, struct infless_pool *pool);
+bool infless_grow(struct infless *self, struct infless_pool *pool);
 /* Makes an instance for a pool with waiting jobs and none; without room, marks the pool as
  * starving. */
-bool infless_first(struct infless *self, struct platform *platform, struct infless_pool *pool);
+bool infless_first(struct infless *self, struct infless_pool *pool);
 /* Makes room for the pool that has starved longest. True if it acted. */
-bool infless_relieve(struct infless *self, struct platform *platform);
+bool infless_relieve(struct infless *self);
 
 /* router.c */
-/* Lets `decide` process the pool. */
-void infless_touch(struct infless *self, const struct infless_pool *pool);
+/* Lets `decide` look at the instance's buffer. */
 void infless_due(struct infless *self, uint32_t id);
 /* Draws the instance of a new job of `queue`; decide fails it if that is the virtual one. */
 void infless_draw(struct infless *self, uint32_t queue);
 /* Fails the jobs that were drawn for the virtual instance. True if there were any. */
-bool infless_fail(struct infless *self, struct platform *platform, struct infless_pool *pool);
+bool infless_fail(struct infless *self, struct infless_pool *pool);
 /* Routes jobs to buffers and launches full or late buffers. True if it acted. */
-bool infless_route(struct infless *self, struct platform *platform, struct infless_pool *pool);
-/* Call after jobs entered or left the queue. */
-void infless_refresh(struct infless *self, const struct platform *platform, uint32_t queue);
+bool infless_route(struct infless *self, struct infless_pool *pool);
 
-static inline uint32_t infless_index(const struct infless *self, const struct infless_pool *pool)
+static inline struct infless_pool *infless_pool_of(const struct infless *self, uint32_t id)
 {
-    return (uint32_t)(pool - self->pools);
+    return &self->pools[self->fleet.instances[id].deployment];
+}
+
+/* Lets `decide` process the pool. */
+static inline void infless_touch(struct infless *self, const struct infless_pool *pool)
+{
+    unique_fifo_add(&self->fleet.turns, (uint32_t)(pool - self->pools));
 }
 
 static inline void infless_rates_changed(struct infless_pool *pool)

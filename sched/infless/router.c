@@ -1,23 +1,11 @@
 #include <math.h>
 
 #include "sched/infless/pool.h"
-#include "sched/policy_instances.h"
-
-void infless_touch(struct infless *self, const struct infless_pool *pool)
-{
-    unique_fifo_add(&self->turns, infless_index(self, pool));
-}
-
-void infless_refresh(struct infless *self, const struct platform *platform, uint32_t queue)
-{
-    struct backlog_slot *slot = &self->slots[queue];
-    backlog_update(&self->pools[slot->owner].backlog, slot, platform);
-}
 
 void infless_due(struct infless *self, uint32_t id)
 {
     struct infless_instance *instance = &self->instances[id];
-    struct infless_pool *pool = &self->pools[instance->pool];
+    struct infless_pool *pool = infless_pool_of(self, id);
     if (!instance->due) {
         instance->due = true;
         instance->next_due = pool->due;
@@ -28,7 +16,7 @@ void infless_due(struct infless *self, uint32_t id)
 
 void infless_draw(struct infless *self, uint32_t queue)
 {
-    struct infless_pool *pool = &self->pools[self->slots[queue].owner];
+    struct infless_pool *pool = &self->pools[self->fleet.slots[queue].owner];
     pool->failed += pool->failing;
     if (pool->failed < 1)
         return;
@@ -36,11 +24,13 @@ void infless_draw(struct infless *self, uint32_t queue)
     self->failing[queue]++;
 }
 
-bool infless_fail(struct infless *self, struct platform *platform, struct infless_pool *pool)
+bool infless_fail(struct infless *self, struct infless_pool *pool)
 {
+    struct platform *platform = self->fleet.platform;
+    const struct backlog *backlog = &pool->base.backlog;
     bool acted = false;
-    for (uint32_t i = 0; i < pool->backlog.queue_count; i++) {
-        const uint32_t queue = pool->backlog.queues[i];
+    for (uint32_t i = 0; i < backlog->queue_count; i++) {
+        const uint32_t queue = backlog->queues[i];
         for (; self->failing[queue] > 0; self->failing[queue]--) {
             const uint32_t length = platform_queue_length(platform, queue);
             if (length == 0 || !platform_drop(platform, queue, length - 1))
@@ -52,9 +42,9 @@ bool infless_fail(struct infless *self, struct platform *platform, struct infles
 }
 
 /* A buffer holds one batch, and takes none before the instance has started. */
-static bool has_room(const struct infless *self, const struct platform *platform, uint32_t id)
+static bool has_room(const struct infless *self, uint32_t id)
 {
-    const struct instance_view view = platform_instance(platform, id);
+    const struct instance_view view = platform_instance(self->fleet.platform, id);
     return view.state != INSTANCE_STARTING && view.buffered < self->instances[id].candidate.batch;
 }
 
@@ -67,24 +57,23 @@ static bool needs_less(const struct infless_instance *left, const struct infless
 
 /* All instances are retired and jobs arrive again: reactivates the one that needs the least load,
  * makeshift ones last. */
-static void reactivate(struct infless *self, const struct platform *platform,
-                       const struct infless_pool *pool)
+static void reactivate(struct infless *self, struct infless_pool *pool)
 {
     uint32_t best = SIM_NONE;
-    for (size_t i = 0; i < pool->instance_count; i++) {
-        const uint32_t id = pool->instances[i];
-        if (self->instances[id].rate > 0 &&
-            platform_instance(platform, id).state != INSTANCE_STARTING)
+    for (size_t i = 0; i < pool->base.instance_count; i++) {
+        const uint32_t id = pool->base.instances[i];
+        if (fleet_state(&self->fleet, id) == INSTANCE_STARTING)
+            continue;
+        if (self->instances[id].rate > 0)
             return;
-        if (platform_instance(platform, id).state != INSTANCE_STARTING &&
-            (best == SIM_NONE || needs_less(&self->instances[id], &self->instances[best])))
+        if (best == SIM_NONE || needs_less(&self->instances[id], &self->instances[best]))
             best = id;
     }
     if (best == SIM_NONE)
         return;
     self->instances[best].rate = self->instances[best].candidate.bounds.up;
     self->instances[best].idle_steps = 0;
-    infless_rates_changed(&self->pools[self->instances[best].pool]);
+    infless_rates_changed(pool);
 }
 
 /* The smallest positive rate of the pool's instances. */
@@ -93,8 +82,8 @@ static double least_rate(const struct infless *self, struct infless_pool *pool)
     if (pool->least_rate > 0)
         return pool->least_rate;
     double least = INFINITY;
-    for (size_t i = 0; i < pool->instance_count; i++) {
-        const double rate = self->instances[pool->instances[i]].rate;
+    for (size_t i = 0; i < pool->base.instance_count; i++) {
+        const double rate = self->instances[pool->base.instances[i]].rate;
         least = rate > 0 && rate < least ? rate : least;
     }
     pool->least_rate = least;
@@ -103,14 +92,13 @@ static double least_rate(const struct infless *self, struct infless_pool *pool)
 
 /* Deficit round robin. A turn adds the instance's rate divided by the least rate, so that every
  * turn is worth at least one job. SIM_NONE if all buffers are full. */
-static uint32_t next_instance(struct infless *self, const struct platform *platform,
-                              struct infless_pool *pool)
+static uint32_t next_instance(struct infless *self, struct infless_pool *pool)
 {
     const double least = least_rate(self, pool);
-    for (size_t turn = 0; turn <= pool->instance_count; turn++) {
-        const uint32_t id = pool->instances[pool->cursor];
+    for (size_t turn = 0; turn <= pool->base.instance_count; turn++) {
+        const uint32_t id = pool->base.instances[pool->cursor];
         struct infless_instance *instance = &self->instances[id];
-        if (instance->rate > 0 && has_room(self, platform, id)) {
+        if (instance->rate > 0 && has_room(self, id)) {
             if (instance->deficit >= 1) {
                 instance->deficit--;
                 return id;
@@ -118,16 +106,17 @@ static uint32_t next_instance(struct infless *self, const struct platform *platf
         } else {
             instance->deficit = 0;
         }
-        pool->cursor = (pool->cursor + 1) % pool->instance_count;
-        struct infless_instance *next = &self->instances[pool->instances[pool->cursor]];
+        pool->cursor = (pool->cursor + 1) % pool->base.instance_count;
+        struct infless_instance *next = &self->instances[pool->base.instances[pool->cursor]];
         next->deficit += next->rate / least;
     }
     return SIM_NONE;
 }
 
 /* Launches the buffer of an idle instance if it is full or timed out. */
-static bool launch_due(struct infless *self, struct platform *platform, uint32_t id)
+static bool launch_due(struct infless *self, uint32_t id)
 {
+    struct platform *platform = self->fleet.platform;
     struct infless_instance *instance = &self->instances[id];
     const struct infless_candidate *candidate = &instance->candidate;
     const struct instance_view view = platform_instance(platform, id);
@@ -138,50 +127,45 @@ static bool launch_due(struct infless *self, struct platform *platform, uint32_t
         platform_buffered_job(platform, id, 0).ready + candidate->bounds.timeout;
     if (!full && platform_now(platform) < closes) {
         if (instance->rings != closes)
-            platform_set_timer(platform, closes, id + 1);
+            platform_set_timer(platform, closes, id);
         instance->rings = closes;
         return false;
     }
     const struct configuration *one =
         &self->workload->functions[view.function].configurations[view.configuration];
-    self->pools[instance->pool].full = false;
+    infless_pool_of(self, id)->full = false;
     platform_explain(platform, instance->alternatives, one->cost_usd, candidate->time);
     return platform_launch(platform, id, full ? candidate->batch : view.buffered);
 }
 
-static bool launch_all_due(struct infless *self, struct platform *platform,
-                           struct infless_pool *pool)
+static bool launch_all_due(struct infless *self, struct infless_pool *pool)
 {
     bool acted = false;
     while (pool->due != SIM_NONE) {
         const uint32_t id = pool->due;
         pool->due = self->instances[id].next_due;
         self->instances[id].due = false;
-        acted |= launch_due(self, platform, id);
+        acted |= launch_due(self, id);
     }
     return acted;
 }
 
-bool infless_route(struct infless *self, struct platform *platform, struct infless_pool *pool)
+bool infless_route(struct infless *self, struct infless_pool *pool)
 {
-    bool acted = launch_all_due(self, platform, pool);
-    if (pool->instance_count == 0 || pool->full)
+    bool acted = launch_all_due(self, pool);
+    if (pool->base.instance_count == 0 || pool->full)
         return acted;
-    uint32_t queue = backlog_oldest(&pool->backlog);
-    if (queue != SIM_NONE)
-        reactivate(self, platform, pool);
-    while (queue != SIM_NONE) {
-        const uint32_t id = next_instance(self, platform, pool);
+    if (pool->base.backlog.waiting > 0)
+        reactivate(self, pool);
+    while (pool->base.backlog.waiting > 0) {
+        const uint32_t id = next_instance(self, pool);
         pool->full = id == SIM_NONE;
-        if (pool->full || !platform_route(platform, queue, id))
+        if (pool->full || fleet_route(&self->fleet, id, 1) == 0)
             break;
-        infless_refresh(self, platform, queue);
-        platform_charge(platform, 1);
         acted = true;
         infless_due(self, id);
-        if (platform_instance(platform, id).buffered >= self->instances[id].candidate.batch)
-            launch_all_due(self, platform, pool);
-        queue = backlog_oldest(&pool->backlog);
+        if (!has_room(self, id))
+            launch_all_due(self, pool);
     }
-    return launch_all_due(self, platform, pool) || acted;
+    return launch_all_due(self, pool) || acted;
 }

@@ -47,9 +47,10 @@ static void insert(struct gang_entry **list, size_t from)
     list[low] = entry;
 }
 
-/* Only the keys of those that run change. They are mostly at the front, and their keys fall: the
- * waiting ones behind them are not looked at. */
-void gangs_sort(struct gangs *gangs)
+/* Stable sort of the list by the discipline's key; equal keys by the last order. Only the keys of
+ * those that run change. They are mostly at the front, and their keys fall: the waiting ones behind
+ * them are not looked at. */
+static void sort_entries(struct gangs *gangs)
 {
     size_t end = 0, seen = 0; /* of those that run */
     if (gangs->discipline->key == NULL)
@@ -119,11 +120,13 @@ static struct victims find_victims(const struct gangs *gangs)
     return all;
 }
 
-void gangs_plan_in_order(struct gangs *gangs)
+/* In order; with preemption from the end of the order (Lai-JX/Scheduler at 615f7a4,
+ * scheduler_impl/schedulers.py:206-257). */
+static void plan_in_order(struct gangs *gangs)
 {
     const bool share = gangs->discipline->share;
     uint32_t failed = UINT32_MAX; /* without sharing, what is larger than this fails as well */
-    gangs_sort(gangs);
+    sort_entries(gangs);
     struct victims later = find_victims(gangs);
     for (size_t i = 0; i < gangs->count; i++) {
         struct gang_entry *entry = gangs->list[i];
@@ -189,11 +192,13 @@ static size_t choose_by_count(struct gangs *gangs)
     return chosen;
 }
 
-/* Who runs already and still does so stays where it is. If a new one then finds no room, because of
+/* All anew at every event, as Muri's simulator does (Rivendile/Muri at 4e69a78, simulator/
+ * run_sim.py:303-330), but moves a training only if the order or fragmentation demands it. Who runs
+ * already and still does so stays where it is. If a new one then finds no room, because of
  * fragmentation, all are planned in order. */
-void gangs_plan_anew(struct gangs *gangs)
+static void plan_anew(struct gangs *gangs)
 {
-    gangs_sort(gangs);
+    sort_entries(gangs);
     if (gangs->muri) {
         plan_all(gangs);
         return;
@@ -297,13 +302,15 @@ static void plan_by_count(struct gangs *gangs)
     }
 }
 
-void gangs_plan_tiresias(struct gangs *gangs)
+/* Queues by executed GPU time (schedulers.py:472-545; in Muri's restart mode run_sim.py:369-671,
+ * where GPUs are counted and gangs may be anywhere). */
+static void plan_tiresias(struct gangs *gangs)
 {
     update_queues(gangs);
     if (gangs->muri)
         plan_by_count(gangs);
     else
-        gangs_plan_in_order(gangs);
+        plan_in_order(gangs);
     sort_by(gangs, by_queue_and_state);
     set_timer(gangs);
 }
@@ -312,29 +319,25 @@ void gangs_plan_tiresias(struct gangs *gangs)
 
 /* clang-format off */
 #define DISCIPLINES(ROW) \
-    ROW(sjf_bsbf, "sjf-bsbf", gangs_plan_in_order, by_remaining_time, true, true, \
+    ROW(sjf_bsbf, "sjf-bsbf", plan_in_order, by_remaining_time, true, true, \
         "trainings by least remaining time, two on a GPU where both gain") \
-    ROW(sjf_ffs, "sjf-ffs", gangs_plan_in_order, by_remaining_time, true, false, \
+    ROW(sjf_ffs, "sjf-ffs", plan_in_order, by_remaining_time, true, false, \
         "trainings by least remaining time, two on a GPU by first fit") \
-    ROW(gang_sjf, "sjf", gangs_plan_in_order, by_remaining_time, false, false, \
+    ROW(gang_sjf, "sjf", plan_in_order, by_remaining_time, false, false, \
         "trainings by least remaining time, on GPUs of their own, without preemption") \
-    ROW(gang_fifo, "fifo", gangs_plan_in_order, NULL, false, false, \
+    ROW(gang_fifo, "fifo", plan_in_order, NULL, false, false, \
         "trainings in order of arrival, on GPUs of their own, without preemption") \
-    ROW(tiresias, "tiresias", gangs_plan_tiresias, NULL, false, false, \
+    ROW(tiresias, "tiresias", plan_tiresias, NULL, false, false, \
         "trainings by queues of attained GPU time, with preemption") \
-    ROW(srtf, "srtf", gangs_plan_anew, by_remaining_time, false, false, \
+    ROW(srtf, "srtf", plan_anew, by_remaining_time, false, false, \
         "trainings by least remaining time, preempted and planned anew at every event") \
-    ROW(srsf, "srsf", gangs_plan_anew, by_remaining_service, false, false, \
+    ROW(srsf, "srsf", plan_anew, by_remaining_service, false, false, \
         "trainings by least remaining GPU time, preempted and planned anew at every event")
 /* clang-format on */
 
 #define POLICY(symbol, text, planner, order, shares, checks, line)                                 \
-    static const struct gang_discipline symbol##_discipline = {.plan = (planner),                  \
-                                                               .key = (order),                     \
-                                                               .share = (shares),                  \
-                                                               .check = (checks),                  \
-                                                               .preempts = (planner) ==            \
-                                                                           gangs_plan_tiresias};   \
+    static const struct gang_discipline symbol##_discipline = {                                    \
+        (planner), (order), (shares), (checks), (planner) == plan_tiresias};                       \
     static bool symbol##_init(void *state, struct platform *platform, const void *parameters,      \
                               struct error *error)                                                 \
     {                                                                                              \

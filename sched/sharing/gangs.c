@@ -3,8 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "sched/policy_reproduction.h"
+#include "sched/common/kinds.h"
 #include "sched/memory.h"
+#include "sched/policy_reproduction.h"
 
 #define RETRY SIM_S
 
@@ -34,39 +35,29 @@ const struct key gang_parameters[] = {
     KEY_END,
 };
 
-/* Whole GPUs of all invokers, in order, as nodes of the module's cluster. */
-static void open_cluster(struct gangs *gangs, struct arena *arena, const struct cluster_spec *spec)
+/* Whole GPUs of all invokers, in order, are the GPUs of the module's cluster. */
+static void open_cluster(struct gangs *gangs, struct arena *arena, const struct workload *workload)
 {
-    size_t nodes = 0;
-    size_t gpus = 0;
+    uint32_t gpus = 0;
     double memory_mb = INFINITY;
-    for (size_t g = 0; g < spec->group_count; g++) {
-        nodes += spec->groups[g].count;
-        gpus += (size_t)spec->groups[g].count * spec->groups[g].gpu_count;
+    const struct gpu_site *sites = kinds_gpus(arena, workload, &gpus);
+    uint32_t *counts = arena_allocate(arena, workload->cluster.invoker_count, sizeof *counts);
+    gangs->slots = arena_allocate(arena, gpus, sizeof *gangs->slots);
+    gangs->chosen = arena_allocate(arena, gpus, sizeof *gangs->chosen);
+    gangs->grants = arena_allocate(arena, gpus, sizeof *gangs->grants);
+    gangs->held_grants = arena_allocate(arena, gpus, sizeof *gangs->held_grants);
+    for (uint32_t g = 0; g < gpus; g++) {
+        const struct invoker_group *group = sites[g].group;
+        gangs->slots[g] =
+            (struct gang_slot){.invoker = sites[g].invoker,
+                               .gpu = sites[g].which,
+                               .units = sites[g].spec->units,
+                               .vcpus = group->vcpus / (double)group->gpu_count,
+                               .host_mb = group->memory_mb / (double)group->gpu_count};
+        counts[sites[g].invoker]++;
+        memory_mb = fmin(memory_mb, sites[g].spec->memory_mb);
     }
-    uint32_t *counts = arena_allocate(arena, nodes, sizeof *counts);
-    gangs->slots = arena_allocate(arena, gpus + 1, sizeof *gangs->slots);
-    gangs->chosen = arena_allocate(arena, gpus + 1, sizeof *gangs->chosen);
-    gangs->grants = arena_allocate(arena, gpus + 1, sizeof *gangs->grants);
-    gangs->held_grants = arena_allocate(arena, gpus + 1, sizeof *gangs->held_grants);
-    uint32_t node = 0;
-    size_t slot = 0;
-    for (size_t g = 0; g < spec->group_count; g++) {
-        const struct invoker_group *group = &spec->groups[g];
-        for (uint32_t i = 0; i < group->count; i++, node++) {
-            counts[node] = (uint32_t)group->gpu_count;
-            const double gpus_here = (double)group->gpu_count;
-            for (uint32_t k = 0; k < group->gpu_count; k++) {
-                gangs->slots[slot++] = (struct gang_slot){.invoker = node,
-                                                          .gpu = k,
-                                                          .units = group->gpus[k].units,
-                                                          .vcpus = group->vcpus / gpus_here,
-                                                          .host_mb = group->memory_mb / gpus_here};
-                memory_mb = fmin(memory_mb, group->gpus[k].memory_mb);
-            }
-        }
-    }
-    gang_cluster_open(&gangs->cluster, arena, counts, nodes, memory_mb);
+    gang_cluster_open(&gangs->cluster, arena, counts, workload->cluster.invoker_count, memory_mb);
     arena_release(arena, counts);
 }
 
@@ -112,7 +103,7 @@ bool gangs_init(struct gangs *gangs, const struct gang_discipline *discipline,
     gangs->vcpus_per_gpu = parameters->vcpus_per_gpu;
     if (discipline->share && !check_sharing(platform, spec, error))
         return false;
-    open_cluster(gangs, platform_arena(platform), spec);
+    open_cluster(gangs, platform_arena(platform), platform_workload(platform));
     return true;
 }
 
@@ -411,7 +402,7 @@ static bool apply(struct gangs *gangs)
 static void refresh(struct gangs *gangs)
 {
     const double now = sim_to_s(platform_now(gangs->platform));
-    const bool waits = gangs->discipline->plan == gangs_plan_tiresias;
+    const bool waits = gangs->discipline->preempts;
     size_t seen = 0;
     for (size_t i = 0; waits ? i < gangs->count : seen < gangs->held; i++) {
         struct gang_entry *entry = gangs->list[i];

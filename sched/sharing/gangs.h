@@ -51,7 +51,7 @@ struct gang_discipline {
         const struct gang_entry *entry); /* ascending; NULL: kept order, of arrival at first */
     bool share;                          /* with others, first fit */
     bool check;                          /* with others if it is worth it */
-    bool preempts;                       /* whatever the parameter says */
+    bool preempts;                       /* tiresias: whatever the parameter says */
 };
 
 struct gangs {
@@ -100,18 +100,5 @@ void gang_unplan(struct gangs *gangs, struct gang_entry *entry);
 
 /* Plans again after that time, if nothing else happens before. */
 void gangs_set_timer(struct gangs *gangs, sim_time_t after);
-
-/* Stable sort of the list by the discipline's key; equal keys by the last order. */
-void gangs_sort(struct gangs *gangs);
-
-/* In order; with preemption from the end of the order (Lai-JX/Scheduler at 615f7a4,
- * scheduler_impl/schedulers.py:206-257). */
-void gangs_plan_in_order(struct gangs *gangs);
-/* All anew at every event, as Muri's simulator does (Rivendile/Muri at 4e69a78, simulator/
- * run_sim.py:303-330), but moves a training only if the order or fragmentation demands it. */
-void gangs_plan_anew(struct gangs *gangs);
-/* Queues by executed GPU time (schedulers.py:472-545; in Muri's restart mode run_sim.py:369-671,
- * where GPUs are counted and gangs may be anywhere). */
-void gangs_plan_tiresias(struct gangs *gangs);
 
 #endif

@@ -1,7 +1,4 @@
 /* Synergy-OPT: speeds from the first programme, which knows only the cluster as a whole. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "sched/synergy/optimum.h"
 #include "sched/synergy/round.h"
 
@@ -42,28 +39,25 @@ bool synergy_opt(struct synergy_round *round, struct synergy_training **candidat
                  struct error *error)
 {
     const struct synergy_servers *servers = &round->servers;
-    struct synergy_class *classes = calloc(count + 1, sizeof *classes);
-    uint32_t *chosen = NULL;
+    struct synergy_class *classes = arena_allocate(round->arena, count, sizeof *classes);
     size_t class_count = 0;
     size_t cells = 0;
-    for (size_t i = 0; classes != NULL && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         classes[find_class(classes, &class_count, candidates[i])].count++;
     for (size_t c = 0; c < class_count; c++)
         cells += classes[c].cells->count;
-    chosen = calloc(cells + 1, sizeof *chosen);
-    bool good = classes != NULL && chosen != NULL;
-    if (!good)
-        (void)error_run(error, "synergy: out of memory");
+    uint32_t *chosen = arena_allocate(round->arena, cells, sizeof *chosen);
     cells = 0;
-    for (size_t c = 0; good && c < class_count; c++) {
+    for (size_t c = 0; c < class_count; c++) {
         classes[c].chosen = &chosen[cells];
         cells += classes[c].cells->count;
     }
-    good = good && synergy_optimum(classes, class_count, servers->count * servers->vcpus,
-                                   servers->count * servers->memory, NULL, error);
+    const bool good =
+        synergy_optimum(round->arena, classes, class_count, servers->count * servers->vcpus,
+                        servers->count * servers->memory, NULL, error);
     if (good)
         assign(classes, candidates, count);
-    free(classes);
-    free(chosen);
+    arena_release(round->arena, classes);
+    arena_release(round->arena, chosen);
     return good;
 }

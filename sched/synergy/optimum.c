@@ -45,15 +45,14 @@ static void filter_cells(struct synergy_cells *cells)
     qsort(cells->cells, kept, sizeof *cells->cells, compare_cells);
 }
 
-bool synergy_cells_build(const double *vcpus, size_t vcpu_count, const double *memory,
-                         size_t memory_count, const double *matrix, double share_vcpus,
-                         double share_memory, double least, struct synergy_cells *cells)
+void synergy_cells_build(struct arena *arena, const double *vcpus, size_t vcpu_count,
+                         const double *memory, size_t memory_count, const double *matrix,
+                         double share_vcpus, double share_memory, double least,
+                         struct synergy_cells *cells)
 {
     const size_t most = matrix == NULL ? 1 : vcpu_count * memory_count;
     cells->count = 0;
-    cells->cells = calloc(most, sizeof *cells->cells);
-    if (cells->cells == NULL)
-        return false;
+    cells->cells = arena_allocate(arena, most, sizeof *cells->cells);
     if (matrix == NULL)
         cells->cells[cells->count++] =
             (struct synergy_cell){.vcpus = share_vcpus, .memory = share_memory, .speed = 1};
@@ -63,7 +62,6 @@ bool synergy_cells_build(const double *vcpus, size_t vcpu_count, const double *m
                 cells->cells[cells->count++] = (struct synergy_cell){
                     .vcpus = vcpus[i], .memory = memory[k], .speed = matrix[i * memory_count + k]};
     filter_cells(cells);
-    return true;
 }
 
 /* ---- The Lagrangian bound -------------------------------------------------------------------- */
@@ -231,6 +229,7 @@ struct state {
 };
 
 struct search {
+    struct arena *arena;
     struct state *states;
     size_t count, capacity;
     int32_t *table; /* of the last state with these resources, by hash; NONE: empty */
@@ -265,19 +264,15 @@ static bool grow(struct search *search)
     const size_t capacity = search->capacity == 0 ? 1024 : 2 * search->capacity;
     if (capacity > STATES_MOST)
         return false;
-    struct state *states = realloc(search->states, capacity * sizeof *states);
-    if (states == NULL)
-        return false;
-    search->states = states;
-    int32_t *table = realloc(search->table, 4 * capacity * sizeof *table);
-    if (table == NULL)
-        return false;
-    search->table = table;
+    search->states =
+        arena_reallocate(search->arena, search->states, capacity, sizeof *search->states);
+    search->table =
+        arena_reallocate(search->arena, search->table, 4 * capacity, sizeof *search->table);
     search->capacity = capacity;
     search->slots = 4 * capacity;
-    memset(table, 0xFF, search->slots * sizeof *table);
+    memset(search->table, 0xFF, search->slots * sizeof *search->table);
     for (size_t i = 0; i < search->count; i++)
-        table[slot_of(search, &states[i])] = (int32_t)i;
+        search->table[slot_of(search, &search->states[i])] = (int32_t)i;
     return true;
 }
 
@@ -443,27 +438,24 @@ static bool solve(struct problem *problem, struct search *search, struct error *
     }
 }
 
-bool synergy_optimum(struct synergy_class *classes, size_t count, double vcpus, double memory,
-                     double *optimum, struct error *error)
+bool synergy_optimum(struct arena *arena, struct synergy_class *classes, size_t count, double vcpus,
+                     double memory, double *optimum, struct error *error)
 {
     struct problem problem = {.classes = classes, .count = count, .vcpus = vcpus, .memory = memory};
-    struct search search = {0};
+    struct search search = {.arena = arena};
     for (size_t i = 0; i < count; i++)
         if (classes[i].cells->count > problem.cells_most)
             problem.cells_most = classes[i].cells->count;
-    problem.rest = calloc(count + 1, sizeof *problem.rest);
-    problem.best = calloc(count + 1, sizeof *problem.best);
-    problem.loss = calloc(count * problem.cells_most + 1, sizeof *problem.loss);
-    bool good = problem.rest != NULL && problem.best != NULL && problem.loss != NULL;
-    if (!good)
-        (void)error_run(error, "synergy: out of memory");
-    good = good && solve(&problem, &search, error);
+    problem.rest = arena_allocate(arena, count + 1, sizeof *problem.rest);
+    problem.best = arena_allocate(arena, count, sizeof *problem.best);
+    problem.loss = arena_allocate(arena, count * problem.cells_most, sizeof *problem.loss);
+    const bool good = solve(&problem, &search, error);
     if (good && optimum != NULL)
         *optimum = sum_of(&problem);
-    free(search.states);
-    free(search.table);
-    free(problem.rest);
-    free(problem.best);
-    free(problem.loss);
+    arena_release(arena, search.states);
+    arena_release(arena, search.table);
+    arena_release(arena, problem.rest);
+    arena_release(arena, problem.best);
+    arena_release(arena, problem.loss);
     return good;
 }

@@ -24,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/error.h"
 
 struct synergy_cell {
@@ -47,15 +48,17 @@ struct synergy_class {
 
 /* Cells with a speed of at least `least` that no other cell equals or betters with less, from a
  * matrix speed[vcpus][memory]; NULL: one cell of speed 1 at the share. Sorted by speed, vCPUs,
- * memory. False without memory. Free with free(cells->cells). */
-bool synergy_cells_build(const double *vcpus, size_t vcpu_count, const double *memory,
-                         size_t memory_count, const double *matrix, double share_vcpus,
-                         double share_memory, double least, struct synergy_cells *cells);
+ * memory. */
+void synergy_cells_build(struct arena *arena, const double *vcpus, size_t vcpu_count,
+                         const double *memory, size_t memory_count, const double *matrix,
+                         double share_vcpus, double share_memory, double least,
+                         struct synergy_cells *cells);
 
 /* Solves the programme for a cluster of so many vCPUs and so much memory. `optimum` may be NULL.
- * ERROR_RUN without memory, or if no choice of cells fits. O(classes × cells) for the bound; the
- * search is exponential in the worst case, and a few thousand states for Synergy's models. */
-bool synergy_optimum(struct synergy_class *classes, size_t count, double vcpus, double memory,
-                     double *optimum, struct error *error);
+ * ERROR_RUN if no choice of cells fits, or the search has too many states. O(classes × cells) for
+ * the bound; the search is exponential in the worst case, and a few thousand states for Synergy's
+ * models. */
+bool synergy_optimum(struct arena *arena, struct synergy_class *classes, size_t count, double vcpus,
+                     double memory, double *optimum, struct error *error);
 
 #endif

@@ -1,10 +1,6 @@
 #include "sched/synergy/round.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "sim/base/array.h"
 
 double synergy_fair_vcpus(const struct synergy_servers *servers)
 {
@@ -18,50 +14,31 @@ double synergy_fair_memory(const struct synergy_servers *servers)
 
 /* ---- The kept list --------------------------------------------------------------------------- */
 
-struct synergy_round *synergy_round_create(const struct synergy_servers *servers,
+struct synergy_round *synergy_round_create(struct arena *arena,
+                                           const struct synergy_servers *servers,
                                            enum synergy_order order,
-                                           enum synergy_allocation allocation, double starved_s,
-                                           struct error *error)
+                                           enum synergy_allocation allocation, double starved_s)
 {
-    struct synergy_round *round = calloc(1, sizeof *round);
     const size_t gpus = (size_t)servers->count * servers->gpus;
-    if (round != NULL) {
-        round->servers = *servers;
-        round->order = order;
-        round->allocation = allocation;
-        round->starved_s = starved_s;
-        round->pieces = calloc(gpus, sizeof *round->pieces);
-        round->lists = calloc(gpus, sizeof *round->lists);
-        round->state = calloc(servers->count, sizeof *round->state);
-    }
-    if (round != NULL && round->pieces != NULL && round->lists != NULL && round->state != NULL)
-        return round;
-    synergy_round_free(round);
-    (void)error_run(error, "synergy: out of memory");
-    return NULL;
+    struct synergy_round *round = arena_allocate(arena, 1, sizeof *round);
+    *round = (struct synergy_round){
+        .arena = arena,
+        .servers = *servers,
+        .order = order,
+        .allocation = allocation,
+        .starved_s = starved_s,
+        .pieces = arena_allocate(arena, gpus, sizeof *round->pieces),
+        .lists = arena_allocate(arena, gpus, sizeof(struct synergy_training *)),
+        .state = arena_allocate(arena, servers->count, sizeof *round->state)};
+    return round;
 }
 
-void synergy_round_free(struct synergy_round *round)
-{
-    if (round == NULL)
-        return;
-    free(round->list);
-    free(round->scratch);
-    free(round->pieces);
-    free(round->lists);
-    free(round->state);
-    free(round);
-}
-
-bool synergy_round_add(struct synergy_round *round, struct synergy_training *training)
+void synergy_round_add(struct synergy_round *round, struct synergy_training *training)
 {
     const size_t wanted = round->count + 1;
-    size_t room = round->capacity;
-    if (!array_reserve(&round->list, &room, wanted, sizeof training) ||
-        !array_reserve(&round->scratch, &round->capacity, wanted, sizeof training))
-        return false;
+    arena_reserve(round->arena, &round->list, wanted, sizeof(struct synergy_training *));
+    arena_reserve(round->arena, &round->scratch, wanted, sizeof(struct synergy_training *));
     round->list[round->count++] = training;
-    return true;
 }
 
 void synergy_round_remove(struct synergy_round *round, const struct synergy_training *training)

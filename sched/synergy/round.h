@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/error.h"
 
 enum synergy_order { SYNERGY_FIFO, SYNERGY_SRTF, SYNERGY_LAS, SYNERGY_FTF };
@@ -60,13 +61,14 @@ struct synergy_training {
 };
 
 struct synergy_round {
+    struct arena *arena; /* of all that follows */
     struct synergy_servers servers;
     enum synergy_order order;
     enum synergy_allocation allocation;
     double starved_s; /* a training that has not run for longer gets priority, for ever */
 
     struct synergy_training **list; /* unfinished, in the order of the last round */
-    size_t count, capacity;
+    size_t count;
 
     struct synergy_piece *pieces; /* of this round */
     size_t piece_count;
@@ -86,23 +88,20 @@ struct synergy_round {
 double synergy_fair_vcpus(const struct synergy_servers *servers);
 double synergy_fair_memory(const struct synergy_servers *servers);
 
-/* NULL with ERROR_RUN without memory. */
-struct synergy_round *synergy_round_create(const struct synergy_servers *servers,
+struct synergy_round *synergy_round_create(struct arena *arena,
+                                           const struct synergy_servers *servers,
                                            enum synergy_order order,
-                                           enum synergy_allocation allocation, double starved_s,
-                                           struct error *error);
-void synergy_round_free(struct synergy_round *round); /* NULL is allowed */
+                                           enum synergy_allocation allocation, double starved_s);
 
-/* Adds an unfinished training behind all others; it stays until synergy_round_remove or the end.
- * False without memory. */
-bool synergy_round_add(struct synergy_round *round, struct synergy_training *training);
+/* Adds an unfinished training behind all others; it stays until synergy_round_remove or the end. */
+void synergy_round_add(struct synergy_round *round, struct synergy_training *training);
 
 /* Removes a training. O(unfinished). */
 void synergy_round_remove(struct synergy_round *round, const struct synergy_training *training);
 
 /* Decides the round that begins at `now_s`: sorts the list, and sets `placed`, `rate` and the
  * placement of every training in it. O(unfinished log unfinished + GPUs). False with ERROR_RUN
- * without memory (opt only). */
+ * where opt has no choice that fits. */
 bool synergy_round_run(struct synergy_round *round, double now_s, struct error *error);
 
 /* ---- Private to the module ---- */

@@ -9,10 +9,7 @@
  * The optimum of `opt` knows the cluster as a whole and no servers. Its gangs take GPUs in order of
  * number, and vCPUs and memory from all invokers as one: an upper bound, as in the paper.
  */
-#include <inttypes.h>
-#include <stdlib.h>
-
-#include "sim/base/array.h"
+#include "sched/memory.h"
 #include "sched/policy_reproduction.h"
 #include "sched/policy_training.h"
 #include "sched/synergy/optimum.h"
@@ -45,16 +42,13 @@ static const struct key synergy_parameters[] = {
 struct synergy {
     struct synergy_round *round;
     struct synergy_training **entries; /* by training; NULL: not there */
-    size_t capacity;
     sim_time_t length;
     sim_time_t next; /* the next round; SIM_FOREVER: none is due */
     sim_time_t first;
     bool due; /* the next round's timer has expired */
     struct training_grant *grants;
-    size_t gang_capacity;
     struct synergy_cells *cells; /* opt: per model; else NULL */
-    size_t cell_count;
-    uint32_t next_gpu; /* opt: the first that this round has not given */
+    uint32_t next_gpu;           /* opt: the first that this round has not given */
     struct error fault;
 };
 
@@ -90,20 +84,16 @@ static bool servers_fill(const struct platform *platform, struct synergy_servers
 }
 
 /* The cells of every model that are at least as fast as the proportional share. */
-static bool cells_build(struct synergy *synergy, const struct training_models *models,
-                        struct error *error)
+static void cells_build(struct synergy *synergy, struct arena *arena,
+                        const struct training_models *models)
 {
     const double vcpus = synergy_fair_vcpus(&synergy->round->servers);
     const double memory = synergy_fair_memory(&synergy->round->servers);
-    synergy->cells = calloc(models->count, sizeof *synergy->cells);
-    if (synergy->cells == NULL)
-        return error_run(error, "policy synergy: out of memory");
-    for (uint32_t m = 0; m < models->count; m++, synergy->cell_count++)
-        if (!synergy_cells_build(models->vcpus, models->vcpu_count, models->memory_gb,
-                                 models->memory_count, models->models[m].throughput, vcpus, memory,
-                                 training_throughput(models, m, vcpus, memory), &synergy->cells[m]))
-            return error_run(error, "policy synergy: out of memory");
-    return true;
+    synergy->cells = arena_allocate(arena, models->count, sizeof *synergy->cells);
+    for (uint32_t m = 0; m < models->count; m++)
+        synergy_cells_build(arena, models->vcpus, models->vcpu_count, models->memory_gb,
+                            models->memory_count, models->models[m].throughput, vcpus, memory,
+                            training_throughput(models, m, vcpus, memory), &synergy->cells[m]);
 }
 
 static bool synergy_init(void *state, struct platform *platform, const void *parameters,
@@ -116,25 +106,14 @@ static bool synergy_init(void *state, struct platform *platform, const void *par
     synergy->next = SIM_FOREVER;
     if (!servers_fill(platform, &servers, error))
         return false;
+    struct arena *arena = platform_arena(platform);
     synergy->round =
-        synergy_round_create(&servers, own->order, own->allocation, own->starved_s, error);
-    if (synergy->round == NULL || own->allocation != SYNERGY_OPT)
-        return synergy->round != NULL;
+        synergy_round_create(arena, &servers, own->order, own->allocation, own->starved_s);
+    if (own->allocation != SYNERGY_OPT)
+        return true;
     platform_pool_servers(platform);
-    return cells_build(synergy, platform_training_models(platform), error);
-}
-
-static void synergy_finish(void *state)
-{
-    struct synergy *synergy = state;
-    for (size_t i = 0; i < synergy->capacity; i++)
-        free(synergy->entries[i]);
-    for (size_t m = 0; m < synergy->cell_count; m++)
-        free(synergy->cells[m].cells);
-    free(synergy->cells);
-    free(synergy->entries);
-    free(synergy->grants);
-    synergy_round_free(synergy->round);
+    cells_build(synergy, arena, platform_training_models(platform));
+    return true;
 }
 
 /* ---- Trainings ------------------------------------------------------------------------------- */
@@ -148,62 +127,55 @@ static sim_time_t next_round(const struct synergy *synergy, sim_time_t now)
     return synergy->first + rounds * synergy->length;
 }
 
-static struct synergy_training *entry_create(const struct synergy *synergy,
-                                             const struct platform *platform, uint32_t training,
-                                             struct error *error)
+/* NULL, with the fault, where the training's speed is not defined. */
+static struct synergy_training *entry_create(struct synergy *synergy, struct platform *platform,
+                                             uint32_t training)
 {
     const struct training_view view = platform_training(platform, training);
     const struct training_models *models = platform_training_models(platform);
     const struct synergy_servers *servers = &synergy->round->servers;
-    struct synergy_training *entry = calloc(1, sizeof *entry);
-    if (entry == NULL) {
-        error_run(error, "out of memory for training %" PRIu32, training);
-        return NULL;
-    }
-    *entry = (struct synergy_training){.id = training,
-                                       .gpus = view.gpus,
-                                       .arrival_s = sim_to_s(view.arrival),
-                                       .iteration_s = view.iteration_s,
-                                       .iterations = view.iterations,
-                                       .cells = synergy->cells != NULL ? &synergy->cells[view.model]
-                                                                       : NULL,
-                                       .last_end_s = -1};
     const struct training_server server = {servers->vcpus, servers->memory, servers->gpus};
     struct training_demand demand;
-    if (training_demand(models, view.model, view.gpus, &server, &demand)) {
-        entry->vcpus = demand.vcpus;
-        entry->memory = demand.memory_gb;
-        entry->speedup = entry->speed = demand.speed;
-        entry->fair_speed = training_fair_speed(models, view.model, &server);
-        return entry;
+    if (!training_demand(models, view.model, view.gpus, &server, &demand)) {
+        error_run(&synergy->fault,
+                  "policy synergy: the demand of model \"%s\" exceeds a server and equals its "
+                  "proportional share, so its speed is not defined",
+                  models->models[view.model].name);
+        return NULL;
     }
-    error_run(error,
-              "policy synergy: the demand of model \"%s\" exceeds a server and equals its "
-              "proportional share, so its speed is not defined",
-              models->models[view.model].name);
-    free(entry);
-    return NULL;
+    struct synergy_training *entry = platform_allocate(platform, 1, sizeof *entry);
+    *entry = (struct synergy_training){
+        .id = training,
+        .gpus = view.gpus,
+        .arrival_s = sim_to_s(view.arrival),
+        .iteration_s = view.iteration_s,
+        .iterations = view.iterations,
+        .vcpus = demand.vcpus,
+        .memory = demand.memory_gb,
+        .speedup = demand.speed,
+        .speed = demand.speed,
+        .fair_speed = training_fair_speed(models, view.model, &server),
+        .cells = synergy->cells != NULL ? &synergy->cells[view.model] : NULL,
+        .last_end_s = -1};
+    return entry;
 }
 
 static void synergy_on_arrived(void *state, struct platform *platform, uint32_t training)
 {
     struct synergy *synergy = state;
+    struct arena *arena = platform_arena(platform);
     const sim_time_t now = platform_now(platform);
-    struct synergy_training *entry = NULL;
     if (synergy->fault.kind != ERROR_NONE)
         return;
-    if (!array_reserve_zeroed(&synergy->entries, &synergy->capacity, (size_t)training + 1,
-                              sizeof entry) ||
-        !array_reserve(&synergy->grants, &synergy->gang_capacity,
-                       platform_training(platform, training).gpus, sizeof *synergy->grants) ||
-        (entry = entry_create(synergy, platform, training, &synergy->fault)) == NULL ||
-        !synergy_round_add(synergy->round, entry)) {
-        free(entry);
-        if (synergy->fault.kind == ERROR_NONE)
-            error_run(&synergy->fault, "out of memory for training %" PRIu32, training);
+    struct synergy_training *entry = entry_create(synergy, platform, training);
+    if (entry == NULL) {
         platform_stop(platform, synergy->fault.message);
         return;
     }
+    arena_reserve(arena, &synergy->entries, (size_t)training + 1,
+                  sizeof(struct synergy_training *));
+    arena_reserve(arena, &synergy->grants, entry->gpus, sizeof *synergy->grants);
+    synergy_round_add(synergy->round, entry);
     synergy->entries[training] = entry;
     if (synergy->first == 0 && training == 0) {
         synergy->first = platform_trainings_static(platform) ? SIM_S : 0;
@@ -219,10 +191,8 @@ static void synergy_on_arrived(void *state, struct platform *platform, uint32_t 
 static void synergy_on_finished(void *state, struct platform *platform, uint32_t training)
 {
     struct synergy *synergy = state;
-    (void)platform;
-    struct synergy_training *entry = synergy->entries[training];
-    synergy_round_remove(synergy->round, entry);
-    free(entry);
+    synergy_round_remove(synergy->round, synergy->entries[training]);
+    arena_release(platform_arena(platform), synergy->entries[training]);
     synergy->entries[training] = NULL;
 }
 
@@ -314,7 +284,6 @@ const struct policy policy_synergy = {
     .init = synergy_init,
     .on_timer = synergy_on_timer,
     .decide = synergy_decide,
-    .finish = synergy_finish,
     .on_training_arrived = synergy_on_arrived,
     .on_training_finished = synergy_on_finished,
     .serves = SERVES_TRAININGS,
