@@ -62,6 +62,10 @@ add plots/figures.c '^const struct figure_kind figure_kinds' \
     '    {.script = "dummy-figure", .about = ABOUT_REQUESTS, .lead = "Added by a test.", SHOWS_DOTS(hit_rate)},'
 sed 's/hit-rate\.gp/dummy-figure.gp/' "$tree/plots/hit-rate.gp" >"$tree/plots/dummy-figure.gp"
 
+add traces/readers/trace_layout.h 'FORMAT..esgsim' '    FORMAT("dummy-format", dummy_format) \\'
+sed -e 's/trace_layout_esgsim/trace_layout_dummy_format/' -e 's/"time_ms,application/"dummy_ms,application/' \
+    -e '/^\/\* ---- TIMESTAMP/,$d' "$tree/traces/readers/trace_stamps.c" >"$tree/traces/readers/trace_dummy.c"
+
 run make -C "$tree" BUILD="$folder/build" OPT=-O0 V= -j2 all "$folder/build/schemas"
 expect "the program is built with one entry more in each table" 0
 esgsim=$folder/build/esgsim
@@ -148,6 +152,16 @@ run "$esgsim" report "$folder/t.h5"
 expect "and its text, under its header" 0 'finished +dummy h '
 run "$esgsim" report "$folder/t.h5" --format html
 expect "and its page, with its meaning" 0 'added by a test, too'
+
+# ---- A format of traces ----------------------------------------------------------------------
+
+printf 'dummy_ms,application\n0,a\n5,a\n' >"$folder/dummy.csv"
+run "$esgsim" trace stats "$folder/dummy.csv" --json
+expect "a format's file and line are enough for it to be recognised" 0 '"format":"dummy-format"'
+run "$esgsim" run "$light" --quiet \
+    --set "arrivals={\"process\": \"trace\", \"file\": \"$folder/dummy.csv\", \"format\": \"dummy-form\"}"
+expect_refusal "an experiment knows it, too" 'dummy-format'
+
 if command -v gnuplot >/dev/null 2>&1; then
     run "$esgsim" plot "$folder/r.h5" --out "$folder/figures" --only hit-rate
     expect "the policy has a look of its own in figures" 0
