@@ -2,7 +2,7 @@
  * queueing theory, and properties of random gangs. */
 #include <cjson/cJSON.h>
 
-#include "results/inspect/explain_training.h"
+#include "results/inspect/explain.h"
 #include "results/inspect/timeline.h"
 #include "results/store/store.h"
 #include "sched/policy_training.h"
