@@ -46,7 +46,8 @@ static void simulate_into(struct store *store, const struct experiment *experime
     RESULT result = {0};
     double *values = NULL;
     const struct policy *policy = runner_policy(experiment, &values, &error);
-    bool good = policy != NULL && store_begin_experiment(store, experiment, policy, values, &error);
+    bool good = policy != NULL &&
+                store_begin_experiment(store, experiment, policy, values, 0, true, &error);
     const struct recorder recorder = store_recorder(store);
     good = good && simulation_run(experiment, policy, values, &recorder, NULL, &result, &error) &&
            store_end_run(store, &result, &error);
@@ -71,20 +72,19 @@ static void replay_into(struct store *store, const struct experiment *experiment
 {
     struct error error = {0};
     RESULT result = {0};
-    double *values = NULL;
     if (experiment == NULL)
         return;
     const struct emulated_options options = {
         .factor = factor, .jitter_cv = jitter_cv, .seed = experiment->seed};
     OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options, &error);
     struct replay_target target = replay_rehearsal(rehearsal);
-    const struct policy *policy = runner_policy(experiment, &values, &error);
+    struct resolved_run run = {.experiment = (struct experiment *)experiment};
+    run.policy = runner_policy(experiment, &run.values, &error);
     if (gpu)
         target.describe = describe_gpu;
-    if (policy == NULL ||
-        !replay_record(store, experiment, policy, values, &target, NULL, &result, &error))
+    if (run.policy == NULL || !replay_record(store, &run, &target, &result, &error))
         fail_msg("%s", error.message);
-    free(values);
+    free(run.values);
 }
 
 /* One file of `simulated`, one of `replayed` with that error; the experiments are freed. */

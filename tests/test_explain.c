@@ -63,7 +63,7 @@ static void record(const char *json, const struct policy *policy, struct recorde
     temporary(recorded->path, "");
     struct store *store = store_create(recorded->path, &error);
     assert_non_null(store);
-    assert_true(store_begin_experiment(store, experiment, policy, values, &error));
+    assert_true(store_begin_experiment(store, experiment, policy, values, 0, true, &error));
     const struct recorder recorder = store_recorder(store);
     RESULT result = {0};
     assert_good(simulation_run(experiment, policy, values, &recorder, NULL, &result, &error),

@@ -392,7 +392,7 @@ static void store_and_load(const char *key, const char *value, struct run_record
     write_temporary(path, "");
     struct store *store = store_create(path, &error);
     assert_non_null(store);
-    assert_true(store_begin_experiment(store, e, policy, values, &error));
+    assert_true(store_begin_experiment(store, e, policy, values, 0, true, &error));
     const struct recorder recorder = store_recorder(store);
     assert_true(simulation_run(e, policy, values, &recorder, NULL, &result, &error));
     assert_true(store_end_run(store, &result, &error));

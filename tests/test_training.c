@@ -2,7 +2,7 @@
  * queueing theory, and properties of random gangs. */
 #include <cjson/cJSON.h>
 
-#include "results/inspect/explain_training.h"
+#include "results/inspect/explain.h"
 #include "results/inspect/timeline.h"
 #include "results/store/store.h"
 #include "sched/policy_training.h"
@@ -733,7 +733,7 @@ static void store_run(const struct experiment *experiment, const char *path,
     const struct policy *policy = runner_policy(experiment, &values, &error);
     struct store *store = store_create(path, &error);
     assert_true(policy != NULL && store != NULL);
-    assert_true(store_begin_experiment(store, experiment, policy, values, &error));
+    assert_true(store_begin_experiment(store, experiment, policy, values, 0, true, &error));
     const struct recorder recorder = store_recorder(store);
     assert_true(simulation_run(experiment, policy, values, &recorder, NULL, &result, &error));
     assert_true(store_end_run(store, &result, &error));

@@ -277,15 +277,13 @@ static bool convert_row(const struct training_row *row, const char *path,
 static bool map_names(const struct training_trace *trace, const char *path,
                       const struct training_models *models, int32_t *map, struct error *error)
 {
-    const char *names[256];
-    for (size_t i = 0; i < models->count && i < 256; i++)
-        names[i] = models->models[i].name;
     for (size_t i = 0; i < trace->models.count && !(trace->rows[0].request > 0); i++) {
         const char *name = trace->models.names[i];
         map[i] = training_models_find(models, name);
         if (map[i] >= 0)
             continue;
-        const char *near = error_nearest_name(name, names, (int)models->count);
+        const char *near =
+            error_nearest_of(name, &models->models[0].name, models->count, sizeof *models->models);
         return error_input(error,
                            "%s: the model \"%s\" is not in \"training.models\", which are "
                            "\"%s\"%s%s%s",

@@ -1,4 +1,3 @@
-#include "results/inspect/explain_training.h"
 #include "results/inspect/explain.h"
 #include "sim/base/json_write.h"
 

@@ -60,9 +60,10 @@ void store_name_training(struct training_summary_row *row, const struct run_fact
 /* Begins a run. The caller then records rows through store_recorder and calls store_end_run. The
  * facts are copied. ERROR_RUN if the file already contains a run with that hash. */
 bool store_begin_run(struct store *store, const struct run_facts *facts, struct error *error);
-/* The same, with the facts of an experiment. */
+/* The same, with the facts of an experiment: its place in a sweep, and whether it has bounds. */
 bool store_begin_experiment(struct store *store, const struct experiment *experiment,
-                            const struct policy *policy, const double *values, struct error *error);
+                            const struct policy *policy, const double *values, size_t position,
+                            bool bounds, struct error *error);
 /* Returns the recorder of the begun run. It has only the functions that the experiment's record
  * level needs. Valid until the run ends. */
 struct recorder store_recorder(struct store *store);

@@ -318,11 +318,13 @@ bool store_begin_run(struct store *store, const struct run_facts *facts, struct 
 }
 
 bool store_begin_experiment(struct store *store, const struct experiment *experiment,
-                            const struct policy *policy, const double *values, struct error *error)
+                            const struct policy *policy, const double *values, size_t position,
+                            bool bounds, struct error *error)
 {
-    struct run_facts *facts = run_facts_create(experiment, policy, values, true, NULL, error);
+    struct run_facts *facts = run_facts_create(experiment, policy, values, bounds, NULL, error);
     if (facts == NULL)
         return false;
+    facts->position = position;
     bool good = store_begin_run(store, facts, error);
     run_facts_free(facts);
     return good;

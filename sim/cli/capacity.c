@@ -84,17 +84,13 @@ static const struct cli_option capacity_table[] = {
 /* Not one of those that only reports compute. */
 static bool metric_choose(const char *name, const struct metric **metric, struct error *error)
 {
-    const char *names[256];
-    int count = 0;
-    for (size_t i = 0; i < training_metric_count + metric_count; i++) {
-        *metric =
-            i < training_metric_count ? &training_metrics[i] : &metrics[i - training_metric_count];
-        if (strcmp((*metric)->name, name) == 0)
+    const size_t count = metric_count + training_metric_count;
+    for (size_t i = 0; i < count; i++) {
+        *metric = &metrics[i];
+        if (strcmp(metrics[i].name, name) == 0)
             return true;
-        if (count < 256)
-            names[count++] = (*metric)->name;
     }
-    const char *near = error_nearest_name(name, names, count);
+    const char *near = error_nearest_of(name, &metrics[0].name, count, sizeof *metrics);
     return error_input(error, "--metric: '%.80s' is unknown%s%s%s; results/README.md lists them",
                        name, near != NULL ? ", did you mean '" : "", near != NULL ? near : "",
                        near != NULL ? "'" : "");

@@ -53,28 +53,27 @@ static const struct cli_option claims_table[] = {
 static bool claims_select(struct expectations *claims, char **systems, size_t count,
                           struct error *error)
 {
-    const char *names[1000];
+    struct expectation *list = claims->list;
     bool selected[1000] = {false};
     size_t kept = 0;
-    for (size_t c = 0; c < claims->count; c++)
-        names[c] = claims->list[c].system;
     for (size_t i = 0; i < count; i++) {
         bool found = false;
         for (size_t c = 0; c < claims->count; c++)
-            if (strcasecmp(names[c], systems[i]) == 0)
+            if (strcasecmp(list[c].system, systems[i]) == 0)
                 found = selected[c] = true;
         if (found)
             continue;
-        const char *nearest = error_nearest_name(systems[i], names, (int)claims->count);
+        const char *nearest =
+            error_nearest_of(systems[i], &list[0].system, claims->count, sizeof *list);
         return error_input(error, "no claim of a system '%.80s'; %s%s", systems[i],
                            nearest != NULL ? "did you mean " : "the first is ",
-                           nearest != NULL ? nearest : names[0]);
+                           nearest != NULL ? nearest : list[0].system);
     }
     for (size_t c = 0; c < claims->count; c++)
         if (count == 0 || selected[c])
-            claims->list[kept++] = claims->list[c];
+            list[kept++] = list[c];
         else
-            expectation_clear(&claims->list[c]);
+            expectation_clear(&list[c]);
     claims->count = kept;
     return true;
 }

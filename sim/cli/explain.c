@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "results/inspect/explain.h"
-#include "results/inspect/explain_training.h"
 #include "results/store/store.h"
 #include "sim/cli/cli.h"
 

@@ -46,10 +46,4 @@ void line_add(struct line *line, const char *format, ...) __attribute__((format(
 /* Adds ": note". A long note is cut at a word if the entries are printed, not in full. */
 void line_add_note(struct line *line, const struct listing *listing, const char *note);
 
-/* Policies and keep-alive policies, with their parameters. They have no file. */
-bool list_policies(struct listing *listing, const char *path, const char *name,
-                   struct error *error);
-bool list_keep_alives(struct listing *listing, const char *path, const char *name,
-                      struct error *error);
-
 #endif

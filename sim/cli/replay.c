@@ -116,7 +116,7 @@ static bool plan_all(const struct session *s, struct error *error)
         struct replay_plan plan;
         const struct resolved_run *run = &s->runs[i];
         guard_divert_output();
-        const bool good = replay_plan(run->experiment, run->policy, run->values, &plan, error);
+        const bool good = replay_plan(run, &plan, error);
         (void)guard_restore_output();
         if (!good)
             return false;
@@ -223,8 +223,7 @@ static bool play(struct session *s, const struct resolved_run *run, bool *has, s
         return error->kind == ERROR_NONE;
     s->run = run;
     guard_divert_output();
-    const bool good = replay_record(store, run->experiment, run->policy, run->values, &target, NULL,
-                                    &result, error);
+    const bool good = replay_record(store, run, &target, &result, error);
     (void)guard_restore_output();
     if (!good) {
         store_abandon(store);

@@ -167,56 +167,26 @@ struct sinks {
     struct emulated *rehearsal;
 };
 
-static bool run_execute(struct policy_run *run, const struct sinks *sinks,
-                        struct simulation_options options, struct error *error)
-{
-    struct replay_target target = {.backend = {0}};
-    struct execution execution;
-    if (sinks->rehearsal != NULL) {
-        target = replay_rehearsal(sinks->rehearsal);
-        options.backend = &target.backend;
-    }
-    if (!resolved_run_simulate(&run->run, &options, &run->result, error))
-        return false;
-    if (sinks->rehearsal == NULL)
-        return true;
-    target.describe(target.context, &execution);
-    return sinks->store == NULL || store_set_execution(sinks->store, &execution, error);
-}
-
-static bool run_begin_store(const struct resolved_run *run, size_t position, bool bounds,
-                            struct store *store, struct error *error)
-{
-    struct run_facts *facts =
-        run_facts_create(run->experiment, run->policy, run->values, bounds, NULL, error);
-    if (facts == NULL)
-        return false;
-    facts->position = position;
-    const bool good = store_begin_run(store, facts, error);
-    run_facts_free(facts);
-    return good;
-}
-
 static bool run_simulate(struct policy_run *run, size_t position, const struct sinks *sinks,
                          bool bounds, bool show, struct error *error)
 {
-    struct progress progress = {.context = &show, .report = report_progress};
-    struct store *store = sinks->store;
-    struct recorder pair[2] = {{0}, {0}};
-    if (store != NULL) {
-        if (!run_begin_store(&run->run, position, bounds, store, error))
-            return false;
-        pair[0] = store_recorder(store);
+    const struct progress progress = {.context = &show, .report = report_progress};
+    struct run_recording recording = {
+        .store = sinks->store, .position = position, .progress = &progress, .bounds = bounds};
+    struct recorder timeline;
+    struct replay_target target;
+    if (sinks->timeline != NULL) {
+        timeline = timeline_recorder(sinks->timeline);
+        recording.also = &timeline;
     }
-    if (sinks->timeline != NULL)
-        pair[1] = timeline_recorder(sinks->timeline);
-    struct recorder recorder = sinks->timeline != NULL ? recorder_join(pair) : pair[0];
-    struct simulation_options options = {
-        .recorder = &recorder, .progress = &progress, .bounds = bounds};
-    bool ok = run_execute(run, sinks, options, error);
+    if (sinks->rehearsal != NULL) {
+        target = replay_rehearsal(sinks->rehearsal);
+        recording.target = &target;
+    }
+    const bool good = resolved_run_record(&run->run, &recording, &run->result, error);
     if (show)
         fprintf(stderr, "\r%40s\r", "");
-    return ok && (store == NULL || store_end_run(store, &run->result, error));
+    return good;
 }
 
 static bool sinks_open(const struct run_options *options, const struct experiment *experiment,

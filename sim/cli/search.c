@@ -10,7 +10,6 @@
 
 #include "sched/paths/frontier.h"
 #include "sched/paths/search.h"
-#include "sim/cli/find.h"
 #include "workloads/experiment.h"
 #include "sim/base/json_write.h"
 

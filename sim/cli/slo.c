@@ -9,7 +9,6 @@
 #include "sched/common/slo.h"
 #include "sched/paths/search.h"
 #include "sched/registry.h"
-#include "sim/cli/find.h"
 #include "sim/run/run_once.h"
 #include "workloads/experiment.h"
 #include "sim/base/json_write.h"

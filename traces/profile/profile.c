@@ -266,24 +266,17 @@ static bool read_functions(const struct json_value *root, struct profile *profil
 static bool know_function(const struct json_value *name, const struct profile *profile,
                           struct error *error)
 {
-    const char **names = NULL;
-    const char *nearest = NULL;
     const char *wanted = name->node->valuestring;
     if (profile_find(profile, wanted) != NULL)
         return true;
-    names = calloc(profile->function_count, sizeof *names);
-    if (names != NULL) {
-        for (size_t i = 0; i < profile->function_count; i++)
-            names[i] = profile->functions[i].name;
-        nearest = error_nearest_name(wanted, names, (int)profile->function_count);
-    }
+    const char *nearest = error_nearest_of(wanted, &profile->functions[0].name,
+                                           profile->function_count, sizeof *profile->functions);
     if (nearest != NULL)
         json_fault(name, error, "\"%s\" is not a function of this profile; did you mean \"%s\"?",
                    wanted, nearest);
     else
         json_fault(name, error,
                    "\"%s\" is not a function of this profile; use a name of \"functions\"", wanted);
-    free(names);
     return false;
 }
 
