@@ -26,6 +26,11 @@ bool expectation_is_comparison(const struct expectation *expectation)
     return expectation->comparison != PAIRED_VALUE;
 }
 
+bool expectation_is_free(const struct expectation *expectation)
+{
+    return expectation->esg == NULL && expectation_is_comparison(expectation);
+}
+
 bool expectation_resolve(struct expectation *expectation)
 {
     const struct esg_comparison *esg = NULL;

@@ -135,5 +135,7 @@ bool expectation_resolve(struct expectation *expectation);
 
 /* Returns whether it compares two policies; false: it is a metric of one policy. */
 bool expectation_is_comparison(const struct expectation *expectation);
+/* Returns whether the file gives the comparison; false: there is none, or it is one of ESG. */
+bool expectation_is_free(const struct expectation *expectation);
 
 #endif

@@ -7,7 +7,6 @@
 #include "results/report/csv.h"
 #include "results/report/curve.h"
 #include "results/report/reproduction_check.h"
-#include "results/report/training_table.h"
 #include "results/report/verdict_table.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -212,7 +211,7 @@ static void print_judgement(const struct results *results, FILE *out,
 
 /* Prints what a reader must know first: the missing runs, then one line per warning and note. The
  * mean is the number of runs, `against` says which, the verdict has the text. */
-static bool print_notices(const struct report *report, FILE *out)
+static void print_notices(const struct report *report, FILE *out)
 {
     struct line line = {.results = report->results, .run = REPORT_NONE, .name = "notice"};
     line.verdict = report->incomplete;
@@ -221,16 +220,11 @@ static bool print_notices(const struct report *report, FILE *out)
                      alone((double)report->results->sweep.missing));
     for (size_t n = 0; n < report->notice_count; n++) {
         const struct report_notice *notice = &report->notices[n];
-        char *where = report_notice_where(report, notice);
-        if (where == NULL)
-            return false;
-        line.against = where;
+        line.against = report_notice_where(report, notice);
         line.verdict = notice->text;
         print_figure(out, line, notice->warning ? "warning" : "note", "runs",
                      alone((double)notice->runs));
-        free(where);
     }
-    return true;
 }
 
 bool report_csv(const struct report *report, FILE *out, struct error *error)
@@ -245,8 +239,7 @@ bool report_csv(const struct report *report, FILE *out, struct error *error)
             csv_text(out, report->results->swept->columns[k].name);
         }
     (void)fputs("\r\n", out);
-    if (!print_notices(report, out))
-        return error_run(error, "out of memory for the report");
+    print_notices(report, out);
     for (size_t s = 0; s < report->scenario_count; s++) {
         const struct report_scenario *scenario = &report->scenarios[s];
         for (size_t c = 0; c < scenario->contender_count; c++) /* each application, then all */

@@ -110,27 +110,22 @@ static struct assumptions *assumptions_find(struct error *error)
     return assumptions;
 }
 
-/* The options that decide what the page shows, each with a blank before it. The caller frees the
- * text; NULL: memory exhausted. */
-static char *options_text(const struct options *options)
+/* The options that decide what the page shows, each with a blank before it; of the arena. */
+static const char *options_text(const struct options *options, struct arena *arena)
 {
     char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL)
-        return NULL;
     if (options->reference_policy != NULL)
-        (void)fprintf(out, " --reference \"%s\"", options->reference_policy);
+        arena_append(arena, &text, " --reference \"%s\"", options->reference_policy);
     if (options->over != NULL)
-        (void)fprintf(out, " --over %s", options->over);
+        arena_append(arena, &text, " --over %s", options->over);
     if (options->metric != NULL)
-        (void)fprintf(out, " --metric %s", options->metric);
+        arena_append(arena, &text, " --metric %s", options->metric);
     if (!isnan(options->at_least))
-        (void)fprintf(out, " --at-least %g", options->at_least);
+        arena_append(arena, &text, " --at-least %g", options->at_least);
     if (!isnan(options->at_most))
-        (void)fprintf(out, " --at-most %g", options->at_most);
-    (void)fputs(options->details ? " --details" : "", out);
-    return fclose(out) == 0 ? text : NULL;
+        arena_append(arena, &text, " --at-most %g", options->at_most);
+    arena_append(arena, &text, "%s", options->details ? " --details" : "");
+    return text;
 }
 
 /* Prints the page with its figures. If they cannot be drawn, the page gives the reason instead. */
@@ -142,7 +137,6 @@ static bool print_html(const struct options *options, const struct report *repor
     struct run_details *details = run_details_open(options->file, error);
     struct assumptions *assumptions = details == NULL ? NULL : assumptions_find(error);
     bool good = assumptions != NULL;
-    char *more = options_text(options);
     if (good && !gnuplot_check(&without))
         (void)fprintf(stderr, "esgsim: the page is without figures: %s\n", without.message);
     else if (good && report->results->run_count > 0)
@@ -156,9 +150,8 @@ static bool print_html(const struct options *options, const struct report *repor
                                   without.kind == ERROR_NONE ? NULL : without.message,
                               .paper = options->paper,
                               .command = options->command,
-                              .options = more == NULL ? "" : more};
+                              .options = options_text(options, report->arena)};
     good = good && report_html(&page, out, error);
-    free(more);
     embedded_clear(&embedded);
     assumptions_free(assumptions);
     run_details_close(details);
@@ -234,11 +227,10 @@ static struct report *report_open(const char *file, const struct expectations *e
                                   struct results **results, struct error *error)
 {
     *results = results_load(file, error);
-    struct report *report = *results == NULL ? NULL : report_build(*results, error);
-    if (report == NULL || expected == NULL || report_judge(report, expected, error))
-        return report;
-    report_free(report);
-    return NULL;
+    struct report *report = *results == NULL ? NULL : report_build(*results);
+    if (report != NULL && expected != NULL)
+        report_judge(report, expected);
+    return report;
 }
 
 static bool run_report(const struct options *options, FILE *out, struct error *error)
@@ -291,12 +283,10 @@ static bool run_tidy(const struct options *options, FILE *out, struct error *err
     bool good = true;
     for (size_t i = 0; good && i < options->file_count; i++)
         good = (files[i] = results_load(options->files[i], error)) != NULL;
-    for (size_t i = 0; good && i < options->file_count; i++) {
-        char *incomplete = NULL;
-        good = report_incomplete(files[i], &incomplete) || error_run(error, "out of memory");
-        incomplete_tell(options, options->files[i], incomplete);
-        free(incomplete);
-    }
+    struct arena *arena = arena_create();
+    for (size_t i = 0; good && i < options->file_count; i++)
+        incomplete_tell(options, options->files[i], report_incomplete(arena, files[i]));
+    arena_destroy(arena);
     good = good && tidy_csv((const struct results *const *)files, options->file_count, out, error);
     for (size_t i = 0; i < options->file_count; i++)
         results_free(files[i]);
