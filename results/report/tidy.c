@@ -73,20 +73,17 @@ static void print_names(size_t begin, size_t end, FILE *out)
 static void print_trainings(const struct results *results, size_t run, FILE *out)
 {
     const struct training_summary_row *row = training_row_find(results, run);
-    for (size_t m = 0; m < training_metric_count; m++) {
-        (void)fputc(',', out);
-        csv_number(out, row == NULL ? NAN : metric_number(&training_metrics[m], &row->measures));
-    }
+    for (size_t m = 0; m < training_metric_count; m++)
+        csv_print(out, ",%g",
+                  row == NULL ? NAN : metric_number(&training_metrics[m], &row->measures));
 }
 
 static void print_header(const char **keys, size_t key_count, bool trainings, FILE *out)
 {
     (void)fputs("file,missing_runs", out);
     print_names(0, metrics_begin(), out);
-    for (size_t k = 0; k < key_count; k++) {
-        (void)fputc(',', out);
-        csv_text(out, keys[k]);
-    }
+    for (size_t k = 0; k < key_count; k++)
+        csv_print(out, ",%s", keys[k]);
     print_names(metrics_begin(), layout_summary.count, out);
     for (size_t m = 0; trainings && m < training_metric_count; m++)
         (void)fprintf(out, ",training_%s", training_metrics[m].name);
@@ -103,8 +100,7 @@ static void print_run(const struct results *results, size_t run, const char **ke
                       size_t key_count, bool trainings, FILE *out)
 {
     const struct summary_row *row = &results->runs[run];
-    csv_text(out, results->path);
-    (void)fprintf(out, ",%" PRIu64, results->sweep.missing);
+    csv_print(out, "%s,%zu", results->path, (size_t)results->sweep.missing);
     print_values(row, 0, metrics_begin(), out);
     for (size_t k = 0; k < key_count; k++) {
         const size_t key = results_key_find(results, keys[k]);
