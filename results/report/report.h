@@ -97,8 +97,6 @@ void report_note(struct report *report, bool warning, size_t scenario, size_t ru
  * all contenders of a scenario have, finds copies, and notes both. Called once, after the notices.
  * O(runs × contenders × seeds + missing × contenders). */
 void report_seeds_find(struct report *report);
-/* The sentence `incomplete` of a report, as a text of the arena; NULL: no run is missing. */
-const char *report_incomplete(struct arena *arena, const struct results *results);
 /* Returns whether runs of the policy, which may have parameters behind it, are missing, or may be
  * in another shard. */
 bool report_lacks(const struct report *report, const char *policy);

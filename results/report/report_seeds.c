@@ -54,7 +54,8 @@ static const char *policies_text(struct arena *arena, const struct results *resu
     return count > 0 ? arena_text(arena, "%s)", text) : "";
 }
 
-const char *report_incomplete(struct arena *arena, const struct results *results)
+/* "INCOMPLETE: 8 of 24 runs are missing (…)"; NULL: no run is missing. */
+static const char *incomplete_text(struct arena *arena, const struct results *results)
 {
     const struct sweep_facts *sweep = &results->sweep;
     const char *shard = "", *missing = "";
@@ -168,7 +169,7 @@ static void seeds_note(struct report *report, size_t s, const struct report_cont
 void report_seeds_find(struct report *report)
 {
     const struct results *results = report->results;
-    report->incomplete = report_incomplete(report->arena, results);
+    report->incomplete = incomplete_text(report->arena, results);
     for (size_t s = 0; s < report->scenario_count; s++) {
         struct report_scenario *scenario = &report->scenarios[s];
         for (size_t c = 0; c < scenario->contender_count; c++) {

@@ -73,8 +73,6 @@ static bool claims_select(struct expectations *claims, char **systems, size_t co
     for (size_t c = 0; c < claims->count; c++)
         if (count == 0 || selected[c])
             claims->list[kept++] = claims->list[c];
-        else
-            expectation_clear(&claims->list[c]);
     claims->count = kept;
     return true;
 }

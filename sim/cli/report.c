@@ -222,74 +222,47 @@ static void incomplete_tell(const struct options *options, const char *file, con
         (void)fprintf(stderr, "esgsim: %s: %s\n", file, text);
 }
 
-/* Loads the results of a file and builds their report, judged by `expected` unless it is NULL. */
-static struct report *report_open(const char *file, const struct expectations *expected,
-                                  struct results **results, struct error *error)
+static bool print_reports(const struct options *options, const struct results *const *files,
+                          struct report *const *reports, FILE *out, struct error *error)
 {
-    *results = results_load(file, error);
-    struct report *report = *results == NULL ? NULL : report_build(*results);
-    if (report != NULL && expected != NULL)
-        report_judge(report, expected);
-    return report;
+    bool (*const verdicts[])(const struct report *const *, size_t, FILE *,
+                             struct error *) = {verdicts_text, verdicts_csv, verdicts_json};
+    if (options->format == FORMAT_TIDY)
+        return tidy_csv(files, options->file_count, out, error);
+    if (options->verdicts)
+        return verdicts[options->format]((const struct report *const *)reports, options->file_count,
+                                         out, error);
+    return curves_choose(options, reports[0], error) &&
+           (options->reference_policy == NULL ||
+            report_set_reference(reports[0], options->reference_policy, error)) &&
+           print_to(options, reports[0], NULL, out, error);
 }
 
-static bool run_report(const struct options *options, FILE *out, struct error *error)
+/* Loads the results of all files and prints their reports. */
+static bool run_reports(const struct options *options, FILE *out, struct error *error)
 {
+    struct results *results[FILES_MOST] = {NULL};
+    struct report *reports[FILES_MOST] = {NULL};
     struct expectations *expected = NULL;
     if (options->paper != NULL &&
         (expected = expectations_load(options->paper, EXPECTATION_FIGURES, error)) == NULL)
         return false;
-    struct results *results = NULL;
-    struct report *report = report_open(options->file, expected, &results, error);
-    const bool good = report != NULL && curves_choose(options, report, error) &&
-                      (options->reference_policy == NULL ||
-                       report_set_reference(report, options->reference_policy, error)) &&
-                      print_to(options, report, NULL, out, error);
-    if (good)
-        incomplete_tell(options, options->file, report->incomplete);
-    report_free(report);
-    results_free(results);
-    expectations_free(expected);
-    return good;
-}
-
-static bool run_verdicts(const struct options *options, FILE *out, struct error *error)
-{
-    struct results *results[FILES_MOST] = {NULL};
-    struct report *reports[FILES_MOST] = {NULL};
-    struct expectations *expected = expectations_load(options->paper, EXPECTATION_FIGURES, error);
-    bool good = expected != NULL;
+    bool good = true;
     for (size_t i = 0; good && i < options->file_count; i++) {
-        reports[i] = report_open(options->files[i], expected, &results[i], error);
-        good = reports[i] != NULL;
+        good = (results[i] = results_load(options->files[i], error)) != NULL;
+        reports[i] = good ? report_build(results[i]) : NULL;
+        if (good && expected != NULL)
+            report_judge(reports[i], expected);
+    }
+    good =
+        good && print_reports(options, (const struct results *const *)results, reports, out, error);
+    for (size_t i = 0; i < options->file_count; i++) {
         if (good)
             incomplete_tell(options, options->files[i], reports[i]->incomplete);
-    }
-    bool (*const prints[])(const struct report *const *, size_t, FILE *,
-                           struct error *) = {verdicts_text, verdicts_csv, verdicts_json};
-    good = good && prints[options->format]((const struct report *const *)reports,
-                                           options->file_count, out, error);
-    for (size_t i = 0; i < options->file_count; i++) {
         report_free(reports[i]);
         results_free(results[i]);
     }
     expectations_free(expected);
-    return good;
-}
-
-static bool run_tidy(const struct options *options, FILE *out, struct error *error)
-{
-    struct results *files[FILES_MOST] = {NULL};
-    bool good = true;
-    for (size_t i = 0; good && i < options->file_count; i++)
-        good = (files[i] = results_load(options->files[i], error)) != NULL;
-    struct arena *arena = arena_create();
-    for (size_t i = 0; good && i < options->file_count; i++)
-        incomplete_tell(options, options->files[i], report_incomplete(arena, files[i]));
-    arena_destroy(arena);
-    good = good && tidy_csv((const struct results *const *)files, options->file_count, out, error);
-    for (size_t i = 0; i < options->file_count; i++)
-        results_free(files[i]);
     return good;
 }
 
@@ -341,10 +314,8 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
     if (options.out != NULL && !atomic_file_open(&file, options.out, error))
         return false;
     FILE *out = options.out != NULL ? file.stream : stdout;
-    const bool good = options.against != NULL         ? run_compare(&options, out, error)
-                      : options.verdicts              ? run_verdicts(&options, out, error)
-                      : options.format == FORMAT_TIDY ? run_tidy(&options, out, error)
-                                                      : run_report(&options, out, error);
+    const bool good = options.against != NULL ? run_compare(&options, out, error)
+                                              : run_reports(&options, out, error);
     return atomic_file_end(&file, good, error);
 }
 
