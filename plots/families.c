@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "results/report/table.h"
-#include "results/report/training_table.h"
 #include "results/store/columns.h"
 #include "sim/platform/notices.h"
 

@@ -6,7 +6,7 @@
 #include "plots/families.h"
 #include "plots/plot.h"
 #include "results/report/report_columns.h"
-#include "results/report/training_table.h"
+#include "results/report/report.h"
 
 /* ---- Panels of dots ------------------------------------------------------------------------- */
 
@@ -245,7 +245,7 @@ static bool kind_applies(const struct figure_kind *kind, const struct source *so
     case ABOUT_REQUESTS:
         return source_serves(scenario);
     case ABOUT_TRAININGS:
-        return training_table_exists(source->report, scenario);
+        return report_trains(source->report, scenario);
     case ABOUT_TRAININGS_ALONE:
         return !source_serves(scenario);
     case ABOUT_ALL:

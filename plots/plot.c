@@ -27,7 +27,7 @@ static bool selection_results(const struct report *report, const struct curve_re
 static bool results_file(const char *path, struct figure_list *list, struct error *error)
 {
     struct results *results = results_load(path, error);
-    struct report *report = results == NULL ? NULL : report_build(results, error);
+    struct report *report = results == NULL ? NULL : report_build(results);
     const struct curve_request request = {list->over, list->metric, NAN, false};
     bool good = report != NULL && report_follow(report, &request, error);
     if (good && results->run_count == 0)

@@ -10,7 +10,6 @@
 #include "tests/suite.h"
 
 OWNER(expectations_free, struct expectations)
-OWNER(text_table_free, struct text_table)
 
 /* FIFO's runs come in another order of seeds. */
 static const struct fixture light[] = {
@@ -32,10 +31,9 @@ struct opened {
 
 static struct opened report_open(const struct fixture *runs, size_t count)
 {
-    struct error error = {0};
     struct opened opened = {.results = fixture_results(runs, count)};
     assert_non_null(opened.results);
-    opened.report = report_build(opened.results, &error);
+    opened.report = report_build(opened.results);
     assert_non_null(opened.report);
     return opened;
 }
@@ -58,7 +56,7 @@ static char *printed(const struct opened *opened, const struct expectations *ref
     struct error error = {0};
     FILE *out = open_memstream(&text, &size);
     if (reference != NULL)
-        assert_true(report_judge(opened->report, reference, &error));
+        report_judge(opened->report, reference);
     assert_true(print(opened->report, out, &error));
     assert_int_equal(fclose(out), 0);
     return text;
@@ -96,11 +94,10 @@ CASE(the_text_is_exactly_as_expected)
 /* The runs as a report sees them once `change` has been at them. */
 static struct opened report_open_changed(void (*change)(struct results *))
 {
-    struct error error = {0};
     struct opened opened = {.results = fixture_results(light, LIGHT)};
     assert_non_null(opened.results);
     change(opened.results);
-    opened.report = report_build(opened.results, &error);
+    opened.report = report_build(opened.results);
     assert_non_null(opened.report);
     return opened;
 }
@@ -407,10 +404,9 @@ CASE(the_overview_of_conditions_alone_is_one_table_that_wraps)
         runs[i] = (struct fixture){"", "esg", labels[i], 1, 0.5, 0.0001, RECORD_SUMMARY};
     }
     OPENED opened = {.results = fixture_results(runs, 9)};
-    struct error error = {0};
     assert_non_null(opened.results);
     opened.results->runs[8].measures.slo_hit_rate = NAN;
-    opened.report = report_build(opened.results, &error);
+    opened.report = report_build(opened.results);
     assert_non_null(opened.report);
     STRING *text = printed(&opened, NULL, report_text);
     assert_contains(text, " mean over 1 seed, all applications together.\n\npolicy ");
@@ -481,7 +477,6 @@ CASE(without_esg_the_first_policy_is_compared_with_the_others)
 
     /* A published figure of ESG is not one of whoever stands first. */
     const char *against[] = {scenario->contenders[0].policy};
-    struct judgement judgement;
     struct expectation figure = {.metric = REPORT_SAVING,
                                  .policy = "esg",
                                  .unit = "%",
@@ -490,11 +485,11 @@ CASE(without_esg_the_first_policy_is_compared_with_the_others)
                                  .compare_count = 1,
                                  .low = 1};
     assert_true(expectation_resolve(&figure));
-    assert_true(verdict_judge(opened.report, &figure, &judgement, &error));
-    for (size_t p = 0; p < judgement.pair_count; p++)
-        assert_int_equal(judgement.pairs[p].ours.n, 0);
-    assert_true(judgement.counts[STANDING_NO_RUN] == judgement.pair_count);
-    judgement_clear(&judgement);
+    report_judge(opened.report, &(struct expectations){.list = &figure, .count = 1});
+    const struct judgement *judgement = &opened.report->judgements[0];
+    for (size_t p = 0; p < judgement->pair_count; p++)
+        assert_int_equal(judgement->pairs[p].ours.n, 0);
+    assert_true(judgement->counts[STANDING_NO_RUN] == judgement->pair_count);
 }
 
 CASE(comparisons_are_paired_by_seed)
@@ -605,7 +600,7 @@ CASE(columns_line_up_whatever_their_characters)
     static const char *const headers[] = {"name", "value", "count"};
     STRING *text = NULL;
     size_t size = 0;
-    OWNED(text_table_free) struct text_table *table = text_table_create(headers, 3);
+    struct text_table *table = text_table_create(headers, 3);
     text_table_row(table);
     text_table_cell(table, 0, "%s", "\xC3\xA9t\xC3\xA9");
     text_table_estimate(
@@ -624,7 +619,7 @@ CASE(columns_line_up_whatever_their_characters)
     text_table_estimate(table, 1, (struct estimate){.n = 1, .mean = 5, .half_width = NAN}, 1);
     text_table_cell(table, 2, "%d", 12345);
     FILE *out = open_memstream(&text, &size);
-    assert_true(text_table_print(table, 0, out));
+    text_table_print(table, 0, out);
     (void)fclose(out);
     assert_string_equal(text, "name           value  count\n"
                               "---------------------------\n"
@@ -680,7 +675,7 @@ CASE(one_table_is_written_as_text_and_as_html)
         text_table_name(table, 0, "%s", "none");
         text_table_estimate(table, 2, (struct estimate){.mean = NAN, .half_width = NAN}, 1);
         FILE *out = open_memstream(&text, &size);
-        assert_true(text_table_end(table, html != 0, out));
+        text_table_end(table, html != 0, out);
         (void)fclose(out);
         assert_string_equal(text, expected[html]);
     }

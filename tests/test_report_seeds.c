@@ -34,12 +34,11 @@ struct opened {
 /* The runs as a report sees them once `change` has been at them; NULL: as they are. */
 static struct opened report_open(size_t count, void (*change)(struct results *))
 {
-    struct error error = {0};
     struct opened opened = {.results = fixture_results(runs, count)};
     assert_non_null(opened.results);
     if (change != NULL)
         change(opened.results);
-    opened.report = report_build(opened.results, &error);
+    opened.report = report_build(opened.results);
     assert_non_null(opened.report);
     return opened;
 }
@@ -250,8 +249,6 @@ CASE(without_a_common_seed_rows_are_marked)
 
 static enum verdict verdict_with(void (*change)(struct results *), enum standing *standing)
 {
-    struct error error = {0};
-    struct judgement judgement;
     const char *against[] = {"fifo"};
     struct expectation figure = {.metric = REPORT_SAVING,
                                  .evidence = "published",
@@ -263,10 +260,9 @@ static enum verdict verdict_with(void (*change)(struct results *), enum standing
                                  .high = 200};
     OPENED opened = report_open(5, change);
     assert_true(expectation_resolve(&figure));
-    assert_true(verdict_judge(opened.report, &figure, &judgement, &error));
-    const enum verdict verdict = judgement.verdict;
-    *standing = judgement.pairs[0].standing;
-    judgement_clear(&judgement);
+    report_judge(opened.report, &(struct expectations){.list = &figure, .count = 1});
+    const enum verdict verdict = opened.report->judgements[0].verdict;
+    *standing = opened.report->judgements[0].pairs[0].standing;
     return verdict;
 }
 
@@ -297,7 +293,7 @@ CASE(a_curve_does_not_end_where_runs_are_missing)
                    "policy.name=esg setting=light arrivals.load=0.4");
     for (size_t first = 0; first < 2; first++) {
         char text[64];
-        OWNED(report_free) struct report *report = report_build(results, &error);
+        OWNED(report_free) struct report *report = report_build(results);
         const struct curve_request request = {.key = "arrivals.load", .limit = 0.5};
         assert_true(report_follow(report, &request, &error));
         const struct curve_panel *panel = &report->curves->groups[0].panels[0];

@@ -302,7 +302,7 @@ CASE(a_key_that_only_named_settings_set_can_be_followed)
     const struct curve_request constant = {"slo.ms", CURVE_METRIC, CURVE_AT_LEAST, false};
     execute(kinds, out_path, 1, 1);
     RESULTS *results = results_of(out_path);
-    OWNED(report_free) struct report *report = report_build(results, &error);
+    OWNED(report_free) struct report *report = report_build(results);
     assert_non_null(report);
     assert_null(report->curves);
     assert_true(report_follow(report, &request, &error));

@@ -32,6 +32,11 @@ static void whole_set(const struct key *key, void *out, int64_t number)
     memcpy((char *)out + key->offset, &whole, key->size);
 }
 
+static bool is_text(const struct key *key)
+{
+    return key->kind == KIND_TEXT || key->kind == KIND_BORROWED;
+}
+
 static char *text_at(const struct key *key, const void *in)
 {
     char *text = NULL;
@@ -98,7 +103,7 @@ void keys_default(const struct key *keys, void *out)
     for (const struct key *key = keys; key->name != NULL; key++)
         if (key->kind == KIND_OBJECT)
             keys_default(key->keys, out);
-        else if (key->kind != KIND_OWN && key->kind != KIND_TEXT)
+        else if (key->kind != KIND_OWN && !is_text(key))
             key_set(key, out, key->fallback);
 }
 
@@ -120,8 +125,14 @@ static bool load_text(const struct key *key, const struct json_value *value, voi
 {
     char *text = text_at(key, out);
     struct json_value child;
-    const bool good = json_string(value, key->name, &text, error);
-    memcpy((char *)out + key->offset, &text, sizeof text);
+    const char *borrowed = text;
+    const bool good = key->kind == KIND_BORROWED
+                          ? json_text(value, key->name, &borrowed, error)
+                          : json_string(value, key->name, &text, error);
+    if (key->kind == KIND_BORROWED)
+        memcpy((char *)out + key->offset, &borrowed, sizeof borrowed);
+    else
+        memcpy((char *)out + key->offset, &text, sizeof text);
     if (!good || key->high == 0 || !json_child(value, key->name, &child))
         return good;
     const size_t length = strlen(text);
@@ -142,7 +153,7 @@ static bool load_one(const struct key *key, const struct json_value *value, void
     bool good = true, yes = false;
     if (key->kind == KIND_OBJECT)
         return !given || load_object(key, &child, out, error);
-    if (key->kind == KIND_TEXT)
+    if (is_text(key))
         return load_text(key, value, out, error);
     if (key->kind == KIND_NUMBER || key->kind == KIND_TIME || key->kind == KIND_MS) {
         good = json_number(value, key->name, key->low, key->high, &number, error);
@@ -192,6 +203,7 @@ static cJSON *written(const struct key *key, const void *in)
     case KIND_WORD:
         return cJSON_CreateString(key->words[whole_at(in, key->offset, key->size)]);
     case KIND_TEXT:
+    case KIND_BORROWED:
         return cJSON_CreateString(text_at(key, in));
     case KIND_WHOLE:
         return json_whole((uint64_t)whole_at(in, key->offset, key->size));
@@ -218,8 +230,8 @@ static bool is_left_out(const struct key *key, const void *in)
 {
     if (key->kind == KIND_OWN || key->unwritten || !applies(key, in))
         return true;
-    if (key->kind == KIND_OBJECT || key->kind == KIND_TEXT)
-        return key->kind == KIND_TEXT && text_at(key, in) == NULL;
+    if (key->kind == KIND_OBJECT || is_text(key))
+        return key->kind != KIND_OBJECT && text_at(key, in) == NULL;
     const double number = number_at(key, in);
     return isnan(number) || (key->sparse && number == key->fallback);
 }

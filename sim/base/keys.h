@@ -30,6 +30,7 @@ enum key_kind {
     KIND_BOOL,
     KIND_WORD,
     KIND_TEXT,
+    KIND_BORROWED,
     KIND_OBJECT
 };
 
@@ -82,8 +83,8 @@ enum { KEYS_MOST = 63, KEYS_NAME_MOST = 63 };
               __VA_ARGS__)
 
 /* A double, which is not written if it is NAN; a whole number of 16, 32 or 64 bits; a sim_time_t
- * given in seconds or ms; a bool; a bool or an enumeration given by its word; an allocated string;
- * one of 1..63 characters. `of` is the tag of the structure. Rules end the line. */
+ * given in seconds or ms; a bool; a bool or an enumeration given by its word; an allocated string,
+ * or for a const char * one of the document; one of 1..63 characters. `of` is the tag of the structure. Rules end the line. */
 #define KEY_NUMBER(key, of, field, least, most, value, ...)                                        \
     KEY_RANGE(key, of, field, KEY_TYPE(of, field, double, KIND_NUMBER), least, most, value,        \
               __VA_ARGS__)
@@ -101,7 +102,10 @@ enum { KEYS_MOST = 63, KEYS_NAME_MOST = 63 };
     KEY_RANGE(key, of, field, KIND_WORD, 0, 0, value, .words = (list), __VA_ARGS__)
 #define KEY_TEXT(key, of, field, ...)                                                              \
     KEY_ENTRY(.name = (key), KEY_FIELD(of, field, offset, size),                                   \
-              .kind = KEY_TYPE(of, field, char *, KIND_TEXT), __VA_ARGS__)
+              .kind = _Generic(&((struct of *)NULL)->field,                                        \
+                       char **: KIND_TEXT,                                                         \
+                       const char **: KIND_BORROWED),                                              \
+              __VA_ARGS__)
 #define KEY_NAME(key, of, field, ...) KEY_TEXT(key, of, field, .high = KEYS_NAME_MOST, __VA_ARGS__)
 #define KEY_OBJECT(key, table, ...)                                                                \
     KEY_ENTRY(.name = (key), .kind = KIND_OBJECT, .keys = (table), __VA_ARGS__)

@@ -217,8 +217,10 @@ static bool outputs_write(const struct request *request, struct outputs *outputs
 static bool print_calibration(const struct request *request, const struct calibration *calibration,
                               struct error *error)
 {
-    if (!request->json)
-        return calibrate_report_text(stdout, request->files[0], calibration, error);
+    if (!request->json) {
+        calibrate_report_text(stdout, request->files[0], calibration);
+        return true;
+    }
     return cli_print_json(calibrate_report_json(request->files[0], calibration), error);
 }
 
@@ -322,7 +324,7 @@ static bool check_set(const struct request *request, const struct public_set *pu
     if (fine && reports != NULL)
         (void)cJSON_AddItemToArray(reports, calibrate_report_json(public_set->name, &calibration));
     else if (fine)
-        fine = calibrate_report_text(stdout, public_set->name, &calibration, error);
+        calibrate_report_text(stdout, public_set->name, &calibration);
     if (fine)
         judge_set(verdicts, public_set, &calibration);
     if (fine && reports == NULL)

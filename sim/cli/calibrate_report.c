@@ -53,7 +53,7 @@ static void total_row(struct text_table *table, const struct calibration *calibr
                    percent_of(calibration, FOLD_LARGEST_BATCHES, false));
 }
 
-static bool surfaces_text(FILE *out, const struct calibration *calibration)
+static void surfaces_text(FILE *out, const struct calibration *calibration)
 {
     static const char *const headers[] = {
         "function", "vCPU",  "points", "inner point",  "naive",          "point",
@@ -62,12 +62,10 @@ static bool surfaces_text(FILE *out, const struct calibration *calibration)
     for (size_t i = 0; i < calibration->surface_count; i++)
         surface_row(table, calibration, &calibration->surfaces[i]);
     total_row(table, calibration);
-    bool fine = text_table_print(table, 2, out);
-    text_table_free(table);
-    return fine;
+    text_table_print(table, 2, out);
 }
 
-static bool interference_text(FILE *out, const struct interference_fit *fit)
+static void interference_text(FILE *out, const struct interference_fit *fit)
 {
     static const char *const headers[] = {"interference", "co-location", "batches",
                                           "functions",    "groups",      "met once",
@@ -87,30 +85,25 @@ static bool interference_text(FILE *out, const struct interference_fit *fit)
             text_table_cell(table, c, isnan(mape) ? "-" : "%.2f", PERCENT * mape);
         }
     }
-    bool fine = text_table_print(table, 2, out);
-    text_table_free(table);
+    text_table_print(table, 2, out);
     if (fit->errors[fit->kind][FOLD_GROUPS].count > 0)
         (void)fprintf(out,
                       "  groups: %zu slowdowns among three or more, predicted by the sum of the "
                       "excesses of pairs\n",
                       fit->errors[fit->kind][FOLD_GROUPS].count);
-    return fine;
 }
 
-static bool unseen_text(FILE *out, const struct unseen_pairs *unseen)
+static void unseen_text(FILE *out, const struct unseen_pairs *unseen)
 {
     static const char *const headers[] = {"level of a pair, all else known", "seen", "left out"};
     struct text_table *table = text_table_create(headers, sizeof headers / sizeof headers[0]);
     for (int i = 0; i < UNSEEN_LEVELS; i++)
         text_table_add(table, "%s|%.2f|%.2f", unseen_level_names[i], PERCENT * unseen->seen[i],
                        PERCENT * unseen->left_out[i]);
-    bool fine = text_table_print(table, 2, out);
-    text_table_free(table);
-    return fine;
+    text_table_print(table, 2, out);
 }
 
-bool calibrate_report_text(FILE *out, const char *name, const struct calibration *calibration,
-                           struct error *error)
+void calibrate_report_text(FILE *out, const char *name, const struct calibration *calibration)
 {
     (void)fprintf(out, "%s: cross-validation errors, mean |predicted / measured - 1| in %%\n",
                   name);
@@ -119,13 +112,13 @@ bool calibrate_report_text(FILE *out, const char *name, const struct calibration
     if (calibration->set->unit != calibration->set->base)
         (void)fprintf(out, "  shares are fractions: the unit is 1/%d of a GPU in place of 1/%d\n",
                       calibration->set->unit, calibration->set->base);
-    bool fine = calibration->surface_count == 0 || surfaces_text(out, calibration);
-    if (fine && calibration->has_interference)
-        fine = interference_text(out, &calibration->interference);
-    if (fine && calibration->unseen.pairs > 0)
-        fine = unseen_text(out, &calibration->unseen);
+    if (calibration->surface_count > 0)
+        surfaces_text(out, calibration);
+    if (calibration->has_interference)
+        interference_text(out, &calibration->interference);
+    if (calibration->unseen.pairs > 0)
+        unseen_text(out, &calibration->unseen);
     (void)fputc('\n', out);
-    return fine || error_run(error, "out of memory for the report");
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

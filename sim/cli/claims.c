@@ -72,8 +72,6 @@ static bool claims_select(struct expectations *claims, char **systems, size_t co
     for (size_t c = 0; c < claims->count; c++)
         if (count == 0 || selected[c])
             list[kept++] = list[c];
-        else
-            expectation_clear(&list[c]);
     claims->count = kept;
     return true;
 }
@@ -140,7 +138,7 @@ static bool sweep_preview(const struct expectations *claims, size_t first,
         (void)error_run(error, "out of memory for the claims");
     for (size_t run = 0; good && run < sweep->run_count; run += sweep->seeds)
         good = preview_add(sweep, run, &results, error);
-    good = good && (report = report_build(&results, error)) != NULL;
+    report = good ? report_build(&results) : NULL;
     for (size_t c = first; good && c < claims->count; c++) {
         struct estimate ours;
         if (first_of_sweep(claims, c) == first)
@@ -191,7 +189,7 @@ static bool sweep_judge(const struct expectations *claims, size_t first, const c
                         struct estimate *ours, struct error *error)
 {
     struct results *results = results_load(path, error);
-    struct report *report = results == NULL ? NULL : report_build(results, error);
+    struct report *report = results == NULL ? NULL : report_build(results);
     bool good = report != NULL;
     for (size_t c = first; good && c < claims->count; c++)
         if (first_of_sweep(claims, c) == first)

@@ -72,9 +72,7 @@ static void read_back(const char *path)
         input_require_refusal(&error);
         return;
     }
-    struct report *report = report_build(results, &error);
-    if (report == NULL)
-        abort();
+    struct report *report = report_build(results);
     report_all(report);
     report_free(report);
     if (results->run_count > 0) {
