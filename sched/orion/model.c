@@ -46,11 +46,12 @@ static bool ladder_build(struct orion_model *model, const struct workload *workl
     ladder->cost = arena_allocate(model->arena, most, sizeof *ladder->cost);
     ladder->time = arena_allocate(model->arena, most, sizeof *ladder->time);
     ladder->execution = arena_allocate(model->arena, most, sizeof *ladder->execution);
-    struct search_table *table = search_table_create_placeable(workload, index, error);
+    struct search_table *table =
+        search_table_create_placeable(model->arena, workload, index, error);
     if (table == NULL)
         return false;
     ladder_fill(ladder, table, max_batch, kept);
-    search_table_destroy(table);
+    search_table_release(model->arena, table);
     arena_release(model->arena, kept);
     for (size_t i = 0; i < ladder->count; i++) {
         distribution_execution(function, function->configurations[ladder->configuration[i]].kind,
