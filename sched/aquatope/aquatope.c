@@ -216,8 +216,8 @@ static bool aquatope_init(void *state, struct platform *platform, const void *pa
                                                    .head_of_line =
                                                        aquatope->parameters->head_of_line};
     if (!dispatcher_init(&aquatope->dispatcher, platform,
-                         (struct dispatch_rule){static_plan_rank, aquatope_configure}, &dispatch,
-                         error))
+                         (struct dispatch_rule){static_plan_rank, aquatope_configure, NULL},
+                         &dispatch, error))
         return false;
     aquatope->dispatcher.planned = aquatope_planned;
     aquatope->plans = platform_allocate(platform, workload->queue_count, sizeof *aquatope->plans);
