@@ -259,6 +259,21 @@ bool planner_runs(const struct planner *planner, uint32_t function, uint32_t con
                                 &spec->configurations[configuration]);
 }
 
+int planner_share(const struct planner *planner, uint32_t function, uint32_t kind, uint32_t most)
+{
+    const struct function *spec = &planner->workload->functions[function];
+    int share = -1;
+    for (uint32_t i = 0; i < spec->configuration_count; i++) {
+        const struct configuration *here = &spec->configurations[i];
+        if (here->kind != kind || here->batch != 1 || !planner_runs(planner, function, i))
+            continue;
+        if (share < 0 ||
+            (here->vgpu <= most ? share > (int)most || here->vgpu > share : here->vgpu < share))
+            share = here->vgpu;
+    }
+    return share;
+}
+
 sim_time_t planner_budget(const struct planner *planner, uint32_t queue, sim_time_t slo)
 {
     return (sim_time_t)((double)slo * planner->shares[queue].of_slo);

@@ -429,28 +429,35 @@ static void plan_dominator(struct slo_plan *plan, struct arena *arena,
     }
 }
 
+void slo_paths(const struct application *application, const double *length, double *before,
+               double *after)
+{
+    for (size_t s = 0; s < application->stage_count; s++) {
+        const struct stage *stage = &application->stages[s];
+        before[s] = 0;
+        for (size_t i = 0; i < stage->after_count; i++)
+            before[s] = fmax(before[s], before[stage->after[i]] + length[stage->after[i]]);
+    }
+    for (size_t s = application->stage_count; s-- > 0;) {
+        const struct stage *stage = &application->stages[s];
+        after[s] = 0;
+        for (size_t i = 0; i < stage->next_count; i++)
+            after[s] = fmax(after[s], after[stage->next[i]] + length[stage->next[i]]);
+    }
+}
+
 /* A stage's length divided by that of the longest path through it. */
 static void plan_longest_path(struct slo_plan *plan, struct arena *arena,
                               const struct application *application, const double *mean_time)
 {
-    const size_t count = plan->stage_count;
-    double *before = arena_allocate(arena, 2 * count, sizeof *before);
-    double *after = before + count;
-    for (size_t s = 0; s < count; s++) {
-        const struct stage *stage = &application->stages[s];
-        for (size_t i = 0; i < stage->after_count; i++) {
-            const uint32_t p = stage->after[i];
-            before[s] = fmax(before[s], before[p] + (mean_time != NULL ? mean_time[p] : 1));
-        }
-    }
-    for (size_t s = count; s-- > 0;) {
-        const struct stage *stage = &application->stages[s];
+    double *length = arena_allocate(arena, 3 * plan->stage_count, sizeof *length);
+    double *before = length + plan->stage_count, *after = before + plan->stage_count;
+    for (size_t s = 0; s < plan->stage_count; s++)
+        length[s] = mean_time != NULL ? mean_time[s] : 1;
+    slo_paths(application, length, before, after);
+    for (size_t s = 0; s < plan->stage_count; s++) {
         struct slo_stage *planned = &plan->stages[s];
-        const double own = mean_time != NULL ? mean_time[s] : 1;
-        for (size_t i = 0; i < stage->next_count; i++) {
-            const uint32_t n = stage->next[i];
-            after[s] = fmax(after[s], after[n] + (mean_time != NULL ? mean_time[n] : 1));
-        }
+        const double own = length[s];
         planned->slot = own / (before[s] + own + after[s]);
         planned->slot_of_rest = own / (own + after[s]);
         planned->quota = planned->slot;

@@ -74,6 +74,10 @@ struct slo_plan {
 struct slo_plan *slo_plan_create(struct arena *arena, const struct application *application,
                                  const double *mean_time, size_t group_size, enum slo_split split);
 
+/* The lengths of the longest paths before and after each stage, where stage t has length[t]. */
+void slo_paths(const struct application *application, const double *length, double *before,
+               double *after);
+
 /* Fills rest[s] with the length of the longest path through the stages after s, where stage t takes
  * time[t]. */
 void slo_rest(const struct application *application, const sim_time_t *time, sim_time_t *rest);

@@ -67,18 +67,6 @@ static bool ladder_build(struct orion_model *model, const struct workload *workl
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
 
-/* The closest stage that equals or dominates both. */
-static uint32_t common_dominator(const uint32_t *dominator, uint32_t a, uint32_t b)
-{
-    while (a != b && a != SIM_NONE && b != SIM_NONE) {
-        if (a > b)
-            a = dominator[a];
-        else
-            b = dominator[b];
-    }
-    return a == b ? a : SIM_NONE;
-}
-
 static void find_dominators(struct orion_model *model)
 {
     const struct application *application = model->application;
@@ -89,7 +77,7 @@ static void find_dominators(struct orion_model *model)
         if (application->stages[s].next_count > 0)
             continue;
         model->sink_dominator =
-            any ? common_dominator(model->dominator, model->sink_dominator, s) : s;
+            any ? dominators_common(model->dominator, model->sink_dominator, s) : s;
         any = true;
     }
 }
