@@ -9,8 +9,6 @@
 #include "tests/suite.h"
 #include "tests/worlds.h"
 
-OWNER(suffix_clear, struct suffix)
-
 /* ---- Plans ----------------------------------------------------------------------------------- */
 
 enum { CONFIGURATIONS = 9, STAGES = 4, LENGTH = 5, WORLDS = 200 };
@@ -189,7 +187,7 @@ CASE(options_equal_exhaustive_search_for_both_objectives)
     for (size_t i = 0; i < trials(WORLDS); i++) {
         world_fill(world, &state, i % 4 == 3);
         CLOSED(arena_clear) struct arena arena = {0};
-        OWNED(suffix_clear) struct suffix *suffix = suffix_of(world, &arena);
+        struct suffix *suffix = suffix_of(world, &arena);
         for (size_t s = 0; s < world->dag.application.stage_count; s++) {
             const uint32_t length = 1 + (uint32_t)test_below(&state, LENGTH);
             sim_time_t left[LENGTH];
@@ -213,7 +211,7 @@ CASE(coarse_times_are_never_optimistic_and_lose_two_quanta_per_stage_at_most)
         world_fill(world, &state, false);
         world->dag.application.base_latency = 1024 * 700;
         CLOSED(arena_clear) struct arena arena = {0};
-        OWNED(suffix_clear) struct suffix *suffix = suffix_of(world, &arena);
+        struct suffix *suffix = suffix_of(world, &arena);
         const sim_time_t quantum = suffix_quantum(suffix, 0);
         assert_int_equal(quantum, 700);
         const sim_time_t left = (sim_time_t)test_below(&state, 600000);
@@ -246,22 +244,19 @@ CASE(coarse_times_are_never_optimistic_and_lose_two_quanta_per_stage_at_most)
 CASE(tables_are_filled_again_only_after_a_move)
 {
     uint64_t state = 3;
-    bool done = false;
     OWNED(free) struct planned *world = malloc(sizeof *world);
     assert_non_null(world);
     world_fill(world, &state, true);
     CLOSED(arena_clear) struct arena arena = {0};
-    OWNED(suffix_clear) struct suffix *suffix = suffix_of(world, &arena);
+    struct suffix *suffix = suffix_of(world, &arena);
     const sim_time_t way = suffix_way(suffix, 0);
-    assert_int_equal(suffix_refresh(suffix, 0.01, &done), 0);
-    assert_true(done);
+    assert_int_equal(suffix_refresh(suffix, 0.01), 0);
     world->risks[0].mean += 0.005;
-    assert_int_equal(suffix_refresh(suffix, 0.01, &done), 0);
+    assert_int_equal(suffix_refresh(suffix, 0.01), 0);
     world->risks[0].mean += 0.5;
-    assert_true(suffix_refresh(suffix, 0.01, &done) > 0);
-    assert_true(done);
+    assert_true(suffix_refresh(suffix, 0.01) > 0);
     assert_true(suffix_way(suffix, 0) > way);
-    assert_int_equal(suffix_refresh(suffix, 0.01, &done), 0);
+    assert_int_equal(suffix_refresh(suffix, 0.01), 0);
 }
 
 /* ---- Risk ------------------------------------------------------------------------------------ */

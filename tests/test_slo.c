@@ -4,8 +4,8 @@
 #include "tests/random_dag.h"
 #include "tests/suite.h"
 
-OWNER(slo_plan_destroy, struct slo_plan)
-#define PLAN OWNED(slo_plan_destroy) struct slo_plan
+/* Of all that the cases build. */
+static struct arena arena;
 
 enum { PATH_LIMIT = 20000 };
 
@@ -131,8 +131,8 @@ CASE(quotas_along_every_path_of_random_dags_sum_to_the_slo)
         for (size_t s = 0; s < dag.application.stage_count; s++)
             mean[s] = 1 + 1000 * test_uniform(&state);
         size_t group_size = 1 + test_below(&state, 4);
-        PLAN *plan = slo_plan_create(&dag.application, mean, group_size, SLO_DOMINATOR);
-        assert_non_null(plan);
+        struct slo_plan *plan =
+            slo_plan_create(&arena, &dag.application, mean, group_size, SLO_DOMINATOR);
         size_t before = forced;
         check_plan(&dag.application, plan, group_size, &forced);
         if (n % 2 == 0)
@@ -154,7 +154,7 @@ CASE(in_series_parallel_dags_quotas_lead_to_the_deadlines)
         test_dag_series_parallel(&dag, &state, 30);
         for (size_t s = 0; s < dag.application.stage_count; s++)
             mean[s] = 1 + 1000 * test_uniform(&state);
-        PLAN *plan = slo_plan_create(&dag.application, mean, 1, SLO_DOMINATOR);
+        struct slo_plan *plan = slo_plan_create(&arena, &dag.application, mean, 1, SLO_DOMINATOR);
         for (size_t s = 0; s < dag.application.stage_count; s++) {
             const struct stage *stage = &dag.application.stages[s];
             double start = stage->after_count > 0 ? plan->stages[stage->after[0]].own_deadline : 0;
@@ -169,7 +169,7 @@ CASE(a_chain_is_split_by_anl_and_cut_into_groups)
     double total = 319 + 86 + 1047 + 293 + 147;
     struct test_dag dag;
     test_dag_chain(&dag, 5);
-    PLAN *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
+    struct slo_plan *plan = slo_plan_create(&arena, &dag.application, mean, 3, SLO_DOMINATOR);
     assert_int_equal(plan->group_count, 2);
     for (size_t s = 0; s < 5; s++) {
         assert_near(plan->stages[s].quota, mean[s] / total);
@@ -186,7 +186,8 @@ CASE(the_three_stage_applications_are_one_group_each)
         struct test_dag dag;
         double total = means[a][0] + means[a][1] + means[a][2];
         test_dag_chain(&dag, 3);
-        PLAN *plan = slo_plan_create(&dag.application, means[a], 3, SLO_DOMINATOR);
+        struct slo_plan *plan =
+            slo_plan_create(&arena, &dag.application, means[a], 3, SLO_DOMINATOR);
         assert_int_equal(plan->group_count, 1);
         for (size_t s = 0; s < 3; s++) {
             assert_near(plan->stages[s].quota, means[a][s] / total);
@@ -200,7 +201,7 @@ CASE(a_diamond_gives_each_branch_the_super_node_of_the_longest)
     static const double mean[4] = {1, 2, 5, 2}; /* chain: 1, max(2, 5), 2 */
     struct test_dag dag;
     test_dag_diamond(&dag, 2);
-    PLAN *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
+    struct slo_plan *plan = slo_plan_create(&arena, &dag.application, mean, 3, SLO_DOMINATOR);
     static const double quota[4] = {0.125, 0.625, 0.625, 0.25};
     static const double deadline[4] = {0.125, 0.75, 0.75, 1};
     for (size_t s = 0; s < 4; s++) {
@@ -223,7 +224,7 @@ CASE(a_nested_fork_is_split_from_the_inside_out)
     static const double deadline[8] = {0.2, 0.3, 0.7, 0.7, 0.8, 0.8, 0.8, 1};
     struct test_dag dag;
     test_dag_edges(&dag, 8, edges, sizeof edges / sizeof edges[0]);
-    PLAN *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
+    struct slo_plan *plan = slo_plan_create(&arena, &dag.application, mean, 3, SLO_DOMINATOR);
     for (size_t s = 0; s < 8; s++) {
         assert_near(plan->stages[s].quota, quota[s]);
         assert_near(plan->stages[s].deadline_fraction, deadline[s]);
@@ -241,7 +242,7 @@ CASE(a_shorter_branch_within_a_branch_fills_the_time_of_the_longer)
     static const double of_14[9] = {2, 1, 8, 8.0 / 3, 16.0 / 3, 1, 4, 6, 2};
     struct test_dag dag;
     test_dag_edges(&dag, 9, edges, sizeof edges / sizeof edges[0]);
-    PLAN *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
+    struct slo_plan *plan = slo_plan_create(&arena, &dag.application, mean, 3, SLO_DOMINATOR);
     for (size_t s = 0; s < 9; s++)
         assert_near(plan->stages[s].quota, of_14[s] / 14);
 }
@@ -253,7 +254,7 @@ CASE(a_short_cut_forces_a_quota_of_0_and_leaves_a_sensible_deadline)
     static const double mean[3] = {1, 2, 1};
     struct test_dag dag;
     test_dag_edges(&dag, 3, edges, 3);
-    PLAN *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
+    struct slo_plan *plan = slo_plan_create(&arena, &dag.application, mean, 3, SLO_DOMINATOR);
     assert_near(plan->stages[0].quota, 0.5);
     assert_near(plan->stages[1].quota, 0.0);
     assert_near(plan->stages[2].quota, 0.5);
@@ -270,7 +271,7 @@ CASE(several_sources_and_sinks_that_cross_are_a_chain_of_super_nodes)
     static const double quota[4] = {0.75, 0.75, 0.25, 0.25};
     struct test_dag dag;
     test_dag_edges(&dag, 4, edges, 4);
-    PLAN *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
+    struct slo_plan *plan = slo_plan_create(&arena, &dag.application, mean, 3, SLO_DOMINATOR);
     for (size_t s = 0; s < 4; s++) {
         assert_near(plan->stages[s].quota, quota[s]);
         assert_int_equal(plan->stages[s].dominator, SIM_NONE);
@@ -339,8 +340,8 @@ static void check_budget_left(const struct split_world *world, const struct plan
                               enum planner_split split, sim_time_t slo)
 {
     const struct application *application = &world->dag.application;
-    PLAN *plan = slo_plan_create(application, world->mean, 1, (enum slo_split)split);
-    assert_non_null(plan);
+    struct slo_plan *plan =
+        slo_plan_create(&arena, application, world->mean, 1, (enum slo_split)split);
     for (uint32_t s = 0; s < application->stage_count; s++) {
         const struct slo_stage *planned = &plan->stages[s];
         const sim_time_t budget = planner_budget(planner, s, slo);
@@ -406,12 +407,13 @@ CASE(the_dominator_split_gives_a_planner_the_quotas_of_esg)
         CLOSED(arena_clear) struct arena arena = {0};
         struct planner *planner =
             planner_create(&arena, &world->workload, 1, PLANNER_DOMINATOR, &error);
-        PLAN *plan = slo_plan_create(&world->dag.application, world->mean, 3, SLO_DOMINATOR);
+        struct slo_plan *plan =
+            slo_plan_create(&arena, &world->dag.application, world->mean, 3, SLO_DOMINATOR);
         assert_non_null(planner);
-        assert_non_null(plan);
         for (uint32_t s = 0; s < plan->stage_count; s++)
             assert_near((double)planner_budget(planner, s, SIM_S * 1000) / (double)(SIM_S * 1000),
                         plan->stages[s].quota);
+        arena_clear(&arena);
     }
 }
 
@@ -429,7 +431,8 @@ CASE(the_rules_differ_beside_a_longer_branch)
     for (size_t k = 0; k < 3; k++) {
         struct test_dag dag;
         test_dag_edges(&dag, 5, edges, 5);
-        PLAN *plan = slo_plan_create(&dag.application, mean, 3, (enum slo_split)k);
+        struct slo_plan *plan =
+            slo_plan_create(&arena, &dag.application, mean, 3, (enum slo_split)k);
         for (size_t s = 0; s < 5; s++) {
             assert_near(plan->stages[s].slot, quota[k][s]);
             assert_near(plan->stages[s].slot_of_rest, of_rest[k][s]);
