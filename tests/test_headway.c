@@ -398,24 +398,22 @@ CASE(it_serves_slices_and_whole_gpus_and_unlike_invokers)
         world_sliced(json);
         world_serve(json, headway(), NULL, 0, NULL, &dropped);
         world_random(json, world, false);
-        world_replace(json, "\"invokers\":[",
-                      "\"invokers\":[{\"count\":1,\"vcpus\":2,\"memory_mb\":300,\"gpus\":[{"
-                      "\"model\":\"old\",\"sharing\":\"exclusive\",\"units\":4,\"memory_mb\":500,"
-                      "\"speed\":0.5}]},");
+        world_replace(json, "'invokers':[",
+                      "'invokers':[{'count':1,'vcpus':2,'memory_mb':300,'gpus':[{'model':'old','"
+                      "sharing':'exclusive','units':4,'memory_mb':500,'speed':0.5}]},");
         world_serve(json, headway(), NULL, 0, NULL, &dropped);
     }
 }
 
 /* Theory's service times and closed arrivals. */
 static const char theory[] =
-    "{\"name\":\"theory\",\"cluster\":{\"invokers\":[{\"count\":2,\"vcpus\":2,\"memory_mb\":1000,"
-    "\"gpus\":[{\"model\":\"t\",\"sharing\":\"mps\",\"units\":2,\"memory_mb\":1000}]}]},"
-    "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":0,"
-    "\"cold_start_ms\":{\"mean\":0},\"gpu_memory_mb\":{\"weights\":1,\"per_item\":0},"
-    "\"host_memory_mb\":1,\"service\":{\"distribution\":\"exponential\",\"mean_ms\":10}}]},"
-    "\"applications\":[{\"name\":\"a\",\"stages\":[{\"name\":\"s\",\"function\":\"f\"}]}],"
-    "\"arrivals\":{\"process\":\"closed\",\"users\":5,\"think_ms\":30},\"slo\":{\"ms\":100},"
-    "\"platform\":{\"prewarm\":\"none\"},\"requests\":400,\"warmup_requests\":0,\"seed\":3}";
+    "{'name':'theory','cluster':{'invokers':[{'count':2,'vcpus':2,'memory_mb':1000,'gpus':[{'model'"
+    ":'t','sharing':'mps','units':2,'memory_mb':1000}]}]},'functions':{'functions':[{'name':'f','"
+    "model':'f','input_bytes':0,'cold_start_ms':{'mean':0},'gpu_memory_mb':{'weights':1,'per_item':"
+    "0},'host_memory_mb':1,'service':{'distribution':'exponential','mean_ms':10}}]},'applications':"
+    "[{'name':'a','stages':[{'name':'s','function':'f'}]}],'arrivals':{'process':'closed','users':"
+    "5,'think_ms':30},'slo':{'ms':100},'platform':{'prewarm':'none'},'requests':400,'warmup_"
+    "requests':0,'seed':3}";
 
 CASE(it_serves_theory_and_users_who_wait)
 {
@@ -443,13 +441,12 @@ CASE(with_every_step_off_it_is_a_plain_planner)
         char json[WORLD_BYTES];
         world_random(json, world, true);
         /* One request at a time, on an idle warm cluster: no policy has to wait or to choose. */
-        world_replace(json, "\"process\":\"poisson\",\"rate_per_s\"",
-                      "\"process\":\"closed\","
-                      "\"users\":1,\"think_ms\"");
+        world_replace(json, "'process':'poisson','rate_per_s'",
+                      "'process':'closed','users':1,'think_ms'");
         /* Parallel branches are served in either order: make the diamond a chain. */
-        world_replace(json, "\"name\":\"c\",\"function\":\"g\",\"after\":[\"a\"]",
-                      "\"name\":\"c\",\"function\":\"g\",\"after\":[\"b\"]");
-        world_replace(json, "[\"b\",\"c\"]", "[\"c\"]");
+        world_replace(json, "'name':'c','function':'g','after':['a']",
+                      "'name':'c','function':'g','after':['b']");
+        world_replace(json, "['b','c']", "['c']");
         double *values = policy_values(policy, NULL, 0);
         for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
             const size_t at = parameter_index(policy->parameters, plain[i].name);
