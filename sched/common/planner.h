@@ -43,6 +43,11 @@ bool planner_cluster_runs(const struct cluster_spec *cluster, const struct funct
 /* True if some invoker of the cluster, when empty, can run this configuration of `function`. */
 bool planner_runs(const struct planner *planner, uint32_t function, uint32_t configuration);
 
+/* True if it runs on GPUs of the set `kinds` (kinds.h) with a batch of at most `jobs`.
+ * O(configurations). */
+bool planner_uses_gpus(const struct planner *planner, uint64_t kinds, uint32_t function,
+                       uint32_t jobs);
+
 /* The stage's share of `slo`, the SLO of the whole request. */
 sim_time_t planner_budget(const struct planner *planner, uint32_t queue, sim_time_t slo);
 
