@@ -80,6 +80,8 @@ LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/%.o)
 DERIVE_OBJ := $(DERIVE_SRC:%.c=$(BUILD)/%.o)
 TESTS    := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
+# Those of random trials, of which the sanitized ones make a tenth.
+WHOLE_TESTS := $(patsubst %.c,$(BUILD)/%,$(shell grep -l '\btrials.[A-Z0-9]' $(TEST_SRC) /dev/null))
 REPLAYS  := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/tests/replay_%)
 FUZZERS  := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/%)
 
@@ -194,7 +196,8 @@ $(BUILD)/schemas: $(SCHEMA_SRC:%.c=$(BUILD)/%.o) $(CLI_OBJ) $(BUILD)/libesgsim.a
 
 .PHONY: schemas
 schemas: $(SCHEMA_PROGRAM) ## write workloads/schemas/*.json, the JSON Schemas of the input files, again from the loaders
-	$< --out $(or $(SCHEMAS),workloads/schemas) $(SCHEMA_FILES)
+	$< $(SCHEMA_FILES) >$(BUILD)/questions.jsonl
+	python3 workloads/schemas/schemas.py $(or $(SCHEMAS),workloads/schemas) <$(BUILD)/questions.jsonl
 
 # ---- What is needed --------------------------------------------------------------------------
 
@@ -279,13 +282,13 @@ suites: $(BUILD)/esgsim $(BUILD)/schemas $(TESTS) $(REPLAYS) $(PLUGINS) \
 
 .PHONY: test
 test: deps-test ## install, build, run all tests (AddressSanitizer, UBSan, valgrind)
-	@$(MAKE) all $(PLUGINS) $(BUILD)/tests/digest
+	@$(MAKE) all $(PLUGINS) $(BUILD)/tests/digest $(WHOLE_TESTS)
 	@$(MAKE) $(SAN_FLAGS) suites
 	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD)
 
 .PHONY: check
 check: deps-lint ## all tests, static analysis and formatting
-	@$(MAKE) all $(PLUGINS) $(BUILD)/tests/digest lint-findings
+	@$(MAKE) all $(PLUGINS) $(BUILD)/tests/digest $(WHOLE_TESTS) lint-findings
 	@$(MAKE) $(SAN_FLAGS) suites
 	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD) lint
 

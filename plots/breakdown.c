@@ -7,8 +7,6 @@
 
 /* ---- Bars ----------------------------------------------------------------------------------- */
 
-#define BARS "panel,panel_title,axis,row,contender,part,part_title,from,to,colour,label"
-
 enum { PARTS_MOST = 8 };
 
 struct bar_part {
@@ -73,9 +71,10 @@ static void cost_values(const struct source *source, const struct report_contend
     }
 }
 
-static void cost_rows(const struct source *source, const struct report_scenario *scenario,
-                      struct sheet *sheet)
+void cost_parts_rows(const struct source *source, const struct report_scenario *scenario,
+                     const struct figure_kind *kind, struct sheet *sheet)
 {
+    (void)kind;
     static const char axis[] = "$ per 1,000 requests";
     for (size_t panel = 1; panel <= 2; panel++)
         for (size_t c = 0; c < scenario->contender_count; c++) {
@@ -98,25 +97,6 @@ static void cost_rows(const struct source *source, const struct report_scenario 
             bar.label = label;
             bar_rows(&bar, sheet);
         }
-}
-
-static bool draw_costs(const struct source *source, const struct report_scenario *scenario,
-                       struct figure_list *list, struct error *error)
-{
-    struct sheet sheet;
-    char *caption = source_caption(
-        source, scenario,
-        "Every part is priced by the vCPUs and vGPUs that it occupies: pay-per-use bills only "
-        "execution; the provider also pays for the rest.",
-        false);
-    if (caption == NULL)
-        return figure_no_memory(error);
-    bool good = sheet_begin(&sheet, list, "cost-parts", scenario->title, caption, BARS, error);
-    free(caption);
-    if (!good)
-        return false;
-    cost_rows(source, scenario, &sheet);
-    return sheet_end(&sheet, true, error);
 }
 
 /* ---- Batch sizes ---------------------------------------------------------------------------- */
@@ -159,8 +139,8 @@ static bool size_counts(const struct source *source, const struct report_contend
     return true;
 }
 
-static bool size_rows(const struct source *source, const struct report_scenario *scenario,
-                      size_t contender, size_t *row, struct sheet *sheet, struct error *error)
+bool batch_sizes_rows(struct reading *reading, size_t *row, struct sheet *sheet,
+                      struct error *error)
 {
     struct bar_part parts[SIZES];
     char label[64];
@@ -170,13 +150,13 @@ static bool size_rows(const struct source *source, const struct report_scenario 
                       .title = "",
                       .axis = "share of the jobs (%)",
                       .row = *row + 1,
-                      .contender = scenario->contenders[contender].title,
+                      .contender = reading->contender->title,
                       .parts = parts,
                       .count = SIZES,
                       .label = label};
     for (size_t s = 0; s < SIZES; s++)
         parts[s] = (struct bar_part){sizes[s].title, palette_step(s, SIZES)};
-    if (!size_counts(source, &scenario->contenders[contender], bar.values, &batches, error))
+    if (!size_counts(reading->source, reading->contender, bar.values, &batches, error))
         return false;
     for (size_t s = 0; s < SIZES; s++)
         jobs += bar.values[s];
@@ -188,22 +168,6 @@ static bool size_rows(const struct source *source, const struct report_scenario 
     (*row)++;
     bar_rows(&bar, sheet);
     return true;
-}
-
-static bool draw_sizes(const struct source *source, const struct report_scenario *scenario,
-                       struct figure_list *list, struct error *error)
-{
-    struct sheet sheet;
-    size_t row = 0;
-    char *caption = source_caption(
-        source, scenario, "Jobs counted, those of the warm-up too; mean: jobs per batch.", false);
-    if (caption == NULL)
-        return figure_no_memory(error);
-    bool good = sheet_begin(&sheet, list, "batch-sizes", scenario->title, caption, BARS, error);
-    free(caption);
-    for (size_t c = 0; good && sheet.out != NULL && c < scenario->contender_count; c++)
-        good = size_rows(source, scenario, c, &row, &sheet, error);
-    return sheet_end(&sheet, good, error);
 }
 
 /* ---- Across settings ------------------------------------------------------------------------ */
@@ -273,91 +237,56 @@ static bool kinds_read(struct kinds *kinds, const struct report *report, struct 
     return good || figure_no_memory(error);
 }
 
-enum { SETTINGS_PANELS = 3 };
-static const struct settings_panel {
-    const char *title;
-    bool logarithmic;
-    const char *metric;
-    double scale;
-} of_requests[SETTINGS_PANELS] = {{"SLO hit rate (%)", false, "slo_hit_rate", 100},
-                                  {"$ per 1,000 requests", false, "cost_per_request_usd", 1000},
-                                  {"95th percentile of latency (ms)", true, "latency_ms_p95", 1}},
-  of_trainings[SETTINGS_PANELS] = {
-      {"mean completion time (h)", true, "jct_s_mean", 1.0 / 3600},
-      {"99th percentile (h)", true, "jct_s_p99", 1.0 / 3600},
-      {"mean wait without GPUs (h)", true, "queueing_s_mean", 1.0 / 3600}};
+static const struct panel of_requests[] = {
+    {"SLO hit rate (%)", NULL, "slo_hit_rate", 100, false},
+    {"$ per 1,000 requests", NULL, "cost_per_request_usd", 1000, false},
+    {"95th percentile of latency (ms)", NULL, "latency_ms_p95", 1, true},
+    {0}};
+static const struct panel of_trainings[] = {
+    {"mean completion time (h)", NULL, "jct_s_mean", 1.0 / 3600, true},
+    {"99th percentile (h)", NULL, "jct_s_p99", 1.0 / 3600, true},
+    {"mean wait without GPUs (h)", NULL, "queueing_s_mean", 1.0 / 3600, true},
+    {0}};
 
-static void settings_row(const struct source *source, const struct kinds *kinds, size_t panel,
-                         size_t s, size_t c, struct sheet *sheet)
+static void settings_row(const struct source *source, const struct kinds *kinds,
+                         const struct panel *panel, size_t s, size_t c, struct sheet *sheet)
 {
-    const struct settings_panel *settings_panels =
-        report_serves(source->report) ? of_requests : of_trainings;
     const struct report_scenario *scenario = &source->report->scenarios[s];
     const size_t k = kind_find(kinds, &scenario->contenders[c]);
-    sheet_count(sheet, panel + 1);
-    sheet_text(sheet, settings_panels[panel].title);
-    sheet_count(sheet, settings_panels[panel].logarithmic);
+    sheet_text(sheet, panel->title);
+    sheet_count(sheet, panel->logarithmic);
     sheet_count(sheet, s + 1);
     sheet_text(sheet, scenario->title[0] != '\0' ? scenario->title : scenario->name);
     sheet_count(sheet, k + 1);
     sheet_text_cut(sheet, kinds->items[k].title, LABEL_LIMIT);
-    sheet_estimate(sheet,
-                   source_estimate(source, &scenario->contenders[c], NULL,
-                                   settings_panels[panel].metric, settings_panels[panel].scale));
+    sheet_estimate(sheet, source_estimate(source, &scenario->contenders[c], NULL, panel->metric,
+                                          panel->scale));
     sheet_colour(sheet, kinds->items[k].look.colour);
     sheet_number(sheet, kinds->items[k].look.point);
     sheet_row_end(sheet);
 }
 
-static bool draw_settings(const struct source *source, struct figure_list *list,
-                          struct error *error)
+bool settings_draw(const struct source *source, const struct figure_kind *kind,
+                   struct figure_list *list, struct error *error)
 {
     const struct report *report = source->report;
+    const bool serves = report_serves(report);
     struct kinds kinds;
     struct sheet sheet = {0};
-    bool good = kinds_read(&kinds, report, error);
-    const char *lead = report_serves(report)
-                           ? "All applications; the cost and the latency axis do not begin at 0."
-                           : "Logarithmic; 0 is not drawn.";
-    char *caption = good ? source_caption(source, NULL, lead, true) : NULL;
-    good = good && (caption != NULL || figure_no_memory(error));
-    good = good && sheet_begin(&sheet, list, "settings", "", caption,
-                               "panel,panel_title,logarithmic,row,setting,series,contender,value,"
-                               "low,high,colour,point",
-                               error);
-    for (size_t p = 0; good && p < SETTINGS_PANELS; p++)
+    if (report->scenario_count < 2)
+        return true;
+    const struct panel *panels = serves ? of_requests : of_trainings;
+    const char *lead = serves ? "All applications; the cost and the latency axis do not begin at 0."
+                              : "Logarithmic; 0 is not drawn.";
+    bool good = kinds_read(&kinds, report, error) &&
+                source_sheet(source, NULL, kind, "", lead, list, &sheet, error);
+    for (size_t p = 0; good && panels[p].metric != NULL; p++)
         for (size_t s = 0; s < report->scenario_count; s++)
-            for (size_t c = 0; c < report->scenarios[s].contender_count; c++)
-                settings_row(source, &kinds, p, s, c, &sheet);
+            for (size_t c = 0; c < report->scenarios[s].contender_count; c++) {
+                sheet_count(&sheet, p + 1);
+                settings_row(source, &kinds, &panels[p], s, c, &sheet);
+            }
     good = sheet_end(&sheet, good, error);
-    free(caption);
     kinds_clear(&kinds);
     return good;
-}
-
-/* ---- All ------------------------------------------------------------------------------------ */
-
-bool families_breakdown(const struct source *source, struct figure_list *list, struct error *error)
-{
-    const struct report *report = source->report;
-    const bool sizes_wanted = figure_wanted(list, "batch-sizes");
-    size_t without = 0;
-    bool good = true;
-    for (size_t s = 0; good && s < report->scenario_count; s++) {
-        const struct report_scenario *scenario = &report->scenarios[s];
-        if (!source_serves(scenario))
-            continue;
-        const bool has = sizes_wanted && source_has(source, scenario, "batches");
-        without += sizes_wanted && !has;
-        good = (!figure_wanted(list, "cost-parts") || draw_costs(source, scenario, list, error)) &&
-               (!has || draw_sizes(source, scenario, list, error));
-    }
-    if (good && figure_wanted(list, "settings") && report->scenario_count > 1)
-        good = draw_settings(source, list, error);
-    if (!good || without == 0)
-        return good;
-    return figure_list_note(list, error,
-                            "batch-sizes: not drawn of %zu of %zu settings, whose runs recorded no "
-                            "batches (\"record\": \"all\" keeps them)",
-                            without, report->scenario_count);
 }

@@ -7,11 +7,10 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
-#include "plots/palette.h"
+#include "plots/families.h"
 #include "plots/selection.h"
-#include "results/store/run_details.h"
 
-enum { STEPS = 200, TAIL_STEPS = 9, TITLE_SIZE = 80 };
+enum { TITLE_SIZE = 80 };
 
 static const char script_name[] = "simulated-against-real";
 static const char columns[] = "panel,row,contender,side,x,y,colour,point";
@@ -103,18 +102,12 @@ static void cells_write(struct sheet *sheet, size_t panel, const struct line *li
     sheet_row_end(sheet);
 }
 
-/* Steps of 0.5 %, and smaller ones in the tail. */
-static double step_share(size_t step)
-{
-    return step < STEPS ? (double)step / STEPS : 0.995 + 0.0005 * (double)(step - STEPS + 1);
-}
-
 static void distribution_write(struct latencies *latencies, const struct line *line, size_t side,
                                struct sheet *sheet)
 {
     gsl_sort(latencies->ms, 1, latencies->count);
-    for (size_t step = 0; latencies->count > 0 && step < STEPS + TAIL_STEPS; step++) {
-        const double share = step_share(step);
+    for (size_t step = 0; latencies->count > 0 && step < CDF_STEPS; step++) {
+        const double share = cdf_share(step);
         cells_write(sheet, 1, line, side,
                     gsl_stats_quantile_from_sorted_data(latencies->ms, 1, latencies->count, share),
                     100 * share);

@@ -7,15 +7,15 @@
 #include "results/report/curve.h"
 
 /* The rows of panels below that of the curves' own metric. */
-static const struct panel_row {
-    const char *metric, *axis;
-    double scale;
-    bool logarithmic;
-} below[] = {{"cost_per_request_usd", "$ per 1,000 requests", 1000, false},
-             {"latency_ms_p95", "p95 latency (ms)", 1, true}},
-  below_of_trainings[] = {{"jct_s_mean", "mean completion time (h)", 1.0 / 3600, false},
-                          {"jct_s_p99", "p99 completion time (h)", 1.0 / 3600, false},
-                          {"queueing_s_mean", "mean wait (h)", 1.0 / 3600, false}};
+static const struct panel below[] = {
+    {NULL, "$ per 1,000 requests", "cost_per_request_usd", 1000, false},
+    {NULL, "p95 latency (ms)", "latency_ms_p95", 1, true},
+    {0}};
+static const struct panel below_of_trainings[] = {
+    {NULL, "mean completion time (h)", "jct_s_mean", 1.0 / 3600, false},
+    {NULL, "p99 completion time (h)", "jct_s_p99", 1.0 / 3600, false},
+    {NULL, "mean wait (h)", "queueing_s_mean", 1.0 / 3600, false},
+    {0}};
 
 /* The distinct lines of a setting, with the look that each has in all panels. */
 struct series {
@@ -77,7 +77,7 @@ struct curve_figure {
     struct sheet sheet;
 };
 
-static void panel_write(struct curve_figure *figure, size_t row, const struct panel_row *like,
+static void panel_write(struct curve_figure *figure, size_t row, const struct panel *like,
                         double limit, size_t column)
 {
     const struct curve_panel *panel = &figure->group->panels[column];
@@ -108,34 +108,32 @@ static void panel_write(struct curve_figure *figure, size_t row, const struct pa
 }
 
 /* The row of a metric: as below if it is there, else as in the tables. */
-static struct panel_row row_of(const struct metric *metric)
+static struct panel row_of(const struct metric *metric)
 {
-    const size_t count = sizeof below_of_trainings / sizeof *below_of_trainings;
-    for (size_t r = 0; r < count; r++)
-        if (strcmp(below_of_trainings[r].metric, metric->name) == 0)
-            return below_of_trainings[r];
+    for (const struct panel *row = below_of_trainings; row->metric != NULL; row++)
+        if (strcmp(row->metric, metric->name) == 0)
+            return *row;
     const bool hits = strcmp(metric->name, CURVE_METRIC) == 0;
-    return (struct panel_row){metric->name, hits ? "SLO hit rate (%)" : curve_metric_title(metric),
-                              metric->column.scale, false};
+    return (struct panel){.axis = hits ? "SLO hit rate (%)" : curve_metric_title(metric),
+                          .metric = metric->name,
+                          .scale = metric->column.scale};
 }
 
 static void panels_write(struct curve_figure *figure)
 {
     const struct curves *curves = figure->source->report->curves;
     const bool trainings = curves->metric->scope == METRIC_OF_TRAININGS;
-    const struct panel_row *rows = trainings ? below_of_trainings : below;
-    const size_t count =
-        trainings ? sizeof below_of_trainings / sizeof *rows : sizeof below / sizeof *rows;
-    const struct panel_row first = row_of(curves->metric);
+    const struct panel first = row_of(curves->metric);
     size_t row = 1;
     for (size_t p = 0; p < figure->group->panel_count; p++)
         panel_write(figure, row, &first, curves->limit * first.scale, p);
-    for (size_t r = 0; r < count; r++) {
-        if (strcmp(rows[r].metric, curves->metric->name) == 0)
+    for (const struct panel *next = trainings ? below_of_trainings : below; next->metric != NULL;
+         next++) {
+        if (strcmp(next->metric, curves->metric->name) == 0)
             continue;
         row++;
         for (size_t p = 0; p < figure->group->panel_count; p++)
-            panel_write(figure, row, &rows[r], NAN, p);
+            panel_write(figure, row, next, NAN, p);
     }
 }
 
@@ -166,42 +164,35 @@ static const char *group_warning(const struct report *report, const struct curve
     return warning;
 }
 
-static bool draw_group(const struct source *source, const struct curve_group *group,
-                       struct figure_list *list, struct error *error)
+static bool draw_group(const struct source *source, const struct figure_kind *kind,
+                       const struct curve_group *group, struct figure_list *list,
+                       struct error *error)
 {
     const struct curves *curves = source->report->curves;
     struct curve_figure figure = {.source = source, .group = group};
     const char *warning = group_warning(source->report, group);
     char lead[192];
-    char *caption = NULL;
     if (!isnan(curves->limit))
         (void)snprintf(lead, sizeof lead, "Dotted: %g, the limit of what counts as sustained.%s",
                        curves->limit * curves->metric->column.scale, warning);
     else /* the sentence begins with a blank */
         (void)snprintf(lead, sizeof lead, "%s", warning + (warning[0] == ' '));
-    bool good = series_read(group, &figure.series) &&
-                (caption = source_caption(source, group->like, lead, true)) != NULL;
-    if (!good)
-        (void)error_run(error, "out of memory for the figures");
-    good = good && sheet_begin(&figure.sheet, list, "curve", group->title, caption,
-                               "row,axis,logarithmic,limit,panel,panel_title,series,series_title,"
-                               "key,x,value,low,high,colour,point,dash",
-                               error);
+    bool good =
+        (series_read(group, &figure.series) || figure_no_memory(error)) &&
+        source_sheet(source, group->like, kind, group->title, lead, list, &figure.sheet, error);
     if (good && figure.sheet.out != NULL)
         panels_write(&figure);
     good = sheet_end(&figure.sheet, good, error);
     series_clear(&figure.series);
-    free(caption);
     return good;
 }
 
-bool families_curve(const struct source *source, struct figure_list *list, struct error *error)
+bool curve_draw(const struct source *source, const struct figure_kind *kind,
+                struct figure_list *list, struct error *error)
 {
     const struct curves *curves = source->report->curves;
     bool good = true;
-    if (curves == NULL || !figure_wanted(list, "curve"))
-        return true;
-    for (size_t g = 0; good && g < curves->group_count; g++)
-        good = draw_group(source, &curves->groups[g], list, error);
+    for (size_t g = 0; good && curves != NULL && g < curves->group_count; g++)
+        good = draw_group(source, kind, &curves->groups[g], list, error);
     return good;
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "results/report/table.h"
-#include "results/report/training_table.h"
 #include "results/store/columns.h"
 #include "sim/platform/notices.h"
 
@@ -76,8 +75,9 @@ const char *source_length_warning(const struct report *report, const struct repo
     return "";
 }
 
-char *source_caption(const struct source *source, const struct report_scenario *scenario,
-                     const char *lead, bool intervals)
+/* The caller frees it; NULL: memory exhausted. */
+static char *caption_make(const struct source *source, const struct report_scenario *scenario,
+                          const char *lead, bool intervals)
 {
     const struct report *report = source->report;
     const struct report_scenario *first = scenario != NULL ? scenario : report->scenarios;
@@ -108,6 +108,18 @@ char *source_caption(const struct source *source, const struct report_scenario *
         caption = NULL;
     free(basis);
     return caption;
+}
+
+bool source_sheet(const struct source *source, const struct report_scenario *scenario,
+                  const struct figure_kind *kind, const char *subject, const char *lead,
+                  struct figure_list *list, struct sheet *sheet, struct error *error)
+{
+    char *caption = caption_make(source, scenario, lead == NULL ? "" : lead, kind->intervals);
+    const bool good = caption == NULL ? figure_no_memory(error)
+                                      : sheet_begin(sheet, list, kind->script, subject, caption,
+                                                    kind->columns, error);
+    free(caption);
+    return good;
 }
 
 struct estimate source_estimate(const struct source *source,

@@ -1,5 +1,5 @@
-/* The families of figures. Each function adds the CSVs of its figures to the list. Private to
- * plots/. */
+/* What figures are made from: a table of those of a results file, and the functions that fill them.
+ * Private to plots/. */
 #ifndef ESGSIM_PLOTS_FAMILIES_H
 #define ESGSIM_PLOTS_FAMILIES_H
 
@@ -16,17 +16,78 @@ struct source {
     const struct run_details *details;
 };
 
-bool families_summary(const struct source *source, struct figure_list *list, struct error *error);
-/* cost-parts and batch-sizes for each setting; settings, if there are several. */
-bool families_breakdown(const struct source *source, struct figure_list *list, struct error *error);
-bool families_sensitivity(const struct source *source, struct figure_list *list,
-                          struct error *error);
-/* A metric, cost and tail latency over the report's curves, if it has any. */
-bool families_curve(const struct source *source, struct figure_list *list, struct error *error);
-bool families_latency(const struct source *source, struct figure_list *list, struct error *error);
-/* jct-cdf for each setting with trainings. */
-bool families_trainings(const struct source *source, struct figure_list *list, struct error *error);
-bool families_timeline(const struct source *source, struct figure_list *list, struct error *error);
+/* A panel of a figure: a metric and how it is shown. A list ends with an entry without a metric. */
+struct panel {
+    const char *title; /* NULL: one panel for each application */
+    const char *axis;
+    const char *metric;
+    double scale;
+    bool logarithmic;
+};
+
+/* The settings in which a figure can be drawn. */
+enum figure_about { ABOUT_ALL, ABOUT_REQUESTS, ABOUT_TRAININGS, ABOUT_TRAININGS_ALONE };
+
+struct reading;
+
+/* A figure: an entry of the table in plots/figures.c, and the script of that name. */
+struct figure_kind {
+    const char *script;
+    const char *columns; /* of its CSV, without subject and caption; NULL: of no results file */
+    const char *lead;    /* begins its caption; NULL: "" */
+    const char *bounded; /* in its place where the file has bounds; NULL: the same */
+    bool intervals;      /* the caption speaks of means and intervals */
+    enum figure_about about;
+    const char *table;   /* recorded rows that it reads; NULL: none */
+    const char *missing; /* the figures that a note names where rows are missing, of the last
+                            entry that is drawn with others; NULL: no note */
+    const struct panel *panels;
+    bool joined; /* drawn with the entry before it, setting by setting */
+    /* One of these fills it: */
+    void (*rows)(const struct source *source, const struct report_scenario *scenario,
+                 const struct figure_kind *kind, struct sheet *sheet);
+    /* The rows of one contender. `*row` counts the contenders that have any. */
+    bool (*contender)(struct reading *reading, size_t *row, struct sheet *sheet,
+                      struct error *error);
+    /* All figures of the file. */
+    bool (*draw)(const struct source *source, const struct figure_kind *kind,
+                 struct figure_list *list, struct error *error);
+};
+extern const struct figure_kind figure_kinds[]; /* an entry without a script ends it */
+
+/* The recorded rows of a contender, read when they are asked for (latency.c). */
+struct reading {
+    const struct source *source;
+    const struct report_contender *contender;
+    struct look look;
+    struct sample *samples; /* of its requests or trainings */
+    size_t sample_count;
+    bool read;
+};
+
+bool curve_draw(const struct source *source, const struct figure_kind *kind,
+                struct figure_list *list, struct error *error);
+bool settings_draw(const struct source *source, const struct figure_kind *kind,
+                   struct figure_list *list, struct error *error);
+bool sensitivity_draw(const struct source *source, const struct figure_kind *kind,
+                      struct figure_list *list, struct error *error);
+bool timeline_draw(const struct source *source, const struct figure_kind *kind,
+                   struct figure_list *list, struct error *error);
+bool latency_cdf_rows(struct reading *reading, size_t *row, struct sheet *sheet,
+                      struct error *error);
+bool latency_parts_rows(struct reading *reading, size_t *row, struct sheet *sheet,
+                        struct error *error);
+bool jct_cdf_rows(struct reading *reading, size_t *row, struct sheet *sheet, struct error *error);
+bool batch_sizes_rows(struct reading *reading, size_t *row, struct sheet *sheet,
+                      struct error *error);
+/* Of bars: plots/breakdown.c. */
+#define BARS "panel,panel_title,axis,row,contender,part,part_title,from,to,colour,label"
+void cost_parts_rows(const struct source *source, const struct report_scenario *scenario,
+                     const struct figure_kind *kind, struct sheet *sheet);
+
+/* Steps of a distribution: of 0.5 %, and smaller ones in the tail. */
+enum { CDF_STEPS = 200 + 9 };
+double cdf_share(size_t step);
 
 bool families_profile(const char *path, struct figure_list *list, struct error *error);
 /* `format`: the trace's format; NULL: recognised by its header. */
@@ -52,10 +113,11 @@ bool source_serves(const struct report_scenario *scenario);
 uint64_t source_run_size(const struct source *source, const struct report_scenario *scenario,
                          size_t run);
 
-/* Caption of a figure of the scenario (NULL: of all): "LEAD Means of 5 seeds of 10,000 requests;
- * bars: 95 % intervals. Latency profile: …". The caller frees it; NULL: memory exhausted. */
-char *source_caption(const struct source *source, const struct report_scenario *scenario,
-                     const char *lead, bool intervals);
+/* Begins a sheet about `subject` in the scenario (NULL: all). Its caption is "LEAD Means of 5 seeds
+ * of 10,000 requests; bars: 95 % intervals. Latency profile: …". False: as for sheet_begin. */
+bool source_sheet(const struct source *source, const struct report_scenario *scenario,
+                  const struct figure_kind *kind, const char *subject, const char *lead,
+                  struct figure_list *list, struct sheet *sheet, struct error *error);
 
 /* A sentence for a caption if runs of the scenarios are not stationary, else "". */
 const char *source_length_warning(const struct report *report, const struct report_scenario *first,

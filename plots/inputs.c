@@ -109,10 +109,7 @@ static bool arrivals_read(const char *path, const char *given, struct arrivals *
     struct trace_reader *reader = trace_open(path, given, 1, error);
     if (reader == NULL)
         return false;
-    *format = NULL;
-    for (size_t i = 0; trace_formats[i] != NULL; i++)
-        if (strcmp(trace_formats[i], trace_format(reader)) == 0)
-            *format = trace_formats[i];
+    *format = trace_format(reader);
     bool good = true;
     while (good && trace_next(reader, &record, &fault))
         good = arrivals_add(arrivals, sim_to_s(record.time), error);
@@ -187,7 +184,7 @@ bool families_arrivals(const char *path, const char *given, struct figure_list *
                        struct error *error)
 {
     struct arrivals arrivals = {0};
-    const char *format = NULL;
+    const char *format = "";
     char *caption = NULL;
     struct sheet sheet = {0};
     bool good = arrivals_read(path, given, &arrivals, &format, error);
@@ -197,8 +194,8 @@ bool families_arrivals(const char *path, const char *given, struct figure_list *
         asprintf(&caption,
                  "%s (%s): %zu requests in %.*f s. Rate: means over %zu bins of equal time; "
                  "what a trace counts by the second or minute is placed at random within.",
-                 base_name(path), format == NULL ? "trace" : format, arrivals.count,
-                 last < 100 ? 3 : 0, last, rate_bins(&arrivals)) < 0) {
+                 base_name(path), format, arrivals.count, last < 100 ? 3 : 0, last,
+                 rate_bins(&arrivals)) < 0) {
         caption = NULL;
         good = figure_no_memory(error);
     }

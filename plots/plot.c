@@ -12,46 +12,6 @@
 #include "results/report/curve.h"
 #include "workloads/json_include.h"
 
-const char *const plot_scripts[] = {"hit-rate",
-                                    "cost",
-                                    "hit-against-cost",
-                                    "cost-parts",
-                                    "resources",
-                                    "batch-sizes",
-                                    "settings",
-                                    "latency-cdf",
-                                    "latency-parts",
-                                    "jct",
-                                    "jct-cdf",
-                                    "decisions",
-                                    "sensitivity",
-                                    "curve",
-                                    "timeline",
-                                    "profile",
-                                    "arrivals",
-                                    "calibration",
-                                    "simulated-against-real",
-                                    NULL};
-
-bool plot_results(const struct report *report, struct figure_list *list, struct error *error)
-{
-    struct run_details *details = run_details_open(report->results->path, error);
-    if (details == NULL)
-        return false;
-    const struct source source = {report, details};
-    /* Curves summarise the settings, of which a sweep over a load has many. */
-    const bool curves_alone = report->curves != NULL && !report->details && list->only_count == 0;
-    bool good = families_curve(&source, list, error);
-    if (!curves_alone)
-        good = good && families_summary(&source, list, error) &&
-               families_latency(&source, list, error) && families_trainings(&source, list, error) &&
-               families_breakdown(&source, list, error) &&
-               families_sensitivity(&source, list, error) &&
-               families_timeline(&source, list, error);
-    run_details_close(details);
-    return good;
-}
-
 /* Draws the policies of the list alone. */
 static bool selection_results(const struct report *report, const struct curve_request *request,
                               struct figure_list *list, struct error *error)
@@ -67,7 +27,7 @@ static bool selection_results(const struct report *report, const struct curve_re
 static bool results_file(const char *path, struct figure_list *list, struct error *error)
 {
     struct results *results = results_load(path, error);
-    struct report *report = results == NULL ? NULL : report_build(results, error);
+    struct report *report = results == NULL ? NULL : report_build(results);
     const struct curve_request request = {list->over, list->metric, NAN, false};
     bool good = report != NULL && report_follow(report, &request, error);
     if (good && results->run_count == 0)

@@ -36,8 +36,8 @@
 #include "plots/figure.h"
 #include "results/report/report.h"
 
-/* The scripts named above, NULL-terminated. */
-extern const char *const plot_scripts[];
+/* The name of script `index` of those above; NULL behind the last. */
+const char *plot_script(size_t index);
 
 /* Writes the CSVs of the figures of a file of any of the four kinds. `trace_format`: the file is a
  * trace of that format (traces/readers/arrival_trace.h); NULL: recognise the kind by the content.

@@ -117,7 +117,6 @@ bool selection_report(const struct report *report, const char *const *names, siz
 
 void selection_report_clear(struct report *view)
 {
-    curves_free(view->curves);
     for (size_t s = 0; s < view->scenario_count; s++)
         free(view->scenarios[s].contenders);
     free(view->scenarios);

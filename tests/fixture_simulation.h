@@ -73,6 +73,30 @@ static inline struct recorder log_recorder(struct log *log)
     return (struct recorder){.context = log, .request = log_request, .batch = log_batch};
 }
 
+/* request_row_equal(a, b), …: all members equal, to the bit. */
+#define RECORD(row, table, event, level, title)                                                    \
+    static inline bool row##_equal(const struct row *a, const struct row *b)                       \
+    {                                                                                              \
+        bool equal = true;
+#define TABLE(row, table, title) RECORD(row, table, , , title)
+#define FIELD(row, type, name, unit, help)                                                         \
+    equal = equal && memcmp(&a->name, &b->name, sizeof a->name) == 0;
+#define FIELDS(row, type, name, most, unit, help) FIELD(row, type, name, unit, help)
+#define RECORD_END                                                                                 \
+    return equal;                                                                                  \
+    }
+#include "sim/base/records.def"
+
+static inline void assert_logs_equal(const struct log *a, const struct log *b)
+{
+    assert_int_equal(a->request_count, b->request_count);
+    assert_int_equal(a->batch_count, b->batch_count);
+    for (size_t i = 0; i < a->request_count; i++)
+        assert_true(request_row_equal(&a->requests[i], &b->requests[i]));
+    for (size_t i = 0; i < a->batch_count; i++)
+        assert_true(batch_row_equal(&a->batches[i], &b->batches[i]));
+}
+
 /* A file with `text` in it, named by `path`, a mkstemp template. */
 static inline void write_temporary(char *path, const char *text)
 {

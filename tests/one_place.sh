@@ -54,7 +54,19 @@ sed -e 's/keep_alive_none/keep_alive_dummy_keeper/g' -e 's/"none"/"dummy-keeper"
 add workloads/gpu_sharing.c 'const struct gpu_sharing gpu_sharings' \
     '    [3] = {.name = "dummy-sharing", .interferes = true, .allows = mps_allows, .headroom = mps_headroom, .fits = mps_fits},'
 
-run make -C "$tree" BUILD="$folder/build" OPT=-O0 V= -j2 all
+add workloads/platform_spec.c 'KEY_OWN."initial"' \
+    '    KEY_NUMBER("dummy_key", platform_spec, dummy_number, 0, 7, 2, OPTIONAL),'
+add workloads/experiment.h 'enum initial_state initial;' '    double dummy_number;'
+
+add plots/figures.c '^const struct figure_kind figure_kinds' \
+    '    {.script = "dummy-figure", .about = ABOUT_REQUESTS, .lead = "Added by a test.", SHOWS_DOTS(hit_rate)},'
+sed 's/hit-rate\.gp/dummy-figure.gp/' "$tree/plots/hit-rate.gp" >"$tree/plots/dummy-figure.gp"
+
+add traces/readers/trace_layout.h 'FORMAT..esgsim' '    FORMAT("dummy-format", dummy_format) \\'
+sed -e 's/trace_layout_esgsim/trace_layout_dummy_format/' -e 's/"time_ms,application/"dummy_ms,application/' \
+    -e '/^\/\* ---- TIMESTAMP/,$d' "$tree/traces/readers/trace_stamps.c" >"$tree/traces/readers/trace_dummy.c"
+
+run make -C "$tree" BUILD="$folder/build" OPT=-O0 V= -j2 all "$folder/build/schemas"
 expect "the program is built with one entry more in each table" 0
 esgsim=$folder/build/esgsim
 export ESGSIM_DATA="$tree"
@@ -84,6 +96,22 @@ run "$esgsim" run "$light" --quiet --set requests=20 --set cluster.invokers.0.gp
 expect "it is simulated into a file" 0
 run h5dump "$folder/s.h5"
 expect "its name is in the run's configuration" 0 'dummy-sharing'
+
+# ---- A key of an experiment ------------------------------------------------------------------
+
+run "$esgsim" run "$light" --quiet --set requests=20 --set platform.dummy_key=3 --out "$folder/k.h5"
+expect "a key's line and its field are enough for it to be loaded" 0
+run h5dump "$folder/k.h5"
+expect "the canonical form has it" 0 'dummy_key":3'
+run "$esgsim" run "$light" --quiet --set platform.dummy_key=8
+expect_refusal "its range is held" 'platform.dummy_key: is 8, must lie within 0..7'
+run "$esgsim" run "$light" --quiet --set platform.dumy_key=1
+expect_refusal "its name is known" 'did you mean "dummy_key"'
+run sh -c "'$folder/build/schemas' '$light' | python3 '$tree/workloads/schemas/schemas.py' '$folder'"
+expect "the schemas are generated" 0
+run cat "$folder/experiment.json"
+expect "the experiment's has it" 0 '"dummy_key":'
+expect "with its range" 0 '"maximum":	7$'
 
 # ---- A metric --------------------------------------------------------------------------------
 
@@ -124,9 +152,26 @@ run "$esgsim" report "$folder/t.h5"
 expect "and its text, under its header" 0 'finished +dummy h '
 run "$esgsim" report "$folder/t.h5" --format html
 expect "and its page, with its meaning" 0 'added by a test, too'
+
+# ---- A format of traces ----------------------------------------------------------------------
+
+printf 'dummy_ms,application\n0,a\n5,a\n' >"$folder/dummy.csv"
+run "$esgsim" trace stats "$folder/dummy.csv" --json
+expect "a format's file and line are enough for it to be recognised" 0 '"format":"dummy-format"'
+run "$esgsim" run "$light" --quiet \
+    --set "arrivals={\"process\": \"trace\", \"file\": \"$folder/dummy.csv\", \"format\": \"dummy-form\"}"
+expect_refusal "an experiment knows it, too" 'dummy-format'
+
 if command -v gnuplot >/dev/null 2>&1; then
     run "$esgsim" plot "$folder/r.h5" --out "$folder/figures" --only hit-rate
     expect "the policy has a look of its own in figures" 0
+
+    # ---- A figure --------------------------------------------------------------------------------
+
+    run "$esgsim" plot "$folder/r.h5" --out "$folder/figures" --only dummy-figure
+    expect "an entry of the table and a script are enough for a figure" 0 'dummy-figure.*svg'
+    run grep -c 'Added by a test' "$(ls "$folder"/figures/dummy-figure*.csv)"
+    expect "its caption is in its data" 0 1
 fi
 
 finish

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Runs every suite, a few at a time, prints a line as each ends, with the output of those that failed,
-# and closes with "N passed, N failed". Suites are cmocka programs, and scripts that print the same
-# lines.
+# Runs every suite with the sanitized build, and whole_NAME with the release build: of the random trials
+# of test_NAME the sanitizers see a tenth. Runs a few at a time, prints a line as each ends, with the
+# output of those that failed, and closes with "N passed, N failed". Suites are cmocka programs, and
+# scripts that print the same lines.
 #
 #   tests/run.sh BUILD SANITIZED_BUILD [lint]
 #
@@ -25,7 +26,8 @@ if [ "$1" = --one ]; then
     status=0
     case $name in
     replay_*) timeout "$SUITE_SECONDS" "$SAN_BUILD/tests/$name" tests/corpus ;;
-    test_*) timeout "$SUITE_SECONDS" "$SAN_BUILD/tests/$name" ;;
+    test_*) ESGSIM_TRIALS=10 timeout "$SUITE_SECONDS" "$SAN_BUILD/tests/$name" ;;
+    whole_*) ESGSIM_PLUGINS="$BUILD/tests/plugins" timeout "$SUITE_SECONDS" "$BUILD/tests/test_${name#whole_}" ;;
     *) timeout "$SUITE_SECONDS" sh "tests/$name.sh" ;;
     esac >"$LOGS/$name.log" 2>&1 </dev/null || status=$?
     echo "$status" "$(($(date +%s) - start))" >"$LOGS/$name.status"
@@ -57,6 +59,7 @@ for source in tests/fuzz/fuzz_*.c tests/test_*.c; do
     fuzz_*) suites="$suites replay_${name#fuzz_}" ;;
     *) suites="$suites $name" ;;
     esac
+    ! grep -q '\btrials.[A-Z0-9]' "$source" || suites="$suites whole_${name#test_}"
 done
 
 count() { # count PATTERN LOG: lines that match

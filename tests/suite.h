@@ -62,6 +62,17 @@ static inline void suite_add(struct CMUnitTest added, int line)
 
 #define SUITE(name) SUITE_WITH(name, NULL, NULL)
 
+/* ---- How much a test tries ------------------------------------------------------------------- */
+
+/* `whole` random trials, or the part of them that the environment's ESGSIM_TRIALS, a divisor,
+ * leaves: all of them run with the release build, a tenth under the sanitizers, which are slow. */
+static inline size_t trials(size_t whole)
+{
+    const char *given = getenv("ESGSIM_TRIALS");
+    const size_t divisor = given != NULL ? strtoul(given, NULL, 10) : 1;
+    return divisor > 1 ? (whole + divisor - 1) / divisor : whole;
+}
+
 /* ---- What a test asserts --------------------------------------------------------------------- */
 
 /* What follows is not reached where the call or the pointer is false: analysers see so by abort. */
@@ -118,6 +129,6 @@ static inline void free_owned(void *pointer)
 
 OWNER(cJSON_Delete, cJSON)
 #define JSON OWNED(cJSON_Delete) cJSON
-#define TEXT OWNED(free) char
+#define STRING OWNED(free) char
 
 #endif

@@ -160,7 +160,7 @@ CASE(placement_equals_a_scan_of_all_invokers_by_its_definition)
 {
     struct log *log = log_one();
     probe_answers = 0;
-    for (uint64_t n = 0; n < WORLDS; n++) {
+    for (uint64_t n = 0; n < trials(WORLDS); n++) {
         char json[WORLD_BYTES];
         RESULT result = {0};
         world_random(json, n, false);
@@ -168,7 +168,7 @@ CASE(placement_equals_a_scan_of_all_invokers_by_its_definition)
         world_check_conserved(log, &result, 400);
     }
     print_message("%u placements\n", probe_answers);
-    assert_true(probe_answers > 100000);
+    assert_true(probe_answers > trials(100000));
 }
 
 /* ---- ESG without one of its ideas ------------------------------------------------------------ */
@@ -203,7 +203,7 @@ CASE(every_variant_of_esg_serves_all_within_the_cluster)
                     {"recheck", EACH_STEP}, {"infeasible", MINIMUM}};
     struct log *log = log_one();
     const struct policy *esg = policy_find("esg", NULL);
-    for (uint64_t n = 0; n < WORLDS; n++)
+    for (uint64_t n = 0; n < trials(WORLDS); n++)
         for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
             char json[WORLD_BYTES];
             RESULT result = {0};

@@ -1,7 +1,7 @@
 /* Applications are drawn by their weights, from the streams that define the draws. */
 #include "sim/engine/random.h"
 #include "tests/suite.h"
-#include "workloads/application_draw.h"
+#include "workloads/arrivals.h"
 #include "workloads/workload.h"
 
 /* Weights of all sizes, some of them 0; they sum to 1 but for rounding, as the loader leaves them.

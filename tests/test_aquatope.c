@@ -129,7 +129,7 @@ static double data_inverse(const struct data *data, double inverse[POINTS][POINT
 
 CASE(the_posterior_equals_a_direct_matrix_inverse)
 {
-    for (uint64_t instance = 0; instance < 20; instance++) {
+    for (uint64_t instance = 0; instance < trials(20); instance++) {
         struct data data;
         double inverse[POINTS][POINTS];
         data_draw(&data, instance);
@@ -173,7 +173,7 @@ CASE(the_gradient_of_the_evidence_equals_differences)
 {
     OWNED(gp_destroy) struct gp *gp = gp_create(POINTS, DIMENSIONS);
     assert_non_null(gp);
-    for (uint64_t instance = 0; instance < 10; instance++) {
+    for (uint64_t instance = 0; instance < trials(10); instance++) {
         struct data data;
         double gradient[DIMENSIONS + 2];
         data_draw(&data, instance);
@@ -324,7 +324,7 @@ CASE(constrained_improvement_equals_integration_over_both)
 CASE(a_planted_outlier_is_found_and_few_others)
 {
     size_t others = 0;
-    for (uint64_t instance = 0; instance < 20; instance++) {
+    for (uint64_t instance = 0; instance < trials(20); instance++) {
         enum { MANY = 40 };
         double x[MANY];
         double y[MANY];
@@ -398,7 +398,7 @@ CASE(the_edge_of_feasibility_is_found_on_a_line)
 CASE(evaluations_that_lie_do_not_become_the_choice)
 {
     size_t fooled = 0;
-    for (uint64_t seed = 0; seed < 10; seed++) {
+    for (uint64_t seed = 0; seed < trials(10); seed++) {
         const struct bo_result result = line_minimise(true, seed);
         assert_true(result.outliers > 0);
         fooled += result.choice[0] > 60;

@@ -1,5 +1,7 @@
 /* The memory of a run: blocks against a model, and what becomes of a run whose memory is exhausted.
  */
+#include <sys/wait.h>
+
 #include "sim/base/arena.h"
 #include "tests/suite.h"
 #include "tests/worlds.h"
@@ -93,6 +95,40 @@ CASE(more_bytes_than_a_size_holds_exhaust_the_arena)
         fail_msg("an allocation of more than the address space returned");
     }
     assert_int_equal(asked[0], 5);
+}
+
+CASE(a_text_grows_by_what_is_added_and_keeps_what_it_had)
+{
+    struct arena *arena = arena_create();
+    char *text = arena_text(arena, "%s", "");
+    char wanted[4000] = "";
+    for (int i = 0; i < 500; i++) {
+        arena_append(arena, &text, "%d,", i);
+        (void)snprintf(wanted + strlen(wanted), sizeof wanted - strlen(wanted), "%d,", i);
+        assert_string_equal(text, wanted);
+    }
+    assert_string_equal(arena_text(arena, "%s", text), wanted);
+    arena_destroy(arena);
+}
+
+CASE(a_process_ends_with_one_message_when_an_arena_made_for_that_is_exhausted)
+{
+    int ends[2], status = 0;
+    char message[200] = "";
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)dup2(ends[1], STDERR_FILENO);
+        arena_allocate(arena_create(), SIZE_MAX / 4, 8);
+        _exit(0);
+    }
+    (void)close(ends[1]);
+    assert_true(read(ends[0], message, sizeof message - 1) > 0);
+    (void)close(ends[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 1);
+    assert_non_null(strstr(message, "esgsim: out of memory for 4611686018427387903 x 8 bytes\n"));
 }
 
 /* ---- A run whose memory is exhausted --------------------------------------------------------- */

@@ -6,7 +6,6 @@
 #include "sim/engine/random.h"
 #include "tests/suite.h"
 #include "traces/readers/arrival_trace.h"
-#include "workloads/application_draw.h"
 #include "workloads/arrivals.h"
 #include "workloads/workload.h"
 
@@ -676,10 +675,6 @@ CASE(processes_that_cannot_run_are_refused)
     struct mmpp_state silent = {0, 1}, rare[] = {{0, 1e-9}, {1e-9, 1e-9}};
     struct trace_mapping twice[] = {{(char[]){"f"}, 1}, {(char[]){"f"}, 0}};
     const struct arrival_spec specs[] = {
-        {.process = ARRIVAL_CLOSED, .users = 1},
-        {.process = ARRIVAL_UNIFORM, .low_ms = 3, .high_ms = 2},
-        {.process = ARRIVAL_UNIFORM},
-        {.process = ARRIVAL_POISSON, .rate_per_s = 0},
         {.process = ARRIVAL_MMPP},
         {.process = ARRIVAL_MMPP, .states = &silent, .state_count = 1},
         {.process = ARRIVAL_MMPP, .states = rare, .state_count = 2},

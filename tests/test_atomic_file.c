@@ -377,7 +377,7 @@ CASE(an_interrupted_process_leaves_nothing_and_the_older_file_stays)
 {
     char path[PATH_SIZE];
     const char *given = getenv("TMPDIR");
-    TEXT *old = given == NULL ? NULL : strdup(given);
+    STRING *old = given == NULL ? NULL : strdup(given);
     assert_int_equal(setenv("TMPDIR", folder, 1), 0);
     write_text(place(path, "out"), "old");
     assert_int_equal(in_child(interrupted, path), 7);

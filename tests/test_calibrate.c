@@ -102,7 +102,7 @@ CASE(outliers_do_not_move_the_robust_fit)
 CASE(every_law_rises_with_the_batch_and_falls_with_the_share)
 {
     OWNED(gsl_rng_free) gsl_rng *rng = make_rng(7);
-    for (int trial = 0; trial < 200; trial++) {
+    for (size_t trial = 0; trial < trials(200); trial++) {
         struct latency_law law;
         for (size_t i = 0; i < LAW_COEFFICIENTS; i++)
             law.k[i] = gsl_rng_uniform(rng) < 0.3 ? 0 : 5 * gsl_rng_uniform(rng);

@@ -76,7 +76,7 @@ static struct profile *make_profile(struct sample_set *set, const struct profile
     struct error error = {0};
     samples_reduce(set);
     assert_good(calibration_run(set, NULL, NULL, calibration, &error), &error);
-    TEXT *text = profile_text(calibration, options);
+    STRING *text = profile_text(calibration, options);
     struct profile *profile = profile_parse(text, "test", &error);
     assert_good(profile != NULL, &error);
     return profile;
@@ -135,7 +135,7 @@ CASE(a_cell_that_was_measured_keeps_the_median_and_every_other_has_a_mark)
     static const struct profile_options options = {0};
     for (unsigned long seed = 1; seed <= 3; seed++) {
         MADE made = {0};
-        TEXT *text = law_table(6, 0.03, seed);
+        STRING *text = law_table(6, 0.03, seed);
         const struct profile_function *f = make(&made, text, &options);
         const struct calibrated_surface *surface = &made.calibration.surfaces[0];
         size_t counts[256] = {0};
@@ -171,7 +171,7 @@ CASE(a_full_grid_has_every_share_and_every_power_of_two)
 {
     const struct profile_options options = {.full_grid = true, .extend_batch = 64};
     MADE made = {0};
-    TEXT *text = law_table(5, 0, 4);
+    STRING *text = law_table(5, 0, 4);
     const struct profile_function *f = make(&made, text, &options);
     assert_int_equal(f->batch.count, 7);
     assert_int_equal(f->vgpu.count, 100);
@@ -263,7 +263,7 @@ static double staircase_ms(int batch, int vcpu, int percent)
 
 static void read_staircase(struct sample_set *set)
 {
-    TEXT *text = NULL;
+    STRING *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     fputs("model,batch,cpu_cores,gpu_pct,latency_ms\n", out);
@@ -487,7 +487,7 @@ CASE(deviations_memory_and_cold_starts_reach_the_profile)
     read_table(&set, "function,cold_start_ms\nx,812.5\nx,790\ny,5\n");
     assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
     assert_within(calibration_noise(&calibration, 0), 0.02, 1e-9);
-    TEXT *text = profile_text(&calibration, &options);
+    STRING *text = profile_text(&calibration, &options);
     JSON *root = cJSON_Parse(text);
     const cJSON *function = cJSON_GetObjectItem(cJSON_GetObjectItem(root, "functions"), "x");
     const cJSON *cold =
@@ -589,7 +589,7 @@ CASE(most_of_a_surface_is_predicted_from_a_part_as_a_simulation_sees_it)
 /* Some cells of a grid of batches 1, 2, 4 and random shares and vCPUs, with batch 1 among them. */
 static void random_table(gsl_rng *rng, struct sample_set *set)
 {
-    TEXT *text = NULL;
+    STRING *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     const int vcpus = 1 + (int)gsl_rng_uniform_int(rng, 2);
@@ -609,7 +609,7 @@ static void random_table(gsl_rng *rng, struct sample_set *set)
 static struct experiment *experiment_on(const char *profile)
 {
     struct error error = {0};
-    TEXT *json = NULL;
+    STRING *json = NULL;
     assert_true(
         asprintf(
             &json,
@@ -641,7 +641,7 @@ CASE(a_full_grid_moves_no_slo_and_no_load)
         samples_reduce(&set);
         assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
         for (int i = 0; i < 2; i++) {
-            TEXT *text = profile_text(&calibration, &options[i]);
+            STRING *text = profile_text(&calibration, &options[i]);
             on[i] = experiment_on(text);
         }
         const struct function *plain = &on[0]->workload.functions[0];

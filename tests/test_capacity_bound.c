@@ -375,7 +375,7 @@ CASE(all_hit_at_low_load_and_none_below_the_fastest_time)
     experiment = station(2, 9);
     assert_true(station_hits(experiment, 1000, 6, &ten, 1) == 0);
     experiment_free(experiment);
-    for (uint64_t world = 0; world < 10; world++) {
+    for (uint64_t world = 0; world < trials(10); world++) {
         char json[WORLD_BYTES];
         RESULT result = {0};
         world_random(json, world, true);

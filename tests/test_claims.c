@@ -75,7 +75,7 @@ static void judge(struct judged *judged, const char *claims)
     struct error error = {0};
     judged->results = fixture_results(runs, RUNS);
     assert_non_null(judged->results);
-    judged->report = report_build(judged->results, &error);
+    judged->report = report_build(judged->results);
     judged->claims = load(claims, &error);
     if (judged->report == NULL || judged->claims == NULL)
         fail_msg("%s", error.message);

@@ -279,7 +279,7 @@ static void check_least_laxity(struct look *look, struct platform *platform, boo
 
 CASE(llf_serves_the_least_laxity_of_all_that_wait)
 {
-    assert_true(look_worlds("llf", NULL, 0, WORLDS, check_least_laxity) > 1000);
+    assert_true(look_worlds("llf", NULL, 0, trials(WORLDS), check_least_laxity) > trials(1000));
 }
 
 /* ---- Choice of invoker ----------------------------------------------------------------------- */
@@ -330,9 +330,12 @@ static void check_least_loaded_of_all(struct look *look, struct platform *platfo
 
 CASE(least_loaded_picks_a_minimum_of_all_with_room)
 {
-    assert_true(look_worlds("least-loaded", NULL, 0, WORLDS, check_least_loaded) > 1000);
-    assert_true(look_worlds("least-loaded", "warm", 1, WORLDS, check_least_loaded_of_all) > 1000);
-    assert_true(look_worlds("least-loaded", "head_of_line", 1, WORLDS, check_least_loaded) > 1000);
+    assert_true(look_worlds("least-loaded", NULL, 0, trials(WORLDS), check_least_loaded) >
+                trials(1000));
+    assert_true(look_worlds("least-loaded", "warm", 1, trials(WORLDS), check_least_loaded_of_all) >
+                trials(1000));
+    assert_true(look_worlds("least-loaded", "head_of_line", 1, trials(WORLDS), check_least_loaded) >
+                trials(1000));
 }
 
 static void check_better(struct look *look, struct platform *platform, bool warm_first)
@@ -377,8 +380,10 @@ static void check_better_of_two_by_load(struct look *look, struct platform *plat
 
 CASE(power_of_two_picks_the_better_of_its_two_draws)
 {
-    assert_true(look_worlds("power-of-two", "warm", 1, WORLDS, check_better_of_two_by_load) > 1000);
-    assert_true(look_worlds("power-of-two", NULL, 0, WORLDS, check_better_of_two) > 1000);
+    assert_true(look_worlds("power-of-two", "warm", 1, trials(WORLDS),
+                            check_better_of_two_by_load) > trials(1000));
+    assert_true(look_worlds("power-of-two", NULL, 0, trials(WORLDS), check_better_of_two) >
+                trials(1000));
 }
 
 static void check_walk(struct look *look, struct platform *platform, bool more)
@@ -404,7 +409,7 @@ static void check_walk(struct look *look, struct platform *platform, bool more)
 
 CASE(openwhisk_walks_from_home_to_the_first_with_room)
 {
-    assert_true(look_worlds("openwhisk", NULL, 0, WORLDS, check_walk) > 1000);
+    assert_true(look_worlds("openwhisk", NULL, 0, trials(WORLDS), check_walk) > trials(1000));
 }
 
 /* ---- Clockwork ------------------------------------------------------------------------------- */
@@ -573,7 +578,8 @@ static void check_clockwork(struct look *look, struct platform *platform, bool m
 /* At nominal times, which an observer knows. */
 CASE(clockwork_starts_the_first_jobs_that_can_finish_and_drops_only_what_cannot)
 {
-    assert_true(look_worlds("clockwork", "window", 0, WORLDS, check_clockwork) > 300);
+    assert_true(look_worlds("clockwork", "window", 0, trials(WORLDS), check_clockwork) >
+                trials(300));
 }
 
 /* The original's own test: malixian/clockwork @ 5917620, test/clockwork/test/testutil.cpp:21-87. */
@@ -743,8 +749,9 @@ static void check_slack_filled(struct look *look, struct platform *platform, boo
 
 CASE(grandslam_batches_as_many_as_the_slack_allows_least_slack_first)
 {
-    assert_true(look_worlds("grandslam", NULL, 0, WORLDS, check_slack_filled) > 100);
-    assert_true(late_batches > 20);
+    assert_true(look_worlds("grandslam", NULL, 0, trials(WORLDS), check_slack_filled) >
+                trials(100));
+    assert_true(late_batches > trials(20));
     look_worlds("grandslam", "late", 1, 10, check_nothing);
 }
 

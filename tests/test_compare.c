@@ -46,7 +46,8 @@ static void simulate_into(struct store *store, const struct experiment *experime
     RESULT result = {0};
     double *values = NULL;
     const struct policy *policy = runner_policy(experiment, &values, &error);
-    bool good = policy != NULL && store_begin_experiment(store, experiment, policy, values, &error);
+    bool good = policy != NULL &&
+                store_begin_experiment(store, experiment, policy, values, 0, true, &error);
     const struct recorder recorder = store_recorder(store);
     good = good && simulation_run(experiment, policy, values, &recorder, NULL, &result, &error) &&
            store_end_run(store, &result, &error);
@@ -71,20 +72,19 @@ static void replay_into(struct store *store, const struct experiment *experiment
 {
     struct error error = {0};
     RESULT result = {0};
-    double *values = NULL;
     if (experiment == NULL)
         return;
     const struct emulated_options options = {
         .factor = factor, .jitter_cv = jitter_cv, .seed = experiment->seed};
     OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options, &error);
     struct replay_target target = replay_rehearsal(rehearsal);
-    const struct policy *policy = runner_policy(experiment, &values, &error);
+    struct resolved_run run = {.experiment = (struct experiment *)experiment};
+    run.policy = runner_policy(experiment, &run.values, &error);
     if (gpu)
         target.describe = describe_gpu;
-    if (policy == NULL ||
-        !replay_record(store, experiment, policy, values, &target, NULL, &result, &error))
+    if (run.policy == NULL || !replay_record(store, &run, &target, &result, &error))
         fail_msg("%s", error.message);
-    free(values);
+    free(run.values);
 }
 
 /* One file of `simulated`, one of `replayed` with that error; the experiments are freed. */
@@ -266,7 +266,7 @@ CASE(figures_are_those_of_the_rows)
     for (size_t s = 0; s < 2; s++) {
         struct error error = {0};
         OWNED(run_record_free)
-        struct run_record *record = run_record_load(pair.paths[s], hashes[s], &error);
+        struct run_record *record = run_record_load(pair.paths[s], hashes[s], false, &error);
         assert_non_null(record);
         for (uint32_t a = 0; a < 3; a++) {
             static const double shares[] = {0.5, 0.9, 0.95, 0.99, 0.999};
@@ -330,7 +330,7 @@ CASE(company_and_causes_are_what_pairwise_counting_gives)
     for (size_t s = 0; s < 2; s++) {
         struct error error = {0};
         OWNED(run_record_free)
-        struct run_record *record = run_record_load(pair.paths[s], hashes[s], &error);
+        struct run_record *record = run_record_load(pair.paths[s], hashes[s], false, &error);
         assert_non_null(record);
         for (size_t i = 0; i < record->batch_count; i++) {
             const struct batch_row *row = &record->batches[i];
@@ -359,9 +359,9 @@ CASE(company_and_causes_are_what_pairwise_counting_gives)
  * 95 of 100 cases; with blocks as few as these it is somewhat too narrow. */
 CASE(the_interval_holds_the_truth_as_often_as_it_says)
 {
-    enum { TRIALS = 40 };
+    const size_t count = trials(40);
     size_t held = 0;
-    for (unsigned trial = 0; trial < TRIALS; trial++) {
+    for (unsigned trial = 0; trial < count; trial++) {
         char seed[16];
         snprintf(seed, sizeof seed, "%u", trial + 1);
         struct pair pair =
@@ -373,7 +373,7 @@ CASE(the_interval_holds_the_truth_as_often_as_it_says)
         held += figure->low <= 0 && figure->high >= 0;
         pair_clear(&pair);
     }
-    assert_in_range(held, TRIALS * 85 / 100, TRIALS);
+    assert_in_range(held, count * 85 / 100, count);
 }
 
 CASE(few_requests_have_no_interval)
@@ -486,9 +486,9 @@ CASE(the_formats_agree_and_say_that_no_gpu_took_part)
     CLOSED(pair_clear)
     struct pair pair = pair_of(lone(NULL, NULL, NULL), lone(NULL, NULL, NULL), 1.25, 0.1, false);
     OWNED(compare_free) struct comparison *against = compare(&pair);
-    TEXT *text = printed(against, compare_text), *again = printed(against, compare_text);
-    TEXT *page = printed(against, compare_html), *csv = printed(against, compare_csv);
-    TEXT *object = printed(against, compare_json);
+    STRING *text = printed(against, compare_text), *again = printed(against, compare_text);
+    STRING *page = printed(against, compare_html), *csv = printed(against, compare_csv);
+    STRING *object = printed(against, compare_json);
     const double error = whole(&against->runs[0])->figures[COMPARE_EXECUTION].error;
     char number[64];
     assert_string_equal(text, again);
@@ -519,7 +519,7 @@ CASE(a_gpu_is_named_and_nothing_is_called_a_rehearsal)
     CLOSED(pair_clear)
     struct pair pair = pair_of(lone(NULL, NULL, NULL), lone(NULL, NULL, NULL), 1, 0, true);
     OWNED(compare_free) struct comparison *against = compare(&pair);
-    TEXT *text = printed(against, compare_text);
+    STRING *text = printed(against, compare_text);
     assert_null(strstr(text, "rehearsal"));
     assert_non_null(strstr(text, "Executed on a GPU that is none (none) through made up."));
     assert_non_null(strstr(text, "late by 12.5 us in the mean, 40.0 us at p99, 155.0 us at most"));

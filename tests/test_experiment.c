@@ -360,7 +360,7 @@ CASE(stages_in_any_order_become_the_same_graph_in_topological_order)
     OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 7);
     char text[8192];
-    for (int round = 0; round < 200; round++) {
+    for (size_t round = 0; round < trials(200); round++) {
         struct random_dag dag;
         draw_dag(rng, &dag);
         write_dag(&dag, text, sizeof text);
@@ -449,7 +449,7 @@ static void shuffle_members(gsl_rng *rng, cJSON *node)
         unsigned long which = gsl_rng_uniform_int(rng, (unsigned long)(count - i));
         cJSON *member = cJSON_GetArrayItem(node, (int)which);
         cJSON *taken = cJSON_DetachItemViaPointer(node, member);
-        TEXT *key = strdup(taken->string);
+        STRING *key = strdup(taken->string);
         assert_true(cJSON_AddItemToObject(node, key, taken));
     }
 }
@@ -459,7 +459,7 @@ CASE(the_hash_does_not_depend_on_key_order_or_white_space)
     OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 11);
     static const char *const texts[] = {plain, profiled};
-    for (int round = 0; round < 200; round++) {
+    for (size_t round = 0; round < trials(200); round++) {
         const char *text = texts[round % 2];
         OWNED(experiment_free) struct experiment *e = parse(text, NULL, 0);
         JSON *root = cJSON_Parse(text);
@@ -570,7 +570,7 @@ CASE(every_malformed_file_of_the_corpus_is_refused_in_one_line)
 {
     struct error fault = {0};
     size_t files = 0;
-    TEXT *table = json_read_text("tests/corpus/loaders.md", NULL, &fault);
+    STRING *table = json_read_text("tests/corpus/loaders.md", NULL, &fault);
     assert_non_null(table);
     char *rest = NULL;
     for (char *line = strtok_r(table, "\n", &rest); line != NULL;
@@ -602,7 +602,7 @@ CASE(an_experiment_cut_off_anywhere_or_short_of_any_part_is_refused)
     static const char *const texts[] = {plain, profiled};
     for (size_t t = 0; t < 2; t++) {
         size_t length = strlen(texts[t]);
-        TEXT *text = strdup(texts[t]);
+        STRING *text = strdup(texts[t]);
         for (size_t cut = 0; cut < length; cut++) {
             struct error error = {0};
             memcpy(text, texts[t], length);

@@ -63,7 +63,7 @@ static void record(const char *json, const struct policy *policy, struct recorde
     temporary(recorded->path, "");
     struct store *store = store_create(recorded->path, &error);
     assert_non_null(store);
-    assert_true(store_begin_experiment(store, experiment, policy, values, &error));
+    assert_true(store_begin_experiment(store, experiment, policy, values, 0, true, &error));
     const struct recorder recorder = store_recorder(store);
     RESULT result = {0};
     assert_good(simulation_run(experiment, policy, values, &recorder, NULL, &result, &error),
@@ -73,7 +73,8 @@ static void record(const char *json, const struct policy *policy, struct recorde
     free(values);
     recorded->results = results_load(recorded->path, &error);
     assert_non_null(recorded->results);
-    recorded->record = run_record_load(recorded->path, recorded->results->runs[0].hash, &error);
+    recorded->record =
+        run_record_load(recorded->path, recorded->results->runs[0].hash, false, &error);
 }
 
 static void recorded_clear(struct recorded *recorded)
@@ -200,7 +201,7 @@ CASE(the_words_are_those_of_the_golden_file)
 {
     CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
-    TEXT *text = NULL;
+    STRING *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
@@ -236,7 +237,7 @@ CASE(the_json_holds_the_same_figures)
     struct explanation *told =
         explanation_build(&recorded.results->runs[0], recorded.record, 2, &error);
     assert_non_null(told);
-    TEXT *text = NULL;
+    STRING *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     assert_true(explanation_json(told, out, &error));
@@ -259,7 +260,7 @@ CASE(a_file_that_lacks_what_it_takes_says_what_to_do)
         record_by_hand(levels[i], &recorded);
         assert_null(recorded.record);
         struct error error = {0};
-        assert_null(run_record_load(recorded.path, recorded.results->runs[0].hash, &error));
+        assert_null(run_record_load(recorded.path, recorded.results->runs[0].hash, false, &error));
         assert_input_error(&error, levels[i]);
         assert_contains(error.message, "--set record=all");
     }
@@ -269,7 +270,7 @@ CASE(a_file_that_lacks_what_it_takes_says_what_to_do)
     assert_null(explanation_build(&recorded.results->runs[0], recorded.record, 3, &error));
     assert_contains(error.message, "no request 3");
     error = (struct error){0};
-    assert_null(run_record_load(recorded.path, "0123456789abcdef", &error));
+    assert_null(run_record_load(recorded.path, "0123456789abcdef", false, &error));
     assert_contains(error.message, "0123456789abcdef");
 }
 

@@ -145,7 +145,7 @@ static uint32_t random_step(struct rectangles *plane, struct grid *grid, gsl_rng
 CASE(the_free_list_is_that_of_brute_force_on_random_sequences)
 {
     uint32_t removed = 0;
-    for (uint64_t s = 0; s < SEQUENCES; s++) {
+    for (uint64_t s = 0; s < trials(SEQUENCES); s++) {
         struct random_stream stream;
         gsl_rng *rng = stream_of(&stream, s, 1);
         struct grid grid = {.width = 3 + pick(rng, SIDE - 2), .height = 2 + pick(rng, SIDE - 1)};
@@ -164,7 +164,7 @@ CASE(the_free_list_is_that_of_brute_force_on_random_sequences)
             assert_int_equal(area, 0);
         }
     }
-    assert_true(removed > SEQUENCES);
+    assert_true(removed > trials(SEQUENCES));
 }
 
 /* The plane of a GPU by hand: 60 % × 4 units of 100 % × 7 leave the strip right of it and that
@@ -360,7 +360,7 @@ CASE(the_fluid_uses_up_the_area_and_raises_the_least_first)
 {
     uint32_t full = 0;
     uint32_t limited = 0;
-    for (uint64_t n = 0; n < 3000; n++) {
+    for (uint64_t n = 0; n < trials(3000); n++) {
         struct random_stream stream;
         gsl_rng *rng = stream_of(&stream, n, 3);
         const uint32_t capacity = 1 + pick(rng, 100);
@@ -383,7 +383,7 @@ CASE(the_fluid_uses_up_the_area_and_raises_the_least_first)
         full += !all_at_limit;
         limited += all_at_limit;
     }
-    assert_true(full > 100 && limited > 100);
+    assert_true(full > trials(100) && limited > trials(100));
 }
 
 CASE(requests_that_exceed_the_gpu_are_refused)

@@ -186,7 +186,7 @@ CASE(options_equal_exhaustive_search_for_both_objectives)
     uint64_t state = 7;
     OWNED(free) struct planned *world = malloc(sizeof *world);
     assert_non_null(world);
-    for (int i = 0; i < WORLDS; i++) {
+    for (size_t i = 0; i < trials(WORLDS); i++) {
         world_fill(world, &state, i % 4 == 3);
         CLOSED(arena_clear) struct arena arena = {0};
         OWNED(suffix_clear) struct suffix *suffix = suffix_of(world, &arena);
@@ -209,7 +209,7 @@ CASE(coarse_times_are_never_optimistic_and_lose_two_quanta_per_stage_at_most)
     uint64_t state = 11;
     OWNED(free) struct planned *world = malloc(sizeof *world);
     assert_non_null(world);
-    for (int i = 0; i < WORLDS; i++) {
+    for (size_t i = 0; i < trials(WORLDS); i++) {
         world_fill(world, &state, false);
         world->dag.application.base_latency = 1024 * 700;
         CLOSED(arena_clear) struct arena arena = {0};

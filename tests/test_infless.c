@@ -188,7 +188,7 @@ CASE(the_choice_is_the_best_of_all_candidates_and_slots)
     static const char *const models[] = {"resnet-50", "ssd", "mobilenet", "catdog"};
     struct random_stream stream;
     size_t placed = 0;
-    for (uint64_t n = 0; n < 600; n++) {
+    for (uint64_t n = 0; n < trials(600); n++) {
         random_stream_open(&stream, 11, RANDOM_TEST, n, 0);
         const struct infless_rule rule = {.form = (enum infless_form)(n % 3),
                                           .margin = 0.1,
@@ -221,7 +221,7 @@ CASE(the_choice_is_the_best_of_all_candidates_and_slots)
         assert_true(infless_efficiency(&rule, choice.candidate, &choice.slot, best) >=
                     greatest * (1 - 1e-12));
     }
-    assert_true(placed > 200);
+    assert_true(placed > trials(200));
 }
 
 /* ---- Regimes --------------------------------------------------------------------------------- */
@@ -316,7 +316,7 @@ CASE(who_retires_is_as_good_as_any_subset)
     struct infless_share shares[10];
     struct random_stream stream;
     size_t seen[5] = {0};
-    for (uint64_t n = 0; n < 1500; n++) {
+    for (uint64_t n = 0; n < trials(1500); n++) {
         random_stream_open(&stream, 12, RANDOM_TEST, n, 0);
         const size_t count = random_shares(&stream, shares, 10);
         double up = 0;
@@ -358,7 +358,7 @@ CASE(many_kinds_retire_one_by_one_and_still_carry_the_load)
     struct infless_share shares[SHARES_MAX];
     struct random_stream stream;
     size_t good = 0;
-    for (uint64_t n = 0; n < 300; n++) {
+    for (uint64_t n = 0; n < trials(300); n++) {
         random_stream_open(&stream, 13, RANDOM_TEST, n, 0);
         double up = 0;
         for (size_t i = 0; i < SHARES_MAX; i++) {
@@ -375,7 +375,7 @@ CASE(many_kinds_retire_one_by_one_and_still_carry_the_load)
             check_rates(shares, SHARES_MAX, rate);
         good += split.quality == 0;
     }
-    assert_true(good > 250);
+    assert_true(good > trials(250));
 }
 
 /* ---- LSTH ------------------------------------------------------------------------------------ */

@@ -93,7 +93,7 @@ CASE(a_string_that_is_a_name_has_no_control_characters)
                             "\"d\":\"\\u007f\"}",
                             "f.json", &error);
     struct json_value value = json_root("f.json", root);
-    TEXT *text = NULL;
+    STRING *text = NULL;
     assert_false(json_string(&value, "a", &text, &error));
     assert_string_equal(error.message, "f.json: a: \"x\\ny\" holds a control character; remove it");
     assert_false(json_string(&value, "b", &text, &error));
@@ -184,12 +184,12 @@ CASE(texts_and_choices_are_checked)
     JSON *root = json_parse("{\"a\":\"cold\",\"b\":\"wram\",\"c\":true}", "f.json", &error);
     struct json_value value = json_root("f.json", root);
     int chosen = -1;
-    TEXT *text = strdup("before");
+    STRING *text = strdup("before");
     bool flag = false;
     assert_true(json_choice(&value, "a", choices, &chosen, &error));
     assert_int_equal(chosen, 1);
     assert_false(json_choice(&value, "b", choices, &chosen, &error));
-    assert_non_null(strstr(error.message, "did you mean \"warm\"?"));
+    assert_contains(error.message, "did you mean \"warm\"?");
     assert_true(json_string(&value, "b", &text, &error));
     assert_string_equal(text, "wram");
     assert_false(json_string(&value, "c", &text, &error));
@@ -203,20 +203,21 @@ CASE(walking_visits_members_and_entries_in_order)
     struct error error = {0};
     JSON *root = json_parse("{\"a\":[10,20,30],\"b\":0}", "f.json", &error);
     struct json_value value = json_root("f.json", root);
-    struct json_value member = json_first(&value);
+    struct json_value member = {0};
+    assert_true(json_next(&value, &member));
     assert_string_equal(member.path, "a");
-    size_t i = 0;
-    for (struct json_value entry = json_first(&member); entry.node != NULL;
-         entry = json_after(&member, &entry, ++i)) {
+    size_t count = 0;
+    for (struct json_value entry = {0}; json_next(&member, &entry);) {
         char path[16];
-        (void)snprintf(path, sizeof path, "a[%zu]", i);
+        (void)snprintf(path, sizeof path, "a[%zu]", count);
         assert_string_equal(entry.path, path);
-        assert_int_equal((int)entry.node->valuedouble, 10 * (int)(i + 1));
+        assert_int_equal((int)entry.node->valuedouble, 10 * (int)(entry.index + 1));
+        assert_int_equal(entry.index, count++);
     }
-    assert_int_equal(i, 3);
-    member = json_after(&value, &member, 0);
+    assert_int_equal(count, 3);
+    assert_true(json_next(&value, &member));
     assert_string_equal(member.path, "b");
-    assert_null(json_after(&value, &member, 0).node);
+    assert_false(json_next(&value, &member));
 }
 
 CASE(files_that_are_no_text_are_refused)
@@ -225,20 +226,20 @@ CASE(files_that_are_no_text_are_refused)
     assert_null(json_parse_file("tests", &error));
     assert_string_equal(error.message, "tests: is not a regular file; give a file's name");
     assert_null(json_parse_file("tests/no-such.json", &error));
-    assert_non_null(strstr(error.message, "tests/no-such.json: cannot be opened"));
+    assert_contains(error.message, "tests/no-such.json: cannot be opened");
     char path[] = "/tmp/esgsim-json-XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, "[1\0]", 4), 4);
     assert_null(json_parse_file(path, &error));
-    assert_non_null(strstr(error.message, "holds NUL bytes"));
+    assert_contains(error.message, "holds NUL bytes");
     assert_int_equal(close(fd), 0);
     assert_int_equal(unlink(path), 0);
 }
 
 CASE(members_are_put_with_the_types_of_their_conversions)
 {
-    TEXT *text = NULL;
+    STRING *text = NULL;
     size_t size = 0;
     struct error error;
     cJSON *root = cJSON_CreateArray();

@@ -314,8 +314,7 @@ static struct experiment *load_kept(const char *json, const char *keep_alive)
     json_requote(value);
     struct experiment *experiment =
         experiment_parse(json, "test.json", ".", &override, keep_alive != NULL ? 1 : 0, &error);
-    if (experiment == NULL)
-        fail_msg("%s", error.message);
+    assert_good(experiment, &error);
     return experiment;
 }
 

@@ -38,12 +38,6 @@
     WORLD(GROUP("2", GPU_A("")) "," GROUP("1", GPU_A("") "," GPU_B("")) "," GROUP("1", GPU_B("")), \
           BOTH, ONE_STAGE, POISSON("60"), "'requests':600,'warmup_requests':0,'seed':4")
 
-static void assert_near(double value, double wanted, double tolerance)
-{
-    if (!(fabs(value - wanted) <= tolerance))
-        fail_msg("%.17g is not %.17g", value, wanted);
-}
-
 static uint16_t kind_of_gpu(const struct workload *workload, uint32_t gpu)
 {
     uint32_t first = 0;
@@ -139,12 +133,12 @@ static void check_configuration(const struct workload *workload, const struct fu
                           ? a[c->batch - 1][c->vcpu - 1][c->vgpu == 4]
                           : b[c->batch - 1][c->vcpu - 1][c->vgpu == 10 ? 2 : c->vgpu == 5];
     assert_int_equal(c->time, llround(ms * 1e6 / kind->speed));
-    assert_near(c->cost_usd,
-                ms / kind->speed / 3.6e6 * (c->vcpu * 0.034 + c->vgpu * kind->vgpu_hour_usd),
-                1e-15);
-    assert_near(c->gpu_memory_mb, kind->units == 4 ? 100 + 10 * c->batch : 200 + 20 * c->batch,
-                1e-9);
-    assert_near(function->gpus[c->kind].cold_start_mean_ms, kind->units == 4 ? 100 : 300, 0);
+    assert_absolute(c->cost_usd,
+                    ms / kind->speed / 3.6e6 * (c->vcpu * 0.034 + c->vgpu * kind->vgpu_hour_usd),
+                    1e-15);
+    assert_absolute(c->gpu_memory_mb, kind->units == 4 ? 100 + 10 * c->batch : 200 + 20 * c->batch,
+                    1e-9);
+    assert_absolute(function->gpus[c->kind].cold_start_mean_ms, kind->units == 4 ? 100 : 300, 0);
 }
 
 CASE(configurations_are_those_of_every_kind)
@@ -157,8 +151,8 @@ CASE(configurations_are_those_of_every_kind)
     assert_int_equal(workload->kind_count, 3);
     assert_string_equal(workload->kinds[0].model, "A");
     assert_string_equal(workload->kinds[2].model, "B");
-    assert_near(workload->kinds[0].vgpu_hour_usd, 4.69 / 4, 1e-12);
-    assert_near(workload->kinds[2].vgpu_hour_usd, 4.69 / 10, 1e-12);
+    assert_absolute(workload->kinds[0].vgpu_hour_usd, 4.69 / 4, 1e-12);
+    assert_absolute(workload->kinds[2].vgpu_hour_usd, 4.69 / 10, 1e-12);
     assert_int_equal(f->configuration_count, 8 + 8 + 6);
     for (size_t k = 0; k < f->configuration_count; k++) {
         check_configuration(workload, f, &f->configurations[k]);
@@ -283,8 +277,8 @@ CASE(the_hash_knows_profiles_prices_and_what_overrides_them)
     /* The key that says what is the default has the default's hash. */
     EXPERIMENT *e = load(HASHED(",'speed':1", PROFILE_B, ""));
     assert_string_equal(e->hash, hashes[0]);
-    assert_non_null(strstr(e->profile_sha256, "A "));
-    assert_non_null(strstr(e->profile_sha256, ", B "));
+    assert_contains(e->profile_sha256, "A ");
+    assert_contains(e->profile_sha256, ", B ");
     assert_string_equal(e->profile_evidence, "assumed");
 }
 
@@ -309,7 +303,7 @@ static void check_rows(const struct workload *workload, const struct log *log)
         const struct configuration *c = &workload->functions[0].configurations[row->configuration];
         assert_int_equal(kind_of_gpu(workload, row->gpu), c->kind);
         assert_int_equal(row->finished_ns - row->started_ns, c->time);
-        assert_near(row->cost_usd, c->cost_usd, 1e-12 * c->cost_usd);
+        assert_absolute(row->cost_usd, c->cost_usd, 1e-12 * c->cost_usd);
         const double cold_ms = workload->functions[0].gpus[c->kind].cold_start_mean_ms;
         assert_true(row->cold_ns <= sim_from_ms(cold_ms));
     }
@@ -360,7 +354,7 @@ CASE(an_instance_keeps_its_kind)
     struct simulation_result result = {0};
     struct error error = {0};
     assert_false(run(MIXED, &policy, NULL, &result, &error));
-    assert_non_null(strstr(error.message, "another kind of GPU"));
+    assert_contains(error.message, "another kind of GPU");
 }
 
 /* ---- Theory and runs of one kind ------------------------------------------------------------- */
@@ -403,7 +397,8 @@ CASE(unlike_servers_are_as_fast_as_theory_says)
         run_well(json, &first_fit, NULL, &result);
         const double theory = 1e3 * unlike_servers_response(rates[i].number, 10, 5);
         /* The half-width is 1.96 standard errors; the test allows 2.5 of them. */
-        assert_near(result.overall.latency_ms_mean, theory, 2.5 * result.run.latency_ms_half_width);
+        assert_absolute(result.overall.latency_ms_mean, theory,
+                        2.5 * result.run.latency_ms_half_width);
         assert_true(result.run.latency_ms_half_width < 0.1 * theory);
     }
 }
@@ -423,7 +418,7 @@ static void check_alone(const struct log *mixed, const char *format, uint32_t ap
     static struct log alone;
     RESULT result = {0};
     char json[8192], path[] = "/tmp/esgsim-test-XXXXXX";
-    TEXT *text = NULL;
+    STRING *text = NULL;
     size_t size = 0, count = 0;
     sim_time_t first = -1;
     FILE *trace = open_memstream(&text, &size);
@@ -485,8 +480,8 @@ CASE(a_kind_that_is_not_used_changes_nothing)
     assert_same_rows(&without, &with);
     assert_true(results[0].overall.cost_usd == results[1].overall.cost_usd);
     /* Twice the GPUs: half as busy, although the others have 10 units each instead of 4. */
-    assert_near(results[1].run.gpu_utilisation, results[0].run.gpu_utilisation / 2, 1e-12);
-    assert_near(results[1].run.cost_cluster_usd, 2 * results[0].run.cost_cluster_usd, 1e-12);
+    assert_absolute(results[1].run.gpu_utilisation, results[0].run.gpu_utilisation / 2, 1e-12);
+    assert_absolute(results[1].run.cost_cluster_usd, 2 * results[0].run.cost_cluster_usd, 1e-12);
     for (size_t i = 0; i < 2; i++)
         simulation_result_clear(&results[i]);
 }
@@ -513,11 +508,11 @@ static double first_latency(const char *cluster, const char *profiles, const cha
 CASE(a_cold_start_is_that_of_the_gpu)
 {
     static const char cold[] = ",'initial':'cold'";
-    assert_near(first_latency(GROUP("1", GPU_A("")), "'A':" PROFILE_A, cold), 140, 1e-9);
-    assert_near(first_latency(GROUP("1", GPU_B("")), "'B':" PROFILE_B, cold), 390, 1e-9);
+    assert_absolute(first_latency(GROUP("1", GPU_A("")), "'A':" PROFILE_A, cold), 140, 1e-9);
+    assert_absolute(first_latency(GROUP("1", GPU_B("")), "'B':" PROFILE_B, cold), 390, 1e-9);
     /* The speed is that of executions, not of starts. */
-    assert_near(first_latency(GROUP("1", GPU_B(",'speed':0.5")), "'B':" PROFILE_B, cold), 480,
-                1e-9);
+    assert_absolute(first_latency(GROUP("1", GPU_B(",'speed':0.5")), "'B':" PROFILE_B, cold), 480,
+                    1e-9);
 }
 
 /* Two batches start together on each kind: constant excess 1 on A, none on B. */
@@ -537,37 +532,31 @@ CASE(interference_is_that_of_the_gpu)
         .abi = POLICY_ABI, .name = "pairs", .state_bytes = 1, .decide = pair_decide};
     static struct log log;
     RESULT result = {0};
-    run_well(
-        "{'cluster':{'invokers':[" GROUP(
-            "1",
-            GPU_A(
-                "")) "," GROUP("1",
-                               GPU_B(
-                                   "")) "]},'profiles':{'A':" DEVICE("4", "'f':" NET_A,
-                                                                     "{'model':'constant','"
-                                                                     "constant':1}") ",'B'"
-                                                                                     ":" PROFILE_B
-                                                                                     "},'"
-                                                                                     "applications'"
-                                                                                     ":" ONE_STAGE
-                                                                                     ",'arrivals':{"
-                                                                                     "'process':'"
-                                                                                     "uniform','"
-                                                                                     "low_ms':0,'"
-                                                                                     "high_ms':0."
-                                                                                     "000001},'"
-                                                                                     "platform':"
-                                                                                     "{" CALM
-                                                                                     ",'initial':{'"
-                                                                                     "f':4}},'"
-                                                                                     "requests':4,'"
-                                                                                     "warmup_"
-                                                                                     "requests':0}",
-        &pairs, &log, &result);
+    run_well("{'cluster':{'invokers':[" GROUP("1", GPU_A("")) "," GROUP(
+                 "1", GPU_B("")) "]},'profiles':{'A':" DEVICE("4", "'f':" NET_A,
+                                                              "{'model':'constant','"
+                                                              "constant':1}") ",'B'"
+                                                                              ":" PROFILE_B "},'"
+                                                                              "applications'"
+                                                                              ":" ONE_STAGE
+                                                                              ",'arrivals':{"
+                                                                              "'process':'"
+                                                                              "uniform','"
+                                                                              "low_ms':0,'"
+                                                                              "high_ms':0."
+                                                                              "000001},'"
+                                                                              "platform':"
+                                                                              "{" CALM
+                                                                              ",'initial':{'"
+                                                                              "f':4}},'"
+                                                                              "requests':4,'"
+                                                                              "warmup_"
+                                                                              "requests':0}",
+             &pairs, &log, &result);
     assert_int_equal(log.batch_count, 4);
     for (size_t i = 0; i < 4; i++)
-        assert_near((double)(log.batches[i].finished_ns - log.batches[i].started_ns),
-                    log.batches[i].invoker == 0 ? 80e6 : 90e6, 4);
+        assert_absolute((double)(log.batches[i].finished_ns - log.batches[i].started_ns),
+                        log.batches[i].invoker == 0 ? 80e6 : 90e6, 4);
 }
 
 /* Both kinds transform one draw: a lognormal factor of the kind's cv. */
@@ -600,9 +589,9 @@ CASE(noise_is_that_of_the_gpu_from_one_draw)
         const struct batch_row *row = &logs[2].batches[i];
         const uint16_t kind = e->workload.functions[0].configurations[row->configuration].kind;
         assert_true(row->noise == noise[kind][row->first_request]);
-        assert_near(log(noise[1][row->first_request]) / sqrt(log1p(0.16)) + sqrt(log1p(0.16)) / 2,
-                    log(noise[0][row->first_request]) / sqrt(log1p(0.01)) + sqrt(log1p(0.01)) / 2,
-                    1e-6);
+        assert_absolute(
+            log(noise[1][row->first_request]) / sqrt(log1p(0.16)) + sqrt(log1p(0.16)) / 2,
+            log(noise[0][row->first_request]) / sqrt(log1p(0.01)) + sqrt(log1p(0.01)) / 2, 1e-6);
         seen[kind] = true;
     }
     assert_true(seen[0] && seen[1]);
@@ -649,12 +638,12 @@ CASE(capacities_of_kinds_add_up)
 {
     struct experiment *e = load(WORLD(GROUP("1", GPU_A("")) "," GROUP("1", GPU_B("")), BOTH,
                                       ONE_STAGE, POISSON("1"), "'requests':1"));
-    assert_near(capacity_find(&e->workload).rate_per_s, 4 / 0.04 + 5 / 0.09, 1e-9);
+    assert_absolute(capacity_find(&e->workload).rate_per_s, 4 / 0.04 + 5 / 0.09, 1e-9);
     experiment_free(e);
     /* x needs A and y needs B: half of the requests each. */
     e = load(WORLD(GROUP("1", GPU_A("")) "," GROUP("1", GPU_B("")), ONLY_A "," ONLY_B,
                    "[" ONLY("x", "f") "," ONLY("y", "g") "]", POISSON("1"), "'requests':1"));
-    assert_near(capacity_find(&e->workload).rate_per_s, 2 * 5 / 0.09, 1e-9);
+    assert_absolute(capacity_find(&e->workload).rate_per_s, 2 * 5 / 0.09, 1e-9);
     experiment_free(e);
 }
 

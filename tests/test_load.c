@@ -104,7 +104,7 @@ CASE(slo_and_load_are_relative_to_the_references)
     assert_int_equal(whole->workload.functions[0].minimum_configuration,
                      plain->workload.functions[0].minimum_configuration);
     assert_null(strstr(plain->resolved_json, "reference"));
-    assert_non_null(strstr(whole->resolved_json, "\"reference\":{\"vgpu\":7}"));
+    assert_contains(whole->resolved_json, "\"reference\":{\"vgpu\":7}");
     assert_string_not_equal(whole->hash, plain->hash);
 }
 
@@ -191,7 +191,7 @@ CASE(a_load_and_its_rate_are_one_experiment)
     char rate[32];
     (void)snprintf(rate, sizeof rate, "%.17g", by_load->arrivals.rate_per_s);
     assert_null(strstr(by_load->resolved_json, "\"load\""));
-    TEXT *value = NULL;
+    STRING *value = NULL;
     assert_true(asprintf(&value, "{\"process\":\"poisson\",\"rate_per_s\":%s}", rate) > 0);
     const struct override override = {"arrivals", value};
     EXPERIMENT *by_rate = experiment_parse(WORLD(INVOKERS("4", "16", "1"), POISSON("1")), "e.json",

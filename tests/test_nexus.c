@@ -381,7 +381,7 @@ CASE(no_rule_is_broken_and_no_job_lost_in_any_world)
 CASE(early_drop_keeps_serving_in_time_under_overload)
 {
     struct log *log = log_one();
-    TEXT *json = malloc(sizeof diamond + 16);
+    STRING *json = malloc(sizeof diamond + 16);
     assert_non_null(json);
     memcpy(json, diamond, sizeof diamond);
     char *slo = strstr(json, "\"factor\":1.2");

@@ -39,7 +39,7 @@ CASE(anything_else_is_not_a_whole_number)
         assert_false(cli_parse_u64("--jobs", cases[i], 6, 20, &value, &error));
         assert_int_equal(error.kind, ERROR_INPUT);
         assert_true(strncmp(error.message, "--jobs: '", 9) == 0);
-        assert_non_null(strstr(error.message, "from 6 to 20"));
+        assert_contains(error.message, "from 6 to 20");
         assert_true(value == 1234);
     }
 }
@@ -248,11 +248,11 @@ CASE(an_operand_too_many_is_refused)
     struct error error;
     argc = 4;
     assert_false(cli_parse(&one, &argc, argv, &walk, &error));
-    assert_non_null(strstr(error.message, "walk: an operand is empty; usage: "));
+    assert_contains(error.message, "walk: an operand is empty; usage: ");
     assert_false(parse(&one, first, &argc, argv, &walk, &error));
-    assert_non_null(strstr(error.message, "walk: unexpected 'inn'; usage: esgsim walk FROM"));
+    assert_contains(error.message, "walk: unexpected 'inn'; usage: esgsim walk FROM");
     assert_false(parse(&none, second, &argc, argv, &walk, &error));
-    assert_non_null(strstr(error.message, "walk: unexpected 'home'; usage: esgsim walk --to"));
+    assert_contains(error.message, "walk: unexpected 'home'; usage: esgsim walk --to");
 }
 
 CASE(settings_are_keys_and_values_in_their_order)
@@ -270,7 +270,7 @@ CASE(settings_are_keys_and_values_in_their_order)
     assert_string_equal(settings.list[2].value, "");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_false(cli_settings_add_text(&settings, bad[i], &error));
-        assert_non_null(strstr(error.message, "--set: wants KEY=VALUE"));
+        assert_contains(error.message, "--set: wants KEY=VALUE");
     }
     while (settings.count < CLI_SETTINGS_MAX)
         assert_true(cli_settings_add(&settings, "k", "v", &error));

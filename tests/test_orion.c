@@ -68,8 +68,7 @@ static struct orion_model *model_of(struct world *world, struct arena *arena, do
     world->dag.application.slo = sim_from_ms(slo_ms);
     struct orion_model *model =
         orion_model_create(arena, &world->workload, 0, 65535, BINS, percentile, &error);
-    if (model == NULL)
-        fail_msg("%s", error.message);
+    assert_good(model, &error);
     return model;
 }
 
@@ -210,7 +209,7 @@ CASE(percentile_of_a_series_parallel_dag_is_that_of_sampled_runs)
 {
     static struct world world;
     uint64_t random = 1;
-    for (uint64_t instance = 0; instance < 24; instance++) {
+    for (uint64_t instance = 0; instance < trials(24); instance++) {
         const double cv = 0.05 + 0.4 * test_uniform(&random);
         const double p = instance % 2 == 0 ? 0.95 : 0.6;
         if (instance % 3 == 0)
@@ -234,7 +233,7 @@ CASE(percentile_of_any_dag_is_never_below_that_of_sampled_runs)
 {
     static struct world world;
     uint64_t random = 2;
-    for (uint64_t instance = 0; instance < 24; instance++) {
+    for (uint64_t instance = 0; instance < trials(24); instance++) {
         const double cv = 0.05 + 0.6 * test_uniform(&random);
         test_dag_random(&world.dag, &random, 2 + test_below(&random, STAGES - 1));
         world_fill(&world, &random, cv);
@@ -251,7 +250,7 @@ CASE(percentile_falls_monotonically_as_resources_grow)
 {
     static struct world world;
     uint64_t random = 3;
-    for (uint64_t instance = 0; instance < 60; instance++) {
+    for (uint64_t instance = 0; instance < trials(60); instance++) {
         test_dag_random(&world.dag, &random, 1 + test_below(&random, STAGES));
         world_fill(&world, &random, test_uniform(&random));
         CLOSED(arena_clear) struct arena arena = {0};
@@ -301,7 +300,7 @@ CASE(search_to_the_end_finds_the_cheapest_plan_of_all)
     static struct world world;
     uint64_t random = 4;
     size_t feasible = 0;
-    for (uint64_t instance = 0; instance < 40; instance++) {
+    for (uint64_t instance = 0; instance < trials(40); instance++) {
         test_dag_random(&world.dag, &random, 1 + test_below(&random, 4));
         world_fill(&world, &random, 0.2);
         CLOSED(arena_clear) struct arena arena = {0};
@@ -314,7 +313,7 @@ CASE(search_to_the_end_finds_the_cheapest_plan_of_all)
             assert_true(fabs(plan.cost_usd - best) < 1e-9);
         feasible += plan.feasible;
     }
-    assert_true(feasible > 10 && feasible < 40);
+    assert_true(feasible > trials(10) && feasible < trials(40));
 }
 
 /* As DAG_Modeler/DAG_Modeler/Program.cs:50-157 of icanforce/Orion-OSDI22 @ 0ecb698 walks: from all
@@ -326,7 +325,7 @@ CASE(greedy_descends_from_all_minimum_as_in_the_repository)
     uint64_t random = 8;
     size_t walked = 0;
     size_t dearer = 0;
-    for (uint64_t instance = 0; instance < 60; instance++) {
+    for (uint64_t instance = 0; instance < trials(60); instance++) {
         test_dag_random(&world.dag, &random, 1 + test_below(&random, 4));
         world_fill(&world, &random, 0.2);
         CLOSED(arena_clear) struct arena arena = {0};
@@ -360,7 +359,7 @@ CASE(greedy_descends_from_all_minimum_as_in_the_repository)
             dearer += plan.cost_usd > enumerated(model, model->target) + 1e-9;
         }
     }
-    assert_true(walked > 50);
+    assert_true(walked > trials(50));
     assert_true(dearer > 0); /* the walk does not always find the cheapest plan */
 }
 
@@ -368,7 +367,7 @@ CASE(feasible_plan_keeps_its_promise_and_every_search_its_cutoff)
 {
     static struct world world;
     uint64_t random = 5;
-    for (uint64_t instance = 0; instance < 30; instance++) {
+    for (uint64_t instance = 0; instance < trials(30); instance++) {
         const double cv = 0.1 + 0.3 * test_uniform(&random);
         test_dag_random(&world.dag, &random, 1 + test_below(&random, STAGES));
         world_fill(&world, &random, cv);

@@ -34,8 +34,9 @@ static void simulate(const char *json, const struct policy *policy)
     EXPERIMENT *experiment = load(json);
     training_count = lease_count = 0;
     memset(&requests, 0, sizeof requests);
-    if (!simulation_run(experiment, policy, (const double[]){0}, &recorder, NULL, &result, &error))
-        fail_msg("%s", error.message);
+    assert_good(
+        simulation_run(experiment, policy, (const double[]){0}, &recorder, NULL, &result, &error),
+        &error);
     simulation_result_clear(&result);
 }
 
@@ -476,7 +477,7 @@ CASE(the_default_is_not_in_the_canonical_form)
     EXPERIMENT *written = load(world("0,l,0,1,1\n", 1, ", 'oversubscription': 1", ""));
     EXPERIMENT *two = load(world("0,l,0,1,1\n", 1, TWICE, ""));
     assert_null(strstr(written->resolved_json, "\"oversubscription\""));
-    assert_non_null(strstr(two->resolved_json, "\"oversubscription\":2"));
+    assert_contains(two->resolved_json, "\"oversubscription\":2");
     assert_true(one->workload.cluster.groups[0].gpus[0].oversubscription == 1);
 }
 

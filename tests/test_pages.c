@@ -22,8 +22,7 @@ static char *page_read(const char *path)
 {
     struct error error = {0};
     char *text = json_read_text(path, NULL, &error);
-    if (text == NULL)
-        fail_msg("%s", error.message);
+    assert_good(text, &error);
     return text;
 }
 
@@ -36,7 +35,7 @@ CASE(the_model_page_has_every_assumption_with_its_grade)
     OWNED(assumptions_free)
     struct assumptions *assumptions = assumptions_load("results/report/assumptions.json", &error);
     assert_non_null(assumptions);
-    TEXT *page = page_read(model_page);
+    STRING *page = page_read(model_page);
     const char *at = page;
     for (size_t i = 0; i < assumptions->count; i++) {
         char row[1024];
@@ -63,7 +62,7 @@ static void check_test(const char *quoted)
     if (colon == NULL)
         return;
     (void)snprintf(wanted, sizeof wanted, "(%s)\n{", colon + 2);
-    TEXT *source = page_read(path);
+    STRING *source = page_read(path);
     if (strstr(source, wanted) == NULL)
         fail_msg("%s names the test %s, which %s does not have", model_page, colon + 2, path);
 }
@@ -84,7 +83,7 @@ static bool names_a_file(const char *quoted)
 
 static void check_quoted(const char *page, const char *folder)
 {
-    TEXT *text = page_read(page);
+    STRING *text = page_read(page);
     size_t files = 0;
     for (char *open = strchr(text, '`'); open != NULL; open = strchr(open, '`')) {
         char *close = strchr(open + 1, '`');
@@ -188,7 +187,7 @@ static bool next_key(const char **at, char key[64], char fallback[64])
 CASE(defaults_of_the_model_page_are_those_of_the_program)
 {
     JSON *resolved = resolve(NULL, 0);
-    TEXT *page = page_read(model_page);
+    STRING *page = page_read(model_page);
     const char *at = strstr(page, "## Every key of an experiment");
     assert_non_null(at);
     char key[64], fallback[64];
@@ -226,7 +225,7 @@ CASE(the_model_page_tells_of_every_key_of_the_platform)
         {"platform.decision_cost", "{\"model\": \"modelled\", \"ns_per_unit\": 1}"},
         {"platform.noise.cv", "0.1"}};
     JSON *resolved = resolve(full, 2);
-    TEXT *page = page_read(model_page);
+    STRING *page = page_read(model_page);
     check_leaves(page, cJSON_GetObjectItemCaseSensitive(resolved, "platform"), "platform");
 }
 
@@ -292,7 +291,7 @@ CASE(the_results_page_has_every_column_with_its_unit)
         {"/runs/<hash>/leases", &layout_leases},
         {"/runs/<hash>/replay", &layout_replay},
     };
-    TEXT *page = page_read(results_page);
+    STRING *page = page_read(results_page);
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
         check_table(page, tables[t].place, tables[t].layout);
 }
@@ -301,7 +300,7 @@ CASE(the_results_page_has_every_column_with_its_unit)
 
 CASE(the_traces_page_has_every_format)
 {
-    TEXT *page = page_read(traces_page);
+    STRING *page = page_read(traces_page);
     for (size_t i = 0; trace_formats[i] != NULL; i++) {
         char row[128];
         (void)snprintf(row, sizeof row, "\n| `%s` |", trace_formats[i]);
@@ -324,11 +323,11 @@ CASE(the_traces_page_has_every_key_of_the_profiles_that_ship)
 {
     static const char *const profiles[] = {"a100-mig-parvagpu", "v100-mps-igniter",
                                            "esg-reconstructed"};
-    TEXT *page = page_read(traces_page);
+    STRING *page = page_read(traces_page);
     for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
         char path[128];
         (void)snprintf(path, sizeof path, "traces/profiles/%s.json", profiles[i]);
-        TEXT *text = page_read(path);
+        STRING *text = page_read(path);
         JSON *profile = cJSON_Parse(text);
         const cJSON *functions = cJSON_GetObjectItemCaseSensitive(profile, "functions");
         assert_non_null(functions);
@@ -354,7 +353,7 @@ static bool is_named(const char *page, const char *name)
 
 static void check_folder(const char *folder, const char *origin)
 {
-    TEXT *page = page_read(origin);
+    STRING *page = page_read(origin);
     struct dirent **entries = NULL;
     const int count = scandir(folder, &entries, NULL, alphasort);
     assert_true(count > 2);
@@ -365,7 +364,7 @@ static void check_folder(const char *folder, const char *origin)
         free(entries[i]);
     }
     free(entries);
-    assert_non_null(strstr(page, "icence:"));
+    assert_contains(page, "icence:");
 }
 
 CASE(every_data_file_is_named_where_its_origin_is_told)

@@ -241,8 +241,7 @@ CASE(esg_forgets_a_listed_queue_that_a_drop_has_emptied)
     OWNED(free) double *values = NULL;
     struct policy robbed = *runner_policy(experiment, &values, &error);
     robbed.decide = robbed_decide;
-    if (!simulation_run(experiment, &robbed, values, NULL, NULL, &result, &error))
-        fail_msg("%s", error.message);
+    assert_good(simulation_run(experiment, &robbed, values, NULL, NULL, &result, &error), &error);
     assert_true(result.overall.dropped > 0 && result.overall.dropped < 30);
 }
 
@@ -748,7 +747,7 @@ CASE(a_plan_of_a_configuration_that_does_not_exist_is_a_breach)
     struct error error = {0};
     assert_false(
         run(PLAIN("", EVERY("1000"), ONE COUNT("0", "1")), &confused, NULL, &result, &error));
-    assert_non_null(strstr(error.message, "planned configuration 1000"));
+    assert_contains(error.message, "planned configuration 1000");
 }
 
 CASE(a_measured_decision_cost_marks_the_result)
@@ -836,8 +835,8 @@ CASE(a_policy_that_only_watches_the_clock_is_stopped)
         struct error error = {0};
         assert_false(
             run(PLAIN("", EVERY("1"), ONE COUNT("0", "3")), &watchers[i], NULL, &result, &error));
-        assert_non_null(strstr(error.message, "rule progress"));
-        assert_non_null(strstr(error.message, watchers[i].name));
+        assert_contains(error.message, "rule progress");
+        assert_contains(error.message, watchers[i].name);
     }
 }
 

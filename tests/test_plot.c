@@ -105,8 +105,7 @@ static struct figure_list drawn(const char *path)
 {
     struct figure_list list = {.folder = folder};
     struct error error = {0};
-    if (!plot_file(path, NULL, &list, &error))
-        fail_msg("%s", error.message);
+    assert_good(plot_file(path, NULL, &list, &error), &error);
     return list;
 }
 
@@ -154,9 +153,9 @@ DRAWING(figures_that_need_rows_are_left_out_with_a_note)
     FIGURES list = drawn(results_write(light, COUNT(light), 0));
     assert_int_equal(list.count, 6);
     assert_int_equal(list.note_count, 3);
-    assert_non_null(strstr(list.notes[0], "latency-cdf"));
-    assert_non_null(strstr(list.notes[1], "batch-sizes"));
-    assert_non_null(strstr(list.notes[2], "timeline"));
+    assert_contains(list.notes[0], "latency-cdf");
+    assert_contains(list.notes[1], "batch-sizes");
+    assert_contains(list.notes[2], "timeline");
 }
 
 /* ---- Across settings, and what things are made of ------------------------------------------- */
@@ -270,7 +269,7 @@ DRAWING(a_figure_with_nothing_in_it_is_left_out_with_a_note)
     for (size_t i = 0; i < list.count; i++)
         assert_null(strstr(list.figures[i].name, "latency"));
     assert_int_equal(list.note_count, 4);
-    assert_non_null(strstr(list.notes[0], "latency-parts-light: not drawn"));
+    assert_contains(list.notes[0], "latency-parts-light: not drawn");
     assert_int_not_equal(access(path_in("latency-cdf-light.csv"), F_OK), 0);
 }
 
@@ -341,8 +340,7 @@ static const char *points_write(void)
                 (void)fprintf(file, "%s,%d,%d,%.4f,1,,\n", model == 0 ? "resnet" : "vgg_19", batch,
                               share, 2 + 50.0 * (model + 1) * batch / share + 0.01 * batch * batch);
     assert_int_equal(fclose(file), 0);
-    if (!sample_table_read(&set, table, &error))
-        fail_msg("%s", error.message);
+    assert_good(sample_table_read(&set, table, &error), &error);
     samples_reduce(&set);
     if (!calibration_run(&set, NULL, NULL, &calibration, &error) ||
         !atomic_file_open(&points, path, &error))
@@ -383,8 +381,7 @@ static void a_file_is_drawn_the_same_twice(const char *path, const char *format)
     assert_non_null(sizes);
     for (int round = 0; round < 2; round++) {
         /* gnuplot's least complaint is an error. */
-        if (!plot_draw(&list, format, &error))
-            fail_msg("%s", error.message);
+        assert_good(plot_draw(&list, format, &error), &error);
         for (size_t i = 0; i < list.count; i++) {
             size_t size;
             char *bytes = bytes_of(list.figures[i].picture, &size);
@@ -464,7 +461,7 @@ DRAWING(a_sweep_over_the_load_is_drawn_as_curves_alone)
              "1,SLO hit rate (%),0,95,2,slo.factor=2,3,edf,arrivals.load,0.4,56,,,0x009E73,12,2,");
     a_row_is(csv, "2,$ per 1\u202F000 requests,0,,2,slo.factor=2,1,esg,arrivals.load,0.6,0.28,");
     a_row_is(csv, "3,p95 latency (ms),1,,1,slo.factor=1,2,fifo,arrivals.load,0.2,200,");
-    assert_non_null(strstr(csv, "Dotted: 95"));
+    assert_contains(csv, "Dotted: 95");
     figure_list_clear(&list);
     /* What is named is drawn beside them. */
     static const char *const only[] = {"cost-light-slo-factor-1-arrivals-load-0-2"};
@@ -485,8 +482,7 @@ DRAWING(any_swept_key_can_be_drawn_against)
     figure_list_clear(&list);
     list = (struct figure_list){.folder = folder, .over = "slo.factr"};
     assert_false(plot_file(path_in("made-up.h5"), NULL, &list, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    assert_non_null(strstr(error.message, "slo.factr"));
+    assert_input_error(&error, "slo.factr");
     figure_list_clear(&list);
 }
 
@@ -517,12 +513,12 @@ DRAWING(a_picture_names_no_version_of_gnuplot_and_no_date)
     struct error error = {0};
     size_t size;
     assert_true(plot_draw(&list, "svg", &error));
-    TEXT *svg = bytes_of(list.figures[0].picture, &size);
+    STRING *svg = bytes_of(list.figures[0].picture, &size);
     assert_null(strstr(svg, "patchlevel"));
     assert_null(strstr(svg, "GNUPLOT"));
-    assert_non_null(strstr(svg, "</svg>"));
+    assert_contains(svg, "</svg>");
     assert_true(plot_draw(&list, "pdf", &error));
-    TEXT *pdf = bytes_of(list.figures[0].picture, &size);
+    STRING *pdf = bytes_of(list.figures[0].picture, &size);
     assert_non_null(memmem(pdf, size, "/CreationDate (D:19700101000000", 31));
 }
 
@@ -534,15 +530,14 @@ DRAWING(hostile_names_are_only_text)
     FIGURES list = drawn(results_write(hostile, 1, 300));
     struct error error = {0};
     size_t size;
-    if (!plot_draw(&list, "svg", &error))
-        fail_msg("%s", error.message);
+    assert_good(plot_draw(&list, "svg", &error), &error);
     for (size_t i = 0; i < list.count; i++) {
-        TEXT *svg = bytes_of(list.figures[i].picture, &size);
-        assert_non_null(strstr(svg, "&lt;c"));
+        STRING *svg = bytes_of(list.figures[i].picture, &size);
+        assert_contains(svg, "&lt;c");
         assert_null(strstr(svg, "<c>"));
         if (strstr(svg, "a\u201A\u201Db\u201D &lt;c> &amp; \\n`touch") == NULL)
             fail_msg("%s does not show the name as it is", list.figures[i].name);
-        TEXT *csv = bytes_of(list.figures[i].csv, &size);
+        STRING *csv = bytes_of(list.figures[i].csv, &size);
         size_t columns = 0;
         for (const char *line = csv; *line != '\0'; line = strchr(line, '\n') + 1) {
             size_t commas = 0;
@@ -565,11 +560,10 @@ DRAWING(a_name_that_could_be_a_formula_has_an_apostrophe_in_the_csv_alone)
     char *csv = csv_of("hit-rate-1-1");
     a_row_is(csv, "1,classification,SLO hit rate (%),1,''esg,50,,,100,");
     a_row_is(csv, ",'=1+1,Requests that finished");
-    if (!plot_draw(&list, "svg", &error))
-        fail_msg("%s", error.message);
-    TEXT *svg = bytes_of(path_in("hit-rate-1-1.svg"), &size);
-    assert_non_null(strstr(svg, ": =1+1</text>"));
-    assert_non_null(strstr(svg, "<text>'esg</text>"));
+    assert_good(plot_draw(&list, "svg", &error), &error);
+    STRING *svg = bytes_of(path_in("hit-rate-1-1.svg"), &size);
+    assert_contains(svg, ": =1+1</text>");
+    assert_contains(svg, "<text>'esg</text>");
 }
 
 /* A figure that no request, or no run, gave a value has a NAN in the file. */
@@ -583,8 +577,7 @@ DRAWING(what_has_no_value_leaves_its_place_empty)
             if (missing == i || missing == COUNT(runs))
                 runs[i].hit = runs[i].cost = NAN;
         FIGURES list = drawn(results_write(runs, COUNT(runs), 0));
-        if (!plot_draw(&list, "svg", &error))
-            fail_msg("%s", error.message);
+        assert_good(plot_draw(&list, "svg", &error), &error);
         assert_int_equal(list.count, 6);
     }
 }
@@ -634,21 +627,21 @@ DRAWING(what_is_no_input_is_refused_in_one_line_that_names_it)
     refused(POINTS "\nf,1,1,50,100,2,1,-3,2,2\n", "fit_ms '-3'");
     refused(POINTS "\nf,1,1,50,100,2\n", ":2");
     assert_false(plot_file(path_in("missing.h5"), NULL, &list, &error));
-    assert_non_null(strstr(error.message, "missing.h5"));
+    assert_contains(error.message, "missing.h5");
 }
 
 DRAWING(without_gnuplot_one_line_says_so)
 {
     struct error error = {0};
     const char *was = getenv("PATH");
-    TEXT *path = strdup(was != NULL ? was : "");
+    STRING *path = strdup(was != NULL ? was : "");
     assert_non_null(path);
     assert_int_equal(setenv("PATH", folder, 1), 0);
     const bool there = gnuplot_check(&error);
     assert_int_equal(setenv("PATH", path, 1), 0);
     assert_false(there);
     assert_int_equal(error.kind, ERROR_RUN);
-    assert_non_null(strstr(error.message, "gnuplot is missing"));
+    assert_contains(error.message, "gnuplot is missing");
 }
 
 CASE(every_policy_that_ships_has_a_look_of_its_own)

@@ -124,11 +124,9 @@ static void assert_runs(const struct settings *settings, bool parameter)
         assert_int_equal(error.kind, ERROR_INPUT);
         return;
     }
-    if (experiment == NULL)
-        fail_msg("%s", error.message);
+    assert_good(experiment, &error);
     const struct policy *policy = runner_policy(experiment, &values, &error);
-    if (policy == NULL)
-        fail_msg("%s", error.message);
+    assert_good(policy, &error);
     if (simulation_run(experiment, policy, values, NULL, NULL, &result, &error)) {
         assert_true(isfinite(result.overall.cost_usd) && result.overall.cost_usd >= 0);
         if (result.overall.dropped == result.overall.requests)
@@ -232,8 +230,7 @@ CASE(a_time_beyond_the_clock_names_the_key_that_set_it)
         settings_add(&settings, cases[k].key, cases[k].value);
         settings_add(&settings, cases[k].other, cases[k].other_value);
         EXPERIMENT *experiment = load_settings(&settings, &error);
-        if (experiment == NULL)
-            fail_msg("%s", error.message);
+        assert_good(experiment, &error);
         const struct policy *policy = runner_policy(experiment, &values, &error);
         assert_non_null(policy);
         if (simulation_run(experiment, policy, values, NULL, NULL, &result, &error))

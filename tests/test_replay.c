@@ -523,7 +523,7 @@ CASE(containers_are_numbered_as_the_experiment_lists_them)
 static void attribute_is(const struct run_details *details, const char *hash, const char *name,
                          const char *value)
 {
-    TEXT *text = run_details_text(details, hash, name);
+    STRING *text = run_details_text(details, hash, name);
     assert_non_null(text);
     assert_string_equal(text, value);
 }
@@ -534,8 +534,9 @@ CASE(a_replay_s_file_says_that_no_gpu_took_part)
     struct error error = {0};
     struct experiment *good = lone(NULL, NULL, NULL),
                       *cold = lone(NULL, "platform.initial", "cold");
-    OWNED(free) double *values = NULL;
-    const struct policy *policy = runner_policy(good, &values, &error);
+    struct resolved_run run = {.experiment = good};
+    run.policy = runner_policy(good, &run.values, &error);
+    const struct resolved_run refused = {cold, run.policy, run.values};
     const struct emulated_options options = {.factor = 1.5};
     OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options, &error);
     const struct replay_target target = replay_rehearsal(rehearsal);
@@ -545,10 +546,9 @@ CASE(a_replay_s_file_says_that_no_gpu_took_part)
     struct store *store = store_create(path, &error);
     assert_non_null(store);
     /* What is refused leaves the file fit for the next run. */
-    assert_false(replay_record(store, cold, policy, values, &target, NULL, &result, &error));
-    assert_non_null(strstr(error.message, "platform.initial.f"));
-    if (!replay_record(store, good, policy, values, &target, NULL, &result, &error))
-        fail_msg("%s", error.message);
+    assert_false(replay_record(store, &refused, &target, &result, &error));
+    assert_contains(error.message, "platform.initial.f");
+    assert_good(replay_record(store, &run, &target, &result, &error), &error);
     assert_true(store_finish(store, &error));
     OWNED(results_free) struct results *results = results_load(path, &error);
     assert_non_null(results);
@@ -562,6 +562,7 @@ CASE(a_replay_s_file_says_that_no_gpu_took_part)
     assert_true(run_details_has(details, good->hash, "batches"));
     run_details_close(details);
     unlink(path);
+    free(run.values);
     experiment_free(good);
     experiment_free(cold);
 }
@@ -570,16 +571,17 @@ CASE(a_plan_tells_what_a_replay_takes)
 {
     EXPERIMENT *experiment = lone(NULL, NULL, NULL);
     struct error error = {0};
-    OWNED(free) double *values = NULL;
-    const struct policy *policy = runner_policy(experiment, &values, &error);
+    struct resolved_run run = {.experiment = experiment};
+    run.policy = runner_policy(experiment, &run.values, &error);
     struct replay_plan plan;
     OUTCOME outcome = play_well(experiment, NULL);
     size_t count;
     const struct batch_row *rows = batches(&outcome, &count);
-    assert_true(replay_plan(experiment, policy, values, &plan, &error));
+    assert_true(replay_plan(&run, &plan, &error));
     assert_int_equal(plan.batches, count);
     assert_true(plan.seconds == sim_to_s(rows[count - 1].finished_ns));
     assert_true(plan.together >= 2 && plan.together <= 4);
+    free(run.values);
 }
 
 SUITE("replay")

@@ -34,12 +34,11 @@ struct opened {
 /* The runs as a report sees them once `change` has been at them; NULL: as they are. */
 static struct opened report_open(size_t count, void (*change)(struct results *))
 {
-    struct error error = {0};
     struct opened opened = {.results = fixture_results(runs, count)};
     assert_non_null(opened.results);
     if (change != NULL)
         change(opened.results);
-    opened.report = report_build(opened.results, &error);
+    opened.report = report_build(opened.results);
     assert_non_null(opened.report);
     return opened;
 }
@@ -142,7 +141,7 @@ CASE(every_format_says_first_which_runs_are_missing)
 
 CASE(the_table_of_runs_has_the_number_of_missing_ones)
 {
-    TEXT *text = NULL;
+    STRING *text = NULL;
     size_t size = 0;
     struct error error = {0};
     OPENED opened = report_open(RUNS, lose_fifo_of_seed_3);
@@ -151,20 +150,20 @@ CASE(the_table_of_runs_has_the_number_of_missing_ones)
     assert_true(tidy_csv(files, 1, out, &error));
     assert_int_equal(fclose(out), 0);
     assert_memory_equal(text, "file,missing_runs,hash,", strlen("file,missing_runs,hash,"));
-    assert_non_null(strstr(text, "\r\nmade-up.h5,1,"));
+    assert_contains(text, "\r\nmade-up.h5,1,");
 }
 
 CASE(the_seeds_of_a_policy_are_told_as_ranges)
 {
     struct opened opened = report_open(RUNS, lose_several);
-    assert_non_null(strstr(opened.report->incomplete,
-                           "INCOMPLETE: 6 of 14 runs are missing (edf: seeds 3-6, 8; fifo: "
-                           "seed 3)."));
+    assert_contains(opened.report->incomplete,
+                    "INCOMPLETE: 6 of 14 runs are missing (edf: seeds 3-6, 8; fifo: "
+                    "seed 3).");
     report_close(&opened);
     opened = report_open(RUNS, NULL);
     assert_null(opened.report->incomplete);
-    TEXT *text = printed(&opened, report_json);
-    assert_non_null(strstr(text, "\"incomplete\":\tnull"));
+    STRING *text = printed(&opened, report_json);
+    assert_contains(text, "\"incomplete\":\tnull");
     report_close(&opened);
 }
 
@@ -177,7 +176,7 @@ static void lose_one_seed_of_two_settings(struct results *results)
 CASE(a_seed_that_is_missing_in_two_settings_is_one_seed)
 {
     OPENED opened = report_open(RUNS, lose_one_seed_of_two_settings);
-    assert_non_null(strstr(opened.report->incomplete, " (fifo: seed 3)."));
+    assert_contains(opened.report->incomplete, " (fifo: seed 3).");
 }
 
 static void be_a_shard(struct results *results)
@@ -250,8 +249,6 @@ CASE(without_a_common_seed_rows_are_marked)
 
 static enum verdict verdict_with(void (*change)(struct results *), enum standing *standing)
 {
-    struct error error = {0};
-    struct judgement judgement;
     const char *against[] = {"fifo"};
     struct expectation figure = {.metric = REPORT_SAVING,
                                  .evidence = "published",
@@ -263,10 +260,9 @@ static enum verdict verdict_with(void (*change)(struct results *), enum standing
                                  .high = 200};
     OPENED opened = report_open(5, change);
     assert_true(expectation_resolve(&figure));
-    assert_true(verdict_judge(opened.report, &figure, &judgement, &error));
-    const enum verdict verdict = judgement.verdict;
-    *standing = judgement.pairs[0].standing;
-    judgement_clear(&judgement);
+    report_judge(opened.report, &(struct expectations){.list = &figure, .count = 1});
+    const enum verdict verdict = opened.report->judgements[0].verdict;
+    *standing = opened.report->judgements[0].pairs[0].standing;
     return verdict;
 }
 
@@ -297,7 +293,7 @@ CASE(a_curve_does_not_end_where_runs_are_missing)
                    "policy.name=esg setting=light arrivals.load=0.4");
     for (size_t first = 0; first < 2; first++) {
         char text[64];
-        OWNED(report_free) struct report *report = report_build(results, &error);
+        OWNED(report_free) struct report *report = report_build(results);
         const struct curve_request request = {.key = "arrivals.load", .limit = 0.5};
         assert_true(report_follow(report, &request, &error));
         const struct curve_panel *panel = &report->curves->groups[0].panels[0];
@@ -337,7 +333,7 @@ static struct estimate estimate_of(const struct opened *opened, size_t contender
 CASE(copies_of_one_run_have_no_interval)
 {
     OPENED opened = report_open(5, copy_all);
-    TEXT *text = printed(&opened, report_text);
+    STRING *text = printed(&opened, report_text);
     const char *tables = strstr(text, "== light");
     assert_non_null(tables);
     assert_null(strstr(tables, " \xC2\xB1 "));
@@ -394,12 +390,12 @@ CASE(seeds_that_differ_by_over_20_points_are_printed)
 {
     OPENED opened = report_open(RUNS, NULL);
     char *text = printed(&opened, report_text);
-    assert_non_null(strstr(text, "\nedf, SLO hit %: seeds 72.0, 40.0, 64.0\n"));
-    assert_non_null(strstr(text, "\nedf, heavy: seeds 72.0, 40.0, 64.0\n"));
+    assert_contains(text, "\nedf, SLO hit %: seeds 72.0, 40.0, 64.0\n");
+    assert_contains(text, "\nedf, heavy: seeds 72.0, 40.0, 64.0\n");
     assert_null(strstr(text, "\nesg, SLO hit %: seeds"));
     free(text);
     text = page_of(&opened);
-    assert_non_null(strstr(text, "<br/><small>seeds 72.0, 40.0, 64.0</small></td>"));
+    assert_contains(text, "<br/><small>seeds 72.0, 40.0, 64.0</small></td>");
     free(text);
 }
 

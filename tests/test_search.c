@@ -490,7 +490,7 @@ CASE(a_frontier_past_its_limit_is_refused_by_name)
     struct frontier_set *set = frontier_build(&dag.application, as_const(tables), 10, &error);
     assert_null(set);
     assert_int_equal(error.kind, ERROR_RUN);
-    assert_non_null(strstr(error.message, "'stage'"));
+    assert_contains(error.message, "'stage'");
     for (size_t s = 0; s < 4; s++)
         search_table_destroy(tables[s]);
 }

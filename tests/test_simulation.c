@@ -438,8 +438,7 @@ CASE(more_initial_containers_than_memory_holds_are_refused)
     assert_false(run(
         WORLD("1", "'initial':{'f':1000}", EVERY("500"), ONE ",'warmup_requests':0,'requests':1"),
         &scattered, &log, &result, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    assert_non_null(strstr(error.message, "platform.initial.f: memory holds only 81 of 1000"));
+    assert_input_error(&error, "platform.initial.f: memory holds only 81 of 1000");
 }
 
 /* The largest batch of f for whatever waits. */
@@ -510,7 +509,7 @@ CASE(a_program_gets_bounds_when_it_asks_and_notices_always)
     assert_true(plain.overall.slo_hit_rate == asked.overall.slo_hit_rate);
     assert_int_equal(plain.run.events, asked.run.events);
     assert_true(plain.queues_grew && asked.queues_grew);
-    assert_non_null(strstr(plain.notices, "warning: the run is not stationary"));
+    assert_contains(plain.notices, "warning: the run is not stationary");
     assert_string_equal(plain.notices, asked.notices);
     simulation_result_clear(&plain);
     simulation_result_clear(&asked);

@@ -48,10 +48,7 @@ static struct sweep *must_load(const char *matrix, const struct override *overri
 {
     struct error error = {0};
     struct sweep *sweep = load(matrix, overrides, count, &error);
-    if (sweep == NULL) {
-        fail_msg("%s", error.message);
-        abort(); /* fail_msg does not return; analysers do not know */
-    }
+    assert_good(sweep, &error);
     return sweep;
 }
 
@@ -137,8 +134,7 @@ CASE(overrides_reach_the_base_and_the_sweep_but_not_the_matrix)
     assert_int_equal(e->seed, 102);
     assert_int_equal(e->requests, 55);
     assert_null(load("\"matrix\": {\"requests\": [1, 2]}", overrides, 3, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    assert_non_null(strstr(error.message, "the matrix sets \"requests\" itself"));
+    assert_input_error(&error, "the matrix sets \"requests\" itself");
 }
 
 CASE(a_path_in_the_matrix_is_relative_to_the_sweep)
@@ -255,7 +251,7 @@ CASE(seeds_are_exact_up_to_two_to_the_53)
         OWNED(experiment_free) struct experiment *e = must_resolve(sweep, r);
         assert_true(e->seed == wanted[r]);
         (void)snprintf(text, sizeof text, "\"seed\":%llu,", (unsigned long long)wanted[r]);
-        assert_non_null(strstr(e->resolved_json, text));
+        assert_contains(e->resolved_json, text);
         memcpy(hashes[r], e->hash, sizeof hashes[r]);
         for (size_t other = 0; other < r; other++)
             assert_string_not_equal(hashes[other], hashes[r]);
@@ -267,10 +263,10 @@ CASE(seeds_are_exact_up_to_two_to_the_53)
     struct override last = {"seed", "9007199254740992"};
     struct error error = {0};
     assert_null(load("\"seeds\": 2", &last, 1, &error));
-    assert_non_null(strstr(error.message, "the last of 2 seeds"));
+    assert_contains(error.message, "the last of 2 seeds");
     struct override beyond = {"seed", "9007199254740993"};
     assert_null(load("\"seeds\": 1", &beyond, 1, &error));
-    assert_non_null(strstr(error.message, "seed: 9007199254740993 would be rounded"));
+    assert_contains(error.message, "seed: 9007199254740993 would be rounded");
 }
 
 static void write_file(const char *path, const char *text)
@@ -300,10 +296,7 @@ CASE(a_profile_is_parsed_once_and_outlives_its_sweep)
 {
     struct error error = {0};
     SWEEP *sweep = sweep_load("workloads/experiments/mixed-gpus-policies.json", NULL, 0, &error);
-    if (sweep == NULL) {
-        fail_msg("%s", error.message);
-        abort();
-    }
+    assert_good(sweep, &error);
     OWNED(experiment_free) struct experiment *first = must_resolve(sweep, 0);
     OWNED(experiment_free) struct experiment *last = must_resolve(sweep, sweep->run_count - 1);
     OWNED(experiment_free)
@@ -341,11 +334,11 @@ CASE(a_trace_that_changes_between_two_runs_is_refused_with_both_digests)
     write_file(trace, "time_ms,application\n2,app\n");
     assert_false(experiment_inputs_check(first, &error));
     assert_int_equal(error.kind, ERROR_RUN);
-    assert_non_null(strstr(error.message, "trace.csv: has changed"));
-    assert_non_null(strstr(error.message, first->trace_sha256));
+    assert_contains(error.message, "trace.csv: has changed");
+    assert_contains(error.message, first->trace_sha256);
     assert_null(sweep_experiment(sweep, 2, &error));
     assert_int_equal(error.kind, ERROR_RUN);
-    assert_non_null(strstr(error.message, first->trace_sha256));
+    assert_contains(error.message, first->trace_sha256);
     assert_int_equal(unlink(trace), 0);
 }
 
@@ -355,11 +348,11 @@ CASE(a_device_is_no_input)
     struct sweep *sweep = must_load(
         "\"matrix\": {\"arrivals\": [{\"process\": \"trace\", \"file\": \"/dev/zero\"}]}", NULL, 0);
     assert_null(sweep_experiment(sweep, 0, &error));
-    assert_non_null(strstr(error.message, "/dev/zero: is not a regular file"));
+    assert_contains(error.message, "/dev/zero: is not a regular file");
     sweep_free(sweep);
     sweep = must_load("\"matrix\": {\"profile\": [\"/dev/zero\"]}", NULL, 0);
     assert_null(sweep_experiment(sweep, 0, &error));
-    assert_non_null(strstr(error.message, "/dev/zero: is not a regular file"));
+    assert_contains(error.message, "/dev/zero: is not a regular file");
     sweep_free(sweep);
 }
 
@@ -367,10 +360,7 @@ static struct sweep *load_shipped(const char *path)
 {
     struct error error = {0};
     struct sweep *sweep = sweep_load(path, NULL, 0, &error);
-    if (sweep == NULL) {
-        fail_msg("%s", error.message);
-        abort(); /* fail_msg does not return; analysers do not know */
-    }
+    assert_good(sweep, &error);
     return sweep;
 }
 
@@ -460,8 +450,7 @@ CASE(check_tells_what_a_file_is)
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         struct error error = {0};
         const char *kind = "";
-        if (!input_check(files[i].path, &kind, &error))
-            fail_msg("%s", error.message);
+        assert_good(input_check(files[i].path, &kind, &error), &error);
         assert_string_equal(kind, files[i].kind);
     }
 }

@@ -246,8 +246,7 @@ static void expect_no_merge(const char *const *paths, size_t count, const char *
 {
     struct error error = {0};
     assert_false(store_merge(in_folder("all.h5"), paths, count, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    assert_non_null(strstr(error.message, complaint));
+    assert_input_error(&error, complaint);
     assert_null(strchr(error.message, '\n'));
     assert_int_equal(access(in_folder("all.h5"), F_OK), -1);
 }
@@ -652,7 +651,7 @@ SWEEPING(one_seed_is_run_where_nothing_is_drawn)
     assert_int_equal(runs_in("a.h5"), 1 + 3 + 3 + 3);
     RESULTS *results = results_load(in_folder("a.h5"), &error);
     assert_non_null(results);
-    assert_non_null(strstr(results->notices[0], "nothing random is drawn"));
+    assert_contains(results->notices[0], "nothing random is drawn");
     for (size_t run = 1; run < results->run_count; run++)
         assert_true(results->notices[run] == NULL);
     assert_same_for_jobs_and_shards(sweep);
@@ -723,7 +722,7 @@ SWEEPING(policies_that_draw_are_known)
 static herr_t mark(hid_t runs, const char *name, const H5L_info_t *info, void *count)
 {
     const hid_t run = H5Gopen2(runs, name, H5P_DEFAULT);
-    TEXT *host = hdf5_get_text(run, "host");
+    STRING *host = hdf5_get_text(run, "host");
     assert_non_null(host);
     *(size_t *)count += strcmp(host, "marked") == 0;
     assert_true(H5Adelete(run, "host") >= 0 && hdf5_set_text(run, "host", "marked"));
@@ -952,7 +951,7 @@ SWEEPING(failed_runs_are_rows_that_merge_carries)
         assert_int_equal(results->missing[i].seed, 1 + i);
         assert_string_equal(results->missing[i].policy, "overcommit");
         assert_string_equal(results->missing[i].status, MISSING_FAILED);
-        assert_non_null(strstr(results->missing[i].message, "overcommit"));
+        assert_contains(results->missing[i].message, "overcommit");
     }
 }
 

@@ -195,8 +195,9 @@ CASE(the_optima_of_an_integer_programme_solver_are_found)
         const size_t count =
             read_programme(programmes[p], models, cells, classes, chosen, &servers, &optimum);
         const clock_t begin = clock();
-        if (!synergy_optimum(&arena, classes, count, servers * 24, servers * 500, &ours, &error))
-            fail_msg("%s", error.message);
+        assert_good(
+            synergy_optimum(&arena, classes, count, servers * 24, servers * 500, &ours, &error),
+            &error);
         print_message("%2g servers: %.2f in %.1f ms\n", servers, ours,
                       (double)(clock() - begin) * 1e3 / CLOCKS_PER_SEC);
         if (!(fabs(ours - optimum) <= 1e-9 * optimum))

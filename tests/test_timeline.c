@@ -57,7 +57,7 @@ static const char *text_of(const cJSON *object, const char *name)
 /* Fails where an event lacks what every event must have. */
 static struct trace trace_read(const char *path)
 {
-    TEXT *text = file_text(path);
+    STRING *text = file_text(path);
     struct trace trace = {.root = cJSON_Parse(text)};
     assert_non_null(trace.root);
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(trace.root, "traceEvents");
@@ -305,7 +305,7 @@ struct watch {
 static bool look(void *context, uint64_t finished, uint64_t total)
 {
     struct watch *watch = context;
-    TEXT *text = file_text(watch->path);
+    STRING *text = file_text(watch->path);
     assert_string_equal(text, watch->older);
     watch->looked++;
     return watch->stop_after == 0 || finished < watch->stop_after;
@@ -471,9 +471,9 @@ CASE(a_run_that_stops_leaves_the_older_timeline)
     struct simulation_result result;
     struct error error = {0};
     assert_false(run_traced(json, "min-config", path, &watch, NULL, &result, &error));
-    assert_non_null(strstr(error.message, "interrupted"));
+    assert_contains(error.message, "interrupted");
     assert_true(watch.looked >= 1);
-    TEXT *text = file_text(path);
+    STRING *text = file_text(path);
     assert_string_equal(text, "an older timeline");
     unlink(path);
 }
@@ -510,8 +510,7 @@ CASE(names_with_quotes_stay_json)
     name[8] = ' ';
     RESULT result = {0};
     struct error error = {0};
-    if (!run_traced(json, "fifo", path, NULL, &log, &result, &error))
-        fail_msg("%s", error.message);
+    assert_good(run_traced(json, "fifo", path, NULL, &log, &result, &error), &error);
     struct trace trace = trace_read(path);
     size_t found = 0;
     for (size_t i = 0; i < trace.count; i++)
@@ -529,8 +528,7 @@ CASE(what_cannot_be_written_is_refused_by_name)
         struct simulation_result result;
         struct error error = {0};
         assert_false(run_traced(diamond, "fifo", paths[i], NULL, &log, &result, &error));
-        assert_int_equal(error.kind, ERROR_INPUT);
-        assert_non_null(strstr(error.message, paths[i]));
+        assert_input_error(&error, paths[i]);
     }
 }
 

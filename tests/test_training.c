@@ -2,7 +2,7 @@
  * queueing theory, and properties of random gangs. */
 #include <cjson/cJSON.h>
 
-#include "results/inspect/explain_training.h"
+#include "results/inspect/explain.h"
 #include "results/inspect/timeline.h"
 #include "results/store/store.h"
 #include "sched/policy_training.h"
@@ -14,7 +14,7 @@
 #include "traces/readers/line_reader.h"
 
 OWNER(results_free, struct results)
-OWNER(training_record_free, struct training_record)
+OWNER(run_record_free, struct run_record)
 
 enum { TRAININGS_MAX = 12000, LEASES_MAX = 20000 };
 
@@ -75,8 +75,7 @@ static void train_well(const char *json, const struct policy *policy,
                        struct training_measures *measures)
 {
     struct error error = {0};
-    if (!train(json, policy, measures, &error))
-        fail_msg("%s", error.message);
+    assert_good(train(json, policy, measures, &error), &error);
 }
 
 /* ---- Every finish time of the original, through the platform --------------------------------- */
@@ -669,7 +668,7 @@ CASE(a_gang_is_never_slower_with_more_vcpus_or_memory)
                 "', 'arrivals': {'process': 'trace', 'file': '%s', 'format': 'synergy'}}}",
                 8 * vcpus, 1024 * gb, trace_path);
             assert_false(train(json, &monotone, NULL, &error));
-            assert_non_null(strstr(error.message, "asked"));
+            assert_contains(error.message, "asked");
         }
     assert_int_equal(speeds_asked, 6 * 3 * 32 * 26 * 26);
 }
@@ -713,8 +712,8 @@ CASE(requests_and_trainings_share_the_ledger)
         "'trace', 'file': '%s', 'format': 'synergy'}}}",
         trace_path);
     EXPERIMENT *experiment = load(json);
-    if (!simulation_run(experiment, &both, (const double[]){0}, NULL, NULL, &result, &error))
-        fail_msg("%s", error.message);
+    assert_good(simulation_run(experiment, &both, (const double[]){0}, NULL, NULL, &result, &error),
+                &error);
     assert_int_equal(result.overall.requests, 1000);
     assert_int_equal(result.overall.dropped, 0);
     assert_int_equal(result.training->finished, 4);
@@ -734,7 +733,7 @@ static void store_run(const struct experiment *experiment, const char *path,
     const struct policy *policy = runner_policy(experiment, &values, &error);
     struct store *store = store_create(path, &error);
     assert_true(policy != NULL && store != NULL);
-    assert_true(store_begin_experiment(store, experiment, policy, values, &error));
+    assert_true(store_begin_experiment(store, experiment, policy, values, 0, true, &error));
     const struct recorder recorder = store_recorder(store);
     assert_true(simulation_run(experiment, policy, values, &recorder, NULL, &result, &error));
     assert_true(store_end_run(store, &result, &error));
@@ -743,7 +742,7 @@ static void store_run(const struct experiment *experiment, const char *path,
 }
 
 /* Every completion time is the sum of its parts, and no lease is outside its training's life. */
-static void check_record(const struct training_record *record)
+static void check_record(const struct run_record *record)
 {
     size_t leases = 0;
     assert_int_equal(record->training_count, 100);
@@ -776,8 +775,7 @@ CASE(the_results_file_has_trainings_and_leases)
     close(file);
     EXPERIMENT *experiment =
         experiment_load("workloads/experiments/training-dynamic.json", &all, 1, &error);
-    if (experiment == NULL)
-        fail_msg("%s", error.message);
+    assert_good(experiment, &error);
     store_run(experiment, path, &measures);
     OWNED(results_free) struct results *results = results_load(path, &error);
     assert_non_null(results);
@@ -785,8 +783,8 @@ CASE(the_results_file_has_trainings_and_leases)
     assert_string_equal(results->training[0].hash, experiment->hash);
     assert_memory_equal(&results->training[0].measures, &measures, sizeof measures);
     assert_true(fabs(measures.jct_s_mean / 3600 - 4.623) < 0.0005);
-    OWNED(training_record_free)
-    struct training_record *record = training_record_load(path, experiment->hash, &error);
+    OWNED(run_record_free)
+    struct run_record *record = run_record_load(path, experiment->hash, true, &error);
     assert_non_null(record);
     check_record(record);
     assert_int_equal(record->lease_count, measures.leases);
@@ -814,7 +812,7 @@ CASE(the_timeline_has_a_slice_per_lease)
     const struct recorder recorder = timeline_recorder(timeline);
     assert_true(simulation_run(experiment, policy, values, &recorder, NULL, &result, &error));
     assert_true(timeline_close(timeline, true, &error));
-    TEXT *text = json_read_text(path, NULL, &error);
+    STRING *text = json_read_text(path, NULL, &error);
     JSON *root = cJSON_Parse(text);
     const cJSON *event = NULL;
     size_t leases = 0, arrivals = 0;
@@ -1017,10 +1015,9 @@ CASE(a_class_without_models_is_refused)
                   "'per_hour': 10, 'count': 20, 'split': {'speech': 0.9, 'image': 0.1}}}}";
     struct error error = {0};
     assert_null(experiment_parse(json_requote(json), "world.json", ".", NULL, 0, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    assert_non_null(strstr(
-        error.message,
-        "training.arrivals.split: no model of class \"speech\" is in the models \"muri-v100\""));
+    assert_input_error(
+        &error,
+        "training.arrivals.split: no model of class \"speech\" is in the models \"muri-v100\"");
 }
 
 CASE(a_policy_that_does_not_serve_trainings_is_refused)
@@ -1032,16 +1029,15 @@ CASE(a_policy_that_does_not_serve_trainings_is_refused)
     double *values = NULL;
     assert_non_null(experiment);
     assert_null(runner_policy(experiment, &values, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    assert_non_null(strstr(error.message, "policy \"edf\" serves requests only"));
-    assert_non_null(strstr(error.message, "synergy"));
+    assert_input_error(&error, "policy \"edf\" serves requests only");
+    assert_contains(error.message, "synergy");
     experiment_free(experiment);
 
     const struct override synergy = {"policy.name", "synergy"};
     experiment = experiment_load("workloads/experiments/strict-light.json", &synergy, 1, &error);
     assert_non_null(experiment);
     assert_null(runner_policy(experiment, &values, &error));
-    assert_non_null(strstr(error.message, "policy \"synergy\" serves trainings only"));
+    assert_contains(error.message, "policy \"synergy\" serves trainings only");
     experiment_free(experiment);
 }
 

@@ -128,7 +128,7 @@ CASE(each_layout_gives_its_fields)
     assert_int_equal(trace->rows[1].arrival, 86400 * SIM_S);
     assert_int_equal(trace->rows[1].model, TRAINING_NO_MODEL);
     assert_false(training_trace_keep(trace, "f.csv", "c", &error));
-    assert_non_null(strstr(error.message, "f.csv: has no training of the cluster \"c\""));
+    assert_contains(error.message, "f.csv: has no training of the cluster \"c\"");
     assert_true(training_trace_keep(trace, "f.csv", "b", &error));
     assert_int_equal(trace->count, 1);
     assert_int_equal(trace->rows[0].id, 0);
@@ -208,8 +208,7 @@ CASE(queries_take_the_next_lower_cell_and_the_next_larger_gang)
                   "\"throughput\":[[1,2],[3,4],[5,6]]},\"b\":{\"restart_s\":9}},"
                   "\"pairs\":{\"a\":{\"b\":[1.5,2],\"a\":null}}}",
                   &error);
-    if (models == NULL)
-        fail_msg("%s", error.message);
+    assert_good(models, &error);
     static const double cells[][3] = {{0, 0, 1},    {1, 59.9, 1}, {2.9, 60, 2}, {3, 20, 3},
                                       {5.9, 99, 4}, {6, 59, 5},   {99, 99, 6}};
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++)
@@ -235,8 +234,7 @@ CASE(speeds_are_relative_to_the_base)
         models_of("{" AXES "\"base\":{\"vcpus\":5,\"memory_gb\":20},\"models\":{\"a\":{"
                   "\"throughput\":[[1,2],[4,6],[5,6]]},\"b\":{}}}",
                   &error);
-    if (models == NULL)
-        fail_msg("%s", error.message);
+    assert_good(models, &error);
     assert_true(training_throughput(models, 0, 5, 20) == 1);
     assert_true(training_throughput(models, 0, 1, 20) == 0.25);
     assert_true(training_throughput(models, 0, 9, 99) == 1.5);
@@ -261,10 +259,7 @@ CASE(pairs_without_a_measurement_take_the_default)
                        "{\"name\":\"m\",\"models\":{\"a\":{},\"b\":{},\"c\":{}},\"pairs\":%s}",
                        cases[c].pairs);
         MODELS *models = models_of(text, &error);
-        if (models == NULL) {
-            fail_msg("%s", error.message);
-            return;
-        }
+        assert_good(models, &error);
         assert_int_equal(training_pairs_missing(models, &pairs), 0);
         assert_int_equal(pairs, 0);
         models->models[0].used = models->models[1].used = true;
@@ -280,7 +275,7 @@ static double left_out_error(const char *fill, size_t *count)
 {
     struct error error = {0};
     MODELS *whole = training_models_read("workloads/models/gavel-v100.json", &error);
-    TEXT *text = json_read_text("workloads/models/gavel-v100.json", NULL, &error);
+    STRING *text = json_read_text("workloads/models/gavel-v100.json", NULL, &error);
     double sum = 0, mean = 0;
     size_t known = 0;
     assert_non_null(whole);
@@ -300,7 +295,7 @@ static double left_out_error(const char *fill, size_t *count)
                         cJSON_GetObjectItemCaseSensitive(pairs, whole->models[a].name),
                         whole->models[b].name);
         (void)cJSON_AddStringToObject(pairs, "default", fill != NULL ? fill : "none");
-        TEXT *changed = cJSON_PrintUnformatted(root);
+        STRING *changed = cJSON_PrintUnformatted(root);
         MODELS *models = models_of(changed, &error);
         assert_non_null(models);
         for (uint32_t a = 0; a < n; a++)
@@ -447,7 +442,7 @@ CASE(a_model_that_is_not_in_the_table_is_refused)
     training_trace_free(trace);
     trace = trace_of("8,alexnet,5,10,1\n", "synergy", &error);
     assert_null(trainings_from_trace(trace, "t.csv", models, &draw, 1, &error));
-    assert_non_null(strstr(error.message, "t.csv: training 8 is a \"alexnet\", which has no"));
+    assert_contains(error.message, "t.csv: training 8 is a \"alexnet\", which has no");
     training_trace_free(trace);
 }
 
@@ -485,7 +480,7 @@ CASE(an_arrival_after_the_clocks_end_names_the_trace)
     TRAININGS *trace = trace_of("7,a,1000000000,10,1\n", "synergy", &error);
     assert_non_null(trace);
     assert_null(trainings_from_trace(trace, "t.csv", models, &draw, 1, &error));
-    assert_non_null(strstr(error.message, "t.csv: training 7 arrives at 1e+09 s"));
+    assert_contains(error.message, "t.csv: training 7 arrives at 1e+09 s");
     assert_int_equal(error.kind, ERROR_INPUT);
 }
 

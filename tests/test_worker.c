@@ -58,8 +58,7 @@ static struct worker *start(const char *command)
 {
     struct error error = {0};
     struct worker *worker = worker_start(command, PATIENT_S, -1, &error);
-    if (worker == NULL)
-        fail_msg("%s", error.message);
+    assert_good(worker, &error);
     return worker;
 }
 
@@ -183,8 +182,7 @@ static void open_run(struct worker_backend *backend, const struct experiment *ex
 {
     struct error error = {0};
     const struct backend opened = worker_backend(backend);
-    if (!opened.open(opened.context, experiment, &error))
-        fail_msg("%s", error.message);
+    assert_good(opened.open(opened.context, experiment, &error), &error);
 }
 
 CASE(a_worker_is_warmed_once_with_all_and_in_a_hurry_with_all_parts)
@@ -280,8 +278,7 @@ static uint32_t await(const struct backend *backend, sim_time_t until)
     struct error error = {0};
     uint32_t ended;
     sim_time_t time;
-    if (!backend->wait(backend->context, until, &ended, &time, &error))
-        fail_msg("%s", error.message);
+    assert_good(backend->wait(backend->context, until, &ended, &time, &error), &error);
     assert_true(ended != SIM_NONE || time == until);
     return ended;
 }
@@ -306,7 +303,7 @@ static void two_free_units(bool side_by_side, bool waits)
         assert_true(begin(&backend, experiment, id, id % 2, 1, &error));
     assert_int_equal(await(&backend, 1), SIM_NONE); /* a time that has passed */
     assert_false(begin(&backend, experiment, 9, 0, 1, &error));
-    assert_non_null(strstr(error.message, "wants 1 units and fewer are free"));
+    assert_contains(error.message, "wants 1 units and fewer are free");
     gate("f", true);
     assert_int_equal(await(&backend, SIM_FOREVER) + await(&backend, SIM_FOREVER), 2);
     gate("f", false);
@@ -331,7 +328,7 @@ static void two_free_units(bool side_by_side, bool waits)
                       : figures.waited_max == 0);
     assert_false(
         backend.wait(backend.context, SIM_FOREVER, &(uint32_t){0}, &(sim_time_t){0}, &error));
-    assert_non_null(strstr(error.message, "while no batch executes"));
+    assert_contains(error.message, "while no batch executes");
     worker_backend_destroy(pool);
     stop(worker);
 }
@@ -460,15 +457,15 @@ CASE(what_a_worker_cannot_replay_is_refused_with_the_remedy)
     assert_true(worker_backend_check(experiment, &error));
     experiment->workload.functions[1].configurations[0].vgpu = 0;
     assert_false(worker_backend_check(experiment, &error));
-    assert_non_null(strstr(error.message, "function g has a configuration of 0 units"));
+    assert_contains(error.message, "function g has a configuration of 0 units");
     experiment->workload.functions[1].configurations[0].vgpu = 1;
     experiment->workload.functions[0].name[0] = ' ';
     assert_false(worker_backend_check(experiment, &error));
-    assert_non_null(strstr(error.message, "has a space"));
+    assert_contains(error.message, "has a space");
     experiment->workload.functions[0].name[0] = 'f';
     experiment->workload.cluster.groups[0].gpus[0].units = WORKER_BATCHES + 1;
     assert_false(worker_backend_check(experiment, &error));
-    assert_non_null(strstr(error.message, "a GPU of 9 units"));
+    assert_contains(error.message, "a GPU of 9 units");
 }
 
 static int make_folder(void **state)

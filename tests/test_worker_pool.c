@@ -197,9 +197,9 @@ CASE(a_worker_that_crashes_fails_its_job_and_what_it_held_is_done_again)
     struct error error = {0};
     assert_true(worker_pool_run(&worker_pool, &error));
     assert_ended(&log, is_faulty);
-    assert_non_null(strstr(log.failures[3].message, "(6)")); /* SIGABRT */
-    assert_non_null(strstr(log.failures[5].message, "(9)")); /* SIGKILL */
-    assert_non_null(strstr(log.failures[8].message, "exit status 7"));
+    assert_contains(log.failures[3].message, "(6)"); /* SIGABRT */
+    assert_contains(log.failures[5].message, "(9)"); /* SIGKILL */
+    assert_contains(log.failures[8].message, "exit status 7");
     assert_string_equal(log.failures[11].message, "job eleven has bad input");
     assert_int_equal(log.failures[11].kind, ERROR_INPUT);
     /* Unless the machine was so slow that they were published before. */
@@ -220,7 +220,7 @@ CASE(a_worker_killed_from_outside_its_work_is_told)
     struct error error = {0};
     assert_true(worker_pool_run(&worker_pool, &error));
     assert_ended(&log, is_ten);
-    assert_non_null(strstr(log.failures[10].message, "(14)")); /* SIGALRM */
+    assert_contains(log.failures[10].message, "(14)"); /* SIGALRM */
 }
 
 /* Only four end. */

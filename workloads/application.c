@@ -3,35 +3,39 @@
 
 #include "workloads/loader_internal.h"
 
-static const char *const application_keys[] = {"name",     "stages", "weight", "note",
-                                               "evidence", "source", NULL};
-static const char *const stage_keys[] = {"name", "function", "after", "output_bytes",
-                                         "note", "evidence", NULL};
+#define WEIGHT KEY_NUMBER("weight", application, weight, 1e-9, 1e9, 1, OPTIONAL)
+const struct key application_keys[] = {KEY_NAME("name", application, name, REQUIRED),
+                                       KEY_NEEDED("stages"),
+                                       WEIGHT,
+                                       KEY_NOTES,
+                                       KEY_OWN("source"),
+                                       KEY_END};
+const struct key application_reference_keys[] = {KEY_OWN("ref"), WEIGHT, KEY_NOTES, KEY_END};
+const struct key stage_keys[] = {
+    KEY_NAME("name", stage, name, REQUIRED),
+    KEY_NEEDED("function"),
+    KEY_OWN("after"),
+    KEY_NUMBER("output_bytes", stage, output_bytes, 0, 1e15, 0, OPTIONAL),
+    KEY_NOTES,
+    KEY_END};
 
 /* Stages in the file's order, before topological sorting. */
 struct draft {
-    struct json_value place;
-    char *name;
-    double output_bytes;
-    uint32_t after; /* bit p: stage p of the file is a predecessor */
+    struct json_value place, function;
+    struct stage stage; /* name and output only */
+    uint32_t after;     /* bit p: stage p of the file is a predecessor */
 };
 
 static bool load_stage(const struct json_value *value, struct draft *drafts, size_t index,
                        struct error *error)
 {
     struct draft *draft = &drafts[index];
-    struct json_value function;
     draft->place = *value;
-    if (!json_is_object(value, stage_keys, error) ||
-        !load_name(value, "name", &draft->name, error) ||
-        !json_require(value, "function", &function, error) ||
-        json_as_string(&function, error) == NULL ||
-        !json_number(value, "output_bytes", 0, 1e15, &draft->output_bytes, error))
+    if (!keys_load(stage_keys, value, &draft->stage, error) ||
+        !json_require(value, "function", &draft->function, error) ||
+        json_as_string(&draft->function, error) == NULL)
         return false;
-    for (size_t s = 0; s < index; s++)
-        if (strcmp(drafts[s].name, draft->name) == 0)
-            return json_fault(value, error, "two stages are named \"%s\"; rename one", draft->name);
-    return true;
+    return load_is_new(value, "stages", &drafts[0].stage.name, index, sizeof *drafts, error);
 }
 
 static bool load_after(struct draft *drafts, size_t count, size_t index, struct error *error)
@@ -42,19 +46,12 @@ static bool load_after(struct draft *drafts, size_t count, size_t index, struct 
         return true;
     if (!json_is_array(&after, 0, WORKLOAD_MAX_STAGES, error))
         return false;
-    for (size_t i = 0; i < json_size(&after); i++) {
-        struct json_value entry = json_entry(&after, i);
+    for (struct json_value entry = {0}; json_next(&after, &entry);) {
         const char *name = json_as_string(&entry, error);
-        const char *names[WORKLOAD_MAX_STAGES];
         size_t before = 0;
-        if (name == NULL)
+        if (name == NULL || !load_index(&entry, "stage", name, &drafts[0].stage.name, count,
+                                        sizeof *drafts, &before, error))
             return false;
-        for (size_t s = 0; s < count; s++)
-            names[s] = drafts[s].name;
-        while (before < count && strcmp(drafts[before].name, name) != 0)
-            before++;
-        if (before == count)
-            return load_unknown_name(&entry, "stage", name, names, (int)count, error);
         if ((draft->after >> before & 1U) != 0)
             return json_fault(&entry, error, "stage \"%s\" is named twice; once is enough", name);
         draft->after |= 1U << before;
@@ -79,7 +76,7 @@ static bool sort_stages(const struct draft *drafts, size_t count, size_t *order,
             return json_fault(&drafts[stuck].place, error,
                               "stage \"%s\" can never start: it lies on or behind a cycle of "
                               "\"after\"; break the cycle",
-                              drafts[stuck].name);
+                              drafts[stuck].stage.name);
         }
         placed |= 1U << next;
         order[n] = next;
@@ -104,7 +101,7 @@ static bool check_connected(const struct draft *drafts, size_t count, struct err
             return json_fault(&drafts[s].place, error,
                               "stage \"%s\" is unreachable from stage \"%s\"; join them by "
                               "\"after\" or make two applications",
-                              drafts[s].name, drafts[0].name);
+                              drafts[s].stage.name, drafts[0].stage.name);
     return true;
 }
 
@@ -116,18 +113,16 @@ static bool place_stages(struct draft *drafts, const size_t *order, size_t count
     for (size_t n = 0; n < count; n++) {
         struct draft *draft = &drafts[order[n]];
         struct stage *stage = &application->stages[n];
-        struct json_value function;
         position[order[n]] = (uint32_t)n;
         application->stage_count = n + 1;
-        stage->name = draft->name;
-        draft->name = NULL;
-        stage->output_bytes = draft->output_bytes;
+        *stage = draft->stage;
+        draft->stage.name = NULL;
         stage->after = load_array(count, sizeof *stage->after, error);
         stage->next = load_array(count, sizeof *stage->next, error);
         if (stage->after == NULL || stage->next == NULL ||
-            !json_require(&draft->place, "function", &function, error) ||
-            (table != NULL && !function_table_use(table, &function, function.node->valuestring,
-                                                  &stage->function, error)))
+            (table != NULL &&
+             !function_table_use(table, &draft->function, draft->function.node->valuestring,
+                                 &stage->function, error)))
             return false;
         for (size_t before = 0; before < count; before++)
             if ((draft->after >> before & 1U) != 0)
@@ -141,11 +136,9 @@ static bool load_stages(const struct json_value *stages, struct draft *drafts, s
                         struct error *error)
 {
     size_t order[WORKLOAD_MAX_STAGES] = {0};
-    for (size_t s = 0; s < count; s++) {
-        struct json_value value = json_entry(stages, s);
-        if (!load_stage(&value, drafts, s, error))
+    for (struct json_value value = {0}; json_next(stages, &value);)
+        if (!load_stage(&value, drafts, value.index, error))
             return false;
-    }
     for (size_t s = 0; s < count; s++)
         if (!load_after(drafts, count, s, error))
             return false;
@@ -157,20 +150,19 @@ bool application_load(const struct json_value *value, struct function_table *tab
                       struct application *application, struct error *error)
 {
     struct json_value stages;
-    application->weight = 1;
-    if (!json_is_object(value, application_keys, error) ||
-        !load_name(value, "name", &application->name, error) ||
-        !json_number(value, "weight", 1e-9, 1e9, &application->weight, error) ||
-        !json_require(value, "stages", &stages, error) ||
-        !json_is_array(&stages, 1, WORKLOAD_MAX_STAGES, error))
+    keys_default(application_keys, application);
+    if (!keys_load(application_keys, value, application, error) ||
+        !json_require(value, "stages", &stages, error))
+        return false;
+    application->stages =
+        load_entries(&stages, 1, WORKLOAD_MAX_STAGES, sizeof *application->stages, error);
+    if (application->stages == NULL)
         return false;
     size_t count = json_size(&stages);
-    application->stages = load_array(count, sizeof *application->stages, error);
     struct draft *drafts = load_array(count, sizeof *drafts, error);
-    bool done = application->stages != NULL && drafts != NULL &&
-                load_stages(&stages, drafts, count, table, application, error);
+    bool done = drafts != NULL && load_stages(&stages, drafts, count, table, application, error);
     for (size_t s = 0; drafts != NULL && s < count; s++)
-        free(drafts[s].name);
+        free(drafts[s].stage.name);
     free(drafts);
     return done;
 }

@@ -22,18 +22,18 @@ static const char *const think_kinds[] = {"exponential", "constant", NULL};
 #define OF arrival_spec
 /* It selects the table, so it is known before the table is used. */
 #define PROCESS KEY_WORD("process", OF, process, processes, 0, OPTIONAL)
+#define LOAD KEY_NUMBER("load", OF, load, 1e-6, 1e6, 0, UNWRITTEN)
 static const struct key uniform_keys[] = {
     PROCESS,
     KEY_NUMBER("low_ms", OF, low_ms, 0, LIMIT_MS, 0, OPTIONAL),
     KEY_NUMBER("high_ms", OF, high_ms, 1e-6, LIMIT_MS, 0, OPTIONAL),
-    KEY_OWN("load"),
+    LOAD,
     KEY_NOTES,
     KEY_END};
 static const struct key poisson_keys[] = {
-    PROCESS, KEY_NUMBER("rate_per_s", OF, rate_per_s, RATE_LEAST, RATE_MOST, 0, OPTIONAL),
-    KEY_OWN("load"), KEY_NOTES, KEY_END};
-static const struct key mmpp_keys[] = {PROCESS, KEY_OWN("states"), KEY_OWN("load"), KEY_NOTES,
-                                       KEY_END};
+    PROCESS, KEY_NUMBER("rate_per_s", OF, rate_per_s, RATE_LEAST, RATE_MOST, 0, OPTIONAL), LOAD,
+    KEY_NOTES, KEY_END};
+static const struct key mmpp_keys[] = {PROCESS, KEY_OWN("states"), LOAD, KEY_NOTES, KEY_END};
 static const struct key trace_keys[] = {
     PROCESS,
     KEY_OWN("file"),
@@ -92,21 +92,16 @@ static bool load_mmpp(const struct json_value *value, struct arrival_spec *arriv
                       struct error *error)
 {
     struct json_value states;
-    if (!json_require(value, "states", &states, error) ||
-        !json_is_array(&states, 1, STATES_LIMIT, error))
-        return false;
-    size_t count = json_size(&states);
-    arrivals->states = load_array(count, sizeof *arrivals->states, error);
-    if (arrivals->states == NULL)
-        return false;
     double most = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct json_value entry = json_entry(&states, i);
-        struct mmpp_state *state = &arrivals->states[i];
+    if (!json_require(value, "states", &states, error) ||
+        (arrivals->states =
+             load_entries(&states, 1, STATES_LIMIT, sizeof *arrivals->states, error)) == NULL)
+        return false;
+    for (struct json_value entry = {0}; json_next(&states, &entry);) {
+        struct mmpp_state *state = &arrivals->states[arrivals->state_count++];
         if (!keys_load(mmpp_state_keys, &entry, state, error))
             return false;
-        most = state->rate_per_s > most ? state->rate_per_s : most;
-        arrivals->state_count = i + 1;
+        most = fmax(most, state->rate_per_s);
     }
     return most >= 1e-9 ||
            json_fault(&states, error, "every state has rate 0: nothing would ever arrive");
@@ -121,27 +116,18 @@ static bool load_mappings(const struct json_value *value, const struct workload 
     if (count > MAPPINGS_LIMIT)
         return json_fault(value, error, "has %zu entries, at most %d", count, MAPPINGS_LIMIT);
     arrivals->mappings = load_array(count, sizeof *arrivals->mappings, error);
-    const char **names = load_array(workload->application_count, sizeof *names, error);
-    bool good = arrivals->mappings != NULL && names != NULL;
-    for (size_t a = 0; good && a < workload->application_count; a++)
-        names[a] = workload->applications[a].name;
-    for (struct json_value entry = json_first(value); good && entry.node != NULL;
-         entry = json_after(value, &entry, arrivals->mapping_count)) {
+    bool good = arrivals->mappings != NULL;
+    for (struct json_value entry = {0}; good && json_next(value, &entry);) {
         struct trace_mapping *mapping = &arrivals->mappings[arrivals->mapping_count];
         const char *name = json_as_string(&entry, error);
-        uint32_t a = 0;
-        while (name != NULL && a < workload->application_count && strcmp(names[a], name) != 0)
-            a++;
+        size_t a = 0;
         good = name != NULL && json_is_name(&entry, entry.node->string, error) &&
-               (a < workload->application_count ||
-                load_unknown_name(&entry, "application", name, names, (int)a, error)) &&
+               load_index(&entry, "application", name, &workload->applications[0].name,
+                          workload->application_count, sizeof *workload->applications, &a, error) &&
                (mapping->source = strdup(entry.node->string)) != NULL;
-        if (good) {
-            mapping->application = a;
-            arrivals->mapping_count++;
-        }
+        mapping->application = (uint32_t)a;
+        arrivals->mapping_count++;
     }
-    free(names);
     return good;
 }
 
@@ -190,13 +176,10 @@ static void scale(struct arrival_spec *arrivals, double factor)
 static bool apply_load(const struct json_value *value, const struct workload *workload,
                        struct arrival_spec *arrivals, struct error *error)
 {
-    double load = 0;
     struct json_value child;
-    if (!json_number(value, "load", 1e-6, 1e6, &load, error))
-        return false;
     if (!json_child(value, "load", &child))
         return true;
-    const double rate = load * capacity_find(workload).rate_per_s;
+    const double rate = arrivals->load * capacity_find(workload).rate_per_s;
     scale(arrivals, rate / arrival_spec_rate(arrivals));
     double fastest = arrivals->process == ARRIVAL_UNIFORM ? 1e3 / arrivals->high_ms : rate;
     for (size_t i = 0; i < arrivals->state_count; i++)
@@ -205,7 +188,7 @@ static bool apply_load(const struct json_value *value, const struct workload *wo
            json_fault(&child, error,
                       "%g of the cluster's capacity is %g requests per second; choose a load that "
                       "brings %g to %g",
-                      load, rate, RATE_LEAST, RATE_MOST);
+                      arrivals->load, rate, RATE_LEAST, RATE_MOST);
 }
 
 static bool load_process(const struct json_include *document, const struct json_value *value,

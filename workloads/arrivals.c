@@ -9,7 +9,6 @@
 #include "sim/engine/random.h"
 #include "traces/readers/arrival_trace.h"
 #include "sim/base/string_index.h"
-#include "workloads/application_draw.h"
 #include "workloads/workload.h"
 
 struct arrival_stream {
@@ -56,13 +55,41 @@ double arrival_spec_rate(const struct arrival_spec *spec)
     return NAN;
 }
 
+/* ---- Applications ---- */
+
+uint32_t application_draw_walk(const struct workload *workload, double uniform)
+{
+    const struct application *applications = workload->applications;
+    double left = uniform;
+    for (uint32_t a = 0; a < workload->application_count; a++) {
+        if (left < applications[a].weight)
+            return a;
+        left -= applications[a].weight;
+    }
+    /* Rounding may leave a gap above the sum of the weights, which the last application with
+     * positive weight gets. */
+    uint32_t last = (uint32_t)workload->application_count - 1;
+    while (last > 0 && !(applications[last].weight > 0))
+        last--;
+    return last;
+}
+
+uint32_t application_draw(const struct workload *workload, uint64_t seed, uint64_t request)
+{
+    struct random_stream stream;
+    if (workload->application_count == 1)
+        return 0;
+    random_stream_open(&stream, seed, RANDOM_APPLICATION, request, 0);
+    return application_draw_walk(workload, random_uniform(&stream));
+}
+
+/* ---- Processes ---- */
+
 /* What the next request draws the interval before it from. */
 static void open_interval(const struct arrival_stream *stream, struct random_stream *random)
 {
     random_stream_open(random, stream->seed, RANDOM_ARRIVAL, stream->request, 0);
 }
-
-/* ---- Processes ----  */
 
 /* Advances the clock; false if it would leave its range. */
 static bool advance(struct arrival_stream *stream, double interval, struct error *error)
@@ -191,18 +218,7 @@ bool arrival_stream_next(struct arrival_stream *stream, struct arrival *arrival,
     return true;
 }
 
-/* ---- Opening ----  */
-
-static bool check_uniform(const struct arrival_spec *spec, struct error *error)
-{
-    if (spec->low_ms >= 0 && spec->high_ms > 0 && spec->high_ms >= spec->low_ms &&
-        isfinite(spec->high_ms))
-        return true;
-    return error_input(error,
-                       "arrivals: interval %g..%g ms is invalid; 0 <= low_ms <= high_ms, "
-                       "high_ms > 0",
-                       spec->low_ms, spec->high_ms);
-}
+/* ---- Opening ---- */
 
 /* Lower limit for the requests per cycle of states. The generator visits every state, so a process
  * that changes state often and produces hardly any request would run for years. */
@@ -210,46 +226,14 @@ static bool check_uniform(const struct arrival_spec *spec, struct error *error)
 
 static bool check_mmpp(const struct arrival_spec *spec, struct error *error)
 {
-    double highest = 0, requests = 0;
-    for (size_t i = 0; i < spec->state_count; i++) {
-        const struct mmpp_state *state = &spec->states[i];
-        if (!(state->rate_per_s >= 0) || !isfinite(state->rate_per_s) ||
-            !(state->mean_sojourn_s > 0) || !isfinite(state->mean_sojourn_s))
-            return error_input(error,
-                               "arrivals: MMPP state %zu: rate_per_s must be >= 0, mean_sojourn_s "
-                               "> 0",
-                               i);
-        highest = fmax(highest, state->rate_per_s);
-        requests += state->rate_per_s * state->mean_sojourn_s;
-    }
-    if (highest <= 0)
-        return error_input(error, "arrivals: MMPP needs a state with rate_per_s > 0");
-    if (requests >= MMPP_REQUESTS_LEAST)
-        return true;
-    return error_input(error,
+    double requests = 0;
+    for (size_t i = 0; i < spec->state_count; i++)
+        requests += spec->states[i].rate_per_s * spec->states[i].mean_sojourn_s;
+    return requests >= MMPP_REQUESTS_LEAST ||
+           error_input(error,
                        "arrivals: the mean cycle through the MMPP's states brings %g requests, "
                        "fewer than %g; raise rate_per_s or mean_sojourn_s",
                        requests, MMPP_REQUESTS_LEAST);
-}
-
-static bool check_process(const struct arrival_spec *spec, struct error *error)
-{
-    switch (spec->process) {
-    case ARRIVAL_UNIFORM:
-        return check_uniform(spec, error);
-    case ARRIVAL_POISSON:
-        if (spec->rate_per_s > 0 && isfinite(spec->rate_per_s))
-            return true;
-        return error_input(error, "arrivals: rate_per_s %g must be above 0", spec->rate_per_s);
-    case ARRIVAL_MMPP:
-        return check_mmpp(spec, error);
-    case ARRIVAL_TRACE:
-        return true;
-    case ARRIVAL_CLOSED:
-        break;
-    }
-    return error_input(error, "arrivals: a closed process has no stream; the simulator generates "
-                              "its requests");
 }
 
 /* Determines the labels to request from the trace, and the application of each. */
@@ -332,7 +316,7 @@ struct arrival_stream *arrival_stream_open(const struct arrival_spec *spec,
                                            const struct workload *workload, uint64_t seed,
                                            struct error *error)
 {
-    if (!check_process(spec, error))
+    if (spec->process == ARRIVAL_MMPP && !check_mmpp(spec, error))
         return NULL;
     struct arrival_stream *stream = calloc(1, sizeof *stream);
     if (stream == NULL) {

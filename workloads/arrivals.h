@@ -38,6 +38,7 @@ struct arrival_spec {
     enum arrival_process process;
     double low_ms, high_ms;
     double rate_per_s;
+    double load; /* as given; the process offers it */
     struct mmpp_state *states;
     size_t state_count;
     char *trace_path;               /* resolved */
@@ -67,7 +68,17 @@ struct arrival {
 struct arrival_stream;
 struct workload;
 
-/* Opens a stream (not for ARRIVAL_CLOSED). `spec` and `workload` must outlive it. */
+/* The application of request number `request`, where the process does not determine it: by the
+ * applications' weights, from the random stream (seed, RANDOM_APPLICATION, request).
+ * O(applications). */
+uint32_t application_draw(const struct workload *workload, uint64_t seed, uint64_t request);
+
+/* Whose share of [0, 1) holds `uniform`: by subtracting weight after weight, none of which is
+ * negative. O(applications). */
+uint32_t application_draw_walk(const struct workload *workload, double uniform);
+
+/* Opens a stream (not for ARRIVAL_CLOSED) of a process as it is loaded. `spec` and `workload` must
+ * outlive it. */
 struct arrival_stream *arrival_stream_open(const struct arrival_spec *spec,
                                            const struct workload *workload, uint64_t seed,
                                            struct error *error);

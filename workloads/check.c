@@ -30,27 +30,18 @@ bool input_check_trace(const char *path, const char *format, struct error *error
     return records > 0 || error_input(error, "%s: holds no arrival; give a trace with one", path);
 }
 
-/* Reads measurements as `calibrate` does. */
-static bool check_samples(const char *path, struct error *error)
+static bool check_experiment(const struct json_value *root, struct error *error)
 {
-    struct sample_set set = {0};
-    const bool good = sample_table_read(&set, path, error);
-    samples_clear(&set);
-    return good;
-}
-
-static bool check_experiment(const char *path, struct error *error)
-{
-    struct experiment *experiment = experiment_load(path, NULL, 0, error);
+    struct experiment *experiment = experiment_load(root->file, NULL, 0, error);
     experiment_free(experiment);
     return experiment != NULL;
 }
 
 /* Checks every combination of the matrix with its first seed, because the seed cannot make an
  * experiment invalid. */
-static bool check_sweep(const char *path, struct error *error)
+static bool check_sweep(const struct json_value *root, struct error *error)
 {
-    struct sweep *sweep = sweep_load(path, NULL, 0, error);
+    struct sweep *sweep = sweep_load(root->file, NULL, 0, error);
     bool good = sweep != NULL;
     for (size_t r = 0; good && r < sweep->run_count; r += sweep->seeds) {
         struct experiment *experiment = sweep_experiment(sweep, r, error);
@@ -61,93 +52,57 @@ static bool check_sweep(const char *path, struct error *error)
     return good;
 }
 
-static bool check_cluster(const char *path, struct error *error)
+static bool check_cluster(const struct json_value *root, struct error *error)
 {
-    struct json_include document;
     struct workload workload = {0};
-    if (!json_include_open(&document, path, error))
-        return false;
-    struct json_value root = json_include_root(&document);
-    bool good = cluster_load(&root, &workload, error);
+    const bool good = cluster_load(root, &workload, error);
     workload_clear(&workload);
-    json_include_close(&document);
     return good;
 }
 
-static bool check_functions(const char *path, struct error *error)
+static bool check_functions(const struct json_value *root, struct error *error)
 {
-    struct json_include document;
     struct function_entries functions = {0};
-    if (!json_include_open(&document, path, error))
-        return false;
-    struct json_value root = json_include_root(&document);
-    bool good = function_entries_load(&root, &functions, error);
+    const bool good = function_entries_load(root, &functions, error);
     function_entries_clear(&functions);
-    json_include_close(&document);
     return good;
 }
 
-static bool check_application(const char *path, struct error *error)
+static bool check_application(const struct json_value *root, struct error *error)
 {
-    struct json_include document;
-    if (!json_include_open(&document, path, error))
-        return false;
-    struct json_value root = json_include_root(&document);
     struct workload workload = {0};
     workload.applications = load_array(1, sizeof *workload.applications, error);
-    workload.application_count = 1;
-    bool good = workload.applications != NULL &&
-                application_load(&root, NULL, &workload.applications[0], error);
-    if (workload.applications == NULL)
-        workload.application_count = 0;
+    workload.application_count = workload.applications != NULL ? 1 : 0;
+    const bool good =
+        workload.applications != NULL && application_load(root, NULL, workload.applications, error);
     workload_clear(&workload);
-    json_include_close(&document);
     return good;
 }
 
-static bool check_profile(const char *path, struct error *error)
+static bool check_profile(const struct json_value *root, struct error *error)
 {
-    struct profile *profile = profile_load(path, error);
+    struct profile *profile = profile_load(root->file, error);
     profile_free(profile);
     return profile != NULL;
 }
 
-/* Checks that no string below `value` has a control character. */
-static bool check_names(const struct json_value *value, struct error *error)
+static bool check_training_models(const struct json_value *root, struct error *error)
 {
-    size_t i = 0;
-    if (cJSON_IsString(value->node))
-        return json_as_string(value, error) != NULL;
-    for (struct json_value child = json_first(value); child.node != NULL;
-         child = json_after(value, &child, ++i))
-        if (!check_names(&child, error))
-            return false;
-    return true;
-}
-
-/* Checks only syntax and strings of reference figures and claims; the rest needs code of results/.
- */
-static bool check_figures(const char *path, struct error *error)
-{
-    cJSON *root = json_parse_file(path, error);
-    const struct json_value value = json_root(path, root);
-    const bool good = root != NULL && check_names(&value, error);
-    cJSON_Delete(root);
-    return good;
-}
-
-static bool check_training_models(const char *path, struct error *error)
-{
-    struct training_models *models = training_models_read(path, error);
+    struct training_models *models = training_models_load(root, error);
     training_models_free(models);
     return models != NULL;
 }
 
-static bool check_training_trace(const char *path, const char *format, struct error *error)
+/* Checks that no string below `value` has a control character; the rest of reference figures and
+ * claims needs code of results/. */
+static bool check_names(const struct json_value *value, struct error *error)
 {
-    struct training_trace *trace = training_trace_read(path, format, error);
-    training_trace_free(trace);
-    return trace != NULL;
+    if (cJSON_IsString(value->node))
+        return json_as_string(value, error) != NULL;
+    for (struct json_value child = {0}; json_next(value, &child);)
+        if (!check_names(&child, error))
+            return false;
+    return true;
 }
 
 enum { KIND_PROFILE = 2 }; /* index in the table of kinds */
@@ -155,7 +110,7 @@ enum { KIND_PROFILE = 2 }; /* index in the table of kinds */
 static const struct input_kind {
     const char *name;
     const char *keys[4]; /* any of these keys identifies the kind */
-    bool (*check)(const char *path, struct error *error);
+    bool (*check)(const struct json_value *root, struct error *error);
 } kinds[] = {
     {"training models", {"models", "gangs", "pairs", NULL}, check_training_models},
     {"sweep", {"matrix", "base", "seeds", NULL}, check_sweep},
@@ -163,8 +118,8 @@ static const struct input_kind {
     {"experiment", {"applications", "arrivals", "policy", "cluster"}, check_experiment},
     {"application", {"stages", NULL, NULL, NULL}, check_application},
     {"cluster", {"invokers", "price", NULL, NULL}, check_cluster},
-    {"reference figures", {"figures", NULL, NULL, NULL}, check_figures},
-    {"claims", {"claims", NULL, NULL, NULL}, check_figures},
+    {"reference figures", {"figures", NULL, NULL, NULL}, check_names},
+    {"claims", {"claims", NULL, NULL, NULL}, check_names},
     {"functions", {"functions", NULL, NULL, NULL}, check_functions},
 };
 
@@ -209,34 +164,21 @@ static void read_beginning(const char *path, char *text, size_t size)
     text[length > 0 ? length : 0] = '\0';
 }
 
-/* What is not regular, such as a pipe, cannot be read twice. */
-static bool is_regular(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
-}
-
 /* Decides by the file's name or its first character; any other file is treated as a trace. */
-static bool looks_like_json(const char *path)
+static bool looks_like_json(const char *path, const char *text)
 {
-    char text[4096];
-    if (ends_with(path, ".json"))
-        return true;
-    read_beginning(path, text, sizeof text);
     const char *first = text + strspn(text, " \t\r\n\xEF\xBB\xBF");
     /* Dilu's traces have Python's quotes. */
-    return (*first == '{' && first[1] != '\'') || *first == '[';
+    return ends_with(path, ".json") || (*first == '{' && first[1] != '\'') || *first == '[';
 }
 
-/* Measurements have a column that no trace has, mostly that of the batch size. */
-static bool looks_like_samples(const char *path)
+/* Measurements have a column that no trace has, mostly that of the batch size. Cuts `text`. */
+static bool looks_like_samples(char *text)
 {
     static const char *const names[] = {"batch", "Batch size", "batch1", "members",
                                         "cold_start_ms"};
-    char text[4096], *rest = text;
-    read_beginning(path, text, sizeof text);
     text[strcspn(text, "\r\n")] = '\0';
-    for (const char *cell = strsep(&rest, ","); cell != NULL; cell = strsep(&rest, ","))
+    for (const char *cell = strsep(&text, ","); cell != NULL; cell = strsep(&text, ","))
         for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
             if (strcmp(cell, names[i]) == 0)
                 return true;
@@ -244,21 +186,27 @@ static bool looks_like_samples(const char *path)
 }
 
 /* Checks a file that is not JSON: a trace of trainings, samples, or else a trace of arrivals. */
-static bool check_table(const char *path, const char **kind, struct error *error)
+static bool check_table(const char *path, char *text, const char **kind, struct error *error)
 {
-    const char *training = is_regular(path) ? training_trace_recognise(path) : NULL;
-    if (training != NULL) {
+    const char *format = *text != '\0' ? training_trace_recognise(path) : NULL;
+    if (format != NULL) {
         *kind = "training trace";
-        return check_training_trace(path, training, error);
+        struct training_trace *trace = training_trace_read(path, format, error);
+        training_trace_free(trace);
+        return trace != NULL;
     }
-    if (!looks_like_samples(path))
+    if (!looks_like_samples(text))
         return input_check_trace(path, NULL, error);
     *kind = "samples";
-    return check_samples(path, error);
+    struct sample_set set = {0};
+    const bool good = sample_table_read(&set, path, error);
+    samples_clear(&set);
+    return good;
 }
 
 bool input_check(const char *path, const char **kind, struct error *error)
 {
+    char text[4096];
     *kind = "arrival trace";
     if (strcmp(path, "-") == 0 && access(path, F_OK) != 0)
         return error_input(error, "-: does not exist; a trace on standard input is /dev/stdin, and "
@@ -266,20 +214,25 @@ bool input_check(const char *path, const char **kind, struct error *error)
     if (ends_with(path, ".h5"))
         return error_input(error, "%s: is not an input file; read results with `esgsim report`",
                            path);
-    if (!looks_like_json(path))
-        return check_table(path, kind, error);
+    read_beginning(path, text, sizeof text);
+    if (!looks_like_json(path, text))
+        return check_table(path, text, kind, error);
     *kind = "JSON";
     cJSON *root = json_parse_file(path, error);
     if (root == NULL)
         return false;
+    const struct json_value value = json_root(path, root);
     const struct input_kind *found = cJSON_IsObject(root) ? recognise(root) : NULL;
+    if (found != NULL)
+        *kind = found->name;
+    const bool good =
+        found != NULL
+            ? found->check(&value, error)
+            : error_input(
+                  error,
+                  "%s: is not an experiment, sweep, cluster, functions, application, profile, "
+                  "training models, reference figures or claims file; it has none of their keys",
+                  path);
     cJSON_Delete(root);
-    if (found == NULL)
-        return error_input(
-            error,
-            "%s: is not an experiment, sweep, cluster, functions, application, profile, "
-            "training models, reference figures or claims file; it has none of their keys",
-            path);
-    *kind = found->name;
-    return found->check(path, error);
+    return good;
 }

@@ -12,8 +12,9 @@ static const double MEMORY_LIMIT_MB = 1e15;
 /* Price of an hour of a whole A100 of seven units in the ESG paper. */
 static const double DEFAULT_GPU_HOUR_USD = 7 * 0.67;
 
-static const char *const cluster_keys[] = {"invokers", "price",  "name", "note",
-                                           "evidence", "source", NULL};
+static const struct key cluster_keys[] = {KEY_NEEDED("invokers"), KEY_OWN("price"),
+                                          KEY_OWN("name"),        KEY_NOTES,
+                                          KEY_OWN("source"),      KEY_END};
 const struct key invoker_keys[] = {
     KEY_WHOLE("count", invoker_group, count, 1, INVOKERS_LIMIT, 1, OPTIONAL),
     KEY_WHOLE("vcpus", invoker_group, vcpus, 1, 65535, 0, REQUIRED),
@@ -21,21 +22,23 @@ const struct key invoker_keys[] = {
     KEY_OWN("gpus"),
     KEY_NOTES,
     KEY_END};
+/* Its default depends on the units. */
+#define VGPU_PRICE(of, field) KEY_NUMBER("vgpu_hour_usd", of, field, 0, 1e6, NAN, OPTIONAL)
 const struct key gpu_keys[] = {
     KEY_WHOLE("count", gpu_entry, count, 1, GPUS_LIMIT, 1, SPARSE),
     KEY_OWN("model"),
-    KEY_OWN("sharing"),
+    KEY_NEEDED("sharing"),
     KEY_WHOLE("units", gpu_entry, gpu.units, 1, 1000, 7, OPTIONAL),
     KEY_NUMBER("memory_mb", gpu_entry, gpu.memory_mb, 1, LIMIT_MB, 0, REQUIRED),
     KEY_NUMBER("speed", gpu_entry, kind.speed, 0.001, 1000, 1, OPTIONAL),
     KEY_NOTES,
-    KEY_OWN("vgpu_hour_usd"),
+    VGPU_PRICE(gpu_entry, kind.vgpu_hour_usd),
     KEY_NUMBER("oversubscription", gpu_entry, gpu.oversubscription, 1, 100, 1, SPARSE),
     KEY_END};
 /* The default is of the ESG paper's cluster. */
 const struct key price_keys[] = {
-    KEY_NUMBER("vcpu_hour_usd", cluster_spec, vcpu_hour_usd, 0, 1e6, 0.034, OPTIONAL),
-    KEY_OWN("vgpu_hour_usd"), KEY_NOTES, KEY_END};
+    KEY_NUMBER("vcpu_hour_usd", price, vcpu_hour_usd, 0, 1e6, 0.034, OPTIONAL),
+    VGPU_PRICE(price, vgpu_hour_usd), KEY_NOTES, KEY_END};
 
 /* Only shares of MPS may exceed the units: slices of MIG and whole GPUs are hardware. */
 static bool check_oversubscription(const struct json_value *value, const struct gpu_spec *gpu,
@@ -55,11 +58,9 @@ static bool load_sharing(const struct json_value *value, struct gpu_spec *gpu, s
     const char *names[SHARINGS_MOST + 1] = {NULL};
     char why[256] = "";
     int sharing = 0;
-    struct json_value child;
     for (size_t i = 0; i < gpu_sharing_count && i < SHARINGS_MOST; i++)
         names[i] = gpu_sharings[i].name;
-    if (!json_require(value, "sharing", &child, error) ||
-        !json_choice(value, "sharing", names, &sharing, error))
+    if (!json_choice(value, "sharing", names, &sharing, error))
         return false;
     gpu->sharing = (enum sharing)sharing;
     const struct gpu_sharing *mode = gpu_sharing_of(gpu);
@@ -70,14 +71,9 @@ static bool load_sharing(const struct json_value *value, struct gpu_spec *gpu, s
 /* The model may be missing or empty. */
 static bool load_model(const struct json_value *value, struct gpu_spec *gpu, struct error *error)
 {
-    struct json_value child;
-    char *model = NULL;
-    if (!json_child(value, "model", &child))
-        return true;
-    const char *text = json_as_string(&child, error);
-    if (text == NULL || (*text != '\0' && !load_name(value, "model", &model, error)))
+    const char *text = "";
+    if (!json_text(value, "model", &text, error))
         return false;
-    free(model);
     if (strlen(text) >= sizeof gpu->model)
         return json_fault(value, error, "\"model\" is longer than 31 characters; shorten it");
     (void)snprintf(gpu->model, sizeof gpu->model, "%s", text);
@@ -114,10 +110,9 @@ static bool load_gpu(const struct json_value *value, struct workload *workload,
 {
     struct gpu_spec *gpu = &entry->gpu;
     struct gpu_kind *kind = &entry->kind;
-    *entry = (struct gpu_entry){.kind = {.vgpu_hour_usd = NAN}};
+    *entry = (struct gpu_entry){.count = 0};
     keys_default(gpu_keys, entry);
-    if (!keys_load(gpu_keys, value, entry, error) || !load_model(value, gpu, error) ||
-        !json_number(value, "vgpu_hour_usd", 0, 1e6, &kind->vgpu_hour_usd, error))
+    if (!keys_load(gpu_keys, value, entry, error) || !load_model(value, gpu, error))
         return false;
     kind->units = gpu->units;
     (void)snprintf(kind->model, sizeof kind->model, "%s", gpu->model);
@@ -133,8 +128,7 @@ static bool load_gpus(const struct json_value *array, struct workload *workload,
     group->gpus = load_array(GPUS_LIMIT, sizeof *group->gpus, error);
     if (group->gpus == NULL)
         return false;
-    for (size_t i = 0; i < json_size(array); i++) {
-        struct json_value value = json_entry(array, i);
+    for (struct json_value value = {0}; json_next(array, &value);) {
         struct gpu_entry entry;
         if (!load_gpu(&value, workload, &entry, error))
             return false;
@@ -200,37 +194,31 @@ static bool resolve_prices(const struct json_value *cluster, struct workload *wo
 static bool load_price(const struct json_value *cluster, struct workload *workload,
                        struct error *error)
 {
-    double vgpu_hour_usd = NAN;
-    struct json_value price;
-    keys_default(price_keys, &workload->cluster);
-    if (json_child(cluster, "price", &price) &&
-        (!keys_load(price_keys, &price, &workload->cluster, error) ||
-         !json_number(&price, "vgpu_hour_usd", 0, 1e6, &vgpu_hour_usd, error)))
+    struct price price;
+    struct json_value value;
+    keys_default(price_keys, &price);
+    if (json_child(cluster, "price", &value) && !keys_load(price_keys, &value, &price, error))
         return false;
-    return resolve_prices(cluster, workload, vgpu_hour_usd, error);
+    workload->cluster.vcpu_hour_usd = price.vcpu_hour_usd;
+    return resolve_prices(cluster, workload, price.vgpu_hour_usd, error);
 }
 
 bool cluster_load(const struct json_value *value, struct workload *workload, struct error *error)
 {
     struct cluster_spec *cluster = &workload->cluster;
     struct json_value invokers;
-    if (!json_is_object(value, cluster_keys, error) ||
-        !json_require(value, "invokers", &invokers, error) ||
-        !json_is_array(&invokers, 1, GROUPS_LIMIT, error))
+    if (!keys_load(cluster_keys, value, cluster, error) ||
+        !json_require(value, "invokers", &invokers, error))
         return false;
-    size_t count = json_size(&invokers);
-    cluster->groups = load_array(count, sizeof *cluster->groups, error);
+    cluster->groups = load_entries(&invokers, 1, GROUPS_LIMIT, sizeof *cluster->groups, error);
     workload->kinds = load_array(WORKLOAD_MAX_KINDS, sizeof *workload->kinds, error);
     if (cluster->groups == NULL || workload->kinds == NULL)
         return false;
     uint64_t total = 0;
-    for (; cluster->group_count < count; cluster->group_count++) {
-        struct json_value group = json_entry(&invokers, cluster->group_count);
-        struct invoker_group *out = &cluster->groups[cluster->group_count];
-        if (!load_group(&group, workload, out, error)) {
-            free(out->gpus);
+    for (struct json_value group = {0}; json_next(&invokers, &group);) {
+        struct invoker_group *out = &cluster->groups[cluster->group_count++];
+        if (!load_group(&group, workload, out, error))
             return false;
-        }
         total += out->count;
     }
     if (total > INVOKERS_LIMIT)

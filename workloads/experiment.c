@@ -15,14 +15,34 @@ enum { APPLICATIONS_LIMIT = 1024 };
 /* Trainings take hours, so they are sampled less often than requests. */
 #define TRAINING_SAMPLE_INTERVAL (300 * SIM_S)
 
-const char *const experiment_keys[] = {
-    "name",     "cluster", "applications", "functions", "profile",  "arrivals",
-    "slo",      "policy",  "platform",     "requests",  "seed",     "warmup_requests",
-    "evidence", "record",  "note",         "profiles",  "training", "planning",
-    NULL};
-static const char *const policy_keys[] = {"name", "params", "note", "evidence", NULL};
-static const char *const reference_keys[] = {"ref", "weight", "note", "evidence", NULL};
+#define COUNT_MOST (INT64_C(1) << 53)
+
 const char *const experiment_record_names[] = {"summary", "requests", "all", NULL};
+
+#define OF experiment
+const struct key experiment_keys[] = {
+    KEY_NAME("name", OF, name, UNWRITTEN),
+    KEY_OWN("cluster"),
+    KEY_OWN("applications"),
+    KEY_OWN("functions"),
+    KEY_OWN("profile"),
+    KEY_OWN("arrivals"),
+    KEY_OWN("slo"),
+    KEY_OWN("policy"),
+    KEY_OWN("platform"),
+    KEY_WHOLE("requests", OF, requests, 1, COUNT_MOST, 10000, OPTIONAL),
+    KEY_WHOLE("seed", OF, seed, 0, COUNT_MOST, 1, OPTIONAL),
+    KEY_WHOLE("warmup_requests", OF, warmup_requests, 0, COUNT_MOST, 0, OPTIONAL),
+    KEY_OWN("evidence"),
+    KEY_WORD("record", OF, record, experiment_record_names, RECORD_REQUESTS, UNWRITTEN),
+    KEY_OWN("note"),
+    KEY_OWN("profiles"),
+    KEY_OWN("training"),
+    KEY_OWN("planning"),
+    KEY_END};
+static const struct key policy_keys[] = {KEY_TEXT("name", OF, policy_name, UNWRITTEN),
+                                         KEY_OWN("params"), KEY_NOTES, KEY_END};
+#undef OF
 
 /* Data needed only while an experiment is read. */
 struct reading {
@@ -34,6 +54,13 @@ struct reading {
 
 /* ---- Parts ---------------------------------------------------------------------------------- */
 
+/* Gets a part, which is inside this file or in a file of its own. */
+static bool load_part(struct reading *reading, const char *key, struct json_value *value,
+                      struct error *error)
+{
+    return json_include_member(reading->document, &reading->root, key, value, error);
+}
+
 static bool load_policy(const struct json_value *value, struct experiment *experiment,
                         struct error *error)
 {
@@ -43,8 +70,7 @@ static bool load_policy(const struct json_value *value, struct experiment *exper
         return error_input(error, "out of memory");
     if (value->node == NULL)
         return true;
-    if (!json_is_object(value, policy_keys, error) ||
-        !json_string(value, "name", &experiment->policy_name, error))
+    if (!keys_load(policy_keys, value, experiment, error))
         return false;
     if (experiment->policy_name[0] == '\0')
         return json_fault(value, error, "\"name\" is empty; see `esgsim list policies`");
@@ -56,38 +82,30 @@ static bool load_policy(const struct json_value *value, struct experiment *exper
 static bool load_functions(struct reading *reading, struct error *error)
 {
     struct json_value value;
-    if (!json_include_member(reading->document, &reading->root, "functions", &value, error))
-        return false;
-    return value.node == NULL || function_entries_load(&value, &reading->entries, error);
+    return load_part(reading, "functions", &value, error) &&
+           (value.node == NULL || function_entries_load(&value, &reading->entries, error));
 }
 
 static bool load_application(struct reading *reading, const struct json_value *array, size_t index,
                              struct function_table *table, struct error *error)
 {
     struct workload *workload = &reading->experiment->workload;
-    struct json_value value;
-    struct json_value target;
-    struct json_value reference;
-    double weight = -1;
+    struct json_value value, target, reference;
+    struct application own = {.weight = 0};
     if (!json_include_entry(reading->document, array, index, &value, error))
         return false;
     target = value;
-    if (json_child(&value, "ref", &reference)) {
-        if (!json_is_object(&value, reference_keys, error) ||
-            !json_number(&value, "weight", 1e-9, 1e9, &weight, error) ||
-            !json_include_member(reading->document, &value, "ref", &target, error))
-            return false;
-    }
+    if (json_child(&value, "ref", &reference) &&
+        (!keys_load(application_reference_keys, &value, &own, error) ||
+         !json_include_member(reading->document, &value, "ref", &target, error)))
+        return false;
     struct application *application = &workload->applications[workload->application_count++];
     if (!application_load(&target, table, application, error))
         return false;
-    if (weight > 0)
-        application->weight = weight;
-    for (size_t a = 0; a + 1 < workload->application_count; a++)
-        if (strcmp(workload->applications[a].name, application->name) == 0)
-            return json_fault(&value, error, "two applications are named \"%s\"; rename one",
-                              application->name);
-    return true;
+    if (own.weight > 0)
+        application->weight = own.weight;
+    return load_is_new(&value, "applications", &workload->applications[0].name, index,
+                       sizeof *application, error);
 }
 
 static bool load_applications(struct reading *reading, struct error *error)
@@ -96,12 +114,10 @@ static bool load_applications(struct reading *reading, struct error *error)
     struct function_table table = {.entries = &reading->entries, .workload = workload};
     struct json_value array;
     if (!json_require(&reading->root, "applications", &array, error) ||
-        !json_is_array(&array, 1, APPLICATIONS_LIMIT, error))
+        (workload->applications = load_entries(&array, 1, APPLICATIONS_LIMIT,
+                                               sizeof *workload->applications, error)) == NULL)
         return false;
-    size_t count = json_size(&array);
-    workload->applications = load_array(count, sizeof *workload->applications, error);
-    if (workload->applications == NULL)
-        return false;
+    const size_t count = json_size(&array);
     for (size_t a = 0; a < count; a++)
         if (!load_application(reading, &array, a, &table, error))
             return false;
@@ -124,16 +140,25 @@ static bool serves_no_requests(const struct reading *reading)
            !json_child(&reading->root, "applications", &value);
 }
 
-/* Refuses keys about requests in an experiment without any. */
-static bool refuse_request_keys(const struct reading *reading, struct error *error)
+/* The experiment's own fields. Refuses keys about requests in an experiment without any. */
+static bool load_root(const struct reading *reading, struct error *error)
 {
     static const char *const keys[] = {"functions", "profile",  "profiles",        "arrivals",
                                        "slo",       "requests", "warmup_requests", "planning"};
+    struct experiment *experiment = reading->experiment;
+    const bool requests = !serves_no_requests(reading);
     struct json_value value;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    for (size_t i = 0; !requests && i < sizeof keys / sizeof *keys; i++)
         if (json_child(&reading->root, keys[i], &value))
             return json_fault(&value, error,
                               "is about requests, and the experiment has no \"applications\"");
+    keys_default(experiment_keys, experiment);
+    if (!keys_load(experiment_keys, &reading->root, experiment, error))
+        return false;
+    if (!requests)
+        experiment->requests = 0;
+    else if (!json_child(&reading->root, "warmup_requests", &value))
+        experiment->warmup_requests = experiment->requests / 10;
     return true;
 }
 
@@ -141,7 +166,7 @@ static bool load_training(struct reading *reading, struct error *error)
 {
     struct experiment *experiment = reading->experiment;
     struct json_value value;
-    if (!json_include_member(reading->document, &reading->root, "training", &value, error))
+    if (!load_part(reading, "training", &value, error))
         return false;
     if (value.node == NULL)
         return true;
@@ -153,7 +178,7 @@ static bool load_training(struct reading *reading, struct error *error)
 static bool load_workload(struct reading *reading, struct error *error)
 {
     struct json_value cluster;
-    if (!json_include_member(reading->document, &reading->root, "cluster", &cluster, error))
+    if (!load_part(reading, "cluster", &cluster, error))
         return false;
     if (cluster.node == NULL)
         return json_fault(&reading->root, error,
@@ -166,34 +191,6 @@ static bool load_workload(struct reading *reading, struct error *error)
     }
     return profiles_load(reading->document, reading->experiment, error) &&
            load_functions(reading, error) && load_applications(reading, error);
-}
-
-static bool load_counters(const struct json_value *root, struct experiment *experiment,
-                          bool any_requests, struct error *error)
-{
-    int64_t requests = any_requests ? 10000 : 0;
-    int64_t seed = 1;
-    int record = RECORD_REQUESTS;
-    const int64_t limit = (int64_t)1 << 53;
-    if (!json_integer(root, "requests", 1, limit, &requests, error))
-        return false;
-    int64_t warmup = requests / 10;
-    if (!json_integer(root, "warmup_requests", 0, limit, &warmup, error) ||
-        !json_integer(root, "seed", 0, limit, &seed, error) ||
-        !json_choice(root, "record", experiment_record_names, &record, error))
-        return false;
-    experiment->requests = (uint64_t)requests;
-    experiment->warmup_requests = (uint64_t)warmup;
-    experiment->seed = (uint64_t)seed;
-    experiment->record = (enum record_level)record;
-    return true;
-}
-
-/* Loads a part, which is inside this file or in a file of its own. */
-static bool load_part(struct reading *reading, const char *key, struct json_value *value,
-                      struct error *error)
-{
-    return json_include_member(reading->document, &reading->root, key, value, error);
 }
 
 /* If the platform sets a noise, it overrides every function's own. */
@@ -243,10 +240,9 @@ static bool load_rest(struct reading *reading, struct error *error)
     struct json_value value;
     const bool requests = !serves_no_requests(reading);
     /* Loads of arrivals are relative to references of SLOs. */
-    if (requests
-            ? !load_part(reading, "slo", &value, error) ||
-                  !slo_load(&value, &experiment->workload, error) || !load_arrivals(reading, error)
-            : !refuse_request_keys(reading, error))
+    if (requests &&
+        (!load_part(reading, "slo", &value, error) ||
+         !slo_load(&value, &experiment->workload, error) || !load_arrivals(reading, error)))
         return false;
     if (!load_part(reading, "platform", &value, error) ||
         !platform_load(&value, &experiment->workload, &experiment->platform, error))
@@ -255,9 +251,8 @@ static bool load_rest(struct reading *reading, struct error *error)
         experiment->platform.sample_interval = TRAINING_SAMPLE_INTERVAL;
     apply_noise(experiment);
     return load_part(reading, "policy", &value, error) && load_policy(&value, experiment, error) &&
-           hash_policy(reading, error) &&
-           load_counters(&reading->root, experiment, requests, error) &&
-           load_training(reading, error) && load_part(reading, "planning", &value, error) &&
+           hash_policy(reading, error) && load_training(reading, error) &&
+           load_part(reading, "planning", &value, error) &&
            planning_load(&value, experiment, error);
 }
 
@@ -270,19 +265,18 @@ static bool load_names(struct reading *reading, struct error *error)
     const char *slash = strrchr(file, '/');
     experiment->path = strdup(file);
     experiment->directory = strdup(json_include_directory(reading->document, &reading->root));
-    experiment->name = strdup(slash == NULL ? file : slash + 1);
+    const bool named = experiment->name != NULL;
+    if (!named)
+        experiment->name = strdup(slash == NULL ? file : slash + 1);
     if (experiment->path == NULL || experiment->directory == NULL || experiment->name == NULL)
         return error_input(error, "out of memory");
-    char *dot = strrchr(experiment->name, '.');
+    char *dot = named ? NULL : strrchr(experiment->name, '.');
     if (dot != NULL && dot != experiment->name)
         *dot = '\0';
-    struct json_value child;
-    if (!json_child(&reading->root, "name", &child))
-        return utf8_is_name(experiment->name) ||
-               json_fault(&reading->root, error,
-                          "the file's name holds control characters or is not UTF-8, so it names "
-                          "no experiment; give \"name\"");
-    return load_name(&reading->root, "name", &experiment->name, error);
+    return utf8_is_name(experiment->name) ||
+           json_fault(&reading->root, error,
+                      "the file's name holds control characters or is not UTF-8, so it names no "
+                      "experiment; give \"name\"");
 }
 
 /* Builds the experiment from a document to which the overrides have been applied. */
@@ -290,8 +284,7 @@ static struct experiment *resolve(struct json_include *document, struct error *e
 {
     struct reading reading = {.document = document, .root = json_include_root(document)};
     reading.experiment = load_array(1, sizeof *reading.experiment, error);
-    bool done = reading.experiment != NULL &&
-                json_is_object(&reading.root, experiment_keys, error) &&
+    bool done = reading.experiment != NULL && load_root(&reading, error) &&
                 load_names(&reading, error) && load_workload(&reading, error) &&
                 load_rest(&reading, error) && experiment_canonicalize(reading.experiment, error);
     function_entries_clear(&reading.entries);
@@ -326,9 +319,9 @@ static bool drop_parameters(struct json_include *document, const struct override
     return true;
 }
 
-static struct experiment *resolve_overridden(struct json_include *document,
-                                             const struct override *overrides, size_t count,
-                                             struct error *error)
+struct experiment *experiment_resolve(struct json_include *document,
+                                      const struct override *overrides, size_t count,
+                                      struct error *error)
 {
     bool good = drop_parameters(document, overrides, count, error);
     for (size_t i = 0; i < count && good; i++)
@@ -349,7 +342,7 @@ struct experiment *experiment_load_with(struct inputs *inputs, const char *path,
                                         struct error *error)
 {
     struct json_include document;
-    if (!json_include_open_with(&document, inputs, path, error))
+    if (!json_include_open(&document, inputs, path, error))
         return NULL;
     const struct json_value root = json_include_root(&document);
     struct json_value base;
@@ -358,25 +351,17 @@ struct experiment *experiment_load_with(struct inputs *inputs, const char *path,
         json_include_close(&document);
         return NULL;
     }
-    return resolve_overridden(&document, overrides, override_count, error);
+    return experiment_resolve(&document, overrides, override_count, error);
 }
 
 struct experiment *experiment_parse(const char *text, const char *name, const char *directory,
                                     const struct override *overrides, size_t override_count,
                                     struct error *error)
 {
-    return experiment_parse_with(NULL, text, name, directory, overrides, override_count, error);
-}
-
-struct experiment *experiment_parse_with(struct inputs *inputs, const char *text, const char *name,
-                                         const char *directory, const struct override *overrides,
-                                         size_t override_count, struct error *error)
-{
     struct json_include document;
-    if (!json_include_parse(&document, text, name, directory, error))
-        return NULL;
-    document.inputs = inputs;
-    return resolve_overridden(&document, overrides, override_count, error);
+    return json_include_parse(&document, text, name, directory, error)
+               ? experiment_resolve(&document, overrides, override_count, error)
+               : NULL;
 }
 
 bool experiment_inputs_check(const struct experiment *experiment, struct error *error)

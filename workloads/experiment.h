@@ -181,6 +181,7 @@ struct sweep_precision {
     char metric[64];    /* a name of sim/base/metrics.def */
     double half_width;  /* > 0, in the metric's unit */
     size_t first_seeds; /* number of seeds to begin with; at least 2 */
+    size_t max_seeds;
 };
 
 /* Returns whether a metric that is a share, such as slo_hit_rate, can have the value `limit`. If

@@ -189,9 +189,9 @@ static void merge_cold_start(const struct function_entry *e, const struct profil
 static bool service_values(const struct function_entry *entry, size_t kind_count,
                            struct function *function, struct error *error)
 {
-    function->service = entry->service;
+    function->service = (enum service_kind)(SERVICE_CONSTANT + entry->distribution);
     function->service_mean = sim_from_ms(entry->service_mean_ms);
-    function->service_cv = entry->service_cv;
+    function->service_cv = or_default(entry->service_cv, 0);
     function->input_bytes = or_default(entry->input_bytes, 0);
     function->host_memory_mb = or_default(entry->host_memory_mb, 0);
     for (size_t k = 0; k < kind_count; k++) {
@@ -240,7 +240,7 @@ static bool resolve_service(const struct function_entry *entry, const struct wor
 
 /* Where a function's values on one kind of GPU come from. */
 struct source {
-    const struct function_entry *entry; /* NULL: profile only */
+    const struct function_entry *entry;
     const struct profile *profile;
     const struct profile_function *profiled;
     size_t kind;
@@ -261,19 +261,10 @@ static bool missing(const struct source *source, const struct function *function
                       function->name, key, source->profile->path);
 }
 
-static const struct function_entry no_entry = {.input_bytes = NAN,
-                                               .noise_cv = NAN,
-                                               .cold_start_mean_ms = NAN,
-                                               .cold_start_cv = NAN,
-                                               .gpu_weights_mb = NAN,
-                                               .gpu_per_item_mb = NAN,
-                                               .host_memory_mb = NAN,
-                                               .bandwidth_share = NAN};
-
 /* Values that do not depend on the kind of GPU, from the first profile that has the function. */
 static void merge_common(const struct source *source, struct function *function)
 {
-    const struct function_entry *e = source->entry == NULL ? &no_entry : source->entry;
+    const struct function_entry *e = source->entry;
     const struct profile_function *p = source->profiled;
     function->service = SERVICE_PROFILE;
     function->input_bytes = or_default(or_default(e->input_bytes, p->input_bytes), 0);
@@ -284,7 +275,7 @@ static void merge_common(const struct source *source, struct function *function)
 static bool merge_values(const struct source *source, struct function *function,
                          struct error *error)
 {
-    const struct function_entry *e = source->entry == NULL ? &no_entry : source->entry;
+    const struct function_entry *e = source->entry;
     const struct profile_function *p = source->profiled;
     const struct interference *interference = source->profile->interference;
     struct function_gpu *gpu = &function->gpus[source->kind];
@@ -314,16 +305,12 @@ static bool merge_values(const struct source *source, struct function *function,
 /* The entry's own values of an axis: a list, or one by model of GPU. NULL node: none. */
 static struct json_value own_axis(const struct source *source, size_t axis, const char *model)
 {
-    struct json_value own = {0};
-    if (source->entry == NULL || !source->entry->has_axes[axis])
-        return own;
-    own = source->entry->axes[axis];
-    if (cJSON_IsObject(own.node)) {
-        struct json_value list = {0};
-        (void)json_child(&own, model, &list);
-        own = list;
-    }
-    return own;
+    const struct json_value *own = &source->entry->axes[axis];
+    struct json_value list = {0};
+    if (!cJSON_IsObject(own->node))
+        return *own;
+    (void)json_child(own, model, &list);
+    return list;
 }
 
 /* Chooses the axes to tabulate: the entry's own, which must be within the profile's, or else the
@@ -526,21 +513,24 @@ static bool resolve_function(const struct function_table *table, const struct js
                              struct function *function, struct error *error)
 {
     const struct workload *workload = table->workload;
+    struct function_entry none = {.place = *where}; /* of a function that only profiles have */
+    keys_default(function_keys, &none);
     struct source source = {.entry = find_entry(table, function->name)};
-    source.place = source.entry == NULL ? *where : source.entry->place;
+    if (source.entry == NULL)
+        source.entry = &none;
+    source.place = source.entry->place;
     source.profiled = find_profiled(workload, function->name, &source.kind);
-    const char *model = source.entry == NULL ? NULL : source.entry->model;
+    const char *model = source.entry->model;
     if (model == NULL && source.profiled != NULL)
         model = source.profiled->model;
     function->model = strdup(model == NULL ? function->name : model);
     function->gpus = load_array(workload->kind_count, sizeof *function->gpus, error);
     if (function->model == NULL || function->gpus == NULL)
         return error_input(error, "out of memory");
-    if (source.entry != NULL &&
-        !take_samples(&source.entry->cold_start_samples, &function->cold_start_samples_ms,
+    if (!take_samples(&source.entry->cold_start_samples, &function->cold_start_samples_ms,
                       &function->cold_start_sample_count, error))
         return false;
-    if (source.entry != NULL && source.entry->has_service)
+    if (source.entry->has_service)
         return resolve_service(source.entry, workload, function, error);
     const struct profile *profile = workload->kinds[0].profile;
     if (source.profiled == NULL)

@@ -7,15 +7,22 @@
 
 enum { FUNCTIONS_LIMIT = 4096 };
 
-static const char *const file_keys[] = {"functions", "name", "note", "evidence", "source", NULL};
-static const char *const service_keys[] = {"distribution", "mean_ms", "cv",
-                                           "samples_ms",   "note",    NULL};
+static const struct key file_keys[] = {KEY_NEEDED("functions"), KEY_OWN("name"), KEY_NOTES,
+                                       KEY_OWN("source"), KEY_END};
 /* In the order of enum service_kind, which begins with SERVICE_PROFILE. */
-const char *const distribution_names[] = {"constant", "exponential", "lognormal", "empirical",
-                                          NULL};
-static const char *const axis_keys[] = {"batch", "vcpu", "vgpu", "note", NULL};
+static const char *const distributions[] = {"constant", "exponential", "lognormal", "empirical",
+                                            NULL};
+static const struct key axis_keys[] = {KEY_OWN("batch"), KEY_OWN("vcpu"), KEY_OWN("vgpu"),
+                                       KEY_OWN("note"), KEY_END};
 
 #define OF function_entry
+static const struct key service_keys[] = {
+    KEY_WORD("distribution", OF, distribution, distributions, 0, REQUIRED),
+    KEY_NUMBER("mean_ms", OF, service_mean_ms, 1e-6, LIMIT_MS, NAN, OPTIONAL),
+    KEY_NUMBER("cv", OF, service_cv, 0, 100, NAN, OPTIONAL),
+    KEY_OWN("samples_ms"),
+    KEY_OWN("note"),
+    KEY_END};
 static const struct key mean_keys[] = {
     KEY_NUMBER("mean", OF, cold_start_mean_ms, 0, LIMIT_MS, NAN, OPTIONAL),
     KEY_NUMBER("cv", OF, cold_start_cv, 0, 100, NAN, OPTIONAL), KEY_OWN("samples_ms"), KEY_NOTES,
@@ -29,19 +36,19 @@ static const struct key configuration_keys[] = {
     KEY_WHOLE("batch", OF, batch, 1, UINT16_MAX, 1, OPTIONAL),
     KEY_WHOLE("vcpu", OF, vcpu, 0, UINT16_MAX, 1, OPTIONAL),
     KEY_WHOLE("vgpu", OF, vgpu, 0, UINT16_MAX, 0, OPTIONAL), KEY_OWN("note"), KEY_END};
-static const struct key function_keys[] = {
-    KEY_OWN("name"),
-    KEY_OWN("model"),
+const struct key function_keys[] = {
+    KEY_NAME("name", OF, name, REQUIRED),
+    KEY_TEXT("model", OF, model, OPTIONAL),
     KEY_NUMBER("input_bytes", OF, input_bytes, 0, 1e15, NAN, OPTIONAL),
-    KEY_OWN("service"),
+    KEY_OBJECT("service", service_keys, WRITTEN_IF(OF, has_service, true)),
     KEY_OBJECT("cold_start_ms", mean_keys, OR_NUMBER),
     KEY_OBJECT("gpu_memory_mb", memory_keys, OR_NUMBER),
-    KEY_OBJECT("noise", noise_keys, OR_NUMBER),
+    KEY_OBJECT("noise", noise_keys, OR_NUMBER, SPARSE),
     KEY_NUMBER("host_memory_mb", OF, host_memory_mb, 0, LIMIT_MB, NAN, OPTIONAL),
     KEY_OWN("note"),
     KEY_NUMBER("bandwidth_share", OF, bandwidth_share, 0, 1, NAN, OPTIONAL),
     KEY_OWN("configurations"),
-    KEY_OBJECT("configuration", configuration_keys, OPTIONAL),
+    KEY_OBJECT("configuration", configuration_keys, WRITTEN_IF(OF, has_service, true)),
     KEY_OWN("evidence"),
     KEY_OWN("source"),
     KEY_END};
@@ -59,28 +66,21 @@ static bool load_samples(const struct json_value *service, struct function_entry
                       entry->service_mean_ms);
 }
 
-static bool load_service(const struct json_value *service, struct function_entry *entry,
+static bool load_service(const struct json_value *service_value, struct function_entry *entry,
                          struct error *error)
 {
     struct json_value child;
-    int kind = 0;
-    if (!json_is_object(service, service_keys, error) ||
-        !json_require(service, "distribution", &child, error) ||
-        !json_choice(service, "distribution", distribution_names, &kind, error))
-        return false;
+    const uint32_t service = SERVICE_CONSTANT + entry->distribution;
     entry->has_service = true;
-    entry->service = (enum service_kind)(kind + SERVICE_CONSTANT);
-    if (entry->service == SERVICE_EMPIRICAL)
-        return load_samples(service, entry, error);
-    if (json_child(service, "samples_ms", &child))
+    if (service == SERVICE_EMPIRICAL)
+        return load_samples(service_value, entry, error);
+    if (json_child(service_value, "samples_ms", &child))
         return json_fault(&child, error, "belongs to \"empirical\"; remove it");
-    if (!json_require(service, "mean_ms", &child, error) ||
-        !json_as_number(&child, 1e-6, LIMIT_MS, &entry->service_mean_ms, error))
+    if (!json_require(service_value, "mean_ms", &child, error))
         return false;
-    if (entry->service == SERVICE_LOGNORMAL)
-        return json_require(service, "cv", &child, error) &&
-               json_as_number(&child, 0, 100, &entry->service_cv, error);
-    return !json_child(service, "cv", &child) ||
+    if (service == SERVICE_LOGNORMAL)
+        return json_require(service_value, "cv", &child, error);
+    return !json_child(service_value, "cv", &child) ||
            json_fault(&child, error, "belongs to \"lognormal\"; remove it");
 }
 
@@ -97,21 +97,19 @@ static bool load_cold_start(const struct json_value *object, struct function_ent
 bool axis_load(const struct json_value *value, int low, int high, int **values, size_t *count,
                struct error *error)
 {
-    if (!json_is_array(value, 1, 1024, error))
-        return false;
-    *count = json_size(value);
-    *values = load_array(*count, sizeof **values, error);
+    *values = load_entries(value, 1, 1024, sizeof **values, error);
     if (*values == NULL)
         return false;
-    for (size_t i = 0; i < *count; i++) {
-        struct json_value entry = json_entry(value, i);
+    *count = json_size(value);
+    for (struct json_value entry = {0}; json_next(value, &entry);) {
+        int *out = &(*values)[entry.index];
         int64_t number = 0;
         if (!json_as_integer(&entry, low, high, &number, error))
             return false;
-        (*values)[i] = (int)number;
-        if (i > 0 && (*values)[i] <= (*values)[i - 1])
-            return json_fault(&entry, error, "is %d after %d; list them in ascending order",
-                              (*values)[i], (*values)[i - 1]);
+        *out = (int)number;
+        if (entry.index > 0 && *out <= out[-1])
+            return json_fault(&entry, error, "is %d after %d; list them in ascending order", *out,
+                              out[-1]);
     }
     return true;
 }
@@ -128,11 +126,9 @@ static bool check_axis(const struct json_value *value, int low, struct error *er
 /* A list of values, or an object with a list by model of GPU. */
 static bool check_axes(const struct json_value *value, int low, struct error *error)
 {
-    size_t i = 0;
     if (!cJSON_IsObject(value->node))
         return check_axis(value, low, error);
-    for (struct json_value child = json_first(value); child.node != NULL;
-         child = json_after(value, &child, ++i))
+    for (struct json_value child = {0}; json_next(value, &child);)
         if (!check_axis(&child, low, error))
             return false;
     return true;
@@ -141,11 +137,11 @@ static bool check_axes(const struct json_value *value, int low, struct error *er
 static bool load_axes(const struct json_value *value, struct function_entry *entry,
                       struct error *error)
 {
-    if (!json_is_object(value, axis_keys, error))
+    if (!keys_load(axis_keys, value, entry, error))
         return false;
     for (size_t axis = 0; axis < 3; axis++) {
-        entry->has_axes[axis] = json_child(value, axis_keys[axis], &entry->axes[axis]);
-        if (entry->has_axes[axis] && !check_axes(&entry->axes[axis], axis == 2 ? 0 : 1, error))
+        if (json_child(value, axis_keys[axis].name, &entry->axes[axis]) &&
+            !check_axes(&entry->axes[axis], axis == 2 ? 0 : 1, error))
             return false;
     }
     return true;
@@ -176,33 +172,27 @@ static bool load_entry(const struct json_value *value, struct function_entry *en
 {
     *entry = (struct function_entry){.place = *value};
     keys_default(function_keys, entry);
-    return keys_load(function_keys, value, entry, error) &&
-           load_name(value, "name", &entry->name, error) &&
-           json_string(value, "model", &entry->model, error) &&
-           load_cold_start(value, entry, error) && load_exclusive_keys(value, entry, error);
+    return keys_load(function_keys, value, entry, error) && load_cold_start(value, entry, error) &&
+           load_exclusive_keys(value, entry, error);
 }
 
 bool function_entries_load(const struct json_value *value, struct function_entries *functions,
                            struct error *error)
 {
     struct json_value array = *value;
-    if (!cJSON_IsArray(value->node) && (!json_is_object(value, file_keys, error) ||
+    if (!cJSON_IsArray(value->node) && (!keys_load(file_keys, value, functions, error) ||
                                         !json_require(value, "functions", &array, error)))
         return false;
-    if (!json_is_array(&array, 1, FUNCTIONS_LIMIT, error))
-        return false;
-    functions->entries = load_array(json_size(&array), sizeof *functions->entries, error);
+    functions->entries =
+        load_entries(&array, 1, FUNCTIONS_LIMIT, sizeof *functions->entries, error);
     if (functions->entries == NULL)
         return false;
-    for (struct json_value entry = json_first(&array); entry.node != NULL;
-         entry = json_after(&array, &entry, functions->count)) {
+    for (struct json_value entry = {0}; json_next(&array, &entry);) {
         struct function_entry *out = &functions->entries[functions->count++];
-        if (!load_entry(&entry, out, error))
+        if (!load_entry(&entry, out, error) ||
+            !load_is_new(&entry, "functions", &functions->entries[0].name, entry.index, sizeof *out,
+                         error))
             return false;
-        for (size_t i = 0; i + 1 < functions->count; i++)
-            if (strcmp(functions->entries[i].name, out->name) == 0)
-                return json_fault(&entry, error, "two functions are named \"%s\"; rename one",
-                                  out->name);
     }
     return true;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/base/array.h"
 #include "workloads/inputs.h"
 
 #ifndef ESGSIM_DATADIR
@@ -23,11 +24,8 @@ char *json_include_join(const char *directory, const char *name)
 {
     if (name[0] == '/' || strcmp(directory, ".") == 0)
         return strdup(name);
-    size_t size = strlen(directory) + strlen(name) + 2;
-    char *path = malloc(size);
-    if (path != NULL)
-        (void)snprintf(path, size, "%s/%s", directory, name);
-    return path;
+    char *path = NULL;
+    return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
 }
 
 static char *directory_of(const char *path)
@@ -113,7 +111,7 @@ char *json_include_find_file(const struct json_include *document, const struct j
                              struct error *error)
 {
     const char *name = json_as_string(value, error);
-    json_asked(&(struct json_question){.ask = JSON_ASK_FILE, .value = value});
+    json_asked("file", value, NULL, 0, 0, NULL);
     if (name == NULL)
         return NULL;
     const char *directory = json_include_directory(document, value);
@@ -129,17 +127,14 @@ char *json_include_find_file(const struct json_include *document, const struct j
 static bool add_source(struct json_include *document, const cJSON *node, char *path,
                        const char *directory, struct error *error)
 {
-    struct json_include_source *sources =
-        realloc(document->sources, (document->source_count + 1) * sizeof *sources);
-    if (sources != NULL)
-        document->sources = sources;
     char *folder = directory == NULL ? directory_of(path) : strdup(directory);
-    if (sources == NULL || folder == NULL) {
+    if (folder == NULL ||
+        !array_extend(&document->sources, document->source_count, sizeof *document->sources)) {
         free(folder);
         free(path);
         return error_input(error, "out of memory");
     }
-    sources[document->source_count++] =
+    document->sources[document->source_count++] =
         (struct json_include_source){.node = node, .path = path, .directory = folder};
     return true;
 }
@@ -168,13 +163,8 @@ bool json_include_parse(struct json_include *document, const char *text, const c
     return true;
 }
 
-bool json_include_open(struct json_include *document, const char *path, struct error *error)
-{
-    return json_include_open_with(document, NULL, path, error);
-}
-
-bool json_include_open_with(struct json_include *document, struct inputs *inputs, const char *path,
-                            struct error *error)
+bool json_include_open(struct json_include *document, struct inputs *inputs, const char *path,
+                       struct error *error)
 {
     memset(document, 0, sizeof *document);
     char *found = json_include_find_operand(path);
@@ -255,7 +245,7 @@ static bool enter(struct json_include *document, cJSON *node, struct json_value 
 bool json_include_member(struct json_include *document, const struct json_value *object,
                          const char *key, struct json_value *child, struct error *error)
 {
-    json_asked(&(struct json_question){.ask = JSON_ASK_FILE, .value = object, .key = key});
+    json_asked("file", object, key, 0, 0, NULL);
     if (!json_child(object, key, child)) {
         child->node = NULL;
         return true;
@@ -267,7 +257,7 @@ bool json_include_entry(struct json_include *document, const struct json_value *
                         struct json_value *child, struct error *error)
 {
     *child = json_entry(array, index);
-    json_asked(&(struct json_question){.ask = JSON_ASK_FILE, .value = child});
+    json_asked("file", child, NULL, 0, 0, NULL);
     return enter(document, cJSON_GetArrayItem(array->node, (int)index), child, error);
 }
 

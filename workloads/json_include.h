@@ -36,9 +36,8 @@ struct json_include {
 /* Open a file (searched in the working folder, then in the data folder), or parse text as if it
  * were a file `name` in `directory`. `inputs` may be NULL. After a failure there is nothing to
  * close. */
-bool json_include_open_with(struct json_include *document, struct inputs *inputs, const char *path,
-                            struct error *error);
-bool json_include_open(struct json_include *document, const char *path, struct error *error);
+bool json_include_open(struct json_include *document, struct inputs *inputs, const char *path,
+                       struct error *error);
 bool json_include_parse(struct json_include *document, const char *text, const char *name,
                         const char *directory, struct error *error);
 void json_include_close(struct json_include *document);

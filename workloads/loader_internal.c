@@ -12,32 +12,49 @@ void *load_array(size_t count, size_t size, struct error *error)
     return array;
 }
 
-bool load_name(const struct json_value *object, const char *key, char **out, struct error *error)
+void *load_entries(const struct json_value *array, size_t low, size_t high, size_t size,
+                   struct error *error)
 {
-    struct json_value child;
-    if (!json_require(object, key, &child, error))
-        return false;
-    const char *name = json_as_string(&child, error);
-    if (name == NULL)
-        return false;
-    size_t length = strlen(name);
-    if (length == 0 || length > NAME_LIMIT)
-        return json_fault(&child, error, "has %zu characters, a name has 1..%d", length,
-                          NAME_LIMIT);
-    return json_string(object, key, out, error);
+    return json_is_array(array, low, high, error) ? load_array(json_size(array), size, error)
+                                                  : NULL;
 }
 
 bool load_unknown_name(const struct json_value *value, const char *what, const char *name,
                        const char *const *names, int count, struct error *error)
 {
-    const char *nearest = error_nearest_name(name, names, count);
-    if (nearest != NULL)
-        return json_fault(value, error, "\"%s\" is no %s; did you mean \"%s\"?", name, what,
-                          nearest);
-    char list[512];
-    error_list_names(names, count, list, sizeof list);
-    return json_fault(value, error, "\"%s\" is no %s; known are %s", name, what,
-                      count == 0 ? "none" : list);
+    char fault[768];
+    (void)snprintf(fault, sizeof fault, "\"%s\" is no %s", name, what);
+    return json_fault_unknown(value, fault, name, names, count, error);
+}
+
+static const char *name_at(char *const *first, size_t size, size_t index)
+{
+    return *(char *const *)(const void *)((const char *)first + index * size);
+}
+
+bool load_index(const struct json_value *value, const char *what, const char *name,
+                char *const *first, size_t count, size_t size, size_t *index, struct error *error)
+{
+    for (*index = 0; *index < count; ++*index)
+        if (strcmp(name_at(first, size, *index), name) == 0)
+            return true;
+    const char **names = load_array(count, sizeof *names, error);
+    for (size_t i = 0; names != NULL && i < count; i++)
+        names[i] = name_at(first, size, i);
+    if (names != NULL)
+        (void)load_unknown_name(value, what, name, names, (int)count, error);
+    free(names);
+    return false;
+}
+
+bool load_is_new(const struct json_value *value, const char *what, char *const *first, size_t count,
+                 size_t size, struct error *error)
+{
+    const char *name = name_at(first, size, count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name_at(first, size, i), name) == 0)
+            return json_fault(value, error, "two %s are named \"%s\"; rename one", what, name);
+    return true;
 }
 
 void hash_finish(struct sha256_ctx *context, char hex[65])

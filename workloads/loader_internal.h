@@ -19,7 +19,7 @@
 #include "workloads/json_include.h"
 #include "workloads/experiment.h"
 
-enum { NAME_LIMIT = 63 };
+enum { NAME_LIMIT = KEYS_NAME_MOST };
 
 /* Limits of durations in files. Milliseconds: at most four months, so that sums and small multiples
  * of several durations are far below the clock's range. Seconds: at most 30 years; these are not
@@ -29,32 +29,46 @@ enum { NAME_LIMIT = 63 };
 /* Megabytes: at most 1 PiB. */
 #define LIMIT_MB 1e9
 
-/* Names of the values of enumerations, in their order, for the loaders and for the canonical form.
- * distribution_names begins with SERVICE_CONSTANT. NULL-terminated. */
-extern const char *const distribution_names[], *const initial_names[];
-/* The keys of "platform", "planning", "training" and its drawn arrivals; "reference" of "slo"; a
- * state of an MMPP. */
-extern const struct key platform_keys[], planning_keys[], training_keys[], training_poisson_keys[],
-    slo_reference_key[], mmpp_state_keys[];
+/* Names of enum initial_state, NULL-terminated. */
+extern const char *const initial_names[];
+/* The keys of an experiment, an application, a reference to one, and a stage. */
+extern const struct key experiment_keys[], application_keys[], application_reference_keys[],
+    stage_keys[], function_keys[];
+/* The keys of "platform", "planning" and "training"; "reference" of "slo"; a state of an MMPP. */
+extern const struct key platform_keys[], planning_keys[], training_keys[], slo_reference_key[],
+    mmpp_state_keys[];
 /* The keys of an invoker, of one of its GPUs, and of "price". */
 struct gpu_entry {
     struct gpu_spec gpu;
     struct gpu_kind kind;
     uint32_t count;
 };
+struct price {
+    double vcpu_hour_usd, vgpu_hour_usd;
+};
 extern const struct key invoker_keys[], gpu_keys[], price_keys[];
-/* The keys of "arrivals", by process. */
-extern const struct key *const arrival_keys[];
+/* The keys of "arrivals", by process, and of those of trainings: of a trace, drawn. */
+extern const struct key *const arrival_keys[], *const training_arrival_keys[];
 
 /* Allocates `count` zeroed entries (at least one). NULL with an error when out of memory. */
 void *load_array(size_t count, size_t size, struct error *error);
 
-/* Loads a required name of 1..63 characters into *out, which the caller owns. */
-bool load_name(const struct json_value *object, const char *key, char **out, struct error *error);
+/* The same, one for each entry of an array, which has low..high. NULL with an error if not. */
+void *load_entries(const struct json_value *array, size_t low, size_t high, size_t size,
+                   struct error *error);
 
 /* Reports "KEY must be …; did you mean …?" for a name that is not among `names`. Returns false. */
 bool load_unknown_name(const struct json_value *value, const char *what, const char *name,
                        const char *const *names, int count, struct error *error);
+
+/* Finds the structure of this name among `count` of them: `first` is the first one's name, the
+ * others' are `size` bytes apart. Reports an unknown name at `value`. O(count). */
+bool load_index(const struct json_value *value, const char *what, const char *name,
+                char *const *first, size_t count, size_t size, size_t *index, struct error *error);
+
+/* Whether the structure behind `count` others has a name of its own; a fault at `value` if not. */
+bool load_is_new(const struct json_value *value, const char *what, char *const *first, size_t count,
+                 size_t size, struct error *error);
 
 /* Loads {"invokers": […], "price": {…}} into the workload's cluster and kinds of GPU. GPUs are of
  * one kind if model, units, speed and price are equal. Profiles are not set. */
@@ -84,9 +98,8 @@ struct function_entry {
     char *name;
     char *model;
     bool has_service;
-    enum service_kind service;
-    double service_mean_ms;
-    double service_cv;
+    uint32_t distribution; /* SERVICE_CONSTANT + this is the kind of service */
+    double service_mean_ms, service_cv;
     struct json_samples samples; /* of an empirical service */
     double input_bytes;
     double noise_cv;
@@ -95,8 +108,7 @@ struct function_entry {
     double gpu_weights_mb, gpu_per_item_mb;
     double host_memory_mb;
     double bandwidth_share;
-    bool has_axes[3]; /* batch, vcpu, vgpu are given under "configurations" */
-    struct json_value axes[3];
+    struct json_value axes[3]; /* batch, vcpu, vgpu of "configurations"; no node: not given */
     int64_t batch, vcpu, vgpu; /* "configuration" of a service function */
 };
 
@@ -154,17 +166,15 @@ bool platform_load(const struct json_value *value, const struct workload *worklo
 /* Sets every application's SLO from "slo". A NULL node means factor 1. */
 bool slo_load(const struct json_value *value, struct workload *workload, struct error *error);
 
-/* experiment_load and experiment_parse with a cache of input files (workloads/inputs.h). `inputs`
- * may be NULL. */
+/* experiment_load with a cache of input files (workloads/inputs.h), which may be NULL. */
 struct experiment *experiment_load_with(struct inputs *inputs, const char *path,
                                         const struct override *overrides, size_t override_count,
                                         struct error *error);
-struct experiment *experiment_parse_with(struct inputs *inputs, const char *text, const char *name,
-                                         const char *directory, const struct override *overrides,
-                                         size_t override_count, struct error *error);
 
-/* The keys of an experiment file, NULL-terminated. */
-extern const char *const experiment_keys[];
+/* The experiment of a document, which it closes, with overrides. NULL with an error. */
+struct experiment *experiment_resolve(struct json_include *document,
+                                      const struct override *overrides, size_t count,
+                                      struct error *error);
 
 /* Prints one line of JSON with the members of every object sorted by key, which reorders `root`.
  * The caller frees. NULL when out of memory. */

@@ -47,16 +47,21 @@ static const struct key reference_keys[] = {
     KEY_WHOLE("vcpu", reference_values, vcpu, 1, UINT16_MAX, 0, SPARSE),
     KEY_WHOLE("vgpu", reference_values, vgpu, 1, UINT16_MAX, 0, SPARSE), KEY_NOTES, KEY_END};
 const struct key slo_reference_key[] = {KEY_OBJECT("reference", reference_keys, SPARSE), KEY_END};
-/* An application's own SLO has the keys from the second on. */
-static const char *const slo_keys[] = {"reference", "factor", "ms", "note", "evidence", NULL};
+/* What sets an SLO, of all applications or of one. */
+struct slo {
+    double factor, ms; /* -1: not given */
+};
+static const struct key slo_keys[] = {KEY_NUMBER("factor", slo, factor, 1e-6, 1e6, -1, SPARSE),
+                                      KEY_NUMBER("ms", slo, ms, 1e-6, LIMIT_MS, -1, SPARSE),
+                                      KEY_NOTES, KEY_END};
 
 /* The limit of the event queue, because each idle container may have one event. */
 enum { INITIAL_LIMIT = 1 << 24 };
 
-/* Loads one number, of every function in use, or an object of numbers by function. Each counts
- * `times`. */
+/* Loads one number, of every function in use, or an object of numbers by function, but the member
+ * `done`. Each counts `times`. */
 static bool load_counts(const struct json_value *value, const struct workload *workload,
-                        uint32_t times, uint32_t *counts, struct error *error)
+                        const cJSON *done, uint32_t times, uint32_t *counts, struct error *error)
 {
     const int64_t limit = INITIAL_LIMIT / times;
     int64_t count = 0;
@@ -67,43 +72,36 @@ static bool load_counts(const struct json_value *value, const struct workload *w
             counts[f] = (uint32_t)count * times;
         return true;
     }
-    const char **names = load_array(workload->function_count, sizeof *names, error);
-    bool good = names != NULL;
-    for (size_t f = 0; good && f < workload->function_count; f++)
-        names[f] = workload->functions[f].name;
-    for (struct json_value entry = json_first(value); good && entry.node != NULL;
-         entry = json_after(value, &entry, 0)) {
-        const char *name = entry.node->string;
+    for (struct json_value entry = {0}; json_next(value, &entry);) {
         size_t f = 0;
-        while (f < workload->function_count && strcmp(names[f], name) != 0)
-            f++;
-        if (f == workload->function_count && times == 1 && strcmp(name, "per_invoker") == 0)
-            continue; /* loaded before */
-        good = f < workload->function_count
-                   ? json_as_integer(&entry, 0, limit, &count, error)
-                   : load_unknown_name(&entry, "function in use", name, names, (int)f, error);
-        if (good)
-            counts[f] = (uint32_t)count * times;
+        if (entry.node == done)
+            continue;
+        if (!load_index(&entry, "function in use", entry.node->string, &workload->functions[0].name,
+                        workload->function_count, sizeof *workload->functions, &f, error) ||
+            !json_as_integer(&entry, 0, limit, &count, error))
+            return false;
+        counts[f] = (uint32_t)count * times;
     }
-    free(names);
-    return good;
+    return true;
 }
 
-/* Whether the object gives counts per invoker. If a function has that name, the key is its count.
- */
-static bool has_per_invoker(const struct json_value *value, const struct workload *workload,
-                            struct json_value *per_invoker)
+/* The counts per invoker, without a node if there are none. If a function has that name, the key is
+ * its count. */
+static struct json_value per_invoker_of(const struct json_value *value,
+                                        const struct workload *workload)
 {
+    struct json_value per_invoker = {0};
+    (void)json_child(value, "per_invoker", &per_invoker);
     for (size_t f = 0; f < workload->function_count; f++)
         if (strcmp(workload->functions[f].name, "per_invoker") == 0)
-            return false;
-    return cJSON_IsObject(value->node) && json_child(value, "per_invoker", per_invoker);
+            per_invoker.node = NULL;
+    return per_invoker;
 }
 
 static bool load_initial(const struct json_value *platform_value, const struct workload *workload,
                          struct platform_spec *platform, struct error *error)
 {
-    struct json_value value, per_invoker;
+    struct json_value value;
     int initial = INITIAL_WARM;
     if (!json_child(platform_value, "initial", &value) ||
         (!cJSON_IsObject(value.node) && !cJSON_IsNumber(value.node))) {
@@ -115,11 +113,11 @@ static bool load_initial(const struct json_value *platform_value, const struct w
     platform->initial = INITIAL_COUNTS;
     platform->initial_counts =
         load_array(workload->function_count, sizeof *platform->initial_counts, error);
+    const struct json_value each = per_invoker_of(&value, workload);
     return platform->initial_counts != NULL &&
-           (!has_per_invoker(&value, workload, &per_invoker) ||
-            load_counts(&per_invoker, workload, workload->cluster.invoker_count,
-                        platform->initial_counts, error)) &&
-           load_counts(&value, workload, 1, platform->initial_counts, error);
+           (each.node == NULL || load_counts(&each, workload, NULL, workload->cluster.invoker_count,
+                                             platform->initial_counts, error)) &&
+           load_counts(&value, workload, each.node, 1, platform->initial_counts, error);
 }
 
 static bool load_keep_alive(const struct json_value *value, struct platform_spec *platform,
@@ -144,11 +142,10 @@ static bool load_keep_alive(const struct json_value *value, struct platform_spec
     return true;
 }
 
-enum { KEEP_ALIVES_MAX = 64, WHERE_LENGTH = 4096 + JSON_PATH_LENGTH };
-
 static bool load_keep_alive_name(const struct json_value *value, const char *name,
                                  struct platform_spec *platform, struct error *error)
 {
+    enum { KEEP_ALIVES_MAX = 64 };
     const char *names[KEEP_ALIVES_MAX];
     int count = 0;
     platform->keep_alive_policy = keep_alive_find(name);
@@ -168,7 +165,7 @@ static bool configure_keep_alive(const struct json_value *params, struct platfor
     const struct keep_alive *keep_alive_policy = platform->keep_alive_policy;
     struct setting *settings = NULL;
     size_t count = 0;
-    char where[WHERE_LENGTH];
+    char where[4096 + JSON_PATH_LENGTH];
     char owner[96];
     (void)snprintf(where, sizeof where, "%s: %s", params->file, params->path);
     (void)snprintf(owner, sizeof owner, "keep-alive policy \"%s\"", keep_alive_policy->name);
@@ -216,25 +213,20 @@ bool platform_load(const struct json_value *value, const struct workload *worklo
 
 /* ---- SLO ------------------------------------------------------------------------------------ */
 
-/* `given` receives whether the object sets an SLO. */
-static bool read_slo(const struct json_value *value, double *factor, double *ms, bool *given,
+/* `of_all`: the object has other keys, too. */
+static bool read_slo(const struct json_value *value, bool of_all, struct slo *slo,
                      struct error *error)
 {
     struct json_value child;
-    bool has_factor = json_child(value, "factor", &child);
-    bool has_ms = json_child(value, "ms", &child);
-    if (has_factor && has_ms)
+    *slo = (struct slo){-1, -1};
+    if (json_child(value, "factor", &child) && json_child(value, "ms", &child))
         return json_fault(value, error, "has both \"factor\" and \"ms\"; keep one");
-    *factor = -1;
-    *ms = -1;
-    *given = has_factor || has_ms;
-    return json_number(value, "factor", 1e-6, 1e6, factor, error) &&
-           json_number(value, "ms", 1e-6, LIMIT_MS, ms, error);
+    return (of_all ? keys_read : keys_load)(slo_keys, value, slo, error);
 }
 
-static void set_slo(struct application *application, double factor, double ms)
+static void set_slo(struct application *application, const struct slo *slo)
 {
-    double slo_ms = ms >= 0 ? ms : factor * sim_to_ms(application->base_latency);
+    double slo_ms = slo->ms >= 0 ? slo->ms : slo->factor * sim_to_ms(application->base_latency);
     /* A factor of 10^6 on a base of years would exceed the range of the clock. */
     application->slo = sim_from_ms(slo_ms < LIMIT_MS ? slo_ms : LIMIT_MS);
     if (application->slo < 1)
@@ -244,14 +236,14 @@ static void set_slo(struct application *application, double factor, double ms)
 static bool check_slo_keys(const struct json_value *value, const struct workload *workload,
                            struct error *error)
 {
-    enum { FIXED = 5 };
-    const char **known = load_array(workload->application_count + FIXED + 1, sizeof *known, error);
+    const char **known =
+        load_array(workload->application_count + KEYS_MOST + 2, sizeof *known, error);
     if (known == NULL)
         return false;
-    for (size_t i = 0; i < FIXED; i++)
-        known[i] = slo_keys[i];
+    known[0] = slo_reference_key->name;
+    const char **names = known + 1 + keys_names(slo_keys, known + 1);
     for (size_t a = 0; a < workload->application_count; a++)
-        known[FIXED + a] = workload->applications[a].name;
+        names[a] = workload->applications[a].name;
     bool good = json_is_object(value, known, error);
     free(known);
     return good;
@@ -281,28 +273,23 @@ static bool load_reference(const struct json_value *slo, struct workload *worklo
 
 bool slo_load(const struct json_value *value, struct workload *workload, struct error *error)
 {
-    double factor = 1;
-    double ms = -1;
-    bool common = true;
+    struct slo common = {.factor = 1, .ms = -1};
     if (value->node != NULL &&
         (!check_slo_keys(value, workload, error) || !load_reference(value, workload, error) ||
-         !read_slo(value, &factor, &ms, &common, error)))
+         !read_slo(value, true, &common, error)))
         return false;
     for (size_t a = 0; a < workload->application_count; a++) {
         struct application *application = &workload->applications[a];
         struct json_value own;
-        double own_factor = factor;
-        double own_ms = ms;
-        bool given = common;
+        struct slo slo = common;
         if (value->node != NULL && json_child(value, application->name, &own) &&
-            (!json_is_object(&own, slo_keys + 1, error) ||
-             !read_slo(&own, &own_factor, &own_ms, &given, error)))
+            !read_slo(&own, false, &slo, error))
             return false;
-        if (!given)
+        if (slo.factor < 0 && slo.ms < 0)
             return json_fault(value, error,
                               "gives no \"factor\" or \"ms\" for application \"%s\"; add one",
                               application->name);
-        set_slo(application, own_factor, own_ms);
+        set_slo(application, &slo);
     }
     return true;
 }

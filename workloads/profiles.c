@@ -91,14 +91,12 @@ static bool load_by_model(struct json_include *document, const struct json_value
                           const struct workload *workload, struct experiment_profiles *list,
                           struct error *error)
 {
-    size_t i = 0;
     if (!json_is_object(value, NULL, error))
         return false;
     list->entries = load_array(json_size(value), sizeof *list->entries, error);
     if (list->entries == NULL)
         return false;
-    for (struct json_value child = json_first(value); child.node != NULL;
-         child = json_after(value, &child, ++i)) {
+    for (struct json_value child = {0}; json_next(value, &child);) {
         const char *model = child.node->string;
         if (is_comment(model))
             continue;
@@ -172,32 +170,12 @@ static bool assign_profiles(const struct json_value *value, struct experiment *e
     return true;
 }
 
-/* Joins kinds that differ only in their model, so that a kind is what latency, as it is and as it
- * is planned with, and price depend on. */
-static void join_kinds(struct workload *workload, const struct experiment_profiles *planned)
+/* A kind is what latency, as it is and as it is planned with, and price depend on. `planned` is the
+ * list of profiles that planning uses. */
+static bool same_profiles(const void *planned, const struct gpu_kind *a, const struct gpu_kind *b)
 {
-    uint16_t joined[WORKLOAD_MAX_KINDS] = {0};
-    size_t count = 0;
-    for (size_t k = 0; k < workload->kind_count; k++) {
-        const struct gpu_kind kind = workload->kinds[k];
-        size_t same = 0;
-        while (same < count && (workload->kinds[same].profile != kind.profile ||
-                                profiles_find(planned, workload->kinds[same].model) !=
-                                    profiles_find(planned, kind.model) ||
-                                workload->kinds[same].units != kind.units ||
-                                workload->kinds[same].speed != kind.speed ||
-                                workload->kinds[same].vgpu_hour_usd != kind.vgpu_hour_usd))
-            same++;
-        joined[k] = (uint16_t)same;
-        if (same == count)
-            workload->kinds[count++] = kind;
-    }
-    workload->kind_count = count;
-    for (size_t g = 0; g < workload->cluster.group_count; g++)
-        for (size_t i = 0; i < workload->cluster.groups[g].gpu_count; i++) {
-            struct gpu_spec *gpu = &workload->cluster.groups[g].gpus[i];
-            gpu->kind = joined[gpu->kind];
-        }
+    return a->profile == b->profile &&
+           profiles_find(planned, a->model) == profiles_find(planned, b->model);
 }
 
 static bool check_common_units(const struct json_value *root, const struct workload *workload,
@@ -267,7 +245,7 @@ bool profiles_load(struct json_include *document, struct experiment *experiment,
         return false;
     if (!load_planned(document, experiment, error))
         return false;
-    join_kinds(&experiment->workload, &experiment->planning.profiles);
+    workload_join_kinds(&experiment->workload, same_profiles, &experiment->planning.profiles);
     return check_common_units(&root, &experiment->workload, error) &&
            describe_profiles(experiment, error);
 }

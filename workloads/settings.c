@@ -38,8 +38,7 @@ bool settings_load(const struct json_value *params, struct setting **settings, s
     *settings = load_array(json_size(params), sizeof **settings, error);
     if (*settings == NULL)
         return false;
-    for (struct json_value value = json_first(params); value.node != NULL;
-         value = json_after(params, &value, 0))
+    for (struct json_value value = {0}; json_next(params, &value);)
         if (!take_setting(&value, &(*settings)[(*count)++], error))
             return false;
     qsort(*settings, *count, sizeof **settings, compare_settings);

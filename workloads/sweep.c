@@ -18,11 +18,22 @@ enum { PRECISION_SEEDS = 10 };
 /* Largest whole number up to which a double represents all of them. */
 #define SEED_MOST ((int64_t)1 << 53)
 
-static const char *const sweep_keys[] = {"base",   "matrix", "seeds",  "precision",
-                                         "name",   "note",   "source", "evidence",
-                                         "labels", "bounds", NULL};
-static const char *const precision_keys[] = {"metric", "half_width", "max_seeds", NULL};
-static const char *const metric_names[] = {
+static const struct key sweep_keys[] = {KEY_NEEDED("base"),
+                                        KEY_OWN("matrix"),
+                                        KEY_OWN("seeds"),
+                                        KEY_OWN("precision"),
+                                        KEY_OWN("name"),
+                                        KEY_OWN("note"),
+                                        KEY_OWN("source"),
+                                        KEY_OWN("evidence"),
+                                        KEY_OWN("labels"),
+                                        KEY_BOOL("bounds", sweep, bounds, false, OPTIONAL),
+                                        KEY_END};
+static const struct key precision_keys[] = {
+    KEY_NEEDED("metric"),
+    KEY_NUMBER("half_width", sweep_precision, half_width, 1e-300, 1e300, 0, REQUIRED),
+    KEY_WHOLE("max_seeds", sweep_precision, max_seeds, 2, VALUES_LIMIT, 0, REQUIRED), KEY_END};
+static char *const metric_names[] = {
 #define METRIC(type, name, unit, column, help) #name,
 #define RUN_METRIC(type, name, unit, column, help) #name,
 #include "sim/base/metrics.def"
@@ -55,22 +66,17 @@ bool share_allows(const char *name, double limit, char fault[SHARE_FAULT])
 
 static bool list_seeds(const struct json_value *array, struct sweep_plan *plan, struct error *error)
 {
-    if (!json_is_array(array, 1, VALUES_LIMIT, error))
-        return false;
-    plan->seed_count = json_size(array);
-    plan->seeds = load_array(plan->seed_count, sizeof *plan->seeds, error);
+    plan->seeds = load_entries(array, 1, VALUES_LIMIT, sizeof *plan->seeds, error);
     if (plan->seeds == NULL)
         return false;
-    size_t i = 0;
-    for (struct json_value entry = json_first(array); entry.node != NULL;
-         entry = json_after(array, &entry, ++i)) {
+    for (struct json_value entry = {0}; json_next(array, &entry);) {
         int64_t seed = 0;
         if (!json_as_integer(&entry, 0, SEED_MOST, &seed, error))
             return false;
-        for (size_t j = 0; j < i; j++)
-            if (plan->seeds[j] == (uint64_t)seed)
+        for (size_t i = 0; i < plan->seed_count; i++)
+            if (plan->seeds[i] == (uint64_t)seed)
                 return json_fault(&entry, error, "seed %" PRId64 " occurs twice", seed);
-        plan->seeds[i] = (uint64_t)seed;
+        plan->seeds[plan->seed_count++] = (uint64_t)seed;
     }
     return true;
 }
@@ -109,38 +115,30 @@ static bool load_precision(const struct json_value *root, int64_t base_seed,
                            struct sweep_plan *plan, struct sweep_precision *precision,
                            struct error *error)
 {
-    enum { METRICS = sizeof metric_names / sizeof metric_names[0] };
-    struct json_value value, metric, width, limit, seeds;
-    int64_t max_seeds = 0;
-    int64_t first = 0;
+    struct json_value value, metric = {0}, width = {0}, seeds;
+    char fault[SHARE_FAULT];
+    size_t known = 0;
     if (!json_child(root, "precision", &value))
         return load_seeds(root, base_seed, plan, error);
-    if (!json_is_object(&value, precision_keys, error) ||
+    if (!keys_load(precision_keys, &value, precision, error) ||
         !json_require(&value, "metric", &metric, error) ||
-        !json_require(&value, "half_width", &width, error) ||
-        !json_require(&value, "max_seeds", &limit, error))
+        !json_require(&value, "half_width", &width, error))
         return false;
     const char *name = json_as_string(&metric, error);
-    if (name == NULL)
+    if (name == NULL || !load_index(&metric, "metric", name, metric_names,
+                                    sizeof metric_names / sizeof *metric_names,
+                                    sizeof *metric_names, &known, error))
         return false;
-    size_t known = 0;
-    while (known < METRICS && strcmp(metric_names[known], name) != 0)
-        known++;
-    if (known == METRICS)
-        return load_unknown_name(&metric, "metric", name, metric_names, METRICS, error);
-    if (!json_as_number(&width, 1e-300, 1e300, &precision->half_width, error) ||
-        !json_as_integer(&limit, 2, VALUES_LIMIT, &max_seeds, error))
-        return false;
-    char fault[SHARE_FAULT];
     if (metric_shares[known] && !share_allows(name, precision->half_width, fault))
         return json_fault(&width, error, "%s", fault);
-    first = max_seeds < PRECISION_SEEDS ? max_seeds : PRECISION_SEEDS;
-    if (json_child(root, "seeds", &seeds) && !json_as_integer(&seeds, 2, max_seeds, &first, error))
+    const int64_t most = (int64_t)precision->max_seeds;
+    int64_t first = most < PRECISION_SEEDS ? most : PRECISION_SEEDS;
+    if (json_child(root, "seeds", &seeds) && !json_as_integer(&seeds, 2, most, &first, error))
         return false;
     precision->given = true;
     precision->first_seeds = (size_t)first;
     (void)snprintf(precision->metric, sizeof precision->metric, "%s", name);
-    return count_seeds((uint64_t)base_seed, (size_t)max_seeds, plan, error);
+    return count_seeds((uint64_t)base_seed, precision->max_seeds, plan, error);
 }
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
@@ -192,71 +190,46 @@ static bool add_value(struct sweep_run *run, const char *directory, const struct
     return done;
 }
 
-/* Appends to a growing string. NULL if `text` is NULL or when out of memory. */
-static char *append(char *text, const char *more)
+/* Appends to a string, behind the separator unless it is empty. It becomes NULL without memory. */
+static bool join(char **text, const char *separator, const char *more)
 {
     char *longer = NULL;
-    if (text != NULL && asprintf(&longer, "%s%s", text, more) < 0)
+    if (*text == NULL ||
+        asprintf(&longer, "%s%s%s", *text, **text == '\0' ? "" : separator, more) < 0)
         longer = NULL;
-    free(text);
-    return longer;
+    free(*text);
+    *text = longer;
+    return longer != NULL;
 }
 
-/* Appends " KEY=VALUE" to the run's label, which becomes NULL when out of memory. */
-static void label_pair(struct sweep_run *run, const char *key, const char *value)
+/* Appends " KEY=VALUE" to the run's label. */
+static bool label_pair(struct sweep_run *run, const char *key, const char *value)
 {
-    run->label = append(run->label, run->label == NULL || run->label[0] == '\0' ? "" : " ");
-    run->label = append(run->label, key);
-    run->label = append(run->label, "=");
-    run->label = append(run->label, value);
+    return join(&run->label, " ", key) && join(&run->label, "=", value);
 }
 
-/* The pair of a file in JSON has its name alone: "profile=esg-reconstructed". */
-static void label_text(struct sweep_run *run, const char *key, const char *text)
+/* Appends one pair for a value. That of a file in JSON has its name alone:
+ * "profile=esg-reconstructed". */
+static bool label_leaf(void *context, const char *key, const char *text, const cJSON *value)
 {
+    struct sweep_run *run = context;
     const char *slash = strrchr(text, '/');
     const char *name = slash == NULL ? text : slash + 1;
     const size_t length = strlen(name);
-    const bool file = length > 5 && strcmp(name + length - 5, ".json") == 0;
-    label_pair(run, key, file ? name : text);
-    if (file && run->label != NULL)
+    const bool file =
+        cJSON_IsString(value) && length > 5 && strcmp(name + length - 5, ".json") == 0;
+    if (!label_pair(run, key, file ? name : text))
+        return false;
+    if (file)
         run->label[strlen(run->label) - 5] = '\0';
-}
-
-/* Appends one pair for a value; for an object, one pair per member under dotted keys. */
-static bool label_value(struct sweep_run *run, const char *key, const cJSON *value)
-{
-    if (cJSON_IsString(value)) {
-        label_text(run, key, value->valuestring);
-        return run->label != NULL;
-    }
-    if (!cJSON_IsObject(value) || value->child == NULL) {
-        char *text = cJSON_PrintUnformatted(value);
-        if (text != NULL)
-            label_pair(run, key, text);
-        bool done = text != NULL && run->label != NULL;
-        cJSON_free(text);
-        return done;
-    }
-    bool done = true;
-    for (const cJSON *member = value->child; done && member != NULL; member = member->next) {
-        char *longer = NULL;
-        done = asprintf(&longer, "%s.%s", key, member->string) >= 0 &&
-               label_value(run, longer, member);
-        free(longer);
-    }
-    return done;
+    return true;
 }
 
 /* Uses the row's name in the label and as the name of the setting. */
 static bool label_row(struct sweep_run *run, const struct sweep_dimension *dimension,
                       const char *name, struct error *error)
 {
-    label_pair(run, dimension->key, name);
-    run->setting_name = append(
-        run->setting_name, run->setting_name == NULL || run->setting_name[0] == '\0' ? "" : "/");
-    run->setting_name = append(run->setting_name, name);
-    if (run->label == NULL || run->setting_name == NULL)
+    if (!label_pair(run, dimension->key, name) || !join(&run->setting_name, "/", name))
         return error_input(error, "out of memory");
     return strlen(run->setting_name) <= NAME_LIMIT ||
            json_fault(&dimension->values, error, "\"%s\" is longer than %d characters; shorten it",
@@ -268,8 +241,7 @@ static bool apply_row(struct sweep_run *run, const char *directory,
 {
     struct json_value row = json_entry(&dimension->values, index);
     char number[SWEEP_NUMBER];
-    for (struct json_value value = json_first(&row); value.node != NULL;
-         value = json_after(&row, &value, 0)) {
+    for (struct json_value value = {0}; json_next(&row, &value);) {
         const char *key = value.node->string;
         if (!sweep_names(key, strlen(key), sweep_row_texts) &&
             !add_value(run, directory, &value, key, error))
@@ -287,7 +259,8 @@ static bool apply_dimension(struct sweep_run *run, const char *directory,
     struct json_value value = json_entry(&dimension->values, index);
     if (!add_value(run, directory, &value, dimension->key, error))
         return false;
-    return label_value(run, dimension->key, value.node) || error_input(error, "out of memory");
+    return sweep_each_leaf(dimension->key, value.node, NULL, label_leaf, run, error) ||
+           error_input(error, "out of memory");
 }
 
 static bool make_run(const struct sweep *sweep, const struct sweep_plan *plan, size_t combination,
@@ -373,8 +346,7 @@ static bool load_labels(const struct json_value *root, struct sweep *sweep, stru
         return json_fault(&labels, error, "has more than %d entries", VALUES_LIMIT);
     sweep->labels = load_array(json_size(&labels), sizeof *sweep->labels, error);
     bool good = sweep->labels != NULL;
-    for (struct json_value value = json_first(&labels); good && value.node != NULL;
-         value = json_after(&labels, &value, 0))
+    for (struct json_value value = {0}; good && json_next(&labels, &value);)
         good = add_label(sweep, &value, error);
     return good;
 }
@@ -446,10 +418,12 @@ static bool load_base(const struct json_include *document, const struct json_val
 
 static bool open_base(const struct sweep *sweep, struct json_include *base, struct error *error)
 {
-    if (sweep->base_text != NULL)
-        return json_include_parse(base, sweep->base_text, sweep->base_path, sweep->directory,
-                                  error);
-    return json_include_open_with(base, sweep->inputs, sweep->base_path, error);
+    if (sweep->base_text == NULL)
+        return json_include_open(base, sweep->inputs, sweep->base_path, error);
+    if (!json_include_parse(base, sweep->base_text, sweep->base_path, sweep->directory, error))
+        return false;
+    base->inputs = sweep->inputs;
+    return true;
 }
 
 /* Reads the base's seed after applying the overrides, which must all be valid. */
@@ -460,7 +434,9 @@ static bool read_base_seed(const struct sweep *sweep, const struct override *ove
     if (!open_base(sweep, &base, error))
         return false;
     struct json_value root = json_include_root(&base);
-    bool good = json_is_object(&root, experiment_keys, error);
+    const char *names[KEYS_MOST + 1];
+    (void)keys_names(experiment_keys, names);
+    bool good = json_is_object(&root, names, error);
     for (size_t i = 0; good && i < override_count; i++)
         good = json_include_override(&base, overrides[i].key, overrides[i].value, error);
     good = good && json_integer(&root, "seed", 0, SEED_MOST, seed, error);
@@ -525,12 +501,11 @@ static bool load_sweep(struct sweep *sweep, struct json_include *document, struc
     if (good && json_child(&root, "applications", &applications))
         good = error_input(error, "%s: is an experiment, not a sweep; run it with `esgsim run`",
                            document->sources[0].path);
-    good = good && json_is_object(&root, sweep_keys, error) &&
+    good = good && keys_load(sweep_keys, &root, sweep, error) &&
            load_base(document, &root, sweep, error) && load_labels(&root, sweep, error) &&
            sweep_matrix_load(&root, plan, error) && check_conflicts(plan, own, own_count, error) &&
            read_base_seed(sweep, own, own_count, &seed, error) &&
            load_precision(&root, seed, plan, &sweep->precision, error) &&
-           json_bool(&root, "bounds", &sweep->bounds, error) &&
            make_runs(sweep, &root, plan, own, own_count, error) &&
            (sweep->keys = sweep_keys_find(plan, error)) != NULL;
     free(own);
@@ -541,7 +516,7 @@ struct sweep *sweep_load(const char *path, const struct override *overrides, siz
                          struct error *error)
 {
     struct json_include document;
-    if (!json_include_open(&document, path, error))
+    if (!json_include_open(&document, NULL, path, error))
         return NULL;
     struct sweep_plan *plan = load_array(1, sizeof *plan, error);
     struct sweep *sweep = load_array(1, sizeof *sweep, error);
@@ -601,13 +576,11 @@ struct experiment *sweep_experiment(const struct sweep *sweep, size_t run, struc
 {
     const struct sweep_run *chosen = &sweep->runs[run];
     struct error fault = {0};
+    struct json_include base;
     struct experiment *experiment =
-        sweep->base_text != NULL
-            ? experiment_parse_with(sweep->inputs, sweep->base_text, sweep->base_path,
-                                    sweep->directory, chosen->overrides, chosen->override_count,
-                                    &fault)
-            : experiment_load_with(sweep->inputs, sweep->base_path, chosen->overrides,
-                                   chosen->override_count, &fault);
+        open_base(sweep, &base, &fault)
+            ? experiment_resolve(&base, chosen->overrides, chosen->override_count, &fault)
+            : NULL;
     if (experiment == NULL)
         (void)sweep_fault(sweep, run, &fault, error);
     else {

@@ -29,7 +29,7 @@ static const char *const file_keys[] = {"cluster", "functions", "profile", "appl
 bool sweep_key_is_list(const char *key)
 {
     const size_t length = strcspn(key, ".");
-    return key[length] == '\0' && !sweep_names(key, length, experiment_keys);
+    return key[length] == '\0' && !keys_have(experiment_keys, key, length);
 }
 
 bool sweep_key_replaces(const char *key, const char *earlier)
@@ -73,78 +73,84 @@ static bool step_add(struct sweep_choice *choice, size_t key, char *text, struct
     return true;
 }
 
-static bool text_add(struct sweep_keys *keys, struct sweep_choice *choice, const char *name,
-                     const char *text, bool number, const struct json_value *place,
-                     struct error *error)
+/* What a value adds to, and where it is. */
+struct adding {
+    const struct sweep_plan *plan;
+    struct sweep_keys *keys;
+    struct sweep_choice *choice;
+    const struct json_value *place;
+    struct error *error;
+};
+
+static bool text_add(void *context, const char *name, const char *text, const cJSON *value)
 {
-    const size_t key = key_index(keys, name);
+    const struct adding *adding = context;
+    const size_t key = key_index(adding->keys, name);
     if (key == NONE)
-        return json_fault(place, error, "the matrix sets more than %d keys; split the sweep",
-                          SWEEP_KEYS_LIMIT);
+        return json_fault(adding->place, adding->error,
+                          "the matrix sets more than %d keys; split the sweep", SWEEP_KEYS_LIMIT);
     if (!utf8_is_name(name) || !utf8_is_name(text))
-        return json_fault(place, error, "\"%s\" holds a control character; remove it", name);
-    struct sweep_key *swept = &keys->keys[key];
+        return json_fault(adding->place, adding->error,
+                          "\"%s\" holds a control character; remove it", name);
+    struct sweep_key *swept = &adding->keys->keys[key];
     const size_t length = strlen(text);
-    swept->number = swept->number && number;
+    swept->number = swept->number && cJSON_IsNumber(value);
     swept->length = swept->length > length ? swept->length : length;
-    return step_add(choice, key, strdup(text), error);
+    return step_add(adding->choice, key, strdup(text), adding->error);
 }
 
-static bool value_add(struct sweep_keys *keys, struct sweep_choice *choice, const char *name,
-                      const cJSON *value, const struct json_value *place, struct error *error)
+bool sweep_each_leaf(const char *name, const cJSON *value, bool (*is_leaf)(const char *name),
+                     bool (*each)(void *context, const char *name, const char *text,
+                                  const cJSON *value),
+                     void *context, struct error *error)
 {
-    if (cJSON_IsString(value))
-        return text_add(keys, choice, name, value->valuestring, false, place, error);
-    if (!cJSON_IsObject(value) || value->child == NULL || is_file_key(name)) {
-        char *text = cJSON_PrintUnformatted(value);
-        const bool good =
-            text == NULL ? error_input(error, "out of memory")
-                         : text_add(keys, choice, name, text, cJSON_IsNumber(value), place, error);
-        cJSON_free(text);
+    bool good = true;
+    if (cJSON_IsObject(value) && value->child != NULL && (is_leaf == NULL || !is_leaf(name))) {
+        for (const cJSON *member = value->child; good && member != NULL; member = member->next) {
+            char *longer = NULL;
+            good = asprintf(&longer, "%s.%s", name, member->string) >= 0
+                       ? sweep_each_leaf(longer, member, is_leaf, each, context, error)
+                       : error_input(error, "out of memory");
+            free(longer);
+        }
         return good;
     }
-    bool good = true;
-    for (const cJSON *member = value->child; good && member != NULL; member = member->next) {
-        char *longer = NULL;
-        good = (asprintf(&longer, "%s.%s", name, member->string) >= 0 &&
-                value_add(keys, choice, longer, member, place, error));
-        free(longer);
-    }
+    char *printed = cJSON_IsString(value) ? NULL : cJSON_PrintUnformatted(value);
+    const char *text = cJSON_IsString(value) ? value->valuestring : printed;
+    good = text != NULL ? each(context, name, text, value) : error_input(error, "out of memory");
+    cJSON_free(printed);
     return good;
 }
 
 /* Refuses a value that would replace what another dimension, or another key of its row, sets: a run
  * would bear the label of a value that it does not have. */
-static bool entry_add(struct sweep_keys *keys, struct sweep_choice *choice,
-                      const struct sweep_plan *plan, const char *name,
-                      const struct json_value *value, struct error *error)
+static bool entry_add(struct adding *adding, const char *name, const struct json_value *value)
 {
+    const struct sweep_keys *keys = adding->keys;
     for (size_t k = 0; k < keys->count; k++) {
         const struct sweep_key *key = &keys->keys[k];
         bool set = key->dimension != keys->dimension_count - 1;
-        for (size_t s = 0; !set && s < choice->count; s++)
-            set = choice->steps[s].key == k;
+        for (size_t s = 0; !set && s < adding->choice->count; s++)
+            set = adding->choice->steps[s].key == k;
         if (set && sweep_key_replaces(name, key->name))
-            return json_fault(value, error,
+            return json_fault(value, adding->error,
                               "sets \"%s\", but \"%s\" of the matrix sets \"%s\"; set a key in "
                               "one place",
-                              name, plan->dimensions[key->dimension].key, key->name);
+                              name, adding->plan->dimensions[key->dimension].key, key->name);
     }
-    return value_add(keys, choice, name, value->node, value, error);
+    adding->place = value;
+    return sweep_each_leaf(name, value->node, is_file_key, text_add, adding, adding->error);
 }
 
-static bool row_add(struct sweep_keys *keys, struct sweep_choice *choice,
-                    const struct sweep_plan *plan, const struct sweep_dimension *dimension,
-                    const struct json_value *row, size_t index, struct error *error)
+static bool row_add(struct adding *adding, const char *list, const struct json_value *row)
 {
     char number[SWEEP_NUMBER];
-    const char *name = sweep_row_name(row->node, index, number);
-    bool good = text_add(keys, choice, dimension->key, name, false, row, error);
-    for (struct json_value value = json_first(row); good && value.node != NULL;
-         value = json_after(row, &value, 0)) {
+    adding->place = row;
+    bool good = text_add(adding, list, sweep_row_name(row->node, row->index, number), NULL);
+    for (struct json_value value = {0}; good && json_next(row, &value);) {
         const char *key = value.node->string;
         if (!sweep_names(key, strlen(key), sweep_row_texts))
-            good = entry_add(keys, choice, plan, key, &value, error);
+            good = entry_add(adding, key, &value);
     }
     return good;
 }
@@ -153,14 +159,13 @@ static bool dimension_add(struct sweep_keys *keys, const struct sweep_plan *plan
                           struct error *error)
 {
     const struct sweep_dimension *dimension = &plan->dimensions[keys->dimension_count];
-    size_t index = 0;
+    struct adding adding = {.plan = plan, .keys = keys, .error = error};
     bool good = true;
     keys->dimensions[keys->dimension_count++] = dimension->count;
-    for (struct json_value value = json_first(&dimension->values); good && value.node != NULL;
-         value = json_after(&dimension->values, &value, ++index)) {
-        struct sweep_choice *choice = &keys->choices[keys->choice_count++];
-        good = dimension->rows ? row_add(keys, choice, plan, dimension, &value, index, error)
-                               : entry_add(keys, choice, plan, dimension->key, &value, error);
+    for (struct json_value value = {0}; good && json_next(&dimension->values, &value);) {
+        adding.choice = &keys->choices[keys->choice_count++];
+        good = dimension->rows ? row_add(&adding, dimension->key, &value)
+                               : entry_add(&adding, dimension->key, &value);
     }
     return good;
 }

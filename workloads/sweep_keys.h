@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <cjson/cJSON.h>
+
 #include "sim/base/error.h"
 
 enum { SWEEP_KEYS_LIMIT = 256 };
@@ -42,6 +44,14 @@ void sweep_keys_free(struct sweep_keys *keys); /* NULL is allowed */
 /* Stores the text of each key's value in that combination of the matrix, NULL where it sets none.
  * The texts belong to `keys`. O(keys × values that the combination sets). */
 void sweep_keys_values(const struct sweep_keys *keys, size_t combination, const char **values);
+
+/* Calls `each` with the dotted name and the text of a value, or of each member at every depth of an
+ * object, unless `is_leaf` takes the object as one value. A string's text is itself, another
+ * value's its JSON. False if `each` fails, or with an error if memory is exhausted. */
+bool sweep_each_leaf(const char *name, const cJSON *value, bool (*is_leaf)(const char *name),
+                     bool (*each)(void *context, const char *name, const char *text,
+                                  const cJSON *value),
+                     void *context, struct error *error);
 
 /* Returns whether the key is that of a list of named settings, which is no key of an experiment. */
 bool sweep_key_is_list(const char *key);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "workloads/loader_internal.h"
+#include "workloads/sweep_keys.h"
 
 const char *const sweep_row_texts[] = {"name", "note", "evidence", NULL};
 
@@ -21,15 +22,14 @@ static bool check_key(const struct json_value *place, const char *key, struct er
     size_t length = strcspn(key, ".");
     if (strcmp(key, "seed") == 0)
         return json_fault(place, error, "the matrix cannot set the seed; use \"seeds\"");
-    if (sweep_names(key, length, experiment_keys))
+    if (keys_have(experiment_keys, key, length))
         return true;
     char first[NAME_LIMIT + 1];
-    int count = 0;
+    const char *names[KEYS_MOST + 1];
+    const int count = keys_names(experiment_keys, names);
     (void)snprintf(first, sizeof first, "%.*s", (int)(length > NAME_LIMIT ? NAME_LIMIT : length),
                    key);
-    while (experiment_keys[count] != NULL)
-        count++;
-    return load_unknown_name(place, "key of an experiment", first, experiment_keys, count, error);
+    return load_unknown_name(place, "key of an experiment", first, names, count, error);
 }
 
 static bool check_row(const struct json_value *row, struct error *error)
@@ -42,8 +42,7 @@ static bool check_row(const struct json_value *row, struct error *error)
     for (size_t i = 1; sweep_row_texts[i] != NULL; i++)
         if (json_child(row, sweep_row_texts[i], &text) && json_as_text(&text, error) == NULL)
             return false;
-    for (struct json_value value = json_first(row); value.node != NULL;
-         value = json_after(row, &value, 0))
+    for (struct json_value value = {0}; json_next(row, &value);)
         if (!check_key(&value, value.node->string, error))
             return false;
     return true;
@@ -78,18 +77,13 @@ static bool check_dimension(struct sweep_dimension *dimension, struct error *err
     if (!json_is_array(values, 1, VALUES_LIMIT, error))
         return false;
     dimension->count = json_size(values);
-    size_t length = strcspn(dimension->key, ".");
-    /* A key that is not an experiment's key names a list of rows. */
-    dimension->rows = dimension->key[length] == '\0' && cJSON_IsObject(values->node->child) &&
-                      !sweep_names(dimension->key, length, experiment_keys);
+    dimension->rows = cJSON_IsObject(values->node->child) && sweep_key_is_list(dimension->key);
     if (!dimension->rows && !check_key(values, dimension->key, error))
         return false;
-    size_t i = 0;
-    for (struct json_value value = json_first(values); value.node != NULL;
-         value = json_after(values, &value, ++i)) {
+    for (struct json_value value = {0}; json_next(values, &value);) {
         if (dimension->rows && !check_row(&value, error))
             return false;
-        if (dimension->rows && !check_row_names(dimension, i, &value, error))
+        if (dimension->rows && !check_row_names(dimension, value.index, &value, error))
             return false;
         for (const cJSON *other = values->node->child; other != value.node; other = other->next)
             if (cJSON_Compare(other, value.node, true))
@@ -123,8 +117,7 @@ bool sweep_matrix_load(const struct json_value *root, struct sweep_plan *plan, s
         return true;
     if (!json_is_object(&matrix, NULL, error))
         return false;
-    for (struct json_value value = json_first(&matrix); value.node != NULL;
-         value = json_after(&matrix, &value, 0)) {
+    for (struct json_value value = {0}; json_next(&matrix, &value);) {
         if (plan->dimension_count == DIMENSIONS_LIMIT)
             return json_fault(&matrix, error, "has more than %d keys", DIMENSIONS_LIMIT);
         struct sweep_dimension *dimension = &plan->dimensions[plan->dimension_count++];

@@ -14,30 +14,51 @@ enum { AXIS_MOST = 64, GANGS_MOST = 32, MODELS_MOST = 256, GPUS_MOST = 1 << 16 }
 
 const char *const training_class_names[] = {"image", "language", "speech", NULL};
 
-static const char *const file_keys[] = {"name",   "evidence", "source",    "licence",  "note",
-                                        "gpu",    "vcpus",    "memory_gb", "base",     "gangs",
-                                        "models", "pairs",    "penalty",   "overhead", NULL};
-static const char *const model_keys[] = {"class",    "iteration_s", "gpu_memory_mb",   "demand",
-                                         "speedup",  "throughput",  "restart_s",       "note",
-                                         "evidence", "share",       "bandwidth_share", "penalty",
-                                         NULL};
-static const char *const demand_keys[] = {"vcpus", "memory_gb", NULL};
-static const char *const share_keys[] = {"request", "limit", "speed", NULL};
+#define OF training_models
+/* The allocation at which iteration_s holds. */
+static const struct key base_keys[] = {
+    KEY_NUMBER("vcpus", OF, base_vcpus, 1e-6, 65535, 0, REQUIRED),
+    KEY_NUMBER("memory_gb", OF, base_gb, 1e-6, LIMIT_MB, 0, REQUIRED), KEY_END};
+static const struct key file_keys[] = {KEY_NAME("name", OF, name, REQUIRED),
+                                       KEY_TEXT("evidence", OF, evidence, OPTIONAL),
+                                       KEY_OWN("source"),
+                                       KEY_OWN("licence"),
+                                       KEY_OWN("note"),
+                                       KEY_TEXT("gpu", OF, gpu, OPTIONAL),
+                                       KEY_OWN("vcpus"),
+                                       KEY_OWN("memory_gb"),
+                                       KEY_OBJECT("base", base_keys, OPTIONAL),
+                                       KEY_OWN("gangs"),
+                                       KEY_NEEDED("models"),
+                                       KEY_OWN("pairs"),
+                                       KEY_OWN("penalty"),
+                                       KEY_NUMBER("overhead", OF, overhead, 1e-3, 1e3, 1, OPTIONAL),
+                                       KEY_END};
+#undef OF
+#define OF training_model
+static const struct key demand_keys[] = {
+    KEY_NUMBER("vcpus", OF, demand_vcpus, 0, 65535, 0, OPTIONAL),
+    KEY_NUMBER("memory_gb", OF, demand_gb, 0, LIMIT_MB, 0, OPTIONAL), KEY_END};
+/* The default of the limit is the request. */
+static const struct key share_keys[] = {KEY_NUMBER("request", OF, request, 0.01, 1, 0, OPTIONAL),
+                                        KEY_NUMBER("limit", OF, limit, 0.01, 1, NAN, OPTIONAL),
+                                        KEY_OWN("speed"), KEY_END};
+static const struct key model_keys[] = {
+    KEY_WORD("class", OF, kind, training_class_names, TRAINING_IMAGE, OPTIONAL),
+    KEY_OWN("iteration_s"),
+    KEY_NUMBER("gpu_memory_mb", OF, gpu_memory_mb, 0, LIMIT_MB, 0, OPTIONAL),
+    KEY_OBJECT("demand", demand_keys, OPTIONAL),
+    KEY_NUMBER("speedup", OF, speedup, 1e-6, 1e6, 1, OPTIONAL),
+    KEY_OWN("throughput"),
+    KEY_OWN("restart_s"),
+    KEY_NOTES,
+    KEY_OBJECT("share", share_keys, OPTIONAL),
+    KEY_NUMBER("bandwidth_share", OF, bandwidth_share, 0, 1, 0, OPTIONAL),
+    KEY_OWN("penalty"),
+    KEY_END};
+#undef OF
 
 /* ---- Axes ------------------------------------------------------------------------------------ */
-
-/* The optional allocation at which iteration_s holds. */
-static bool load_base(const struct json_value *root, struct training_models *models,
-                      struct error *error)
-{
-    struct json_value base, child;
-    return !json_child(root, "base", &base) ||
-           (json_is_object(&base, demand_keys, error) &&
-            json_require(&base, "vcpus", &child, error) &&
-            json_as_number(&child, 1e-6, 65535, &models->base_vcpus, error) &&
-            json_require(&base, "memory_gb", &child, error) &&
-            json_as_number(&child, 1e-6, LIMIT_MB, &models->base_gb, error));
-}
 
 enum order { ANY, NOT_FALLING, RISING };
 
@@ -45,13 +66,12 @@ enum order { ANY, NOT_FALLING, RISING };
 static bool load_numbers(const struct json_value *array, double low, double high, enum order order,
                          double *values, struct error *error)
 {
-    for (size_t i = 0; i < json_size(array); i++) {
-        const struct json_value entry = json_entry(array, i);
-        if (!json_as_number(&entry, low, high, &values[i], error))
+    for (struct json_value entry = {0}; json_next(array, &entry); values++) {
+        if (!json_as_number(&entry, low, high, values, error))
             return false;
-        if (i > 0 && order == RISING && values[i] <= values[i - 1])
+        if (entry.index > 0 && order == RISING && *values <= values[-1])
             return json_fault(&entry, error, "must be above the entry before it");
-        if (i > 0 && order == NOT_FALLING && values[i] < values[i - 1])
+        if (entry.index > 0 && order == NOT_FALLING && *values < values[-1])
             return json_fault(&entry, error, "must not be below the entry before it");
     }
     return true;
@@ -64,10 +84,8 @@ static bool load_list(const struct json_value *root, const char *key, double hig
     struct json_value array;
     if (!json_child(root, key, &array))
         return true;
-    if (!json_is_array(&array, 1, AXIS_MOST, error))
-        return false;
+    *values = load_entries(&array, 1, AXIS_MOST, sizeof **values, error);
     *count = json_size(&array);
-    *values = load_array(*count, sizeof **values, error);
     return *values != NULL && load_numbers(&array, 1e-6, high, order, *values, error);
 }
 
@@ -86,21 +104,20 @@ static bool load_gangs(const struct json_value *root, struct training_models *mo
 {
     struct json_value array;
     const bool given = json_child(root, "gangs", &array);
-    if (given && !json_is_array(&array, 1, GANGS_MOST, error))
-        return false;
     models->gang_count = given ? json_size(&array) : 1;
-    models->gangs = load_array(models->gang_count, sizeof *models->gangs, error);
+    models->gangs = given ? load_entries(&array, 1, GANGS_MOST, sizeof *models->gangs, error)
+                          : load_array(1, sizeof *models->gangs, error);
     if (models->gangs == NULL)
         return false;
     models->gangs[0] = 1;
-    for (size_t i = 0; given && i < models->gang_count; i++) {
-        const struct json_value entry = json_entry(&array, i);
+    for (struct json_value entry = {0}; given && json_next(&array, &entry);) {
+        uint32_t *out = &models->gangs[entry.index];
         int64_t gpus = 0;
         if (!json_as_integer(&entry, 1, GPUS_MOST, &gpus, error))
             return false;
-        if (i > 0 && gpus <= models->gangs[i - 1])
+        if (entry.index > 0 && gpus <= out[-1])
             return json_fault(&entry, error, "must be above the entry before it");
-        models->gangs[i] = (uint32_t)gpus;
+        *out = (uint32_t)gpus;
     }
     return true;
 }
@@ -152,8 +169,7 @@ static bool load_throughput(const struct json_value *value, const struct trainin
     if (model->throughput == NULL)
         return false;
     double *cell = model->throughput;
-    for (size_t i = 0; i < models->vcpu_count; i++) {
-        const struct json_value row = json_entry(value, i);
+    for (struct json_value row = {0}; json_next(value, &row);) {
         if (!is_along(&row, AXIS_MOST, "numbers", "memory_gb", models->memory_count, error) ||
             !load_numbers(&row, 1e-6, 1e6, ANY, cell, error))
             return false;
@@ -180,12 +196,6 @@ static bool load_share(const struct json_value *value, struct training_model *mo
                        struct error *error)
 {
     struct json_value child;
-    if (!json_is_object(value, share_keys, error) ||
-        !json_number(value, "request", 0.01, 1, &model->request, error))
-        return false;
-    model->limit = model->request;
-    if (!json_number(value, "limit", 0.01, 1, &model->limit, error))
-        return false;
     if (model->limit < model->request || (model->request > 0) != (model->limit > 0))
         return json_fault(value, error, "must have a \"limit\" of at least its \"request\"");
     if (!load_list(value, "speed", 1, NOT_FALLING, &model->speed, &model->speed_count, error))
@@ -201,27 +211,17 @@ static bool load_model(const struct json_value *value, const struct training_mod
                        struct training_model *model, struct error *error)
 {
     struct json_value child;
-    int kind = TRAINING_IMAGE;
-    model->speedup = 1;
-    if (!json_is_object(value, model_keys, error) ||
-        !json_choice(value, "class", training_class_names, &kind, error) ||
-        !load_optional_by_gang(value, "iteration_s", 1e-9, models, &model->iteration_s, error) ||
-        !load_optional_by_gang(value, "restart_s", 0, models, &model->restart_s, error) ||
-        !json_number(value, "gpu_memory_mb", 0, LIMIT_MB, &model->gpu_memory_mb, error) ||
-        !json_number(value, "bandwidth_share", 0, 1, &model->bandwidth_share, error) ||
-        !json_number(value, "speedup", 1e-6, 1e6, &model->speedup, error))
+    keys_default(model_keys, model);
+    if (!keys_load(model_keys, value, model, error))
         return false;
-    model->kind = (enum training_class)kind;
-    if (json_child(value, "demand", &child) &&
-        (!json_is_object(&child, demand_keys, error) ||
-         !json_number(&child, "vcpus", 0, 65535, &model->demand_vcpus, error) ||
-         !json_number(&child, "memory_gb", 0, LIMIT_MB, &model->demand_gb, error)))
-        return false;
-    if ((json_child(value, "share", &child) && !load_share(&child, model, error)) ||
-        !load_list(value, "penalty", 1, ANY, &model->penalty, &model->penalty_count, error))
-        return false;
-    return !json_child(value, "throughput", &child) ||
-           load_throughput(&child, models, model, error);
+    if (isnan(model->limit))
+        model->limit = model->request;
+    return load_optional_by_gang(value, "iteration_s", 1e-9, models, &model->iteration_s, error) &&
+           load_optional_by_gang(value, "restart_s", 0, models, &model->restart_s, error) &&
+           (!json_child(value, "share", &child) || load_share(&child, model, error)) &&
+           load_list(value, "penalty", 1, ANY, &model->penalty, &model->penalty_count, error) &&
+           (!json_child(value, "throughput", &child) ||
+            load_throughput(&child, models, model, error));
 }
 
 static bool load_models(const struct json_value *value, struct training_models *models,
@@ -234,9 +234,7 @@ static bool load_models(const struct json_value *value, struct training_models *
     models->models = load_array(json_size(value), sizeof *models->models, error);
     if (models->models == NULL)
         return false;
-    size_t i = 0;
-    for (struct json_value child = json_first(value); child.node != NULL;
-         child = json_after(value, &child, ++i)) {
+    for (struct json_value child = {0}; json_next(value, &child);) {
         struct training_model *model = &models->models[models->count];
         if (!json_is_name(&child, child.node->string, error))
             return false;
@@ -263,11 +261,10 @@ static bool find_model(const struct json_value *value, const struct training_mod
 static bool load_victim(const struct json_value *value, struct training_models *models,
                         struct error *error)
 {
-    size_t victim = 0, other = 0, i = 0;
+    size_t victim = 0, other = 0;
     if (!find_model(value, models, &victim, error) || !json_is_object(value, NULL, error))
         return false;
-    for (struct json_value child = json_first(value); child.node != NULL;
-         child = json_after(value, &child, ++i)) {
+    for (struct json_value child = {0}; json_next(value, &child);) {
         if (!find_model(&child, models, &other, error))
             return false;
         double *pair = &models->pairs[(victim * models->count + other) * models->gang_count];
@@ -326,7 +323,6 @@ static bool load_pairs(const struct json_value *value, struct training_models *m
 {
     const size_t cells = models->count * models->count * models->gang_count;
     bool effects = false, known = false;
-    size_t i = 0;
     if (!json_is_object(value, NULL, error))
         return false;
     models->pairs = load_array(cells, sizeof *models->pairs, error);
@@ -334,8 +330,7 @@ static bool load_pairs(const struct json_value *value, struct training_models *m
         return false;
     for (size_t k = 0; k < cells; k++)
         models->pairs[k] = NAN;
-    for (struct json_value child = json_first(value); child.node != NULL;
-         child = json_after(value, &child, ++i))
+    for (struct json_value child = {0}; json_next(value, &child);)
         if (!(strcmp(child.node->string, "default") == 0
                   ? load_default_pair(&child, models, &effects, error)
                   : load_victim(&child, models, error)))
@@ -353,12 +348,7 @@ static bool load_all(const struct json_value *value, struct training_models *mod
                      struct error *error)
 {
     struct json_value child;
-    return json_is_object(value, file_keys, error) &&
-           load_name(value, "name", &models->name, error) &&
-           json_string(value, "evidence", &models->evidence, error) &&
-           json_string(value, "gpu", &models->gpu, error) &&
-           json_number(value, "overhead", 1e-3, 1e3, &models->overhead, error) &&
-           load_base(value, models, error) &&
+    return keys_load(file_keys, value, models, error) &&
            load_list(value, "vcpus", 1e9, RISING, &models->vcpus, &models->vcpu_count, error) &&
            load_list(value, "memory_gb", 1e9, RISING, &models->memory_gb, &models->memory_count,
                      error) &&
@@ -373,7 +363,7 @@ struct training_models *training_models_load(const struct json_value *value, str
     struct training_models *models = load_array(1, sizeof *models, error);
     if (models == NULL)
         return NULL;
-    models->overhead = 1;
+    keys_default(file_keys, models);
     models->default_pair = NAN;
     if (load_all(value, models, error))
         return models;
@@ -384,7 +374,7 @@ struct training_models *training_models_load(const struct json_value *value, str
 struct training_models *training_models_read(const char *path, struct error *error)
 {
     struct json_include document;
-    if (!json_include_open(&document, path, error))
+    if (!json_include_open(&document, NULL, path, error))
         return NULL;
     const struct json_value root = json_include_root(&document);
     struct training_models *models = training_models_load(&root, error);

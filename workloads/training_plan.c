@@ -59,7 +59,7 @@ static bool load_trace(const struct json_include *document, struct training_plan
         return false;
     struct training_trace *trace = training_trace_read(plan->trace_path, plan->trace_format, error);
     if (trace == NULL ||
-        (plan->draw.cluster[0] != '\0' &&
+        (plan->draw.cluster != NULL &&
          !training_trace_keep(trace, plan->trace_path, plan->draw.cluster, error))) {
         training_trace_free(trace);
         return false;
@@ -189,5 +189,6 @@ void training_plan_free(struct training_plan *plan)
     training_models_free(plan->models);
     free(plan->trainings);
     free(plan->trace_path);
+    free(plan->draw.cluster);
     free(plan);
 }

@@ -9,15 +9,29 @@
 
 enum { COUNT_MOST = TRAINING_MOST_ROWS };
 
-static const char *const process_names[] = {"trace", "poisson", NULL};
-static const char *const trace_keys[] = {"process", "file", "format", "split", "cluster", NULL};
-const struct key training_poisson_keys[] = {
-    KEY_OWN("process"),
-    KEY_NUMBER("per_hour", training_draw, per_hour, 1e-6, 1e6, 0, REQUIRED),
-    KEY_WHOLE("count", training_draw, count, 1, COUNT_MOST, 0, REQUIRED),
-    KEY_OWN("split"),
+static const char *const processes[] = {"trace", "poisson", NULL};
+
+#define OF training_draw
+#define SPLIT(key, kind) KEY_NUMBER(key, OF, split[kind], 0, 1e6, 0, OPTIONAL)
+static const struct key split_keys[] = {SPLIT("image", TRAINING_IMAGE),
+                                        SPLIT("language", TRAINING_LANGUAGE),
+                                        SPLIT("speech", TRAINING_SPEECH), KEY_END};
+#define PROCESS KEY_WORD("process", OF, drawn, processes, 0, REQUIRED)
+static const struct key trace_keys[] = {PROCESS,
+                                        KEY_NEEDED("file"),
+                                        KEY_OWN("format"),
+                                        KEY_OBJECT("split", split_keys, OPTIONAL),
+                                        KEY_TEXT("cluster", OF, cluster, OPTIONAL),
+                                        KEY_END};
+static const struct key poisson_keys[] = {
+    PROCESS,
+    KEY_NUMBER("per_hour", OF, per_hour, 1e-6, 1e6, 0, REQUIRED),
+    KEY_WHOLE("count", OF, count, 1, COUNT_MOST, 0, REQUIRED),
+    KEY_OBJECT("split", split_keys, OPTIONAL),
     KEY_OWN("minutes"),
     KEY_END};
+#undef OF
+const struct key *const training_arrival_keys[] = {trace_keys, poisson_keys};
 
 /* Sizes of gangs in Synergy's generator, and the probability of at most that size. */
 static const struct {
@@ -27,21 +41,15 @@ static const struct {
 
 /* ---- Loading --------------------------------------------------------------------------------- */
 
-static bool load_split(const struct json_value *object, struct training_draw *draw,
-                       struct error *error)
+static bool check_split(const struct json_value *object, const struct training_draw *draw,
+                        struct error *error)
 {
     struct json_value split;
     double sum = 0;
-    if (!json_child(object, "split", &split))
-        return true;
-    if (!json_is_object(&split, training_class_names, error))
-        return false;
-    for (size_t c = 0; c < TRAINING_CLASSES; c++) {
-        if (!json_number(&split, training_class_names[c], 0, 1e6, &draw->split[c], error))
-            return false;
+    for (size_t c = 0; c < TRAINING_CLASSES; c++)
         sum += draw->split[c];
-    }
-    return sum > 0 || json_fault(&split, error, "all weights are 0; give one class a weight");
+    return sum > 0 || !json_child(object, "split", &split) ||
+           json_fault(&split, error, "all weights are 0; give one class a weight");
 }
 
 static bool load_range(const struct json_value *array, struct training_range *range,
@@ -69,37 +77,20 @@ static bool load_ranges(const struct json_value *object, struct training_draw *d
     }
     if (!json_is_array(&array, 1, TRAINING_RANGES_MOST, error))
         return false;
-    for (size_t i = 0; i < json_size(&array); i++) {
-        const struct json_value entry = json_entry(&array, i);
-        if (!load_range(&entry, &draw->ranges[i], error))
+    for (struct json_value entry = {0}; json_next(&array, &entry);)
+        if (!load_range(&entry, &draw->ranges[draw->range_count++], error))
             return false;
-        draw->range_count++;
-    }
     return true;
 }
 
-static bool load_poisson(const struct json_value *value, struct training_draw *draw,
-                         struct error *error)
-{
-    return keys_load(training_poisson_keys, value, draw, error) && load_split(value, draw, error) &&
-           load_ranges(value, draw, error);
-}
-
 /* The virtual cluster to take from a trace that names them. */
-static bool load_cluster(const struct json_value *object, const char *format,
-                         struct training_draw *draw, struct error *error)
+static bool check_cluster(const struct json_value *object, const char *format,
+                          const struct training_draw *draw, struct error *error)
 {
     struct json_value child;
-    char *name = NULL;
     if (!json_child(object, "cluster", &child))
         return true;
-    if (!json_string(object, "cluster", &name, error))
-        return false;
-    const size_t length = strlen(name);
-    if (length < sizeof draw->cluster)
-        memcpy(draw->cluster, name, length + 1);
-    free(name);
-    if (length == 0 || length >= sizeof draw->cluster)
+    if (draw->cluster[0] == '\0' || strlen(draw->cluster) > NAME_LIMIT)
         return json_fault(&child, error, "is not the name of a virtual cluster");
     return strcmp(format, "philly") == 0 ||
            json_fault(&child, error,
@@ -108,20 +99,19 @@ static bool load_cluster(const struct json_value *object, const char *format,
 }
 
 static bool load_trace(const struct json_include *document, const struct json_value *value,
-                       struct training_draw *draw, char **file, const char **format,
+                       const struct training_draw *draw, char **file, const char **format,
                        struct error *error)
 {
     struct json_value child;
     int choice = -1;
-    if (!json_is_object(value, trace_keys, error) || !json_require(value, "file", &child, error) ||
-        !json_choice(value, "format", training_formats, &choice, error) ||
-        !load_split(value, draw, error))
+    if (!json_require(value, "file", &child, error) ||
+        !json_choice(value, "format", training_formats, &choice, error))
         return false;
     *file = json_include_find_file(document, &child, error);
     if (*file == NULL)
         return false;
     *format = choice >= 0 ? training_formats[choice] : training_trace_recognise(*file);
-    if (*format != NULL && load_cluster(value, *format, draw, error))
+    if (*format != NULL && check_cluster(value, *format, draw, error))
         return true;
     free(*file);
     *file = NULL;
@@ -141,10 +131,12 @@ bool training_arrivals_load(const struct json_include *document, const struct js
     *file = NULL;
     *format = NULL;
     if (!json_is_object(value, NULL, error) || !json_require(value, "process", &child, error) ||
-        !json_choice(value, "process", process_names, &process, error))
+        !json_choice(value, "process", processes, &process, error) ||
+        !keys_load(training_arrival_keys[process], value, draw, error) ||
+        !check_split(value, draw, error))
         return false;
-    return process == 0 ? load_trace(document, value, draw, file, format, error)
-                        : load_poisson(value, draw, error);
+    return draw->drawn ? load_ranges(value, draw, error)
+                       : load_trace(document, value, draw, file, format, error);
 }
 
 /* ---- Drawing --------------------------------------------------------------------------------- */
@@ -285,15 +277,13 @@ static bool convert_row(const struct training_row *row, const char *path,
 static bool map_names(const struct training_trace *trace, const char *path,
                       const struct training_models *models, int32_t *map, struct error *error)
 {
-    const char *names[256];
-    for (size_t i = 0; i < models->count && i < 256; i++)
-        names[i] = models->models[i].name;
     for (size_t i = 0; i < trace->models.count && !(trace->rows[0].request > 0); i++) {
         const char *name = trace->models.names[i];
         map[i] = training_models_find(models, name);
         if (map[i] >= 0)
             continue;
-        const char *near = error_nearest_name(name, names, (int)models->count);
+        const char *near =
+            error_nearest_of(name, &models->models[0].name, models->count, sizeof *models->models);
         return error_input(error,
                            "%s: the model \"%s\" is not in \"training.models\", which are "
                            "\"%s\"%s%s%s",

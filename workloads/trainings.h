@@ -46,6 +46,7 @@ enum { TRAINING_RANGES_MOST = 8 };
 /* How a model is drawn where the trace names none, and how a set is drawn. Weights need
  * not add up to 1. An all-zero `split` draws every model with the same probability. */
 struct training_draw {
+    bool drawn;                     /* else from a trace */
     double split[TRAINING_CLASSES]; /* weight of a class, shared equally by its models */
     double per_hour;                /* > 0 */
     size_t count;
@@ -53,13 +54,13 @@ struct training_draw {
         double weight, low, high; /* durations of 10^low .. 10^high minutes */
     } ranges[TRAINING_RANGES_MOST];
     size_t range_count;
-    char cluster[64]; /* of a trace of the layout philly: only this virtual cluster; "": all */
+    char *cluster; /* of a trace of the layout philly: only this virtual cluster; NULL: all */
 };
 
 /* Loads {"process": "trace", "file", "format", "split", "cluster"} or {"process": "poisson",
  * "per_hour", "count", "split", "minutes"}. `file` is the path of the trace, found as all files
- * are, which the caller frees; NULL for a drawn set. `format` points into training_formats; the
- * file's first line decides if the key is left out. */
+ * are, which the caller frees, as `draw->cluster`; NULL for a drawn set. `format` points into
+ * training_formats; the file's first line decides if the key is left out. */
 bool training_arrivals_load(const struct json_include *document, const struct json_value *value,
                             struct training_draw *draw, char **file, const char **format,
                             struct error *error);

@@ -144,6 +144,47 @@ uint32_t workload_common_units(const struct workload *workload)
     return common < UINT32_MAX ? (uint32_t)common : UINT32_MAX;
 }
 
+void workload_join_kinds(struct workload *workload,
+                         bool (*alike)(const void *context, const struct gpu_kind *a,
+                                       const struct gpu_kind *b),
+                         const void *context)
+{
+    struct gpu_kind *kinds = workload->kinds;
+    uint16_t joined[WORKLOAD_MAX_KINDS] = {0};
+    size_t count = 0;
+    for (size_t k = 0; k < workload->kind_count; k++) {
+        const struct gpu_kind kind = kinds[k];
+        size_t same = 0;
+        while (same < count &&
+               (!alike(context, &kinds[same], &kind) || kinds[same].units != kind.units ||
+                kinds[same].speed != kind.speed || kinds[same].vgpu_hour_usd != kind.vgpu_hour_usd))
+            same++;
+        joined[k] = (uint16_t)same;
+        if (same == count)
+            kinds[count++] = kind;
+    }
+    workload->kind_count = count;
+    for (size_t g = 0; g < workload->cluster.group_count; g++)
+        for (size_t i = 0; i < workload->cluster.groups[g].gpu_count; i++) {
+            struct gpu_spec *gpu = &workload->cluster.groups[g].gpus[i];
+            gpu->kind = joined[gpu->kind];
+        }
+}
+
+uint32_t cluster_number_gpus(const struct cluster_spec *cluster, uint32_t *first)
+{
+    uint32_t invoker = 0, gpus = 0;
+    for (size_t g = 0; g < cluster->group_count; g++)
+        for (uint32_t i = 0; i < cluster->groups[g].count; i++, invoker++) {
+            if (first != NULL)
+                first[invoker] = gpus;
+            gpus += (uint32_t)cluster->groups[g].gpu_count;
+        }
+    if (first != NULL)
+        first[invoker] = gpus;
+    return gpus;
+}
+
 static void clear_application(struct application *application)
 {
     for (size_t s = 0; s < application->stage_count; s++) {

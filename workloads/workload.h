@@ -205,6 +205,17 @@ void workload_derive_function(struct function *function, const struct workload *
  */
 uint32_t workload_common_units(const struct workload *workload);
 
+/* Joins kinds of GPU with the same units, speed and price that `alike` calls alike, and renumbers
+ * them in the cluster. The first one of those joined remains. */
+void workload_join_kinds(struct workload *workload,
+                         bool (*alike)(const void *context, const struct gpu_kind *a,
+                                       const struct gpu_kind *b),
+                         const void *context);
+
+/* Numbers the GPUs invoker by invoker: first[i] becomes the number of invoker i's first GPU, and
+ * first[invoker_count] their count, which is returned. `first` may be NULL. O(invokers). */
+uint32_t cluster_number_gpus(const struct cluster_spec *cluster, uint32_t *first);
+
 /* True if a configuration with `vgpu` units can run on a GPU of this kind. MPS allows 0..units, MIG
  * the device's shapes (A100: 1, 2, 3, 4, 7 sevenths), exclusive only `units`. Not for vgpu 0, which
  * needs no GPU. */

@@ -106,82 +106,6 @@ static bool configurations_differ(const char *a, const char *b, char *which)
     return differ;
 }
 
-/* ---- Names ----------------------------------------------------------------------------------- */
-
-/* The names of an array of objects, which point into it. NULL if one of them has no name. */
-static const char **names_list(const cJSON *array, size_t *count)
-{
-    const char **names = calloc((size_t)cJSON_GetArraySize(array) + 1, sizeof *names);
-    const cJSON *item;
-    *count = 0;
-    cJSON_ArrayForEach(item, array)
-    {
-        const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "name"));
-        if (names == NULL || name == NULL)
-            break;
-        names[(*count)++] = name;
-    }
-    if (*count > 0 && item == NULL)
-        return names;
-    free(names);
-    return NULL;
-}
-
-static void names_free(struct compare_names *names)
-{
-    if (names == NULL)
-        return;
-    cJSON_Delete(names->configuration);
-    free(names->functions);
-    free(names->applications);
-    free(names->stage_function);
-    free(names);
-}
-
-static bool stages_read(const cJSON *application, struct compare_names *names, uint32_t *functions)
-{
-    const cJSON *stage;
-    size_t s = 0;
-    cJSON_ArrayForEach(stage, cJSON_GetObjectItemCaseSensitive(application, "stages"))
-    {
-        const char *name =
-            cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(stage, "function"));
-        size_t f = 0;
-        while (name != NULL && f < names->function_count && strcmp(names->functions[f], name) != 0)
-            f++;
-        if (name == NULL || f == names->function_count || s == RECORD_MAX_STAGES)
-            return false;
-        functions[s++] = (uint32_t)f;
-    }
-    return s > 0;
-}
-
-static bool names_read(const char *configuration, struct compare_names *names)
-{
-    const cJSON *root = names->configuration = cJSON_Parse(configuration);
-    const cJSON *functions = cJSON_GetObjectItemCaseSensitive(root, "functions");
-    const cJSON *applications = cJSON_GetObjectItemCaseSensitive(root, "applications");
-    const cJSON *arrivals = cJSON_GetObjectItemCaseSensitive(root, "arrivals");
-    const char *process =
-        cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(arrivals, "process"));
-    names->closed = process != NULL && strcmp(process, "closed") == 0;
-    names->functions = names_list(cJSON_GetObjectItemCaseSensitive(functions, "functions"),
-                                  &names->function_count);
-    names->applications = names_list(applications, &names->application_count);
-    uint32_t *stage = names->stage_function =
-        calloc((names->application_count + 1) * RECORD_MAX_STAGES, sizeof *names->stage_function);
-    if (names->functions == NULL || names->applications == NULL || stage == NULL)
-        return false;
-    const cJSON *item;
-    cJSON_ArrayForEach(item, applications)
-    {
-        if (!stages_read(item, names, stage))
-            return false;
-        stage += RECORD_MAX_STAGES;
-    }
-    return true;
-}
-
 /* ---- A pair ---------------------------------------------------------------------------------- */
 
 static const char *setting_of(const struct summary_row *row)
@@ -219,16 +143,14 @@ static void run_clear(struct compare_run *run)
     free(run->parts);
     free(run->batches);
     free(run->company);
-    names_free(run->names);
+    outline_clear(&run->outline);
 }
 
 static bool run_compare(struct compare_run *run, const struct run_record *const sides[2],
                         struct error *error)
 {
-    run->names = calloc(1, sizeof *run->names);
-    if (run->names == NULL)
-        return error_run(error, "out of memory for the comparison");
-    if (!names_read(sides[1]->configuration, run->names))
+    if (!outline_load(sides[1]->configuration, &run->outline, NULL) ||
+        run->outline.workload.application_count == 0)
         return error_input(error,
                            "%s: the configuration names no applications and functions; replay it "
                            "again",
@@ -338,10 +260,10 @@ static bool pair_add(const struct files *files, struct comparison *against, size
     run->title = run_title(run->real);
     if (run->title == NULL || !execution_read(files->details[1], run->real->hash, run))
         return error_run(error, "out of memory for the comparison");
-    struct run_record *records[2] = {run_record_load(files->paths[0], run->simulated->hash, error),
-                                     NULL};
+    struct run_record *records[2] = {
+        run_record_load(files->paths[0], run->simulated->hash, false, error), NULL};
     if (records[0] != NULL)
-        records[1] = run_record_load(files->paths[1], run->real->hash, error);
+        records[1] = run_record_load(files->paths[1], run->real->hash, false, error);
     const bool good =
         records[1] != NULL &&
         run_compare(run, (const struct run_record *const[2]){records[0], records[1]}, error);

@@ -18,6 +18,7 @@
 
 #include "results/store/store.h"
 #include "sim/base/error.h"
+#include "workloads/outline.h"
 
 /* In the order in which they are printed. */
 enum compare_metric {
@@ -81,8 +82,6 @@ struct compare_company {
     double slowdown[2]; /* mean of execution / model */
 };
 
-struct compare_names;
-
 struct compare_run {
     const struct summary_row *simulated, *real;
     char *title; /* "strict-light, esg, seed 1" */
@@ -100,7 +99,7 @@ struct compare_run {
      * real) that is due to the execution times of batches with equal configuration and jobs. The
      * rest is due to a different composition of batches. */
     double execution_ms[2], time_difference_ms;
-    struct compare_names *names; /* owns the names in `parts` and `batches` */
+    struct outline outline; /* owns the names in `parts` and `batches` */
 };
 
 struct comparison {

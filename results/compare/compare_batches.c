@@ -104,10 +104,11 @@ static bool batches_group(struct compare_run *run, const struct kept *kept, size
             to++;
         const uint32_t *keys = kept[from].kind.keys;
         struct compare_batches *batches = &run->batches[run->batch_kinds++];
-        *batches = (struct compare_batches){.function = run->names->functions[keys[FUNCTION]],
-                                            .batch = keys[BATCH],
-                                            .vcpu = keys[VCPU],
-                                            .vgpu = keys[VGPU]};
+        *batches = (struct compare_batches){
+            .function = run->outline.workload.functions[keys[FUNCTION]].name,
+            .batch = keys[BATCH],
+            .vcpu = keys[VCPU],
+            .vgpu = keys[VGPU]};
         batches_sum(kept + from, to - from, batches);
     }
     qsort(run->batches, run->batch_kinds, sizeof *run->batches, batches_compare);
@@ -236,7 +237,7 @@ static bool company_fill(struct compare_run *run, const struct run_record *const
 /* ---- Both ------------------------------------------------------------------------------------ */
 
 /* Collects the batches of both sides, sorted by kind and side. */
-static struct kept *kept_collect(const struct compare_names *names,
+static struct kept *kept_collect(const struct workload *workload,
                                  const struct run_record *const sides[2], size_t *count)
 {
     const size_t all = sides[0]->batch_count + sides[1]->batch_count;
@@ -245,11 +246,12 @@ static struct kept *kept_collect(const struct compare_names *names,
     for (uint32_t s = 0; kept != NULL && s < 2; s++)
         for (size_t i = 0; i < sides[s]->batch_count; i++) {
             const struct batch_row *row = &sides[s]->batches[i];
-            if (row->application >= names->application_count || row->stage >= RECORD_MAX_STAGES)
+            if (row->application >= workload->application_count ||
+                row->stage >= workload->applications[row->application].stage_count)
                 continue;
             const double ms = sim_to_ms(row->finished_ns - row->started_ns);
             kept[(*count)++] = (struct kept){
-                .kind = {{names->stage_function[row->application * RECORD_MAX_STAGES + row->stage],
+                .kind = {{workload->applications[row->application].stages[row->stage].function,
                           row->configured_batch, row->vcpu, row->vgpu, row->jobs}},
                 .side = s,
                 .execution_ms = ms,
@@ -265,7 +267,7 @@ bool compare_fill_batches(struct compare_run *run, const struct run_record *cons
                           struct error *error)
 {
     size_t count = 0;
-    struct kept *kept = kept_collect(run->names, sides, &count);
+    struct kept *kept = kept_collect(&run->outline.workload, sides, &count);
     bool good = kept != NULL && batches_group(run, kept, count) && company_fill(run, sides);
     if (good)
         difference_fill(run, kept, count);

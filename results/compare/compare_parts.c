@@ -267,9 +267,9 @@ static bool part_fill(const struct request_row **const rows[2], size_t count, si
 static bool parts_fill(struct compare_run *run, const struct request_row **const rows[2],
                        size_t count, struct error *error)
 {
-    const struct compare_names *names = run->names;
-    const size_t parts = names->application_count == 1 ? 1 : names->application_count + 1;
-    if (!requests_same(rows, count, names->closed, run->title, error))
+    const struct workload *workload = &run->outline.workload;
+    const size_t parts = workload->application_count == 1 ? 1 : workload->application_count + 1;
+    if (!requests_same(rows, count, run->outline.closed, run->title, error))
         return false;
     run->parts = calloc(parts, sizeof *run->parts);
     if (run->parts == NULL)
@@ -277,7 +277,7 @@ static bool parts_fill(struct compare_run *run, const struct request_row **const
     run->part_count = parts;
     for (size_t p = 0; p < parts; p++) {
         const bool all = p + 1 == parts;
-        run->parts[p].application = all ? NULL : names->applications[p];
+        run->parts[p].application = all ? NULL : workload->applications[p].name;
         if (!part_fill(rows, count, all ? SIZE_MAX : p, run->simulated->seed, &run->parts[p],
                        error))
             return false;

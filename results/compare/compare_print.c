@@ -18,7 +18,7 @@ enum { CELL_SIZE = 160, COLUMNS_MAX = 12, KINDS_SHOWN = 12 };
 
 struct sink {
     FILE *out;
-    bool html, good;
+    bool html;
     struct text_table *table;
 };
 
@@ -32,21 +32,6 @@ static void sink_heading(struct sink *sink, const char *text)
     (void)fputc('\n', sink->out);
 }
 
-/* Writes text in lines of at most TEXT_LINE_WIDTH. */
-static void lines_write(FILE *out, const char *text)
-{
-    size_t used = 0;
-    for (const char *word = text; *word != '\0';) {
-        const size_t length = strcspn(word, " ");
-        const bool wraps = used + 1 + length > TEXT_LINE_WIDTH;
-        if (used > 0)
-            (void)fputc(wraps ? '\n' : ' ', out);
-        (void)fwrite(word, 1, length, out);
-        used = used == 0 || wraps ? length : used + 1 + length;
-        word += length + strspn(word + length, " ");
-    }
-}
-
 __attribute__((format(printf, 2, 3))) static void sink_paragraph(struct sink *sink,
                                                                  const char *format, ...)
 {
@@ -55,13 +40,11 @@ __attribute__((format(printf, 2, 3))) static void sink_paragraph(struct sink *si
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (sink->html) {
+    if (sink->html)
         html_element(sink->out, "p", text);
-    } else {
-        (void)fputc('\n', sink->out);
-        lines_write(sink->out, text);
-    }
     (void)fputc('\n', sink->out);
+    if (!sink->html)
+        text_print_filled(sink->out, "", text);
 }
 
 static struct text_table *sink_table(struct sink *sink, const char *const *headers, size_t columns)
@@ -73,7 +56,7 @@ static void sink_table_end(struct sink *sink)
 {
     if (!sink->html)
         (void)fputc('\n', sink->out);
-    sink->good = text_table_end(sink->table, sink->html, sink->out) && sink->good;
+    text_table_end(sink->table, sink->html, sink->out);
 }
 
 /* ---- Cells ----------------------------------------------------------------------------------- */
@@ -97,17 +80,9 @@ static const char *signed_text(double value, int decimals, char text[CELL_SIZE])
     return text;
 }
 
-/* Fills five cells: both counts, both values, and the error of the simulated value in %. */
-static void cells_compare(struct text_table *table, const size_t count[2], const double values[2],
-                          int decimals)
+static double error_percent(const double values[2])
 {
-    char error[CELL_SIZE];
-    for (size_t s = 0; s < 2; s++) {
-        text_table_cell(table, 1 + s, "%zu", count[s]);
-        cell_number(table, 3 + s, values[s], decimals);
-    }
-    text_table_cell(table, 5, "%s",
-                    signed_text(100 * (values[0] - values[1]) / values[1], 2, error));
+    return 100 * (values[0] - values[1]) / values[1];
 }
 
 /* ---- All runs -------------------------------------------------------------------------------- */
@@ -249,14 +224,9 @@ static void counts_print(const struct compare_run *run, struct sink *sink)
     struct text_table *table = sink_table(sink, headers, COUNT(headers));
     for (size_t p = 0; p < run->part_count; p++) {
         const struct compare_part *part = &run->parts[p];
-        text_table_row(table);
-        text_table_cell(table, 0, "%s", part_name(part));
-        text_table_cell(table, 1, "%zu", part->requests);
-        text_table_cell(table, 2, "%zu", part->dropped[0]);
-        text_table_cell(table, 3, "%zu", part->dropped[1]);
-        cell_number(table, 4, part->mean_batch[0], 3);
-        cell_number(table, 5, part->mean_batch[1], 3);
-        cell_number(table, 6, part->distance, 4);
+        text_table_add(table, "%s|%zu|%zu|%zu|%.3f|%.3f|%.4f", part_name(part), part->requests,
+                       part->dropped[0], part->dropped[1], part->mean_batch[0], part->mean_batch[1],
+                       part->distance);
     }
     sink_table_end(sink);
 }
@@ -283,13 +253,14 @@ static void distributions_print(const struct compare_run *run, struct sink *sink
 
 static void kind_row(const struct compare_batches *kind, struct text_table *table)
 {
-    const int decimals = text_table_decimals(fmax(kind->execution_ms[0], kind->execution_ms[1]), 4);
-    text_table_row(table);
-    text_table_cell(table, 0, "%.80s, batch %u, %u vCPU, %u vGPU", kind->function, kind->batch,
-                    kind->vcpu, kind->vgpu);
-    cells_compare(table, kind->count, kind->execution_ms, decimals);
-    cell_number(table, 6, kind->execution_ms[1] / kind->modelled_ms[1], 3);
-    cell_number(table, 7, kind->ratio_sd[1], 3);
+    char error[CELL_SIZE];
+    const double *ms = kind->execution_ms;
+    const int decimals = text_table_decimals(fmax(ms[0], ms[1]), 4);
+    text_table_add(table, "%.80s, batch %u, %u vCPU, %u vGPU|%zu|%zu|%.*f|%.*f|%s|%.3f|%.3f",
+                   kind->function, kind->batch, kind->vcpu, kind->vgpu, kind->count[0],
+                   kind->count[1], decimals, ms[0], decimals, ms[1],
+                   signed_text(error_percent(ms), 2, error), ms[1] / kind->modelled_ms[1],
+                   kind->ratio_sd[1]);
 }
 
 static void kinds_print(const struct compare_run *run, struct sink *sink)
@@ -327,14 +298,16 @@ static void company_print(const struct compare_run *run, struct sink *sink)
                                           "slowdown simulated",
                                           "real",
                                           "error %"};
+    char error[CELL_SIZE];
     if (run->company_count == 0)
         return;
     struct text_table *table = sink_table(sink, headers, COUNT(headers));
     for (size_t c = 0; c < run->company_count; c++) {
         const struct compare_company *company = &run->company[c];
-        text_table_row(table);
-        text_table_cell(table, 0, "%" PRIu32, company->others);
-        cells_compare(table, company->count, company->slowdown, 4);
+        text_table_add(table, "%" PRIu32 "|%zu|%zu|%.4f|%.4f|%s", company->others,
+                       company->count[0], company->count[1], company->slowdown[0],
+                       company->slowdown[1],
+                       signed_text(error_percent(company->slowdown), 2, error));
     }
     sink_table_end(sink);
 }
@@ -392,15 +365,13 @@ static bool body_print(const struct comparison *against, struct sink *sink, stru
         run_print(&against->runs[i], sink);
     if (sink->html)
         (void)fprintf(sink->out, "<script>%s</script>\n</body>\n</html>\n", html_script);
-    if (!sink->good)
-        return error_run(error, "out of memory for the comparison");
     return !ferror(sink->out) ||
            error_run(error, "cannot write the comparison: %s", strerror(errno));
 }
 
 bool compare_text(const struct comparison *against, FILE *out, struct error *error)
 {
-    struct sink sink = {.out = out, .good = true};
+    struct sink sink = {.out = out};
     (void)fprintf(out, "Simulated against real: %s against %s\n", against->simulated->path,
                   against->real->path);
     return body_print(against, &sink, error);
@@ -408,7 +379,7 @@ bool compare_text(const struct comparison *against, FILE *out, struct error *err
 
 bool compare_html(const struct comparison *against, FILE *out, struct error *error)
 {
-    struct sink sink = {.out = out, .html = true, .good = true};
+    struct sink sink = {.out = out, .html = true};
     (void)fprintf(out,
                   "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n"
                   "<head>\n<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" "

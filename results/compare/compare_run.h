@@ -4,16 +4,7 @@
 
 #include "results/compare/compare.h"
 
-/* Names in the resolved experiment: the function of each stage of each application. */
-struct compare_names {
-    struct cJSON *configuration; /* owns the texts */
-    const char **functions, **applications;
-    size_t function_count, application_count;
-    uint32_t *stage_function; /* [application × RECORD_MAX_STAGES + stage] */
-    bool closed;              /* closed-loop users: arrivals depend on responses */
-};
-
-/* Fills run->parts from the requests of both sides; run->names is set. False: ERROR_INPUT if the
+/* Fills run->parts from the requests of both sides; run->outline is set. False: ERROR_INPUT if the
  * two sides received different requests, ERROR_RUN if memory is exhausted. */
 bool compare_fill_parts(struct compare_run *run, const struct run_record *const sides[2],
                         struct error *error);

@@ -3,119 +3,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "workloads/workload.h"
 
 /* A run's rows and the cluster described in its configuration. */
 struct world {
     const struct run_record *record;
-    const cJSON *configuration;
-    uint32_t invoker_count, gpu_count;
-    struct {
-        uint32_t vcpus, first_gpu;
-    } * invokers; /* and one more entry for first_gpu */
-    struct {
-        uint32_t units, kind; /* index into `samples` */
-    } * gpus;
-    const cJSON *samples[WORKLOAD_MAX_KINDS]; /* a GPU of each kind, as configured */
-    uint32_t kind_count;
+    const struct workload *workload;
+    uint32_t *vcpus, *first_gpu;  /* per invoker; one more entry of first_gpu */
+    const struct gpu_spec **gpus; /* per GPU */
+    uint32_t gpu_count;
 };
-
-/* ---- The cluster, from the configuration ----------------------------------------------------- */
-
-static uint32_t whole(const cJSON *object, const char *name)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
-    return cJSON_IsNumber(item) && item->valuedouble > 0 && item->valuedouble < 1e7
-               ? (uint32_t)item->valuedouble
-               : 0;
-}
-
-static void world_count(struct world *world, const cJSON *groups)
-{
-    const cJSON *group;
-    cJSON_ArrayForEach(group, groups)
-    {
-        const uint32_t count = whole(group, "count");
-        const cJSON *gpus = cJSON_GetObjectItemCaseSensitive(group, "gpus");
-        world->invoker_count += count;
-        world->gpu_count += count * (uint32_t)cJSON_GetArraySize(gpus);
-    }
-}
-
-static bool same_member(const cJSON *a, const cJSON *b, const char *name)
-{
-    const cJSON *one = cJSON_GetObjectItemCaseSensitive(a, name);
-    const cJSON *other = cJSON_GetObjectItemCaseSensitive(b, name);
-    return (one == NULL && other == NULL) || cJSON_Compare(one, other, true);
-}
-
-/* The digest of the profile by the GPU's model; NULL if one profile is for all. */
-static const char *profile_of(const struct world *world, const cJSON *gpu)
-{
-    const cJSON *profiles = cJSON_GetObjectItemCaseSensitive(world->configuration, "profiles");
-    const char *model = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(gpu, "model"));
-    const cJSON *profile = model == NULL ? NULL : cJSON_GetObjectItemCaseSensitive(profiles, model);
-    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(profile, "sha256"));
-}
-
-/* Returns whether configurations for the one GPU run on the other: see struct gpu_kind. */
-static bool same_kind(const struct world *world, const cJSON *a, const cJSON *b)
-{
-    const char *one = profile_of(world, a), *other = profile_of(world, b);
-    const bool same_profile = one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
-    return same_profile && same_member(a, b, "units") && same_member(a, b, "speed") &&
-           same_member(a, b, "vgpu_hour_usd");
-}
-
-static uint32_t kind_of(struct world *world, const cJSON *gpu)
-{
-    uint32_t kind = 0;
-    while (kind < world->kind_count && !same_kind(world, world->samples[kind], gpu))
-        kind++;
-    if (kind == world->kind_count && kind < WORKLOAD_MAX_KINDS)
-        world->samples[world->kind_count++] = gpu;
-    return kind;
-}
-
-static void world_fill(struct world *world, const cJSON *groups)
-{
-    uint32_t invoker = 0, gpu = 0;
-    const cJSON *group;
-    cJSON_ArrayForEach(group, groups)
-    {
-        const cJSON *gpus = cJSON_GetObjectItemCaseSensitive(group, "gpus");
-        for (uint32_t i = whole(group, "count"); i > 0; i--) {
-            world->invokers[invoker].vcpus = whole(group, "vcpus");
-            world->invokers[invoker++].first_gpu = gpu;
-            const cJSON *one;
-            cJSON_ArrayForEach(one, gpus)
-            {
-                world->gpus[gpu].units = whole(one, "units");
-                world->gpus[gpu++].kind = kind_of(world, one);
-            }
-        }
-    }
-    world->invokers[invoker].first_gpu = gpu;
-}
 
 static void world_clear(struct world *world)
 {
-    free(world->invokers);
+    free(world->vcpus);
+    free(world->first_gpu);
     free(world->gpus);
 }
 
 static bool world_init(struct world *world, struct error *error)
 {
-    const cJSON *cluster = cJSON_GetObjectItemCaseSensitive(world->configuration, "cluster");
-    const cJSON *groups = cJSON_GetObjectItemCaseSensitive(cluster, "invokers");
-    world_count(world, groups);
-    world->invokers = calloc(world->invoker_count + 1, sizeof *world->invokers);
+    const struct cluster_spec *cluster = &world->workload->cluster;
+    const size_t invokers = cluster->invoker_count;
+    uint32_t invoker = 0;
+    world->gpu_count = cluster_number_gpus(cluster, NULL);
+    world->vcpus = calloc(invokers + 1, sizeof *world->vcpus);
+    world->first_gpu = calloc(invokers + 1, sizeof *world->first_gpu);
     world->gpus = calloc(world->gpu_count + 1, sizeof *world->gpus);
-    if (world->invokers == NULL || world->gpus == NULL)
-        return error_run(error, "out of memory for %u invokers", world->invoker_count);
-    world_fill(world, groups);
+    if (world->vcpus == NULL || world->first_gpu == NULL || world->gpus == NULL)
+        return error_run(error, "out of memory for %zu invokers", invokers);
+    (void)cluster_number_gpus(cluster, world->first_gpu);
+    for (size_t g = 0; g < cluster->group_count; g++)
+        for (uint32_t i = 0; i < cluster->groups[g].count; i++, invoker++) {
+            world->vcpus[invoker] = cluster->groups[g].vcpus;
+            for (size_t k = 0; k < cluster->groups[g].gpu_count; k++)
+                world->gpus[world->first_gpu[invoker] + k] = &cluster->groups[g].gpus[k];
+        }
     return true;
 }
 
@@ -143,7 +66,7 @@ static int compare_changes(const void *a, const void *b)
 static void load_change(const struct world *world, struct load *load, const struct batch_row *batch,
                         int sign)
 {
-    if (batch->invoker < world->invoker_count)
+    if (batch->invoker < world->workload->cluster.invoker_count)
         load->vcpus[batch->invoker] += sign * (int64_t)batch->vcpu;
     if (batch->gpu < world->gpu_count)
         load->units[batch->gpu] += sign * (int64_t)batch->vgpu;
@@ -152,14 +75,14 @@ static void load_change(const struct world *world, struct load *load, const stru
 static bool load_has_room(const struct world *world, const struct load *load,
                           const struct batch_row *wanted)
 {
-    for (uint32_t i = 0; i < world->invoker_count; i++) {
+    for (uint32_t i = 0; i < world->workload->cluster.invoker_count; i++) {
         if (load->vcpus[i] < wanted->vcpu)
             continue;
         if (wanted->vgpu == 0)
             return true;
-        for (uint32_t g = world->invokers[i].first_gpu; g < world->invokers[i + 1].first_gpu; g++)
+        for (uint32_t g = world->first_gpu[i]; g < world->first_gpu[i + 1]; g++)
             if (load->units[g] >= wanted->vgpu && wanted->gpu < world->gpu_count &&
-                world->gpus[g].kind == world->gpus[wanted->gpu].kind)
+                world->gpus[g]->kind == world->gpus[wanted->gpu]->kind)
                 return true;
     }
     return false;
@@ -172,10 +95,10 @@ static size_t load_open(const struct world *world, struct load *load,
 {
     const sim_time_t until = wanted->dispatched_ns;
     size_t count = 0;
-    for (uint32_t i = 0; i < world->invoker_count; i++)
-        load->vcpus[i] = world->invokers[i].vcpus;
+    for (uint32_t i = 0; i < world->workload->cluster.invoker_count; i++)
+        load->vcpus[i] = world->vcpus[i];
     for (uint32_t g = 0; g < world->gpu_count; g++)
-        load->units[g] = world->gpus[g].units;
+        load->units[g] = world->gpus[g]->units;
     for (size_t b = 0; b < world->record->batch_count; b++) {
         const struct batch_row *batch = &world->record->batches[b];
         if (batch == wanted || batch->dispatched_ns >= until || batch->finished_ns <= from)
@@ -196,7 +119,7 @@ static size_t load_open(const struct world *world, struct load *load,
 static sim_time_t no_room_time(const struct world *world, const struct batch_row *wanted,
                                sim_time_t from)
 {
-    struct load load = {calloc(world->invoker_count + 1, sizeof *load.vcpus),
+    struct load load = {calloc(world->workload->cluster.invoker_count + 1, sizeof *load.vcpus),
                         calloc(world->gpu_count + 1, sizeof *load.units)};
     struct change *changes = calloc(2 * world->record->batch_count + 1, sizeof *changes);
     sim_time_t sum = -1;
@@ -331,12 +254,12 @@ static bool explain_stage(const struct world *world, struct explained_stage *sta
     stage->decision = find_decision(record, batch->batch);
     stage->mates = mates;
     *mate_count = collect_mates(record, stage->job, mates);
-    stage->gpu = batch->gpu == SIM_NONE || batch->invoker >= world->invoker_count
+    stage->gpu = batch->gpu == SIM_NONE || batch->invoker >= world->workload->cluster.invoker_count
                      ? SIM_NONE
-                     : batch->gpu - world->invokers[batch->invoker].first_gpu;
-    if (stage->gpu != SIM_NONE && batch->gpu < world->gpu_count && world->kind_count > 1)
-        stage->gpu_model = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(
-            world->samples[world->gpus[batch->gpu].kind], "model"));
+                     : batch->gpu - world->first_gpu[batch->invoker];
+    const struct workload *workload = world->workload;
+    if (stage->gpu != SIM_NONE && batch->gpu < world->gpu_count && workload->kind_count > 1)
+        stage->gpu_model = workload->kinds[world->gpus[batch->gpu]->kind].model;
     stage->co_runners = count_co_runners(record, batch);
     const sim_time_t execution = batch->finished_ns - batch->started_ns;
     stage->time.transfer = batch->transfer_ns;
@@ -373,30 +296,17 @@ static void mark_path(struct explanation *explanation)
 
 /* ---- The request ----------------------------------------------------------------------------- */
 
-static const char *text_of(const cJSON *object, const char *name)
+static void stages_name(struct explanation *explanation, const struct application *application)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
-    return cJSON_IsString(item) ? item->valuestring : "?";
-}
-
-static void stages_name(struct explanation *explanation, const cJSON *application)
-{
-    const cJSON *stage, *after;
-    cJSON_ArrayForEach(stage, cJSON_GetObjectItemCaseSensitive(application, "stages"))
-    {
-        if (explanation->stage_count == RECORD_MAX_STAGES)
-            return;
-        struct explained_stage *told = &explanation->stages[explanation->stage_count];
-        told->name = text_of(stage, "name");
-        told->function = text_of(stage, "function");
-        cJSON_ArrayForEach(after, cJSON_GetObjectItemCaseSensitive(stage, "after"))
-        {
-            for (uint32_t s = 0; s < explanation->stage_count; s++)
-                if (cJSON_IsString(after) &&
-                    strcmp(after->valuestring, explanation->stages[s].name) == 0)
-                    told->predecessors[told->predecessor_count++] = s;
-        }
-        explanation->stage_count++;
+    explanation->application = application->name;
+    explanation->stage_count = (uint32_t)application->stage_count;
+    for (size_t s = 0; s < application->stage_count; s++) {
+        const struct stage *stage = &application->stages[s];
+        struct explained_stage *told = &explanation->stages[s];
+        told->name = stage->name;
+        told->function = explanation->outline.workload.functions[stage->function].name;
+        told->predecessor_count = (uint32_t)stage->after_count;
+        memcpy(told->predecessors, stage->after, stage->after_count * sizeof *stage->after);
     }
 }
 
@@ -447,17 +357,13 @@ static const struct request_row *find_request(const struct summary_row *run,
 static bool explanation_fill(struct explanation *explanation, const struct run_record *record,
                              struct error *error)
 {
-    explanation->configuration = cJSON_Parse(record->configuration);
-    if (explanation->configuration == NULL)
+    const struct workload *workload = &explanation->outline.workload;
+    if (!outline_load(record->configuration, &explanation->outline, NULL) ||
+        explanation->request->application >= workload->application_count)
         return error_input(error, "run %s: its configuration is damaged; run it again",
                            explanation->run->hash);
-    const cJSON *applications =
-        cJSON_GetObjectItemCaseSensitive(explanation->configuration, "applications");
-    const cJSON *application =
-        cJSON_GetArrayItem(applications, (int)explanation->request->application);
-    explanation->application = text_of(application, "name");
-    stages_name(explanation, application);
-    struct world world = {.record = record, .configuration = explanation->configuration};
+    stages_name(explanation, &workload->applications[explanation->request->application]);
+    struct world world = {.record = record, .workload = workload};
     const bool good = world_init(&world, error) && jobs_explain(explanation, &world, error);
     world_clear(&world);
     return good;
@@ -487,7 +393,7 @@ void explanation_free(struct explanation *explanation)
 {
     if (explanation == NULL)
         return;
-    cJSON_Delete(explanation->configuration);
+    outline_clear(&explanation->outline);
     free(explanation->mates);
     free(explanation);
 }

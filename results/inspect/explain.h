@@ -20,6 +20,7 @@
 
 #include "results/store/store.h"
 #include "sim/base/error.h"
+#include "workloads/outline.h"
 
 /* Components of a stage's time, ns, in chronological order. They add up to its time from ready to
  * finish. */
@@ -42,8 +43,8 @@ struct stage_time {
 };
 
 struct explained_stage {
-    const char *name, *function; /* from the configuration's JSON */
-    const struct job_row *job;   /* NULL: it never ran */
+    const char *name, *function;
+    const struct job_row *job; /* NULL: it never ran */
     const struct batch_row *batch;
     const struct decision_row *decision; /* NULL: not recorded */
     const uint64_t *mates; /* requests of the other jobs in the batch; jobs - 1 entries */
@@ -61,9 +62,9 @@ struct explanation {
     const char *application;
     struct explained_stage stages[RECORD_MAX_STAGES]; /* as the application lists them */
     uint32_t stage_count;
-    struct stage_time path;      /* sum over the longest path, equal to the latency */
-    struct cJSON *configuration; /* owns the names */
-    uint64_t *mates;             /* those of all stages */
+    struct stage_time path; /* sum over the longest path, equal to the latency */
+    struct outline outline; /* owns the names */
+    uint64_t *mates;        /* those of all stages */
 };
 
 /* Builds the explanation. `run`, `record` and `results` must outlive it. NULL: ERROR_INPUT if the
@@ -78,5 +79,28 @@ void explanation_free(struct explanation *explanation);
 void explanation_text(const struct explanation *explanation, FILE *out);
 /* Writes it as one JSON object. False: ERROR_RUN, memory exhausted. */
 bool explanation_json(const struct explanation *explanation, FILE *out, struct error *error);
+
+/* ---- Trainings -------------------------------------------------------------------------------
+ * Explanation of one training from a results file recorded with "record": "all": its leases, and
+ * what its completion time consists of. Recorded rows only; nothing is simulated again. */
+
+/* The parts of a completion time, s. They add up to it. */
+struct training_time {
+    double waiting;  /* without a gang */
+    double restarts; /* with a gang, without progress in restarts */
+    double alone;    /* what its iterations take alone, at the proportional share */
+    /* The rest of the time with a gang: > 0 by trainings beside it, fewer vCPUs, less memory or a
+     * slower GPU, and by iterations that a lease's end cut; < 0: its gang was faster than the
+     * proportional share. */
+    double slowed;
+};
+
+/* The parts, for a finished training, from its row and leases. */
+struct training_time training_time_split(const struct training_result_row *row);
+
+/* Prints the explanation of training `number` as text or as one JSON object. ERROR_INPUT: there is
+ * no such training. */
+bool training_explain(const struct summary_row *run, const struct run_record *record,
+                      uint64_t number, bool json, FILE *out, struct error *error);
 
 #endif

@@ -1,4 +1,3 @@
-#include "results/inspect/explain_training.h"
 #include "results/inspect/explain.h"
 #include "sim/base/json_write.h"
 
@@ -16,17 +15,6 @@ struct training_time training_time_split(const struct training_result_row *row)
                                   .restarts = restarts,
                                   .alone = row->alone_s,
                                   .slowed = held - restarts - row->alone_s};
-}
-
-/* Copies line `index` of the names. */
-static void model_name(const struct training_record *record, uint32_t index, char *to, size_t size)
-{
-    const char *at = record->models;
-    for (; index > 0 && at != NULL; index--) {
-        at = strchr(at, '\n');
-        at = at == NULL ? NULL : at + 1;
-    }
-    (void)snprintf(to, size, "%.*s", at == NULL ? 0 : (int)strcspn(at, "\n"), at == NULL ? "" : at);
 }
 
 /* Speed of a lease, relative to the proportional share alone. An instance that never ends, so that
@@ -59,7 +47,7 @@ static void text_times(const struct training_result_row *row, FILE *out)
             time.slowed < 0 ? "faster" : "slowed", time.slowed);
 }
 
-static void text_leases(const struct training_record *record, const struct training_result_row *row,
+static void text_leases(const struct run_record *record, const struct training_result_row *row,
                         FILE *out)
 {
     fprintf(out, "\n%14s %14s %10s %9s %9s %6s %9s %10s %12s %8s\n", "from s", "until s",
@@ -76,8 +64,7 @@ static void text_leases(const struct training_record *record, const struct train
     fputs("\nspeed: relative to its gang alone at the proportional share\n", out);
 }
 
-static cJSON *json_leases(const struct training_record *record,
-                          const struct training_result_row *row)
+static cJSON *json_leases(const struct run_record *record, const struct training_result_row *row)
 {
     cJSON *list = cJSON_CreateArray();
     for (size_t i = 0; i < record->lease_count; i++) {
@@ -94,7 +81,7 @@ static cJSON *json_leases(const struct training_record *record,
     return list;
 }
 
-static bool print_json(const struct summary_row *run, const struct training_record *record,
+static bool print_json(const struct summary_row *run, const struct run_record *record,
                        const struct training_result_row *row, const char *model, FILE *out,
                        struct error *error)
 {
@@ -114,7 +101,7 @@ static bool print_json(const struct summary_row *run, const struct training_reco
     return json_write(root, out, "JSON output", error);
 }
 
-bool training_explain(const struct summary_row *run, const struct training_record *record,
+bool training_explain(const struct summary_row *run, const struct run_record *record,
                       uint64_t number, bool json, FILE *out, struct error *error)
 {
     char model[128];
@@ -122,7 +109,7 @@ bool training_explain(const struct summary_row *run, const struct training_recor
         return error_input(error, "--training: the run has trainings 0 to %zu, not %" PRIu64,
                            record->training_count - 1, number);
     const struct training_result_row *row = &record->trainings[number];
-    model_name(record, row->model, model, sizeof model);
+    lines_copy(record->models, row->model, model, sizeof model);
     if (json)
         return print_json(run, record, row, model, out, error);
     fprintf(out, "training %" PRIu64 " (id %" PRIu64 ") of run %s, policy %s\n", row->training,

@@ -451,18 +451,6 @@ static bool add_training(void *context, const struct training_result_row *row, s
 
 /* ---- Begin and end --------------------------------------------------------------------------- */
 
-static uint32_t cluster_gpus(const struct cluster_spec *cluster, uint32_t *first)
-{
-    uint32_t invoker = 0, gpus = 0;
-    for (size_t g = 0; g < cluster->group_count; g++)
-        for (uint32_t i = 0; i < cluster->groups[g].count; i++) {
-            if (first != NULL)
-                first[invoker++] = gpus;
-            gpus += (uint32_t)cluster->groups[g].gpu_count;
-        }
-    return gpus;
-}
-
 /* Names the queues of an application. */
 static bool queues_name(struct timeline *timeline, const struct application *application,
                         struct error *error)
@@ -495,7 +483,7 @@ static struct timeline *timeline_allocate(const struct workload *workload)
     const uint32_t invokers = workload->cluster.invoker_count;
     timeline->workload = workload;
     timeline->last_number = UINT64_MAX;
-    timeline->gpu_count = cluster_gpus(&workload->cluster, NULL);
+    timeline->gpu_count = cluster_number_gpus(&workload->cluster, NULL);
     timeline->first_gpu = calloc(invokers + 1, sizeof *timeline->first_gpu);
     timeline->places = calloc(place_count(timeline), sizeof *timeline->places);
     timeline->queue_names = calloc(workload->queue_count + 1, sizeof *timeline->queue_names);
@@ -546,7 +534,7 @@ static bool timeline_begin(struct timeline *timeline, bool trainings, struct err
         [TID_COUNTERS] = "counters", [TID_DECISIONS] = "decisions", [TID_DROPS] = "drops"};
     const struct workload *workload = timeline->workload;
     struct trace_events *events = &timeline->events;
-    (void)cluster_gpus(&workload->cluster, timeline->first_gpu);
+    (void)cluster_number_gpus(&workload->cluster, timeline->first_gpu);
     bool good = trace_events_name_process(events, PID_CLUSTER, "cluster", error);
     for (uint32_t t = 0; good && t < sizeof threads / sizeof *threads; t++)
         good = trace_events_name_thread(events, PID_CLUSTER, t, t, threads[t], error);

@@ -1,38 +1,30 @@
 #include "results/report/assumptions.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/base/json.h"
+#include "sim/base/keys.h"
 
 enum { MOST = 1000 };
 
-static bool text_take(const struct json_value *object, const char *key, char **text,
-                      struct error *error)
-{
-    struct json_value value;
-    return json_require(object, key, &value, error) && json_string(object, key, text, error);
-}
+#define OF assumption
+static const char *const classes[] = {"requests", "trainings", NULL};
+static const struct key entry_keys[] = {
+    KEY_TEXT("fact", OF, fact, REQUIRED), KEY_TEXT("value", OF, value, REQUIRED),
+    KEY_TEXT("grade", OF, grade, REQUIRED), KEY_WORD("of", OF, of_trainings, classes, 0, OPTIONAL),
+    KEY_END};
+#undef OF
 
 static bool grades_take(const struct json_value *object, struct assumptions *assumptions,
                         struct error *error)
 {
     if (!json_is_object(object, NULL, error))
         return false;
-    assumptions->grades = calloc(json_size(object) + 1, sizeof *assumptions->grades);
-    if (assumptions->grades == NULL)
-        return error_run(error, "%s: out of memory", object->file);
-    size_t i = 0;
-    for (struct json_value value = json_first(object); value.node != NULL;
-         value = json_after(object, &value, ++i)) {
-        const char *meaning = json_as_string(&value, error);
-        if (meaning == NULL)
+    assumptions->grades =
+        arena_allocate(assumptions->arena, json_size(object), sizeof *assumptions->grades);
+    for (struct json_value value = {0}; json_next(object, &value);) {
+        const struct grade grade = {value.node->string, json_as_string(&value, error)};
+        if (grade.meaning == NULL)
             return false;
-        struct grade *grade = &assumptions->grades[assumptions->grade_count++];
-        grade->name = strdup(value.node->string);
-        grade->meaning = strdup(meaning);
-        if (grade->name == NULL || grade->meaning == NULL)
-            return error_run(error, "%s: out of memory", object->file);
+        assumptions->grades[assumptions->grade_count++] = grade;
     }
     return true;
 }
@@ -40,50 +32,30 @@ static bool grades_take(const struct json_value *object, struct assumptions *ass
 static bool entries_take(const struct json_value *array, struct assumptions *assumptions,
                          struct error *error)
 {
-    static const char *const keys[] = {"fact", "value", "grade", "of", NULL};
-    static const char *const classes[] = {"requests", "trainings", NULL};
     if (!json_is_array(array, 1, MOST, error))
         return false;
-    assumptions->entries = calloc(json_size(array), sizeof *assumptions->entries);
-    if (assumptions->entries == NULL)
-        return error_run(error, "%s: out of memory", array->file);
-    size_t i = 0;
-    for (struct json_value value = json_first(array); value.node != NULL;
-         value = json_after(array, &value, ++i)) {
-        struct assumption *entry = &assumptions->entries[assumptions->count++];
-        int of = 0;
-        if (!json_is_object(&value, keys, error) ||
-            !text_take(&value, "fact", &entry->fact, error) ||
-            !text_take(&value, "value", &entry->value, error) ||
-            !text_take(&value, "grade", &entry->grade, error) ||
-            !json_choice(&value, "of", classes, &of, error))
+    assumptions->entries =
+        arena_allocate(assumptions->arena, json_size(array), sizeof *assumptions->entries);
+    for (struct json_value value = {0}; json_next(array, &value);)
+        if (!keys_load(entry_keys, &value, &assumptions->entries[assumptions->count++], error))
             return false;
-        entry->of_trainings = of == 1;
-    }
     return true;
 }
 
 struct assumptions *assumptions_load(const char *path, struct error *error)
 {
     static const char *const keys[] = {"note", "grades", "assumptions", NULL};
-    cJSON *node = json_parse_file(path, error);
-    if (node == NULL)
+    cJSON *document = json_parse_file(path, error);
+    if (document == NULL)
         return NULL;
-    const struct json_value root = json_root(path, node);
-    struct json_value grades;
-    struct json_value entries;
-    struct assumptions *assumptions = calloc(1, sizeof *assumptions);
-    if (assumptions == NULL) {
-        (void)error_run(error, "%s: out of memory", path);
-        cJSON_Delete(node);
-        return NULL;
-    }
-    bool good =
-        json_is_object(&root, keys, error) && json_require(&root, "grades", &grades, error) &&
+    const struct json_value root = json_root(path, document);
+    struct json_value grades, entries;
+    struct arena *arena = arena_create();
+    struct assumptions *assumptions = arena_allocate(arena, 1, sizeof *assumptions);
+    *assumptions = (struct assumptions){.arena = arena, .document = document};
+    if (json_is_object(&root, keys, error) && json_require(&root, "grades", &grades, error) &&
         json_require(&root, "assumptions", &entries, error) &&
-        grades_take(&grades, assumptions, error) && entries_take(&entries, assumptions, error);
-    cJSON_Delete(node);
-    if (good)
+        grades_take(&grades, assumptions, error) && entries_take(&entries, assumptions, error))
         return assumptions;
     assumptions_free(assumptions);
     return NULL;
@@ -93,16 +65,6 @@ void assumptions_free(struct assumptions *assumptions)
 {
     if (assumptions == NULL)
         return;
-    for (size_t i = 0; i < assumptions->count; i++) {
-        free(assumptions->entries[i].fact);
-        free(assumptions->entries[i].value);
-        free(assumptions->entries[i].grade);
-    }
-    for (size_t i = 0; i < assumptions->grade_count; i++) {
-        free(assumptions->grades[i].name);
-        free(assumptions->grades[i].meaning);
-    }
-    free(assumptions->entries);
-    free(assumptions->grades);
-    free(assumptions);
+    cJSON_Delete(assumptions->document);
+    arena_destroy(assumptions->arena);
 }

@@ -12,21 +12,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <cjson/cJSON.h>
+
+#include "sim/base/arena.h"
 #include "sim/base/error.h"
 
+/* Texts are of the file's document. */
 struct assumption {
-    char *fact;
-    char *value;
-    char *grade;
+    const char *fact, *value, *grade;
     bool of_trainings; /* else of requests */
 };
 
 struct grade {
-    char *name;
-    char *meaning;
+    const char *name, *meaning;
 };
 
 struct assumptions {
+    struct arena *arena;
+    cJSON *document;
     struct assumption *entries;
     size_t count;
     struct grade *grades;

@@ -1,6 +1,7 @@
 #include "results/report/csv.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,4 +45,24 @@ void csv_number(FILE *out, double value)
     if (!isnan(value))
         number_text(value, text);
     (void)fputs(text, out);
+}
+
+void csv_print(FILE *out, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    for (const char *at = format; *at != '\0'; at++) {
+        if (*at != '%') {
+            (void)fputc(*at, out);
+        } else if (*++at == 's') {
+            const char *text = va_arg(args, const char *);
+            csv_text(out, text == NULL ? "" : text);
+        } else if (*at == 'g') {
+            csv_number(out, va_arg(args, double));
+        } else { /* %zu */
+            at++;
+            (void)fprintf(out, "%zu", va_arg(args, size_t));
+        }
+    }
+    va_end(args);
 }

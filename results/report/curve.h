@@ -45,8 +45,8 @@ struct curve_point {
 
 struct curve_line {
     const struct report_contender *like; /* one of its contenders, for policy and label */
-    char *variant;                       /* its parameters without the key */
-    char *title;
+    const char *variant;                 /* its parameters without the key */
+    const char *title;
     struct curve_point *points; /* by ascending value */
     size_t point_count;
     double sustained; /* NAN: not even the smallest value */
@@ -55,8 +55,8 @@ struct curve_line {
 };
 
 struct curve_panel {
-    char *conditions; /* without the key: "slo.factor=0.8", or "" */
-    char *title;      /* those that differ between the group's panels; "" if there is one panel */
+    const char *conditions; /* without the key: "slo.factor=0.8", or "" */
+    const char *title; /* those that differ between the group's panels; "" if there is one panel */
     struct curve_line *lines; /* in order of appearance */
     size_t line_count;
     double *values; /* of the key, distinct, ascending */
@@ -66,29 +66,26 @@ struct curve_panel {
 struct curve_group {
     const struct report_scenario *like; /* one of its scenarios, for name, setting and evidence */
     bool named; /* named settings set the key: the group has several of them */
-    char *title;
+    const char *title;
     struct curve_panel *panels; /* in order of appearance */
     size_t panel_count;
 };
 
 struct curves {
-    char *key;
-    struct metric *metric; /* with its title and scale in tables */
-    double limit;          /* NAN: none */
+    const char *key;
+    const struct metric *metric; /* with its title and scale in tables */
+    double limit;                /* NAN: none */
     bool at_most;
     struct curve_group *groups; /* in order of appearance */
     size_t group_count;
 };
 
-/* Finds the curves of a report. *curves is NULL, with success, if request->key is NULL and the
- * sweep has too few values. ERROR_INPUT: the metric is unknown, or no sweep in the file gave the
- * key two or more numbers; the message lists the swept keys. ERROR_RUN: memory exhausted. The
- * report must outlive the curves. O(runs × label + contenders × lines). */
-bool curves_find(const struct report *report, const struct curve_request *request,
-                 struct curves **curves, struct error *error);
-/* Finds the curves and makes them those of the report. On failure the report keeps its own. */
+/* Finds the curves of a report, in place of those it had. It has none, with success, if
+ * request->key is NULL and the sweep has too few values. The texts of the request must outlive the
+ * report. ERROR_INPUT: the metric is unknown, or no sweep in the file gave the key two or more
+ * numbers; the message lists the swept keys; the report keeps its curves. O(runs × label +
+ * contenders × lines). */
 bool report_follow(struct report *report, const struct curve_request *request, struct error *error);
-void curves_free(struct curves *curves); /* NULL is allowed */
 
 /* The name of the group's setting: "" if it has several. */
 const char *curve_group_setting(const struct curve_group *group);
@@ -105,12 +102,12 @@ void curve_sustained_text(const struct curve_panel *panel, const struct curve_li
                           char text[64]);
 
 /* Print the table of sustained values; or a table of metric and cost for each panel, policy by
- * value. False: memory exhausted. The others add all curves to a JSON object or an HTML page. */
-bool curves_text_sustained(const struct curves *curves, FILE *out);
-bool curves_text_panels(const struct report *report, FILE *out);
+ * value. The others add all curves to a JSON object or an HTML page. */
+void curves_text_sustained(const struct report *report, FILE *out);
+void curves_text_panels(const struct report *report, FILE *out);
 void curves_json(const struct report *report, cJSON *root);
 /* Adds the object `key` with seeds, mean, deviation and interval; NAN becomes null: no value. */
 void estimate_json(cJSON *object, const char *key, struct estimate estimate);
-bool curves_html(const struct report *report, FILE *out);
+void curves_html(const struct report *report, FILE *out);
 
 #endif

@@ -1,15 +1,12 @@
-/* The curves of a report as text, CSV, JSON and HTML. */
+/* The curves of a report as text, JSON and HTML. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "results/report/csv.h"
 #include "results/report/curve.h"
 #include "results/report/html.h"
 #include "results/report/paired.h"
 #include "results/report/report_columns.h"
 #include "results/report/table.h"
-#include "results/report/training_table.h"
 #include "sim/base/json_write.h"
 
 enum { SIGNIFICANT = 4 }; /* digits of a metric that no table of the report shows */
@@ -27,27 +24,6 @@ static const char *companion(const struct metric *metric)
 }
 
 /* ---- Table of sustained values --------------------------------------------------------------- */
-
-/* The distinct titles of all panels, in order of appearance. The caller frees the array; NULL:
- * memory exhausted. */
-static const char **panel_titles(const struct curves *curves, size_t *count)
-{
-    size_t most = 0;
-    for (size_t g = 0; g < curves->group_count; g++)
-        most += curves->groups[g].panel_count;
-    const char **titles = calloc(most + 1, sizeof *titles);
-    *count = 0;
-    for (size_t g = 0; titles != NULL && g < curves->group_count; g++)
-        for (size_t p = 0; p < curves->groups[g].panel_count; p++) {
-            const char *title = curves->groups[g].panels[p].title;
-            size_t known = 0;
-            while (known < *count && strcmp(titles[known], title) != 0)
-                known++;
-            if (known == *count)
-                titles[(*count)++] = title;
-        }
-    return titles;
-}
 
 /* The line in the group's panel with that title, and in `text` what it sustains; NULL and "": none.
  */
@@ -95,38 +71,35 @@ static void sustained_rows(const struct curve_group *group, const char **titles,
         }
 }
 
-/* Prints the table. False: memory exhausted. */
-static bool sustained_print(const struct curves *curves, bool html, FILE *out)
+static void sustained_print(const struct report *report, bool html, FILE *out)
 {
-    size_t count = 0;
-    const char **titles = panel_titles(curves, &count);
-    const char **headers = calloc(count + 1, sizeof *headers);
-    struct text_table *table = NULL;
-    if (titles != NULL && headers != NULL) {
-        headers[0] = html ? "policy" : "";
-        for (size_t t = 0; t < count; t++)
-            headers[t + 1] = titles[t][0] != '\0' ? titles[t] : curves->key;
-        table = text_table_create(headers, count + 1);
-        text_table_indent(table, "setting");
-        for (size_t g = 0; g < curves->group_count; g++)
-            sustained_rows(&curves->groups[g], titles, count, table);
-    }
-    free(titles);
-    free(headers);
-    return text_table_end(table, html, out);
+    const struct curves *curves = report->curves;
+    const char **titles = NULL, **headers = NULL; /* the panels' titles; headers of the columns */
+    size_t count = 0, columns = 0;
+    report_name_add(report, &headers, &columns, html ? "policy" : "");
+    for (size_t g = 0; g < curves->group_count; g++)
+        for (size_t p = 0; p < curves->groups[g].panel_count; p++) {
+            const char *title = curves->groups[g].panels[p].title;
+            if (report_name_add(report, &titles, &count, title))
+                report_name_add(report, &headers, &columns, title[0] != '\0' ? title : curves->key);
+        }
+    struct text_table *table = text_table_create(headers, columns);
+    text_table_indent(table, "setting");
+    for (size_t g = 0; g < curves->group_count; g++)
+        sustained_rows(&curves->groups[g], titles, count, table);
+    text_table_end(table, html, out);
 }
 
 /* "arrivals.load sustained with SLO hit % of at least 95"; "mean JCT h by arrivals.per_hour" */
-static char *sustained_title(const struct curves *curves)
+static const char *sustained_title(const struct report *report)
 {
-    char *title = NULL;
+    const struct curves *curves = report->curves;
     const char *metric = curve_metric_title(curves->metric);
-    if ((isnan(curves->limit) ? asprintf(&title, "%s by %s", metric, curves->key)
-                              : asprintf(&title, "%s sustained with %s of at %s %g", curves->key,
-                                         metric, curves->at_most ? "most" : "least",
-                                         curves->limit * curves->metric->column.scale)) < 0)
-        title = NULL;
-    return title;
+    return isnan(curves->limit)
+               ? arena_text(report->arena, "%s by %s", metric, curves->key)
+               : arena_text(report->arena, "%s sustained with %s of at %s %g", curves->key, metric,
+                            curves->at_most ? "most" : "least",
+                            curves->limit * curves->metric->column.scale);
 }
 
 static const char rule[] =
@@ -134,14 +107,10 @@ static const char rule[] =
     "seeds\nis wholly within the limit (one seed: the value is). ≥: the sweep ends there; <: not "
     "even at its start.";
 
-bool curves_text_sustained(const struct curves *curves, FILE *out)
+void curves_text_sustained(const struct report *report, FILE *out)
 {
-    char *title = sustained_title(curves);
-    if (title == NULL)
-        return false;
-    (void)fprintf(out, "%s\n%s\n\n", title, rule);
-    free(title);
-    return sustained_print(curves, false, out);
+    (void)fprintf(out, "%s\n%s\n\n", sustained_title(report), rule);
+    sustained_print(report, false, out);
 }
 
 static int panel_decimals(const struct report *report, const struct curve_panel *panel,
@@ -187,24 +156,16 @@ static void text_panel_rows(const struct report *report, const struct curve_pane
     }
 }
 
-static bool text_panel(const struct report *report, const struct curves *curves,
-                       const struct curve_group *group, const struct curve_panel *panel, FILE *out)
+static void text_panel(const struct report *report, const struct curve_group *group,
+                       const struct curve_panel *panel, FILE *out)
 {
-    const char **headers = calloc(panel->value_count + 1, sizeof *headers);
-    char(*texts)[32] = calloc(panel->value_count + 1, sizeof *texts);
-    if (headers == NULL || texts == NULL) {
-        free(headers);
-        free(texts);
-        return false;
-    }
+    const struct curves *curves = report->curves;
+    const size_t columns = panel->value_count + 1;
+    const char **headers = arena_allocate(report->arena, columns, sizeof *headers);
     headers[0] = curves->key;
-    for (size_t v = 0; v < panel->value_count; v++) {
-        (void)snprintf(texts[v], sizeof texts[v], "%.6g", panel->values[v]);
-        headers[v + 1] = texts[v];
-    }
-    struct text_table *table = text_table_create(headers, panel->value_count + 1);
-    free(headers);
-    free(texts);
+    for (size_t v = 0; v < panel->value_count; v++)
+        headers[v + 1] = arena_text(report->arena, "%.6g", panel->values[v]);
+    struct text_table *table = text_table_create(headers, columns);
     text_table_indent(table, NULL);
     text_panel_rows(report, panel, curves->metric, table);
     const char *beside = companion(curves->metric);
@@ -212,17 +173,15 @@ static bool text_panel(const struct report *report, const struct curves *curves,
         text_panel_rows(report, panel, report_metric_find(beside), table);
     (void)fprintf(out, "\n%s%s%s\n\n", group->title, panel->title[0] == '\0' ? "" : ", ",
                   panel->title);
-    return text_table_end(table, false, out);
+    text_table_end(table, false, out);
 }
 
-bool curves_text_panels(const struct report *report, FILE *out)
+void curves_text_panels(const struct report *report, FILE *out)
 {
     const struct curves *curves = report->curves;
     for (size_t g = 0; g < curves->group_count; g++)
         for (size_t p = 0; p < curves->groups[g].panel_count; p++)
-            if (!text_panel(report, curves, &curves->groups[g], &curves->groups[g].panels[p], out))
-                return false;
-    return true;
+            text_panel(report, &curves->groups[g], &curves->groups[g].panels[p], out);
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
@@ -292,7 +251,7 @@ void curves_json(const struct report *report, cJSON *root)
 /* ---- HTML ----------------------------------------------------------------------------------- */
 
 /* One row per policy and value, so that a click sorts by either. */
-static bool html_panel(const struct report *report, const struct curve_group *group,
+static void html_panel(const struct report *report, const struct curve_group *group,
                        const struct curve_panel *panel, FILE *out)
 {
     const bool trainings = report->curves->metric->scope == METRIC_OF_TRAININGS;
@@ -321,25 +280,19 @@ static bool html_panel(const struct report *report, const struct curve_group *gr
                 report_column_cell(report, point->contender, NULL, shown[m],
                                    panel_decimals(report, panel, shown[m]), "", table, 2 + m);
         }
-    const bool good = text_table_end(table, true, out);
+    text_table_end(table, true, out);
     (void)fputs("</details>\n", out);
-    return good;
 }
 
-bool curves_html(const struct report *report, FILE *out)
+void curves_html(const struct report *report, FILE *out)
 {
     const struct curves *curves = report->curves;
-    char *title = sustained_title(curves);
-    if (title == NULL)
-        return false;
-    html_element(out, "h2 id=\"sustained\"", title);
-    if (!isnan(curves->limit))
+    html_element(out, "h2 id=\"sustained\"", sustained_title(report));
+    if (!isnan(curves->limit)) {
         html_element(out, "p", rule);
-    bool good = isnan(curves->limit) || sustained_print(curves, true, out);
+        sustained_print(report, true, out);
+    }
     for (size_t g = 0; g < curves->group_count; g++)
         for (size_t p = 0; p < curves->groups[g].panel_count; p++)
-            good =
-                html_panel(report, &curves->groups[g], &curves->groups[g].panels[p], out) && good;
-    free(title);
-    return good;
+            html_panel(report, &curves->groups[g], &curves->groups[g].panels[p], out);
 }

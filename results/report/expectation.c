@@ -1,7 +1,6 @@
 #include "results/report/expectation.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "results/report/report.h"
@@ -24,6 +23,11 @@ enum { ESG_COMPARISONS = sizeof esg_comparisons / sizeof esg_comparisons[0] };
 bool expectation_is_comparison(const struct expectation *expectation)
 {
     return expectation->comparison != PAIRED_VALUE;
+}
+
+bool expectation_is_free(const struct expectation *expectation)
+{
+    return expectation->esg == NULL && expectation_is_comparison(expectation);
 }
 
 bool expectation_resolve(struct expectation *expectation)
@@ -84,10 +88,8 @@ static bool metric_fault(const struct json_value *value, bool comparisons, struc
         names[count++] = esg_comparisons[i].name;
     names[count++] = report_late_rate.name;
     names[count++] = report_gpu_use.name;
-    for (size_t i = 0; i < metric_count && count < 256; i++)
+    for (size_t i = 0; i < metric_count + training_metric_count && count < 256; i++)
         names[count++] = metrics[i].name;
-    for (size_t i = 0; i < training_metric_count && count < 256; i++)
-        names[count++] = training_metrics[i].name;
     const char *name = metric.node->valuestring;
     const char *nearest = error_nearest_name(name, names, count);
     return json_fault(&metric, error, "unknown metric '%s'; %s%s", name,
@@ -143,8 +145,8 @@ static bool range_check(const struct json_value *value, const struct expectation
 /* ---- Published figures ----------------------------------------------------------------------- */
 
 /* Optional array of names. */
-static bool names_read(const struct json_value *object, const char *key, const char ***names,
-                       size_t *count, struct error *error)
+static bool names_read(struct arena *arena, const struct json_value *object, const char *key,
+                       const char ***names, size_t *count, struct error *error)
 {
     struct json_value array;
     if (!json_child(object, key, &array))
@@ -152,9 +154,7 @@ static bool names_read(const struct json_value *object, const char *key, const c
     if (!json_is_array(&array, 1, 100, error))
         return false;
     const size_t size = json_size(&array);
-    *names = calloc(size, sizeof **names);
-    if (*names == NULL)
-        return error_run(error, "%s: out of memory", object->file);
+    *names = arena_allocate(arena, size, sizeof **names);
     for (; *count < size; ++*count) {
         const struct json_value entry = json_entry(&array, *count);
         if (((*names)[*count] = json_as_string(&entry, error)) == NULL)
@@ -183,8 +183,8 @@ static bool figure_check(const struct json_value *value, const struct expectatio
                       figure->metric);
 }
 
-static bool figure_read(const struct json_value *value, struct expectation *figure,
-                        struct error *error)
+static bool figure_read(struct arena *arena, const struct json_value *value,
+                        struct expectation *figure, struct error *error)
 {
     static const char *const keys[] = {
         "metric", "policy", "against",  "settings", "application", "low",           "high",
@@ -203,8 +203,8 @@ static bool figure_read(const struct json_value *value, struct expectation *figu
     figure->policy = REPORT_REFERENCE_POLICY;
     figure->unit = "";
     if (!json_is_object(value, keys, error) || !texts_read(value, texts, figure, error) ||
-        !names_read(value, "against", &figure->against, &figure->compare_count, error) ||
-        !names_read(value, "settings", &figure->settings, &figure->setting_count, error) ||
+        !names_read(arena, value, "against", &figure->against, &figure->compare_count, error) ||
+        !names_read(arena, value, "settings", &figure->settings, &figure->setting_count, error) ||
         !json_choice(value, "comparison", formulas, &formula, error) ||
         !json_bool(value, "deterministic", &figure->deterministic, error) ||
         !range_read(value, figure, error))
@@ -228,14 +228,12 @@ static bool side_read(const struct json_value *value, const char *key, const cha
             text_read(&object, "setting", false, setting, error));
 }
 
-static bool sides_read(const struct json_value *value, struct expectation *claim,
-                       struct error *error)
+static bool sides_read(struct arena *arena, const struct json_value *value,
+                       struct expectation *claim, struct error *error)
 {
     struct json_value needed;
-    claim->settings = calloc(1, sizeof *claim->settings);
-    claim->against = calloc(1, sizeof *claim->against);
-    if (claim->settings == NULL || claim->against == NULL)
-        return error_run(error, "%s: out of memory", value->file);
+    claim->settings = arena_allocate(arena, 1, sizeof *claim->settings);
+    claim->against = arena_allocate(arena, 1, sizeof *claim->against);
     const bool good =
         json_require(value, "of", &needed, error) &&
         side_read(value, "of", &claim->policy, &claim->settings[0], error) &&
@@ -274,8 +272,8 @@ static void unit_set(struct expectation *claim)
                                                             : claim->measured->unit;
 }
 
-static bool claim_read(const struct json_value *value, struct expectation *claim,
-                       struct error *error)
+static bool claim_read(struct arena *arena, const struct json_value *value,
+                       struct expectation *claim, struct error *error)
 {
     static const char *const keys[] = {"system",  "kind",        "claim",  "published", "evidence",
                                        "source",  "sweep",       "metric", "formula",   "of",
@@ -290,17 +288,14 @@ static bool claim_read(const struct json_value *value, struct expectation *claim
     };
     static const char *const kinds[] = {"exact", "paired", "open", NULL};
     int kind = 0;
-    if (asprintf(&claim->file, "%s: %s", value->file, value->path) < 0) {
-        claim->file = NULL;
-        return error_run(error, "%s: out of memory", value->file);
-    }
+    claim->file = arena_text(arena, "%s: %s", value->file, value->path);
     if (!json_is_object(value, keys, error) || !texts_read(value, texts, claim, error) ||
         !choice_need(value, "kind", kinds, &kind, error) || !range_read(value, claim, error))
         return false;
     claim->kind = (enum expectation_kind)kind;
     claim->measured = report_metric_find(claim->metric);
     if ((claim->measured == NULL && !metric_fault(value, false, error)) ||
-        !sides_read(value, claim, error) || !formula_read(value, claim, error))
+        !sides_read(arena, value, claim, error) || !formula_read(value, claim, error))
         return false;
     unit_set(claim);
     return range_check(value, claim, true, error);
@@ -334,13 +329,11 @@ static bool file_read(const struct json_value *root, enum expectation_form form,
         !json_is_array(&list, 1, 1000, error))
         return false;
     const size_t count = json_size(&list);
-    expectations->list = calloc(count, sizeof *expectations->list);
-    if (expectations->list == NULL)
-        return error_run(error, "%s: out of memory", root->file);
+    expectations->list = arena_allocate(expectations->arena, count, sizeof *expectations->list);
     for (size_t i = 0; i < count; i++) {
         const struct json_value value = json_entry(&list, i);
         struct expectation *read = &expectations->list[expectations->count++];
-        if (!(claims ? claim_read : figure_read)(&value, read, error))
+        if (!(claims ? claim_read : figure_read)(expectations->arena, &value, read, error))
             return false;
     }
     claims_sort(expectations);
@@ -354,12 +347,9 @@ struct expectations *expectations_load(const char *path, enum expectation_form f
     if (document == NULL)
         return NULL;
     const struct json_value root = json_root(path, document);
-    struct expectations *expectations = calloc(1, sizeof *expectations);
-    if (expectations == NULL) {
-        cJSON_Delete(document);
-        (void)error_run(error, "%s: out of memory", path);
-        return NULL;
-    }
+    struct arena *arena = arena_create();
+    struct expectations *expectations = arena_allocate(arena, 1, sizeof *expectations);
+    expectations->arena = arena;
     expectations->document = document;
     if (file_read(&root, form, expectations, error))
         return expectations;
@@ -367,20 +357,10 @@ struct expectations *expectations_load(const char *path, enum expectation_form f
     return NULL;
 }
 
-void expectation_clear(struct expectation *expectation)
-{
-    free(expectation->file);
-    free(expectation->against);
-    free(expectation->settings);
-}
-
 void expectations_free(struct expectations *expectations)
 {
     if (expectations == NULL)
         return;
-    for (size_t i = 0; i < expectations->count; i++)
-        expectation_clear(&expectations->list[i]);
-    free(expectations->list);
     cJSON_Delete(expectations->document);
-    free(expectations);
+    arena_destroy(expectations->arena);
 }

@@ -55,6 +55,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/error.h"
 
 struct metric;
@@ -108,10 +109,11 @@ struct expectation {
     const char *source;
     const char *sweep;    /* path of the sweep file, relative to the working or the data folder */
     const char *expected; /* source of `low` and `high`; may be NULL */
-    char *file;           /* the file and place of the claim, for messages: "FILE: claims[3]" */
+    const char *file;     /* the file and place of the claim, for messages: "FILE: claims[3]" */
 };
 
 struct expectations {
+    struct arena *arena;
     const char *title;
     const char *source;       /* NULL: claims have each their own */
     struct expectation *list; /* claims are sorted by kind, otherwise in the order of the file */
@@ -126,8 +128,6 @@ enum expectation_form { EXPECTATION_FIGURES, EXPECTATION_CLAIMS };
 struct expectations *expectations_load(const char *path, enum expectation_form form,
                                        struct error *error);
 void expectations_free(struct expectations *expectations);
-/* Frees what one expectation owns, so that it can be removed from the list. */
-void expectation_clear(struct expectation *expectation);
 
 /* Sets `esg`, `measured`, `comparison` and `scale` of a published figure by its metric's name and
  * its comparison. False: the metric is unknown. */
@@ -135,5 +135,7 @@ bool expectation_resolve(struct expectation *expectation);
 
 /* Returns whether it compares two policies; false: it is a metric of one policy. */
 bool expectation_is_comparison(const struct expectation *expectation);
+/* Returns whether the file gives the comparison; false: there is none, or it is one of ESG. */
+bool expectation_is_free(const struct expectation *expectation);
 
 #endif

@@ -1,10 +1,7 @@
 #include "results/report/html.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "results/report/table.h"
 
 #include "results/store/hdf5_utf8.h"
 
@@ -61,78 +58,6 @@ void html_element(FILE *out, const char *tag, const char *text)
     (void)fprintf(out, "<%s>", tag);
     html_text(out, text);
     (void)fprintf(out, "</%.*s>", (int)strcspn(tag, " "), tag);
-}
-
-void html_table_begin(FILE *out, const char *const *headers, const char *const *helps,
-                      size_t columns, unsigned texts)
-{
-    (void)fputs("<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>", out);
-    for (size_t c = 0; c < columns; c++) {
-        (void)fputs((texts >> c & 1U) != 0 ? "<th class=\"t\" scope=\"col\"" : "<th scope=\"col\"",
-                    out);
-        if (helps != NULL && helps[c] != NULL) {
-            (void)fputs(" title=\"", out);
-            html_text(out, helps[c]);
-            (void)fputc('"', out);
-        }
-        (void)fputs("><button type=\"button\">", out);
-        html_text(out, headers[c]);
-        (void)fputs("</button></th>", out);
-    }
-    (void)fputs("</tr></thead>\n<tbody>\n", out);
-}
-
-void html_table_foot(FILE *out)
-{
-    (void)fputs("</tbody>\n<tfoot>\n", out);
-}
-
-void html_table_end(FILE *out, bool foot)
-{
-    (void)fprintf(out, "</%s></table></div>\n", foot ? "tfoot" : "tbody");
-}
-
-void html_row_begin(FILE *out)
-{
-    (void)fputs("<tr>", out);
-}
-
-void html_row_end(FILE *out)
-{
-    (void)fputs("</tr>\n", out);
-}
-
-void html_cell_text(FILE *out, const char *text)
-{
-    (void)fputs("<td class=\"t\">", out);
-    html_text(out, text);
-    (void)fputs("</td>", out);
-}
-
-void html_cell_words(FILE *out, const char *text)
-{
-    (void)fputs("<td class=\"w\">", out);
-    html_text(out, text);
-    (void)fputs("</td>", out);
-}
-
-void html_cell_estimate(FILE *out, struct estimate estimate, int decimals, const char *seeds)
-{
-    char interval[INTERVAL_TEXT];
-    interval_text(&estimate, decimals, interval);
-    if (isnan(estimate.mean)) {
-        (void)fputs("<td>-</td>", out);
-        return;
-    }
-    (void)fprintf(out, "<td data-v=\"%.9g\">%.*f", estimate.mean, decimals, estimate.mean);
-    if (interval[0] != '\0')
-        (void)fprintf(out, "<small>%s</small>", interval);
-    if (estimate.without > 0)
-        (void)fprintf(out, "<small> (%zu of %zu seeds)</small>", estimate.n,
-                      estimate.n + estimate.without);
-    if (seeds[0] != '\0')
-        (void)fprintf(out, "<br/><small>seeds %s</small>", seeds);
-    (void)fputs("</td>", out);
 }
 
 /* Copies text up to `end`, with the prefix before ids and references to them. gnuplot writes ids in

@@ -1,6 +1,7 @@
 /* The HTML page's explanations: how to read its tables, and on which assumptions it depends. */
 #include "results/report/html.h"
 #include "results/report/report_html.h"
+#include "results/report/table.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -66,20 +67,16 @@ void page_assumptions(const struct page *page, FILE *out)
         html_text(out, assumptions->grades[g].meaning);
     }
     (void)fputs(".</p>\n", out);
-    html_table_begin(out, headers, NULL, COUNT(headers), 7U);
+    struct text_table *table = text_table_create(headers, COUNT(headers));
     for (size_t i = 0; i < assumptions->count; i++) {
         const struct assumption *entry = &assumptions->entries[i];
         if (entry->of_trainings ? page->report->results->training_count == 0
                                 : !report_serves(page->report))
             continue;
-        const char *const texts[] = {entry->fact, entry->value, entry->grade};
-        html_row_begin(out);
-        for (size_t t = 0; t < COUNT(texts); t++) {
-            (void)fputs("<td class=\"w\">", out);
-            html_marked(out, texts[t]);
-            (void)fputs("</td>", out);
-        }
-        html_row_end(out);
+        text_table_row(table);
+        text_table_words(table, 0, "%s", entry->fact);
+        text_table_words(table, 1, "%s", entry->value);
+        text_table_words(table, 2, "%s", entry->grade);
     }
-    html_table_end(out, false);
+    text_table_end(table, true, out);
 }

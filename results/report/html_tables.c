@@ -5,49 +5,48 @@
 #include "results/report/report_columns.h"
 #include "results/report/report_html.h"
 #include "results/report/scenario_tables.h"
-#include "results/report/training_table.h"
 
-static void details_begin(FILE *out, const char *summary)
+static void hidden_table(const struct report *report, const struct report_scenario *scenario,
+                         const char *summary, const enum metric_table tables[2], FILE *out)
 {
     (void)fputs("<details>", out);
     html_element(out, "summary", summary);
+    if (tables == NULL)
+        scenario_by_application(report, scenario, true, out);
+    else
+        scenario_overall(report, scenario, "policy", tables, false, true, out);
+    (void)fputs("</details>\n", out);
 }
 
-bool page_tables(const struct page *page, const struct report_scenario *scenario, FILE *out)
+static void comparisons_write(const struct report *report, const struct report_scenario *scenario,
+                              FILE *out)
+{
+    const char *name = report_reference_name(scenario);
+    html_element(out, "h4", arena_text(report->arena, "%s against each, seed by seed", name));
+    html_element(out, "p",
+                 arena_text(report->arena,
+                            "Runs with equal seeds have equal arrivals and noise, so these are "
+                            "intervals of paired differences. Above 0: %s is better.",
+                            name));
+    scenario_comparisons(report, scenario, true, out);
+}
+
+void page_tables(const struct page *page, const struct report_scenario *scenario, FILE *out)
 {
     static const enum metric_table results[] = {METRIC_RESULTS, METRIC_RESULTS},
                                    cluster[] = {METRIC_CLUSTER, METRIC_CLUSTER},
                                    times[] = {METRIC_TIME, METRIC_DECISIONS};
     const struct report *report = page->report;
-    bool good = training_table_html(report, scenario, out);
+    scenario_trainings(report, scenario, true, out);
     if (scenario->application_count == 0)
-        return good;
-    good = good && scenario_overall(report, scenario, "policy", results, true, true, out);
-    if (scenario->reference != REPORT_NONE && scenario->contender_count > 1) {
-        const char *name = report_reference_name(scenario);
-        char text[TEXT_LABEL * 2];
-        (void)snprintf(text, sizeof text, "%s against each, seed by seed", name);
-        html_element(out, "h4", text);
-        (void)snprintf(
-            text, sizeof text,
-            "Runs with equal seeds have equal arrivals and noise, so these are intervals "
-            "of paired differences. Above 0: %s is better.",
-            name);
-        html_element(out, "p", text);
-        good = scenario_comparisons(report, scenario, true, out) && good;
-    }
-    if (scenario->application_count > 1) {
-        details_begin(out, "By application");
-        good = scenario_by_application(report, scenario, true, out) && good;
-        (void)fputs("</details>\n", out);
-    }
-    details_begin(out, "Use of the cluster");
-    good = scenario_overall(report, scenario, "policy", cluster, false, true, out) && good;
-    (void)fputs("</details>\n", out);
-    details_begin(out, "Where the time goes, and what deciding takes");
-    good = scenario_overall(report, scenario, "policy", times, false, true, out) && good;
-    (void)fputs("</details>\n", out);
-    return good;
+        return;
+    scenario_overall(report, scenario, "policy", results, true, true, out);
+    if (scenario->contender_count > 1)
+        comparisons_write(report, scenario, out);
+    if (scenario->application_count > 1)
+        hidden_table(report, scenario, "By application", NULL, out);
+    hidden_table(report, scenario, "Use of the cluster", cluster, out);
+    hidden_table(report, scenario, "Where the time goes, and what deciding takes", times, out);
 }
 
 /* ---- Sentences ------------------------------------------------------------------------------- */

@@ -1,13 +1,11 @@
 #include "results/report/overview.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "results/report/report_columns.h"
 #include "results/report/reproduction_check.h"
 #include "results/report/table.h"
-#include "results/report/training_table.h"
 #include "results/report/verdict_table.h"
 
 enum {
@@ -40,13 +38,9 @@ bool overview_exists(const struct report *report)
 static const struct report_contender *contender_find(const struct report_scenario *scenario,
                                                      const struct report_contender *like)
 {
-    for (size_t c = 0; c < scenario->contender_count; c++) {
-        const struct report_contender *contender = &scenario->contenders[c];
-        if (strcmp(contender->policy, like->policy) == 0 &&
-            strcmp(contender->label, like->label) == 0 &&
-            strcmp(contender->variant, like->variant) == 0)
-            return contender;
-    }
+    for (size_t c = 0; c < scenario->contender_count; c++)
+        if (report_is_like(&scenario->contenders[c], like->policy, like->label, like->variant))
+            return &scenario->contenders[c];
     return NULL;
 }
 
@@ -127,7 +121,7 @@ static void row_add(const struct report *report, const struct block *block, size
     }
 }
 
-static bool block_print(const struct report *report, const struct block *block, bool html,
+static void block_print(const struct report *report, const struct block *block, bool html,
                         FILE *out)
 {
     const char *headers[1 + COLUMNS_MOST] = {block->title};
@@ -141,7 +135,7 @@ static bool block_print(const struct report *report, const struct block *block, 
                 row_add(report, block, s, contender, table);
         }
     (void)fputs(html ? "" : "\n", out);
-    return text_table_end(table, html, out);
+    text_table_end(table, html, out);
 }
 
 /* Whether a world has two settings. If not, the scenarios differ in their conditions alone. */
@@ -153,38 +147,30 @@ static bool settings_exist(const struct report *report)
     return false;
 }
 
-static const char *setting_header(const struct report_scenario *scenario)
-{
-    if (scenario->label[0] != '\0')
-        return scenario->label;
-    return scenario->setting[0] != '\0' ? scenario->setting : scenario->name;
-}
-
 /* Prints the world of scenarios[first]; without `settings`, all scenarios. */
-static bool print_world(const struct report *report, size_t first, bool settings, bool html,
+static void print_world(const struct report *report, size_t first, bool settings, bool html,
                         FILE *out)
 {
     char title[512] = "policy";
     struct block block = {.title = title};
-    bool good = true;
     if (settings)
         verdict_world_title(&report->scenarios[first], title, sizeof title);
-    for (size_t s = first; good && s < report->scenario_count; s++) {
+    for (size_t s = first; s < report->scenario_count; s++) {
         const struct report_scenario *scenario = &report->scenarios[s];
         if (settings && !verdict_same_world(&report->scenarios[first], scenario))
             continue;
-        const char *header = settings ? setting_header(scenario) : scenario->title;
+        const char *header = settings ? report_setting_title(scenario) : scenario->title;
         const size_t length = strlen(header) + 2;
         const size_t width = length > CELL_WIDTH ? length : CELL_WIDTH;
         if (block.count > 0 && block.width + width > CELL_WIDTH * COLUMNS_MOST) {
-            good = block_print(report, &block, html, out);
+            block_print(report, &block, html, out);
             block.count = block.width = 0;
         }
         block.headers[block.count] = header;
         block.columns[block.count++] = scenario;
         block.width += width;
     }
-    return good && block_print(report, &block, html, out);
+    block_print(report, &block, html, out);
 }
 
 static void print_legend(const struct report *report, FILE *out)
@@ -209,26 +195,13 @@ static void print_legend(const struct report *report, FILE *out)
                              : "mean, if that is 1 % of it or more.");
 }
 
-static bool worlds_print(const struct report *report, bool html, FILE *out)
+void overview_print(const struct report *report, bool html, FILE *out)
 {
     const bool settings = settings_exist(report);
+    (void)fputs(html ? "<h2 id=\"overview\">Overview</h2>\n<p>" : "", out);
+    print_legend(report, out);
+    (void)fputs(html ? "</p>\n" : "", out);
     for (size_t s = 0; s < report->scenario_count; s++)
-        if ((settings ? verdict_begins_world(report, s) : s == 0) &&
-            !print_world(report, s, settings, html, out))
-            return false;
-    return true;
-}
-
-bool overview_text(const struct report *report, FILE *out)
-{
-    print_legend(report, out);
-    return worlds_print(report, false, out);
-}
-
-bool overview_html(const struct report *report, FILE *out)
-{
-    (void)fputs("<h2 id=\"overview\">Overview</h2>\n<p>", out);
-    print_legend(report, out);
-    (void)fputs("</p>\n", out);
-    return worlds_print(report, true, out);
+        if (settings ? verdict_begins_world(report, s) : s == 0)
+            print_world(report, s, settings, html, out);
 }

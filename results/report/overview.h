@@ -14,9 +14,7 @@
  */
 bool overview_exists(const struct report *report);
 
-/* Print what the cells are, and the tables. O(scenarios² + scenarios × contenders²). False: memory
- * exhausted. */
-bool overview_text(const struct report *report, FILE *out);
-bool overview_html(const struct report *report, FILE *out);
+/* Prints what the cells are, and the tables. O(scenarios² + scenarios × contenders²). */
+void overview_print(const struct report *report, bool html, FILE *out);
 
 #endif

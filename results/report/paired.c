@@ -1,7 +1,6 @@
 #include "results/report/paired.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 size_t paired_run(const struct report *report, const struct report_contender *contender,
                   uint64_t seed)
@@ -67,11 +66,8 @@ struct estimate paired_estimate(const struct report *report, const struct paired
 {
     const struct report_contender *of = seeds_of(pairs, count);
     const size_t seeds = of == NULL ? 0 : of->run_count;
-    double *values = calloc(seeds + 1, sizeof *values);
-    size_t common = 0;
-    size_t valued = 0;
-    if (values == NULL)
-        return statistics_none;
+    double *values = arena_allocate(report->arena, seeds, sizeof *values);
+    size_t common = 0, valued = 0;
     for (size_t i = 0; i < seeds; i++) {
         double average[2];
         if (!averages(report, pairs, count, report->results->runs[of->runs[i]].seed, application,
@@ -81,19 +77,11 @@ struct estimate paired_estimate(const struct report *report, const struct paired
         if (!isnan(average[0]) && !isnan(average[1]))
             values[valued++] = formula_apply(formula, average);
     }
-    /* Seeds without a value are excluded, unless no seed has one. */
-    struct estimate result = statistics_none;
-    result.n = common;
-    if (valued > 0) {
-        const bool exact = of->copies;
-        const bool share = formula == PAIRED_VALUE && metric_is_share(metric);
-        result =
-            (share ? statistics_estimate_share : statistics_estimate)(values, exact ? 1 : valued);
-        result.without = common - valued;
-        result.exact = exact;
-    }
-    free(values);
-    return result;
+    const bool share = formula == PAIRED_VALUE && metric_is_share(metric);
+    const struct estimate estimate =
+        statistics_of_seeds(values, valued, common, share, of != NULL && of->copies);
+    arena_release(report->arena, values);
+    return estimate;
 }
 
 struct estimate paired_expected(const struct report *report, const struct paired_contenders *pairs,

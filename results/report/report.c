@@ -4,87 +4,67 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/array.h"
 #include "results/report/curve.h"
 #include "results/report/paired.h"
-#include "results/report/reproduction_check.h"
-#include "results/report/training_table.h"
 #include "results/store/run_label.h"
-
-static bool no_memory(struct error *error)
-{
-    return error_run(error, "out of memory for the report");
-}
 
 /* ---- Building ------------------------------------------------------------------------------ */
 
 static struct report_scenario *scenario_of(struct report *report, const struct summary_row *run)
 {
-    char *conditions = run_label_conditions(run->label);
-    if (conditions == NULL)
-        return NULL;
+    const char *conditions = run_label_conditions(report->arena, run->label);
     for (size_t s = 0; s < report->scenario_count; s++) {
         struct report_scenario *scenario = &report->scenarios[s];
         if (strcmp(scenario->name, run->name) == 0 &&
             strcmp(scenario->setting, run->setting) == 0 &&
             strcmp(scenario->label, run->setting_label) == 0 &&
             strcmp(scenario->evidence, run->evidence) == 0 &&
-            strcmp(scenario->conditions, conditions) == 0) {
-            free(conditions);
+            strcmp(scenario->conditions, conditions) == 0)
             return scenario;
-        }
     }
     struct report_scenario *scenario = &report->scenarios[report->scenario_count];
-    scenario->number = report->scenario_count++;
-    scenario->name = run->name;
-    scenario->setting = run->setting;
-    scenario->label = run->setting_label;
-    scenario->evidence = run->evidence;
-    scenario->conditions = conditions;
-    scenario->reference = REPORT_NONE;
+    *scenario = (struct report_scenario){.number = report->scenario_count++,
+                                         .name = run->name,
+                                         .setting = run->setting,
+                                         .label = run->setting_label,
+                                         .evidence = run->evidence,
+                                         .conditions = conditions,
+                                         .reference = REPORT_NONE};
     return scenario;
 }
 
 /* Returns the run's parameters. If policies of different modules have the same name, a pair
- * "sha256=1a2b3c4d" precedes them. The caller frees it; NULL: memory exhausted. */
-static char *variant_of(const struct results *results, const struct summary_row *run)
+ * "sha256=1a2b3c4d" precedes them. */
+static const char *variant_of(const struct report *report, const struct summary_row *run)
 {
-    char *variant = run_label_of_policy(run->label);
+    const struct results *results = report->results;
+    const char *variant = run_label_of_policy(report->arena, run->label);
     bool several = false;
     for (size_t i = 0; run->policy_sha256[0] != '\0' && !several && i < results->run_count; i++)
         several = strcmp(results->runs[i].policy, run->policy) == 0 &&
                   strcmp(results->runs[i].policy_sha256, run->policy_sha256) != 0;
-    if (!several || variant == NULL)
-        return variant;
-    char *longer = NULL;
-    const char *between = variant[0] == '\0' ? "" : " ";
-    if (asprintf(&longer, "sha256=%.8s%s%s", run->policy_sha256, between, variant) < 0)
-        longer = NULL;
-    free(variant);
-    return longer;
+    return several ? arena_text(report->arena, "sha256=%.8s%s%s", run->policy_sha256,
+                                variant[0] == '\0' ? "" : " ", variant)
+                   : variant;
 }
 
-static struct report_contender *contender_of(const struct results *results,
+bool report_is_like(const struct report_contender *contender, const char *policy, const char *label,
+                    const char *variant)
+{
+    return strcmp(contender->policy, policy) == 0 && strcmp(contender->label, label) == 0 &&
+           strcmp(contender->variant, variant) == 0;
+}
+
+static struct report_contender *contender_of(const struct report *report,
                                              struct report_scenario *scenario,
                                              const struct summary_row *run)
 {
-    char *variant = variant_of(results, run);
-    if (variant == NULL)
-        return NULL;
-    for (size_t c = 0; c < scenario->contender_count; c++) {
-        struct report_contender *contender = &scenario->contenders[c];
-        if (strcmp(contender->policy, run->policy) == 0 &&
-            strcmp(contender->label, run->policy_label) == 0 &&
-            strcmp(contender->variant, variant) == 0) {
-            free(variant);
-            return contender;
-        }
-    }
-    if (!array_extend(&scenario->contenders, scenario->contender_count,
-                      sizeof *scenario->contenders)) {
-        free(variant);
-        return NULL;
-    }
+    const char *variant = variant_of(report, run);
+    for (size_t c = 0; c < scenario->contender_count; c++)
+        if (report_is_like(&scenario->contenders[c], run->policy, run->policy_label, variant))
+            return &scenario->contenders[c];
+    arena_reserve(report->arena, &scenario->contenders, scenario->contender_count + 1,
+                  sizeof *scenario->contenders);
     struct report_contender *contender = &scenario->contenders[scenario->contender_count++];
     *contender = (struct report_contender){
         .policy = run->policy, .label = run->policy_label, .variant = variant};
@@ -92,17 +72,15 @@ static struct report_contender *contender_of(const struct results *results,
 }
 
 /* Inserts a run, keeping the runs sorted by seed. */
-static bool contender_add(const struct report *report, struct report_contender *contender,
+static void contender_add(const struct report *report, struct report_contender *contender,
                           size_t run)
 {
     const struct summary_row *rows = report->results->runs;
-    if (!array_extend(&contender->runs, contender->run_count, sizeof run))
-        return false;
+    arena_reserve(report->arena, &contender->runs, contender->run_count + 1, sizeof run);
     size_t at = contender->run_count++;
     for (; at > 0 && rows[contender->runs[at - 1]].seed > rows[run].seed; at--)
         contender->runs[at] = contender->runs[at - 1];
     contender->runs[at] = run;
-    return true;
 }
 
 struct run_key {
@@ -116,16 +94,14 @@ static int compare_keys(const void *a, const void *b)
 }
 
 /* Links each run's application rows, in the order of the file. */
-static bool rows_link(struct report *report)
+static void rows_link(struct report *report)
 {
     const struct results *results = report->results;
-    struct run_key *keys = calloc(results->run_count + 1, sizeof *keys);
-    report->first_row = calloc(results->run_count + 1, sizeof *report->first_row);
-    report->next_row = calloc(results->application_count + 1, sizeof *report->next_row);
-    if (keys == NULL || report->first_row == NULL || report->next_row == NULL) {
-        free(keys);
-        return false;
-    }
+    struct run_key *keys = arena_allocate(report->arena, results->run_count, sizeof *keys);
+    report->first_row =
+        arena_allocate(report->arena, results->run_count, sizeof *report->first_row);
+    report->next_row =
+        arena_allocate(report->arena, results->application_count, sizeof *report->next_row);
     for (size_t i = 0; i < results->run_count; i++) {
         keys[i] = (struct run_key){results->runs[i].hash, i};
         report->first_row[i] = REPORT_NONE;
@@ -140,111 +116,83 @@ static bool rows_link(struct report *report)
         report->next_row[row] = report->first_row[key->run];
         report->first_row[key->run] = row;
     }
-    free(keys);
-    return true;
+    arena_release(report->arena, keys);
 }
 
-static bool scenario_name_applications(const struct report *report,
-                                       struct report_scenario *scenario, size_t run)
+/* Joins two texts, with a blank if neither is empty. */
+static const char *joined(const struct report *report, const char *one, const char *other)
 {
-    for (size_t row = report->first_row[run]; row != REPORT_NONE; row = report->next_row[row]) {
-        const char *name = report->results->applications[row].application;
-        size_t known = 0;
-        while (known < scenario->application_count &&
-               strcmp(scenario->applications[known], name) != 0)
-            known++;
-        if (known < scenario->application_count)
-            continue;
-        if (!array_extend(&scenario->applications, known, sizeof name))
-            return false;
-        scenario->applications[scenario->application_count++] = name;
-    }
-    return true;
-}
-
-/* Joins two texts, with a blank if neither is empty. The caller frees it; NULL: memory exhausted.
- */
-static char *joined(const char *one, const char *other)
-{
-    char *text = NULL;
     const char *between = one[0] != '\0' && other[0] != '\0' ? " " : "";
-    return asprintf(&text, "%s%s%s", one, between, other) < 0 ? NULL : text;
+    return arena_text(report->arena, "%s%s%s", one, between, other);
 }
 
 /* Finds the keys that the sweep set to the same value in all runs. */
-static bool constants_find(struct report *report)
+static void constants_find(struct report *report)
 {
     const struct summary_row *runs = report->results->runs;
     const size_t count = report->results->run_count;
-    char *common = strdup(count == 0 ? "" : runs[0].label);
-    for (size_t i = 1; common != NULL && i < count; i++)
+    char *common = arena_text(report->arena, "%s", count == 0 ? "" : runs[0].label);
+    for (size_t i = 1; i < count; i++)
         if (strcmp(runs[i].label, runs[i - 1].label) != 0)
             run_label_keep_common(common, runs[i].label);
-    char *conditions = common == NULL ? NULL : run_label_conditions(common);
-    char *parameters = common == NULL ? NULL : run_label_of_policy(common);
-    if (conditions != NULL && parameters != NULL)
-        report->constants = joined(conditions, parameters);
-    free(common);
-    free(conditions);
-    free(parameters);
-    return report->constants != NULL;
+    report->constants = joined(report, run_label_conditions(report->arena, common),
+                               run_label_of_policy(report->arena, common));
 }
 
 /* The label, followed by the parameters that differ among contenders with that label. */
-static char *labelled_title(const struct report_scenario *scenario,
-                            const struct report_contender *contender)
+static const char *labelled_title(const struct report *report,
+                                  const struct report_scenario *scenario,
+                                  const struct report_contender *contender)
 {
-    char *common = strdup(contender->variant);
-    for (size_t c = 0; common != NULL && c < scenario->contender_count; c++)
+    char *common = arena_text(report->arena, "%s", contender->variant);
+    for (size_t c = 0; c < scenario->contender_count; c++)
         if (strcmp(scenario->contenders[c].label, contender->label) == 0)
             run_label_keep_common(common, scenario->contenders[c].variant);
-    char *rest = common == NULL ? NULL : run_label_without(contender->variant, common);
-    char *title = rest == NULL ? NULL : joined(contender->label, rest);
-    free(common);
-    free(rest);
-    return title;
+    return joined(report, contender->label,
+                  run_label_without(report->arena, contender->variant, common));
 }
 
-static bool contender_name(const struct report *report, const struct report_scenario *scenario,
+static void contender_name(const struct report *report, const struct report_scenario *scenario,
                            struct report_contender *contender)
 {
     size_t same = 0;
     for (size_t other = 0; other < scenario->contender_count; other++)
         same += strcmp(scenario->contenders[other].policy, contender->policy) == 0 &&
                 scenario->contenders[other].label[0] == '\0';
-    contender->distinction = run_label_without(contender->variant, report->constants);
-    if (contender->distinction != NULL && contender->label[0] != '\0')
-        contender->title = labelled_title(scenario, contender);
-    else if (contender->distinction != NULL)
-        contender->title = joined(contender->policy, same == 1 ? "" : contender->distinction);
-    return contender->title != NULL;
+    contender->distinction =
+        run_label_without(report->arena, contender->variant, report->constants);
+    contender->title =
+        contender->label[0] != '\0'
+            ? labelled_title(report, scenario, contender)
+            : joined(report, contender->policy, same == 1 ? "" : contender->distinction);
 }
 
-static bool scenario_finish(const struct report *report, struct report_scenario *scenario)
+const char *report_setting_title(const struct report_scenario *scenario)
+{
+    return scenario->label[0] != '\0'     ? scenario->label
+           : scenario->setting[0] != '\0' ? scenario->setting
+                                          : scenario->name;
+}
+
+static void scenario_finish(const struct report *report, struct report_scenario *scenario)
 {
     for (size_t c = 0; c < scenario->contender_count; c++) {
         struct report_contender *contender = &scenario->contenders[c];
-        if (!contender_name(report, scenario, contender))
-            return false;
+        contender_name(report, scenario, contender);
         if (scenario->reference == REPORT_NONE &&
             strcmp(contender->policy, REPORT_REFERENCE_POLICY) == 0)
             scenario->reference = c;
     }
     if (scenario->reference == REPORT_NONE && scenario->contender_count > 0)
         scenario->reference = 0;
-    const char *head = scenario->label[0] != '\0'     ? scenario->label
-                       : scenario->setting[0] != '\0' ? scenario->setting
-                                                      : scenario->name;
-    char *conditions = run_label_without(scenario->conditions, report->constants);
-    if (conditions != NULL)
-        scenario->title = joined(head, conditions);
-    free(conditions);
-    return scenario->title != NULL;
+    scenario->title =
+        joined(report, report_setting_title(scenario),
+               run_label_without(report->arena, scenario->conditions, report->constants));
 }
 
 /* Prefixes the experiment's name to the titles of scenarios if several experiments have the same
  * setting. */
-static bool titles_part(struct report *report)
+static void titles_part(struct report *report)
 {
     for (size_t s = 0; s < report->scenario_count; s++) {
         struct report_scenario *scenario = &report->scenarios[s];
@@ -254,85 +202,41 @@ static bool titles_part(struct report *report)
             shared = shared || (o != s && strcmp(other->setting, scenario->setting) == 0 &&
                                 strcmp(other->conditions, scenario->conditions) == 0);
         }
-        char *title = NULL;
-        if (!shared)
-            continue;
-        if (asprintf(&title, "%s %s", scenario->name, scenario->title) < 0)
-            return false;
-        free(scenario->title);
-        scenario->title = title;
+        if (shared)
+            scenario->title = arena_text(report->arena, "%s %s", scenario->name, scenario->title);
     }
-    return true;
 }
 
-static bool build(struct report *report)
+struct report *report_build(const struct results *results)
 {
-    const struct results *results = report->results;
-    report->scenarios = calloc(results->run_count + 1, sizeof *report->scenarios);
-    if (report->scenarios == NULL || !rows_link(report))
-        return false;
+    struct arena *arena = arena_create();
+    struct report *report = arena_allocate(arena, 1, sizeof *report);
+    report->arena = arena;
+    report->results = results;
+    report->scenarios = arena_allocate(arena, results->run_count, sizeof *report->scenarios);
+    rows_link(report);
     for (size_t i = 0; i < results->run_count; i++) {
         struct report_scenario *scenario = scenario_of(report, &results->runs[i]);
-        if (scenario == NULL)
-            return false;
-        struct report_contender *contender = contender_of(results, scenario, &results->runs[i]);
-        if (contender == NULL || !contender_add(report, contender, i))
-            return false;
-        if (!scenario_name_applications(report, scenario, i))
-            return false;
+        contender_add(report, contender_of(report, scenario, &results->runs[i]), i);
+        for (size_t row = report->first_row[i]; row != REPORT_NONE; row = report->next_row[row])
+            report_name_add(report, &scenario->applications, &scenario->application_count,
+                            results->applications[row].application);
     }
-    if (!constants_find(report))
-        return false;
+    constants_find(report);
     for (size_t s = 0; s < report->scenario_count; s++)
-        if (!scenario_finish(report, &report->scenarios[s]))
-            return false;
-    return titles_part(report) && report_notices_find(report) && report_seeds_find(report);
-}
-
-struct report *report_build(const struct results *results, struct error *error)
-{
-    struct report *report = calloc(1, sizeof *report);
-    if (report != NULL) {
-        report->results = results;
-        const struct curve_request load = {.limit = NAN};
-        if (build(report) && curves_find(report, &load, &report->curves, NULL))
-            return report;
-    }
-    report_free(report);
-    (void)no_memory(error);
-    return NULL;
+        scenario_finish(report, &report->scenarios[s]);
+    titles_part(report);
+    report_notices_find(report);
+    report_seeds_find(report);
+    /* Without a key to follow the request has no fault. */
+    report_follow(report, &(struct curve_request){.limit = NAN}, NULL);
+    return report;
 }
 
 void report_free(struct report *report)
 {
-    if (report == NULL)
-        return;
-    curves_free(report->curves);
-    judgements_free(report);
-    for (size_t s = 0; s < report->scenario_count; s++) {
-        struct report_scenario *scenario = &report->scenarios[s];
-        for (size_t c = 0; c < scenario->contender_count; c++) {
-            free(scenario->contenders[c].variant);
-            free(scenario->contenders[c].distinction);
-            free(scenario->contenders[c].title);
-            free(scenario->contenders[c].runs);
-        }
-        free(scenario->contenders);
-        free(scenario->applications);
-        free(scenario->conditions);
-        free(scenario->title);
-    }
-    free(report->scenarios);
-    for (size_t n = 0; n < report->notice_count; n++) {
-        free(report->notices[n].text);
-        free(report->notices[n].in);
-    }
-    free(report->notices);
-    free(report->constants);
-    free(report->incomplete);
-    free(report->first_row);
-    free(report->next_row);
-    free(report);
+    if (report != NULL)
+        arena_destroy(report->arena);
 }
 
 bool report_serves(const struct report *report)
@@ -340,7 +244,24 @@ bool report_serves(const struct report *report)
     return report->results->application_count > 0 || report->results->training_count == 0;
 }
 
-/* ---- Figures ------------------------------------------------------------------------------- */
+const struct training_summary_row *training_row_find(const struct results *results, size_t run)
+{
+    for (size_t t = 0; t < results->training_count; t++)
+        if (strcmp(results->training[t].hash, results->runs[run].hash) == 0)
+            return &results->training[t];
+    return NULL;
+}
+
+bool report_trains(const struct report *report, const struct report_scenario *scenario)
+{
+    for (size_t c = 0; c < scenario->contender_count; c++)
+        for (size_t r = 0; r < scenario->contenders[c].run_count; r++)
+            if (training_row_find(report->results, scenario->contenders[c].runs[r]) != NULL)
+                return true;
+    return false;
+}
+
+/* ---- Metrics ------------------------------------------------------------------------------- */
 
 /* Returns NULL if the run has no such application. */
 static const struct measures *measures_of(const struct report *report, size_t run,
@@ -387,14 +308,12 @@ static double late_rate(const struct measures *measures)
 
 const struct metric *report_metric_find(const char *name)
 {
-    for (size_t i = 0; i < training_metric_count; i++)
-        if (strcmp(training_metrics[i].name, name) == 0)
-            return &training_metrics[i];
-    if (strcmp(name, report_late_rate.name) == 0)
-        return &report_late_rate;
-    if (strcmp(name, report_gpu_use.name) == 0)
-        return &report_gpu_use;
-    return metric_find(name);
+    for (size_t i = 0; i < metric_count + training_metric_count; i++)
+        if (strcmp(metrics[i].name, name) == 0)
+            return &metrics[i];
+    return strcmp(name, report_late_rate.name) == 0 ? &report_late_rate
+           : strcmp(name, report_gpu_use.name) == 0 ? &report_gpu_use
+                                                    : NULL;
 }
 
 /* False: the run has no such application, or no trainings; `value` is NAN then. */
@@ -430,25 +349,16 @@ struct estimate report_estimate(const struct report *report,
                                 const struct report_contender *contender, const char *application,
                                 const struct metric *metric)
 {
-    double *values = calloc(contender->run_count + 1, sizeof *values);
-    size_t count = 0;
-    if (values == NULL)
-        return statistics_none;
-    for (size_t i = 0; i < contender->run_count; i++)
-        count += value_find(report, contender->runs[i], application, metric, &values[count]);
-    /* Seeds without a value are counted and excluded. An example is the latency of a run in which
-     * every request was dropped. */
-    size_t valued = 0;
-    for (size_t i = 0; i < count; i++)
-        if (!isnan(values[i]))
-            values[valued++] = values[i];
-    const size_t used = valued == 0 ? count : contender->copies ? 1 : valued;
-    struct estimate result = metric_is_share(metric) ? statistics_estimate_share(values, used)
-                                                     : statistics_estimate(values, used);
-    result.without = valued == 0 ? 0 : count - valued;
-    result.exact = contender->copies && valued > 0;
-    free(values);
-    return result;
+    double *values = arena_allocate(report->arena, contender->run_count, sizeof *values);
+    size_t count = 0, valued = 0;
+    for (size_t i = 0; i < contender->run_count; i++) {
+        count += value_find(report, contender->runs[i], application, metric, &values[valued]);
+        valued += isnan(values[valued]) ? 0 : 1;
+    }
+    const struct estimate estimate =
+        statistics_of_seeds(values, valued, count, metric_is_share(metric), contender->copies);
+    arena_release(report->arena, values);
+    return estimate;
 }
 
 struct report_comparison report_compare(const struct report *report,

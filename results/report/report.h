@@ -16,17 +16,18 @@
 #include "results/report/expectation.h"
 #include "results/report/statistics.h"
 #include "results/store/store.h"
+#include "sim/base/arena.h"
 
 #define REPORT_REFERENCE_POLICY "esg"
 #define REPORT_NONE SIZE_MAX
 
 struct report_contender {
     const char *policy;
-    const char *label; /* display name given by the sweep, or "" */
-    char *variant;     /* parameters set by the sweep: "k=10 group_size=2", or "" */
-    char *distinction; /* those of them that are not the same in all runs */
-    char *title;  /* the policy; with its distinction if the scenario has several contenders of that
-                     policy */
+    const char *label;       /* display name given by the sweep, or "" */
+    const char *variant;     /* parameters set by the sweep: "k=10 group_size=2", or "" */
+    const char *distinction; /* those of them that are not the same in all runs */
+    const char *title; /* the policy; with its distinction if the scenario has several contenders of
+                    that policy */
     size_t *runs; /* indices into results.runs, by ascending seed; if the scenario lacks runs, of
                      the seeds that all its contenders have */
     size_t run_count;
@@ -42,8 +43,8 @@ struct report_scenario {
     const char *label;    /* display name given to the setting by the sweep, or "" */
     const char *evidence; /* evidence grade of the latency profile: "measured", "reconstructed: …";
                              "": none */
-    char *conditions;     /* other keys set by the sweep: "slo.factor=0.8", or "" */
-    char *title; /* the setting, after the experiment's name if several experiments have that
+    const char *conditions; /* other keys set by the sweep: "slo.factor=0.8", or "" */
+    const char *title; /* the setting, after the experiment's name if several experiments have that
                     setting, with the conditions that are not the same in all runs */
     struct report_contender *contenders; /* in order of appearance */
     size_t contender_count;
@@ -58,18 +59,20 @@ struct judgement; /* results/report/reproduction_check.h */
 /* A warning or note of one or more runs. */
 struct report_notice {
     bool warning;
-    char *text;
+    const char *text;
     size_t runs; /* number of runs with this notice */
     bool *in;    /* per scenario: true if one of its runs has it */
 };
 
 struct report {
+    struct arena *arena; /* has all that the report owns; exhausted memory ends the process */
     const struct results *results;
-    char *incomplete; /* "INCOMPLETE: 8 of 24 runs are missing (…)"; NULL: no run is missing */
+    const char
+        *incomplete; /* "INCOMPLETE: 8 of 24 runs are missing (…)"; NULL: no run is missing */
     struct report_scenario *scenarios; /* in order of appearance */
     size_t scenario_count;
-    char *constants; /* keys that the sweep set to the same value in all runs: "requests=1500 k=5",
-                        or "" */
+    const char *constants; /* keys that the sweep set to the same value in all runs: "requests=1500
+                        k=5", or "" */
     struct report_notice *notices; /* distinct, in order of appearance */
     size_t notice_count;
     size_t *first_row;     /* per run: its first row in results.applications */
@@ -84,20 +87,16 @@ struct report {
                      them */
 };
 
-/* Collects the notices of all runs; the scenarios must be set. False: memory exhausted. */
-bool report_notices_find(struct report *report);
-/* Adds a warning or note on `runs` runs of a scenario, or these runs to the one with that text.
- * False: memory exhausted. */
-bool report_note(struct report *report, bool warning, size_t scenario, size_t runs,
+/* Collects the notices of all runs; the scenarios must be set. */
+void report_notices_find(struct report *report);
+/* Adds a warning or note on `runs` runs of a scenario, or these runs to the one with that text. */
+void report_note(struct report *report, bool warning, size_t scenario, size_t runs,
                  const char *text);
 
-/* Finds which seeds the figures rest on: counts the runs that are missing, leaves the seeds that
+/* Finds which seeds the metrics rest on: counts the runs that are missing, leaves the seeds that
  * all contenders of a scenario have, finds copies, and notes both. Called once, after the notices.
- * False: memory exhausted. O(runs × contenders × seeds + missing × contenders). */
-bool report_seeds_find(struct report *report);
-/* Writes the sentence `incomplete` of a report, which the caller frees; NULL: no run is missing.
- * False: memory exhausted. */
-bool report_incomplete(const struct results *results, char **text);
+ * O(runs × contenders × seeds + missing × contenders). */
+void report_seeds_find(struct report *report);
 /* Returns whether runs of the policy, which may have parameters behind it, are missing, or may be
  * in another shard. */
 bool report_lacks(const struct report *report, const char *policy);
@@ -107,16 +106,34 @@ enum { REPORT_SEEDS = 160 };
 void report_seeds_text(const struct report *report, const struct report_contender *contender,
                        const char *application, const struct metric *metric,
                        char text[REPORT_SEEDS]);
-/* "all 36 runs", "the run" or "12 of 36 runs, in TITLE, TITLE and 3 more settings". The caller
- * frees it; NULL: memory exhausted. */
-char *report_notice_where(const struct report *report, const struct report_notice *notice);
+/* "all 36 runs", "the run" or "12 of 36 runs, in TITLE, TITLE and 3 more settings". */
+const char *report_notice_where(const struct report *report, const struct report_notice *notice);
 
-/* NULL: ERROR_RUN, memory exhausted. `results` must outlive the report. */
-struct report *report_build(const struct results *results, struct error *error);
+/* `results` must outlive the report. Free with report_free (NULL allowed). */
+struct report *report_build(const struct results *results);
 void report_free(struct report *report);
 
 /* Returns whether the file is of requests; false: of trainings alone. */
 bool report_serves(const struct report *report);
+/* Returns whether a run of the scenario has trainings. */
+bool report_trains(const struct report *report, const struct report_scenario *scenario);
+/* The row of a run (an index into results.runs) in /training; NULL: it has no trainings. O(rows).
+ */
+const struct training_summary_row *training_row_find(const struct results *results, size_t run);
+
+/* The scenario's setting as it is shown: its label, its name, or else the experiment's. */
+const char *report_setting_title(const struct report_scenario *scenario);
+
+/* Adds a name to a list of distinct ones, which has the report's memory. False: it is there. */
+bool report_name_add(const struct report *report, const char ***names, size_t *count,
+                     const char *name);
+
+/* Returns whether the contender has that policy, label and variant. */
+bool report_is_like(const struct report_contender *contender, const char *policy, const char *label,
+                    const char *variant);
+
+/* Returns whether `name`, which may have parameters behind it, begins with that policy. */
+bool report_is_policy(const char *policy, const char *name);
 
 /* Returns whether `name` is that of the contender: the policy, followed by all parameters that the
  * sweep set for it, in any order: "esg k=10 group_size=2". */
@@ -127,8 +144,9 @@ bool report_is_contender(const struct report_contender *contender, const char *n
 bool report_has_name(const struct report_contender *contender, const char *name);
 
 /* Returns whether the parameters of both are the same, apart from those in their names. */
-bool report_same_beyond(const struct report_contender *one, const char *one_name,
-                        const struct report_contender *other, const char *other_name);
+bool report_same_beyond(const struct report *report, const struct report_contender *one,
+                        const char *one_name, const struct report_contender *other,
+                        const char *other_name);
 
 /* Returns whether `name` is that of the scenario: its setting, its title, or the keys that the
  * sweep set for it, in any order: "arrivals.rate_per_s=1500 platform.noise.cv=0". Keys that are the

@@ -23,60 +23,66 @@ static void term_begin(FILE *out, const char *term)
     (void)fputs("<dd>", out);
 }
 
-/* Writes the distinct texts in one column of the runs, separated by commas. */
-static void distinct_write(const struct results *results, size_t offset, FILE *out)
+/* Writes the distinct texts, separated by `between`; "none" if there are none. */
+static void list_write(const char *const *texts, size_t count, const char *between, FILE *out)
 {
-    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        (void)fputs(i > 0 ? between : "", out);
+        html_text(out, texts[i]);
+    }
+    (void)fputs(count == 0 ? "none</dd>\n" : "</dd>\n", out);
+}
+
+/* Writes the distinct texts in one column of the runs. */
+static void distinct_write(const struct report *report, const char *term, size_t offset, FILE *out)
+{
+    const struct results *results = report->results;
+    const char **texts = NULL;
+    size_t count = 0;
     for (size_t i = 0; i < results->run_count; i++) {
         const char *text = (const char *)&results->runs[i] + offset;
-        size_t earlier = 0;
-        while (earlier < i && strcmp((const char *)&results->runs[earlier] + offset, text) != 0)
-            earlier++;
-        if (earlier < i || text[0] == '\0')
-            continue;
-        (void)fputs(any ? ", " : "", out);
-        html_text(out, text);
-        any = true;
+        if (text[0] != '\0')
+            report_name_add(report, &texts, &count, text);
     }
-    if (!any)
-        (void)fputs("none", out);
+    term_begin(out, term);
+    list_write(texts, count, ", ", out);
 }
 
 static void notices_write(const struct report *report, FILE *out)
 {
     for (size_t n = 0; n < report->notice_count; n++) {
         const struct report_notice *notice = &report->notices[n];
-        char *where = report_notice_where(report, notice);
         term_begin(out, notice->warning ? "Warning" : "Note");
         html_text(out, notice->text);
         (void)fputs(" (", out);
-        html_text(out, where == NULL ? "" : where);
+        html_text(out, report_notice_where(report, notice));
         (void)fputs(")</dd>\n", out);
-        free(where);
     }
 }
 
-/* Writes the distinct evidence of the models files, separated by semicolons. */
+/* A text of the details of a run, "" if there is none; of the report's arena. */
+static const char *details_text(const struct page *page, const char *hash, const char *name)
+{
+    char *text = page->details == NULL ? NULL : run_details_text(page->details, hash, name);
+    const char *kept = arena_text(page->report->arena, "%s", text == NULL ? "" : text);
+    free(text);
+    return kept;
+}
+
+/* Writes the distinct evidence of the models files. */
 static void models_evidence_write(const struct page *page, FILE *out)
 {
     const struct report *report = page->report;
-    char *last = NULL;
-    for (size_t s = 0; page->details != NULL && s < report->scenario_count; s++) {
+    const char **texts = NULL;
+    size_t count = 0;
+    for (size_t s = 0; s < report->scenario_count; s++) {
         const size_t run = report->scenarios[s].contenders[0].runs[0];
-        char *text =
-            run_details_text(page->details, report->results->runs[run].hash, "models_evidence");
-        if (text == NULL || text[0] == '\0' || (last != NULL && strcmp(text, last) == 0)) {
-            free(text);
-            continue;
-        }
-        (void)fputs(last != NULL ? "; " : "", out);
-        html_text(out, text);
-        free(last);
-        last = text;
+        const char *text = details_text(page, report->results->runs[run].hash, "models_evidence");
+        if (text[0] != '\0')
+            report_name_add(report, &texts, &count, text);
     }
-    if (last == NULL)
-        (void)fputs("none", out);
-    free(last);
+    term_begin(out, "Evidence of the models of trainings");
+    list_write(texts, count, "; ", out);
 }
 
 static void what_was_run(const struct page *page, FILE *out)
@@ -100,19 +106,12 @@ static void what_was_run(const struct page *page, FILE *out)
         html_element(out, "code", page->report->constants);
         (void)fputs("</dd>\n", out);
     }
-    term_begin(out, "Policies");
-    distinct_write(results, offsetof(struct summary_row, policy), out);
-    (void)fputs("</dd>\n", out);
-    if (report_serves(page->report)) {
-        term_begin(out, "Evidence of the latency profile");
-        distinct_write(results, offsetof(struct summary_row, evidence), out);
-        (void)fputs("</dd>\n", out);
-    }
-    if (results->training_count > 0) {
-        term_begin(out, "Evidence of the models of trainings");
+    distinct_write(page->report, "Policies", offsetof(struct summary_row, policy), out);
+    if (report_serves(page->report))
+        distinct_write(page->report, "Evidence of the latency profile",
+                       offsetof(struct summary_row, evidence), out);
+    if (results->training_count > 0)
         models_evidence_write(page, out);
-        (void)fputs("</dd>\n", out);
-    }
     notices_write(page->report, out);
     (void)fputs("</dl>\n", out);
 }
@@ -215,23 +214,21 @@ static void head_write(const struct page *page, FILE *out)
 static void pairs_table(const struct judgement *judgement, FILE *out)
 {
     static const char *const headers[] = {"setting", "policy", "ours", "stands"};
-    const unsigned texts = 1U | 1U << 1 | 1U << 3;
-    html_table_begin(out, headers, NULL, COUNT(headers), texts);
+    struct text_table *table = text_table_create(headers, COUNT(headers));
     for (size_t p = 0; p < judgement->pair_count; p++) {
         const struct verdict_pair *pair = &judgement->pairs[p];
-        html_row_begin(out);
-        html_cell_text(out, pair->setting);
-        html_cell_text(out, pair->policy);
-        html_cell_estimate(out, pair->ours, verdict_decimals(judgement->figure, pair->ours.mean),
-                           "");
-        html_cell_text(out, standing_name(pair->standing));
-        html_row_end(out);
+        text_table_row(table);
+        text_table_name(table, 0, "%s", pair->setting);
+        text_table_name(table, 1, "%s", pair->policy);
+        text_table_estimate(table, 2, pair->ours,
+                            verdict_decimals(judgement->figure, pair->ours.mean));
+        text_table_name(table, 3, "%s", standing_name(pair->standing));
     }
-    html_table_end(out, false);
+    text_table_end(table, true, out);
 }
 
 /* Writes the verdict over all sets of assumptions, then that on each. */
-static bool figure_write(const struct judgement *judgement, FILE *out)
+static void figure_write(const struct judgement *judgement, FILE *out)
 {
     const struct expectation *figure = judgement->figure;
     (void)fputs("<div class=\"verdict\"><h3>", out);
@@ -252,21 +249,19 @@ static bool figure_write(const struct judgement *judgement, FILE *out)
     }
     if (figure->note != NULL)
         html_element(out, "p", figure->note);
-    const bool good = verdict_table_html(judgement, out);
+    verdict_table_html(judgement, out);
     if (judgement->pair_count > 0) {
         (void)fputs("<details><summary>Pair by pair</summary>\n", out);
         pairs_table(judgement, out);
         (void)fputs("</details>\n", out);
     }
     (void)fputs("</div>\n", out);
-    return good;
 }
 
-static bool published_write(const struct report *report, FILE *out)
+static void published_write(const struct report *report, FILE *out)
 {
-    bool good = true;
     if (report->expected == NULL)
-        return true;
+        return;
     (void)fputs("<h2 id=\"published\">Published figures and ours</h2>\n", out);
     html_element(out, "p", report->expected->title);
     html_element(out, "p", report->expected->source);
@@ -279,79 +274,26 @@ static bool published_write(const struct report *report, FILE *out)
         "that ran; and the figure's formula applied to the averages over the settings.</p>\n",
         out);
     for (size_t i = 0; i < report->judgement_count; i++)
-        good = figure_write(&report->judgements[i], out) && good;
-    return good;
+        figure_write(&report->judgements[i], out);
 }
 
 /* ---- Scenarios and figures ------------------------------------------------------------------ */
 
-/* A scenario with its title, for lookup by title. */
-struct titled {
-    const char *title;
-    size_t scenario;
-};
-
-static int compare_titled(const void *a, const void *b)
+/* The first scenario whose title is the figure's subject, or its part before a comma; REPORT_NONE:
+ * none. */
+static size_t figure_scenario(const struct report *report, const char *subject)
 {
-    const struct titled *one = a, *other = b;
-    const int order = strcmp(one->title, other->title);
-    return order != 0 ? order
-                      : (one->scenario > other->scenario) - (one->scenario < other->scenario);
-}
-
-/* The first scenario whose title equals the first `length` characters of the subject, or
- * REPORT_NONE. */
-static size_t titled_find(const struct titled *titled, size_t count, const char *subject,
-                          size_t length)
-{
-    size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const char *title = titled[middle].title;
-        const int order = strncmp(title, subject, length);
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
+    for (size_t s = 0; s < report->scenario_count; s++) {
+        const char *title = report->scenarios[s].title;
+        const size_t length = strlen(title);
+        if (strncmp(title, subject, length) == 0 &&
+            (subject[length] == '\0' || subject[length] == ','))
+            return s;
     }
-    const bool found = low < count && strncmp(titled[low].title, subject, length) == 0 &&
-                       titled[low].title[length] == '\0';
-    return found ? titled[low].scenario : REPORT_NONE;
+    return REPORT_NONE;
 }
 
-/* The first scenario whose title is the subject, or its part before a comma. */
-static size_t figure_scenario(const struct titled *titled, size_t count, const char *subject)
-{
-    size_t first = REPORT_NONE;
-    for (size_t length = 0;; length++) {
-        length += strcspn(subject + length, ",");
-        const size_t found = titled_find(titled, count, subject, length);
-        first = found < first ? found : first;
-        if (subject[length] == '\0')
-            return first;
-    }
-}
-
-/* Index of every figure's scenario, or REPORT_NONE. The caller frees it; NULL: memory exhausted. */
-static size_t *figures_place(const struct page *page)
-{
-    const size_t count = page->report->scenario_count;
-    struct titled *titled = calloc(count + 1, sizeof *titled);
-    size_t *places = calloc(page->figure_count + 1, sizeof *places);
-    if (titled == NULL || places == NULL) {
-        free(titled);
-        free(places);
-        return NULL;
-    }
-    for (size_t s = 0; s < count; s++)
-        titled[s] = (struct titled){page->report->scenarios[s].title, s};
-    qsort(titled, count, sizeof *titled, compare_titled);
-    for (size_t f = 0; f < page->figure_count; f++)
-        places[f] = figure_scenario(titled, count, page->figures[f].subject);
-    free(titled);
-    return places;
-}
-
+/* `scenario` REPORT_NONE: the figures that are of none. */
 static bool figures_write(const struct page *page, const size_t *places, size_t scenario, FILE *out,
                           struct error *error)
 {
@@ -370,10 +312,12 @@ static bool figures_write(const struct page *page, const size_t *places, size_t 
 
 static bool scenarios_write(const struct page *page, FILE *out, struct error *error)
 {
-    size_t *places = figures_place(page);
-    if (places == NULL)
-        return error_run(error, "out of memory for the page's figures");
-    bool good = true;
+    size_t *places = arena_allocate(page->report->arena, page->figure_count, sizeof *places);
+    bool good = true, others = false;
+    for (size_t f = 0; f < page->figure_count; f++) {
+        places[f] = figure_scenario(page->report, page->figures[f].subject);
+        others = others || places[f] == REPORT_NONE;
+    }
     if (page->without_figures != NULL) {
         (void)fputs("<p><strong>Without figures:</strong> ", out);
         html_text(out, page->without_figures);
@@ -390,50 +334,43 @@ static bool scenarios_write(const struct page *page, FILE *out, struct error *er
             html_text(out, scenario->evidence[0] == '\0' ? "none" : scenario->evidence);
         }
         (void)fputs(".</p>\n", out);
-        if (!page_tables(page, scenario, out))
-            good = error_run(error, "out of memory for the report");
-        good = good && figures_write(page, places, s, out, error);
+        page_tables(page, scenario, out);
+        good = figures_write(page, places, s, out, error);
     }
-    bool others = false;
-    for (size_t f = 0; f < page->figure_count; f++)
-        others = others || places[f] == REPORT_NONE;
     if (good && others) {
         (void)fputs("<h2 id=\"across\">Across settings</h2>\n", out);
         good = figures_write(page, places, REPORT_NONE, out, error);
     }
-    free(places);
     return good;
 }
 
 /* ---- The rest ------------------------------------------------------------------------------- */
 
-static void fact_write(const struct page *page, const char *hash, const char *term,
-                       const char *name, FILE *out)
+static void detail_write(const struct page *page, const char *hash, const char *term,
+                         const char *name, FILE *out)
 {
-    char *text = page->details == NULL ? NULL : run_details_text(page->details, hash, name);
-    if (text != NULL && text[0] != '\0') {
-        term_begin(out, term);
-        html_text(out, text);
-        (void)fputs("</dd>\n", out);
-    }
-    free(text);
+    const char *text = details_text(page, hash, name);
+    if (text[0] == '\0')
+        return;
+    term_begin(out, term);
+    html_text(out, text);
+    (void)fputs("</dd>\n", out);
 }
 
 static void runs_table(const struct results *results, FILE *out)
 {
     static const char *const headers[] = {"run", "experiment", "what the sweep set", "seed"};
     (void)fprintf(out, "<details><summary>All %zu runs</summary>\n", results->run_count);
-    html_table_begin(out, headers, NULL, COUNT(headers), 7U);
+    struct text_table *table = text_table_create(headers, COUNT(headers));
     for (size_t i = 0; i < results->run_count; i++) {
         const struct summary_row *run = &results->runs[i];
-        html_row_begin(out);
-        html_cell_text(out, run->hash);
-        html_cell_text(out, run->name);
-        html_cell_words(out, run->label);
-        (void)fprintf(out, "<td data-v=\"%" PRIu64 "\">%" PRIu64 "</td>", run->seed, run->seed);
-        html_row_end(out);
+        text_table_row(table);
+        text_table_name(table, 0, "%s", run->hash);
+        text_table_name(table, 1, "%s", run->name);
+        text_table_words(table, 2, "%s", run->label);
+        text_table_number(table, 3, (double)run->seed, 17, "%" PRIu64, run->seed);
     }
-    html_table_end(out, false);
+    text_table_end(table, true, out);
     (void)fputs("</details>\n", out);
 }
 
@@ -456,30 +393,28 @@ static void provenance_write(const struct page *page, FILE *out)
     (void)fputs(", commit ", out);
     html_text(out, results->commit == NULL ? "unknown" : results->commit);
     (void)fputs("</dd>\n", out);
-    fact_write(page, first, "Compiler", "compiler", out);
-    fact_write(page, first, "GSL", "gsl_version", out);
-    fact_write(page, first, "HDF5", "hdf5_version", out);
-    fact_write(page, first, "cJSON", "cjson_version", out);
-    fact_write(page, first, "zlib", "zlib_version", out);
+    detail_write(page, first, "Compiler", "compiler", out);
+    detail_write(page, first, "GSL", "gsl_version", out);
+    detail_write(page, first, "HDF5", "hdf5_version", out);
+    detail_write(page, first, "cJSON", "cjson_version", out);
+    detail_write(page, first, "zlib", "zlib_version", out);
     (void)fputs("</dl>\n", out);
     for (size_t s = 0; s < page->report->scenario_count; s++) {
         const struct report_scenario *scenario = &page->report->scenarios[s];
         if (scenarios_shown(page->report) == 0 && !leads_curves(page->report, scenario))
             continue;
         const char *hash = results->runs[scenario->contenders[0].runs[0]].hash;
-        char *configuration =
-            page->details == NULL ? NULL : run_details_text(page->details, hash, "configuration");
+        const char *configuration = details_text(page, hash, "configuration");
         (void)fputs("<details><summary>", out);
         html_text(out, scenario->title);
         (void)fputs(": profile, trace, first run's resolved configuration</summary>\n<dl>\n", out);
-        fact_write(page, hash, "SHA-256 of the profile", "profile_sha256", out);
-        fact_write(page, hash, "SHA-256 of the trace", "trace_sha256", out);
+        detail_write(page, hash, "SHA-256 of the profile", "profile_sha256", out);
+        detail_write(page, hash, "SHA-256 of the trace", "trace_sha256", out);
         term_begin(out, "Run");
         html_text(out, hash);
         (void)fputs("</dd>\n</dl>\n<pre><code>", out);
-        html_text(out, configuration == NULL ? "not in the file" : configuration);
+        html_text(out, configuration[0] == '\0' ? "not in the file" : configuration);
         (void)fputs("</code></pre></details>\n", out);
-        free(configuration);
     }
     runs_table(results, out);
 }
@@ -507,13 +442,12 @@ bool report_html(const struct page *page, FILE *out, struct error *error)
     }
     what_was_run(page, out);
     repeat_write(page, out);
-    if (overview_exists(page->report) && !overview_html(page->report, out))
-        return error_run(error, "out of memory for the report");
-    if (page->report->curves != NULL && !curves_html(page->report, out))
-        return error_run(error, "out of memory for the report");
+    if (overview_exists(page->report))
+        overview_print(page->report, true, out);
+    if (page->report->curves != NULL)
+        curves_html(page->report, out);
     words_write(page, out);
-    if (!published_write(page->report, out))
-        return error_run(error, "out of memory for the report");
+    published_write(page->report, out);
     if (!scenarios_write(page, out, error))
         return false;
     page_reading(page, out);

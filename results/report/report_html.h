@@ -29,11 +29,11 @@ struct page {
  * end. */
 extern const char html_style[], html_script[];
 
-/* False: ERROR_RUN (memory exhausted, the stream failed, or a figure is not SVG). */
+/* False: ERROR_RUN (the stream failed, or a figure is not SVG). */
 bool report_html(const struct page *page, FILE *out, struct error *error);
 
-/* Writes the tables of one scenario. For the modules of the page only. False: memory exhausted. */
-bool page_tables(const struct page *page, const struct report_scenario *scenario, FILE *out);
+/* Writes the tables of one scenario. For the modules of the page only. */
+void page_tables(const struct page *page, const struct report_scenario *scenario, FILE *out);
 /* Writes sentences that compare the scenario's reference with the other contenders. */
 void page_words(const struct page *page, const struct report_scenario *scenario, FILE *out);
 /* Writes what the columns mean; and the assumptions, of what ran: requests, trainings or both. */

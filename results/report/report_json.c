@@ -7,7 +7,6 @@
 
 #include <cjson/cJSON.h>
 
-#include "results/report/training_table.h"
 #include "results/report/curve.h"
 #include "results/report/verdict_table.h"
 #include "results/store/hdf5_utf8.h"

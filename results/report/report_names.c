@@ -1,5 +1,4 @@
 /* Names of contenders and scenarios, as users and reference files write them. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "results/report/report.h"
@@ -7,56 +6,59 @@
 
 static bool same_pairs(const char *one, const char *other)
 {
-    char *rest[] = {run_label_without(one, other), run_label_without(other, one)};
-    const bool same =
-        rest[0] != NULL && rest[1] != NULL && rest[0][0] == '\0' && rest[1][0] == '\0';
-    free(rest[0]);
-    free(rest[1]);
-    return same;
+    return run_label_within(one, other, "") && run_label_within(other, one, "");
+}
+
+/* The parameters that follow the policy in a name. */
+static const char *parameters_of(const char *name)
+{
+    const size_t length = strcspn(name, " ");
+    return name + length + strspn(name + length, " ");
+}
+
+bool report_is_policy(const char *policy, const char *name)
+{
+    const size_t length = strcspn(name, " ");
+    return strlen(policy) == length && strncmp(policy, name, length) == 0;
 }
 
 bool report_is_contender(const struct report_contender *contender, const char *name)
 {
-    const size_t length = strcspn(name, " ");
-    return strlen(contender->policy) == length && strncmp(contender->policy, name, length) == 0 &&
-           same_pairs(name + length + strspn(name + length, " "), contender->variant);
+    return report_is_policy(contender->policy, name) &&
+           same_pairs(parameters_of(name), contender->variant);
 }
 
 bool report_has_name(const struct report_contender *contender, const char *name)
 {
-    const size_t length = strcspn(name, " ");
-    if (strlen(contender->policy) != length || strncmp(contender->policy, name, length) != 0)
-        return false;
-    char *more = run_label_without(name + length + strspn(name + length, " "), contender->variant);
-    const bool has = more != NULL && more[0] == '\0';
-    free(more);
-    return has;
+    return report_is_policy(contender->policy, name) &&
+           run_label_within(parameters_of(name), contender->variant, "");
 }
 
-bool report_same_beyond(const struct report_contender *one, const char *one_name,
-                        const struct report_contender *other, const char *other_name)
+bool report_same_beyond(const struct report *report, const struct report_contender *one,
+                        const char *one_name, const struct report_contender *other,
+                        const char *other_name)
 {
-    char *rest[] = {run_label_without(one->variant, one_name),
-                    run_label_without(other->variant, other_name)};
-    const bool same = rest[0] != NULL && rest[1] != NULL && same_pairs(rest[0], rest[1]);
-    free(rest[0]);
-    free(rest[1]);
-    return same;
+    return same_pairs(run_label_without(report->arena, one->variant, one_name),
+                      run_label_without(report->arena, other->variant, other_name));
 }
 
 bool report_is_setting(const struct report *report, const struct report_scenario *scenario,
                        const char *name)
 {
-    if (strcmp(scenario->setting, name) == 0 || strcmp(scenario->title, name) == 0)
-        return true;
-    char *more = run_label_without(name, scenario->conditions);
-    char *without = run_label_without(scenario->conditions, name);
-    char *rest = without == NULL ? NULL : run_label_without(without, report->constants);
-    const bool is = more != NULL && rest != NULL && more[0] == '\0' && rest[0] == '\0';
-    free(more);
-    free(without);
-    free(rest);
-    return is;
+    return strcmp(scenario->setting, name) == 0 || strcmp(scenario->title, name) == 0 ||
+           (run_label_within(name, scenario->conditions, "") &&
+            run_label_within(scenario->conditions, name, report->constants));
+}
+
+bool report_name_add(const struct report *report, const char ***names, size_t *count,
+                     const char *name)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (strcmp((*names)[i], name) == 0)
+            return false;
+    arena_reserve(report->arena, names, *count + 1, sizeof name);
+    (*names)[(*count)++] = name;
+    return true;
 }
 
 bool report_set_reference(struct report *report, const char *name, struct error *error)

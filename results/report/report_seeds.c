@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "results/report/paired.h"
-#include "results/report/training_table.h"
 #include "results/store/record.h"
 #include "sim/platform/notices.h"
 
@@ -30,55 +29,48 @@ static int compare_missing(const void *a, const void *b)
     return order != 0 ? order : (one->seed > other->seed) - (one->seed < other->seed);
 }
 
-/* Prints " (esg: seed 1; flaky: seeds 3-6)". False: memory exhausted. */
-static bool policies_print(FILE *out, const struct results *results)
+/* " (esg: seed 1; flaky: seeds 3-6)", or "". */
+static const char *policies_text(struct arena *arena, const struct results *results)
 {
     const size_t count = results->missing_count;
-    const struct missing_run **rows = calloc(count + 1, sizeof *rows);
-    for (size_t i = 0; rows != NULL && i < count; i++)
+    const struct missing_run **rows = arena_allocate(arena, count, sizeof *rows);
+    char *text = NULL;
+    for (size_t i = 0; i < count; i++)
         rows[i] = &results->missing[i];
-    if (rows != NULL)
-        qsort(rows, count, sizeof *rows, compare_missing);
-    for (size_t i = 0, end = 0; rows != NULL && i < count; i = end) {
+    qsort(rows, count, sizeof *rows, compare_missing);
+    for (size_t i = 0, end = 0; i < count; i = end) {
         while (end < count && strcmp(name_of(rows[end]), name_of(rows[i])) == 0)
             end++;
-        (void)fprintf(out, "%s%s: seed%s", i == 0 ? " (" : "; ", name_of(rows[i]),
-                      rows[i]->seed == rows[end - 1]->seed ? "" : "s");
+        arena_append(arena, &text, "%s%s: seed%s", i == 0 ? " (" : "; ", name_of(rows[i]),
+                     rows[i]->seed == rows[end - 1]->seed ? "" : "s");
         for (size_t first = i, last = i; first < end; first = ++last) {
             while (last + 1 < end && rows[last + 1]->seed - rows[last]->seed <= 1)
                 last++;
-            (void)fprintf(out, "%s%" PRIu64, first == i ? " " : ", ", rows[first]->seed);
+            arena_append(arena, &text, "%s%" PRIu64, first == i ? " " : ", ", rows[first]->seed);
             if (rows[last]->seed > rows[first]->seed)
-                (void)fprintf(out, "-%" PRIu64, rows[last]->seed);
+                arena_append(arena, &text, "-%" PRIu64, rows[last]->seed);
         }
     }
-    (void)fputs(count > 0 ? ")" : "", out);
-    free(rows);
-    return rows != NULL;
+    return count > 0 ? arena_text(arena, "%s)", text) : "";
 }
 
-bool report_incomplete(const struct results *results, char **text)
+/* "INCOMPLETE: 8 of 24 runs are missing (…)"; NULL: no run is missing. */
+static const char *incomplete_text(struct arena *arena, const struct results *results)
 {
     const struct sweep_facts *sweep = &results->sweep;
-    size_t size = 0;
-    *text = NULL;
+    const char *shard = "", *missing = "";
     if (sweep->missing == 0 && sweep->shards <= 1)
-        return true;
-    FILE *out = open_memstream(text, &size);
-    if (out == NULL)
-        return false;
-    (void)fputs("INCOMPLETE: ", out);
+        return NULL;
     if (sweep->shards > 1)
-        (void)fprintf(out, "shard %" PRIu64 " of %" PRIu64 " of the sweep%s", sweep->shard,
-                      sweep->shards, sweep->missing > 0 ? "; " : "");
-    bool good = true;
-    if (sweep->missing > 0) {
-        (void)fprintf(out, "%" PRIu64 " of %" PRIu64 " runs are missing", sweep->missing,
-                      sweep->missing + results->run_count);
-        good = policies_print(out, results);
-        (void)fputs(". Rows of a setting are over the seeds that all its policies have.", out);
-    }
-    return fclose(out) == 0 && good;
+        shard = arena_text(arena, "shard %" PRIu64 " of %" PRIu64 " of the sweep%s", sweep->shard,
+                           sweep->shards, sweep->missing > 0 ? "; " : "");
+    if (sweep->missing > 0)
+        missing = arena_text(arena,
+                             "%" PRIu64 " of %" PRIu64 " runs are missing%s. Rows of a setting are "
+                             "over the seeds that all its policies have.",
+                             sweep->missing, sweep->missing + results->run_count,
+                             policies_text(arena, results));
+    return arena_text(arena, "INCOMPLETE: %s%s", shard, missing);
 }
 
 /* A file of an earlier version does not say which runs are missing: then each contender lacks some.
@@ -93,10 +85,8 @@ static size_t missing_count(const struct results *results, const struct report_c
 
 bool report_lacks(const struct report *report, const char *policy)
 {
-    const size_t length = strcspn(policy, " ");
     for (size_t i = 0; i < report->results->missing_count; i++)
-        if (strlen(report->results->missing[i].policy) == length &&
-            strncmp(report->results->missing[i].policy, policy, length) == 0)
+        if (report_is_policy(report->results->missing[i].policy, policy))
             return true;
     return report->results->missing_count < report->results->sweep.missing ||
            report->results->sweep.shards > 1;
@@ -116,7 +106,7 @@ static bool is_common(const struct report *report, const struct report_scenario 
 
 /* Leaves the seeds that all contenders of the scenario have. If there is none, marks its rows. A
  * copy has all seeds. */
-static bool common_leave(const struct report *report, struct report_scenario *scenario)
+static void common_leave(const struct report *report, struct report_scenario *scenario)
 {
     size_t common = 0;
     for (size_t c = 0; c < scenario->contender_count; c++)
@@ -125,21 +115,15 @@ static bool common_leave(const struct report *report, struct report_scenario *sc
     for (size_t c = 0; c < scenario->contender_count; c++) {
         struct report_contender *contender = &scenario->contenders[c];
         size_t left = 0;
-        char *title = NULL;
         if (contender->copies)
             continue;
-        if (common == 0) {
-            if (asprintf(&title, "%s, own seeds", contender->title) < 0)
-                return false;
-            free(contender->title);
-            contender->title = title;
-        }
+        if (common == 0)
+            contender->title = arena_text(report->arena, "%s, own seeds", contender->title);
         for (size_t r = 0; r < contender->run_count; r++)
             if (common == 0 || is_common(report, scenario, contender->runs[r]))
                 contender->runs[left++] = contender->runs[r];
         contender->run_count = left;
     }
-    return true;
 }
 
 /* ---- Copies and few seeds -------------------------------------------------------------------- */
@@ -151,63 +135,53 @@ static bool is_exact(const struct results *results, size_t run)
     return lines != NULL && strstr(lines, NOTICE_NOT_RANDOM) != NULL;
 }
 
-static bool values_equal(double a, double b)
+static bool runs_equal(const struct report *report, size_t one, size_t other)
 {
-    return a == b || (isnan(a) && isnan(b));
-}
-
-static bool runs_equal(const struct results *results, size_t one, size_t other)
-{
-    const struct training_summary_row *trainings[] = {training_row_find(results, one),
-                                                      training_row_find(results, other)};
-    const struct summary_row *a = &results->runs[one], *b = &results->runs[other];
-    bool equal = a->seed != b->seed && (trainings[0] == NULL) == (trainings[1] == NULL);
-    for (size_t m = 0; equal && m < metric_count; m++)
-        equal = values_equal(metric_value(&metrics[m], &a->measures, &a->run),
-                             metric_value(&metrics[m], &b->measures, &b->run));
-    for (size_t m = 0; equal && trainings[0] != NULL && m < training_metric_count; m++)
-        equal = values_equal(metric_number(&training_metrics[m], &trainings[0]->measures),
-                             metric_number(&training_metrics[m], &trainings[1]->measures));
+    bool equal = report->results->runs[one].seed != report->results->runs[other].seed;
+    for (size_t m = 0; equal && m < metric_count + training_metric_count; m++) {
+        const double a = report_value(report, one, NULL, &metrics[m]);
+        const double b = report_value(report, other, NULL, &metrics[m]);
+        equal = a == b || (isnan(a) && isnan(b));
+    }
     return equal;
 }
 
-static bool are_copies(const struct results *results, const struct report_contender *contender)
+static bool are_copies(const struct report *report, const struct report_contender *contender)
 {
-    bool copies = contender->run_count > 1 || is_exact(results, contender->runs[0]);
+    bool copies = contender->run_count > 1 || is_exact(report->results, contender->runs[0]);
     for (size_t r = 1; copies && r < contender->run_count; r++)
-        copies = runs_equal(results, contender->runs[0], contender->runs[r]);
+        copies = runs_equal(report, contender->runs[0], contender->runs[r]);
     return copies;
 }
 
 /* Notes the contender's seeds if they are copies or few. */
-static bool seeds_note(struct report *report, size_t s, const struct report_contender *contender)
+static void seeds_note(struct report *report, size_t s, const struct report_contender *contender)
 {
     const size_t runs = contender->run_count;
     if (runs > 1 && contender->copies)
-        return report_note(report, false, s, runs,
-                           "all seeds gave the same run, because nothing random decides it: "
-                           "they count as one seed without an interval");
-    return runs <= 1 || runs >= SEEDS_FEW ||
-           report_note(report, false, s, runs, "fewer than five seeds: the intervals are rough");
+        report_note(report, false, s, runs,
+                    "all seeds gave the same run, because nothing random decides it: "
+                    "they count as one seed without an interval");
+    else if (runs > 1 && runs < SEEDS_FEW)
+        report_note(report, false, s, runs, "fewer than five seeds: the intervals are rough");
 }
 
-bool report_seeds_find(struct report *report)
+void report_seeds_find(struct report *report)
 {
     const struct results *results = report->results;
-    const bool whole = results->sweep.missing == 0 && results->sweep.shards <= 1;
-    bool good = report_incomplete(results, &report->incomplete);
-    for (size_t s = 0; good && s < report->scenario_count; s++) {
+    report->incomplete = incomplete_text(report->arena, results);
+    for (size_t s = 0; s < report->scenario_count; s++) {
         struct report_scenario *scenario = &report->scenarios[s];
         for (size_t c = 0; c < scenario->contender_count; c++) {
             struct report_contender *contender = &scenario->contenders[c];
             contender->missing = missing_count(results, contender);
-            contender->copies = are_copies(results, contender);
+            contender->copies = are_copies(report, contender);
         }
-        good = whole || common_leave(report, scenario);
-        for (size_t c = 0; good && c < scenario->contender_count; c++)
-            good = seeds_note(report, s, &scenario->contenders[c]);
+        if (report->incomplete != NULL)
+            common_leave(report, scenario);
+        for (size_t c = 0; c < scenario->contender_count; c++)
+            seeds_note(report, s, &scenario->contenders[c]);
     }
-    return good;
 }
 
 /* ---- Seeds that differ much ------------------------------------------------------------------ */

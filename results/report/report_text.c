@@ -1,7 +1,6 @@
 /* The report as text for a terminal of 100 to 120 columns. */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "results/report/curve.h"
@@ -10,7 +9,6 @@
 #include "results/report/scenario_tables.h"
 #include "results/report/table.h"
 #include "results/report/reproduction_check.h"
-#include "results/report/training_table.h"
 #include "results/report/verdict_table.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -36,19 +34,17 @@ static size_t distinct_policies(const struct results *results)
     return count;
 }
 
-static void print_evidence(const struct results *results, FILE *out)
+static void print_evidence(const struct report *report, FILE *out)
 {
+    const struct results *results = report->results;
+    const char **told = NULL;
+    size_t count = 0;
     (void)fputs("  profile    evidence:", out);
-    bool any = false;
     for (size_t i = 0; i < results->run_count; i++) {
-        size_t earlier = 0;
         const char *evidence = results->runs[i].evidence;
-        while (earlier < i && strcmp(results->runs[earlier].evidence, evidence) != 0)
-            earlier++;
-        if (earlier < i)
-            continue;
-        (void)fprintf(out, "%s %s", any ? "," : "", evidence[0] == '\0' ? "no profile" : evidence);
-        any = true;
+        if (report_name_add(report, &told, &count, evidence))
+            (void)fprintf(out, "%s %s", count > 1 ? "," : "",
+                          evidence[0] == '\0' ? "no profile" : evidence);
     }
     (void)fputc('\n', out);
 }
@@ -77,22 +73,15 @@ static void print_header(const struct report *report, FILE *out)
     if (report->constants[0] != '\0')
         (void)fprintf(out, "  in all     %s\n", report->constants);
     if (results->application_count > 0)
-        print_evidence(results, out);
+        print_evidence(report, out);
 }
 
-/* Prints the assumptions before any figures. */
-static bool print_notices(const struct report *report, FILE *out)
+/* Prints the assumptions before any metrics. */
+static void print_notices(const struct report *report, FILE *out)
 {
-    for (size_t n = 0; n < report->notice_count; n++) {
-        const struct report_notice *notice = &report->notices[n];
-        char *where = report_notice_where(report, notice);
-        if (where == NULL)
-            return false;
-        (void)fprintf(out, "  %-10s %s (%s)\n", notice->warning ? "WARNING" : "note", notice->text,
-                      where);
-        free(where);
-    }
-    return true;
+    for (size_t n = 0; n < report->notice_count; n++)
+        (void)fprintf(out, "  %-10s %s (%s)\n", report->notices[n].warning ? "WARNING" : "note",
+                      report->notices[n].text, report_notice_where(report, &report->notices[n]));
 }
 
 static void print_legend(FILE *out)
@@ -140,7 +129,7 @@ static void print_base(const struct report *report, const struct report_scenario
     }
 }
 
-static bool print_tables(const struct report *report, const struct report_scenario *scenario,
+static void print_tables(const struct report *report, const struct report_scenario *scenario,
                          FILE *out)
 {
     static const struct {
@@ -149,31 +138,36 @@ static bool print_tables(const struct report *report, const struct report_scenar
     } overall[] = {{"use of the cluster", {METRIC_CLUSTER, METRIC_CLUSTER}},
                    {"where the time goes", {METRIC_TIME, METRIC_TIME}},
                    {"decisions", {METRIC_DECISIONS, METRIC_DECISIONS}}};
-    bool good = scenario_by_application(report, scenario, false, out);
+    scenario_by_application(report, scenario, false, out);
     print_base(report, scenario, out);
-    for (size_t i = 0; good && i < COUNT(overall); i++) {
+    for (size_t i = 0; i < COUNT(overall); i++) {
         (void)fputc('\n', out);
-        good = scenario_overall(report, scenario, overall[i].title, overall[i].tables, false, false,
-                                out);
+        scenario_overall(report, scenario, overall[i].title, overall[i].tables, false, false, out);
     }
-    return good;
 }
 
-static bool print_comparisons(const struct report *report, const struct report_scenario *scenario,
+static void print_comparisons(const struct report *report, const struct report_scenario *scenario,
                               FILE *out)
 {
     const char *name = report_reference_name(scenario);
     if (scenario->contender_count <= 1) {
         (void)fputs("\nNo comparison: no other policy has run in this setting.\n", out);
-        return true;
+        return;
     }
     (void)fprintf(out,
                   "\nPaired by seed (same arrivals and noise). Gain = %s - baseline in points, "
                   "(%s - baseline) / baseline in %%;\n"
                   "saving = (baseline - %s) / %s, in cost per request. Above 0: %s is better.\n\n",
                   name, name, name, name, name);
-    return scenario_comparisons(report, scenario, false, out);
+    scenario_comparisons(report, scenario, false, out);
 }
+
+/* What the columns of trainings are. */
+static const char trainings_legend[] =
+    "JCT: job completion time, from arrival to finish; slowdown: JCT / time alone at the "
+    "proportional share; FTF rho: slowdown / max(1, mean of the GPUs demanded while present / "
+    "GPUs); effective: share of GPUs held x speed / best speed; most GPUs: with a training at one "
+    "time; fragmented: free GPUs that a typical training cannot use, mean over time (F of FGD)";
 
 /* ---- Published figures --------------------------------------------------------------------- */
 
@@ -221,32 +215,28 @@ static bool setting_ran(const struct report *report, const char *setting)
 static void print_absent(const struct report *report, bool settings, FILE *out)
 {
     const struct expectations *expected = report->expected;
-    const char *told[64];
+    const char **absent = NULL;
     size_t count = 0;
     for (size_t i = 0; i < expected->count; i++) {
         const struct expectation *figure = &expected->list[i];
-        size_t listed = settings ? figure->setting_count : figure->compare_count;
+        const size_t listed = settings ? figure->setting_count : figure->compare_count;
         for (size_t n = 0; n < listed + !settings; n++) {
             const char *name = n == listed ? figure->policy
                                : settings  ? figure->settings[n]
                                            : figure->against[n];
-            bool known = settings ? setting_ran(report, name) : verdict_policy_ran(report, name);
-            for (size_t t = 0; t < count; t++)
-                known = known || strcmp(told[t], name) == 0;
-            if (known || count == COUNT(told))
-                continue;
-            told[count++] = name;
+            if (settings ? !setting_ran(report, name) : !verdict_policy_ran(report, name))
+                report_name_add(report, &absent, &count, name);
         }
     }
     if (count == 0)
         return;
     (void)fprintf(out, "Absent from this file: %s", settings ? "settings" : "policies");
     for (size_t t = 0; t < count; t++)
-        (void)fprintf(out, "%s %s", t > 0 ? "," : "", told[t]);
+        (void)fprintf(out, "%s %s", t > 0 ? "," : "", absent[t]);
     (void)fputs(".\n", out);
 }
 
-static bool print_expected(const struct report *report, FILE *out)
+static void print_expected(const struct report *report, FILE *out)
 {
     static const char *const headers[] = {"published figure, setting", "profile", "policy", "ours",
                                           "ours"};
@@ -259,8 +249,7 @@ static bool print_expected(const struct report *report, FILE *out)
     struct text_table *table = text_table_create(headers, COUNT(headers));
     for (size_t i = 0; i < count; i++)
         add_published(&report->judgements[i], table);
-    const bool good = text_table_print(table, 0, out);
-    text_table_free(table);
+    text_table_end(table, false, out);
     (void)fputs("\nThe 95 % interval over the seeds, paired for a comparison, is wholly within the "
                 "published\nrange (holds), below it, above it, or contains an end of it "
                 "(undecided).\n\n",
@@ -270,7 +259,7 @@ static bool print_expected(const struct report *report, FILE *out)
     for (size_t i = 0; i < count; i++)
         verdict_text(&report->judgements[i], true, out);
     (void)fputc('\n', out);
-    return verdicts_tables(&report, 1, out) && good;
+    verdicts_tables(&report, 1, out);
 }
 
 static void scenario_heading(const struct report_scenario *scenario, FILE *out)
@@ -282,40 +271,38 @@ static void scenario_heading(const struct report_scenario *scenario, FILE *out)
                       scenario->evidence[0] == '\0' ? "no profile" : scenario->evidence);
 }
 
-static bool print_scenarios(const struct report *report, FILE *out)
+static void print_scenario(const struct report *report, const struct report_scenario *scenario,
+                           FILE *out)
 {
-    bool good = true;
-    if (report_serves(report))
-        print_legend(out);
-    for (size_t s = 0; good && s < report->scenario_count; s++) {
-        scenario_heading(&report->scenarios[s], out);
-        good = training_table_text(report, &report->scenarios[s], out);
-        if (report->scenarios[s].application_count == 0)
-            continue;
-        good = good && print_tables(report, &report->scenarios[s], out) &&
-               print_comparisons(report, &report->scenarios[s], out);
+    scenario_heading(scenario, out);
+    if (report_trains(report, scenario)) {
+        scenario_trainings(report, scenario, false, out);
+        (void)fputc('\n', out);
+        text_print_filled(out, "", trainings_legend);
     }
-    return good;
+    if (scenario->application_count == 0)
+        return;
+    print_tables(report, scenario, out);
+    print_comparisons(report, scenario, out);
 }
 
 /* Curves come before all other tables, because they summarise them. */
-static bool print_curves(const struct report *report, FILE *out)
+static void print_curves(const struct report *report, FILE *out)
 {
-    if (!isnan(report->curves->limit)) {
+    const bool limited = !isnan(report->curves->limit);
+    if (limited) {
         (void)fputc('\n', out);
-        if (!curves_text_sustained(report->curves, out))
-            return false;
+        curves_text_sustained(report, out);
     }
-    if (report->curves_in_full && !curves_text_panels(report, out))
-        return false;
-    if (report->curves_in_full && isnan(report->curves->limit) && !report->details)
+    if (report->curves_in_full)
+        curves_text_panels(report, out);
+    if (report->curves_in_full && !limited && !report->details)
         (void)fprintf(out, "\n--details prints the tables of all %zu settings\n",
                       report->scenario_count);
     if (!report->curves_in_full && !report->details)
         (void)fprintf(out,
                       "\n--over %s prints the curves, --details the tables of all %zu settings\n",
                       report->curves->key, report->scenario_count);
-    return true;
 }
 
 bool report_text(const struct report *report, FILE *out, struct error *error)
@@ -327,18 +314,19 @@ bool report_text(const struct report *report, FILE *out, struct error *error)
         return true;
     }
     print_header(report, out);
-    if (!print_notices(report, out))
-        return error_run(error, "out of memory for the report");
-    bool good = report->curves == NULL || print_curves(report, out);
-    if (good && overview_exists(report)) {
+    print_notices(report, out);
+    if (report->curves != NULL)
+        print_curves(report, out);
+    if (overview_exists(report)) {
         (void)fputc('\n', out);
-        good = overview_text(report, out);
+        overview_print(report, false, out);
     }
-    if (report->curves == NULL || report->details)
-        good = good && print_scenarios(report, out);
+    const bool tables = report->curves == NULL || report->details;
+    if (tables && report_serves(report))
+        print_legend(out);
+    for (size_t s = 0; tables && s < report->scenario_count; s++)
+        print_scenario(report, &report->scenarios[s], out);
     if (report->expected != NULL)
-        good = good && print_expected(report, out);
-    if (!good)
-        return error_run(error, "out of memory for the report");
+        print_expected(report, out);
     return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
 }

@@ -53,7 +53,7 @@ enum standing {
 
 enum verdict { VERDICT_REPRODUCED, VERDICT_PARTLY, VERDICT_NOT, VERDICT_UNKNOWN };
 
-/* Texts are owned by the report or the reference. */
+/* Texts are owned by the report or the expectations. */
 struct verdict_pair {
     const struct report_scenario *scenario; /* NULL: the setting was not run */
     size_t contender;                       /* index in the scenario; REPORT_NONE: not run there */
@@ -87,20 +87,14 @@ struct judgement {
     bool incomplete;                  /* runs of a policy of the figure are missing */
     struct verdict_average *averages; /* in the order of the pairs; none for several worlds */
     size_t average_count;
-    char *sentence; /* one sentence: the verdict, the range of our means, and the standing of the
-                       pairs, which it names if they are of one world */
+    const char *sentence; /* one sentence: the verdict, the range of our means, and the standing of
+                       the pairs, which it names if they are of one world */
 };
 
-/* Judges the figure. False: ERROR_RUN, memory exhausted; there is nothing to clear. */
-bool verdict_judge(const struct report *report, const struct expectation *figure,
-                   struct judgement *judgement, struct error *error);
-void judgement_clear(struct judgement *judgement);
-
-/* Judges all figures, for the report's printers, in place of those it had. False: ERROR_RUN, memory
- * exhausted. */
-bool report_judge(struct report *report, const struct expectations *expected, struct error *error);
-/* Called by report_free. */
-void judgements_free(struct report *report);
+/* Judges all figures, for the report's printers, in place of those it had. */
+void report_judge(struct report *report, const struct expectations *expected);
+/* The sentence of a judgement that has all else. */
+const char *verdict_sentence(const struct report *report, const struct judgement *judgement);
 
 /* "reproduced", "partly", "not", "cannot be said". */
 const char *verdict_name(enum verdict verdict);

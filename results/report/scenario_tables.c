@@ -9,7 +9,7 @@
 
 /* ---- Metrics --------------------------------------------------------------------------------- */
 
-struct figures {
+struct metric_rows {
     const struct report *report;
     const struct report_scenario *scenario;
     struct report_columns columns;
@@ -18,47 +18,47 @@ struct figures {
 };
 
 /* Selects the columns and creates the table with their headers after the column `first`. */
-static void figures_begin(struct figures *figures, const enum metric_table tables[2],
-                          const char *first, bool html)
+static void rows_begin(struct metric_rows *rows, const enum metric_table tables[2],
+                       const char *first, bool html)
 {
-    struct report_columns *columns = &figures->columns;
+    struct report_columns *columns = &rows->columns;
     const char *headers[1 + REPORT_COLUMNS] = {first};
     for (size_t t = 0; t < 1 + (size_t)(tables[0] != tables[1]); t++)
-        report_columns_add(figures->report, figures->scenario, tables[t], html, columns);
+        report_columns_add(rows->report, rows->scenario, tables[t], html, columns);
     for (size_t m = 0; m < columns->count; m++) {
         headers[m + 1] = columns->metrics[m]->column.header;
-        figures->helps[m + 1] = columns->metrics[m]->help;
+        rows->helps[m + 1] = columns->metrics[m]->help;
     }
-    figures->table = text_table_create(headers, columns->count + 1);
-    text_table_helps(figures->table, figures->helps);
+    rows->table = text_table_create(headers, columns->count + 1);
+    text_table_helps(rows->table, rows->helps);
 }
 
-static void figures_rows(const struct figures *figures, const char *application)
+static void rows_add(const struct metric_rows *rows, const char *application)
 {
-    const struct report_scenario *scenario = figures->scenario;
-    const struct report_columns *columns = &figures->columns;
+    const struct report_scenario *scenario = rows->scenario;
+    const struct report_columns *columns = &rows->columns;
     for (size_t c = 0; c < scenario->contender_count; c++) {
-        text_table_row(figures->table);
-        text_table_name(figures->table, 0, "%s", scenario->contenders[c].title);
+        text_table_row(rows->table);
+        text_table_name(rows->table, 0, "%s", scenario->contenders[c].title);
         for (size_t m = 0; m < columns->count; m++)
-            report_column_cell(figures->report, &scenario->contenders[c], application,
+            report_column_cell(rows->report, &scenario->contenders[c], application,
                                columns->metrics[m], columns->decimals[m],
-                               application == NULL ? "" : application, figures->table, m + 1);
+                               application == NULL ? "" : application, rows->table, m + 1);
     }
 }
 
-static void figures_bound(const struct figures *figures, const char *application)
+static void bound_add(const struct metric_rows *rows, const char *application)
 {
-    const struct report_columns *columns = &figures->columns;
-    if (report_bounded(figures->report, figures->scenario) == NULL)
+    const struct report_columns *columns = &rows->columns;
+    if (report_bounded(rows->report, rows->scenario) == NULL)
         return;
-    text_table_row(figures->table);
-    text_table_name(figures->table, 0, "bound");
+    text_table_row(rows->table);
+    text_table_name(rows->table, 0, "bound");
     for (size_t m = 0; m < columns->count; m++) {
-        const struct estimate bound = report_column_bound(figures->report, figures->scenario,
-                                                          application, columns->metrics[m]);
+        const struct estimate bound =
+            report_column_bound(rows->report, rows->scenario, application, columns->metrics[m]);
         if (bound.n > 0)
-            text_table_estimate(figures->table, m + 1, bound, columns->decimals[m]);
+            text_table_estimate(rows->table, m + 1, bound, columns->decimals[m]);
     }
 }
 
@@ -77,34 +77,42 @@ static const char *group_begin(const struct report_scenario *scenario, size_t gr
     return all ? NULL : scenario->applications[group];
 }
 
-bool scenario_by_application(const struct report *report, const struct report_scenario *scenario,
+void scenario_by_application(const struct report *report, const struct report_scenario *scenario,
                              bool html, FILE *out)
 {
     static const enum metric_table tables[] = {METRIC_RESULTS, METRIC_RESULTS};
-    struct figures figures = {.report = report, .scenario = scenario};
-    figures_begin(&figures, tables, html ? "policy" : "application, policy", html);
-    text_table_indent(figures.table, "application");
+    struct metric_rows rows = {.report = report, .scenario = scenario};
+    rows_begin(&rows, tables, html ? "policy" : "application, policy", html);
+    text_table_indent(rows.table, "application");
     const size_t groups = html ? scenario->application_count : group_count(scenario);
     for (size_t g = 0; g < groups; g++) {
-        const char *application = group_begin(scenario, g, figures.table);
-        figures_rows(&figures, application);
-        figures_bound(&figures, application);
+        const char *application = group_begin(scenario, g, rows.table);
+        rows_add(&rows, application);
+        bound_add(&rows, application);
     }
-    return text_table_end(figures.table, html, out);
+    text_table_end(rows.table, html, out);
 }
 
-bool scenario_overall(const struct report *report, const struct report_scenario *scenario,
+void scenario_overall(const struct report *report, const struct report_scenario *scenario,
                       const char *title, const enum metric_table tables[2], bool bounded, bool html,
                       FILE *out)
 {
-    struct figures figures = {.report = report, .scenario = scenario};
-    figures_begin(&figures, tables, title, html);
-    figures_rows(&figures, NULL);
+    struct metric_rows rows = {.report = report, .scenario = scenario};
+    rows_begin(&rows, tables, title, html);
+    rows_add(&rows, NULL);
     if (bounded) {
-        text_table_foot(figures.table);
-        figures_bound(&figures, NULL);
+        text_table_foot(rows.table);
+        bound_add(&rows, NULL);
     }
-    return text_table_end(figures.table, html, out);
+    text_table_end(rows.table, html, out);
+}
+
+void scenario_trainings(const struct report *report, const struct report_scenario *scenario,
+                        bool html, FILE *out)
+{
+    static const enum metric_table tables[] = {METRIC_TRAININGS, METRIC_GANGS};
+    if (report_trains(report, scenario))
+        scenario_overall(report, scenario, "trainings", tables, false, html, out);
 }
 
 /* ---- Comparisons ----------------------------------------------------------------------------- */
@@ -177,7 +185,7 @@ static bool comparison_rows(const struct report *report, const struct report_sce
     return defined;
 }
 
-bool scenario_comparisons(const struct report *report, const struct report_scenario *scenario,
+void scenario_comparisons(const struct report *report, const struct report_scenario *scenario,
                           bool html, FILE *out)
 {
     const char *name = report_reference_name(scenario);
@@ -208,5 +216,5 @@ bool scenario_comparisons(const struct report *report, const struct report_scena
             defined;
     if (!defined)
         text_table_note(table, "- in %%: undefined, the baseline's hit rate being 0 for a seed.");
-    return text_table_end(table, html, out);
+    text_table_end(table, html, out);
 }

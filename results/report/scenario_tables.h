@@ -5,18 +5,21 @@
 #include "results/report/report.h"
 
 /* Metrics of requests, a group of policies and the bound for each application; in text also for all
- * applications together. False: memory exhausted. */
-bool scenario_by_application(const struct report *report, const struct report_scenario *scenario,
+ * applications together. */
+void scenario_by_application(const struct report *report, const struct report_scenario *scenario,
                              bool html, FILE *out);
 /* Metrics of two of the tables of metrics.def, a row per policy, for all applications together; the
  * two may be the same. `title` is the header of the policies. `bounded`: the bound is the foot of
- * the HTML table. False: memory exhausted. */
-bool scenario_overall(const struct report *report, const struct report_scenario *scenario,
+ * the HTML table. */
+void scenario_overall(const struct report *report, const struct report_scenario *scenario,
                       const char *title, const enum metric_table tables[2], bool bounded, bool html,
                       FILE *out);
+/* The table of trainings, if the scenario's runs have some. */
+void scenario_trainings(const struct report *report, const struct report_scenario *scenario,
+                        bool html, FILE *out);
 /* The paired comparisons of the reference with the others: in text for each application, in HTML
- * for all together and in words. False: memory exhausted. */
-bool scenario_comparisons(const struct report *report, const struct report_scenario *scenario,
+ * for all together and in words. */
+void scenario_comparisons(const struct report *report, const struct report_scenario *scenario,
                           bool html, FILE *out);
 /* 1: significantly above 0; -1: significantly below 0; 0: not significant. */
 int scenario_sign(struct estimate estimate);

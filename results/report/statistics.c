@@ -46,6 +46,19 @@ struct estimate statistics_estimate_share(const double *values, size_t n)
     return result;
 }
 
+struct estimate statistics_of_seeds(const double *values, size_t valued, size_t seeds, bool share,
+                                    bool exact)
+{
+    struct estimate result = statistics_none;
+    result.n = seeds;
+    if (valued == 0)
+        return result;
+    result = (share ? statistics_estimate_share : statistics_estimate)(values, exact ? 1 : valued);
+    result.without = seeds - valued;
+    result.exact = exact;
+    return result;
+}
+
 struct estimate statistics_scaled(struct estimate estimate, double factor)
 {
     estimate.mean *= factor;

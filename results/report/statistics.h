@@ -38,6 +38,12 @@ struct estimate statistics_estimate(const double *values, size_t n);
  * interval does (tests/test_statistics.c). */
 struct estimate statistics_estimate_share(const double *values, size_t n);
 
+/* The estimate of `seeds` seeds, of which the first `valued` in `values` have a value: shares, or
+ * any numbers. `exact`: the values are equal, and count as one. If no seed has a value, n counts
+ * the seeds and the mean is NAN. */
+struct estimate statistics_of_seeds(const double *values, size_t valued, size_t seeds, bool share,
+                                    bool exact);
+
 /* The estimate times `factor` > 0: in another unit. */
 struct estimate statistics_scaled(struct estimate estimate, double factor);
 

@@ -3,11 +3,10 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "results/report/html.h"
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
 
 #define PLUS_MINUS " \xC2\xB1 "
 #define SPLIT "\t" /* in a cell, between a mean and what follows it */
@@ -23,24 +22,24 @@ struct cell {
     int digits;   /* written with so many */
     int decimals; /* of an estimate */
     struct estimate estimate;
-    char *seeds; /* NULL: none */
+    const char *seeds; /* NULL: none */
 };
 
 struct line {
-    char *group; /* NULL: a row of cells */
+    const char *group; /* NULL: a row of cells */
     struct cell *cells;
 };
 
 struct text_table {
+    struct arena *arena;
     size_t columns;
     struct line *lines; /* the first has the headers */
-    size_t count, capacity;
+    size_t count;
     size_t foot;              /* the first line of the foot; 0: none */
     const char *const *helps; /* NULL: none */
     bool indents;
     const char *group_header; /* NULL: none */
     char *notes;              /* lines; NULL: none */
-    bool short_of_memory;
 };
 
 /* Width of a column: of whole cells, and of the mean and what follows it. */
@@ -59,22 +58,15 @@ static size_t text_width(const char *text, size_t bytes)
 
 static struct line *line_add(struct text_table *table)
 {
-    if (table == NULL || table->short_of_memory)
-        return NULL;
-    if (!array_reserve(&table->lines, &table->capacity, table->count + 1, sizeof *table->lines)) {
-        table->short_of_memory = true;
-        return NULL;
-    }
-    struct line *line = &table->lines[table->count++];
-    *line = (struct line){0};
-    return line;
+    arena_reserve(table->arena, &table->lines, table->count + 1, sizeof *table->lines);
+    return &table->lines[table->count++];
 }
 
 struct text_table *text_table_create(const char *const *headers, size_t columns)
 {
-    struct text_table *table = calloc(1, sizeof *table);
-    if (table == NULL)
-        return NULL;
+    struct arena *arena = arena_create();
+    struct text_table *table = arena_allocate(arena, 1, sizeof *table);
+    table->arena = arena;
     table->columns = columns;
     text_table_row(table);
     for (size_t c = 0; c < columns; c++)
@@ -84,53 +76,45 @@ struct text_table *text_table_create(const char *const *headers, size_t columns)
 
 void text_table_group(struct text_table *table, const char *text)
 {
-    struct line *line = line_add(table);
-    if (line != NULL && (line->group = strdup(text)) == NULL)
-        table->short_of_memory = true;
+    line_add(table)->group = arena_text(table->arena, "%s", text);
 }
 
 void text_table_indent(struct text_table *table, const char *group_header)
 {
-    if (table == NULL)
-        return;
     table->indents = true;
     table->group_header = group_header;
 }
 
 void text_table_helps(struct text_table *table, const char *const *helps)
 {
-    if (table != NULL)
-        table->helps = helps;
+    table->helps = helps;
 }
 
 void text_table_foot(struct text_table *table)
 {
-    if (table != NULL)
-        table->foot = table->count;
+    table->foot = table->count;
 }
 
 void text_table_row(struct text_table *table)
 {
-    struct line *line = line_add(table);
-    if (line != NULL && (line->cells = calloc(table->columns, sizeof *line->cells)) == NULL)
-        table->short_of_memory = true;
+    line_add(table)->cells =
+        arena_allocate(table->arena, table->columns, sizeof *table->lines->cells);
 }
 
-/* Replaces the text of a cell of the last row. NULL: memory exhausted. */
+static struct cell *cell_at(struct text_table *table, size_t column)
+{
+    return &table->lines[table->count - 1].cells[column];
+}
+
+/* Replaces the text of a cell of the last row. */
 __attribute__((format(printf, 4, 0))) static struct cell *
 cell_fill(struct text_table *table, size_t column, enum cell_kind kind, const char *format,
           va_list args)
 {
-    if (table == NULL || table->short_of_memory)
-        return NULL;
-    struct cell *cell = &table->lines[table->count - 1].cells[column];
-    free(cell->text);
+    struct cell *cell = cell_at(table, column);
     cell->kind = kind;
-    if (vasprintf(&cell->text, format, args) < 0) {
-        cell->text = NULL;
-        table->short_of_memory = true;
-        return NULL;
-    }
+    cell->text = NULL;
+    arena_append_of(table->arena, &cell->text, format, args);
     return cell;
 }
 
@@ -138,7 +122,7 @@ void text_table_cell(struct text_table *table, size_t column, const char *format
 {
     va_list args;
     va_start(args, format);
-    (void)cell_fill(table, column, CELL_PLAIN, format, args);
+    cell_fill(table, column, CELL_PLAIN, format, args);
     va_end(args);
 }
 
@@ -146,7 +130,7 @@ void text_table_name(struct text_table *table, size_t column, const char *format
 {
     va_list args;
     va_start(args, format);
-    (void)cell_fill(table, column, CELL_NAME, format, args);
+    cell_fill(table, column, CELL_NAME, format, args);
     va_end(args);
 }
 
@@ -154,7 +138,7 @@ void text_table_words(struct text_table *table, size_t column, const char *forma
 {
     va_list args;
     va_start(args, format);
-    (void)cell_fill(table, column, CELL_WORDS, format, args);
+    cell_fill(table, column, CELL_WORDS, format, args);
     va_end(args);
 }
 
@@ -165,10 +149,22 @@ void text_table_number(struct text_table *table, size_t column, double value, in
     va_start(args, format);
     struct cell *cell = cell_fill(table, column, CELL_NUMBER, format, args);
     va_end(args);
-    if (cell == NULL)
-        return;
     cell->value = value;
     cell->digits = digits;
+}
+
+void text_table_add(struct text_table *table, const char *format, ...)
+{
+    char *rest = NULL, *cell;
+    va_list args;
+    va_start(args, format);
+    arena_append_of(table->arena, &rest, format, args);
+    va_end(args);
+    text_table_row(table);
+    for (size_t c = 0; (cell = strsep(&rest, "|")) != NULL; c++) {
+        const bool none = strcmp(cell, "nan") == 0 || strcmp(cell, "-nan") == 0;
+        text_table_cell(table, c, "%s", none ? "-" : cell);
+    }
 }
 
 void interval_text(const struct estimate *estimate, int decimals, char text[INTERVAL_TEXT])
@@ -183,23 +179,28 @@ void interval_text(const struct estimate *estimate, int decimals, char text[INTE
                        estimate->high);
 }
 
+/* " (3 of 5 seeds)" if some have no value, else "". */
+static const char *seeds_of(const struct estimate *estimate, char text[64])
+{
+    text[0] = '\0';
+    if (estimate->without > 0)
+        (void)snprintf(text, 64, " (%zu of %zu seeds)", estimate->n,
+                       estimate->n + estimate->without);
+    return text;
+}
+
 void text_table_estimate(struct text_table *table, size_t column, struct estimate estimate,
                          int decimals)
 {
-    char of[64] = "", interval[INTERVAL_TEXT];
+    char of[64], interval[INTERVAL_TEXT];
     interval_text(&estimate, decimals, interval);
-    if (estimate.without > 0)
-        (void)snprintf(of, sizeof of, " (%zu of %zu seeds)", estimate.n,
-                       estimate.n + estimate.without);
     if (isnan(estimate.mean)) {
         text_table_cell(table, column, "-");
         return;
     }
     text_table_cell(table, column, "%.*f%s%s%s", decimals, estimate.mean,
-                    interval[0] == '\0' ? "" : SPLIT, interval, of);
-    if (table == NULL || table->short_of_memory)
-        return;
-    struct cell *cell = &table->lines[table->count - 1].cells[column];
+                    interval[0] == '\0' ? "" : SPLIT, interval, seeds_of(&estimate, of));
+    struct cell *cell = cell_at(table, column);
     cell->kind = CELL_ESTIMATE;
     cell->estimate = estimate;
     cell->decimals = decimals;
@@ -207,29 +208,16 @@ void text_table_estimate(struct text_table *table, size_t column, struct estimat
 
 void text_table_seeds(struct text_table *table, size_t column, const char *seeds)
 {
-    if (table == NULL || table->short_of_memory)
-        return;
-    struct cell *cell = &table->lines[table->count - 1].cells[column];
-    free(cell->seeds);
-    cell->seeds = strdup(seeds);
-    table->short_of_memory = cell->seeds == NULL;
+    cell_at(table, column)->seeds = arena_text(table->arena, "%s", seeds);
 }
 
 void text_table_note(struct text_table *table, const char *format, ...)
 {
-    if (table == NULL || table->short_of_memory)
-        return;
-    char *note = NULL, *notes = NULL;
     va_list args;
     va_start(args, format);
-    const bool good =
-        vasprintf(&note, format, args) >= 0 &&
-        asprintf(&notes, "%s%s\n", table->notes == NULL ? "" : table->notes, note) >= 0;
+    arena_append_of(table->arena, &table->notes, format, args);
     va_end(args);
-    free(note);
-    free(table->notes);
-    table->notes = good ? notes : NULL;
-    table->short_of_memory = !good;
+    arena_append(table->arena, &table->notes, "\n");
 }
 
 static const char *cell_text(const struct cell *cell)
@@ -239,8 +227,8 @@ static const char *cell_text(const struct cell *cell)
 
 static struct width *table_measure(const struct text_table *table)
 {
-    struct width *widths = calloc(table->columns + 1, sizeof *widths);
-    for (size_t l = 0; widths != NULL && l < table->count; l++) {
+    struct width *widths = arena_allocate(table->arena, table->columns, sizeof *widths);
+    for (size_t l = 0; l < table->count; l++) {
         for (size_t c = 0; table->lines[l].cells != NULL && c < table->columns; c++) {
             const char *cell = cell_text(&table->lines[l].cells[c]);
             const size_t mean = strcspn(cell, SPLIT);
@@ -257,7 +245,7 @@ static struct width *table_measure(const struct text_table *table)
             width->brackets = width->brackets || strstr(cell, SPLIT " [") != NULL;
         }
     }
-    for (size_t c = 0; widths != NULL && c < table->columns; c++)
+    for (size_t c = 0; c < table->columns; c++)
         if (widths[c].left + widths[c].right > widths[c].whole)
             widths[c].whole = widths[c].left + widths[c].right;
     return widths;
@@ -300,11 +288,9 @@ static void row_print(const struct text_table *table, const struct line *line,
         cell_print(cell_text(&line->cells[c]), &widths[c], header, c + 1 == filled, out);
 }
 
-bool text_table_print(const struct text_table *table, int indent, FILE *out)
+void text_table_print(struct text_table *table, int indent, FILE *out)
 {
-    struct width *widths = table == NULL || table->short_of_memory ? NULL : table_measure(table);
-    if (widths == NULL)
-        return false;
+    const struct width *widths = table_measure(table);
     size_t total = 2 * (table->columns - 1);
     for (size_t c = 0; c < table->columns; c++)
         total += widths[c].whole;
@@ -325,24 +311,53 @@ bool text_table_print(const struct text_table *table, int indent, FILE *out)
     }
     if (table->notes != NULL)
         (void)fprintf(out, "\n%s", table->notes);
-    free(widths);
-    return true;
+    arena_destroy(table->arena);
 }
 
 /* ---- HTML ------------------------------------------------------------------------------------ */
+
+static void header_html(const char *header, const char *help, bool text, FILE *out)
+{
+    (void)fputs(text ? "<th class=\"t\" scope=\"col\"" : "<th scope=\"col\"", out);
+    if (help != NULL) {
+        (void)fputs(" title=\"", out);
+        html_text(out, help);
+        (void)fputc('"', out);
+    }
+    (void)fputs("><button type=\"button\">", out);
+    html_text(out, header);
+    (void)fputs("</button></th>", out);
+}
+
+/* The mean, by which the column sorts, its interval, and the values of the seeds. */
+static void estimate_html(const struct cell *cell, FILE *out)
+{
+    char interval[INTERVAL_TEXT], of[64];
+    interval_text(&cell->estimate, cell->decimals, interval);
+    (void)fprintf(out, "<td data-v=\"%.9g\">%.*f", cell->estimate.mean, cell->decimals,
+                  cell->estimate.mean);
+    if (interval[0] != '\0')
+        (void)fprintf(out, "<small>%s</small>", interval);
+    if (cell->estimate.without > 0)
+        (void)fprintf(out, "<small>%s</small>", seeds_of(&cell->estimate, of));
+    if (cell->seeds != NULL)
+        (void)fprintf(out, "<br/><small>seeds %s</small>", cell->seeds);
+    (void)fputs("</td>", out);
+}
 
 static void cell_html(const struct cell *cell, FILE *out)
 {
     switch (cell->kind) {
     case CELL_ESTIMATE:
-        html_cell_estimate(out, cell->estimate, cell->decimals,
-                           cell->seeds == NULL ? "" : cell->seeds);
+        estimate_html(cell, out);
         return;
     case CELL_NAME:
-        html_cell_text(out, cell_text(cell));
+        html_element(out, "td class=\"t\"", cell_text(cell));
         return;
     case CELL_WORDS:
-        html_cell_words(out, cell_text(cell));
+        (void)fputs("<td class=\"w\">", out);
+        html_marked(out, cell_text(cell));
+        (void)fputs("</td>", out);
         return;
     case CELL_NUMBER:
         (void)fprintf(out, "<td data-v=\"%.*g\">", cell->digits, cell->value);
@@ -359,85 +374,61 @@ static void cell_html(const struct cell *cell, FILE *out)
 static void row_html(const struct text_table *table, const struct line *line, const char *group,
                      FILE *out)
 {
-    html_row_begin(out);
+    size_t first = 0;
+    (void)fputs("<tr>", out);
     if (table->group_header != NULL)
-        html_cell_text(out, group);
-    if (table->group_header == NULL && group != NULL) {
-        const char *first = cell_text(&line->cells[0]);
-        (void)fputs("<td>", out);
-        html_text(out, group);
-        (void)fputs(": ", out);
-        html_text(out, first + strspn(first, " "));
-        (void)fputs("</td>", out);
+        html_element(out, "td class=\"t\"", group);
+    else if (group != NULL) {
+        const char *text = cell_text(&line->cells[first++]);
+        html_element(out, "td",
+                     arena_text(table->arena, "%s: %s", group, text + strspn(text, " ")));
     }
-    for (size_t c = table->group_header == NULL && group != NULL; c < table->columns; c++)
+    for (size_t c = first; c < table->columns; c++)
         cell_html(&line->cells[c], out);
-    html_row_end(out);
+    (void)fputs("</tr>\n", out);
 }
 
-/* Bit c is set if column c has names or words. */
-static unsigned text_columns(const struct text_table *table)
+/* The first column, and those with names or words. */
+static bool is_text(const struct text_table *table, size_t column)
 {
-    unsigned texts = 1U;
-    for (size_t l = 1; l < table->count; l++)
-        for (size_t c = 0; table->lines[l].cells != NULL && c < table->columns; c++) {
-            const enum cell_kind kind = table->lines[l].cells[c].kind;
-            if (c < 31 && (kind == CELL_NAME || kind == CELL_WORDS))
-                texts |= 1U << c;
-        }
-    return table->group_header == NULL ? texts : texts << 1U | 1U;
-}
-
-static bool table_html(const struct text_table *table, FILE *out)
-{
-    const size_t led = table->group_header != NULL;
-    const char **headers = calloc(2 * (table->columns + led), sizeof *headers);
-    const char *group = NULL;
-    if (headers == NULL)
-        return false;
-    const char **helps = headers + table->columns + led;
-    headers[0] = table->group_header;
-    for (size_t c = 0; c < table->columns; c++) {
-        headers[led + c] = cell_text(&table->lines[0].cells[c]);
-        helps[led + c] = table->helps == NULL ? NULL : table->helps[c];
+    bool text = column == 0;
+    for (size_t l = 1; l < table->count; l++) {
+        const struct cell *cells = table->lines[l].cells;
+        text = text || (cells != NULL &&
+                        (cells[column].kind == CELL_NAME || cells[column].kind == CELL_WORDS));
     }
-    html_table_begin(out, headers, helps, table->columns + led, text_columns(table));
+    return text;
+}
+
+static void table_html(const struct text_table *table, FILE *out)
+{
+    const char *group = NULL;
+    (void)fputs("<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>", out);
+    if (table->group_header != NULL)
+        header_html(table->group_header, NULL, true, out);
+    for (size_t c = 0; c < table->columns; c++)
+        header_html(cell_text(&table->lines[0].cells[c]),
+                    table->helps == NULL ? NULL : table->helps[c], is_text(table, c), out);
+    (void)fputs("</tr></thead>\n<tbody>\n", out);
     for (size_t l = 1; l <= table->count; l++) {
         if (l == table->foot)
-            html_table_foot(out);
+            (void)fputs("</tbody>\n<tfoot>\n", out);
         if (l < table->count && table->lines[l].group != NULL)
             group = table->lines[l].group;
         else if (l < table->count)
             row_html(table, &table->lines[l], group, out);
     }
-    html_table_end(out, table->foot > 0);
-    free(headers);
-    return true;
+    (void)fprintf(out, "</%s></table></div>\n", table->foot > 0 ? "tfoot" : "tbody");
 }
 
-bool text_table_end(struct text_table *table, bool html, FILE *out)
+void text_table_end(struct text_table *table, bool html, FILE *out)
 {
-    const bool good = table != NULL && !table->short_of_memory &&
-                      (html ? table_html(table, out) : text_table_print(table, 0, out));
-    text_table_free(table);
-    return good;
-}
-
-void text_table_free(struct text_table *table)
-{
-    if (table == NULL)
+    if (!html) {
+        text_table_print(table, 0, out);
         return;
-    for (size_t l = 0; l < table->count; l++) {
-        for (size_t c = 0; table->lines[l].cells != NULL && c < table->columns; c++) {
-            free(table->lines[l].cells[c].text);
-            free(table->lines[l].cells[c].seeds);
-        }
-        free(table->lines[l].cells);
-        free(table->lines[l].group);
     }
-    free(table->lines);
-    free(table->notes);
-    free(table);
+    table_html(table, out);
+    arena_destroy(table->arena);
 }
 
 void text_print_heading(FILE *out, const char *text)

@@ -4,9 +4,9 @@
  * UTF-8, and each character takes one terminal column. The first column is left-aligned, the others
  * right-aligned. Estimates are aligned behind the mean. Notes follow the rows.
  *
- * In HTML a click on a header sorts the rows (html.h). Columns with names or words are
- * left-aligned. The group of a row precedes its first cell. Notes are left out: cells have what
- * they say.
+ * In HTML a click on a header sorts the rows, and the first column stays visible. Columns with
+ * names or words are left-aligned. The group of a row precedes its first cell. Notes are left out:
+ * cells have what they say.
  */
 #ifndef ESGSIM_RESULTS_REPORT_TABLE_H
 #define ESGSIM_RESULTS_REPORT_TABLE_H
@@ -20,8 +20,7 @@
 
 struct text_table;
 
-/* Copies `headers`. Returns NULL if memory is exhausted. All functions below accept NULL and then
- * do nothing; text_table_print returns false. */
+/* Copies `headers`. Exhausted memory ends the process (arena_create). */
 struct text_table *text_table_create(const char *const *headers, size_t columns);
 /* Adds a line with a heading for the rows that follow. */
 void text_table_group(struct text_table *table, const char *text);
@@ -34,8 +33,13 @@ void text_table_helps(struct text_table *table, const char *const *helps);
 void text_table_foot(struct text_table *table);
 /* Adds a row of empty cells. */
 void text_table_row(struct text_table *table);
+/* Adds a row of plain cells, which '|' separates in the text. A number that is not there, "nan",
+ * becomes "-". */
+void text_table_add(struct text_table *table, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Each fills a cell of the last row: with any text; with a name; with running text, which wraps in
- * HTML; with a number, by which the column sorts in HTML, written there with `digits`. */
+ * HTML and has names between backquotes; with a number, by which the column sorts in HTML, written
+ * there with `digits`. */
 void text_table_cell(struct text_table *table, size_t column, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void text_table_name(struct text_table *table, size_t column, const char *format, ...)
@@ -58,12 +62,11 @@ void text_table_seeds(struct text_table *table, size_t column, const char *seeds
 /* Adds a line below the table. */
 void text_table_note(struct text_table *table, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Writes header, rule, rows and notes, each line indented by `indent` blanks. False if memory was
- * exhausted. */
-bool text_table_print(const struct text_table *table, int indent, FILE *out);
-/* Writes the table as text or HTML and frees it. False if memory was exhausted. */
-bool text_table_end(struct text_table *table, bool html, FILE *out);
-void text_table_free(struct text_table *table);
+/* Writes header, rule, rows and notes, each line indented by `indent` blanks, and frees the table.
+ */
+void text_table_print(struct text_table *table, int indent, FILE *out);
+/* Writes the table as text or HTML and frees it. */
+void text_table_end(struct text_table *table, bool html, FILE *out);
 
 /* Columns of a line of the reports in text. */
 enum { TEXT_LINE_WIDTH = 100 };

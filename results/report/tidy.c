@@ -2,37 +2,26 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 #include "results/report/csv.h"
-#include "results/report/training_table.h"
+#include "results/report/report.h"
 
-/* Returns whether a file before `file` has the key. */
-static bool key_is_listed(const struct results *const *files, size_t file, const char *name)
+/* Adds the keys of a file that are no columns of every summary and not listed yet. */
+static void keys_add(struct arena *arena, const struct results *file, const char ***keys,
+                     size_t *count)
 {
-    for (size_t f = 0; f < file; f++)
-        if (results_key_find(files[f], name) < results_key_count(files[f]))
-            return true;
-    return false;
-}
-
-/* Finds the keys of all files that are no columns of every summary. The caller frees the array;
- * NULL: memory exhausted. */
-static const char **keys_list(const struct results *const *files, size_t count, size_t *listed)
-{
-    size_t most = 1;
-    for (size_t f = 0; f < count; f++)
-        most += results_key_count(files[f]);
-    const char **names = calloc(most, sizeof *names);
-    *listed = 0;
-    for (size_t f = 0; names != NULL && f < count; f++)
-        for (size_t k = 0; k < results_key_count(files[f]); k++) {
-            const char *name = files[f]->swept->columns[k].name;
-            if (!swept_is_shared(name) && !key_is_listed(files, f, name))
-                names[(*listed)++] = name;
-        }
-    return names;
+    for (size_t k = 0; k < results_key_count(file); k++) {
+        const char *name = file->swept->columns[k].name;
+        bool listed = swept_is_shared(name);
+        for (size_t i = 0; !listed && i < *count; i++)
+            listed = strcmp((*keys)[i], name) == 0;
+        if (listed)
+            continue;
+        arena_reserve(arena, keys, *count + 1, sizeof name);
+        (*keys)[(*count)++] = name;
+    }
 }
 
 /* Prints a column of a row of any table. */
@@ -80,33 +69,24 @@ static void print_names(size_t begin, size_t end, FILE *out)
         (void)fprintf(out, ",%s", layout_summary.columns[c].name);
 }
 
-/* Measures of trainings: names, or the values of a run; empty where the run has none. */
-static void print_trainings(const struct results *results, size_t run, bool names, FILE *out)
+/* The metrics of a run's trainings; empty where it has none. */
+static void print_trainings(const struct results *results, size_t run, FILE *out)
 {
-    size_t count = 0;
-    const struct column *measures = training_measure_columns(&count);
-    const struct training_summary_row *row =
-        names || results == NULL ? NULL : training_row_find(results, run);
-    for (size_t m = 0; m < count; m++)
-        if (names)
-            (void)fprintf(out, ",training_%s", measures[m].name);
-        else if (row != NULL)
-            print_value(out, row, &measures[m]);
-        else
-            (void)fputc(',', out);
+    const struct training_summary_row *row = training_row_find(results, run);
+    for (size_t m = 0; m < training_metric_count; m++)
+        csv_print(out, ",%g",
+                  row == NULL ? NAN : metric_number(&training_metrics[m], &row->measures));
 }
 
 static void print_header(const char **keys, size_t key_count, bool trainings, FILE *out)
 {
     (void)fputs("file,missing_runs", out);
     print_names(0, metrics_begin(), out);
-    for (size_t k = 0; k < key_count; k++) {
-        (void)fputc(',', out);
-        csv_text(out, keys[k]);
-    }
+    for (size_t k = 0; k < key_count; k++)
+        csv_print(out, ",%s", keys[k]);
     print_names(metrics_begin(), layout_summary.count, out);
-    if (trainings)
-        print_trainings(NULL, 0, true, out);
+    for (size_t m = 0; trainings && m < training_metric_count; m++)
+        (void)fprintf(out, ",training_%s", training_metrics[m].name);
     (void)fputs("\r\n", out);
 }
 
@@ -120,8 +100,7 @@ static void print_run(const struct results *results, size_t run, const char **ke
                       size_t key_count, bool trainings, FILE *out)
 {
     const struct summary_row *row = &results->runs[run];
-    csv_text(out, results->path);
-    (void)fprintf(out, ",%" PRIu64, results->sweep.missing);
+    csv_print(out, "%s,%zu", results->path, (size_t)results->sweep.missing);
     print_values(row, 0, metrics_begin(), out);
     for (size_t k = 0; k < key_count; k++) {
         const size_t key = results_key_find(results, keys[k]);
@@ -131,23 +110,24 @@ static void print_run(const struct results *results, size_t run, const char **ke
     }
     print_values(row, metrics_begin(), layout_summary.count, out);
     if (trainings)
-        print_trainings(results, run, false, out);
+        print_trainings(results, run, out);
     (void)fputs("\r\n", out);
 }
 
 bool tidy_csv(const struct results *const *files, size_t count, FILE *out, struct error *error)
 {
     size_t key_count = 0;
-    const char **keys = keys_list(files, count, &key_count);
-    if (keys == NULL)
-        return error_run(error, "out of memory for the table");
+    struct arena *arena = arena_create();
+    const char **keys = NULL;
     bool trainings = false;
-    for (size_t f = 0; f < count; f++)
+    for (size_t f = 0; f < count; f++) {
+        keys_add(arena, files[f], &keys, &key_count);
         trainings = trainings || files[f]->training_count > 0;
+    }
     print_header(keys, key_count, trainings, out);
     for (size_t f = 0; f < count; f++)
         for (size_t run = 0; run < files[f]->run_count; run++)
             print_run(files[f], run, keys, key_count, trainings, out);
-    free(keys);
+    arena_destroy(arena);
     return !ferror(out) || error_run(error, "cannot write the table: %s", strerror(errno));
 }

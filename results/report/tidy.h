@@ -14,7 +14,7 @@
 #include "results/store/store.h"
 
 /* Prints the runs in the order of the files. Keys are in order of appearance. False: ERROR_RUN
- * (memory exhausted, or the stream failed). O(runs × columns + files × keys²). */
+ * (the stream failed). O(runs × columns + files × keys²). */
 bool tidy_csv(const struct results *const *files, size_t count, FILE *out, struct error *error);
 
 #endif

@@ -1,11 +1,8 @@
 #include "results/report/verdict_table.h"
 
 #include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "results/report/html.h"
 #include "results/report/overview.h"
 #include "results/report/table.h"
 
@@ -81,19 +78,25 @@ static void add_row(const struct judgement *judgement, struct text_table *table)
     text_table_name(table, 2, "%zu of %zu", hold, judgement->average_count);
 }
 
-bool verdict_table_html(const struct judgement *judgement, FILE *out)
+/* The table of one figure over all worlds of the reports; NULL: nothing ran. */
+static struct text_table *figure_table(const struct judgement *const *judgements, size_t count)
 {
     const char *headers[COLUMNS_MOST];
-    const size_t columns = headers_of(judgement->figure, headers);
-    if (judgement->apart_count == 0) { /* no cell says which columns are texts */
-        html_table_begin(out, headers, NULL, columns, (1U << POLICIES) - 1);
-        html_table_end(out, false);
-        return true;
-    }
-    struct text_table *table = text_table_create(headers, columns);
-    for (size_t w = 0; w < judgement->apart_count; w++)
-        add_row(&judgement->apart[w], table);
-    return text_table_end(table, true, out);
+    const size_t columns = headers_of(judgements[0]->figure, headers);
+    struct text_table *table = NULL;
+    for (size_t r = 0; r < count; r++)
+        for (size_t w = 0; w < judgements[r]->apart_count; w++) {
+            table = table == NULL ? text_table_create(headers, columns) : table;
+            add_row(&judgements[r]->apart[w], table);
+        }
+    return table;
+}
+
+void verdict_table_html(const struct judgement *judgement, FILE *out)
+{
+    struct text_table *table = figure_table(&judgement, 1);
+    if (table != NULL)
+        text_table_end(table, true, out);
 }
 
 static void print_figure(const struct judgement *judgement, const char *end, FILE *out)
@@ -102,36 +105,26 @@ static void print_figure(const struct judgement *judgement, const char *end, FIL
     (void)fprintf(out, "%s, %s [%s]%s\n", figure->metric, judgement->range, figure->evidence, end);
 }
 
-static bool figure_table(const struct report *const *reports, size_t count, size_t index, FILE *out)
-{
-    const struct judgement *first = &reports[0]->judgements[index];
-    const char *headers[COLUMNS_MOST];
-    struct text_table *table = text_table_create(headers, headers_of(first->figure, headers));
-    size_t rows = 0;
-    for (size_t r = 0; r < count; r++) {
-        const struct judgement *judgement = &reports[r]->judgements[index];
-        for (size_t w = 0; w < judgement->apart_count; w++, rows++)
-            add_row(&judgement->apart[w], table);
-    }
-    if (rows == 0) {
-        text_table_free(table);
-        return true;
-    }
-    (void)fputc('\n', out);
-    print_figure(first, expectation_is_comparison(first->figure) ? ", against each\n" : "\n", out);
-    return text_table_end(table, false, out);
-}
-
-bool verdicts_tables(const struct report *const *reports, size_t count, FILE *out)
+void verdicts_tables(const struct report *const *reports, size_t count, FILE *out)
 {
     (void)fputs("Which assumptions change which verdict. Pairs of policy and setting that hold, of "
                 "those that ran.\nAverages: the figure's formula, applied to the averages over the "
                 "settings, seed by seed.\n",
                 out);
-    for (size_t i = 0; i < reports[0]->judgement_count; i++)
-        if (!figure_table(reports, count, i, out))
-            return false;
-    return true;
+    for (size_t i = 0; i < reports[0]->judgement_count; i++) {
+        const struct judgement **judgements =
+            arena_allocate(reports[0]->arena, count, sizeof *judgements);
+        for (size_t r = 0; r < count; r++)
+            judgements[r] = &reports[r]->judgements[i];
+        struct text_table *table = figure_table(judgements, count);
+        if (table == NULL)
+            continue;
+        (void)fputc('\n', out);
+        print_figure(judgements[0],
+                     expectation_is_comparison(judgements[0]->figure) ? ", against each\n" : "\n",
+                     out);
+        text_table_end(table, false, out);
+    }
 }
 
 void verdict_text(const struct judgement *judgement, bool note, FILE *out)
@@ -146,7 +139,6 @@ bool verdicts_text(const struct report *const *reports, size_t count, FILE *out,
                    struct error *error)
 {
     const struct expectations *expected = reports[0]->expected;
-    bool good = true;
     for (size_t r = 0; r < count; r++)
         if (reports[r]->incomplete != NULL)
             (void)fprintf(out, "%s: %s\n\n", reports[r]->results->path, reports[r]->incomplete);
@@ -154,14 +146,13 @@ bool verdicts_text(const struct report *const *reports, size_t count, FILE *out,
         if (!overview_exists(reports[r]))
             continue;
         (void)fprintf(out, "%s\n\n", reports[r]->results->path);
-        good = overview_text(reports[r], out) && good;
+        overview_print(reports[r], false, out);
         (void)fputc('\n', out);
     }
     text_print_filled(out, "", expected->title);
     text_print_filled(out, "", expected->source);
     (void)fputc('\n', out);
-    if (!verdicts_tables(reports, count, out) || !good)
-        return error_run(error, "out of memory for the report");
+    verdicts_tables(reports, count, out);
     for (size_t r = 0; r < count; r++) {
         (void)fprintf(out, "\n%s, over all assumptions:\n", reports[r]->results->path);
         for (size_t i = 0; i < reports[r]->judgement_count; i++)

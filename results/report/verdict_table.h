@@ -21,13 +21,13 @@ bool verdicts_csv(const struct report *const *reports, size_t count, FILE *out,
                   struct error *error);
 bool verdicts_json(const struct report *const *reports, size_t count, FILE *out,
                    struct error *error);
-/* The tables alone. False: memory exhausted. */
-bool verdicts_tables(const struct report *const *reports, size_t count, FILE *out);
+/* The tables alone. */
+void verdicts_tables(const struct report *const *reports, size_t count, FILE *out);
 /* One figure's verdict over all worlds, with `note` also the note on the figure. */
 void verdict_text(const struct judgement *judgement, bool note, FILE *out);
 
-/* One figure's table for the HTML page. False: memory exhausted. */
-bool verdict_table_html(const struct judgement *judgement, FILE *out);
+/* One figure's table for the HTML page; none if nothing ran. */
+void verdict_table_html(const struct judgement *judgement, FILE *out);
 
 /* A world in words: "esg-16-mig, esg-reconstructed, initial=16". Files are named without folder and
  * ending, keys by their last part. If the sweep sets nothing, the experiment's name. */

@@ -1,8 +1,9 @@
 /* The columns of every table in a results file.
  *
  * One description of each row's layout is used for writing, reading and documentation. The columns
- * of measures are generated from sim/base/metrics.def. A metric added there appears in the
- * file, in the CSV and in the JSON without further code.
+ * of measures are generated from sim/base/metrics.def, and those of the detailed rows from
+ * sim/base/records.def. A metric added there appears in the file, in the CSV and in the JSON
+ * without further code.
  */
 #ifndef ESGSIM_RESULTS_STORE_COLUMNS_H
 #define ESGSIM_RESULTS_STORE_COLUMNS_H
@@ -45,74 +46,109 @@ struct layout {
 };
 
 enum { TEXT_HASH = 16, TEXT_NAME = 64, TEXT_LABEL = 512, TEXT_SHA256 = 64 };
+enum { TEXT_STATUS = 8, TEXT_MESSAGE = 256 };
+
+/* The columns of a table that are no metrics, in order:
+ *   TEXT_FIELD(row, name, length, help) the fact of that name (results/store/record.h)
+ *   OWN_TEXT(row, name, length, help)   another text of that many characters
+ *   FIELD, LATER_FIELD                  as in sim/base/records.def
+ *   LATER_TEXT(row, name, length, help) a TEXT_FIELD that some files do not have */
 
 /* A row of /summary, one per run. */
-struct summary_row {
-    char hash[TEXT_HASH + 1];
-    char name[TEXT_NAME + 1];
-    char setting[TEXT_NAME + 1];
-    char policy[TEXT_NAME + 1];
-    char label[TEXT_LABEL + 1];
-    uint64_t seed;
-    uint64_t warmup_requests;
-    char evidence[TEXT_NAME + 1];
-    char policy_label[TEXT_NAME + 1];
-    char setting_label[TEXT_NAME + 1];
-    char policy_sha256[TEXT_SHA256 + 1];
-    uint32_t notices; /* lines in the run's attribute `notices` */
-    uint8_t exact_quantiles;
-    struct measures measures;
-    struct run_measures run;
-};
+#define SUMMARY_COLUMNS                                                                            \
+    TEXT_FIELD(summary_row, hash, TEXT_HASH,                                                       \
+               "first 16 digits of the SHA-256 of the resolved configuration: the group in /runs") \
+    TEXT_FIELD(summary_row, name, TEXT_NAME, "of the experiment")                                  \
+    TEXT_FIELD(summary_row, setting, TEXT_NAME, "named row of the sweep's matrix")                 \
+    TEXT_FIELD(summary_row, policy, TEXT_NAME, "scheduling policy")                                \
+    TEXT_FIELD(                                                                                    \
+        summary_row, label, TEXT_LABEL,                                                            \
+        "settings of the sweep except the seed: runs with one label differ only in the seed")      \
+    FIELD(summary_row, u64, seed, "1",                                                             \
+          "of the random streams: equal seeds give equal arrivals and noise")                      \
+    FIELD(summary_row, u64, warmup_requests, "1", "requests simulated before the measured ones")   \
+    TEXT_FIELD(summary_row, evidence, TEXT_NAME, "evidence grade of the latency profile")          \
+    LATER_TEXT(summary_row, policy_label, TEXT_NAME,                                               \
+               "display name that the sweep gives the policy; empty: none")                        \
+    LATER_TEXT(summary_row, setting_label, TEXT_NAME,                                              \
+               "display name that the sweep gives the setting; empty: none")                       \
+    LATER_TEXT(summary_row, policy_sha256, TEXT_SHA256,                                            \
+               "of the policy's module (.so); empty: the policy is esgsim's own")                  \
+    LATER_FIELD(summary_row, u32, notices, "1",                                                    \
+                "warnings and notes about the run: lines of the attribute 'notices' of its group") \
+    FIELD(summary_row, u8, exact_quantiles, "1",                                                   \
+          "1: percentiles over all samples; 0: within 0.05 %")
 
 /* A row of /applications, one per application and run. */
-struct application_row {
-    char hash[TEXT_HASH + 1];
-    char application[TEXT_NAME + 1];
-    char setting[TEXT_NAME + 1];
-    char policy[TEXT_NAME + 1];
-    uint64_t seed;
-    struct measures measures;
-};
+#define APPLICATION_COLUMNS                                                                        \
+    TEXT_FIELD(application_row, hash, TEXT_HASH, "of the run: as in /summary")                     \
+    OWN_TEXT(application_row, application, TEXT_NAME, "name of the application")                   \
+    TEXT_FIELD(application_row, setting, TEXT_NAME, "named row of the sweep's matrix")             \
+    TEXT_FIELD(application_row, policy, TEXT_NAME, "scheduling policy")                            \
+    FIELD(application_row, u64, seed, "1", "of the random streams")
 
 /* A row of /training, one per run with trainings. */
-struct training_summary_row {
-    char hash[TEXT_HASH + 1];
-    char name[TEXT_NAME + 1];
-    char setting[TEXT_NAME + 1];
-    char policy[TEXT_NAME + 1];
-    uint64_t seed;
-    struct training_measures measures;
-};
+#define TRAINING_COLUMNS                                                                           \
+    TEXT_FIELD(training_summary_row, hash, TEXT_HASH, "of the run: as in /summary")                \
+    TEXT_FIELD(training_summary_row, name, TEXT_NAME, "of the experiment")                         \
+    TEXT_FIELD(training_summary_row, setting, TEXT_NAME, "named row of the sweep's matrix")        \
+    TEXT_FIELD(training_summary_row, policy, TEXT_NAME, "scheduling policy")                       \
+    FIELD(training_summary_row, u64, seed, "1", "of the random streams")
 
 /* Why a run of a sweep is not in its file. */
 #define MISSING_FAILED "failed"   /* it ended with an error, and would again */
 #define MISSING_NOT_RUN "not run" /* it was not begun, or ended by a signal from outside */
 
-enum { TEXT_STATUS = 8, TEXT_MESSAGE = 256 };
-
 /* A row of /missing, one per run that the sweep should have and the file does not have, in the
- * order of the sweep. The texts are as in struct summary_row. */
-struct missing_run {
-    uint64_t position; /* index in the sweep */
-    char setting[TEXT_NAME + 1];
-    char setting_label[TEXT_NAME + 1];
-    char policy[TEXT_NAME + 1];
-    char policy_label[TEXT_NAME + 1];
-    char label[TEXT_LABEL + 1];
-    uint64_t seed;
-    char status[TEXT_STATUS + 1];   /* MISSING_FAILED or MISSING_NOT_RUN */
-    char message[TEXT_MESSAGE + 1]; /* the error or signal; "" if it was not begun */
-};
+ * order of the sweep. */
+#define MISSING_COLUMNS                                                                            \
+    FIELD(missing_run, u64, position, "1", "index of the run in the sweep")                        \
+    TEXT_FIELD(missing_run, setting, TEXT_NAME, "as in /summary")                                  \
+    TEXT_FIELD(missing_run, setting_label, TEXT_NAME, "as in /summary")                            \
+    TEXT_FIELD(missing_run, policy, TEXT_NAME, "as in /summary")                                   \
+    TEXT_FIELD(missing_run, policy_label, TEXT_NAME, "as in /summary")                             \
+    TEXT_FIELD(missing_run, label, TEXT_LABEL, "as in /summary")                                   \
+    FIELD(missing_run, u64, seed, "1", "of the random streams")                                    \
+    OWN_TEXT(missing_run, status, TEXT_STATUS, "failed, or not run")                               \
+    OWN_TEXT(missing_run, message, TEXT_MESSAGE,                                                   \
+             "the error or signal; empty if the run was not begun")
 
-extern const struct layout layout_missing;
-extern const struct layout layout_summary, layout_applications, layout_training;
-/* Rows of the detailed record. In the file the `noise` column of requests has as many entries as
- * the experiment's longest application has stages. The layout gives the maximum, RECORD_MAX_STAGES.
- */
-extern const struct layout layout_requests, layout_batches, layout_jobs, layout_decisions,
-    layout_containers, layout_timeline, layout_trainings, layout_leases, layout_replay;
-/* Without the last column, planned_ms: of a run whose policy plans with the world's times. */
+#define TEXT_FIELD(row, name, length, help) char name[length + 1];
+#define OWN_TEXT TEXT_FIELD
+#define LATER_TEXT TEXT_FIELD
+#define FIELD(row, type, name, unit, help) RECORD_##type name;
+#define LATER_FIELD FIELD
+struct summary_row {
+    SUMMARY_COLUMNS
+    struct measures measures;
+    struct run_measures run;
+};
+struct application_row {
+    APPLICATION_COLUMNS
+    struct measures measures;
+};
+struct training_summary_row {
+    TRAINING_COLUMNS
+    struct training_measures measures;
+};
+struct missing_run {
+    MISSING_COLUMNS
+};
+#undef TEXT_FIELD
+#undef OWN_TEXT
+#undef LATER_TEXT
+#undef FIELD
+#undef LATER_FIELD
+
+extern const struct layout layout_summary, layout_applications, layout_training, layout_missing;
+/* The tables of sim/base/records.def: layout_requests, layout_batches, … In the file the `noise`
+ * column of requests has as many entries as the experiment's longest application has stages. The
+ * layout gives the maximum, RECORD_MAX_STAGES. */
+#define RECORD(row, table, event, level, title) extern const struct layout layout_##table;
+#define TABLE(row, table, title) extern const struct layout layout_##table;
+#include "sim/base/records.def"
+/* layout_batches without the last column, planned_ms: of a run whose policy plans with the world's
+ * times. */
 extern const struct layout layout_unplanned_batches;
 
 /* The table of a report that shows a metric. */

@@ -61,14 +61,18 @@ static bool set_attribute(hid_t object, const char *name, hid_t file_type, hid_t
 
 /* Writes a text of fixed length. HDF5 stores texts of variable length in its global heap, the only
  * part of a file without a checksum. Damage there can crash the library. */
-bool hdf5_set_text(hid_t object, const char *name, const char *text)
+static bool set_text(hid_t object, const char *name, H5T_cset_t characters, const char *text)
 {
     hid_t type = H5Tcopy(H5T_C_S1);
     bool good = type >= 0 && H5Tset_size(type, strlen(text) + 1) >= 0 &&
-                H5Tset_cset(type, H5T_CSET_UTF8) >= 0 &&
-                set_attribute(object, name, type, type, text);
+                H5Tset_cset(type, characters) >= 0 && set_attribute(object, name, type, type, text);
     (void)H5Tclose(type);
     return good;
+}
+
+bool hdf5_set_text(hid_t object, const char *name, const char *text)
+{
+    return set_text(object, name, H5T_CSET_UTF8, text);
 }
 
 bool hdf5_set_u64(hid_t object, const char *name, uint64_t value)
@@ -81,48 +85,55 @@ bool hdf5_set_f64(hid_t object, const char *name, double value)
     return set_attribute(object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
 }
 
+/* Opens a scalar attribute of an HDF5 class, and stores its type, which the caller closes. Below 0:
+ * there is none. */
+static hid_t attribute_open(hid_t object, const char *name, H5T_class_t class, hid_t *stored)
+{
+    if (H5Aexists(object, name) <= 0)
+        return -1;
+    const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
+    *stored = attribute < 0 ? -1 : H5Aget_type(attribute);
+    const hid_t space = attribute < 0 ? -1 : H5Aget_space(attribute);
+    const bool good = *stored >= 0 && space >= 0 && H5Tget_class(*stored) == class &&
+                      H5Sget_simple_extent_npoints(space) == 1;
+    if (space >= 0)
+        (void)H5Sclose(space);
+    if (good)
+        return attribute;
+    if (*stored >= 0)
+        (void)H5Tclose(*stored);
+    if (attribute >= 0)
+        (void)H5Aclose(attribute);
+    return -1;
+}
+
 char *hdf5_get_text(hid_t object, const char *name)
 {
-    char *text = NULL;
-    if (H5Aexists(object, name) <= 0)
+    hid_t stored = -1;
+    const hid_t attribute = attribute_open(object, name, H5T_STRING, &stored);
+    if (attribute < 0)
         return NULL;
-    hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
-    hid_t stored = attribute < 0 ? -1 : H5Aget_type(attribute);
-    hid_t space = attribute < 0 ? -1 : H5Aget_space(attribute);
-    bool plain = stored >= 0 && space >= 0 && H5Tget_class(stored) == H5T_STRING &&
-                 H5Tis_variable_str(stored) == 0 && H5Sget_simple_extent_npoints(space) == 1 &&
-                 H5Tget_size(stored) <= TEXT_MAX_BYTES;
-    if (plain)
-        text = calloc(1, H5Tget_size(stored) + 1);
+    const bool plain = H5Tis_variable_str(stored) == 0 && H5Tget_size(stored) <= TEXT_MAX_BYTES;
+    char *text = plain ? calloc(1, H5Tget_size(stored) + 1) : NULL;
     if (text != NULL && H5Aread(attribute, stored, text) < 0) {
         free(text);
         text = NULL;
     }
-    if (space >= 0)
-        (void)H5Sclose(space);
-    if (stored >= 0)
-        (void)H5Tclose(stored);
-    if (attribute >= 0)
-        (void)H5Aclose(attribute);
+    (void)H5Tclose(stored);
+    (void)H5Aclose(attribute);
     return text;
 }
 
 /* Reads a number of an HDF5 class into `value`, which has the type `memory`. */
 static bool number_get(hid_t object, const char *name, H5T_class_t class, hid_t memory, void *value)
 {
-    if (H5Aexists(object, name) <= 0)
+    hid_t stored = -1;
+    const hid_t attribute = attribute_open(object, name, class, &stored);
+    if (attribute < 0)
         return false;
-    hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
-    hid_t stored = attribute < 0 ? -1 : H5Aget_type(attribute);
-    hid_t space = attribute < 0 ? -1 : H5Aget_space(attribute);
-    bool good = stored >= 0 && space >= 0 && H5Tget_class(stored) == class &&
-                H5Sget_simple_extent_npoints(space) == 1 && H5Aread(attribute, memory, value) >= 0;
-    if (space >= 0)
-        (void)H5Sclose(space);
-    if (stored >= 0)
-        (void)H5Tclose(stored);
-    if (attribute >= 0)
-        (void)H5Aclose(attribute);
+    const bool good = H5Aread(attribute, memory, value) >= 0;
+    (void)H5Tclose(stored);
+    (void)H5Aclose(attribute);
     return good;
 }
 
@@ -243,14 +254,10 @@ static hid_t transfer_create(hid_t stored, hid_t memory_type, hsize_t rows)
     return transfer;
 }
 
-/* Writes a text attribute in the same form as HDF5's Table interface (H5TB). */
+/* In the same form as HDF5's Table interface (H5TB). */
 static bool set_plain_text(hid_t object, const char *name, const char *text)
 {
-    hid_t type = H5Tcopy(H5T_C_S1);
-    bool good = type >= 0 && H5Tset_size(type, strlen(text) + 1) >= 0 &&
-                set_attribute(object, name, type, type, text);
-    (void)H5Tclose(type);
-    return good;
+    return set_text(object, name, H5T_CSET_ASCII, text);
 }
 
 /* Writes the attributes of the HDF5 Table specification, and unit and meaning of each column. */

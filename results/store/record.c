@@ -33,19 +33,36 @@ static char *parameters_text(const struct policy *policy, const double *values)
     return text;
 }
 
-static char *applications_text(const struct workload *workload)
+char *lines_join(const void *structures, size_t count, size_t size)
 {
-    size_t size = 1;
-    for (size_t a = 0; a < workload->application_count; a++)
-        size += strlen(workload->applications[a].name) + 1;
-    char *text = calloc(1, size);
+    size_t room = 1;
+    for (size_t i = 0; i < count; i++)
+        room += strlen(*(char *const *)((const char *)structures + i * size)) + 1;
+    char *text = calloc(1, room);
     char *end = text;
-    for (size_t a = 0; text != NULL && a < workload->application_count; a++) {
-        if (a > 0)
+    for (size_t i = 0; text != NULL && i < count; i++) {
+        if (i > 0)
             *end++ = '\n';
-        end = stpcpy(end, workload->applications[a].name);
+        end = stpcpy(end, *(char *const *)((const char *)structures + i * size));
     }
     return text;
+}
+
+size_t lines_count(const char *lines)
+{
+    size_t count = lines != NULL && lines[0] != '\0' ? 1 : 0;
+    for (const char *c = lines; count > 0 && *c != '\0'; c++)
+        count += *c == '\n';
+    return count;
+}
+
+void lines_copy(const char *lines, size_t index, char *text, size_t capacity)
+{
+    for (; index > 0 && *lines != '\0'; index--) {
+        lines += strcspn(lines, "\n");
+        lines += *lines == '\n';
+    }
+    (void)snprintf(text, capacity, "%.*s", (int)strcspn(lines, "\n"), lines);
 }
 
 bool notices_next(const char **at, bool *warning, char *text, size_t capacity)
@@ -60,22 +77,6 @@ bool notices_next(const char **at, bool *warning, char *text, size_t capacity)
     const char *begin = colon == NULL ? line : colon + 2;
     (void)snprintf(text, capacity, "%.*s", (int)(line + length - begin), begin);
     return true;
-}
-
-/* NULL without trainings, or if memory is exhausted. */
-static char *models_text(const struct training_plan *plan)
-{
-    size_t size = 1;
-    for (size_t m = 0; plan != NULL && m < plan->models->count; m++)
-        size += strlen(plan->models->models[m].name) + 1;
-    char *text = plan == NULL ? NULL : calloc(1, size);
-    char *end = text;
-    for (size_t m = 0; text != NULL && m < plan->models->count; m++) {
-        if (m > 0)
-            *end++ = '\n';
-        end = stpcpy(end, plan->models->models[m].name);
-    }
-    return text;
 }
 
 static bool facts_whole(const struct run_facts *facts)
@@ -111,13 +112,18 @@ struct run_facts *run_facts_create(const struct experiment *experiment, const st
         facts->policy_sha256 = copy_text(experiment->policy_sha256);
         facts->policy_label = copy_text(NULL);
         facts->setting_label = copy_text(experiment->setting_label);
-        facts->applications = applications_text(&experiment->workload);
+        facts->applications =
+            lines_join(experiment->workload.applications, experiment->workload.application_count,
+                       sizeof *experiment->workload.applications);
         facts->seed = experiment->seed;
         facts->warmup_requests = experiment->warmup_requests;
         facts->record = (uint64_t)experiment->record;
-        facts->models = models_text(experiment->training);
-        if (experiment->training != NULL)
-            facts->models_evidence = copy_text(experiment->training->models->evidence);
+        const struct training_models *models =
+            experiment->training == NULL ? NULL : experiment->training->models;
+        if (models != NULL) {
+            facts->models = lines_join(models->models, models->count, sizeof *models->models);
+            facts->models_evidence = copy_text(models->evidence);
+        }
         facts->max_stages = experiment->workload.max_stages;
         facts->planned = experiment->planning.workload != NULL;
         const bool requests = experiment->workload.application_count > 0;
@@ -147,7 +153,7 @@ void run_facts_free(struct run_facts *facts)
 
 /* ---- Two recorders as one -------------------------------------------------------------------- */
 
-#define BOTH(event, row_type)                                                                      \
+#define RECORD(row_type, table, event, level, title)                                               \
     static bool both_##event(void *context, const struct row_type *row, struct error *error)       \
     {                                                                                              \
         const struct recorder *pair = context;                                                     \
@@ -156,31 +162,15 @@ void run_facts_free(struct run_facts *facts)
                 return false;                                                                      \
         return true;                                                                               \
     }
-BOTH(request, request_row)
-BOTH(batch, batch_row)
-BOTH(job, job_row)
-BOTH(container, container_row)
-BOTH(decision, decision_row)
-BOTH(timeline, timeline_row)
-BOTH(training, training_result_row)
-BOTH(lease, lease_row)
-#undef BOTH
+#include "sim/base/records.def"
 
 struct recorder recorder_join(const struct recorder pair[2])
 {
     struct recorder both = {.context = (void *)(uintptr_t)pair};
     /* The platform prepares no row that nobody takes. */
-#define JOIN(event)                                                                                \
+#define RECORD(row_type, table, event, level, title)                                               \
     if (pair[0].event != NULL || pair[1].event != NULL)                                            \
         both.event = both_##event;
-    JOIN(request)
-    JOIN(batch)
-    JOIN(job)
-    JOIN(container)
-    JOIN(decision)
-    JOIN(timeline)
-    JOIN(training)
-    JOIN(lease)
-#undef JOIN
+#include "sim/base/records.def"
     return both;
 }

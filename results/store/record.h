@@ -47,6 +47,14 @@ struct run_facts {
     const char *const *swept;
 };
 
+/* A list of texts, one per line. Each of the `count` structures of `size` bytes begins with the
+ * address of a text. The caller frees the lines; NULL: memory exhausted. */
+char *lines_join(const void *structures, size_t count, size_t size);
+/* The number of lines; 0 for no text. */
+size_t lines_count(const char *lines);
+/* Copies line `index` to `text`; "" if there is none. */
+void lines_copy(const char *lines, size_t index, char *text, size_t capacity);
+
 enum { NOTICE_LENGTH = 1024 };
 
 /* Reads the line of a run's notices at *at and advances *at to the next line. Copies the text

@@ -13,14 +13,14 @@ struct run_details {
 };
 
 /* A subset of layout_requests. HDF5 reads members by name and skips the others. */
-#define REQUEST(type, field)                                                                       \
+#define PART(type, field)                                                                          \
     {                                                                                              \
 #field, "", "", type, offsetof(struct detail_request, field), 1, false                     \
     }
 static const struct column request_part[] = {
-    REQUEST(COLUMN_U8, measured),     REQUEST(COLUMN_U8, dropped),  REQUEST(COLUMN_I64, arrival_ns),
-    REQUEST(COLUMN_I64, finish_ns),   REQUEST(COLUMN_I64, slo_ns),  REQUEST(COLUMN_I64, queue_ns),
-    REQUEST(COLUMN_I64, transfer_ns), REQUEST(COLUMN_I64, cold_ns), REQUEST(COLUMN_I64, exec_ns),
+    PART(COLUMN_U8, measured),     PART(COLUMN_U8, dropped),  PART(COLUMN_I64, arrival_ns),
+    PART(COLUMN_I64, finish_ns),   PART(COLUMN_I64, slo_ns),  PART(COLUMN_I64, queue_ns),
+    PART(COLUMN_I64, transfer_ns), PART(COLUMN_I64, cold_ns), PART(COLUMN_I64, exec_ns),
 };
 static const struct layout layout_request_part = {
     "Requests", request_part, sizeof request_part / sizeof request_part[0],
@@ -52,30 +52,15 @@ void run_details_close(struct run_details *details)
     free(details);
 }
 
-static hid_t run_open(const struct run_details *details, const char *hash)
-{
-    char group[TEXT_HASH + 16];
-    (void)snprintf(group, sizeof group, "runs/%.*s", TEXT_HASH, hash);
-    if (H5Lexists(details->file, "runs", H5P_DEFAULT) <= 0 ||
-        H5Lexists(details->file, group, H5P_DEFAULT) <= 0)
-        return -1;
-    return H5Gopen2(details->file, group, H5P_DEFAULT);
-}
-
 char *run_details_text(const struct run_details *details, const char *hash, const char *name)
 {
-    hid_t run = run_open(details, hash);
-    if (run < 0)
-        return NULL;
-    char *text = hdf5_get_text(run, name);
-    (void)H5Gclose(run);
-    return text;
+    return store_run_text(details->file, hash, name);
 }
 
 double run_details_number(const struct run_details *details, const char *hash, const char *name)
 {
     double value = NAN;
-    hid_t run = run_open(details, hash);
+    hid_t run = store_open_run(details->file, hash);
     if (run < 0)
         return NAN;
     if (!hdf5_get_f64(run, name, &value))
@@ -86,7 +71,7 @@ double run_details_number(const struct run_details *details, const char *hash, c
 
 bool run_details_has(const struct run_details *details, const char *hash, const char *table)
 {
-    hid_t run = run_open(details, hash);
+    hid_t run = store_open_run(details->file, hash);
     if (run < 0)
         return false;
     bool has = false;
@@ -128,3 +113,103 @@ ROWS_OF(requests, layout_request_part, detail_request)
 ROWS_OF(batches, layout_batches, batch_row)
 ROWS_OF(trainings, layout_trainings, training_result_row)
 ROWS_OF(timeline, layout_timeline, timeline_row)
+
+/* ---- All rows of one run --------------------------------------------------------------------- */
+
+/* Reads the texts, and checks that the run was recorded with "record": "all". */
+static bool record_open(const struct run_details *details, const char *hash, bool of_trainings,
+                        struct run_record *record, struct error *error)
+{
+    const char *path = details->path;
+    const hid_t run = store_open_run(details->file, hash);
+    if (run < 0)
+        return error_input(error, "%s: has no group /runs/%s that can be read; run it again", path,
+                           hash);
+    char *level = hdf5_get_text(run, "record");
+    record->configuration = hdf5_get_text(run, "configuration");
+    record->models = hdf5_get_text(run, "models");
+    (void)H5Gclose(run);
+    bool good = true;
+    if (of_trainings && record->models == NULL)
+        good = error_input(error, "%s: run %s has no trainings", path, hash);
+    else if (level == NULL || strcmp(level, "all") != 0)
+        good = error_input(error,
+                           "%s: run %s was recorded as \"%s\", without its batches and decisions; "
+                           "run it again with --set record=all",
+                           path, hash, level == NULL ? "" : level);
+    else if (record->configuration == NULL)
+        good = error_input(error, "%s: /runs/%s has no attribute 'configuration'; run it again",
+                           path, hash);
+    free(level);
+    return good;
+}
+
+static bool record_read(const struct run_details *details, const char *hash, bool of_trainings,
+                        struct run_record *record, struct error *error)
+{
+    /* Skip `noise`, the last column: its length varies with the longest application. */
+    struct layout requests = layout_requests;
+    requests.count--;
+    const struct {
+        const char *name;
+        const struct layout *layout;
+        bool of_trainings;
+        size_t *count;
+    } tables[] = {
+        {"requests", &requests, false, &record->request_count},
+        {"batches", &layout_batches, false, &record->batch_count},
+        {"jobs", &layout_jobs, false, &record->job_count},
+        {"decisions", &layout_decisions, false, &record->decision_count},
+        {"trainings", &layout_trainings, true, &record->training_count},
+        {"leases", &layout_leases, true, &record->lease_count},
+    };
+    enum { TABLES = sizeof tables / sizeof tables[0] };
+    void *rows[TABLES] = {NULL};
+    bool good = true;
+    for (size_t i = 0; good && i < TABLES; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "runs/%s/%s", hash, tables[i].name);
+        if (tables[i].of_trainings == of_trainings)
+            good = table_read(details->file, details->path, name, tables[i].layout, &rows[i],
+                              tables[i].count, error);
+    }
+    record->requests = rows[0];
+    record->batches = rows[1];
+    record->jobs = rows[2];
+    record->decisions = rows[3];
+    record->trainings = rows[4];
+    record->leases = rows[5];
+    return good;
+}
+
+struct run_record *run_record_load(const char *path, const char *hash, bool of_trainings,
+                                   struct error *error)
+{
+    struct run_details *details = run_details_open(path, error);
+    if (details == NULL)
+        return NULL;
+    struct run_record *record = calloc(1, sizeof *record);
+    const bool good = record != NULL ? record_open(details, hash, of_trainings, record, error) &&
+                                           record_read(details, hash, of_trainings, record, error)
+                                     : error_run(error, "%s: out of memory", path);
+    run_details_close(details);
+    if (good)
+        return record;
+    run_record_free(record);
+    return NULL;
+}
+
+void run_record_free(struct run_record *record)
+{
+    if (record == NULL)
+        return;
+    free(record->configuration);
+    free(record->models);
+    free(record->requests);
+    free(record->batches);
+    free(record->jobs);
+    free(record->decisions);
+    free(record->trainings);
+    free(record->leases);
+    free(record);
+}

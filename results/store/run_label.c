@@ -53,11 +53,11 @@ static char *pair_append(const char *begin, char *end, const char *pair, size_t 
     return end + length;
 }
 
-static char *label_part(const char *label, bool of_policy)
+static char *label_part(struct arena *arena, const char *label, bool of_policy)
 {
-    char *part = calloc(1, strlen(label) + 1);
+    char *part = arena_allocate(arena, strlen(label) + 1, 1);
     char *end = part;
-    while (part != NULL && *label != '\0') {
+    while (*label != '\0') {
         const size_t length = pair_length(label);
         const bool policy = starts_with(label, "policy.") || starts_with(label, "policy=");
         const bool named = starts_with(label, "policy.name=") || starts_with(label, "setting=");
@@ -70,14 +70,14 @@ static char *label_part(const char *label, bool of_policy)
     return part;
 }
 
-char *run_label_of_policy(const char *label)
+char *run_label_of_policy(struct arena *arena, const char *label)
 {
-    return label_part(label, true);
+    return label_part(arena, label, true);
 }
 
-char *run_label_conditions(const char *label)
+char *run_label_conditions(struct arena *arena, const char *label)
 {
-    return label_part(label, false);
+    return label_part(arena, label, false);
 }
 
 /* Copies from `from` to `to` the pairs that are in `other` (`common`), or those that are not.
@@ -100,12 +100,22 @@ void run_label_keep_common(char *pairs, const char *other)
     pairs_filter(pairs, pairs, other, true);
 }
 
-char *run_label_without(const char *pairs, const char *other)
+char *run_label_without(struct arena *arena, const char *pairs, const char *other)
 {
-    char *rest = calloc(1, strlen(pairs) + 1);
-    if (rest != NULL)
-        pairs_filter(rest, pairs, other, false);
+    char *rest = arena_allocate(arena, strlen(pairs) + 1, 1);
+    pairs_filter(rest, pairs, other, false);
     return rest;
+}
+
+bool run_label_within(const char *pairs, const char *one, const char *other)
+{
+    bool within = true;
+    while (within && *pairs != '\0') {
+        const size_t length = pair_length(pairs);
+        within = has_pair(one, pairs, length) || has_pair(other, pairs, length);
+        pairs = pair_after(pairs, length);
+    }
+    return within;
 }
 
 static bool pair_is_of(const char *pair, const char *key)
@@ -134,11 +144,11 @@ bool run_label_has(const char *label, const char *key)
     return *pair != '\0';
 }
 
-char *run_label_drop(const char *pairs, const char *key)
+char *run_label_drop(struct arena *arena, const char *pairs, const char *key)
 {
-    char *rest = calloc(1, strlen(pairs) + 1);
+    char *rest = arena_allocate(arena, strlen(pairs) + 1, 1);
     char *end = rest;
-    for (const char *pair = pairs; rest != NULL && *pair != '\0';) {
+    for (const char *pair = pairs; *pair != '\0';) {
         const size_t length = pair_length(pair);
         if (!pair_is_of(pair, key))
             end = pair_append(rest, end, pair, length);
@@ -147,13 +157,12 @@ char *run_label_drop(const char *pairs, const char *key)
     return rest;
 }
 
-char *run_label_keys(const char *label)
+char *run_label_keys(struct arena *arena, const char *label)
 {
     /* A pair has a key, '=' and a blank: no less than a key and ", ". */
-    char *keys = calloc(2, strlen(label) + 1);
+    char *keys = arena_allocate(arena, strlen(label) + 1, 2);
     char *end = keys;
-    for (const char *pair = label; keys != NULL && *pair != '\0';
-         pair = pair_after(pair, pair_length(pair))) {
+    for (const char *pair = label; *pair != '\0'; pair = pair_after(pair, pair_length(pair))) {
         const size_t length = strcspn(pair, "=");
         if (end != keys) {
             memcpy(end, ", ", 2);

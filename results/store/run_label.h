@@ -9,17 +9,21 @@
 
 #include <stdbool.h>
 
+#include "sim/base/arena.h"
+
 /* The pairs that set the policy's parameters (without "policy.params."), and the pairs that set
- * neither policy nor setting. The caller frees the result; NULL: memory exhausted. */
-char *run_label_of_policy(const char *label);
-char *run_label_conditions(const char *label);
+ * neither policy nor setting. Results are of the arena. */
+char *run_label_of_policy(struct arena *arena, const char *label);
+char *run_label_conditions(struct arena *arena, const char *label);
 
 /* Removes from `pairs` those that are not in `other`. */
 void run_label_keep_common(char *pairs, const char *other);
 
-/* Returns the pairs of `pairs` that are not in `other`. The caller frees the result; NULL: memory
- * exhausted. */
-char *run_label_without(const char *pairs, const char *other);
+/* The pairs of `pairs` that are not in `other`. */
+char *run_label_without(struct arena *arena, const char *pairs, const char *other);
+
+/* Returns whether each pair of `pairs` is in `one` or in `other`. */
+bool run_label_within(const char *pairs, const char *one, const char *other);
 
 /* Returns whether the label sets `key` to a number, and if so stores it. */
 bool run_label_number(const char *label, const char *key, double *value);
@@ -27,11 +31,10 @@ bool run_label_number(const char *label, const char *key, double *value);
 /* Returns whether the label sets `key`. */
 bool run_label_has(const char *label, const char *key);
 
-/* Returns the pairs without that of `key`. The caller frees the result; NULL: memory exhausted. */
-char *run_label_drop(const char *pairs, const char *key);
+/* The pairs without that of `key`. */
+char *run_label_drop(struct arena *arena, const char *pairs, const char *key);
 
-/* Returns the keys of the label, separated by ", ". The caller frees the result; NULL: memory
- * exhausted. */
-char *run_label_keys(const char *label);
+/* The keys of the label, separated by ", ". */
+char *run_label_keys(struct arena *arena, const char *label);
 
 #endif

@@ -80,11 +80,7 @@ uint64_t run_source_position(const struct run_source *source, size_t run)
 
 char *run_source_text(const struct run_source *source, size_t run, const char *name)
 {
-    const hid_t group = store_open_run(source->file, source->results->runs[run].hash);
-    char *text = group < 0 ? NULL : hdf5_get_text(group, name);
-    if (group >= 0)
-        (void)H5Gclose(group);
-    return text;
+    return store_run_text(source->file, source->results->runs[run].hash, name);
 }
 
 /* Gives the copied group of a run its place and names in this sweep. */
@@ -123,18 +119,18 @@ static bool rows_copy(struct store *store, struct run_source *source, size_t run
     for (; row < count && strcmp(results->applications[row].hash, hash) == 0; row++) {
         struct application_row copy = results->applications[row];
         if (facts != NULL)
-            column_copy_text(copy.setting, sizeof copy.setting, facts->setting);
+            store_name_application(&copy, facts);
         if (!table_append(&store->applications, &copy))
             return false;
     }
     source->next_row = row < count ? row : 0;
     for (size_t t = 0; t < results->training_count; t++) {
         struct training_summary_row copy = results->training[t];
-        if (facts != NULL) {
-            column_copy_text(copy.name, sizeof copy.name, facts->name);
-            column_copy_text(copy.setting, sizeof copy.setting, facts->setting);
-        }
-        if (strcmp(copy.hash, hash) == 0 && !store_append_training(store, &copy))
+        if (strcmp(copy.hash, hash) != 0)
+            continue;
+        if (facts != NULL)
+            store_name_training(&copy, facts);
+        if (!store_append_training(store, &copy))
             return false;
     }
     return true;

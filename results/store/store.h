@@ -52,15 +52,18 @@ struct store *store_create_part(const char *path, struct error *error);
  * keys. False: ERROR_RUN. */
 bool store_set_swept(struct store *store, const struct swept_keys *keys, struct error *error);
 
-/* Writes the names of a run into its row of /summary. */
+/* Write the names of a run into a row: its columns that are facts of the run. */
 void store_name_summary(struct summary_row *row, const struct run_facts *facts);
+void store_name_application(struct application_row *row, const struct run_facts *facts);
+void store_name_training(struct training_summary_row *row, const struct run_facts *facts);
 
 /* Begins a run. The caller then records rows through store_recorder and calls store_end_run. The
  * facts are copied. ERROR_RUN if the file already contains a run with that hash. */
 bool store_begin_run(struct store *store, const struct run_facts *facts, struct error *error);
-/* The same, with the facts of an experiment. */
+/* The same, with the facts of an experiment: its place in a sweep, and whether it has bounds. */
 bool store_begin_experiment(struct store *store, const struct experiment *experiment,
-                            const struct policy *policy, const double *values, struct error *error);
+                            const struct policy *policy, const double *values, size_t position,
+                            bool bounds, struct error *error);
 /* Returns the recorder of the begun run. It has only the functions that the experiment's record
  * level needs. Valid until the run ends. */
 struct recorder store_recorder(struct store *store);
@@ -180,33 +183,26 @@ size_t results_key_find(const struct results *results, const char *name);
 /* The row of values of the swept keys in a run (swept_number, swept_text). */
 const void *results_values(const struct results *results, size_t run);
 
-/* The detailed rows of one run, in the order in which the simulator recorded them. The noise column
- * of requests is not read. */
+/* The detailed rows of one run, in the order in which the simulator recorded them: of its requests,
+ * or of its trainings and their placement intervals. The others are NULL. */
 struct run_record {
-    char *configuration; /* JSON: the resolved experiment */
-    struct request_row *requests;
+    char *configuration;          /* JSON: the resolved experiment */
+    struct request_row *requests; /* without `noise` */
     struct batch_row *batches;
     struct job_row *jobs;
     struct decision_row *decisions;
     size_t request_count, batch_count, job_count, decision_count;
-};
-
-/* Loads the rows of the run with that hash. NULL: ERROR_INPUT. It is also an error if the run was
- * not recorded with "record": "all", or by a version that did not write all of these tables. */
-struct run_record *run_record_load(const char *path, const char *hash, struct error *error);
-void run_record_free(struct run_record *record);
-
-/* The trainings of one run and their placement intervals. */
-struct training_record {
-    char *models; /* names, one per line */
+    char *models; /* names, one per line; NULL: no trainings */
     struct training_result_row *trainings;
     struct lease_row *leases;
     size_t training_count, lease_count;
 };
 
-/* NULL: ERROR_INPUT, also if the run has no trainings, or was not recorded with "record": "all". */
-struct training_record *training_record_load(const char *path, const char *hash,
-                                             struct error *error);
-void training_record_free(struct training_record *record);
+/* Loads the rows of the run with that hash: of its requests, or `of_trainings`. NULL: ERROR_INPUT.
+ * It is also an error if the run has no trainings, was not recorded with "record": "all", or by a
+ * version that did not write all of these tables. */
+struct run_record *run_record_load(const char *path, const char *hash, bool of_trainings,
+                                   struct error *error);
+void run_record_free(struct run_record *record);
 
 #endif

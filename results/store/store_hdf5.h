@@ -6,14 +6,11 @@
 #include "results/store/store.h"
 #include "sim/base/atomic_file.h"
 
-/* The tables of a run's group, in their order in the file. */
+/* The tables of a run's group (sim/base/records.def), in the order in which they are created. Those
+ * of trainings are first. */
 enum detail {
-    DETAIL_REQUESTS,
-    DETAIL_BATCHES,
-    DETAIL_JOBS,
-    DETAIL_CONTAINERS,
-    DETAIL_DECISIONS,
-    DETAIL_TIMELINE,
+#define RECORD(row, table, event, level, title) DETAIL_##table,
+#include "sim/base/records.def"
     DETAILS
 };
 
@@ -29,7 +26,6 @@ struct store {
     unsigned char *row;             /* of that layout */
     struct table_writer details[DETAILS];  /* of the begun run, as its record level asks */
     struct table_writer training, missing; /* begun with their first row */
-    struct table_writer trainings, leases; /* of the begun run, if it has trainings */
     size_t run_count;
     bool broken;  /* a write has failed */
     bool is_part; /* created by store_create_part */
@@ -50,6 +46,8 @@ bool store_append_training(struct store *store, const struct training_summary_ro
 
 /* Opens the group of a run. Below 0: it is not there. */
 hid_t store_open_run(hid_t file, const char *hash);
+/* Returns a text attribute of that group, which the caller frees; NULL: it is not there. */
+char *store_run_text(hid_t file, const char *hash, const char *name);
 
 /* Opens a results file for reading. Below 0: ERROR_INPUT, also if it is not a results file. */
 hid_t store_open_read(const char *path, struct error *error);

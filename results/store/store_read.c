@@ -43,6 +43,15 @@ hid_t store_open_run(hid_t file, const char *hash)
     return H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Gopen2(file, name, H5P_DEFAULT) : -1;
 }
 
+char *store_run_text(hid_t file, const char *hash, const char *name)
+{
+    const hid_t run = store_open_run(file, hash);
+    char *text = run < 0 ? NULL : hdf5_get_text(run, name);
+    if (run >= 0)
+        (void)H5Gclose(run);
+    return text;
+}
+
 static int compare_runs(const void *a, const void *b)
 {
     const struct summary_row *const *left = a;
@@ -161,10 +170,7 @@ static bool notices_read(hid_t file, struct results *results, struct error *erro
     for (size_t run = 0; run < results->run_count; run++) {
         if (results->runs[run].notices == 0)
             continue;
-        const hid_t group = store_open_run(file, results->runs[run].hash);
-        char *lines = group < 0 ? NULL : hdf5_get_text(group, "notices");
-        if (group >= 0)
-            (void)H5Gclose(group);
+        char *lines = store_run_text(file, results->runs[run].hash, "notices");
         results->notices[run] = lines;
         char text[NOTICE_LENGTH];
         bool warning = false;
@@ -217,156 +223,6 @@ struct results *results_load(const char *path, struct error *error)
         return results;
     results_free(results);
     return NULL;
-}
-
-/* ---- One run in detail ----------------------------------------------------------------------- */
-
-/* Checks that the run was recorded with "record": "all". */
-static bool record_check(hid_t run, const char *path, const char *hash, struct error *error)
-{
-    char *level = hdf5_get_text(run, "record");
-    const bool all = level != NULL && strcmp(level, "all") == 0;
-    if (!all)
-        error_input(error,
-                    "%s: run %s was recorded as \"%s\", without its batches and decisions; run it "
-                    "again with --set record=all",
-                    path, hash, level == NULL ? "" : level);
-    free(level);
-    return all;
-}
-
-static bool record_read(hid_t file, const char *path, const char *hash, struct run_record *record,
-                        struct error *error)
-{
-    /* Skip `noise`, the last column: its length varies with the longest application. */
-    struct layout requests = layout_requests;
-    requests.count--;
-    const struct {
-        const char *name;
-        const struct layout *layout;
-        size_t *count;
-    } tables[] = {
-        {"requests", &requests, &record->request_count},
-        {"batches", &layout_batches, &record->batch_count},
-        {"jobs", &layout_jobs, &record->job_count},
-        {"decisions", &layout_decisions, &record->decision_count},
-    };
-    void *rows[4] = {NULL};
-    bool good = true;
-    for (size_t i = 0; good && i < 4; i++) {
-        char name[64];
-        (void)snprintf(name, sizeof name, "runs/%s/%s", hash, tables[i].name);
-        good = table_read(file, path, name, tables[i].layout, &rows[i], tables[i].count, error);
-    }
-    record->requests = rows[0];
-    record->batches = rows[1];
-    record->jobs = rows[2];
-    record->decisions = rows[3];
-    return good;
-}
-
-static hid_t run_open(hid_t file, const char *path, const char *hash, struct error *error)
-{
-    const hid_t run = store_open_run(file, hash);
-    if (run < 0)
-        (void)error_input(error, "%s: has no group /runs/%s that can be read; run it again", path,
-                          hash);
-    return run;
-}
-
-static bool record_fill(hid_t file, const char *path, const char *hash, struct run_record *record,
-                        struct error *error)
-{
-    const hid_t run = run_open(file, path, hash, error);
-    if (run < 0)
-        return false;
-    bool good = record_check(run, path, hash, error);
-    if (good && (record->configuration = hdf5_get_text(run, "configuration")) == NULL)
-        good = error_input(error, "%s: /runs/%s has no attribute 'configuration'; run it again",
-                           path, hash);
-    (void)H5Gclose(run);
-    return good && record_read(file, path, hash, record, error);
-}
-
-struct run_record *run_record_load(const char *path, const char *hash, struct error *error)
-{
-    hdf5_silence();
-    const hid_t file = store_open_read(path, error);
-    if (file < 0)
-        return NULL;
-    struct run_record *record = calloc(1, sizeof *record);
-    const bool good = record != NULL ? record_fill(file, path, hash, record, error)
-                                     : error_run(error, "%s: out of memory", path);
-    (void)H5Fclose(file);
-    if (good)
-        return record;
-    run_record_free(record);
-    return NULL;
-}
-
-void run_record_free(struct run_record *record)
-{
-    if (record == NULL)
-        return;
-    free(record->configuration);
-    free(record->requests);
-    free(record->batches);
-    free(record->jobs);
-    free(record->decisions);
-    free(record);
-}
-
-/* ---- Trainings of one run -------------------------------------------------------------------- */
-
-static bool training_record_fill(hid_t file, const char *path, const char *hash,
-                                 struct training_record *record, struct error *error)
-{
-    char name[64];
-    void *trainings = NULL, *leases = NULL;
-    const hid_t run = run_open(file, path, hash, error);
-    if (run < 0)
-        return false;
-    record->models = hdf5_get_text(run, "models");
-    const bool there = record->models != NULL && record_check(run, path, hash, error);
-    (void)H5Gclose(run);
-    if (record->models == NULL)
-        return error_input(error, "%s: run %s has no trainings", path, hash);
-    (void)snprintf(name, sizeof name, "runs/%s/trainings", hash);
-    bool good = there && table_read(file, path, name, &layout_trainings, &trainings,
-                                    &record->training_count, error);
-    (void)snprintf(name, sizeof name, "runs/%s/leases", hash);
-    good =
-        good && table_read(file, path, name, &layout_leases, &leases, &record->lease_count, error);
-    record->trainings = trainings;
-    record->leases = leases;
-    return good;
-}
-
-struct training_record *training_record_load(const char *path, const char *hash,
-                                             struct error *error)
-{
-    hdf5_silence();
-    const hid_t file = store_open_read(path, error);
-    if (file < 0)
-        return NULL;
-    struct training_record *record = calloc(1, sizeof *record);
-    const bool good = record != NULL ? training_record_fill(file, path, hash, record, error)
-                                     : error_run(error, "%s: out of memory", path);
-    (void)H5Fclose(file);
-    if (good)
-        return record;
-    training_record_free(record);
-    return NULL;
-}
-
-void training_record_free(struct training_record *record)
-{
-    if (record == NULL)
-        return;
-    free(record->models);
-    free(record->trainings);
-    free(record->leases);
-    free(record);
 }
 
 void results_free(struct results *results)

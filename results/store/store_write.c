@@ -220,7 +220,9 @@ static bool facts_write(hid_t run, const struct run_facts *facts)
 #define FACT(field) good = good && hdf5_set_text(run, #field, facts->field);
     RUN_FACTS(FACT)
 #undef FACT
-    return good;
+    return good && (facts->models == NULL ||
+                    (hdf5_set_text(run, "models", facts->models) &&
+                     hdf5_set_text(run, "models_evidence", facts->models_evidence)));
 }
 
 static struct run_facts *facts_copy(const struct run_facts *facts)
@@ -250,46 +252,27 @@ static struct run_facts *facts_copy(const struct run_facts *facts)
 static const struct {
     const char *name;
     const struct layout *layout;
+    enum record_level level;
 } detail_tables[DETAILS] = {
-    [DETAIL_REQUESTS] = {"requests", &layout_requests},
-    [DETAIL_BATCHES] = {"batches", &layout_batches},
-    [DETAIL_JOBS] = {"jobs", &layout_jobs},
-    [DETAIL_CONTAINERS] = {"containers", &layout_containers},
-    [DETAIL_DECISIONS] = {"decisions", &layout_decisions},
-    [DETAIL_TIMELINE] = {"timeline", &layout_timeline},
+#define RECORD(row, table, event, level, title) {#table, &layout_##table, level},
+#include "sim/base/records.def"
 };
 
-/* Begins the tables of the record level. */
+/* Begins the tables of the record level; those of trainings only if the run has any. */
 static bool details_begin(struct store *store, size_t stages)
 {
-    const size_t count = store->facts->record == RECORD_SUMMARY ? 0
-                         : store->facts->record == RECORD_ALL   ? DETAILS
-                                                                : 1;
-    for (size_t t = 0; t < count; t++) {
-        const struct layout *layout = t == DETAIL_BATCHES && !store->facts->planned
+    const struct run_facts *facts = store->facts;
+    bool good = true;
+    for (size_t t = facts->models == NULL ? DETAIL_requests : 0; good && t < DETAILS; t++) {
+        const struct layout *layout = t == DETAIL_batches && !facts->planned
                                           ? &layout_unplanned_batches
                                           : detail_tables[t].layout;
-        if (!table_begin(&store->details[t], store->run, detail_tables[t].name,
-                         t == 0 ? NULL : &store->details[t - 1], layout,
-                         t == DETAIL_REQUESTS ? stages : 1, DETAIL_CHUNK, DETAIL_BLOCK))
-            return false;
+        if (facts->record >= (uint64_t)detail_tables[t].level)
+            good = table_begin(&store->details[t], store->run, detail_tables[t].name,
+                               t <= DETAIL_requests ? NULL : &store->details[t - 1], layout,
+                               t == DETAIL_requests ? stages : 1, DETAIL_CHUNK, DETAIL_BLOCK);
     }
-    return true;
-}
-
-static bool trainings_begin(struct store *store)
-{
-    const uint64_t record = store->facts->record;
-    if (store->facts->models != NULL &&
-        (!hdf5_set_text(store->run, "models", store->facts->models) ||
-         !hdf5_set_text(store->run, "models_evidence", store->facts->models_evidence)))
-        return false;
-    if (store->facts->models == NULL || record == RECORD_SUMMARY)
-        return true;
-    return table_begin(&store->trainings, store->run, "trainings", NULL, &layout_trainings, 1,
-                       DETAIL_CHUNK, DETAIL_BLOCK) &&
-           (record != RECORD_ALL || table_begin(&store->leases, store->run, "leases", NULL,
-                                                &layout_leases, 1, DETAIL_CHUNK, DETAIL_BLOCK));
+    return good;
 }
 
 /* Appends a row to a table that is in the file only if it has rows. */
@@ -329,79 +312,69 @@ bool store_begin_run(struct store *store, const struct run_facts *facts, struct 
     store->run = group_create(store->runs, facts->hash);
     size_t stages = facts->max_stages;
     stages = stages < 1 ? 1 : stages > RECORD_MAX_STAGES ? RECORD_MAX_STAGES : stages;
-    if (store->run >= 0 && facts_write(store->run, facts) && details_begin(store, stages) &&
-        trainings_begin(store))
+    if (store->run >= 0 && facts_write(store->run, facts) && details_begin(store, stages))
         return true;
     return store_fault(store, error, "a run");
 }
 
 bool store_begin_experiment(struct store *store, const struct experiment *experiment,
-                            const struct policy *policy, const double *values, struct error *error)
+                            const struct policy *policy, const double *values, size_t position,
+                            bool bounds, struct error *error)
 {
-    struct run_facts *facts = run_facts_create(experiment, policy, values, true, NULL, error);
+    struct run_facts *facts = run_facts_create(experiment, policy, values, bounds, NULL, error);
     if (facts == NULL)
         return false;
+    facts->position = position;
     bool good = store_begin_run(store, facts, error);
     run_facts_free(facts);
     return good;
 }
 
-#define RECORD(event, row_type, table)                                                             \
+#define RECORD(row_type, table, event, level, title)                                               \
     static bool record_##event(void *context, const struct row_type *row, struct error *error)     \
     {                                                                                              \
         struct store *store = context;                                                             \
-        return table_append(&store->table, row) || store_fault(store, error, store->table.name);   \
+        return table_append(&store->details[DETAIL_##table], row) ||                               \
+               store_fault(store, error, #table);                                                  \
     }
-RECORD(request, request_row, details[DETAIL_REQUESTS])
-RECORD(batch, batch_row, details[DETAIL_BATCHES])
-RECORD(job, job_row, details[DETAIL_JOBS])
-RECORD(container, container_row, details[DETAIL_CONTAINERS])
-RECORD(decision, decision_row, details[DETAIL_DECISIONS])
-RECORD(timeline, timeline_row, details[DETAIL_TIMELINE])
-RECORD(training, training_result_row, trainings)
-RECORD(lease, lease_row, leases)
-#undef RECORD
+#include "sim/base/records.def"
 
 struct recorder store_recorder(struct store *store)
 {
     struct recorder recorder = {.context = store};
-    if (store->facts == NULL || store->facts->record == RECORD_SUMMARY)
-        return recorder;
-    recorder.request = record_request;
-    if (store->facts->models != NULL)
-        recorder.training = record_training;
-    if (store->facts->models != NULL && store->facts->record == RECORD_ALL)
-        recorder.lease = record_lease;
-    if (store->facts->record == RECORD_ALL) {
-        recorder.batch = record_batch;
-        recorder.job = record_job;
-        recorder.container = record_container;
-        recorder.decision = record_decision;
-        recorder.timeline = record_timeline;
-    }
+#define RECORD(row_type, table, event, level, title)                                               \
+    if (store->details[DETAIL_##table].block != NULL)                                              \
+        recorder.event = record_##event;
+#include "sim/base/records.def"
     return recorder;
 }
 
-static uint32_t lines_count(const char *text)
-{
-    uint32_t count = text != NULL && text[0] != '\0' ? 1 : 0;
-    for (const char *c = text; count > 0 && *c != '\0'; c++)
-        count += *c == '\n';
-    return count;
-}
-
+/* Write the names of a run into a row. */
+#define TEXT_FIELD(type, name, length, help)                                                       \
+    column_copy_text(row->name, sizeof row->name, facts->name);
+#define LATER_TEXT TEXT_FIELD
+#define OWN_TEXT(type, name, length, help)
+#define FIELD(row, type, name, unit, help)
+#define LATER_FIELD FIELD
 void store_name_summary(struct summary_row *row, const struct run_facts *facts)
 {
-    column_copy_text(row->hash, sizeof row->hash, facts->hash);
-    column_copy_text(row->name, sizeof row->name, facts->name);
-    column_copy_text(row->setting, sizeof row->setting, facts->setting);
-    column_copy_text(row->policy, sizeof row->policy, facts->policy);
-    column_copy_text(row->label, sizeof row->label, facts->label);
-    column_copy_text(row->evidence, sizeof row->evidence, facts->evidence);
-    column_copy_text(row->policy_label, sizeof row->policy_label, facts->policy_label);
-    column_copy_text(row->setting_label, sizeof row->setting_label, facts->setting_label);
-    column_copy_text(row->policy_sha256, sizeof row->policy_sha256, facts->policy_sha256);
+    SUMMARY_COLUMNS
 }
+
+void store_name_application(struct application_row *row, const struct run_facts *facts)
+{
+    APPLICATION_COLUMNS
+}
+
+void store_name_training(struct training_summary_row *row, const struct run_facts *facts)
+{
+    TRAINING_COLUMNS
+}
+#undef TEXT_FIELD
+#undef LATER_TEXT
+#undef OWN_TEXT
+#undef FIELD
+#undef LATER_FIELD
 
 static bool summary_append(struct store *store, const struct simulation_result *result)
 {
@@ -409,7 +382,7 @@ static bool summary_append(struct store *store, const struct simulation_result *
     struct summary_row row;
     memset(&row, 0, sizeof row);
     store_name_summary(&row, facts);
-    row.notices = lines_count(result->notices);
+    row.notices = (uint32_t)lines_count(result->notices);
     row.seed = facts->seed;
     row.warmup_requests = facts->warmup_requests;
     row.exact_quantiles = result->exact_quantiles ? 1 : 0;
@@ -418,30 +391,16 @@ static bool summary_append(struct store *store, const struct simulation_result *
     return store_append_summary(store, &row, NULL, facts->swept);
 }
 
-/* Copies line `index` of the applications' names to `to`. */
-static void application_name(const struct run_facts *facts, size_t index, char *to, size_t capacity)
-{
-    char line[1024];
-    const char *at = facts->applications;
-    for (; index > 0 && at != NULL; index--) {
-        at = strchr(at, '\n');
-        at = at == NULL ? NULL : at + 1;
-    }
-    (void)snprintf(line, sizeof line, "%.*s", at == NULL ? 0 : (int)strcspn(at, "\n"),
-                   at == NULL ? "" : at);
-    column_copy_text(to, capacity, line);
-}
-
 static bool applications_append(struct store *store, const struct simulation_result *result)
 {
     const struct run_facts *facts = store->facts;
     for (size_t a = 0; a < result->application_count; a++) {
         struct application_row row;
+        char name[1024];
         memset(&row, 0, sizeof row);
-        column_copy_text(row.hash, sizeof row.hash, facts->hash);
-        application_name(facts, a, row.application, sizeof row.application);
-        column_copy_text(row.setting, sizeof row.setting, facts->setting);
-        column_copy_text(row.policy, sizeof row.policy, facts->policy);
+        store_name_application(&row, facts);
+        lines_copy(facts->applications, a, name, sizeof name);
+        column_copy_text(row.application, sizeof row.application, name);
         row.seed = facts->seed;
         row.measures = result->applications[a];
         if (!table_append(&store->applications, &row))
@@ -452,24 +411,19 @@ static bool applications_append(struct store *store, const struct simulation_res
 
 static bool training_append(struct store *store, const struct simulation_result *result)
 {
-    const struct run_facts *facts = store->facts;
     struct training_summary_row row;
     if (result->training == NULL)
         return true;
     memset(&row, 0, sizeof row);
-    column_copy_text(row.hash, sizeof row.hash, facts->hash);
-    column_copy_text(row.name, sizeof row.name, facts->name);
-    column_copy_text(row.setting, sizeof row.setting, facts->setting);
-    column_copy_text(row.policy, sizeof row.policy, facts->policy);
-    row.seed = facts->seed;
+    store_name_training(&row, store->facts);
+    row.seed = store->facts->seed;
     row.measures = *result->training;
     return store_append_training(store, &row);
 }
 
 static bool run_close(struct store *store)
 {
-    bool good = table_close(&store->trainings);
-    good = table_close(&store->leases) && good;
+    bool good = true;
     for (size_t t = 0; t < DETAILS; t++)
         good = table_close(&store->details[t]) && good;
     if (store->run >= 0)

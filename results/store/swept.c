@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/store/record.h"
+
 /* The unit of a key is the last word of its name: "slo.ms", "arrivals.rate_per_s". */
 static const char *unit_of(const char *name)
 {
@@ -91,17 +93,7 @@ bool swept_keys_equal(const struct swept_keys *keys, const struct swept_keys *ot
 
 char *swept_keys_names(const struct swept_keys *keys)
 {
-    size_t size = 1;
-    for (size_t k = 0; k < keys->count; k++)
-        size += strlen(keys->columns[k].name) + 1;
-    char *text = calloc(1, size);
-    char *end = text;
-    for (size_t k = 0; text != NULL && k < keys->count; k++) {
-        if (k > 0)
-            *end++ = '\n';
-        end = stpcpy(end, keys->columns[k].name);
-    }
-    return text;
+    return lines_join(keys->columns, keys->count, sizeof *keys->columns);
 }
 
 void swept_row_fill(const struct swept_keys *keys, const char *const *values, void *row)

@@ -15,22 +15,8 @@
 
 #include "sim/backend/backend.h"
 #include "sim/backend/worker.h"
+#include "sim/base/records.h"
 #include "workloads/experiment.h"
-
-/* One executed batch; a row of /runs/<hash>/replay. Times are nanoseconds since `open`. */
-struct replay_row {
-    uint64_t batch; /* number in the run */
-    uint32_t function, configuration, jobs;
-    uint32_t units; /* bit set */
-    uint32_t copy;  /* its container */
-    sim_time_t modelled_ns;
-    sim_time_t due_ns;    /* when the event loop should have started it */
-    sim_time_t asked_ns;  /* when the backend received it; lateness is asked - due */
-    sim_time_t placed_ns; /* when it received its units; later than asked if it waited for a set */
-    sim_time_t begun_ns;  /* when the worker was told */
-    sim_time_t ended_ns;  /* when the answer was read */
-    double device_ms;     /* by the worker */
-};
 
 /* Returns false with ERROR_INPUT and the remedy if the experiment is not one GPU of
  * 1..WORKER_BATCHES units on one invoker, has no containers from the start, or has a function with

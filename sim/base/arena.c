@@ -1,9 +1,13 @@
 #include "sim/base/arena.h"
 
 #include <stdalign.h>
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "sim/base/unfinished.h"
 
 enum { ROOM_FIRST = 4 };
 
@@ -115,4 +119,59 @@ void arena_clear(struct arena *arena)
         arena->blocks = block->next;
         free(block);
     }
+}
+
+static void process_end(void *context, size_t count, size_t size)
+{
+    (void)context;
+    unfinished_remove_all();
+    fprintf(stderr, "esgsim: out of memory for %zu x %zu bytes\n", count, size);
+    _Exit(EXIT_FAILURE);
+}
+
+struct arena *arena_create(void)
+{
+    struct arena *arena = calloc(1, sizeof *arena);
+    if (arena == NULL)
+        process_end(NULL, 1, sizeof *arena);
+    else
+        arena->exhausted = process_end;
+    return arena;
+}
+
+void arena_destroy(struct arena *arena)
+{
+    if (arena != NULL)
+        arena_clear(arena);
+    free(arena);
+}
+
+void arena_append_of(struct arena *arena, char **text, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    const size_t used = *text == NULL ? 0 : strlen(*text);
+    const int more = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    const size_t size = more < 0 ? 1 : (size_t)more + 1;
+    arena_reserve(arena, text, used + size, 1);
+    vsnprintf(*text + used, size, format, args);
+}
+
+void arena_append(struct arena *arena, char **text, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    arena_append_of(arena, text, format, args);
+    va_end(args);
+}
+
+char *arena_text(struct arena *arena, const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    arena_append_of(arena, &text, format, args);
+    va_end(args);
+    return text;
 }

@@ -1,4 +1,4 @@
-/* The memory of one run.
+/* The memory of one run, or of one report.
  *
  * All blocks of an arena are released together, at its end. An allocation does not fail: when
  * memory is exhausted, `exhausted` ends what the arena belongs to. Users therefore test nothing and
@@ -7,6 +7,7 @@
 #ifndef ESGSIM_SIM_BASE_ARENA_H
 #define ESGSIM_SIM_BASE_ARENA_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 struct arena_block;
@@ -40,5 +41,19 @@ void arena_release(struct arena *arena, void *memory);
 
 /* Releases all blocks. O(blocks). */
 void arena_clear(struct arena *arena);
+
+/* An arena for work that holds nothing worth keeping when memory is exhausted: it then removes the
+ * unfinished files (unfinished.h), says so on standard error, and ends the process with status 1.
+ * End it with arena_destroy (NULL allowed). */
+struct arena *arena_create(void);
+void arena_destroy(struct arena *arena);
+
+/* A text of the arena; and the same added to a text, which is NULL at first. O(length). */
+char *arena_text(struct arena *arena, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void arena_append(struct arena *arena, char **text, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void arena_append_of(struct arena *arena, char **text, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
 
 #endif

@@ -59,25 +59,31 @@ static size_t edit_distance(const char *a, size_t a_length, const char *b, size_
     return row[b_length];
 }
 
-const char *error_nearest_name(const char *wanted, const char *const *names, int count)
+const char *error_nearest_of(const char *wanted, const void *first, size_t count, size_t size)
 {
     const char *nearest = NULL;
     size_t wanted_length = strlen(wanted);
     size_t best = SIZE_MAX;
     if (wanted_length > NAME_MAX_LENGTH)
         return NULL;
-    for (int i = 0; i < count; i++) {
-        size_t length = strlen(names[i]);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = *(const char *const *)((const char *)first + i * size);
+        size_t length = strlen(name);
         if (length > NAME_MAX_LENGTH)
             continue;
         size_t longer = length > wanted_length ? length : wanted_length;
-        size_t distance = edit_distance(wanted, wanted_length, names[i], length);
+        size_t distance = edit_distance(wanted, wanted_length, name, length);
         if (distance < best && (distance <= 2 || distance * 3 <= longer)) {
             best = distance;
-            nearest = names[i];
+            nearest = name;
         }
     }
     return nearest;
+}
+
+const char *error_nearest_name(const char *wanted, const char *const *names, int count)
+{
+    return error_nearest_of(wanted, names, (size_t)count, sizeof *names);
 }
 
 void error_list_names(const char *const *names, int count, char *list, size_t size)

@@ -33,6 +33,10 @@ bool error_run(struct error *error, const char *format, ...) __attribute__((form
  * NULL where nothing is near (distance above a third of the longer name, and above 2). */
 const char *error_nearest_name(const char *wanted, const char *const *names, int count);
 
+/* The same for names in `count` entries of `size` bytes each. `first` is the address of the name, a
+ * char *, in the first of them. */
+const char *error_nearest_of(const char *wanted, const void *first, size_t count, size_t size);
+
 /* Writes the names, separated by ", ", to `list`, truncated at `size` bytes. */
 void error_list_names(const char *const *names, int count, char *list, size_t size);
 

@@ -106,42 +106,39 @@ static const char *duplicate_key(const cJSON *object)
     return twice;
 }
 
-static struct json_value child_of(const struct json_value *parent, const cJSON *node)
+/* A member of an object, or the entry `index` of an array. */
+static struct json_value child_of(const struct json_value *parent, const cJSON *node, size_t index)
 {
-    struct json_value child = {.file = parent->file, .node = node};
+    struct json_value child = {.file = parent->file, .node = node, .index = index};
     const char *dot = parent->path[0] == '\0' ? "" : ".";
-    int length = snprintf(child.path, sizeof child.path, "%s%s%s", parent->path, dot,
-                          node->string == NULL ? "" : node->string);
+    const int length =
+        cJSON_IsObject(parent->node)
+            ? snprintf(child.path, sizeof child.path, "%s%s%s", parent->path, dot,
+                       node->string == NULL ? "" : node->string)
+            : snprintf(child.path, sizeof child.path, "%s[%zu]", parent->path, index);
     if (length >= (int)sizeof child.path)
         memcpy(child.path + sizeof child.path - 4, "...", 4);
     return child;
 }
 
-static struct json_value entry_of(const struct json_value *parent, const cJSON *node, size_t index)
+bool json_next(const struct json_value *parent, struct json_value *child)
 {
-    struct json_value child = {.file = parent->file, .node = node};
-    int length = snprintf(child.path, sizeof child.path, "%s[%zu]", parent->path, index);
-    if (length >= (int)sizeof child.path)
-        memcpy(child.path + sizeof child.path - 4, "...", 4);
-    return child;
+    const bool first = child->node == NULL;
+    const cJSON *node = first ? parent->node->child : child->node->next;
+    if (node == NULL)
+        return false;
+    *child = child_of(parent, node, first ? 0 : child->index + 1);
+    return true;
 }
 
 static bool refuse_duplicates(const struct json_value *value, struct error *error)
 {
-    if (cJSON_IsObject(value->node)) {
-        const char *twice = duplicate_key(value->node);
-        if (twice != NULL)
-            return json_fault(value, error, "key \"%s\" is given twice; keep one", twice);
-    }
-    size_t index = 0;
-    for (const cJSON *node = value->node->child; node != NULL; node = node->next, index++) {
-        if (node->child == NULL)
-            continue;
-        struct json_value child =
-            cJSON_IsObject(value->node) ? child_of(value, node) : entry_of(value, node, index);
+    const char *twice = cJSON_IsObject(value->node) ? duplicate_key(value->node) : NULL;
+    if (twice != NULL)
+        return json_fault(value, error, "key \"%s\" is given twice; keep one", twice);
+    for (struct json_value child = {0}; json_next(value, &child);)
         if (!refuse_duplicates(&child, error))
             return false;
-    }
     return true;
 }
 
@@ -157,13 +154,9 @@ static bool refuse_rounded(const struct json_value *value, size_t *left,
                           "9007199254740992",
                           (int)length, numbers->text, value->node->valuedouble);
     }
-    size_t index = 0;
-    for (const cJSON *node = value->node->child; node != NULL; node = node->next, index++) {
-        struct json_value child =
-            cJSON_IsObject(value->node) ? child_of(value, node) : entry_of(value, node, index);
+    for (struct json_value child = {0}; json_next(value, &child);)
         if (!refuse_rounded(&child, left, numbers, error))
             return false;
-    }
     return true;
 }
 
@@ -243,16 +236,11 @@ void json_record(json_recorder *recorder, void *context)
     current_context = context;
 }
 
-void json_asked(const struct json_question *question)
+void json_asked(const char *ask, const struct json_value *value, const char *key, double low,
+                double high, const char *const *words)
 {
     if (current_recorder != NULL)
-        current_recorder(current_context, question);
-}
-
-static void asked(enum json_ask ask, const struct json_value *value, const char *key, double low,
-                  double high, const char *const *words)
-{
-    json_asked(&(struct json_question){ask, value, key, low, high, words});
+        current_recorder(current_context, ask, value, key, low, high, words);
 }
 
 /* ---- Shapes --------------------------------------------------------------------------------- */
@@ -272,23 +260,31 @@ static const char *kind_name(const cJSON *node)
     return "null";
 }
 
+bool json_fault_unknown(const struct json_value *value, const char *fault, const char *name,
+                        const char *const *names, int count, struct error *error)
+{
+    char list[512];
+    const char *nearest = error_nearest_name(name, names, count);
+    if (nearest != NULL)
+        return json_fault(value, error, "%s; did you mean \"%s\"?", fault, nearest);
+    error_list_names(names, count, list, sizeof list);
+    return json_fault(value, error, "%s; known are %s", fault, count == 0 ? "none" : list);
+}
+
 static bool unknown_key(const struct json_value *value, const char *key, const char *const *keys,
                         struct error *error)
 {
+    char fault[768];
     int count = 0;
     while (keys[count] != NULL)
         count++;
-    const char *nearest = error_nearest_name(key, keys, count);
-    if (nearest != NULL)
-        return json_fault(value, error, "unknown key \"%s\"; did you mean \"%s\"?", key, nearest);
-    char list[512];
-    error_list_names(keys, count, list, sizeof list);
-    return json_fault(value, error, "unknown key \"%s\"; known are %s", key, list);
+    (void)snprintf(fault, sizeof fault, "unknown key \"%s\"", key);
+    return json_fault_unknown(value, fault, key, keys, count, error);
 }
 
 bool json_is_object(const struct json_value *value, const char *const *keys, struct error *error)
 {
-    asked(JSON_ASK_OBJECT, value, NULL, 0, 0, keys);
+    json_asked("object", value, NULL, 0, 0, keys);
     if (!cJSON_IsObject(value->node))
         return json_fault(value, error, "must be an object, is %s", kind_name(value->node));
     for (const cJSON *child = value->node->child; keys != NULL && child != NULL;
@@ -307,7 +303,7 @@ bool json_is_object(const struct json_value *value, const char *const *keys, str
 
 bool json_is_array(const struct json_value *value, size_t low, size_t high, struct error *error)
 {
-    asked(JSON_ASK_ARRAY, value, NULL, (double)low, (double)high, NULL);
+    json_asked("array", value, NULL, (double)low, (double)high, NULL);
     if (!cJSON_IsArray(value->node))
         return json_fault(value, error, "must be an array, is %s", kind_name(value->node));
     size_t size = json_size(value);
@@ -330,14 +326,14 @@ bool json_child(const struct json_value *value, const char *key, struct json_val
         cJSON_IsObject(value->node) ? cJSON_GetObjectItemCaseSensitive(value->node, key) : NULL;
     if (node == NULL)
         return false;
-    *child = child_of(value, node);
+    *child = child_of(value, node, 0);
     return true;
 }
 
 bool json_require(const struct json_value *value, const char *key, struct json_value *child,
                   struct error *error)
 {
-    asked(JSON_ASK_KEY, value, key, 0, 0, NULL);
+    json_asked("key", value, key, 0, 0, NULL);
     if (!cJSON_IsObject(value->node))
         return json_fault(value, error, "must be an object, is %s", kind_name(value->node));
     if (!json_child(value, key, child))
@@ -350,26 +346,7 @@ struct json_value json_entry(const struct json_value *array, size_t index)
     const cJSON *node = array->node->child;
     for (size_t i = 0; i < index && node != NULL; i++)
         node = node->next;
-    return entry_of(array, node, index);
-}
-
-struct json_value json_first(const struct json_value *parent)
-{
-    struct json_value child = {.file = parent->file};
-    if (parent->node->child == NULL)
-        return child;
-    return cJSON_IsObject(parent->node) ? child_of(parent, parent->node->child)
-                                        : entry_of(parent, parent->node->child, 0);
-}
-
-struct json_value json_after(const struct json_value *parent, const struct json_value *child,
-                             size_t index)
-{
-    struct json_value next = {.file = parent->file};
-    if (child->node->next == NULL)
-        return next;
-    return cJSON_IsObject(parent->node) ? child_of(parent, child->node->next)
-                                        : entry_of(parent, child->node->next, index);
+    return child_of(array, node, index);
 }
 
 /* ---- Scalars -------------------------------------------------------------------------------- */
@@ -377,7 +354,7 @@ struct json_value json_after(const struct json_value *parent, const struct json_
 bool json_as_number(const struct json_value *value, double low, double high, double *out,
                     struct error *error)
 {
-    asked(JSON_ASK_NUMBER, value, NULL, low, high, NULL);
+    json_asked("number", value, NULL, low, high, NULL);
     if (!cJSON_IsNumber(value->node))
         return json_fault(value, error, "must be a number, is %s", kind_name(value->node));
     double number = value->node->valuedouble;
@@ -396,7 +373,7 @@ bool json_as_number(const struct json_value *value, double low, double high, dou
 bool json_as_integer(const struct json_value *value, int64_t low, int64_t high, int64_t *out,
                      struct error *error)
 {
-    asked(JSON_ASK_INTEGER, value, NULL, (double)low, (double)high, NULL);
+    json_asked("integer", value, NULL, (double)low, (double)high, NULL);
     if (!cJSON_IsNumber(value->node))
         return json_fault(value, error, "must be a whole number, is %s", kind_name(value->node));
     double number = value->node->valuedouble;
@@ -421,7 +398,7 @@ static const char *text_of(const struct json_value *value, struct error *error)
 
 const char *json_as_text(const struct json_value *value, struct error *error)
 {
-    asked(JSON_ASK_STRING, value, NULL, 0, 0, NULL);
+    json_asked("string", value, NULL, 0, 0, NULL);
     return text_of(value, error);
 }
 
@@ -440,7 +417,7 @@ const char *json_as_string(const struct json_value *value, struct error *error)
 bool json_number(const struct json_value *object, const char *key, double low, double high,
                  double *out, struct error *error)
 {
-    asked(JSON_ASK_NUMBER, object, key, low, high, NULL);
+    json_asked("number", object, key, low, high, NULL);
     struct json_value child;
     return !json_child(object, key, &child) || json_as_number(&child, low, high, out, error);
 }
@@ -448,14 +425,14 @@ bool json_number(const struct json_value *object, const char *key, double low, d
 bool json_integer(const struct json_value *object, const char *key, int64_t low, int64_t high,
                   int64_t *out, struct error *error)
 {
-    asked(JSON_ASK_INTEGER, object, key, (double)low, (double)high, NULL);
+    json_asked("integer", object, key, (double)low, (double)high, NULL);
     struct json_value child;
     return !json_child(object, key, &child) || json_as_integer(&child, low, high, out, error);
 }
 
 bool json_bool(const struct json_value *object, const char *key, bool *out, struct error *error)
 {
-    asked(JSON_ASK_BOOL, object, key, 0, 0, NULL);
+    json_asked("boolean", object, key, 0, 0, NULL);
     struct json_value child;
     if (!json_child(object, key, &child))
         return true;
@@ -468,7 +445,7 @@ bool json_bool(const struct json_value *object, const char *key, bool *out, stru
 bool json_text(const struct json_value *object, const char *key, const char **out,
                struct error *error)
 {
-    asked(JSON_ASK_STRING, object, key, 0, 0, NULL);
+    json_asked("string", object, key, 0, 0, NULL);
     struct json_value child;
     if (!json_child(object, key, &child))
         return true;
@@ -495,7 +472,7 @@ bool json_string(const struct json_value *object, const char *key, char **out, s
 bool json_choice(const struct json_value *object, const char *key, const char *const *choices,
                  int *out, struct error *error)
 {
-    asked(JSON_ASK_CHOICE, object, key, 0, 0, choices);
+    json_asked("choice", object, key, 0, 0, choices);
     struct json_value child;
     if (!json_child(object, key, &child))
         return true;

@@ -23,6 +23,7 @@ enum { JSON_PATH_LENGTH = 256 };
 struct json_value {
     const char *file; /* the name for messages; outlives the value */
     const cJSON *node;
+    size_t index;                /* among the members or entries, as json_next counts them */
     char path[JSON_PATH_LENGTH]; /* "policy.params.k", "stages[2].after"; "" for the root */
 };
 
@@ -56,18 +57,14 @@ bool json_child(const struct json_value *value, const char *key, struct json_val
 /* Like json_child, but an absent key is a fault. */
 bool json_require(const struct json_value *value, const char *key, struct json_value *child,
                   struct error *error);
-/* Entry `index` < json_size(array). O(index): for long arrays use json_first and json_after. */
+/* Entry `index` < json_size(array). O(index): for long arrays use json_next. */
 struct json_value json_entry(const struct json_value *array, size_t index);
 
-/* Iterate over the members of an object or the entries of an array, O(1) per step. `node` is NULL
- * past the last. `index` is the position of the requested entry and becomes part of an array
- * entry's path:
- *   size_t i = 0;
- *   for (v = json_first(&p); v.node != NULL; v = json_after(&p, &v, ++i)) …
+/* The next member of an object or entry of an array, after `child`; the first if it has no node.
+ * False past the last. O(1).
+ *   for (struct json_value v = {0}; json_next(&parent, &v);) … v.index …
  */
-struct json_value json_first(const struct json_value *parent);
-struct json_value json_after(const struct json_value *parent, const struct json_value *child,
-                             size_t index);
+bool json_next(const struct json_value *parent, struct json_value *child);
 
 /* Optional members. An absent key leaves *out unchanged and succeeds. A wrong type or range is a
  * fault; its message says "at least" if `high` is infinite.
@@ -112,6 +109,10 @@ const char *json_as_string(const struct json_value *value, struct error *error);
 /* The value as any string, such as a note of several lines. Not copied. NULL: a fault. */
 const char *json_as_text(const struct json_value *value, struct error *error);
 
+/* Reports "FAULT; did you mean …?" or, if no name is near, "FAULT; known are …". Returns false. */
+bool json_fault_unknown(const struct json_value *value, const char *fault, const char *name,
+                        const char *const *names, int count, struct error *error);
+
 /* Checks that `name`, the value's own string or its key, has no control characters. */
 bool json_is_name(const struct json_value *value, const char *name, struct error *error);
 
@@ -119,32 +120,19 @@ bool json_is_name(const struct json_value *value, const char *name, struct error
  * Loaders tell a recorder what they ask of a document, from which the schemas of workloads/schemas/
  * are generated. */
 
-enum json_ask {
-    JSON_ASK_OBJECT,  /* with keys only from `words`; NULL: any */
-    JSON_ASK_ARRAY,   /* with low..high entries */
-    JSON_ASK_NUMBER,  /* within low..high */
-    JSON_ASK_INTEGER, /* within low..high */
-    JSON_ASK_BOOL,
-    JSON_ASK_STRING,
-    JSON_ASK_CHOICE, /* one of `words` */
-    JSON_ASK_FILE,   /* a string may name a file that has the value */
-    JSON_ASK_KEY     /* an object that has the key */
-};
-
-struct json_question {
-    enum json_ask ask;
-    const struct json_value *value;
-    const char *key; /* asked of this member, which may be absent; NULL: of the value itself */
-    double low, high;
-    const char *const *words; /* NULL-terminated */
-};
+/* A question about a member `key` of the value, which may be absent; NULL: about the value itself:
+ * "object" with keys only from `words` (NULL-terminated; NULL: any), "array" with low..high
+ * entries, "number" or "integer" within low..high, "boolean", "string", "choice" of one of `words`,
+ * "file": a string may name a file that has the value, "key": an object that has the key. */
+typedef void json_recorder(void *context, const char *ask, const struct json_value *value,
+                           const char *key, double low, double high, const char *const *words);
 
 /* Sets the recorder; NULL: none, as at the start. It is global, and meant for one thread. */
-typedef void json_recorder(void *context, const struct json_question *question);
 void json_record(json_recorder *recorder, void *context);
 
 /* Tells the recorder, if there is one. */
-void json_asked(const struct json_question *question);
+void json_asked(const char *ask, const struct json_value *value, const char *key, double low,
+                double high, const char *const *words);
 
 /* ---- Writing ---- */
 

@@ -20,8 +20,7 @@ bool json_samples(const struct json_value *object, double high, struct json_samp
     if (samples->values == NULL)
         return error_input(error, "out of memory");
     double sum = 0;
-    for (struct json_value value = json_first(&array); value.node != NULL;
-         value = json_after(&array, &value, samples->count)) {
+    for (struct json_value value = {0}; json_next(&array, &value);) {
         if (!json_as_number(&value, 0, high, &samples->values[samples->count], error))
             return false;
         sum += samples->values[samples->count++];

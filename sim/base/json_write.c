@@ -6,9 +6,10 @@
 
 #include "sim/base/json.h"
 
-void json_put(cJSON *object, const char *members, ...)
+bool json_put(cJSON *object, const char *members, ...)
 {
     va_list values;
+    bool good = object != NULL;
     va_start(values, members);
     while (*members != '\0') {
         char key[64], conversion[8];
@@ -33,9 +34,13 @@ void json_put(cJSON *object, const char *members, ...)
             value = cJSON_CreateNumber(va_arg(values, unsigned));
         else
             value = cJSON_CreateNumber(va_arg(values, int));
-        (void)cJSON_AddItemToObject(object, key, value);
+        if (!cJSON_AddItemToObject(object, key, value)) {
+            cJSON_Delete(value);
+            good = false;
+        }
     }
     va_end(values);
+    return good;
 }
 
 cJSON *json_append(cJSON *array)

@@ -12,8 +12,8 @@
  * by blanks, so that the compiler checks the types: "name %s share %g". %s adds a string, nothing
  * for NULL; %g a number, null if it is not finite; %d, %u and %zu a whole number; %hhd true or
  * false; PRIu64 a whole number with all its digits. A member for which there is no memory is left
- * out, as with cJSON. */
-void json_put(cJSON *object, const char *members, ...) __attribute__((format(printf, 2, 3)));
+ * out, as with cJSON, and the result is false. So it is if `object` is NULL. */
+bool json_put(cJSON *object, const char *members, ...) __attribute__((format(printf, 2, 3)));
 
 /* Appends an empty object to an array and returns it. NULL: memory exhausted. */
 cJSON *json_append(cJSON *array);

@@ -1,5 +1,6 @@
 #include "sim/base/keys.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "sim/base/json.h"
@@ -29,6 +30,18 @@ static void whole_set(const struct key *key, void *out, int64_t number)
     else if (key->size == 4)
         whole.four = (uint32_t)number;
     memcpy((char *)out + key->offset, &whole, key->size);
+}
+
+static bool is_text(const struct key *key)
+{
+    return key->kind == KIND_TEXT || key->kind == KIND_BORROWED;
+}
+
+static char *text_at(const struct key *key, const void *in)
+{
+    char *text = NULL;
+    memcpy(&text, (const char *)in + key->offset, sizeof text);
+    return text;
 }
 
 static double number_at(const struct key *key, const void *in)
@@ -68,12 +81,29 @@ static bool applies(const struct key *key, const void *in)
     return key->if_size == 0 || whole_at(in, key->if_offset, key->if_size) == key->if_is;
 }
 
+int keys_names(const struct key *keys, const char *names[KEYS_MOST + 1])
+{
+    int count = 0;
+    for (; count < KEYS_MOST && keys[count].name != NULL; count++)
+        names[count] = keys[count].name;
+    names[count] = NULL;
+    return count;
+}
+
+bool keys_have(const struct key *keys, const char *name, size_t length)
+{
+    for (; keys->name != NULL; keys++)
+        if (strlen(keys->name) == length && strncmp(keys->name, name, length) == 0)
+            return true;
+    return false;
+}
+
 void keys_default(const struct key *keys, void *out)
 {
     for (const struct key *key = keys; key->name != NULL; key++)
         if (key->kind == KIND_OBJECT)
             keys_default(key->keys, out);
-        else if (key->kind != KIND_OWN)
+        else if (key->kind != KIND_OWN && !is_text(key))
             key_set(key, out, key->fallback);
 }
 
@@ -90,6 +120,27 @@ static bool load_object(const struct key *key, const struct json_value *value, v
     return true;
 }
 
+static bool load_text(const struct key *key, const struct json_value *value, void *out,
+                      struct error *error)
+{
+    char *text = text_at(key, out);
+    struct json_value child;
+    const char *borrowed = text;
+    const bool good = key->kind == KIND_BORROWED
+                          ? json_text(value, key->name, &borrowed, error)
+                          : json_string(value, key->name, &text, error);
+    if (key->kind == KIND_BORROWED)
+        memcpy((char *)out + key->offset, &borrowed, sizeof borrowed);
+    else
+        memcpy((char *)out + key->offset, &text, sizeof text);
+    if (!good || key->high == 0 || !json_child(value, key->name, &child))
+        return good;
+    const size_t length = strlen(text);
+    return (length > 0 && length <= KEYS_NAME_MOST) ||
+           json_fault(&child, error, "has %zu characters, a name has 1..%d", length,
+                      KEYS_NAME_MOST);
+}
+
 /* The value of the key if the object has it. */
 static bool load_one(const struct key *key, const struct json_value *value, void *out,
                      struct error *error)
@@ -102,6 +153,8 @@ static bool load_one(const struct key *key, const struct json_value *value, void
     bool good = true, yes = false;
     if (key->kind == KIND_OBJECT)
         return !given || load_object(key, &child, out, error);
+    if (is_text(key))
+        return load_text(key, value, out, error);
     if (key->kind == KIND_NUMBER || key->kind == KIND_TIME || key->kind == KIND_MS) {
         good = json_number(value, key->name, key->low, key->high, &number, error);
     } else if (key->kind == KIND_WHOLE) {
@@ -122,12 +175,15 @@ static bool load_one(const struct key *key, const struct json_value *value, void
 bool keys_load(const struct key *keys, const struct json_value *value, void *out,
                struct error *error)
 {
-    const char *names[KEYS_MOST + 1] = {NULL};
+    const char *names[KEYS_MOST + 1];
+    (void)keys_names(keys, names);
+    return json_is_object(value, names, error) && keys_read(keys, value, out, error);
+}
+
+bool keys_read(const struct key *keys, const struct json_value *value, void *out,
+               struct error *error)
+{
     struct json_value child;
-    for (size_t i = 0; i < KEYS_MOST && keys[i].name != NULL; i++)
-        names[i] = keys[i].name;
-    if (!json_is_object(value, names, error))
-        return false;
     for (const struct key *key = keys; key->name != NULL; key++)
         if (!load_one(key, value, out, error) ||
             (key->required && applies(key, out) && !json_require(value, key->name, &child, error)))
@@ -137,16 +193,18 @@ bool keys_load(const struct key *keys, const struct json_value *value, void *out
 
 static cJSON *written(const struct key *key, const void *in)
 {
-    const double number = number_at(key, in);
     switch (key->kind) {
     case KIND_NUMBER:
     case KIND_TIME:
     case KIND_MS:
-        return cJSON_CreateNumber(number);
+        return cJSON_CreateNumber(number_at(key, in));
     case KIND_BOOL:
-        return cJSON_CreateBool(number != 0);
+        return cJSON_CreateBool(number_at(key, in) != 0);
     case KIND_WORD:
-        return cJSON_CreateString(key->words[(size_t)number]);
+        return cJSON_CreateString(key->words[whole_at(in, key->offset, key->size)]);
+    case KIND_TEXT:
+    case KIND_BORROWED:
+        return cJSON_CreateString(text_at(key, in));
     case KIND_WHOLE:
         return json_whole((uint64_t)whole_at(in, key->offset, key->size));
     case KIND_OBJECT:
@@ -168,14 +226,20 @@ static bool write_one(const struct key *key, const void *in, cJSON *object)
     return empty;
 }
 
+static bool is_left_out(const struct key *key, const void *in)
+{
+    if (key->kind == KIND_OWN || key->unwritten || !applies(key, in))
+        return true;
+    if (key->kind == KIND_OBJECT || is_text(key))
+        return key->kind != KIND_OBJECT && text_at(key, in) == NULL;
+    const double number = number_at(key, in);
+    return isnan(number) || (key->sparse && number == key->fallback);
+}
+
 bool keys_write(const struct key *keys, const void *in, cJSON *object)
 {
-    for (const struct key *key = keys; key->name != NULL; key++) {
-        const bool left_out =
-            key->kind == KIND_OWN || !applies(key, in) ||
-            (key->sparse && key->keys == NULL && number_at(key, in) == key->fallback);
-        if (!left_out && !write_one(key, in, object))
+    for (const struct key *key = keys; key->name != NULL; key++)
+        if (!is_left_out(key, in) && !write_one(key, in, object))
             return false;
-    }
     return true;
 }

@@ -29,6 +29,8 @@ enum key_kind {
     KIND_MS,
     KIND_BOOL,
     KIND_WORD,
+    KIND_TEXT,
+    KIND_BORROWED,
     KIND_OBJECT
 };
 
@@ -43,13 +45,14 @@ struct key {
     bool required;
     bool or_number;   /* a number in place of the object is the value of its first key */
     bool sparse;      /* not written at its default; an object: not written if empty */
+    bool unwritten;
     const char *help; /* of a parameter: one line, with the evidence grade of the default */
     size_t if_offset, if_size; /* required and written only if this field has the value `if_is`; */
     int64_t if_is;             /* if_size 0: always */
 };
 
-/* Most keys of one table. */
-enum { KEYS_MOST = 63 };
+/* Most keys of one table, and most characters of a name. */
+enum { KEYS_MOST = 63, KEYS_NAME_MOST = 63 };
 
 /* Words as an argument of a line. */
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -59,6 +62,7 @@ enum { KEYS_MOST = 63 };
 #define REQUIRED .required = true
 #define SPARSE .sparse = true
 #define OR_NUMBER .or_number = true
+#define UNWRITTEN .unwritten = true
 /* Written only if the other field has the value. */
 #define WRITTEN_IF(of, other, value) .if_is = (value), KEY_FIELD(of, other, if_offset, if_size)
 /* Required, too. */
@@ -78,9 +82,9 @@ enum { KEYS_MOST = 63 };
               .low = (double)(least), .high = (double)(most), .fallback = (double)(value),         \
               __VA_ARGS__)
 
-/* A double; a whole number of 16, 32 or 64 bits; a sim_time_t given in seconds or ms; a bool; a
- * bool or an enumeration given by its word. `of` is the tag of the structure. Rules end the line.
- */
+/* A double, which is not written if it is NAN; a whole number of 16, 32 or 64 bits; a sim_time_t
+ * given in seconds or ms; a bool; a bool or an enumeration given by its word; an allocated string,
+ * or for a const char * one of the document; one of 1..63 characters. `of` is the tag of the structure. Rules end the line. */
 #define KEY_NUMBER(key, of, field, least, most, value, ...)                                        \
     KEY_RANGE(key, of, field, KEY_TYPE(of, field, double, KIND_NUMBER), least, most, value,        \
               __VA_ARGS__)
@@ -96,9 +100,17 @@ enum { KEYS_MOST = 63 };
     KEY_RANGE(key, of, field, KEY_TYPE(of, field, bool, KIND_BOOL), 0, 1, value, __VA_ARGS__)
 #define KEY_WORD(key, of, field, list, value, ...)                                                 \
     KEY_RANGE(key, of, field, KIND_WORD, 0, 0, value, .words = (list), __VA_ARGS__)
+#define KEY_TEXT(key, of, field, ...)                                                              \
+    KEY_ENTRY(.name = (key), KEY_FIELD(of, field, offset, size),                                   \
+              .kind = _Generic(&((struct of *)NULL)->field,                                        \
+                       char **: KIND_TEXT,                                                         \
+                       const char **: KIND_BORROWED),                                              \
+              __VA_ARGS__)
+#define KEY_NAME(key, of, field, ...) KEY_TEXT(key, of, field, .high = KEYS_NAME_MOST, __VA_ARGS__)
 #define KEY_OBJECT(key, table, ...)                                                                \
     KEY_ENTRY(.name = (key), .kind = KIND_OBJECT, .keys = (table), __VA_ARGS__)
 #define KEY_OWN(key) KEY_ENTRY(.name = (key))
+#define KEY_NEEDED(key) KEY_ENTRY(.name = (key), REQUIRED)
 #define KEY_NOTES KEY_OWN("note"), KEY_OWN("evidence")
 #define KEY_END KEY_ENTRY(.name = NULL)
 
@@ -109,13 +121,23 @@ size_t keys_count(const struct key *keys);
  * word. */
 void key_set(const struct key *key, void *out, double number);
 
-/* Sets the fields of all lines to their defaults. */
+/* The names of a table, ended by NULL. Returns their number. */
+int keys_names(const struct key *keys, const char *names[KEYS_MOST + 1]);
+
+/* Whether the first `length` characters of `name` are a key of the table. */
+bool keys_have(const struct key *keys, const char *name, size_t length);
+
+/* Sets the fields of all lines to their defaults, but of strings. */
 void keys_default(const struct key *keys, void *out);
 
 /* Checks that the value is an object with keys only from the table, and sets the fields of the keys
  * that it has. Fields of absent keys keep their value. A missing key that is required, a wrong
  * type, range or word is a fault. */
 bool keys_load(const struct key *keys, const struct json_value *value, void *out,
+               struct error *error);
+
+/* The same for an object that may have other keys. */
+bool keys_read(const struct key *keys, const struct json_value *value, void *out,
                struct error *error);
 
 /* Adds the fields to `object` in the form that keys_load reads, with all digits. Returns false if

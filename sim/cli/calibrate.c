@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "sim/base/atomic_file.h"
 #include "sim/base/json_write.h"
@@ -13,12 +12,7 @@
 #include "sim/run/progress_bar.h"
 #include "traces/calibrate/calibrate.h"
 #include "traces/calibrate/measured_folder.h"
-
-#ifndef ESGSIM_DATADIR
-#define ESGSIM_DATADIR "."
-#endif
-
-enum { PATH_SIZE = 4096 };
+#include "workloads/json_include.h"
 
 struct request {
     const char *const *files;
@@ -223,8 +217,10 @@ static bool outputs_write(const struct request *request, struct outputs *outputs
 static bool print_calibration(const struct request *request, const struct calibration *calibration,
                               struct error *error)
 {
-    if (!request->json)
-        return calibrate_report_text(stdout, request->files[0], calibration, error);
+    if (!request->json) {
+        calibrate_report_text(stdout, request->files[0], calibration);
+        return true;
+    }
     return cli_print_json(calibrate_report_json(request->files[0], calibration), error);
 }
 
@@ -261,12 +257,14 @@ struct public_set {
     double interference_target;
 };
 
+#define RAW "traces/profiles/raw/"
+
 static const struct public_set public_sets[] = {
-    {"iGniter", {"igniter/solo.csv", "igniter/pairs.csv"}, 2.5, 0, 2.5},
-    {"ParvaGPU", {"parvagpu/parvagpu_all.csv", NULL}, 0, 5, 0},
-    {"Dilu", {"dilu/dilu_all.csv", NULL}, 0, 5, 0},
-    {"INFless", {"infless/infless_profiles_clean.csv", NULL}, 0, 0, 0},
-    {"SGPRS", {"sgprs/speedup.csv", NULL}, 0, 0, 0},
+    {"iGniter", {RAW "igniter/solo.csv", RAW "igniter/pairs.csv"}, 2.5, 0, 2.5},
+    {"ParvaGPU", {RAW "parvagpu/parvagpu_all.csv", NULL}, 0, 5, 0},
+    {"Dilu", {RAW "dilu/dilu_all.csv", NULL}, 0, 5, 0},
+    {"INFless", {RAW "infless/infless_profiles_clean.csv", NULL}, 0, 0, 0},
+    {"SGPRS", {RAW "sgprs/speedup.csv", NULL}, 0, 0, 0},
 };
 
 struct verdicts {
@@ -288,10 +286,8 @@ static void judge(struct verdicts *verdicts, const struct public_set *set, const
                target, met ? "met" : "missed", 100 * naive);
         return;
     }
-    cJSON *entry = cJSON_CreateObject();
-    json_put(entry, "set %s what %s mape %g naive_mape %g target %g met %hhd", set->name, what,
-             percent, 100 * naive, target, met);
-    (void)cJSON_AddItemToArray(verdicts->list, entry);
+    json_put(json_append(verdicts->list), "set %s what %s mape %g naive_mape %g target %g met %hhd",
+             set->name, what, percent, 100 * naive, target, met);
 }
 
 static void judge_set(struct verdicts *verdicts, const struct public_set *set,
@@ -312,37 +308,29 @@ static void judge_set(struct verdicts *verdicts, const struct public_set *set,
               set->interference_target);
 }
 
-static void locate(const char *file, char *path)
-{
-    const char *data = getenv("ESGSIM_DATA");
-    (void)snprintf(path, PATH_SIZE, "traces/profiles/raw/%s", file);
-    if (access(path, R_OK) != 0)
-        (void)snprintf(path, PATH_SIZE, "%s/traces/profiles/raw/%s",
-                       data != NULL && data[0] != '\0' ? data : ESGSIM_DATADIR, file);
-}
-
 static bool check_set(const struct request *request, const struct public_set *public_set,
                       cJSON *reports, struct verdicts *verdicts, struct error *error)
 {
-    char paths[2][PATH_SIZE];
-    const char *files[2] = {paths[0], paths[1]};
+    char *files[2] = {NULL, NULL};
     size_t count = 0;
     struct sample_set set = {0};
     struct calibration calibration = {0};
-    while (count < 2 && public_set->files[count] != NULL) {
-        locate(public_set->files[count], paths[count]);
-        count++;
+    for (; count < 2 && public_set->files[count] != NULL; count++) {
+        char *found = json_include_find_operand(public_set->files[count]);
+        files[count] = found != NULL ? found : strdup(public_set->files[count]);
     }
-    bool fine = read_files(request, files, count, &set, error) &&
+    bool fine = read_files(request, (const char *const *)files, count, &set, error) &&
                 calibrate(request, &set, &calibration, error);
     if (fine && reports != NULL)
         (void)cJSON_AddItemToArray(reports, calibrate_report_json(public_set->name, &calibration));
     else if (fine)
-        fine = calibrate_report_text(stdout, public_set->name, &calibration, error);
+        calibrate_report_text(stdout, public_set->name, &calibration);
     if (fine)
         judge_set(verdicts, public_set, &calibration);
     if (fine && reports == NULL)
         (void)putchar('\n');
+    for (size_t i = 0; i < count; i++)
+        free(files[i]);
     calibration_clear(&calibration);
     samples_clear(&set);
     return fine;

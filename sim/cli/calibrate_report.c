@@ -7,36 +7,34 @@
 
 enum { PERCENT = 100 };
 
-/* ---- Text ------------------------------------------------------------------------------------ */
-
-static void cell_percent(struct text_table *table, size_t column, double fraction)
+/* NAN: nothing was left out. */
+static double mape_of(const struct mean_error *error)
 {
-    if (isnan(fraction))
-        text_table_cell(table, column, "-");
-    else
-        text_table_cell(table, column, "%.2f", PERCENT * fraction);
+    return error->count > 0 ? error->mape : NAN;
 }
+
+/* ---- Text ------------------------------------------------------------------------------------ */
 
 static void surface_row(struct text_table *table, const struct calibration *calibration,
                         const struct calibrated_surface *entry)
 {
-    const struct surface_errors *errors = entry->surface.errors;
-    text_table_row(table);
-    text_table_cell(table, 0, "%s%s", calibration->set->functions.names[entry->function],
-                    entry->on_gpu ? "" : " (no GPU)");
-    if (entry->vcpu[0] == entry->vcpu[1])
-        text_table_cell(table, 1, "%d", entry->vcpu[0]);
-    else
-        text_table_cell(table, 1, "%d-%d", entry->vcpu[0], entry->vcpu[1]);
-    text_table_cell(table, 2, "%zu", entry->count);
-    cell_percent(table, 3, errors[FOLD_POINT].inner.mape);
-    cell_percent(table, 4, entry->surface.naive.inner.mape);
-    cell_percent(table, 5, errors[FOLD_POINT].all.mape);
-    cell_percent(table, 6, entry->surface.naive.all.mape);
-    cell_percent(table, 7, errors[FOLD_SHARE].inner.mape);
-    cell_percent(table, 8, errors[FOLD_BATCH].inner.mape);
-    cell_percent(table, 9, errors[FOLD_LEAST_SHARES].all.mape);
-    cell_percent(table, 10, errors[FOLD_LARGEST_BATCHES].all.mape);
+    const struct surface_errors *errors = entry->surface.errors, *naive = &entry->surface.naive;
+    char most[16] = "";
+    if (entry->vcpu[0] != entry->vcpu[1])
+        (void)snprintf(most, sizeof most, "-%d", entry->vcpu[1]);
+    text_table_add(table, "%s%s|%d%s|%zu|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f",
+                   calibration->set->functions.names[entry->function],
+                   entry->on_gpu ? "" : " (no GPU)", entry->vcpu[0], most, entry->count,
+                   PERCENT * errors[FOLD_POINT].inner.mape, PERCENT * naive->inner.mape,
+                   PERCENT * errors[FOLD_POINT].all.mape, PERCENT * naive->all.mape,
+                   PERCENT * errors[FOLD_SHARE].inner.mape, PERCENT * errors[FOLD_BATCH].inner.mape,
+                   PERCENT * errors[FOLD_LEAST_SHARES].all.mape,
+                   PERCENT * errors[FOLD_LARGEST_BATCHES].all.mape);
+}
+
+static double percent_of(const struct calibration *calibration, enum surface_fold fold, bool inner)
+{
+    return PERCENT * calibration_error(calibration, fold, inner).mape;
 }
 
 static void total_row(struct text_table *table, const struct calibration *calibration)
@@ -44,20 +42,18 @@ static void total_row(struct text_table *table, const struct calibration *calibr
     size_t points = 0;
     for (size_t i = 0; i < calibration->surface_count; i++)
         points += calibration->surfaces[i].count;
-    text_table_row(table);
-    text_table_cell(table, 0, "all");
-    text_table_cell(table, 2, "%zu", points);
-    cell_percent(table, 3, calibration_error(calibration, FOLD_POINT, true).mape);
-    cell_percent(table, 4, calibration_naive_error(calibration, true).mape);
-    cell_percent(table, 5, calibration_error(calibration, FOLD_POINT, false).mape);
-    cell_percent(table, 6, calibration_naive_error(calibration, false).mape);
-    cell_percent(table, 7, calibration_error(calibration, FOLD_SHARE, true).mape);
-    cell_percent(table, 8, calibration_error(calibration, FOLD_BATCH, true).mape);
-    cell_percent(table, 9, calibration_error(calibration, FOLD_LEAST_SHARES, false).mape);
-    cell_percent(table, 10, calibration_error(calibration, FOLD_LARGEST_BATCHES, false).mape);
+    text_table_add(table, "all||%zu|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f", points,
+                   percent_of(calibration, FOLD_POINT, true),
+                   PERCENT * calibration_naive_error(calibration, true).mape,
+                   percent_of(calibration, FOLD_POINT, false),
+                   PERCENT * calibration_naive_error(calibration, false).mape,
+                   percent_of(calibration, FOLD_SHARE, true),
+                   percent_of(calibration, FOLD_BATCH, true),
+                   percent_of(calibration, FOLD_LEAST_SHARES, false),
+                   percent_of(calibration, FOLD_LARGEST_BATCHES, false));
 }
 
-static bool surfaces_text(FILE *out, const struct calibration *calibration)
+static void surfaces_text(FILE *out, const struct calibration *calibration)
 {
     static const char *const headers[] = {
         "function", "vCPU",  "points", "inner point",  "naive",          "point",
@@ -66,60 +62,48 @@ static bool surfaces_text(FILE *out, const struct calibration *calibration)
     for (size_t i = 0; i < calibration->surface_count; i++)
         surface_row(table, calibration, &calibration->surfaces[i]);
     total_row(table, calibration);
-    bool fine = text_table_print(table, 2, out);
-    text_table_free(table);
-    return fine;
+    text_table_print(table, 2, out);
 }
 
-static bool interference_text(FILE *out, const struct interference_fit *fit)
+static void interference_text(FILE *out, const struct interference_fit *fit)
 {
     static const char *const headers[] = {"interference", "co-location", "batches",
                                           "functions",    "groups",      "met once",
                                           "twice",        "4 times",     "8 times"};
     const size_t columns = sizeof headers / sizeof headers[0];
     struct text_table *table = text_table_create(headers, columns);
-    for (int kind = 0; kind < INTERFERENCE_LAWS; kind++) {
+    for (int kind = 0; kind <= INTERFERENCE_LAWS; kind++) {
+        const bool law = kind < INTERFERENCE_LAWS;
         text_table_row(table);
-        text_table_cell(table, 0, "%s%s", interference_law_names[kind],
+        text_table_cell(table, 0, "%s%s", law ? interference_law_names[kind] : "none (naive)",
                         fit->kind == (enum interference_kind)kind ? " (chosen)" : "");
-        for (int fold = 0; fold < INTERFERENCE_FOLDS; fold++)
-            cell_percent(table, 1 + (size_t)fold,
-                         fit->errors[kind][fold].count > 0 ? fit->errors[kind][fold].mape : NAN);
-        for (size_t i = 0; i < INTERFERENCE_MET; i++)
-            cell_percent(table, 1 + INTERFERENCE_FOLDS + i,
-                         fit->met[kind][i].count > 0 ? fit->met[kind][i].mape : NAN);
+        for (size_t c = 1; c < columns; c++) {
+            const size_t fold = c - 1, met = fold - INTERFERENCE_FOLDS;
+            const double mape = !law                        ? fit->none.mape
+                                : fold < INTERFERENCE_FOLDS ? mape_of(&fit->errors[kind][fold])
+                                                            : mape_of(&fit->met[kind][met]);
+            text_table_cell(table, c, isnan(mape) ? "-" : "%.2f", PERCENT * mape);
+        }
     }
-    text_table_row(table);
-    text_table_cell(table, 0, "none (naive)");
-    for (size_t column = 1; column < columns; column++)
-        cell_percent(table, column, fit->none.mape);
-    bool fine = text_table_print(table, 2, out);
-    text_table_free(table);
+    text_table_print(table, 2, out);
     if (fit->errors[fit->kind][FOLD_GROUPS].count > 0)
         (void)fprintf(out,
                       "  groups: %zu slowdowns among three or more, predicted by the sum of the "
                       "excesses of pairs\n",
                       fit->errors[fit->kind][FOLD_GROUPS].count);
-    return fine;
 }
 
-static bool unseen_text(FILE *out, const struct unseen_pairs *unseen)
+static void unseen_text(FILE *out, const struct unseen_pairs *unseen)
 {
     static const char *const headers[] = {"level of a pair, all else known", "seen", "left out"};
     struct text_table *table = text_table_create(headers, sizeof headers / sizeof headers[0]);
-    for (int i = 0; i < UNSEEN_LEVELS; i++) {
-        text_table_row(table);
-        text_table_cell(table, 0, "%s", unseen_level_names[i]);
-        cell_percent(table, 1, unseen->seen[i]);
-        cell_percent(table, 2, unseen->left_out[i]);
-    }
-    bool fine = text_table_print(table, 2, out);
-    text_table_free(table);
-    return fine;
+    for (int i = 0; i < UNSEEN_LEVELS; i++)
+        text_table_add(table, "%s|%.2f|%.2f", unseen_level_names[i], PERCENT * unseen->seen[i],
+                       PERCENT * unseen->left_out[i]);
+    text_table_print(table, 2, out);
 }
 
-bool calibrate_report_text(FILE *out, const char *name, const struct calibration *calibration,
-                           struct error *error)
+void calibrate_report_text(FILE *out, const char *name, const struct calibration *calibration)
 {
     (void)fprintf(out, "%s: cross-validation errors, mean |predicted / measured - 1| in %%\n",
                   name);
@@ -128,42 +112,36 @@ bool calibrate_report_text(FILE *out, const char *name, const struct calibration
     if (calibration->set->unit != calibration->set->base)
         (void)fprintf(out, "  shares are fractions: the unit is 1/%d of a GPU in place of 1/%d\n",
                       calibration->set->unit, calibration->set->base);
-    bool fine = calibration->surface_count == 0 || surfaces_text(out, calibration);
-    if (fine && calibration->has_interference)
-        fine = interference_text(out, &calibration->interference);
-    if (fine && calibration->unseen.pairs > 0)
-        fine = unseen_text(out, &calibration->unseen);
+    if (calibration->surface_count > 0)
+        surfaces_text(out, calibration);
+    if (calibration->has_interference)
+        interference_text(out, &calibration->interference);
+    if (calibration->unseen.pairs > 0)
+        unseen_text(out, &calibration->unseen);
     (void)fputc('\n', out);
-    return fine || error_run(error, "out of memory for the report");
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void put_percent(cJSON *object, const char *key, double fraction)
 {
-    if (isfinite(fraction))
-        (void)cJSON_AddNumberToObject(object, key, PERCENT * fraction);
-    else
-        (void)cJSON_AddNullToObject(object, key);
+    (void)cJSON_AddNumberToObject(object, key, PERCENT * fraction);
 }
 
 static void put_errors(cJSON *object, const char *key, const struct surface_errors *errors)
 {
-    cJSON *entry = cJSON_AddObjectToObject(object, key);
-    put_percent(entry, "inner", errors->inner.mape);
-    (void)cJSON_AddNumberToObject(entry, "inner_points", (double)errors->inner.count);
-    put_percent(entry, "all", errors->all.mape);
-    (void)cJSON_AddNumberToObject(entry, "points", (double)errors->all.count);
-    put_percent(entry, "worst", errors->all.worst);
+    json_put(cJSON_AddObjectToObject(object, key),
+             "inner %g inner_points %zu all %g points %zu worst %g", PERCENT * errors->inner.mape,
+             errors->inner.count, PERCENT * errors->all.mape, errors->all.count,
+             PERCENT * errors->all.worst);
 }
 
-static cJSON *surface_json(const struct calibration *calibration,
-                           const struct calibrated_surface *entry)
+static void put_surface(cJSON *object, const struct calibration *calibration,
+                        const struct calibrated_surface *entry)
 {
-    cJSON *object = cJSON_CreateObject();
-    json_put(object, "function %s vcpu %d most_vcpu %d gpu %hhd points %g",
+    json_put(object, "function %s vcpu %d most_vcpu %d gpu %hhd points %zu",
              calibration->set->functions.names[entry->function], entry->vcpu[0], entry->vcpu[1],
-             entry->on_gpu, (double)entry->count);
+             entry->on_gpu, entry->count);
     cJSON *by_fold = cJSON_AddObjectToObject(object, "left_out");
     for (int fold = 0; fold < SURFACE_FOLDS; fold++)
         put_errors(by_fold, surface_fold_names[fold], &entry->surface.errors[fold]);
@@ -172,62 +150,51 @@ static cJSON *surface_json(const struct calibration *calibration,
     for (int i = 0; i < LAW_COEFFICIENTS; i++)
         (void)cJSON_AddNumberToObject(law, latency_coefficient_names[i],
                                       latency_model_law(&entry->surface.model)->k[i]);
-    return object;
-}
-
-static void put_met(cJSON *object, const struct mean_error met[INTERFERENCE_MET])
-{
-    static const char *const keys[INTERFERENCE_MET] = {"met once", "met twice", "met 4 times",
-                                                       "met 8 times"};
-    for (size_t i = 0; i < INTERFERENCE_MET; i++)
-        put_percent(object, keys[i], met[i].count > 0 ? met[i].mape : NAN);
 }
 
 static void put_interference(cJSON *object, const struct interference_fit *fit)
 {
+    static const char *const met[INTERFERENCE_MET] = {"met once", "met twice", "met 4 times",
+                                                      "met 8 times"};
     cJSON *entry = cJSON_AddObjectToObject(object, "interference");
-    json_put(entry, "model %s slowdowns %g", interference_law_names[fit->kind],
-             (double)fit->none.count);
-    put_percent(entry, "none", fit->none.mape);
+    json_put(entry, "model %s slowdowns %zu none %g", interference_law_names[fit->kind],
+             fit->none.count, PERCENT * fit->none.mape);
     for (int kind = 0; kind < INTERFERENCE_LAWS; kind++) {
         cJSON *by_fold = cJSON_AddObjectToObject(entry, interference_law_names[kind]);
         for (int fold = 0; fold < INTERFERENCE_FOLDS; fold++)
-            put_percent(by_fold, interference_fold_names[fold],
-                        fit->errors[kind][fold].count > 0 ? fit->errors[kind][fold].mape : NAN);
-        put_met(by_fold, fit->met[kind]);
+            put_percent(by_fold, interference_fold_names[fold], mape_of(&fit->errors[kind][fold]));
+        for (size_t i = 0; i < INTERFERENCE_MET; i++)
+            put_percent(by_fold, met[i], mape_of(&fit->met[kind][i]));
     }
 }
 
 static void put_unseen(cJSON *object, const struct unseen_pairs *unseen)
 {
     cJSON *entry = cJSON_AddObjectToObject(object, "unmet");
-    (void)cJSON_AddNumberToObject(entry, "pairs", (double)unseen->pairs);
-    for (int i = 0; i < UNSEEN_LEVELS; i++) {
-        cJSON *level = cJSON_AddObjectToObject(entry, unseen_level_names[i]);
-        put_percent(level, "seen", unseen->seen[i]);
-        put_percent(level, "left_out", unseen->left_out[i]);
-    }
+    json_put(entry, "pairs %zu", unseen->pairs);
+    for (int i = 0; i < UNSEEN_LEVELS; i++)
+        json_put(cJSON_AddObjectToObject(entry, unseen_level_names[i]), "seen %g left_out %g",
+                 PERCENT * unseen->seen[i], PERCENT * unseen->left_out[i]);
 }
 
 cJSON *calibrate_report_json(const char *name, const struct calibration *calibration)
 {
     cJSON *object = cJSON_CreateObject();
-    (void)cJSON_AddStringToObject(object, "name", name);
+    json_put(object, "name %s", name);
     cJSON *functions = cJSON_AddArrayToObject(object, "functions");
     for (size_t i = 0; i < calibration->surface_count; i++)
-        (void)cJSON_AddItemToArray(functions, surface_json(calibration, &calibration->surfaces[i]));
-    if (calibration->surface_count > 0) {
-        cJSON *all = cJSON_AddObjectToObject(object, "all");
-        put_percent(all, "inner", calibration_error(calibration, FOLD_POINT, true).mape);
-        put_percent(all, "point", calibration_error(calibration, FOLD_POINT, false).mape);
-        put_percent(all, "naive_inner", calibration_naive_error(calibration, true).mape);
-        put_percent(all, "naive_point", calibration_naive_error(calibration, false).mape);
-    }
+        put_surface(json_append(functions), calibration, &calibration->surfaces[i]);
+    if (calibration->surface_count > 0)
+        json_put(cJSON_AddObjectToObject(object, "all"),
+                 "inner %g point %g naive_inner %g naive_point %g",
+                 percent_of(calibration, FOLD_POINT, true),
+                 percent_of(calibration, FOLD_POINT, false),
+                 PERCENT * calibration_naive_error(calibration, true).mape,
+                 PERCENT * calibration_naive_error(calibration, false).mape);
     if (calibration->has_interference)
         put_interference(object, &calibration->interference);
     if (calibration->unseen.pairs > 0)
         put_unseen(object, &calibration->unseen);
-    if (calibration->set->left_out != NULL)
-        (void)cJSON_AddStringToObject(object, "left_out", calibration->set->left_out);
+    json_put(object, "left_out %s", calibration->set->left_out);
     return object;
 }

@@ -7,12 +7,10 @@
 
 #include <cjson/cJSON.h>
 
-#include "sim/base/error.h"
 #include "traces/calibrate/calibrate.h"
 
 /* Prints tables in percent, under the heading `name`. */
-bool calibrate_report_text(FILE *out, const char *name, const struct calibration *calibration,
-                           struct error *error);
+void calibrate_report_text(FILE *out, const char *name, const struct calibration *calibration);
 
 /* The same figures, in percent, as a JSON object; NULL if memory is exhausted. */
 cJSON *calibrate_report_json(const char *name, const struct calibration *calibration);

@@ -18,17 +18,11 @@ struct options {
     double at_least, at_most; /* NAN: not given */
     bool least, greatest, json;
     struct capacity_question question;
+    struct cli_names policies;
     struct cli_settings settings;
 };
 
 /* ---- Options --------------------------------------------------------------------------------- */
-
-static bool take_policies(void *options, const char *name, char *value, struct error *error)
-{
-    struct capacity_question *question = &((struct options *)options)->question;
-    return cli_take_names(name, value, question->policies, CAPACITY_POLICIES,
-                          &question->policy_count, error);
-}
 
 #define LARGEST 1e15
 enum { SEEDS_FIRST = 10, SEEDS_MOST = 100 };
@@ -51,7 +45,7 @@ static const struct cli_option capacity_table[] = {
     {"--policies", "A,B,…",
      "policies to compare, by name or .so, with their default parameters (default: the "
      "experiment's policy with its own)",
-     .kind = OPTION_TAKE, .take = take_policies},
+     CLI_MEMBER(struct options, policies), .most = CAPACITY_POLICIES},
     {"--seeds", "N",
      "runs at each value at first, with the seeds from the experiment's on (default 10)",
      CLI_MEMBER(struct options, question.seeds), .least = 2, .most = CAPACITY_SEEDS},
@@ -90,17 +84,13 @@ static const struct cli_option capacity_table[] = {
 /* Not one of those that only reports compute. */
 static bool metric_choose(const char *name, const struct metric **metric, struct error *error)
 {
-    const char *names[256];
-    int count = 0;
-    for (size_t i = 0; i < training_metric_count + metric_count; i++) {
-        *metric =
-            i < training_metric_count ? &training_metrics[i] : &metrics[i - training_metric_count];
-        if (strcmp((*metric)->name, name) == 0)
+    const size_t count = metric_count + training_metric_count;
+    for (size_t i = 0; i < count; i++) {
+        *metric = &metrics[i];
+        if (strcmp(metrics[i].name, name) == 0)
             return true;
-        if (count < 256)
-            names[count++] = (*metric)->name;
     }
-    const char *near = error_nearest_name(name, names, count);
+    const char *near = error_nearest_of(name, &metrics[0].name, count, sizeof *metrics);
     return error_input(error, "--metric: '%.80s' is unknown%s%s%s; results/README.md lists them",
                        name, near != NULL ? ", did you mean '" : "", near != NULL ? near : "",
                        near != NULL ? "'" : "");
@@ -134,7 +124,7 @@ static bool options_check(struct options *options, struct error *error)
                                error);
     if (strcmp(question->key, "seed") == 0)
         return error_input(error, "--over seed: every value is run with several seeds (--seeds)");
-    for (size_t i = 0; i < options->settings.count && question->policy_count > 0; i++)
+    for (size_t i = 0; i < options->settings.count && options->policies.count > 0; i++)
         if (strcmp(options->settings.list[i].key, "policy.name") == 0)
             return error_input(error, "--set policy.name: --policies names the policies");
     question->at_most = !at_least;
@@ -144,6 +134,8 @@ static bool options_check(struct options *options, struct error *error)
                           : !isnan(question->low) && !isnan(question->high)
                               ? CAPACITY_EITHER
                               : key_direction(question->key);
+    question->policies = options->policies.list;
+    question->policy_count = options->policies.count;
     question->overrides = options->settings.list;
     question->override_count = options->settings.count;
     if (question->most_seeds == 0)
@@ -271,35 +263,15 @@ static void print_text(const struct capacity_question *question,
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static cJSON *number_json(double number)
+static void put_numbers(cJSON *object, const char *key, const double *numbers, size_t count)
 {
-    return isfinite(number) ? cJSON_CreateNumber(number) : cJSON_CreateNull();
-}
-
-static cJSON *numbers_json(const double *numbers, size_t count)
-{
-    cJSON *list = cJSON_CreateArray();
+    cJSON *list = cJSON_AddArrayToObject(object, key);
     for (size_t i = 0; i < count; i++)
-        cJSON_AddItemToArray(list, number_json(numbers[i]));
-    return list;
+        cJSON_AddItemToArray(list, cJSON_CreateNumber(numbers[i]));
 }
 
-static cJSON *point_json(const struct capacity_question *question,
-                         const struct capacity_point *point)
-{
-    cJSON *object = cJSON_CreateObject();
-    cJSON_AddNumberToObject(object, "value", point->value);
-    cJSON_AddItemToObject(object, "mean", number_json(point->mean));
-    cJSON_AddItemToObject(object, "low", number_json(limit_of(question, point, -1)));
-    cJSON_AddItemToObject(object, "high", number_json(limit_of(question, point, 1)));
-    cJSON_AddStringToObject(object, "answer", capacity_answer_name(point));
-    cJSON_AddItemToObject(object, "seeds",
-                          numbers_json(point->measured, point->refused ? 0 : point->seeds));
-    return object;
-}
-
-static cJSON *curve_json(const struct capacity_question *question,
-                         const struct capacity_curve *curve)
+static void put_curve(cJSON *object, const struct capacity_question *question,
+                      const struct capacity_curve *curve)
 {
     const struct capacity_search *search = &curve->search;
     static const char *const verdicts[] = {"found", "all hold", "none holds"};
@@ -307,21 +279,24 @@ static cJSON *curve_json(const struct capacity_question *question,
     const double ends[] = {interval.holds, interval.fails};
     const struct capacity_point *from;
     const struct capacity_point *to;
-    cJSON *object = cJSON_CreateObject();
     json_put(object, "policy %s verdict %s", curve->policy, verdicts[interval.verdict]);
     if (search->range.direction == CAPACITY_EITHER)
         cJSON_AddNullToObject(object, "direction");
     else
         cJSON_AddStringToObject(object, "direction", direction_name(search->range.direction));
-    cJSON_AddItemToObject(object, "interval", numbers_json(ends, 2));
-    cJSON_AddItemToObject(object, "crossing", number_json(interval.crossing));
-    json_put(object, "width %g within_tolerance %hhd seeds %g monotone %hhd", interval.width,
-             interval.narrow, (double)search->seeds,
+    put_numbers(object, "interval", ends, 2);
+    json_put(object, "crossing %g width %g within_tolerance %hhd seeds %zu monotone %hhd",
+             interval.crossing, interval.width, interval.narrow, search->seeds,
              (bool)!capacity_search_bend(search, &from, &to));
     cJSON *list = cJSON_AddArrayToObject(object, "visited");
-    for (size_t i = 0; i < search->count; i++)
-        cJSON_AddItemToArray(list, point_json(question, &search->points[i]));
-    return object;
+    for (size_t i = 0; i < search->count; i++) {
+        const struct capacity_point *point = &search->points[i];
+        cJSON *visited = json_append(list);
+        json_put(visited, "value %g mean %g low %g high %g answer %s", point->value, point->mean,
+                 limit_of(question, point, -1), limit_of(question, point, 1),
+                 capacity_answer_name(point));
+        put_numbers(visited, "seeds", point->measured, point->refused ? 0 : point->seeds);
+    }
 }
 
 static bool print_json(const struct capacity_question *question,
@@ -338,7 +313,7 @@ static bool print_json(const struct capacity_question *question,
              (double)question->most_seeds, answer->deterministic);
     cJSON *list = cJSON_AddArrayToObject(root, "policies");
     for (size_t i = 0; i < answer->curve_count; i++)
-        cJSON_AddItemToArray(list, curve_json(question, &answer->curves[i]));
+        put_curve(json_append(list), question, &answer->curves[i]);
     return cli_print_json(root, error);
 }
 

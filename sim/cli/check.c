@@ -5,7 +5,7 @@
 
 #include "results/report/expectation.h"
 #include "results/store/hdf5_utf8.h"
-#include "sim/base/json.h"
+#include "sim/base/json_write.h"
 #include "sim/cli/cli.h"
 #include "traces/readers/arrival_trace.h"
 #include "workloads/experiment.h"
@@ -104,21 +104,20 @@ static void print_valid(const char *path, const char *kind)
         printf("%s: note: the last line has no end: the file may be cut\n", path);
 }
 
-static bool add_json(cJSON *files, const char *path, const char *kind, const struct error *fault)
+static void add_json(cJSON *files, const char *path, const char *kind, const struct error *fault)
 {
-    cJSON *item = cJSON_CreateObject();
-    if (item == NULL || !cJSON_AddItemToArray(files, item)) {
-        cJSON_Delete(item);
-        return false;
-    }
+    const bool valid = fault->kind == ERROR_NONE;
     bool least = false;
-    const size_t runs = fault->kind == ERROR_NONE ? count_runs(path, kind, &least) : 0;
-    return utf8_add_json(item, "file", path) &&
-           cJSON_AddStringToObject(item, "kind", kind) != NULL &&
-           cJSON_AddBoolToObject(item, "valid", fault->kind == ERROR_NONE) != NULL &&
-           (runs == 0 || cJSON_AddNumberToObject(item, "runs", (double)runs) != NULL) &&
-           (!is_cut(path, kind) || cJSON_AddBoolToObject(item, "cut", true) != NULL) &&
-           (fault->kind == ERROR_NONE || utf8_add_json(item, "error", fault->message));
+    const size_t runs = valid ? count_runs(path, kind, &least) : 0;
+    cJSON *item = json_append(files);
+    (void)utf8_add_json(item, "file", path);
+    json_put(item, "kind %s valid %hhd", kind, valid);
+    if (runs > 0)
+        json_put(item, "runs %zu", runs);
+    if (is_cut(path, kind))
+        json_put(item, "cut %hhd", true);
+    if (!valid)
+        (void)utf8_add_json(item, "error", fault->message);
 }
 
 /* The first fault becomes the command's error, which main prints. Later ones are printed here. */
@@ -130,8 +129,8 @@ static bool check_files(int argc, char **argv, const char *format, bool quiet, c
         const char *kind = "unknown";
         struct error fault = {0};
         bool valid = check_file(argv[i], format, &kind, &fault);
-        if (files != NULL && !add_json(files, argv[i], kind, &fault))
-            return error_run(error, "check: out of memory");
+        if (files != NULL)
+            add_json(files, argv[i], kind, &fault);
         if (valid && files == NULL && !quiet)
             print_valid(argv[i], kind);
         if (!valid && good)
@@ -150,10 +149,6 @@ static bool check_run(int argc, char **argv, bool quiet, struct error *error)
         return false;
     cJSON *root = options.json ? cJSON_CreateObject() : NULL;
     cJSON *files = options.json ? cJSON_AddArrayToObject(root, "files") : NULL;
-    if (options.json && files == NULL) {
-        cJSON_Delete(root);
-        return error_run(error, "check: out of memory");
-    }
     bool good = check_files(argc, argv, options.format, quiet, files, error);
     struct error late = {0};
     if (!options.json || cli_print_json_line(root, &late))

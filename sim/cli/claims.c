@@ -53,28 +53,25 @@ static const struct cli_option claims_table[] = {
 static bool claims_select(struct expectations *claims, char **systems, size_t count,
                           struct error *error)
 {
-    const char *names[1000];
+    struct expectation *list = claims->list;
     bool selected[1000] = {false};
     size_t kept = 0;
-    for (size_t c = 0; c < claims->count; c++)
-        names[c] = claims->list[c].system;
     for (size_t i = 0; i < count; i++) {
         bool found = false;
         for (size_t c = 0; c < claims->count; c++)
-            if (strcasecmp(names[c], systems[i]) == 0)
+            if (strcasecmp(list[c].system, systems[i]) == 0)
                 found = selected[c] = true;
         if (found)
             continue;
-        const char *nearest = error_nearest_name(systems[i], names, (int)claims->count);
+        const char *nearest =
+            error_nearest_of(systems[i], &list[0].system, claims->count, sizeof *list);
         return error_input(error, "no claim of a system '%.80s'; %s%s", systems[i],
                            nearest != NULL ? "did you mean " : "the first is ",
-                           nearest != NULL ? nearest : names[0]);
+                           nearest != NULL ? nearest : list[0].system);
     }
     for (size_t c = 0; c < claims->count; c++)
         if (count == 0 || selected[c])
-            claims->list[kept++] = claims->list[c];
-        else
-            expectation_clear(&claims->list[c]);
+            list[kept++] = list[c];
     claims->count = kept;
     return true;
 }
@@ -141,7 +138,7 @@ static bool sweep_preview(const struct expectations *claims, size_t first,
         (void)error_run(error, "out of memory for the claims");
     for (size_t run = 0; good && run < sweep->run_count; run += sweep->seeds)
         good = preview_add(sweep, run, &results, error);
-    good = good && (report = report_build(&results, error)) != NULL;
+    report = good ? report_build(&results) : NULL;
     for (size_t c = first; good && c < claims->count; c++) {
         struct estimate ours;
         if (first_of_sweep(claims, c) == first)
@@ -192,7 +189,7 @@ static bool sweep_judge(const struct expectations *claims, size_t first, const c
                         struct estimate *ours, struct error *error)
 {
     struct results *results = results_load(path, error);
-    struct report *report = results == NULL ? NULL : report_build(results, error);
+    struct report *report = results == NULL ? NULL : report_build(results);
     bool good = report != NULL;
     for (size_t c = first; good && c < claims->count; c++)
         if (first_of_sweep(claims, c) == first)

@@ -23,7 +23,8 @@ enum option_kind {
     OPTION_NUMBER, /* double, from `low` to `high` */
     OPTION_CHOICE, /* int: index of the word in `value`, "text|csv|json", from 0 */
     OPTION_WORD,   /* const char *: the word itself, one of those in `value` */
-    OPTION_SET,    /* struct cli_settings: adds KEY=VALUE */
+    OPTION_SET,    /* struct cli_settings: adds KEY=VALUE; with a `key`, the value of that key */
+    OPTION_NAMES,  /* struct cli_names: at most `most` names, separated by commas */
     OPTION_TAKE    /* parsed by `take` */
 };
 
@@ -37,6 +38,7 @@ struct cli_option {
     size_t place;  /* offsetof its destination in the command's own struct */
     uint64_t least, most;
     double low, high;
+    const char *key;
     /* `options` is the command's own struct. `value` points into argv and may be modified. */
     bool (*take)(void *options, const char *name, char *value, struct error *error);
 };
@@ -46,7 +48,7 @@ struct cli_option {
 #define CLI_MEMBER(type, member)                                                                   \
     .kind = _Generic(((type *)NULL)->member, bool: OPTION_FLAG, const char *: OPTION_TEXT,         \
                      uint64_t: OPTION_WHOLE, double: OPTION_NUMBER, int: OPTION_CHOICE,            \
-                     struct cli_settings: OPTION_SET),                                             \
+                     struct cli_settings: OPTION_SET, struct cli_names: OPTION_NAMES),                                             \
     .place = offsetof(type, member)
 
 struct command {
@@ -99,13 +101,20 @@ bool cli_settings_add(struct cli_settings *settings, const char *key, const char
 /* Adds "KEY=VALUE", which is split in place. ERROR_INPUT if it has another form. */
 bool cli_settings_add_text(struct cli_settings *settings, char *text, struct error *error);
 
-/* Splits "a,b,c" in place; an earlier list is replaced. ERROR_INPUT if a name is empty, occurs
- * twice or is one more than `most`. */
-bool cli_take_names(const char *option, char *value, const char **names, size_t most, size_t *count,
-                    struct error *error);
-
 /* Number of policies that one command compares. */
 enum { CLI_POLICIES_MAX = 32 };
+
+/* Names separated by commas, which point into argv. None is empty or occurs twice. */
+enum { CLI_NAMES_MAX = 64 };
+struct cli_names {
+    const char *list[CLI_NAMES_MAX];
+    size_t count;
+};
+
+/* Returns the workload's application of that name, which --application gives. NULL: ERROR_INPUT,
+ * with the nearest name. */
+const struct application *cli_find_application(const struct workload *workload, const char *name,
+                                               struct error *error);
 
 /* ERROR_INPUT if `option` would overwrite the file that `what` names; either may be NULL. */
 bool cli_check_output(const char *option, const char *out, const char *what, const char *other,

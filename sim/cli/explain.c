@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "results/inspect/explain.h"
-#include "results/inspect/explain_training.h"
 #include "results/store/store.h"
 #include "sim/cli/cli.h"
 
@@ -64,10 +63,10 @@ static const struct summary_row *run_choose(const struct results *results,
 static bool explain_training(const struct options *options, const struct summary_row *run,
                              struct error *error)
 {
-    struct training_record *record = training_record_load(options->file, run->hash, error);
+    struct run_record *record = run_record_load(options->file, run->hash, true, error);
     const bool good = record != NULL && training_explain(run, record, options->training,
                                                          options->json, stdout, error);
-    training_record_free(record);
+    run_record_free(record);
     return good;
 }
 
@@ -78,7 +77,7 @@ static bool explain_print(const struct options *options, const struct results *r
     if (options->training != NUMBER_NONE)
         return run != NULL && explain_training(options, run, error);
     struct run_record *record =
-        run == NULL ? NULL : run_record_load(options->file, run->hash, error);
+        run == NULL ? NULL : run_record_load(options->file, run->hash, false, error);
     struct explanation *explanation =
         record == NULL ? NULL : explanation_build(run, record, options->request, error);
     bool good = explanation != NULL;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sched/registry.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/listing.h"
 #include "traces/readers/arrival_trace.h"
@@ -13,6 +14,7 @@
 #include "traces/profile/profile.h"
 #include "workloads/experiment.h"
 #include "workloads/json_include.h"
+#include "workloads/keep_alive.h"
 #include "workloads/training_models.h"
 #include "sim/base/json_write.h"
 
@@ -52,10 +54,98 @@ const struct command command_list = {
     .options = list_table,
 };
 
-/* ---- Files ----------------------------------------------------------------------------------- */
+/* ---- Policies -------------------------------------------------------------------------------- */
 
-typedef bool list_file(struct listing *listing, const char *path, const char *name,
-                       struct error *error);
+/* "name = default [range or choices]". */
+static void add_parameter(struct line *line, const struct key *parameter)
+{
+    char words[PARAMETER_WORDS];
+    const char *word = parameter_word(parameter, parameter->fallback);
+    line_add(line, "%s = ", parameter->name);
+    if (word != NULL)
+        line_add(line, "%s [%s]", word, parameter_words(parameter, words));
+    else
+        line_add(line, "%g [%g..%g]", parameter->fallback, parameter->low, parameter->high);
+}
+
+static void json_add_parameter(cJSON *list, const struct key *parameter)
+{
+    char words[PARAMETER_WORDS];
+    const char *word = parameter_word(parameter, parameter->fallback);
+    cJSON *object = json_append(list);
+    if (word != NULL)
+        json_put(object, "name %s default %s choices %s", parameter->name, word,
+                 parameter_words(parameter, words));
+    else
+        json_put(object, "name %s default %g low %g high %g", parameter->name, parameter->fallback,
+                 parameter->low, parameter->high);
+    json_put(object, "help %s", parameter->help);
+}
+
+/* In text, each parameter has a line with its meaning, if the entry is printed in full. `serves`:
+ * NULL for a keep-alive. */
+static void list_configurable(struct listing *listing, const char *name, const char *summary,
+                              const char *serves, const struct key *parameters)
+{
+    struct line text = {.used = 0};
+    if (!listing_wants(listing, name))
+        return;
+    line_add(&text, "%s", summary);
+    if (serves != NULL && listing->rows == NULL)
+        line_add(&text, " [%s]", serves);
+    cJSON *row = listing_show(listing, name, text.text);
+    json_put(row, "serves %s", serves);
+    cJSON *list = cJSON_AddArrayToObject(row, "parameters");
+    for (size_t p = 0; row != NULL && p < keys_count(parameters); p++)
+        json_add_parameter(list, &parameters[p]);
+    for (size_t p = 0; row == NULL && listing->full && p < keys_count(parameters); p++) {
+        struct line own = {.used = 0};
+        add_parameter(&own, &parameters[p]);
+        printf("    %-47s %s\n", own.text, parameters[p].help != NULL ? parameters[p].help : "");
+    }
+}
+
+/* Where a policy's facts come from. */
+static void print_source(const struct listing *listing)
+{
+    if (listing->rows == NULL && listing->only != NULL && listing->shown > 0 && !listing->counting)
+        printf("source and every decision of the port: sched/README.md; grades: sim/README.md\n");
+}
+
+static void list_policy(struct listing *listing, const struct policy *policy)
+{
+    static const char *const serves[] = {
+        [SERVES_REQUESTS] = "requests", [SERVES_TRAININGS] = "trainings", [SERVES_BOTH] = "both"};
+    list_configurable(listing, policy->name, policy->summary, serves[policy->serves],
+                      policy->parameters);
+}
+
+static bool list_policies(struct listing *listing, const char *path, const char *name,
+                          struct error *error)
+{
+    (void)path, (void)name, (void)error;
+    const struct policy *policy = NULL;
+    for (size_t i = 0; (policy = policy_at(i)) != NULL; i++) {
+        list_policy(listing, policy);
+        const struct policy *form = policy_training_form(policy->name);
+        if (form != NULL)
+            list_policy(listing, form);
+    }
+    print_source(listing);
+    return true;
+}
+
+static bool list_keep_alives(struct listing *listing, const char *path, const char *name,
+                             struct error *error)
+{
+    (void)path, (void)name, (void)error;
+    const struct keep_alive *policy = NULL;
+    for (size_t i = 0; (policy = keep_alive_at(i)) != NULL; i++)
+        list_configurable(listing, policy->name, policy->summary, NULL, policy->parameters);
+    return true;
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
 
 static const char *text_of(const cJSON *object, const char *key)
 {
@@ -92,9 +182,7 @@ static bool list_experiment(struct listing *listing, const char *path, const cha
     if (place != NULL)
         name = place + sizeof folder - 1;
     cJSON *json = json_parse_file(path, error);
-    if (json == NULL)
-        return false;
-    bool good = true;
+    bool good = json != NULL;
     if ((cJSON_HasObjectItem(json, "matrix") || cJSON_HasObjectItem(json, "policy")) &&
         listing_wants(listing, name)) {
         good = add_summary(&line, json, path, error);
@@ -103,12 +191,6 @@ static bool list_experiment(struct listing *listing, const char *path, const cha
     }
     cJSON_Delete(json);
     return good;
-}
-
-/* First child; NULL: there is none, or no value. */
-static const cJSON *first_of(const cJSON *value)
-{
-    return value != NULL ? value->child : NULL;
 }
 
 static double number_of(const cJSON *object, const char *key, double fallback)
@@ -123,83 +205,74 @@ static bool list_cluster(struct listing *listing, const char *path, const char *
 {
     struct line line = {.used = 0};
     cJSON *json = json_parse_file(path, error);
-    if (json == NULL)
-        return false;
     const cJSON *invoker, *gpu;
-    for (invoker = first_of(cJSON_GetObjectItemCaseSensitive(json, "invokers")); invoker != NULL;
-         invoker = invoker->next) {
+    cJSON_ArrayForEach(invoker, cJSON_GetObjectItemCaseSensitive(json, "invokers"))
+    {
         line_add(&line, "%s%g x (%g vCPUs", line.used > 0 ? ", " : "",
                  number_of(invoker, "count", 1), number_of(invoker, "vcpus", 0));
-        for (gpu = first_of(cJSON_GetObjectItemCaseSensitive(invoker, "gpus")); gpu != NULL;
-             gpu = gpu->next)
+        cJSON_ArrayForEach(gpu, cJSON_GetObjectItemCaseSensitive(invoker, "gpus"))
             line_add(&line, ", %g %s %s in %g", number_of(gpu, "count", 1), text_of(gpu, "model"),
                      text_of(gpu, "sharing"), number_of(gpu, "units", 1));
         line_add(&line, ")");
     }
     line_add_note(&line, listing, text_of(json, "note"));
-    listing_add(listing, name, line.text);
+    if (json != NULL)
+        listing_add(listing, name, line.text);
     cJSON_Delete(json);
-    return true;
+    return json != NULL;
 }
 
+/* Opens a file whose object has an array `key`. NULL: an error, such as "FILE: is not WHAT". */
+static cJSON *open_array(const char *path, const char *key, const char *what, const cJSON **array,
+                         struct error *error)
+{
+    cJSON *json = json_parse_file(path, error);
+    *array = cJSON_GetObjectItemCaseSensitive(json, key);
+    if (json == NULL || *array != NULL)
+        return json;
+    cJSON_Delete(json);
+    error_input(error, "%s: is not %s", path, what);
+    return NULL;
+}
+
+/* "segmentation, classification (after segment)". */
 static bool list_application(struct listing *listing, const char *path, const char *name,
                              struct error *error)
 {
     struct line line = {.used = 0};
-    struct json_value stages;
-    cJSON *json = json_parse_file(path, error);
+    const cJSON *stages, *stage, *before;
+    cJSON *json = open_array(path, "stages", "an application", &stages, error);
     if (json == NULL)
         return false;
-    struct json_value root = json_root(path, json);
-    const cJSON *own = cJSON_GetObjectItemCaseSensitive(json, "name");
-    if (!json_child(&root, "stages", &stages)) {
-        cJSON_Delete(json);
-        return error_input(error, "%s: is not an application", path);
+    cJSON_ArrayForEach(stage, stages)
+    {
+        const cJSON *after = cJSON_GetObjectItemCaseSensitive(stage, "after");
+        line_add(&line, "%s%s", line.used > 0 ? ", " : "", text_of(stage, "function"));
+        cJSON_ArrayForEach(before, after)
+            line_add(&line, "%s %s%s", before == after->child ? " (after" : "", before->valuestring,
+                     before->next == NULL ? ")" : "");
     }
-    size_t i = 0;
-    for (struct json_value stage = json_first(&stages); stage.node != NULL;
-         stage = json_after(&stages, &stage, ++i)) {
-        const cJSON *function = cJSON_GetObjectItemCaseSensitive(stage.node, "function");
-        const cJSON *after = cJSON_GetObjectItemCaseSensitive(stage.node, "after");
-        line_add(&line, "%s%s", i == 0 ? "" : ", ",
-                 cJSON_IsString(function) ? function->valuestring : "?");
-        if (cJSON_GetArraySize(after) > 0)
-            line_add(&line, " (after");
-        for (int a = 0; a < cJSON_GetArraySize(after); a++) {
-            const cJSON *before = cJSON_GetArrayItem(after, a);
-            line_add(&line, " %s%s", cJSON_IsString(before) ? before->valuestring : "?",
-                     a + 1 == cJSON_GetArraySize(after) ? ")" : "");
-        }
-    }
-    listing_add(listing, cJSON_IsString(own) ? own->valuestring : name, line.text);
+    const char *own = text_of(json, "name");
+    listing_add(listing, own[0] != '\0' ? own : name, line.text);
     cJSON_Delete(json);
     return true;
 }
 
-static bool list_functions_of(struct listing *listing, const char *path, const char *name,
-                              struct error *error)
+static bool list_functions(struct listing *listing, const char *path, const char *name,
+                           struct error *error)
 {
-    struct json_value functions;
-    cJSON *json = json_parse_file(path, error);
+    const cJSON *functions, *function;
+    cJSON *json = open_array(path, "functions", "a functions file", &functions, error);
     if (json == NULL)
         return false;
-    struct json_value root = json_root(path, json);
-    if (!json_child(&root, "functions", &functions)) {
-        cJSON_Delete(json);
-        return error_input(error, "%s: is not a functions file", path);
-    }
-    size_t i = 0;
-    for (struct json_value entry = json_first(&functions); entry.node != NULL;
-         entry = json_after(&functions, &entry, ++i)) {
-        const cJSON *own = cJSON_GetObjectItemCaseSensitive(entry.node, "name");
-        const cJSON *model = cJSON_GetObjectItemCaseSensitive(entry.node, "model");
-        const cJSON *bytes = cJSON_GetObjectItemCaseSensitive(entry.node, "input_bytes");
+    cJSON_ArrayForEach(function, functions)
+    {
         struct line line = {.used = 0};
-        line_add(&line, "%s", cJSON_IsString(model) ? model->valuestring : "");
-        if (cJSON_IsNumber(bytes))
-            line_add(&line, ", input %.0f bytes", bytes->valuedouble);
+        line_add(&line, "%s", text_of(function, "model"));
+        if (cJSON_HasObjectItem(function, "input_bytes"))
+            line_add(&line, ", input %.0f bytes", number_of(function, "input_bytes", 0));
         line_add(&line, ", in %s", name);
-        listing_add(listing, cJSON_IsString(own) ? own->valuestring : "?", line.text);
+        listing_add(listing, text_of(function, "name"), line.text);
     }
     cJSON_Delete(json);
     return true;
@@ -276,9 +349,37 @@ static int select_data(const struct dirent *entry)
     return 0;
 }
 
+/* ---- Kinds ----------------------------------------------------------------------------------- */
+
+static const struct kind {
+    const char *name, *singular;
+    const char *folders; /* of its files, separated by blanks; "": it has no files */
+    bool (*list)(struct listing *listing, const char *path, const char *name, struct error *error);
+    const char *what; /* one line of the overview */
+} kinds[] = {
+    {"policies", "policy", "", list_policies, "schedulers; --policy NAME"},
+    {"keep-alives", "keep-alive", "", list_keep_alives,
+     "how long idle containers are kept; --set platform.keep_alive=NAME"},
+    {"experiments", "experiment",
+     "workloads/experiments workloads/experiments/theory workloads/experiments/known-for",
+     list_experiment, "experiments for `esgsim run` and sweeps for `esgsim sweep`"},
+    {"clusters", "cluster", "workloads/clusters", list_cluster, "invokers and their GPUs"},
+    {"applications", "application", "workloads/applications", list_application,
+     "DAGs of functions"},
+    {"functions", "function", "workloads/functions", list_functions,
+     "what a stage runs: a network and its input"},
+    {"profiles", "profile", "traces/profiles", list_profile,
+     "measured or reconstructed latencies, by device"},
+    {"traces", "trace", "traces/arrivals traces/trainings", list_trace,
+     "arrivals and trainings of real systems"},
+    {"models", "model", "workloads/models", list_models,
+     "models that are trained; \"training.models\" names the file"},
+};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
 /* Lists the data files of a directory by name. The directory is in the working directory or, if it
  * does not exist there, in the data directory. */
-static bool list_folder(struct listing *listing, const char *folder, list_file *each,
+static bool list_folder(struct listing *listing, const char *folder, const struct kind *kind,
                         struct error *error)
 {
     char *path = access(folder, R_OK) == 0
@@ -292,7 +393,7 @@ static bool list_folder(struct listing *listing, const char *folder, list_file *
                     path == NULL ? folder : path, folder);
     for (int i = 0; i < count; i++) {
         char *file = json_include_join(path, entries[i]->d_name);
-        good = good && file != NULL && each(listing, file, entries[i]->d_name, error);
+        good = good && file != NULL && kind->list(listing, file, entries[i]->d_name, error);
         free(file);
         free(entries[i]);
     }
@@ -301,76 +402,16 @@ static bool list_folder(struct listing *listing, const char *folder, list_file *
     return good;
 }
 
-/* The folder and the folders in it. */
-static bool list_experiments(struct listing *listing, const char *folder, struct error *error)
-{
-    return list_folder(listing, folder, list_experiment, error) &&
-           list_folder(listing, "workloads/experiments/theory", list_experiment, error) &&
-           list_folder(listing, "workloads/experiments/known-for", list_experiment, error);
-}
-
-static bool list_clusters(struct listing *listing, const char *folder, struct error *error)
-{
-    return list_folder(listing, folder, list_cluster, error);
-}
-
-static bool list_applications(struct listing *listing, const char *folder, struct error *error)
-{
-    return list_folder(listing, folder, list_application, error);
-}
-
-static bool list_functions(struct listing *listing, const char *folder, struct error *error)
-{
-    return list_folder(listing, folder, list_functions_of, error);
-}
-
-static bool list_profiles(struct listing *listing, const char *folder, struct error *error)
-{
-    return list_folder(listing, folder, list_profile, error);
-}
-
-static bool list_traces(struct listing *listing, const char *folder, struct error *error)
-{
-    return list_folder(listing, folder, list_trace, error) &&
-           list_folder(listing, "traces/trainings", list_trace, error);
-}
-
-static bool list_training_models(struct listing *listing, const char *folder, struct error *error)
-{
-    return list_folder(listing, folder, list_models, error);
-}
-
 /* ---- The command ----------------------------------------------------------------------------- */
-
-static const struct kind {
-    const char *name, *singular;
-    const char *folder;
-    bool (*list)(struct listing *listing, const char *folder, struct error *error);
-    const char *what; /* one line of the overview */
-} kinds[] = {
-    {"policies", "policy", "", list_policies, "schedulers; --policy NAME"},
-    {"keep-alives", "keep-alive", "", list_keep_alives,
-     "how long idle containers are kept; --set platform.keep_alive=NAME"},
-    {"experiments", "experiment", "workloads/experiments", list_experiments,
-     "experiments for `esgsim run` and sweeps for `esgsim sweep`"},
-    {"clusters", "cluster", "workloads/clusters", list_clusters, "invokers and their GPUs"},
-    {"applications", "application", "workloads/applications", list_applications,
-     "DAGs of functions"},
-    {"functions", "function", "workloads/functions", list_functions,
-     "what a stage runs: a network and its input"},
-    {"profiles", "profile", "traces/profiles", list_profiles,
-     "measured or reconstructed latencies, by device"},
-    {"traces", "trace", "traces/arrivals", list_traces, "arrivals and trainings of real systems"},
-    {"models", "model", "workloads/models", list_training_models,
-     "models that are trained; \"training.models\" names the file"},
-};
-enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 static bool kind_read(const struct kind *kind, struct listing *listing, struct error *error)
 {
-    if (!kind->list(listing, kind->folder, error))
-        return false;
-    return !listing->failed || error_run(error, "list: out of memory");
+    char folders[128], *rest = folders;
+    bool good = kind->folders[0] != '\0' || kind->list(listing, NULL, NULL, error);
+    (void)snprintf(folders, sizeof folders, "%s", kind->folders);
+    for (char *one; good && (one = strsep(&rest, " ")) != NULL && one[0] != '\0';)
+        good = list_folder(listing, one, kind, error);
+    return good && (!listing->failed || error_run(error, "list: out of memory"));
 }
 
 /* Adds the overview's row of a kind. */
@@ -380,13 +421,10 @@ static bool overview_row(const struct kind *kind, cJSON *rows, struct error *err
     const bool good = kind_read(kind, &listing, error);
     if (good && rows == NULL)
         printf("%-14s %4zu  %s\n", kind->name, listing.shown, kind->what);
-    if (good && rows != NULL) {
-        cJSON *row = cJSON_CreateObject();
-        json_put(row, "name %s count %g description %s", kind->name, (double)listing.shown,
+    else if (good)
+        json_put(json_append(rows), "name %s count %zu description %s", kind->name, listing.shown,
                  kind->what);
-        cJSON_AddItemToArray(rows, row);
-    }
-    free(listing.names);
+    listing_clear(&listing);
     return good;
 }
 
@@ -406,27 +444,13 @@ static bool list_overview(bool json, struct error *error)
     return good;
 }
 
-/* Copies the name nearest to the wanted one; "" if none is near. */
-static void nearest_name(const struct listing *listing, char nearest[LISTING_NAME])
-{
-    const char **names = calloc(listing->count + 1, sizeof *names);
-    for (size_t i = 0; names != NULL && i < listing->count; i++)
-        names[i] = listing->names[i];
-    const char *found =
-        names != NULL ? error_nearest_name(listing->only, names, (int)listing->count) : NULL;
-    (void)snprintf(nearest, LISTING_NAME, "%s", found != NULL ? found : "");
-    free(names);
-}
-
 static bool unknown_name(const struct kind *kind, const struct listing *listing,
                          struct error *error)
 {
-    char nearest[LISTING_NAME];
-    nearest_name(listing, nearest);
-    const bool near = nearest[0] != '\0';
+    const char *near = listing_nearest(listing);
     return error_input(error, "list: there is no %s \"%.80s\"%s%s%s; `esgsim list %s` lists them",
-                       kind->singular, listing->only, near ? ", did you mean \"" : "", nearest,
-                       near ? "\"?" : "", kind->name);
+                       kind->singular, listing->only, near != NULL ? ", did you mean \"" : "",
+                       near != NULL ? near : "", near != NULL ? "\"?" : "", kind->name);
 }
 
 static bool list_kind(const struct kind *kind, const char *only, const struct options *options,
@@ -435,13 +459,11 @@ static bool list_kind(const struct kind *kind, const char *only, const struct op
     cJSON *root = options->json ? cJSON_CreateObject() : NULL;
     struct listing listing = {.only = only,
                               .full = options->details || only != NULL,
-                              .rows =
-                                  options->json ? cJSON_AddArrayToObject(root, kind->name) : NULL};
-    listing.failed = options->json && listing.rows == NULL;
+                              .rows = cJSON_AddArrayToObject(root, kind->name)};
     bool good = kind_read(kind, &listing, error);
     if (good && only != NULL && listing.shown == 0)
         good = unknown_name(kind, &listing, error);
-    free(listing.names);
+    listing_clear(&listing);
     if (good && options->json)
         return cli_print_json_line(root, error);
     cJSON_Delete(root);
@@ -454,7 +476,7 @@ static const struct kind *find_entry(struct listing *listing)
 {
     for (size_t k = 0; k < KINDS; k++) {
         struct error fault = {0};
-        if (kinds[k].list(listing, kinds[k].folder, &fault) && listing->shown > 0)
+        if (kind_read(&kinds[k], listing, &fault) && listing->shown > 0)
             return &kinds[k];
     }
     return NULL;
@@ -463,25 +485,25 @@ static const struct kind *find_entry(struct listing *listing)
 /* `wanted` is not a kind. It may be an entry, or be near to the name of an entry or a kind. */
 static bool unknown_kind(const char *wanted, struct error *error)
 {
-    char nearest[LISTING_NAME];
-    struct listing listing = {.only = wanted, .counting = true};
-    const struct kind *kind = find_entry(&listing);
+    struct listing all = {.only = wanted, .counting = true}, again = {.counting = true};
+    const struct kind *kind = find_entry(&all);
     for (size_t k = 0; k < KINDS; k++)
-        (void)listing_wants(&listing, kinds[k].name);
-    nearest_name(&listing, nearest);
-    free(listing.names);
-    if (kind == NULL && nearest[0] != '\0') {
-        listing = (struct listing){.only = nearest, .counting = true};
-        kind = find_entry(&listing);
-        free(listing.names);
-        wanted = kind != NULL ? nearest : wanted;
+        (void)listing_wants(&all, kinds[k].name);
+    const char *near = listing_nearest(&all);
+    if (kind == NULL && near != NULL) {
+        again.only = near;
+        kind = find_entry(&again);
+        wanted = kind != NULL ? near : wanted;
     }
     if (kind != NULL)
-        return error_input(error, "list: wants a kind first: `esgsim list %s %.80s`", kind->name,
-                           wanted);
-    return error_input(error, "list: \"%.80s\" is not a kind%s%s%s; `esgsim list` lists them",
-                       wanted, nearest[0] != '\0' ? ", did you mean \"" : "", nearest,
-                       nearest[0] != '\0' ? "\"?" : "");
+        error_input(error, "list: wants a kind first: `esgsim list %s %.80s`", kind->name, wanted);
+    else
+        error_input(error, "list: \"%.80s\" is not a kind%s%s%s; `esgsim list` lists them", wanted,
+                    near != NULL ? ", did you mean \"" : "", near != NULL ? near : "",
+                    near != NULL ? "\"?" : "");
+    listing_clear(&all);
+    listing_clear(&again);
+    return false;
 }
 
 static bool list_run(int argc, char **argv, bool quiet, struct error *error)

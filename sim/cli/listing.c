@@ -2,9 +2,11 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/array.h"
+#include "sim/base/json_write.h"
 
 /* "theory/mm1.json" is named mm1.json, mm1 and theory/mm1, too. */
 static bool is_named(const char *name, const char *wanted)
@@ -24,7 +26,7 @@ bool listing_wants(struct listing *listing, const char *name)
         listing->failed = true;
         return false;
     }
-    (void)snprintf(listing->names[listing->count++], sizeof *listing->names, "%s", name);
+    listing->names[listing->count++] = strdup(name);
     if (listing->only != NULL && !is_named(name, listing->only))
         return false;
     listing->shown++;
@@ -37,20 +39,28 @@ cJSON *listing_show(struct listing *listing, const char *name, const char *descr
         printf("%-28s %s\n", name, description);
         return NULL;
     }
-    cJSON *row = cJSON_CreateObject();
-    if (row != NULL && cJSON_AddStringToObject(row, "name", name) != NULL &&
-        cJSON_AddStringToObject(row, "description", description) != NULL &&
-        cJSON_AddItemToArray(listing->rows, row))
-        return row;
-    cJSON_Delete(row);
-    listing->failed = true;
-    return NULL;
+    cJSON *row = json_append(listing->rows);
+    json_put(row, "name %s description %s", name, description);
+    return row;
 }
 
 void listing_add(struct listing *listing, const char *name, const char *description)
 {
     if (listing_wants(listing, name))
         (void)listing_show(listing, name, description);
+}
+
+const char *listing_nearest(const struct listing *listing)
+{
+    return error_nearest_name(listing->only, (const char *const *)listing->names,
+                              (int)listing->count);
+}
+
+void listing_clear(struct listing *listing)
+{
+    for (size_t i = 0; i < listing->count; i++)
+        free(listing->names[i]);
+    free(listing->names);
 }
 
 void line_add(struct line *line, const char *format, ...)

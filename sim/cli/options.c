@@ -236,6 +236,26 @@ static bool word_fault(const struct cli_option *option, const char *text, struct
                        nearest != NULL ? "'" : "", list);
 }
 
+/* Splits "a,b,c" in place; an earlier list is replaced. */
+static bool names_take(const struct cli_option *option, char *value, struct cli_names *names,
+                       struct error *error)
+{
+    names->count = 0;
+    for (char *rest = value, *name; (name = strsep(&rest, ",")) != NULL;) {
+        if (name[0] == '\0')
+            return error_input(error, "%s: wants names separated by commas, such as esg,fifo",
+                               option->name);
+        for (size_t i = 0; i < names->count; i++)
+            if (strcmp(names->list[i], name) == 0)
+                return error_input(error, "%s: '%.80s' occurs twice", option->name, name);
+        if (names->count == option->most)
+            return error_input(error, "%s: more than %" PRIu64 " names", option->name,
+                               option->most);
+        names->list[names->count++] = name;
+    }
+    return true;
+}
+
 static bool option_take(const struct cli_option *option, char *value, void *options,
                         struct error *error)
 {
@@ -253,7 +273,10 @@ static bool option_take(const struct cli_option *option, char *value, void *opti
     case OPTION_NUMBER:
         return cli_parse_double(option->name, value, option->low, option->high, place, error);
     case OPTION_SET:
-        return cli_settings_add_text(place, value, error);
+        return option->key != NULL ? cli_settings_add(place, option->key, value, error)
+                                   : cli_settings_add_text(place, value, error);
+    case OPTION_NAMES:
+        return names_take(option, value, place, error);
     case OPTION_TAKE:
         return option->take(options, option->name, value, error);
     case OPTION_CHOICE:
@@ -372,24 +395,6 @@ bool cli_settings_add_text(struct cli_settings *settings, char *text, struct err
     return cli_settings_add(settings, text, equals + 1, error);
 }
 
-bool cli_take_names(const char *option, char *value, const char **names, size_t most, size_t *count,
-                    struct error *error)
-{
-    *count = 0;
-    for (char *rest = value, *name; (name = strsep(&rest, ",")) != NULL;) {
-        if (name[0] == '\0')
-            return error_input(error, "%s: wants names separated by commas, such as esg,fifo",
-                               option);
-        for (size_t i = 0; i < *count; i++)
-            if (strcmp(names[i], name) == 0)
-                return error_input(error, "%s: '%.80s' occurs twice", option, name);
-        if (*count == most)
-            return error_input(error, "%s: more than %zu names", option, most);
-        names[(*count)++] = name;
-    }
-    return true;
-}
-
 bool cli_check_output(const char *option, const char *out, const char *what, const char *other,
                       struct error *error)
 {
@@ -412,4 +417,23 @@ bool cli_print_json_line(cJSON *root, struct error *error)
     (void)puts(text);
     cJSON_free(text);
     return true;
+}
+
+const struct application *cli_find_application(const struct workload *workload, const char *name,
+                                               struct error *error)
+{
+    const size_t count = workload->application_count;
+    if (count == 0) {
+        (void)error_input(error, "--application: the experiment has no applications");
+        return NULL;
+    }
+    const struct application *all = workload->applications;
+    for (size_t a = 0; a < count; a++)
+        if (strcmp(all[a].name, name) == 0)
+            return &all[a];
+    const char *nearest = error_nearest_of(name, &all[0].name, count, sizeof *all);
+    (void)error_input(error, "--application: the experiment has no '%s'; %s '%s'", name,
+                      nearest != NULL ? "did you mean" : "it has, for example,",
+                      nearest != NULL ? nearest : all[0].name);
+    return NULL;
 }

@@ -16,29 +16,22 @@
 #include "sim/base/json_write.h"
 #include "workloads/capacity.h"
 
-/* Metrics named PREFIX_rest are put into an object PREFIX with key rest. Other names are used as
+/* Metrics named GROUP_rest are put into an object GROUP with key rest. Other names are used as
  * keys. */
-static const struct figure_group {
-    const char *prefix, *object;
-} groups[] = {{"latency_ms_", "latency_ms"}, {"bound_", "bound"}, {"jct_s_", "jct_s"}};
+static const char *const groups[] = {"latency_ms", "bound", "jct_s"};
 
 static void json_add_figure(cJSON *object, const char *key, double value)
 {
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
-        size_t length = strlen(groups[i].prefix);
-        if (strncmp(key, groups[i].prefix, length) != 0)
+        const size_t length = strlen(groups[i]);
+        if (strncmp(key, groups[i], length) != 0 || key[length] != '_')
             continue;
-        cJSON *group = cJSON_GetObjectItemCaseSensitive(object, groups[i].object);
-        if (group == NULL)
-            group = cJSON_AddObjectToObject(object, groups[i].object);
-        object = group;
-        key += length;
+        cJSON *group = cJSON_GetObjectItemCaseSensitive(object, groups[i]);
+        object = group != NULL ? group : cJSON_AddObjectToObject(object, groups[i]);
+        key += length + 1;
         break;
     }
-    if (isfinite(value))
-        cJSON_AddNumberToObject(object, key, value);
-    else
-        cJSON_AddNullToObject(object, key);
+    cJSON_AddNumberToObject(object, key, value);
 }
 
 /* Adds the metrics of that scope, which are members of `members`. */
@@ -109,23 +102,22 @@ void output_note_warmup(const struct cli_settings *settings, const struct experi
     const uint64_t tenth = experiment->requests / 10;
     if (is_set(settings, "requests") && !is_set(settings, "warmup_requests") &&
         experiment->warmup_requests > tenth)
-        (void)fprintf(stderr,
-                      "esgsim: note: the warm-up remains %" PRIu64 " requests, as in the file; "
-                      "--set warmup_requests=%" PRIu64 " makes it a tenth of the measured ones\n",
-                      experiment->warmup_requests, tenth);
+        fprintf(stderr,
+                "esgsim: note: the warm-up remains %" PRIu64 " requests, as in the file; "
+                "--set warmup_requests=%" PRIu64 " makes it a tenth of the measured ones\n",
+                experiment->warmup_requests, tenth);
 }
 
 void output_note_cold(const struct simulation_result *result)
 {
     const struct measures *all = &result->overall;
     if (all->cold_start_rate > 0.5 || (all->cold_start_rate > 0.1 && all->slo_hit_rate < 0.5))
-        (void)fprintf(
-            stderr,
-            "esgsim: note: %.3g %% of the jobs waited for a container to start, and others "
-            "in queues behind them; "
-            "platform.initial sets how many are warm at the beginning, such as "
-            "{\"per_invoker\": 5}, and platform.keep_alive_s how long they remain\n",
-            100 * all->cold_start_rate);
+        fprintf(stderr,
+                "esgsim: note: %.3g %% of the jobs waited for a container to start, and others "
+                "in queues behind them; "
+                "platform.initial sets how many are warm at the beginning, such as "
+                "{\"per_invoker\": 5}, and platform.keep_alive_s how long they remain\n",
+                100 * all->cold_start_rate);
 }
 
 /* Peak memory of this process so far, KiB. */
@@ -171,11 +163,10 @@ cJSON *output_run_json(const struct output_run *shown)
                          result->training);
     cJSON *list = cJSON_AddArrayToObject(root, "applications");
     for (size_t a = 0; a < result->application_count; a++) {
-        cJSON *entry = cJSON_CreateObject();
+        cJSON *entry = json_append(list);
         json_put(entry, "name %s slo_ms %g", experiment->workload.applications[a].name,
                  sim_to_ms(experiment->workload.applications[a].slo));
         json_add_metrics(entry, METRIC_OF_APPLICATION, &result->applications[a]);
-        cJSON_AddItemToArray(list, entry);
     }
     json_put(root, "exact_quantiles %hhd profile_evidence %s deterministic %hhd",
              result->exact_quantiles, experiment->profile_evidence,
@@ -447,7 +438,7 @@ bool output_close(struct error *error)
     errno = 0;
     /* The reason of an earlier failure is lost, so fail once more. */
     if (failed)
-        (void)putchar('\n');
+        putchar('\n');
     const bool flushed = fflush(stdout) == 0;
     int reason = errno;
     const bool closed = fclose(stdout) == 0;

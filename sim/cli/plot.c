@@ -16,30 +16,26 @@ enum { ONLY_MOST = 64 };
 struct options {
     const char *file;
     const char *against; /* a replay to compare with; NULL: none */
-    const char *folder;
     const char *format;
     const char *trace_format; /* NULL: recognised by the content */
-    const char *over;         /* key of the curves; NULL: the load, if it was swept */
-    const char *metric;       /* of the curves; NULL: the default */
     const char *only[ONLY_MOST];
-    size_t only_count;
-    const char *policies[CLI_POLICIES_MAX];
-    size_t policy_count;
-    const char *size; /* NULL: each figure's own */
-    bool variants, no_title, no_caption;
+    struct cli_names policies;
+    struct figure_list list;
 };
 
 /* Checks that a script's name is a prefix of `name`. The figures are not known yet. */
 static bool only_check(const char *name, struct error *error)
 {
+    const char *scripts[ONLY_MOST];
     int count = 0;
-    for (; plot_scripts[count] != NULL; count++) {
-        const size_t length = strlen(plot_scripts[count]);
-        if (strncmp(name, plot_scripts[count], length) == 0 &&
+    while (count < ONLY_MOST && (scripts[count] = plot_script((size_t)count)) != NULL) {
+        const size_t length = strlen(scripts[count]);
+        if (strncmp(name, scripts[count], length) == 0 &&
             (name[length] == '\0' || name[length] == '-'))
             return true;
+        count++;
     }
-    const char *near = error_nearest_name(name, plot_scripts, count);
+    const char *near = error_nearest_name(name, scripts, count);
     return error_input(error, "--only %.60s: no such figure%s%s%s; `esgsim plot --help` lists them",
                        name, near != NULL ? ", did you mean '" : "", near != NULL ? near : "",
                        near != NULL ? "'" : "");
@@ -48,24 +44,17 @@ static bool only_check(const char *name, struct error *error)
 static bool take_only(void *options, const char *name, char *value, struct error *error)
 {
     struct options *plot = options;
-    if (plot->only_count == ONLY_MOST)
+    if (plot->list.only_count == ONLY_MOST)
         return error_input(error, "%s: at most %d times", name, ONLY_MOST);
-    plot->only[plot->only_count++] = value;
+    plot->only[plot->list.only_count++] = value;
     return only_check(value, error);
-}
-
-static bool take_policies(void *options, const char *name, char *value, struct error *error)
-{
-    struct options *plot = options;
-    return cli_take_names(name, value, plot->policies, CLI_POLICIES_MAX, &plot->policy_count,
-                          error);
 }
 
 static const struct cli_option plot_table[] = {
     {"--out", "DIR",
      "output directory; each figure's data are written beside it as CSV, and LC_ALL=C.UTF-8 "
      "gnuplot -e \"data='F.csv'; out='F.svg'\" plots/NAME.gp draws it again",
-     CLI_MEMBER(struct options, folder), .required = true},
+     CLI_MEMBER(struct options, list.folder), .required = true},
     {"--against", "REAL.h5",
      "draw only simulated-against-real, one figure per setting: FILE, simulated, and a replay "
      "of the same runs",
@@ -78,25 +67,25 @@ static const struct cli_option plot_table[] = {
      "draw curve: hit rate, cost and p95, or trainings' completion time and wait, against the "
      "numbers that a sweep gave KEY (default for a sweep with three or more values of "
      "arrivals.load or training.arrivals.per_hour)",
-     CLI_MEMBER(struct options, over)},
+     CLI_MEMBER(struct options, list.over)},
     {"--metric", "NAME",
      "the first metric of curve (default slo_hit_rate, or jct_s_mean where only trainings run)",
-     CLI_MEMBER(struct options, metric)},
+     CLI_MEMBER(struct options, list.metric)},
     {"--policies", "A,B,…",
      "draw only these policies, named as in reports: \"esg\" (without parameters), "
      "\"esg k=10\", or a label",
-     .kind = OPTION_TAKE, .take = take_policies},
+     CLI_MEMBER(struct options, policies), .most = CLI_POLICIES_MAX},
     {"--variants", NULL, "with --policies: a policy's name stands for all its variants",
-     CLI_MEMBER(struct options, variants)},
+     CLI_MEMBER(struct options, list.variants)},
     {"--size", "column|page|slide",
      "a figure for print, one column (3.33 in) or the full width (7 in), with text of at least "
      "7 pt; or for a 16:9 slide with larger text",
-     .kind = OPTION_WORD, .place = offsetof(struct options, size)},
+     .kind = OPTION_WORD, .place = offsetof(struct options, list.style.size)},
     {"--no-title", NULL, "omit the title; the plot takes its room",
-     CLI_MEMBER(struct options, no_title)},
+     CLI_MEMBER(struct options, list.style.no_title)},
     {"--no-caption", NULL,
      "omit the caption; the plot takes its room. The CSV keeps it in its column \"caption\"",
-     CLI_MEMBER(struct options, no_caption)},
+     CLI_MEMBER(struct options, list.style.no_caption)},
     {"--trace-format", "F",
      "FILE is a trace of this format (see `esgsim trace --help`); required for bare "
      "integers alone",
@@ -118,9 +107,9 @@ static bool folder_make(const char *path, struct error *error)
 }
 
 /* Writes the figures of the file, or of its comparison with the replay. */
-static bool figures_write(const struct options *options, struct figure_list *list,
-                          struct error *error)
+static bool figures_write(struct options *options, struct error *error)
 {
+    struct figure_list *list = &options->list;
     if (options->against != NULL) {
         struct comparison *against = compare_load(options->file, options->against, error);
         const bool good = against != NULL && plot_compare(against, list, error);
@@ -138,34 +127,27 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
 {
     struct options options = {.format = "svg"};
     if (!cli_parse(&command_plot, &argc, argv, &options, error) || !gnuplot_check(error) ||
-        !folder_make(options.folder, error))
+        !folder_make(options.list.folder, error))
         return false;
+    struct figure_list *list = &options.list;
     options.file = argv[1];
-    struct figure_list list = {.folder = options.folder,
-                               .only = options.only,
-                               .only_count = options.only_count,
-                               .over = options.over,
-                               .metric = options.metric,
-                               .policies = options.policies,
-                               .policy_count = options.policy_count,
-                               .variants = options.variants,
-                               .style = {.size = options.size,
-                                         .no_title = options.no_title,
-                                         .no_caption = options.no_caption}};
+    list->only = options.only;
+    list->policies = options.policies.list;
+    list->policy_count = options.policies.count;
     struct atomic_file lock = {0};
-    bool good = atomic_file_hold_folder(&lock, options.folder, error) &&
-                figures_write(&options, &list, error);
-    good = good && plot_draw(&list, options.format, error);
-    for (size_t i = 0; !quiet && i < list.note_count; i++)
-        (void)fprintf(stderr, "%s\n", list.notes[i]);
-    if (good && list.count == 0)
+    bool good =
+        atomic_file_hold_folder(&lock, list->folder, error) && figures_write(&options, error);
+    good = good && plot_draw(list, options.format, error);
+    for (size_t i = 0; !quiet && i < list->note_count; i++)
+        (void)fprintf(stderr, "%s\n", list->notes[i]);
+    if (good && list->count == 0)
         good = error_input(error,
                            "%s: has none of the requested figures, or none has room; omit --only "
                            "and --size to draw all that it has",
                            options.file);
-    for (size_t i = 0; good && i < list.count; i++)
-        printf("%s\n", list.figures[i].picture);
-    figure_list_clear(&list);
+    for (size_t i = 0; good && i < list->count; i++)
+        printf("%s\n", list->figures[i].picture);
+    figure_list_clear(list);
     return atomic_file_end(&lock, good, error);
 }
 

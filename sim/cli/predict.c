@@ -32,20 +32,13 @@ static const struct profile_function *function_choose(const struct profile *prof
                                                       const char *wanted, struct error *error)
 {
     const struct profile_function *found = profile_find(profile, wanted);
-    const char **names = found != NULL ? NULL : calloc(profile->function_count, sizeof *names);
     if (found != NULL)
         return found;
-    if (names == NULL) {
-        error_run(error, "out of memory");
-        return NULL;
-    }
-    for (size_t i = 0; i < profile->function_count; i++)
-        names[i] = profile->functions[i].name;
-    const char *near = error_nearest_name(wanted, names, (int)profile->function_count);
+    const struct profile_function *all = profile->functions;
+    const char *near = error_nearest_of(wanted, &all[0].name, profile->function_count, sizeof *all);
     error_input(error, "%s: --function: no function '%s'; %s%s%s", profile->path, wanted,
-                near != NULL ? "did you mean '" : "its first is '", near != NULL ? near : names[0],
-                "'?");
-    free(names);
+                near != NULL ? "did you mean '" : "its first is '",
+                near != NULL ? near : all[0].name, "'?");
     return NULL;
 }
 
@@ -74,19 +67,13 @@ static bool in_range(const char *option, int value, struct range range, const ch
                        option, range.least, range.most, value);
 }
 
-static void add_error(cJSON *root, const char *key, double fraction)
-{
-    (void)cJSON_AddItemToObject(
-        root, key, isnan(fraction) ? cJSON_CreateNull() : cJSON_CreateNumber(fraction));
-}
-
 static bool print_json(const struct profile *profile, double ms, const char *source,
                        const struct profile_origin *origin, struct error *error)
 {
     cJSON *root = cJSON_CreateObject();
     json_put(root, "latency_ms %g source %s evidence %s", ms, source, profile->evidence);
-    add_error(root, "expected_error", origin->expected_error_50);
-    add_error(root, "expected_error_90", origin->expected_error_90);
+    json_put(root, "expected_error %g expected_error_90 %g", origin->expected_error_50,
+             origin->expected_error_90);
     return cli_print_json(root, error);
 }
 

@@ -22,25 +22,12 @@ struct options {
     const char *out, *worker;
     char **paths;
     size_t path_count;
-    const char *policies[CLI_POLICIES_MAX]; /* without --policy a single NULL */
-    size_t policy_count;
+    struct cli_names policies; /* without --policy a single NULL */
     struct cli_settings settings;
     int sets; /* index of its word */
     bool dry_run, resume, no_gpu;
     double silent_s, decision_timeout;
 };
-
-static bool take_policies(void *options, const char *name, char *value, struct error *error)
-{
-    struct options *o = options;
-    return cli_take_names(name, value, o->policies, CLI_POLICIES_MAX, &o->policy_count, error);
-}
-
-static bool take_seed(void *options, const char *name, char *value, struct error *error)
-{
-    (void)name;
-    return cli_settings_add(&((struct options *)options)->settings, "seed", value, error);
-}
 
 #define MEMBER(member) CLI_MEMBER(struct options, member)
 
@@ -54,11 +41,11 @@ static const struct cli_option replay_table[] = {
     {"--out", "F.h5", "the results, complete after each run", MEMBER(out)},
     {"--resume", NULL, "keep the runs that F.h5 has, and replay the others", MEMBER(resume)},
     {"--policy", "A,B", "the policies to replay, by name or .so (default: the experiment's)",
-     .kind = OPTION_TAKE, .take = take_policies},
+     MEMBER(policies), .most = CLI_POLICIES_MAX},
     {"--set", "KEY=VALUE", "override any key, as for `esgsim run`", MEMBER(settings),
      .repeated = true},
-    {"--seed", "N", "the seed (default: the experiment's, else 1)", .kind = OPTION_TAKE,
-     .take = take_seed},
+    {"--seed", "N", "the seed (default: the experiment's, else 1)", MEMBER(settings),
+     .key = "seed"},
     {"--sets", "side-by-side|all",
      "sets of units on which batches execute: neighbouring units only (default), for which a "
      "worker "
@@ -84,8 +71,8 @@ static bool read_options(int argc, char **argv, struct options *o, struct error 
     o->path_count = (size_t)argc - 1;
     if (o->path_count > EXPERIMENTS_MAX)
         return error_input(error, "replay: more than %d experiments", EXPERIMENTS_MAX);
-    if (o->policy_count == 0)
-        o->policies[o->policy_count++] = NULL;
+    if (o->policies.count == 0)
+        o->policies.list[o->policies.count++] = NULL;
     if (!o->dry_run && (o->worker == NULL || o->out == NULL))
         return cli_usage_error(&command_replay,
                                o->out == NULL ? "--out is missing" : "--worker is missing", error);
@@ -129,7 +116,7 @@ static bool plan_all(const struct session *s, struct error *error)
         struct replay_plan plan;
         const struct resolved_run *run = &s->runs[i];
         guard_divert_output();
-        const bool good = replay_plan(run->experiment, run->policy, run->values, &plan, error);
+        const bool good = replay_plan(run, &plan, error);
         (void)guard_restore_output();
         if (!good)
             return false;
@@ -236,8 +223,7 @@ static bool play(struct session *s, const struct resolved_run *run, bool *has, s
         return error->kind == ERROR_NONE;
     s->run = run;
     guard_divert_output();
-    const bool good = replay_record(store, run->experiment, run->policy, run->values, &target, NULL,
-                                    &result, error);
+    const bool good = replay_record(store, run, &target, &result, error);
     (void)guard_restore_output();
     if (!good) {
         store_abandon(store);
@@ -277,8 +263,9 @@ static bool play_all(struct session *s, struct error *error)
 static bool replay(struct session *s, struct error *error)
 {
     const struct options *o = &s->options;
-    for (size_t i = 0; i < o->path_count * o->policy_count; i++)
-        if (!load(s, o->paths[i / o->policy_count], o->policies[i % o->policy_count], error))
+    for (size_t i = 0; i < o->path_count * o->policies.count; i++)
+        if (!load(s, o->paths[i / o->policies.count], o->policies.list[i % o->policies.count],
+                  error))
             return false;
     if (!plan_all(s, error) || o->dry_run)
         return error->kind == ERROR_NONE;

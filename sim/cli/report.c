@@ -110,27 +110,22 @@ static struct assumptions *assumptions_find(struct error *error)
     return assumptions;
 }
 
-/* The options that decide what the page shows, each with a blank before it. The caller frees the
- * text; NULL: memory exhausted. */
-static char *options_text(const struct options *options)
+/* The options that decide what the page shows, each with a blank before it; of the arena. */
+static const char *options_text(const struct options *options, struct arena *arena)
 {
     char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL)
-        return NULL;
     if (options->reference_policy != NULL)
-        (void)fprintf(out, " --reference \"%s\"", options->reference_policy);
+        arena_append(arena, &text, " --reference \"%s\"", options->reference_policy);
     if (options->over != NULL)
-        (void)fprintf(out, " --over %s", options->over);
+        arena_append(arena, &text, " --over %s", options->over);
     if (options->metric != NULL)
-        (void)fprintf(out, " --metric %s", options->metric);
+        arena_append(arena, &text, " --metric %s", options->metric);
     if (!isnan(options->at_least))
-        (void)fprintf(out, " --at-least %g", options->at_least);
+        arena_append(arena, &text, " --at-least %g", options->at_least);
     if (!isnan(options->at_most))
-        (void)fprintf(out, " --at-most %g", options->at_most);
-    (void)fputs(options->details ? " --details" : "", out);
-    return fclose(out) == 0 ? text : NULL;
+        arena_append(arena, &text, " --at-most %g", options->at_most);
+    arena_append(arena, &text, "%s", options->details ? " --details" : "");
+    return text;
 }
 
 /* Prints the page with its figures. If they cannot be drawn, the page gives the reason instead. */
@@ -142,7 +137,6 @@ static bool print_html(const struct options *options, const struct report *repor
     struct run_details *details = run_details_open(options->file, error);
     struct assumptions *assumptions = details == NULL ? NULL : assumptions_find(error);
     bool good = assumptions != NULL;
-    char *more = options_text(options);
     if (good && !gnuplot_check(&without))
         (void)fprintf(stderr, "esgsim: the page is without figures: %s\n", without.message);
     else if (good && report->results->run_count > 0)
@@ -156,9 +150,8 @@ static bool print_html(const struct options *options, const struct report *repor
                                   without.kind == ERROR_NONE ? NULL : without.message,
                               .paper = options->paper,
                               .command = options->command,
-                              .options = more == NULL ? "" : more};
+                              .options = options_text(options, report->arena)};
     good = good && report_html(&page, out, error);
-    free(more);
     embedded_clear(&embedded);
     assumptions_free(assumptions);
     run_details_close(details);
@@ -229,77 +222,47 @@ static void incomplete_tell(const struct options *options, const char *file, con
         (void)fprintf(stderr, "esgsim: %s: %s\n", file, text);
 }
 
-/* Loads the results of a file and builds their report, judged by `expected` unless it is NULL. */
-static struct report *report_open(const char *file, const struct expectations *expected,
-                                  struct results **results, struct error *error)
+static bool print_reports(const struct options *options, const struct results *const *files,
+                          struct report *const *reports, FILE *out, struct error *error)
 {
-    *results = results_load(file, error);
-    struct report *report = *results == NULL ? NULL : report_build(*results, error);
-    if (report == NULL || expected == NULL || report_judge(report, expected, error))
-        return report;
-    report_free(report);
-    return NULL;
+    bool (*const verdicts[])(const struct report *const *, size_t, FILE *,
+                             struct error *) = {verdicts_text, verdicts_csv, verdicts_json};
+    if (options->format == FORMAT_TIDY)
+        return tidy_csv(files, options->file_count, out, error);
+    if (options->verdicts)
+        return verdicts[options->format]((const struct report *const *)reports, options->file_count,
+                                         out, error);
+    return curves_choose(options, reports[0], error) &&
+           (options->reference_policy == NULL ||
+            report_set_reference(reports[0], options->reference_policy, error)) &&
+           print_to(options, reports[0], NULL, out, error);
 }
 
-static bool run_report(const struct options *options, FILE *out, struct error *error)
+/* Loads the results of all files and prints their reports. */
+static bool run_reports(const struct options *options, FILE *out, struct error *error)
 {
+    struct results *results[FILES_MOST] = {NULL};
+    struct report *reports[FILES_MOST] = {NULL};
     struct expectations *expected = NULL;
     if (options->paper != NULL &&
         (expected = expectations_load(options->paper, EXPECTATION_FIGURES, error)) == NULL)
         return false;
-    struct results *results = NULL;
-    struct report *report = report_open(options->file, expected, &results, error);
-    const bool good = report != NULL && curves_choose(options, report, error) &&
-                      (options->reference_policy == NULL ||
-                       report_set_reference(report, options->reference_policy, error)) &&
-                      print_to(options, report, NULL, out, error);
-    if (good)
-        incomplete_tell(options, options->file, report->incomplete);
-    report_free(report);
-    results_free(results);
-    expectations_free(expected);
-    return good;
-}
-
-static bool run_verdicts(const struct options *options, FILE *out, struct error *error)
-{
-    struct results *results[FILES_MOST] = {NULL};
-    struct report *reports[FILES_MOST] = {NULL};
-    struct expectations *expected = expectations_load(options->paper, EXPECTATION_FIGURES, error);
-    bool good = expected != NULL;
+    bool good = true;
     for (size_t i = 0; good && i < options->file_count; i++) {
-        reports[i] = report_open(options->files[i], expected, &results[i], error);
-        good = reports[i] != NULL;
+        good = (results[i] = results_load(options->files[i], error)) != NULL;
+        reports[i] = good ? report_build(results[i]) : NULL;
+        if (good && expected != NULL)
+            report_judge(reports[i], expected);
+    }
+    good =
+        good && print_reports(options, (const struct results *const *)results, reports, out, error);
+    for (size_t i = 0; i < options->file_count; i++) {
         if (good)
             incomplete_tell(options, options->files[i], reports[i]->incomplete);
-    }
-    bool (*const prints[])(const struct report *const *, size_t, FILE *,
-                           struct error *) = {verdicts_text, verdicts_csv, verdicts_json};
-    good = good && prints[options->format]((const struct report *const *)reports,
-                                           options->file_count, out, error);
-    for (size_t i = 0; i < options->file_count; i++) {
         report_free(reports[i]);
         results_free(results[i]);
     }
     expectations_free(expected);
-    return good;
-}
-
-static bool run_tidy(const struct options *options, FILE *out, struct error *error)
-{
-    struct results *files[FILES_MOST] = {NULL};
-    bool good = true;
-    for (size_t i = 0; good && i < options->file_count; i++)
-        good = (files[i] = results_load(options->files[i], error)) != NULL;
-    for (size_t i = 0; good && i < options->file_count; i++) {
-        char *incomplete = NULL;
-        good = report_incomplete(files[i], &incomplete) || error_run(error, "out of memory");
-        incomplete_tell(options, options->files[i], incomplete);
-        free(incomplete);
-    }
-    good = good && tidy_csv((const struct results *const *)files, options->file_count, out, error);
-    for (size_t i = 0; i < options->file_count; i++)
-        results_free(files[i]);
     return good;
 }
 
@@ -351,10 +314,8 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
     if (options.out != NULL && !atomic_file_open(&file, options.out, error))
         return false;
     FILE *out = options.out != NULL ? file.stream : stdout;
-    const bool good = options.against != NULL         ? run_compare(&options, out, error)
-                      : options.verdicts              ? run_verdicts(&options, out, error)
-                      : options.format == FORMAT_TIDY ? run_tidy(&options, out, error)
-                                                      : run_report(&options, out, error);
+    const bool good = options.against != NULL ? run_compare(&options, out, error)
+                                              : run_reports(&options, out, error);
     return atomic_file_end(&file, good, error);
 }
 

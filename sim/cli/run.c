@@ -23,8 +23,7 @@ struct run_options {
     const char *path;
     const char *out;
     const char *timeline;
-    const char *policies[CLI_POLICIES_MAX]; /* of --policies */
-    size_t policy_count;
+    struct cli_names policies; /* of --policies */
     bool json, details, in_process, rehearse, quiet;
     struct emulated_options rehearsal;
     double decision_timeout;
@@ -36,19 +35,6 @@ static bool take_seed(void *options, const char *name, char *value, struct error
     uint64_t seed;
     return cli_parse_u64(name, value, 0, SEED_MAX, &seed, error) &&
            cli_settings_add(&((struct run_options *)options)->settings, "seed", value, error);
-}
-
-static bool take_policy(void *options, const char *name, char *value, struct error *error)
-{
-    (void)name;
-    return cli_settings_add(&((struct run_options *)options)->settings, "policy.name", value,
-                            error);
-}
-
-static bool take_policies(void *options, const char *name, char *value, struct error *error)
-{
-    struct run_options *run = options;
-    return cli_take_names(name, value, run->policies, CLI_POLICIES_MAX, &run->policy_count, error);
 }
 
 /* Parses "factor=1.05,cv=0.1": how the emulated hardware differs from the model. */
@@ -96,10 +82,10 @@ static const struct cli_option run_table[] = {
     {"--policy", "NAME|FILE.so",
      "a policy's name (`esgsim list policies`) or your own .so; a policy other than the "
      "experiment's uses its default parameters",
-     .kind = OPTION_TAKE, .take = take_policy},
+     CLI_MEMBER(struct run_options, settings), .key = "policy.name"},
     {"--policies", "A,B,…",
      "run several policies, by name or .so, on the same arrivals and noise; one row each",
-     .kind = OPTION_TAKE, .take = take_policies},
+     CLI_MEMBER(struct run_options, policies), .most = CLI_POLICIES_MAX},
     {"--out", "F.h5",
      "write the results: /summary, /applications and, as the experiment's \"record\" "
      "asks, requests, batches, jobs, containers, decisions and timeline",
@@ -131,11 +117,11 @@ static const struct cli_option run_table[] = {
 /* Checks what --policies excludes. */
 static bool options_check(const struct run_options *options, struct error *error)
 {
-    for (size_t i = 0; i < options->settings.count && options->policy_count > 0; i++)
+    for (size_t i = 0; i < options->settings.count && options->policies.count > 0; i++)
         if (strcmp(options->settings.list[i].key, "policy.name") == 0)
             return error_input(error, "--policies names the policies; omit --policy and --set "
                                       "policy.name");
-    if (options->policy_count > 1 && (options->timeline != NULL || options->rehearse))
+    if (options->policies.count > 1 && (options->timeline != NULL || options->rehearse))
         return error_input(error, "%s takes one policy; use --policy",
                            options->rehearse ? "--rehearse" : "--timeline");
     return true;
@@ -181,56 +167,26 @@ struct sinks {
     struct emulated *rehearsal;
 };
 
-static bool run_execute(struct policy_run *run, const struct sinks *sinks,
-                        struct simulation_options options, struct error *error)
-{
-    struct replay_target target = {.backend = {0}};
-    struct execution execution;
-    if (sinks->rehearsal != NULL) {
-        target = replay_rehearsal(sinks->rehearsal);
-        options.backend = &target.backend;
-    }
-    if (!resolved_run_simulate(&run->run, &options, &run->result, error))
-        return false;
-    if (sinks->rehearsal == NULL)
-        return true;
-    target.describe(target.context, &execution);
-    return sinks->store == NULL || store_set_execution(sinks->store, &execution, error);
-}
-
-static bool run_begin_store(const struct resolved_run *run, size_t position, bool bounds,
-                            struct store *store, struct error *error)
-{
-    struct run_facts *facts =
-        run_facts_create(run->experiment, run->policy, run->values, bounds, NULL, error);
-    if (facts == NULL)
-        return false;
-    facts->position = position;
-    const bool good = store_begin_run(store, facts, error);
-    run_facts_free(facts);
-    return good;
-}
-
 static bool run_simulate(struct policy_run *run, size_t position, const struct sinks *sinks,
                          bool bounds, bool show, struct error *error)
 {
-    struct progress progress = {.context = &show, .report = report_progress};
-    struct store *store = sinks->store;
-    struct recorder pair[2] = {{0}, {0}};
-    if (store != NULL) {
-        if (!run_begin_store(&run->run, position, bounds, store, error))
-            return false;
-        pair[0] = store_recorder(store);
+    const struct progress progress = {.context = &show, .report = report_progress};
+    struct run_recording recording = {
+        .store = sinks->store, .position = position, .progress = &progress, .bounds = bounds};
+    struct recorder timeline;
+    struct replay_target target;
+    if (sinks->timeline != NULL) {
+        timeline = timeline_recorder(sinks->timeline);
+        recording.also = &timeline;
     }
-    if (sinks->timeline != NULL)
-        pair[1] = timeline_recorder(sinks->timeline);
-    struct recorder recorder = sinks->timeline != NULL ? recorder_join(pair) : pair[0];
-    struct simulation_options options = {
-        .recorder = &recorder, .progress = &progress, .bounds = bounds};
-    bool ok = run_execute(run, sinks, options, error);
+    if (sinks->rehearsal != NULL) {
+        target = replay_rehearsal(sinks->rehearsal);
+        recording.target = &target;
+    }
+    const bool good = resolved_run_record(&run->run, &recording, &run->result, error);
     if (show)
         fprintf(stderr, "\r%40s\r", "");
-    return ok && (store == NULL || store_end_run(store, &run->result, error));
+    return good;
 }
 
 static bool sinks_open(const struct run_options *options, const struct experiment *experiment,
@@ -263,7 +219,7 @@ static bool sinks_close(struct sinks *sinks, bool good, struct error *error)
 static bool print_json(const struct run_options *options, const struct output_run *runs,
                        size_t count, struct error *error)
 {
-    if (options->policy_count == 0)
+    if (options->policies.count == 0)
         return cli_print_json(output_run_json(runs), error);
     cJSON *root = cJSON_CreateObject();
     cJSON *list = cJSON_AddArrayToObject(root, "policies");
@@ -312,8 +268,8 @@ static bool runs_load(struct run_options *options, struct policy_run *runs, size
     struct cli_settings *settings = &options->settings;
     for (size_t i = 0; i < count; i++) {
         const size_t kept = settings->count;
-        if (options->policy_count > 0 &&
-            !cli_settings_add(settings, "policy.name", options->policies[i], error))
+        if (options->policies.count > 0 &&
+            !cli_settings_add(settings, "policy.name", options->policies.list[i], error))
             return false;
         const bool good = resolved_run_load(&runs[i].run, options->inputs, options->path,
                                             settings->list, settings->count, error);
@@ -330,7 +286,7 @@ static bool run_asks_bounds(const struct run_options *options, const struct poli
                             size_t run)
 {
     return options->details || options->json ||
-           (options->policy_count > 0 &&
+           (options->policies.count > 0 &&
             (run == 0 || runs[run].run.experiment->arrivals.process == ARRIVAL_CLOSED));
 }
 
@@ -348,7 +304,7 @@ static bool runs_simulate(const struct run_options *options, struct policy_run *
 static bool run_work(struct run_options *options, struct error *error)
 {
     struct policy_run runs[CLI_POLICIES_MAX] = {0};
-    const size_t count = options->policy_count > 0 ? options->policy_count : 1;
+    const size_t count = options->policies.count > 0 ? options->policies.count : 1;
     options->inputs = inputs_create(error);
     bool good = options->inputs != NULL && runs_load(options, runs, count, error) &&
                 runs_simulate(options, runs, count, error);

@@ -10,7 +10,6 @@
 
 #include "sched/paths/frontier.h"
 #include "sched/paths/search.h"
-#include "sim/cli/find.h"
 #include "workloads/experiment.h"
 #include "sim/base/json_write.h"
 
@@ -311,66 +310,55 @@ static const char *gpu_model(const struct decision *decision,
                : NULL;
 }
 
-static cJSON *configuration_json(const struct decision *decision,
-                                 const struct configuration *configuration)
+static void put_configuration(cJSON *object, const struct decision *decision,
+                              const struct configuration *configuration)
 {
-    const char *model = gpu_model(decision, configuration);
-    cJSON *object = cJSON_CreateObject();
     json_put(object, "batch %d vcpu %d vgpu %d gpu %s", configuration->batch, configuration->vcpu,
-             configuration->vgpu, model);
-    return object;
+             configuration->vgpu, gpu_model(decision, configuration));
 }
 
-static cJSON *paths_json(const struct decision *decision)
+static void put_paths(cJSON *paths, const struct decision *decision)
 {
-    cJSON *paths = cJSON_CreateArray();
     for (size_t p = 0; p < decision->result.path_count; p++) {
         const struct search_path *path = &decision->result.paths[p];
-        cJSON *object = cJSON_CreateObject();
+        cJSON *object = json_append(paths);
         json_put(object, "cost_usd %g time_ms %g", path->cost_usd, sim_to_ms(path->time));
         cJSON *configs = cJSON_AddArrayToObject(object, "configs");
         for (size_t i = 0; i < decision->chain_length; i++)
-            cJSON_AddItemToArray(
-                configs, configuration_json(decision, path_configuration(decision, path, i)));
-        cJSON_AddItemToArray(paths, object);
+            put_configuration(json_append(configs), decision,
+                              path_configuration(decision, path, i));
     }
-    return paths;
 }
 
 /* In the order of the function's configurations. null: no completion is within the budget. */
-static cJSON *first_stage_json(const struct decision *decision)
+static void put_first_stage(cJSON *array, const struct decision *decision)
 {
     const struct search_table *first = decision->by_stage[decision->request->stage];
     uint32_t f = decision->application->stages[decision->request->stage].function;
     const struct function *function = &decision->workload->functions[f];
-    cJSON *array = cJSON_CreateArray();
     for (size_t c = 0; c < function->configuration_count; c++)
         for (size_t i = 0; i < first->count; i++) {
             if (first->index[i] != c)
                 continue;
-            cJSON *object = configuration_json(decision, &function->configurations[c]);
-            if (isinf(decision->first_best[i]))
-                cJSON_AddNullToObject(object, "best_cost_usd");
-            else
-                cJSON_AddNumberToObject(object, "best_cost_usd", decision->first_best[i]);
-            cJSON_AddItemToArray(array, object);
+            cJSON *object = json_append(array);
+            put_configuration(object, decision, &function->configurations[c]);
+            json_put(object, "best_cost_usd %g", decision->first_best[i]);
         }
-    return array;
 }
 
 static bool print_json(const struct decision *decision, struct error *error)
 {
     const struct search_result *result = &decision->result;
     cJSON *root = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "method", method_names[decision->request->method]);
-    cJSON_AddItemToObject(root, "paths", paths_json(decision));
+    json_put(root, "method %s", method_names[decision->request->method]);
+    put_paths(cJSON_AddArrayToObject(root, "paths"), decision);
     json_put(root, "expansions %g pruned_time %g pruned_cost %g", (double)result->expansions,
              (double)result->pruned_time, (double)result->pruned_cost);
-    cJSON_AddItemToObject(root, "first_stage", first_stage_json(decision));
-    cJSON_AddBoolToObject(root, "exact", decision->exact);
+    put_first_stage(cJSON_AddArrayToObject(root, "first_stage"), decision);
+    json_put(root, "exact %hhd", decision->exact);
     if (decision->request->method == METHOD_FRONTIER)
-        cJSON_AddNumberToObject(root, "build_ms", decision->build_ms);
-    cJSON_AddNumberToObject(root, "elapsed_us", decision->elapsed_us);
+        json_put(root, "build_ms %g", decision->build_ms);
+    json_put(root, "elapsed_us %g", decision->elapsed_us);
     return cli_print_json(root, error);
 }
 

@@ -9,7 +9,6 @@
 #include "sched/common/slo.h"
 #include "sched/paths/search.h"
 #include "sched/registry.h"
-#include "sim/cli/find.h"
 #include "sim/run/run_once.h"
 #include "workloads/experiment.h"
 #include "sim/base/json_write.h"
@@ -80,7 +79,7 @@ static struct slo_plan *make_plan(const struct workload *workload,
     return plan;
 }
 
-static void add_stage_name(cJSON *object, const char *key, const struct application *application,
+static void put_stage_name(cJSON *object, const char *key, const struct application *application,
                            uint32_t stage)
 {
     if (stage == SIM_NONE)
@@ -89,46 +88,42 @@ static void add_stage_name(cJSON *object, const char *key, const struct applicat
         cJSON_AddStringToObject(object, key, application->stages[stage].name);
 }
 
-static cJSON *stage_json(const struct workload *workload, const struct application *application,
-                         const struct slo_plan *plan, size_t s)
+static void put_stage_names(cJSON *object, const char *key, const struct application *application,
+                            const uint32_t *stages, size_t count)
 {
+    cJSON *list = cJSON_AddArrayToObject(object, key);
+    for (size_t i = 0; i < count; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateString(application->stages[stages[i]].name));
+}
+
+static void put_stage(cJSON *object, const struct workload *workload,
+                      const struct application *application, const struct slo_plan *plan, size_t s)
+{
+    const struct stage *stage = &application->stages[s];
     const struct slo_stage *planned = &plan->stages[s];
-    double slo_ms = sim_to_ms(application->slo);
-    cJSON *object = cJSON_CreateObject();
-    json_put(object, "name %s function %s anl %g", application->stages[s].name,
-             workload->functions[application->stages[s].function].name, planned->anl);
-    add_stage_name(object, "dominator", application, planned->dominator);
-    add_stage_name(object, "post_dominator", application, planned->post_dominator);
+    const double slo_ms = sim_to_ms(application->slo);
+    json_put(object, "name %s function %s anl %g", stage->name,
+             workload->functions[stage->function].name, planned->anl);
+    put_stage_name(object, "dominator", application, planned->dominator);
+    put_stage_name(object, "post_dominator", application, planned->post_dominator);
     json_put(object,
              "group %u quota %g quota_ms %g own_deadline %g deadline_fraction %g deadline_ms %g",
              planned->group, planned->quota, planned->quota * slo_ms, planned->own_deadline,
              planned->deadline_fraction, planned->deadline_fraction * slo_ms);
-    cJSON *after = cJSON_AddArrayToObject(object, "after");
-    for (size_t i = 0; i < application->stages[s].after_count; i++)
-        cJSON_AddItemToArray(
-            after, cJSON_CreateString(application->stages[application->stages[s].after[i]].name));
-    cJSON *chain = cJSON_AddArrayToObject(object, "chain");
-    for (size_t i = 0; i < planned->chain_length; i++)
-        cJSON_AddItemToArray(chain,
-                             cJSON_CreateString(application->stages[planned->chain[i]].name));
-    return object;
+    put_stage_names(object, "after", application, stage->after, stage->after_count);
+    put_stage_names(object, "chain", application, planned->chain, planned->chain_length);
 }
 
 static bool print_json(const struct workload *workload, const struct application *application,
                        const struct slo_plan *plan, size_t group_size, struct error *error)
 {
     cJSON *root = cJSON_CreateObject();
-    json_put(root, "application %s slo_ms %g group_size %g groups %u", application->name,
-             sim_to_ms(application->slo), (double)group_size, plan->group_count);
+    json_put(root, "application %s slo_ms %g group_size %zu groups %u", application->name,
+             sim_to_ms(application->slo), group_size, plan->group_count);
     cJSON *stages = cJSON_AddArrayToObject(root, "stages");
     for (size_t s = 0; s < plan->stage_count; s++)
-        cJSON_AddItemToArray(stages, stage_json(workload, application, plan, s));
+        put_stage(json_append(stages), workload, application, plan, s);
     return cli_print_json(root, error);
-}
-
-static const char *stage_name(const struct application *application, uint32_t stage)
-{
-    return stage == SIM_NONE ? "-" : application->stages[stage].name;
 }
 
 /* Prints the dominator tree; children are indented below their parent. */
@@ -154,8 +149,12 @@ static void print_text(const struct application *application, const struct slo_p
     for (size_t s = 0; s < plan->stage_count; s++) {
         const struct slo_stage *planned = &plan->stages[s];
         (void)printf("%-24s %8.5f %-20s %6u %8.5f %10.3f %12.3f\n", application->stages[s].name,
-                     planned->anl, stage_name(application, planned->post_dominator), planned->group,
-                     planned->quota, planned->quota * slo_ms, planned->deadline_fraction * slo_ms);
+                     planned->anl,
+                     planned->post_dominator == SIM_NONE
+                         ? "-"
+                         : application->stages[planned->post_dominator].name,
+                     planned->group, planned->quota, planned->quota * slo_ms,
+                     planned->deadline_fraction * slo_ms);
     }
 }
 

@@ -29,7 +29,7 @@
 #include "workloads/experiment.h"
 #include "sim/base/json_write.h"
 
-enum { SEEDS_DEFAULT = 10, SEEDS_MAX = 1000, SEED_STRIDE = 1000, OVERRIDES_MAX = 4 };
+enum { SEEDS_DEFAULT = 10, SEEDS_MAX = 1000, SEED_STRIDE = 1000 };
 
 static const double false_alarm = 1e-3;
 
@@ -139,119 +139,51 @@ static double cold_rate(const struct measures *measures)
 
 struct check {
     const char *name;
-    const char *quantity;
-    const char *unit;
+    const char *quantity, *unit;
+    double (*simulated)(const struct measures *measures);
     const char *file;
     double (*theory)(const struct experiment *experiment);
-    double (*simulated)(const struct measures *measures);
-    struct override overrides[OVERRIDES_MAX]; /* ended by an entry without a key */
+    const char *settings; /* KEY=VALUE, separated by blanks */
 };
 
-#define FOLDER "workloads/experiments/theory/"
-#define RATE "arrivals.rate_per_s"
-#define WAIT "mean wait", "ms"
-#define LATENCY "mean latency", "ms"
-#define SERVERS "platform.initial.f"
-#define VCPUS "cluster.invokers"
-#define ONE_INVOKER(c) "[{\"count\":1,\"vcpus\":" c ",\"memory_mb\":1048576,\"gpus\":[]}]"
+#define THEORY(name) "workloads/experiments/theory/" name ".json"
+#define WAIT "mean wait", "ms", queue_ms
+#define LATENCY "mean latency", "ms", latency_ms
+#define P95 "95th percentile of latency", "ms", latency_p95_ms
+#define REJECTED "fraction rejected", "1", loss
+#define COLD "cold-start probability", "1", cold_rate
+#define RATE(text) "arrivals.rate_per_s=" text " "
+#define SERVERS(c)                                                                                 \
+    "platform.initial.f=" c " cluster.invokers=[{\"count\":1,\"vcpus\":" c                         \
+    ",\"memory_mb\":1048576,\"gpus\":[]}] "
 
 static const struct check checks[] = {
-    {"M/M/1, load 0.5", WAIT, FOLDER "mm1.json", expect_mmc_wait, queue_ms, {{RATE, "50"}}},
-    {"M/M/1, load 0.8", WAIT, FOLDER "mm1.json", expect_mmc_wait, queue_ms, {{0}}},
-    {"M/M/1, load 0.9",
-     WAIT,
-     FOLDER "mm1.json",
-     expect_mmc_wait,
-     queue_ms,
-     {{RATE, "90"}, {"requests", "400000"}, {"warmup_requests", "20000"}}},
-    {"M/M/1, load 0.8",
-     "95th percentile of latency",
-     "ms",
-     FOLDER "mm1.json",
-     expect_mm1_p95,
-     latency_p95_ms,
-     {{0}}},
-    {"M/M/2, load 0.7",
-     WAIT,
-     FOLDER "mmc.json",
-     expect_mmc_wait,
-     queue_ms,
-     {{RATE, "140"}, {SERVERS, "2"}, {VCPUS, ONE_INVOKER("2")}}},
-    {"M/M/4, load 0.8", WAIT, FOLDER "mmc.json", expect_mmc_wait, queue_ms, {{0}}},
-    {"M/M/16, load 0.9",
-     WAIT,
-     FOLDER "mmc.json",
-     expect_mmc_wait,
-     queue_ms,
-     {{RATE, "1440"}, {SERVERS, "16"}, {VCPUS, ONE_INVOKER("16")}, {"requests", "400000"}}},
-    {"M/D/1, load 0.6", WAIT, FOLDER "md1.json", expect_mg1_wait, queue_ms, {{RATE, "60"}}},
-    {"M/D/1, load 0.8", WAIT, FOLDER "md1.json", expect_mg1_wait, queue_ms, {{0}}},
-    {"M/G/1 lognormal, load 0.4",
-     WAIT,
-     FOLDER "mg1.json",
-     expect_mg1_wait,
-     queue_ms,
-     {{RATE, "40"}}},
-    {"M/G/1 lognormal, load 0.7",
-     WAIT,
-     FOLDER "mg1.json",
-     expect_mg1_wait,
-     queue_ms,
-     {{"requests", "400000"}}},
-    {"M/M/2/6, load 1.1",
-     "fraction rejected",
-     "1",
-     FOLDER "mmck.json",
-     expect_mmck_loss,
-     loss,
-     {{0}}},
-    {"M/M/2/6, load 1.1", LATENCY, FOLDER "mmck.json", expect_mmck_latency, latency_ms, {{0}}},
-    {"M/M/2/3, load 0.5",
-     "fraction rejected",
-     "1",
-     FOLDER "mmck.json",
-     expect_mmck_loss,
-     loss,
-     {{RATE, "100"}, {"platform.queue_capacity", "1"}}},
-    {"pool of 5, kept 1 service",
-     "cold-start probability",
-     "1",
-     FOLDER "pool.json",
-     expect_pool_cold,
-     cold_rate,
-     {{0}}},
-    {"pool of 5, kept 5 services",
-     "cold-start probability",
-     "1",
-     FOLDER "pool.json",
-     expect_pool_cold,
-     cold_rate,
-     {{"platform.keep_alive_s", "0.5"}}},
-    {"pool of 0.5, kept 2 services",
-     "cold-start probability",
-     "1",
-     FOLDER "pool.json",
-     expect_pool_cold,
-     cold_rate,
-     {{RATE, "5"}, {"platform.keep_alive_s", "0.2"}}},
-    {"tandem M/M/1, 0.8 and 0.64",
-     LATENCY,
-     FOLDER "tandem.json",
-     expect_tandem_latency,
-     latency_ms,
-     {{0}}},
-    {"closed, 12 users, 1 server",
-     LATENCY,
-     FOLDER "closed.json",
-     expect_closed_latency,
-     latency_ms,
-     {{0}}},
-    {"closed, 40 users, 3 servers",
-     LATENCY,
-     FOLDER "closed.json",
-     expect_closed_latency,
-     latency_ms,
-     {{"arrivals.users", "40"}, {SERVERS, "3"}, {VCPUS, ONE_INVOKER("3")}}},
+    {"M/M/1, load 0.5", WAIT, THEORY("mm1"), expect_mmc_wait, RATE("50")},
+    {"M/M/1, load 0.8", WAIT, THEORY("mm1"), expect_mmc_wait, ""},
+    {"M/M/1, load 0.9", WAIT, THEORY("mm1"), expect_mmc_wait,
+     RATE("90") "requests=400000 warmup_requests=20000"},
+    {"M/M/1, load 0.8", P95, THEORY("mm1"), expect_mm1_p95, ""},
+    {"M/M/2, load 0.7", WAIT, THEORY("mmc"), expect_mmc_wait, RATE("140") SERVERS("2")},
+    {"M/M/4, load 0.8", WAIT, THEORY("mmc"), expect_mmc_wait, ""},
+    {"M/M/16, load 0.9", WAIT, THEORY("mmc"), expect_mmc_wait,
+     RATE("1440") SERVERS("16") "requests=400000"},
+    {"M/D/1, load 0.6", WAIT, THEORY("md1"), expect_mg1_wait, RATE("60")},
+    {"M/D/1, load 0.8", WAIT, THEORY("md1"), expect_mg1_wait, ""},
+    {"M/G/1 lognormal, load 0.4", WAIT, THEORY("mg1"), expect_mg1_wait, RATE("40")},
+    {"M/G/1 lognormal, load 0.7", WAIT, THEORY("mg1"), expect_mg1_wait, "requests=400000"},
+    {"M/M/2/6, load 1.1", REJECTED, THEORY("mmck"), expect_mmck_loss, ""},
+    {"M/M/2/6, load 1.1", LATENCY, THEORY("mmck"), expect_mmck_latency, ""},
+    {"M/M/2/3, load 0.5", REJECTED, THEORY("mmck"), expect_mmck_loss,
+     RATE("100") "platform.queue_capacity=1"},
+    {"pool of 5, kept 1 service", COLD, THEORY("pool"), expect_pool_cold, ""},
+    {"pool of 5, kept 5 services", COLD, THEORY("pool"), expect_pool_cold,
+     "platform.keep_alive_s=0.5"},
+    {"pool of 0.5, kept 2 services", COLD, THEORY("pool"), expect_pool_cold,
+     RATE("5") "platform.keep_alive_s=0.2"},
+    {"tandem M/M/1, 0.8 and 0.64", LATENCY, THEORY("tandem"), expect_tandem_latency, ""},
+    {"closed, 12 users, 1 server", LATENCY, THEORY("closed"), expect_closed_latency, ""},
+    {"closed, 40 users, 3 servers", LATENCY, THEORY("closed"), expect_closed_latency,
+     "arrivals.users=40 " SERVERS("3")},
 };
 
 enum { CHECK_COUNT = sizeof checks / sizeof *checks };
@@ -271,48 +203,44 @@ static double t_half_width(double deviation, size_t count, double level)
     return gsl_cdf_tdist_Qinv(level / 2, (double)count - 1) * deviation / sqrt((double)count);
 }
 
-/* Computes the figures of `count` runs, with seeds that no other check uses. */
-static bool check_replicate(const struct check *check, size_t index, struct experiment *experiment,
-                            double *figures, size_t count, struct error *error)
+/* Loads the experiment of a check, with its settings. */
+static bool check_load(const struct check *check, struct resolved_run *run, struct error *error)
 {
-    double *values = NULL;
-    const struct policy *policy = runner_policy(experiment, &values, error);
-    bool ok = policy != NULL;
-    for (size_t r = 0; ok && r < count; r++) {
-        struct simulation_result result = {0};
-        experiment->seed = 1 + index * SEED_STRIDE + r;
-        ok = simulation_run(experiment, policy, values, NULL, NULL, &result, error);
-        if (ok) {
-            figures[r] = check->simulated(&result.overall);
-            simulation_result_clear(&result);
-        }
-    }
-    free(values);
-    return ok;
+    char text[256], *rest = text;
+    struct cli_settings settings = {.count = 0};
+    bool good = true;
+    (void)snprintf(text, sizeof text, "%s", check->settings);
+    for (char *one; good && (one = strsep(&rest, " ")) != NULL;)
+        good = one[0] == '\0' || cli_settings_add_text(&settings, one, error);
+    return good && resolved_run_load(run, NULL, check->file, settings.list, settings.count, error);
 }
 
+/* Runs a check with seeds that no other check uses. */
 static bool check_run(size_t index, size_t seeds, struct outcome *outcome, struct error *error)
 {
     const struct check *check = &checks[index];
-    size_t overrides = 0;
-    while (overrides < OVERRIDES_MAX && check->overrides[overrides].key != NULL)
-        overrides++;
-    struct experiment *experiment =
-        experiment_load(check->file, check->overrides, overrides, error);
-    if (experiment == NULL)
-        return false;
+    const struct simulation_options options = {.bounds = false};
+    struct resolved_run run = {0};
     double figures[SEEDS_MAX];
-    const bool ok = check_replicate(check, index, experiment, figures, seeds, error);
-    if (ok) {
-        const double deviation = gsl_stats_sd(figures, 1, seeds);
-        outcome->theory = check->theory(experiment);
-        outcome->mean = gsl_stats_mean(figures, 1, seeds);
-        outcome->half_width = t_half_width(deviation, seeds, 0.05);
-        outcome->joint_half_width = t_half_width(deviation, seeds, false_alarm / CHECK_COUNT);
-        outcome->requests = experiment->requests;
+    bool good = check_load(check, &run, error);
+    for (size_t r = 0; good && r < seeds; r++) {
+        struct simulation_result result = {0};
+        run.experiment->seed = 1 + index * SEED_STRIDE + r;
+        good = resolved_run_simulate(&run, &options, &result, error);
+        figures[r] = good ? check->simulated(&result.overall) : NAN;
+        simulation_result_clear(&result);
     }
-    experiment_free(experiment);
-    return ok;
+    if (good) {
+        const double deviation = gsl_stats_sd(figures, 1, seeds);
+        *outcome = (struct outcome){.theory = check->theory(run.experiment),
+                                    .mean = gsl_stats_mean(figures, 1, seeds),
+                                    .half_width = t_half_width(deviation, seeds, 0.05),
+                                    .joint_half_width =
+                                        t_half_width(deviation, seeds, false_alarm / CHECK_COUNT),
+                                    .requests = run.experiment->requests};
+    }
+    resolved_run_clear(&run);
+    return good;
 }
 
 static bool lies_inside(const struct outcome *outcome, double half_width)
@@ -363,12 +291,11 @@ static bool print_json(const struct outcome *outcomes, const struct summary *sum
     cJSON *root = cJSON_CreateObject();
     cJSON *list = cJSON_AddArrayToObject(root, "checks");
     for (size_t i = 0; i < CHECK_COUNT; i++) {
-        cJSON *row = cJSON_CreateObject();
+        cJSON *row = json_append(list);
         json_put(row, "check %s quantity %s unit %s experiment %s theory %g", checks[i].name,
                  checks[i].quantity, checks[i].unit, checks[i].file, outcomes[i].theory);
         json_put(row, "simulated %g half_width_95 %g requests %g verdict %s", outcomes[i].mean,
                  outcomes[i].half_width, (double)outcomes[i].requests, verdict(&outcomes[i]));
-        cJSON_AddItemToArray(list, row);
     }
     json_put(root, "seeds %g outside %u wrong %u chance %g passed %hhd", (double)seeds,
              summary->outside, summary->wrong, summary->chance, summary->passed);

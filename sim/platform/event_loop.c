@@ -16,7 +16,7 @@
 #include "sim/platform/simulation_internal.h"
 #include "sim/platform/state.h"
 #include "sim/platform/trainings.h"
-#include "workloads/application_draw.h"
+#include "workloads/arrivals.h"
 
 enum {
     IDLE_ROUNDS_MAX = 10000,

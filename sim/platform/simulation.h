@@ -13,6 +13,7 @@
 
 #include "sched/policy.h"
 #include "sim/base/error.h"
+#include "sim/base/records.h"
 #include "workloads/experiment.h"
 
 struct backend;
@@ -60,115 +61,17 @@ struct simulation_result {
     bool exact_quantiles; /* false: too many samples to keep; percentiles are within 0.05 % */
 };
 
-/* Rows of the detailed record, written during the run in a deterministic order. */
-enum { RECORD_MAX_STAGES = 16 };
-
-struct request_row {
-    uint64_t request;
-    uint32_t application;
-    uint8_t measured; /* 0: warm-up */
-    uint8_t hit;
-    uint8_t dropped;
-    sim_time_t arrival_ns, finish_ns, slo_ns;
-    sim_time_t queue_ns, transfer_ns, cold_ns, exec_ns; /* summed over its jobs */
-    double cost_usd;
-    double
-        noise[RECORD_MAX_STAGES]; /* factor (or service ms) drawn for each stage; 0 past the last */
-};
-
-struct batch_row {
-    uint64_t batch;
-    uint32_t queue, application, stage, invoker, gpu; /* gpu: SIM_NONE if none */
-    uint32_t jobs;
-    uint16_t configured_batch, vcpu, vgpu;
-    uint8_t cold;
-    uint8_t quota; /* percentage of time for which it may use its share of the GPU */
-    sim_time_t dispatched_ns, started_ns, finished_ns;
-    double slowdown;
-    double cost_usd;
-    uint64_t first_request;
-    uint64_t container;               /* numbered in order of creation */
-    uint32_t instance, configuration; /* instance: SIM_NONE if none */
-    sim_time_t launched_ns;           /* dispatch plus the time of the decision */
-    sim_time_t transfer_ns, cold_ns;  /* durations; the cold start follows the transfer */
-    double noise;                     /* of its oldest job: a factor, or the service time in ms */
-    double planned_ms;                /* execution time that the policy could expect */
-};
-
-/* One job of a finished batch. The rows of its jobs follow the row of the batch. */
-struct job_row {
-    uint64_t request, batch;
-    uint32_t queue, application, stage;
-    uint32_t place; /* index in the batch; 0: the oldest job */
-    sim_time_t ready_ns;
-    sim_time_t queue_ns, cold_ns; /* this job's wait for the launch, and for a container */
-    double cost_usd;              /* its part of the batch's cost */
-};
-
-/* A phase of a container other than work. The work of a container is recorded by batch rows. */
+/* Phases of a container other than work (struct container_row). */
 enum container_phase { CONTAINER_PHASE_STARTING, CONTAINER_PHASE_IDLE };
-struct container_row {
-    uint64_t container;
-    uint32_t function, invoker, gpu; /* gpu: SIM_NONE if none */
-    uint16_t phase;                  /* enum container_phase */
-    uint16_t evicted;                /* 1: it was evicted at the end of the phase */
-    sim_time_t from_ns, until_ns;
-};
 
-struct decision_row {
-    sim_time_t time_ns, charged_ns;
-    uint64_t units;
-    uint32_t queue, queue_length, invoker, configuration, jobs,
-        alternatives; /* SIM_NONE: no dispatch */
-    double plan_cost_usd;
-    sim_time_t plan_time_ns;
-    uint64_t batch; /* number of the batch dispatched */
-};
-
-struct timeline_row {
-    sim_time_t time_ns;
-    uint64_t waiting_jobs, running_batches, idle_containers, starting_containers;
-    double gpu_used, vcpu_used, gpu_memory_used, stranded_vgpu; /* fractions of capacity */
-};
-
-/* A training, at the end of the run. */
-struct training_result_row {
-    uint64_t training; /* number in order of arrival */
-    uint64_t id;       /* of the trace */
-    uint32_t model, gpus;
-    uint8_t measured, finished;
-    uint32_t restarts;
-    uint64_t iterations;
-    sim_time_t arrival_ns;
-    sim_time_t start_ns, finish_ns; /* -1: never */
-    sim_time_t held_ns;             /* time for which it held a gang */
-    sim_time_t restart_ns;          /* of these, without progress in restarts */
-    double alone_s;                 /* time alone at the proportional share */
-    double slowdown;                /* completion time / alone_s; none: unfinished */
-    double ftf_rho;                 /* slowdown / max(1, mean demand / GPUs); none: unfinished */
-};
-
-/* A placement interval of a training. Leases without a change of grants between them are one. */
-struct lease_row {
-    uint64_t training, id;
-    uint32_t gpus, invokers, first_invoker, first_gpu; /* GPUs counted over all invokers */
-    sim_time_t from_ns, until_ns, restart_ns;
-    double units, vcpus, memory_mb; /* of the whole gang */
-    double iterations;              /* made in it; with "progress": "whole" before rounding down */
-};
-
-/* Receives the rows of the detailed record. Any function may be NULL. If a function returns false,
- * the run fails with the error that the function set. */
+/* Receives the rows of the detailed record (sim/base/records.def), in a deterministic order. Any
+ * function may be NULL. If a function returns false, the run fails with the error that the function
+ * set. */
 struct recorder {
     void *context;
-    bool (*request)(void *context, const struct request_row *row, struct error *error);
-    bool (*batch)(void *context, const struct batch_row *row, struct error *error);
-    bool (*job)(void *context, const struct job_row *row, struct error *error);
-    bool (*container)(void *context, const struct container_row *row, struct error *error);
-    bool (*decision)(void *context, const struct decision_row *row, struct error *error);
-    bool (*timeline)(void *context, const struct timeline_row *row, struct error *error);
-    bool (*training)(void *context, const struct training_result_row *row, struct error *error);
-    bool (*lease)(void *context, const struct lease_row *row, struct error *error);
+#define RECORD(row_type, table, event, level, title)                                               \
+    bool (*event)(void *context, const struct row_type *row, struct error *error);
+#include "sim/base/records.def"
 };
 
 /* Called from time to time with the number of finished requests. If it returns false, the run stops

@@ -103,7 +103,7 @@ static bool key_read(const struct runner *runner, double *start, struct error *e
     const struct capacity_question *question = runner->question;
     struct json_include document;
     struct json_value value;
-    if (!json_include_open_with(&document, runner->inputs, question->path, error))
+    if (!json_include_open(&document, runner->inputs, question->path, error))
         return false;
     bool good = true;
     for (size_t i = 0; good && i < question->override_count; i++)

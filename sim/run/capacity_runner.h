@@ -28,7 +28,7 @@ struct capacity_question {
     enum capacity_direction direction;
     double low, high; /* NAN: not given */
     double tolerance;
-    const char *policies[CAPACITY_POLICIES];
+    const char *const *policies;
     size_t policy_count; /* 0: the experiment's policy */
     uint64_t seeds;      /* 2..CAPACITY_SEEDS at first, from the experiment's seed on */
     uint64_t most_seeds; /* at least `seeds`, if the interval needs them */

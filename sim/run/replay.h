@@ -17,6 +17,7 @@
 #include "results/store/store.h"
 #include "sim/backend/backend.h"
 #include "sim/backend/emulated.h"
+#include "sim/run/run_once.h"
 
 struct replay_target {
     struct backend backend;
@@ -38,16 +39,14 @@ struct replay_plan {
 
 /* Computes the plan. False if simulation_run_with would refuse the experiment. Does not use a GPU.
  */
-bool replay_plan(const struct experiment *experiment, const struct policy *policy,
-                 const double *values, struct replay_plan *plan, struct error *error);
+bool replay_plan(const struct resolved_run *run, struct replay_plan *plan, struct error *error);
 
 /* Replays the experiment into `store` (store_create). Runs replay_plan first, then the replay with
  * bounds. Writes the rows selected by the experiment's "record" (a comparison
- * needs "all") and the attributes. `progress` may be NULL. On success the caller clears `result`.
+ * needs "all") and the attributes. On success the caller clears `result`.
  * On failure the store is unchanged, and another run may follow. */
-bool replay_record(struct store *store, const struct experiment *experiment,
-                   const struct policy *policy, const double *values,
-                   const struct replay_target *target, const struct progress *progress,
-                   struct simulation_result *result, struct error *error);
+bool replay_record(struct store *store, const struct resolved_run *run,
+                   const struct replay_target *target, struct simulation_result *result,
+                   struct error *error);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "sched/registry.h"
+#include "sim/run/replay.h"
 #include "workloads/loader_internal.h"
 
 const struct policy *runner_policy(const struct experiment *experiment, double **values,
@@ -50,4 +51,33 @@ bool resolved_run_simulate(const struct resolved_run *run, const struct simulati
                            struct simulation_result *result, struct error *error)
 {
     return simulation_run_with(run->experiment, run->policy, run->values, options, result, error);
+}
+
+bool resolved_run_record(const struct resolved_run *run, const struct run_recording *recording,
+                         struct simulation_result *result, struct error *error)
+{
+    struct store *store = recording->store;
+    const struct replay_target *target = recording->target;
+    struct recorder pair[2] = {{0}, {0}};
+    *result = (struct simulation_result){0};
+    if (store != NULL) {
+        if (!store_begin_experiment(store, run->experiment, run->policy, run->values,
+                                    recording->position, recording->bounds, error))
+            return false;
+        pair[0] = store_recorder(store);
+    }
+    if (recording->also != NULL)
+        pair[1] = *recording->also;
+    const struct recorder recorder = recording->also != NULL ? recorder_join(pair) : pair[0];
+    const struct simulation_options options = {.recorder = &recorder,
+                                               .progress = recording->progress,
+                                               .backend = target != NULL ? &target->backend : NULL,
+                                               .bounds = recording->bounds};
+    if (!resolved_run_simulate(run, &options, result, error))
+        return false;
+    struct execution execution = {0};
+    if (target != NULL)
+        target->describe(target->context, &execution);
+    return store == NULL || ((target == NULL || store_set_execution(store, &execution, error)) &&
+                             store_end_run(store, result, error));
 }

@@ -3,6 +3,7 @@
 #define ESGSIM_SIM_RUN_RUN_ONCE_H
 
 #include "sched/policy.h"
+#include "results/store/store.h"
 #include "sim/backend/backend.h"
 #include "sim/platform/simulation.h"
 #include "workloads/inputs.h"
@@ -23,6 +24,21 @@ void resolved_run_clear(struct resolved_run *run);
 /* simulation_run_with for the run. */
 bool resolved_run_simulate(const struct resolved_run *run, const struct simulation_options *options,
                            struct simulation_result *result, struct error *error);
+
+/* What a run is recorded with; NULL: not used. */
+struct run_recording {
+    struct store *store;
+    size_t position;             /* of the run in the file */
+    const struct recorder *also; /* receives the rows, too */
+    const struct progress *progress;
+    const struct replay_target *target; /* the run is a replay */
+    bool bounds;
+};
+
+/* Simulates or replays the run into the store. On failure the caller drops
+ * the run. `result` is to be cleared in either case. */
+bool resolved_run_record(const struct resolved_run *run, const struct run_recording *recording,
+                         struct simulation_result *result, struct error *error);
 
 /* Returns the experiment's policy and its parameter values, which the caller frees. NULL: the error
  * names the experiment's file. */

@@ -72,13 +72,11 @@ static void read_back(const char *path)
         input_require_refusal(&error);
         return;
     }
-    struct report *report = report_build(results, &error);
-    if (report == NULL)
-        abort();
+    struct report *report = report_build(results);
     report_all(report);
     report_free(report);
     if (results->run_count > 0) {
-        struct run_record *record = run_record_load(path, results->runs[0].hash, &error);
+        struct run_record *record = run_record_load(path, results->runs[0].hash, false, &error);
         if (record == NULL)
             input_require_refusal(&error);
         run_record_free(record);

@@ -495,7 +495,7 @@ static bool read_rows(struct table_reader *reader, enum format format, bool head
     if (!header && !readers[format](reader, error))
         return false;
     while ((status = line_reader_next(&reader->lines, &line, error)) == LINE_READ) {
-        reader->cell_count = table_cut(line, separators, reader->cells);
+        reader->cell_count = line_cut(line, separators, reader->cells, TABLE_CELLS);
         if (reader->cell_count != columns)
             return line_fault(&reader->lines, error, "has %zu columns, the first line %zu",
                               reader->cell_count, columns);
@@ -545,7 +545,7 @@ static bool read_table(struct table_reader *reader, struct error *error)
                            "traces/capture/measure.py and give its folder",
                            reader->path);
     bool blanks = strchr(line, ',') == NULL;
-    reader->cell_count = table_cut(line, blanks ? " \t" : ",", reader->cells);
+    reader->cell_count = line_cut(line, blanks ? " \t" : ",", reader->cells, TABLE_CELLS);
     enum format format = FORMAT_UNKNOWN;
     if (blanks && reader->cell_count == 5 && all_numbers(reader, 1))
         format = FORMAT_INFLESS;

@@ -8,21 +8,6 @@
 
 /* ---- Cells ----------------------------------------------------------------------------------- */
 
-/* Splits a line in place. Cells beyond TABLE_CELLS are counted but not stored. */
-size_t table_cut(char *line, const char *separators, char **cells)
-{
-    size_t count = 0;
-    char *rest = line;
-    for (char *cell = strsep(&rest, separators); cell != NULL; cell = strsep(&rest, separators)) {
-        if (separators[0] == ' ' && cell[0] == '\0')
-            continue;
-        if (count < TABLE_CELLS)
-            cells[count] = cell;
-        count++;
-    }
-    return count;
-}
-
 bool cell_number(const struct table_reader *reader, int column, double low, double high,
                  double *value, struct error *error)
 {

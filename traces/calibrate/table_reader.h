@@ -29,9 +29,6 @@ struct table_reader {
     size_t taken, saturated, packed, unselected;
 };
 
-/* Splits a line in place. Cells beyond TABLE_CELLS are counted but not stored. */
-size_t table_cut(char *line, const char *separators, char **cells);
-
 /* Column of a header by name, or by the first name found of a list that NULL ends; -1: absent. */
 int table_column(const struct table_reader *reader, const char *name);
 int table_column_any(const struct table_reader *reader, const char *const *names);

@@ -50,9 +50,7 @@ static bool read_text(const struct json_value *object, const char *key, char **o
     if (!json_child(object, key, &text)) {
         joined = copy_string("", error);
     } else if (cJSON_IsObject(text.node)) {
-        size_t i = 0;
-        for (struct json_value v = json_first(&text); fine && v.node != NULL;
-             v = json_after(&text, &v, ++i))
+        for (struct json_value v = {0}; fine && json_next(&text, &v);)
             fine = append_note(&v, &joined, error);
         if (fine && joined == NULL)
             joined = copy_string("", error);
@@ -81,17 +79,14 @@ static bool read_axis(const struct json_value *grid, const char *key, int low, i
     axis->values = calloc(json_size(&array), sizeof *axis->values);
     if (axis->values == NULL)
         return error_run(error, "out of memory while reading a profile");
-    size_t i = 0;
-    for (struct json_value v = json_first(&array); v.node != NULL;
-         v = json_after(&array, &v, ++i)) {
+    for (struct json_value v = {0}; json_next(&array, &v);) {
         int64_t value = 0;
         if (!json_as_integer(&v, low, high, &value, error))
             return false;
-        if (i > 0 && value <= axis->values[i - 1])
+        if (v.index > 0 && value <= axis->values[v.index - 1])
             return json_fault(&v, error, "must be above the entry before it, %d; sort the axis",
-                              axis->values[i - 1]);
-        axis->values[i] = (int)value;
-        axis->count = i + 1;
+                              axis->values[v.index - 1]);
+        axis->values[axis->count++] = (int)value;
     }
     return true;
 }
@@ -111,16 +106,16 @@ static bool has_length(const struct json_value *array, size_t count, const char 
 static bool read_latency_row(const struct json_value *row, size_t count, double *out,
                              size_t *present, struct error *error)
 {
-    size_t i = 0;
     if (!has_length(row, count, "vgpu", error))
         return false;
-    for (struct json_value v = json_first(row); v.node != NULL; v = json_after(row, &v, ++i)) {
-        out[i] = NAN;
+    for (struct json_value v = {0}; json_next(row, &v);) {
+        double *ms = &out[v.index];
+        *ms = NAN;
         if (cJSON_IsNull(v.node))
             continue;
-        if (!json_as_number(&v, 0, MS_LIMIT, &out[i], error))
+        if (!json_as_number(&v, 0, MS_LIMIT, ms, error))
             return false;
-        if (!(out[i] > 0))
+        if (!(*ms > 0))
             return json_fault(&v, error, "must be above 0, or null if it did not run");
         (*present)++;
     }
@@ -130,12 +125,11 @@ static bool read_latency_row(const struct json_value *row, size_t count, double 
 static bool read_latency_plane(const struct json_value *plane, struct profile_function *function,
                                double *out, size_t *present, struct error *error)
 {
-    size_t i = 0;
     if (!has_length(plane, function->vcpu.count, "vcpu", error))
         return false;
-    for (struct json_value v = json_first(plane); v.node != NULL; v = json_after(plane, &v, ++i))
-        if (!read_latency_row(&v, function->vgpu.count, out + i * function->vgpu.count, present,
-                              error))
+    for (struct json_value v = {0}; json_next(plane, &v);)
+        if (!read_latency_row(&v, function->vgpu.count, out + v.index * function->vgpu.count,
+                              present, error))
             return false;
     return true;
 }
@@ -146,7 +140,6 @@ static bool read_latency(const struct json_value *value, struct profile_function
     struct json_value latency;
     size_t plane = function->vcpu.count * function->vgpu.count;
     size_t present = 0;
-    size_t i = 0;
     if (function->batch.count * plane > GRID_LIMIT)
         return json_fault(value, error, "has a grid of %zu points; at most %d",
                           function->batch.count * plane, GRID_LIMIT);
@@ -156,9 +149,9 @@ static bool read_latency(const struct json_value *value, struct profile_function
     function->latency_ms = calloc(function->batch.count * plane, sizeof *function->latency_ms);
     if (function->latency_ms == NULL)
         return error_run(error, "out of memory while reading a profile");
-    for (struct json_value v = json_first(&latency); v.node != NULL;
-         v = json_after(&latency, &v, ++i))
-        if (!read_latency_plane(&v, function, function->latency_ms + i * plane, &present, error))
+    for (struct json_value v = {0}; json_next(&latency, &v);)
+        if (!read_latency_plane(&v, function, function->latency_ms + v.index * plane, &present,
+                                error))
             return false;
     if (present == 0)
         return json_fault(&latency, error, "holds only nulls; give at least one latency");
@@ -261,13 +254,10 @@ static bool read_functions(const struct json_value *root, struct profile *profil
     profile->functions = calloc(count, sizeof *profile->functions);
     if (profile->functions == NULL)
         return error_run(error, "out of memory while reading a profile");
-    size_t i = 0;
-    for (struct json_value v = json_first(&functions); v.node != NULL;
-         v = json_after(&functions, &v, ++i)) {
-        profile->function_count = i + 1;
-        if (!read_function(&v, profile->unit, &profile->functions[i], error))
+    for (struct json_value v = {0}; json_next(&functions, &v);)
+        if (!read_function(&v, profile->unit, &profile->functions[profile->function_count++],
+                           error))
             return false;
-    }
     return true;
 }
 
@@ -276,24 +266,17 @@ static bool read_functions(const struct json_value *root, struct profile *profil
 static bool know_function(const struct json_value *name, const struct profile *profile,
                           struct error *error)
 {
-    const char **names = NULL;
-    const char *nearest = NULL;
     const char *wanted = name->node->valuestring;
     if (profile_find(profile, wanted) != NULL)
         return true;
-    names = calloc(profile->function_count, sizeof *names);
-    if (names != NULL) {
-        for (size_t i = 0; i < profile->function_count; i++)
-            names[i] = profile->functions[i].name;
-        nearest = error_nearest_name(wanted, names, (int)profile->function_count);
-    }
+    const char *nearest = error_nearest_of(wanted, &profile->functions[0].name,
+                                           profile->function_count, sizeof *profile->functions);
     if (nearest != NULL)
         json_fault(name, error, "\"%s\" is not a function of this profile; did you mean \"%s\"?",
                    wanted, nearest);
     else
         json_fault(name, error,
                    "\"%s\" is not a function of this profile; use a name of \"functions\"", wanted);
-    free(names);
     return false;
 }
 
@@ -307,19 +290,15 @@ static bool read_pair_names(const struct json_value *value, const struct profile
     model->pair_names = calloc(json_size(&names), sizeof *model->pair_names);
     if (model->pair_names == NULL)
         return error_run(error, "out of memory while reading a profile");
-    size_t i = 0;
-    for (struct json_value v = json_first(&names); v.node != NULL;
-         v = json_after(&names, &v, ++i)) {
+    for (struct json_value v = {0}; json_next(&names, &v);) {
         const char *name = json_as_string(&v, error);
         if (name == NULL || !know_function(&v, profile, error))
             return false;
-        for (size_t j = 0; j < i; j++)
+        for (size_t j = 0; j < model->pair_count; j++)
             if (strcmp(model->pair_names[j], name) == 0)
                 return json_fault(&v, error, "\"%s\" is there twice; keep one", name);
-        model->pair_names[i] = copy_string(name, error);
-        if (model->pair_names[i] == NULL)
+        if ((model->pair_names[model->pair_count++] = copy_string(name, error)) == NULL)
             return false;
-        model->pair_count = i + 1;
     }
     return true;
 }
@@ -327,12 +306,11 @@ static bool read_pair_names(const struct json_value *value, const struct profile
 static bool read_pair_row(const struct json_value *row, struct interference *model, double *out,
                           struct error *error)
 {
-    size_t i = 0;
     if (!json_is_array(row, model->pair_count, model->pair_count, error))
         return false;
-    for (struct json_value v = json_first(row); v.node != NULL; v = json_after(row, &v, ++i)) {
-        out[i] = NAN;
-        if (!cJSON_IsNull(v.node) && !json_as_number(&v, 0, 100, &out[i], error))
+    for (struct json_value v = {0}; json_next(row, &v);) {
+        out[v.index] = NAN;
+        if (!cJSON_IsNull(v.node) && !json_as_number(&v, 0, 100, &out[v.index], error))
             return false;
     }
     return true;
@@ -367,10 +345,8 @@ static bool read_pairs(const struct json_value *value, const struct profile *pro
     model->pairs = calloc(model->pair_count * model->pair_count, sizeof *model->pairs);
     if (model->pairs == NULL)
         return error_run(error, "out of memory while reading a profile");
-    size_t i = 0;
-    for (struct json_value v = json_first(&excess); v.node != NULL;
-         v = json_after(&excess, &v, ++i))
-        if (!read_pair_row(&v, model, model->pairs + i * model->pair_count, error))
+    for (struct json_value v = {0}; json_next(&excess, &v);)
+        if (!read_pair_row(&v, model, model->pairs + v.index * model->pair_count, error))
             return false;
     return true;
 }

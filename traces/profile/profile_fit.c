@@ -107,9 +107,8 @@ static bool read_laws(const struct json_value *value, int unit, struct profile_f
     function->extension_count = count;
     if (!several)
         return read_law(&law, unit, function->extension, error);
-    size_t i = 0;
-    for (struct json_value v = json_first(&law); v.node != NULL; v = json_after(&law, &v, ++i))
-        if (!read_law(&v, unit, &function->extension[i], error))
+    for (struct json_value v = {0}; json_next(&law, &v);)
+        if (!read_law(&v, unit, &function->extension[v.index], error))
             return false;
     return true;
 }
@@ -156,12 +155,11 @@ static bool read_errors(const struct json_value *row, const struct profile_funct
                         size_t cell, void *into, struct error *error)
 {
     double *errors = (double *)into + cell;
-    size_t i = 0;
     if (!has_length(row, function->vgpu.count, "vgpu", error))
         return false;
-    for (struct json_value v = json_first(row); v.node != NULL; v = json_after(row, &v, ++i)) {
-        errors[i] = NAN;
-        if (!cJSON_IsNull(v.node) && !json_as_number(&v, 0, ERROR_LIMIT, &errors[i], error))
+    for (struct json_value v = {0}; json_next(row, &v);) {
+        errors[v.index] = NAN;
+        if (!cJSON_IsNull(v.node) && !json_as_number(&v, 0, ERROR_LIMIT, &errors[v.index], error))
             return false;
     }
     return true;
@@ -174,7 +172,6 @@ static bool read_cells(const struct json_value *value, const char *key,
 {
     const size_t count = function->batch.count * function->vcpu.count * function->vgpu.count;
     struct json_value cells;
-    size_t b = 0;
     if (!json_child(value, key, &cells))
         return true;
     free(*into);
@@ -183,15 +180,13 @@ static bool read_cells(const struct json_value *value, const char *key,
         return out_of_memory(error);
     if (!has_length(&cells, function->batch.count, "batch", error))
         return false;
-    for (struct json_value plane = json_first(&cells); plane.node != NULL;
-         plane = json_after(&cells, &plane, ++b)) {
-        size_t c = 0;
+    for (struct json_value plane = {0}; json_next(&cells, &plane);) {
         if (!has_length(&plane, function->vcpu.count, "vcpu", error))
             return false;
-        for (struct json_value row = json_first(&plane); row.node != NULL;
-             row = json_after(&plane, &row, ++c))
-            if (!read(&row, function, (b * function->vcpu.count + c) * function->vgpu.count, *into,
-                      error))
+        for (struct json_value row = {0}; json_next(&plane, &row);)
+            if (!read(&row, function,
+                      (plane.index * function->vcpu.count + row.index) * function->vgpu.count,
+                      *into, error))
                 return false;
     }
     return true;

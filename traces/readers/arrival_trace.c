@@ -6,20 +6,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const struct trace_layout *const layouts[] = {
-    &trace_layout_esgsim,     &trace_layout_azure_llm,  &trace_layout_azure_2019,
-    &trace_layout_azure_2021, &trace_layout_per_second, &trace_layout_per_minute,
-};
+#define LAYOUT(name, layout) &trace_layout_##layout,
+static const struct trace_layout *const layouts[] = {TRACE_FORMATS(LAYOUT)};
 enum { LAYOUT_COUNT = sizeof layouts / sizeof *layouts };
 
-/* The names of the layouts. */
-const char *const trace_formats[] = {"esgsim",     "azure-llm",         "azure-2019",
-                                     "azure-2021", "counts-per-second", "counts-per-minute",
-                                     NULL};
+#define NAME(name, layout) name,
+const char *const trace_formats[] = {TRACE_FORMATS(NAME) NULL};
 
 const char *trace_format(const struct trace_reader *reader)
 {
-    return reader->layout->name;
+    return reader->format;
 }
 
 bool trace_has_times(const struct trace_reader *reader)
@@ -29,7 +25,7 @@ bool trace_has_times(const struct trace_reader *reader)
 
 double trace_first_s(const struct trace_reader *reader)
 {
-    if (reader->layout->dated)
+    if (reader->dated)
         return 0;
     return (double)reader->first_bin * sim_to_s(reader->layout->bin) + sim_to_s(reader->origin);
 }
@@ -66,33 +62,30 @@ static bool is_header_of(const struct trace_layout *layout, const char *line)
     return false;
 }
 
-/* Returns NULL if the line is not a known header. */
-static const struct trace_layout *layout_of_header(const char *line)
+/* Returns LAYOUT_COUNT if the line is not a known header. */
+static int format_of_header(const char *line)
 {
-    for (int i = 0; i < LAYOUT_COUNT; i++)
-        if (is_header_of(layouts[i], line))
-            return layouts[i];
-    return NULL;
+    int format = 0;
+    while (format < LAYOUT_COUNT && !is_header_of(layouts[format], line))
+        format++;
+    return format;
 }
 
-/* Finds the layout with that name; NULL if no name is given. */
-static bool layout_find(const struct trace_reader *reader, const char *name,
-                        const struct trace_layout **layout, struct error *error)
+/* Finds the format of that name; LAYOUT_COUNT if no name is given. */
+static bool format_find(const struct trace_reader *reader, const char *name, int *format,
+                        struct error *error)
 {
-    *layout = NULL;
-    if (name == NULL)
-        return true;
-    for (int i = 0; i < LAYOUT_COUNT; i++)
-        if (strcmp(name, layouts[i]->name) == 0)
-            *layout = layouts[i];
-    if (*layout != NULL)
+    char list[256];
+    *format = 0;
+    while (*format < LAYOUT_COUNT && (name == NULL || strcmp(name, trace_formats[*format]) != 0))
+        (*format)++;
+    if (name == NULL || *format < LAYOUT_COUNT)
         return true;
     const char *nearest = error_nearest_name(name, trace_formats, LAYOUT_COUNT);
-    return error_input(error,
-                       "%s: trace format '%.40s' is unknown%s%s%s; formats: esgsim, azure-llm, "
-                       "azure-2019, azure-2021, counts-per-second, counts-per-minute",
+    error_list_names(trace_formats, LAYOUT_COUNT, list, sizeof list);
+    return error_input(error, "%s: trace format '%.40s' is unknown%s%s%s; formats: %s",
                        reader->path, name, nearest == NULL ? "" : " (did you mean ",
-                       nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?)");
+                       nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?)", list);
 }
 
 static bool is_bare_count(const char *line)
@@ -115,43 +108,61 @@ static bool begins_json(const char *line)
     return first == '{' || first == '[';
 }
 
-static bool header_fault(const struct trace_reader *reader, const char *line,
-                         const struct trace_layout *asked, struct error *error)
+static bool header_fault(const struct trace_reader *reader, const char *line, int format,
+                         struct error *error)
 {
+    const struct trace_layout *asked = format < LAYOUT_COUNT ? layouts[format] : NULL;
+    const char *shown = asked != NULL ? asked->header : trace_layout_esgsim.header;
     if (asked == NULL && is_bare_count(line))
         return line_fault(&reader->lines, error, "has no header; name the format " WHERE_FORMAT);
     if (!is_text(line))
         return line_fault(&reader->lines, error,
                           "is not text; a trace begins with a header such "
                           "as '%s'",
-                          asked != NULL ? asked->header : trace_layout_esgsim.header);
+                          shown);
     if (begins_json(line))
         return line_fault(&reader->lines, error,
                           "is JSON; a trace begins with a header such as '%s', and JSON is read "
                           "from files only that are neither compressed nor pipes",
-                          asked != NULL ? asked->header : trace_layout_esgsim.header);
+                          shown);
     if (asked == NULL)
         return line_fault(
             &reader->lines, error,
             "header '%.60s' is of no known trace format; one is '%s'; convert any "
             "other CSV by `esgsim trace convert --columns`, or name the format " WHERE_FORMAT,
-            line, trace_layout_esgsim.header);
+            line, shown);
     return line_fault(&reader->lines, error, "header '%.60s' is not that of %s: '%s'", line,
-                      asked->name, asked->header);
+                      trace_formats[format], shown);
+}
+
+/* Recognises the format by the first line, which is its header unless counts are bare. */
+static bool recognise(struct trace_reader *reader, int asked, char *line, struct error *error)
+{
+    const bool bare = asked < LAYOUT_COUNT && layouts[asked]->bare && is_bare_count(line);
+    const int format = bare ? asked : format_of_header(line);
+    if (bare)
+        reader->pending = line;
+    else
+        reader->lines.words = false;
+    if (format == LAYOUT_COUNT || (asked < LAYOUT_COUNT && asked != format))
+        return header_fault(reader, line, asked, error);
+    reader->layout = layouts[format];
+    reader->format = trace_formats[format];
+    return true;
 }
 
 static bool read_header(struct trace_reader *reader, const char *name, struct error *error)
 {
-    const struct trace_layout *asked = NULL;
+    int asked = LAYOUT_COUNT;
     char *line = NULL;
-    const struct trace_columns *columns = reader->view.columns;
-    if (columns != NULL && name != NULL)
+    const bool by_columns = reader->view.columns != NULL;
+    if (by_columns && name != NULL)
         return error_input(error, "%s: has either a format or columns; give one of them",
                            reader->path);
-    if (!layout_find(reader, name, &asked, error))
+    if (!format_find(reader, name, &asked, error))
         return false;
-    reader->lines.words = asked != NULL && asked->bare;
-    if (asked == NULL && columns == NULL)
+    reader->lines.words = asked < LAYOUT_COUNT && layouts[asked]->bare;
+    if (asked == LAYOUT_COUNT && !by_columns)
         reader->lines.hint = "; name the format of a list of bare counts " WHERE_FORMAT;
     enum line_status status = line_reader_next(&reader->lines, &line, error);
     if (status == LINE_FAULT)
@@ -160,19 +171,13 @@ static bool read_header(struct trace_reader *reader, const char *name, struct er
     if (status == LINE_END)
         return error_input(error, "%s:1: the file is empty; a trace begins with a header line",
                            reader->path);
-    if (columns != NULL) {
-        const bool dated = strcmp(columns->unit, "date") == 0;
-        reader->layout = dated ? &trace_layout_dated_columns : &trace_layout_columns;
-    } else if (asked != NULL && asked->bare && is_bare_count(line)) {
-        reader->layout = asked;
-        reader->pending = line;
-    } else {
-        reader->lines.words = false;
-        reader->layout = layout_of_header(line);
-        if (reader->layout == NULL || (asked != NULL && asked != reader->layout))
-            return header_fault(reader, line, asked, error);
-    }
-    return reader->layout->open(reader, line, error);
+    reader->layout = &trace_layout_columns;
+    reader->format = "columns";
+    if (!by_columns && !recognise(reader, asked, line, error))
+        return false;
+    reader->dated = reader->layout->dated;
+    reader->fields = reader->layout->fields;
+    return reader->layout->open == NULL || reader->layout->open(reader, line, error);
 }
 
 /* ---- The reader ------------------------------------------------------------------------------ */
@@ -252,9 +257,14 @@ void trace_close(struct trace_reader *reader)
 
 bool trace_next(struct trace_reader *reader, struct trace_record *record, struct error *error)
 {
-    struct raw_record raw = {0};
+    struct raw_record raw;
     do {
-        if (reader->layout->next(reader, &raw, error) != RAW_READ || raw.time >= reader->end)
+        raw = (struct raw_record){.label = ""};
+        const enum raw_status status =
+            reader->layout->parse != NULL
+                ? trace_parse_next(reader, reader->layout->parse, &raw, error)
+                : reader->layout->next(reader, &raw, error);
+        if (status != RAW_READ || raw.time >= reader->end)
             return false;
     } while (raw.time < reader->start || raw.selected == TRACE_DROPPED);
     if (reader->view.tally != NULL && !reader->layout->whole)

@@ -173,3 +173,17 @@ enum line_status line_reader_next(struct line_reader *reader, char **text, struc
         return LINE_READ;
     }
 }
+
+size_t line_cut(char *line, const char *separators, char **fields, size_t most)
+{
+    size_t count = 0;
+    for (char *field = strsep(&line, separators); field != NULL;
+         field = strsep(&line, separators)) {
+        if (separators[0] == ' ' && field[0] == '\0')
+            continue;
+        if (count < most)
+            fields[count] = field;
+        count++;
+    }
+    return count;
+}

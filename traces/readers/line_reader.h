@@ -39,6 +39,11 @@ void line_reader_close(struct line_reader *reader);
  * call. */
 enum line_status line_reader_next(struct line_reader *reader, char **text, struct error *error);
 
+/* Cuts a line in place at each of the characters of `separators`; runs of blanks count as one
+ * separator if it begins with a blank. Returns the number of fields, of which it stores the first
+ * `most`. O(length). */
+size_t line_cut(char *line, const char *separators, char **fields, size_t most);
+
 /* Sets ERROR_INPUT "FILE:LINE: message" for the last line read. Returns false. */
 bool line_fault(const struct line_reader *reader, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -154,7 +154,7 @@ static void close_azure_2019(struct trace_reader *reader)
     free(day);
 }
 
-static enum raw_status fill(const struct trace_reader *reader, struct error *error)
+static enum raw_status fill(struct trace_reader *reader, struct error *error)
 {
     struct day *day = reader->state;
     if (day->minute == MINUTES_A_DAY)
@@ -173,23 +173,18 @@ static enum raw_status next_azure_2019(struct trace_reader *reader, struct raw_r
                                        struct error *error)
 {
     struct day *day = reader->state;
-    while (day->drawn.next == day->drawn.count) {
-        day->drawn.next = day->drawn.count = 0;
-        enum raw_status status = fill(reader, error);
-        if (status != RAW_READ)
-            return status;
-    }
-    const struct drawn_arrival *next = &day->drawn.arrivals[day->drawn.next++];
+    const struct drawn_arrival *next = NULL;
+    const enum raw_status status = trace_next_drawn(reader, &day->drawn, fill, &next, error);
+    if (status != RAW_READ)
+        return status;
     const struct count_row *row = day->rows[next->row];
     raw->time = next->time;
-    raw->slo = 0;
     raw->label = reader->sources.names[row->label];
     raw->selected = row->selected;
     return RAW_READ;
 }
 
 const struct trace_layout trace_layout_azure_2019 = {
-    .name = "azure-2019",
     .header = "HashOwner,HashApp,HashFunction,Trigger,1,...,1440",
     .recognises = is_header,
     .bin = 60 * SIM_S,

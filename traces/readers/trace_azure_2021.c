@@ -29,7 +29,6 @@ struct waiting {
 static bool open_azure_2021(struct trace_reader *reader, const char *header, struct error *error)
 {
     (void)header;
-    reader->fields = FIELDS;
     reader->state = calloc(1, sizeof(struct waiting));
     return reader->state != NULL || trace_no_memory(reader, error);
 }
@@ -126,12 +125,11 @@ static enum raw_status next_azure_2021(struct trace_reader *reader, struct raw_r
     struct waiting_row row = heap_pop(waiting);
     raw->label = reader->sources.names[row.label];
     raw->selected = row.selected;
-    raw->slo = 0;
     return trace_order(reader, row.time, &raw->time, error) ? RAW_READ : RAW_FAULT;
 }
 
-const struct trace_layout trace_layout_azure_2021 = {.name = "azure-2021",
-                                                     .header = "app,func,end_timestamp,duration",
+const struct trace_layout trace_layout_azure_2021 = {.header = "app,func,end_timestamp,duration",
+                                                     .fields = FIELDS,
                                                      .open = open_azure_2021,
                                                      .next = next_azure_2021,
                                                      .close = close_azure_2021};

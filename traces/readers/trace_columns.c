@@ -148,6 +148,7 @@ static bool open_columns(struct trace_reader *reader, const char *header, struct
     for (size_t i = 0; trace_units[i] != NULL; i++)
         if (strcmp(trace_units[i], asked->unit) == 0)
             columns->unit = units[i];
+    reader->dated = columns->unit == 0;
     return read_columns(reader, header, error);
 }
 
@@ -197,8 +198,6 @@ static bool parse_record(struct trace_reader *reader, char *line, struct raw_rec
     if (!cut_line(reader, line, fields, error) ||
         !parse_time_field(reader, fields[ROLE_TIME], &raw->time, error))
         return false;
-    raw->label = "";
-    raw->slo = 0;
     if (fields[ROLE_APPLICATION] != NULL) {
         raw->label = fields[ROLE_APPLICATION];
         if (!check_application(reader, raw->label, error))
@@ -220,11 +219,7 @@ static bool parse_record(struct trace_reader *reader, char *line, struct raw_rec
 static enum raw_status read_record(struct trace_reader *reader, struct raw_record *raw,
                                    struct error *error)
 {
-    char *line = NULL;
-    enum raw_status status = trace_next_line(reader, &line, error);
-    if (status != RAW_READ)
-        return status;
-    return parse_record(reader, line, raw, error) ? RAW_READ : RAW_FAULT;
+    return trace_parse_next(reader, parse_record, raw, error);
 }
 
 /* ---- Sorting --------------------------------------------------------------------------------- */
@@ -291,15 +286,5 @@ static enum raw_status next_columns(struct trace_reader *reader, struct raw_reco
     return trace_order(reader, raw->time, &raw->time, error) ? RAW_READ : RAW_FAULT;
 }
 
-const struct trace_layout trace_layout_columns = {.name = "columns",
-                                                  .header = "a row of names",
-                                                  .open = open_columns,
-                                                  .next = next_columns,
-                                                  .close = close_columns};
-
-const struct trace_layout trace_layout_dated_columns = {.name = "columns",
-                                                        .header = "a row of names",
-                                                        .dated = true,
-                                                        .open = open_columns,
-                                                        .next = next_columns,
-                                                        .close = close_columns};
+const struct trace_layout trace_layout_columns = {
+    .header = "a row of names", .open = open_columns, .next = next_columns, .close = close_columns};

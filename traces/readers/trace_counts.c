@@ -48,6 +48,21 @@ enum raw_status trace_drawn(const struct trace_reader *reader, struct drawn_bin 
                                                                                        : RAW_READ;
 }
 
+enum raw_status trace_next_drawn(struct trace_reader *reader, struct drawn_bin *drawn,
+                                 enum raw_status (*fill)(struct trace_reader *reader,
+                                                         struct error *error),
+                                 const struct drawn_arrival **next, struct error *error)
+{
+    while (drawn->next == drawn->count) {
+        drawn->next = drawn->count = 0;
+        const enum raw_status status = fill(reader, error);
+        if (status != RAW_READ)
+            return status;
+    }
+    *next = &drawn->arrivals[drawn->next++];
+    return RAW_READ;
+}
+
 /* ---- second,requests and minute,requests ----------------------------------------------------- */
 
 enum { FIELDS = 2 };
@@ -121,29 +136,23 @@ static enum raw_status next_counts(struct trace_reader *reader, struct raw_recor
                                    struct error *error)
 {
     struct counts *counts = reader->state;
-    while (counts->drawn.next == counts->drawn.count) {
-        counts->drawn.next = counts->drawn.count = 0;
-        enum raw_status status = fill(reader, error);
-        if (status != RAW_READ)
-            return status;
-    }
-    raw->time = counts->drawn.arrivals[counts->drawn.next++].time;
-    raw->slo = 0;
-    raw->label = "";
+    const struct drawn_arrival *next = NULL;
+    const enum raw_status status = trace_next_drawn(reader, &counts->drawn, fill, &next, error);
+    if (status != RAW_READ)
+        return status;
+    raw->time = next->time;
     raw->selected = trace_select(reader, "", NULL);
     return RAW_READ;
 }
 
-const struct trace_layout trace_layout_per_second = {.name = "counts-per-second",
-                                                     .header = "second,requests",
+const struct trace_layout trace_layout_per_second = {.header = "second,requests",
                                                      .bin = SIM_S,
                                                      .bare = true,
                                                      .open = open_counts,
                                                      .next = next_counts,
                                                      .close = close_counts};
 
-const struct trace_layout trace_layout_per_minute = {.name = "counts-per-minute",
-                                                     .header = "minute,requests",
+const struct trace_layout trace_layout_per_minute = {.header = "minute,requests",
                                                      .bin = 60 * SIM_S,
                                                      .bare = true,
                                                      .open = open_counts,

@@ -31,31 +31,51 @@ struct raw_record {
 
 enum raw_status { RAW_READ, RAW_END, RAW_FAULT };
 
+/* Makes a record of a line. False: ERROR_INPUT. */
+typedef bool trace_parse(struct trace_reader *reader, char *line, struct raw_record *raw,
+                         struct error *error);
+
 struct trace_layout {
-    const char *name;
     const char *header;         /* as shown in messages */
     const char *const *headers; /* accepted header lines, NULL-terminated; NULL: only `header` */
     bool (*recognises)(const char *line); /* recognises a header; NULL: compare with `headers` */
     sim_time_t bin;                       /* width of its bins; 0: none */
     bool bare;                            /* also accepts integers without a header */
-    bool whole; /* read completely when opened, which is when it reports to the tally */
-    bool dated; /* its stamps are dates */
-    /* Called after the header line. Sets `fields` and, if the layout needs it, `state`. */
+    bool whole;    /* read completely when opened, which is when it reports to the tally */
+    bool dated;    /* its stamps are dates */
+    size_t fields; /* of every line; 0: `open` sets the reader's */
+    /* Called after the header line. Sets the reader's `fields` or `state`; may be NULL. */
     bool (*open)(struct trace_reader *reader, const char *header, struct error *error);
+    /* The record of a line, or, if that is NULL, the next record. Both find `raw` with the label
+     * "", without an SLO. */
+    trace_parse *parse;
     enum raw_status (*next)(struct trace_reader *reader, struct raw_record *raw,
                             struct error *error);
     void (*close)(struct trace_reader *reader); /* frees `state`; may be NULL */
 };
 
-extern const struct trace_layout trace_layout_esgsim, trace_layout_azure_llm,
-    trace_layout_azure_2019, trace_layout_azure_2021, trace_layout_per_second,
-    trace_layout_per_minute, trace_layout_columns, trace_layout_dated_columns;
+/* The formats. To add one, write a file that defines its layout, trace_layout_NAME, and add a line
+ * with its name as users know it. */
+#define TRACE_FORMATS(FORMAT)                                                                      \
+    FORMAT("esgsim", esgsim)                                                                       \
+    FORMAT("azure-llm", azure_llm)                                                                 \
+    FORMAT("azure-2019", azure_2019)                                                               \
+    FORMAT("azure-2021", azure_2021)                                                               \
+    FORMAT("counts-per-second", per_second)                                                        \
+    FORMAT("counts-per-minute", per_minute)
+
+#define DECLARE_LAYOUT(name, layout) extern const struct trace_layout trace_layout_##layout;
+TRACE_FORMATS(DECLARE_LAYOUT)
+#undef DECLARE_LAYOUT
+extern const struct trace_layout trace_layout_columns; /* of view.columns */
 
 struct trace_reader {
     char *path;
     const struct trace_layout *layout;
-    void *state;   /* private to the layout */
-    size_t fields; /* number per line */
+    const char *format; /* its name */
+    bool dated;         /* the stamps are dates */
+    void *state;        /* private to the layout */
+    size_t fields;      /* number per line */
     uint64_t seed;
     struct trace_view view;
     bool has_view;              /* a view was given */
@@ -75,8 +95,11 @@ struct trace_reader {
 /* ---- Lines and fields: false with ERROR_INPUT "FILE:LINE: …" ---- */
 
 enum raw_status trace_next_line(struct trace_reader *reader, char **line, struct error *error);
+/* Sets `*raw` to the record that `parse` makes of the next line. */
+enum raw_status trace_parse_next(struct trace_reader *reader, trace_parse *parse,
+                                 struct raw_record *raw, struct error *error);
 
-/* Cuts the line at its commas, in place, into reader->fields fields. */
+/* Cuts the line at its commas, in place, into reader->fields fields, or faults it. */
 bool trace_split(const struct trace_reader *reader, char *line, char **fields, struct error *error);
 
 /* Parses a duration in 0 .. 10^9 s, given in units of `unit` ns. Faults name the field `what`. */
@@ -142,5 +165,11 @@ bool trace_draw(const struct trace_reader *reader, struct drawn_bin *drawn, uint
 /* Sorts a completed bin. RAW_END if the bin is beyond the view. */
 enum raw_status trace_drawn(const struct trace_reader *reader, struct drawn_bin *drawn,
                             uint64_t bin);
+
+/* Sets `*next` to the next arrival. `fill` draws the next bin, which may be empty. */
+enum raw_status trace_next_drawn(struct trace_reader *reader, struct drawn_bin *drawn,
+                                 enum raw_status (*fill)(struct trace_reader *reader,
+                                                         struct error *error),
+                                 const struct drawn_arrival **next, struct error *error);
 
 #endif

@@ -13,30 +13,15 @@ bool trace_no_memory(const struct trace_reader *reader, struct error *error)
 
 /* ---- Fields ---------------------------------------------------------------------------------- */
 
-/* Splits at commas, in place. Returns a number above `most` if there are more fields. */
-static size_t split_fields(char *line, char **fields, size_t most)
-{
-    size_t count = 0;
-    for (char *field = line; field != NULL; count++) {
-        char *comma = strchr(field, ',');
-        if (comma != NULL)
-            *comma = '\0';
-        if (count == most)
-            return most + 1;
-        fields[count] = field;
-        field = comma == NULL ? NULL : comma + 1;
-    }
-    return count;
-}
-
 bool trace_split(const struct trace_reader *reader, char *line, char **fields, struct error *error)
 {
-    size_t count = split_fields(line, fields, reader->fields);
+    const size_t count = line_cut(line, ",", fields, reader->fields);
     if (count == reader->fields)
         return true;
+    const bool more = count > reader->fields;
     return line_fault(&reader->lines, error, "has %s%zu field%s, not %zu (%s)",
-                      count > reader->fields ? "at least " : "", count, count == 1 ? "" : "s",
-                      reader->fields, reader->layout->header);
+                      more ? "at least " : "", more ? reader->fields + 1 : count,
+                      count == 1 ? "" : "s", reader->fields, reader->layout->header);
 }
 
 /* Parses digits with at most one decimal point exactly, rounded to the nanosecond. `unit`: ns per
@@ -186,6 +171,17 @@ enum raw_status trace_next_line(struct trace_reader *reader, char **line, struct
         break;
     }
     return RAW_FAULT;
+}
+
+enum raw_status trace_parse_next(struct trace_reader *reader, trace_parse *parse,
+                                 struct raw_record *raw, struct error *error)
+{
+    char *line = NULL;
+    const enum raw_status status = trace_next_line(reader, &line, error);
+    if (status != RAW_READ)
+        return status;
+    *raw = (struct raw_record){.label = ""};
+    return parse(reader, line, raw, error) ? RAW_READ : RAW_FAULT;
 }
 
 bool trace_order(struct trace_reader *reader, sim_time_t stamp, sim_time_t *time,

@@ -27,7 +27,6 @@ static bool parse_esgsim(struct trace_reader *reader, char *line, struct raw_rec
         !trace_parse_stamp(reader, fields[0], "time_ms", SIM_MS, &stamp, error) ||
         !trace_check_label(reader, fields[1], "application", error))
         return false;
-    raw->slo = 0;
     if (reader->fields == ESGSIM_FIELDS && *fields[2] != '\0') {
         if (!trace_parse_time(reader, fields[2], "slo_ms", SIM_MS, &raw->slo, error))
             return false;
@@ -40,21 +39,10 @@ static bool parse_esgsim(struct trace_reader *reader, char *line, struct raw_rec
     return trace_order(reader, stamp, &raw->time, error);
 }
 
-static enum raw_status next_esgsim(struct trace_reader *reader, struct raw_record *raw,
-                                   struct error *error)
-{
-    char *line = NULL;
-    enum raw_status status = trace_next_line(reader, &line, error);
-    if (status != RAW_READ)
-        return status;
-    return parse_esgsim(reader, line, raw, error) ? RAW_READ : RAW_FAULT;
-}
-
-const struct trace_layout trace_layout_esgsim = {.name = "esgsim",
-                                                 .header = "time_ms,application[,slo_ms]",
+const struct trace_layout trace_layout_esgsim = {.header = "time_ms,application[,slo_ms]",
                                                  .headers = esgsim_headers,
                                                  .open = open_esgsim,
-                                                 .next = next_esgsim};
+                                                 .parse = parse_esgsim};
 
 /* ---- TIMESTAMP,ContextTokens,GeneratedTokens ------------------------------------------------- */
 
@@ -117,14 +105,6 @@ bool trace_parse_date(const char *text, sim_time_t *time)
     return true;
 }
 
-static bool open_azure_llm(struct trace_reader *reader, const char *header, struct error *error)
-{
-    (void)header;
-    (void)error;
-    reader->fields = LLM_FIELDS;
-    return true;
-}
-
 static bool parse_azure_llm(struct trace_reader *reader, char *line, struct raw_record *raw,
                             struct error *error)
 {
@@ -140,25 +120,12 @@ static bool parse_azure_llm(struct trace_reader *reader, char *line, struct raw_
     if (!trace_parse_count(reader, fields[1], "ContextTokens", UINT32_MAX, &tokens, error) ||
         !trace_parse_count(reader, fields[2], "GeneratedTokens", UINT32_MAX, &tokens, error))
         return false;
-    raw->label = "";
     raw->selected = trace_select(reader, "", NULL);
-    raw->slo = 0;
     return trace_order(reader, stamp, &raw->time, error);
 }
 
-static enum raw_status next_azure_llm(struct trace_reader *reader, struct raw_record *raw,
-                                      struct error *error)
-{
-    char *line = NULL;
-    enum raw_status status = trace_next_line(reader, &line, error);
-    if (status != RAW_READ)
-        return status;
-    return parse_azure_llm(reader, line, raw, error) ? RAW_READ : RAW_FAULT;
-}
-
-const struct trace_layout trace_layout_azure_llm = {.name = "azure-llm",
-                                                    .header =
+const struct trace_layout trace_layout_azure_llm = {.header =
                                                         "TIMESTAMP,ContextTokens,GeneratedTokens",
                                                     .dated = true,
-                                                    .open = open_azure_llm,
-                                                    .next = next_azure_llm};
+                                                    .fields = LLM_FIELDS,
+                                                    .parse = parse_azure_llm};

@@ -14,7 +14,11 @@ enum { FIELDS_MOST = 32, SYNERGY_FIELDS = 5, GAVEL_FIELDS = 7, PHILLY_FIELDS = 5
 #define MOST_MEMORY_GB 1e6
 #define NO_ROW UINT32_MAX
 
-const char *const training_formats[] = {"synergy", "muri", "gavel", "philly", "dilu", NULL};
+/* The formats. To add one, define its layout_NAME below. */
+#define FORMATS(FORMAT) FORMAT(synergy) FORMAT(muri) FORMAT(gavel) FORMAT(philly) FORMAT(dilu)
+
+#define NAME(format) #format,
+const char *const training_formats[] = {FORMATS(NAME) NULL};
 const char *const instance_type_names[] = {"training", "inference", "llm-inference", NULL};
 
 /* Columns of Muri's layout that are read, and those of Philly's, as the header must have them. */
@@ -55,8 +59,10 @@ struct reader {
 };
 
 struct layout {
-    char separator;
-    const char *shown;
+    bool (*recognises)(const char *line); /* its first line */
+    const char *separator;
+    const char *shown; /* in messages */
+    size_t fields;     /* of every line; 0: the header says */
     bool (*header)(struct reader *reader, char *line, struct error *error); /* NULL: has none */
     bool (*row)(struct reader *reader, char **fields, struct training_row *row,
                 struct error *error);
@@ -66,22 +72,6 @@ struct layout {
 };
 
 /* ---- Fields ---------------------------------------------------------------------------------- */
-
-/* Cuts a line in place. Returns the number of fields, FIELDS_MOST + 1 if there are more. */
-static size_t cut(char *line, char separator, char **fields)
-{
-    size_t count = 0;
-    for (char *field = line; field != NULL; count++) {
-        char *end = strchr(field, separator);
-        if (count == FIELDS_MOST)
-            return FIELDS_MOST + 1;
-        if (end != NULL)
-            *end = '\0';
-        fields[count] = field;
-        field = end == NULL ? NULL : end + 1;
-    }
-    return count;
-}
 
 static bool parse_model(struct reader *reader, const char *text, const char *what,
                         struct training_row *row, struct error *error)
@@ -131,7 +121,8 @@ static bool row_synergy(struct reader *reader, char **fields, struct training_ro
 static bool header_muri(struct reader *reader, char *line, struct error *error)
 {
     char *fields[FIELDS_MOST];
-    reader->fields = cut(line, ',', fields);
+    reader->fields = line_cut(line, ",", fields, FIELDS_MOST);
+    reader->fields = reader->fields > FIELDS_MOST ? FIELDS_MOST + 1 : reader->fields;
     for (size_t c = 0; c < MURI_COLUMNS; c++) {
         size_t f = 0;
         while (f < reader->fields && f < FIELDS_MOST && strcmp(fields[f], muri_columns[c]) != 0)
@@ -396,15 +387,70 @@ static bool event_dilu(struct reader *reader, char **fields, struct error *error
            (action == 0 ? start_instance : delete_instances)(reader, fields, time, error);
 }
 
-static const struct layout layouts[] = {
-    {',', "id,model,arrival,iterations,GPUs", NULL, row_synergy, false, NULL},
-    {',', "as many as its header", header_muri, row_muri, false, NULL},
-    {'\t', "type, command, option, data flag, steps, arrival, GPUs; by tabs", NULL, row_gavel,
-     false, NULL},
-    {',', philly_header, header_philly, row_philly, true, NULL},
-    {.event = event_dilu},
-};
-static const size_t layout_fields[] = {SYNERGY_FIELDS, 0, GAVEL_FIELDS, PHILLY_FIELDS, DILU_FIELDS};
+/* ---- The table ------------------------------------------------------------------------------- */
+
+static size_t count(const char *line, char character)
+{
+    size_t found = 0;
+    for (; *line != '\0'; line++)
+        found += *line == character;
+    return found;
+}
+
+static bool is_synergy(const char *line)
+{
+    const size_t digits = strspn(line, "0123456789");
+    return digits > 0 && line[digits] == ',' && count(line, ',') == SYNERGY_FIELDS - 1 &&
+           count(line, '\t') == 0;
+}
+
+static bool is_muri(const char *line)
+{
+    return strncmp(line, "job_id,", 7) == 0 && strstr(line, "num_gpu") != NULL;
+}
+
+static bool is_gavel(const char *line)
+{
+    return count(line, '\t') == GAVEL_FIELDS - 1;
+}
+
+static bool is_philly(const char *line)
+{
+    return strcmp(line, philly_header) == 0;
+}
+
+static bool is_dilu(const char *line)
+{
+    return strncmp(line, dilu_marks[0], strlen(dilu_marks[0])) == 0;
+}
+
+static const struct layout layout_synergy = {.recognises = is_synergy,
+                                             .separator = ",",
+                                             .shown = "id,model,arrival,iterations,GPUs",
+                                             .fields = SYNERGY_FIELDS,
+                                             .row = row_synergy};
+static const struct layout layout_muri = {.recognises = is_muri,
+                                          .separator = ",",
+                                          .shown = "as many as its header",
+                                          .header = header_muri,
+                                          .row = row_muri};
+static const struct layout layout_gavel = {
+    .recognises = is_gavel,
+    .separator = "\t",
+    .shown = "type, command, option, data flag, steps, arrival, GPUs; by tabs",
+    .fields = GAVEL_FIELDS,
+    .row = row_gavel};
+static const struct layout layout_philly = {.recognises = is_philly,
+                                            .separator = ",",
+                                            .shown = philly_header,
+                                            .fields = PHILLY_FIELDS,
+                                            .header = header_philly,
+                                            .row = row_philly,
+                                            .sorts = true};
+static const struct layout layout_dilu = {.recognises = is_dilu, .event = event_dilu};
+
+#define LAYOUT(format) &layout_##format,
+static const struct layout *const layouts[] = {FORMATS(LAYOUT)};
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
@@ -412,11 +458,12 @@ static bool read_row(struct reader *reader, const struct layout *layout, char *l
                      struct error *error)
 {
     char *fields[FIELDS_MOST];
-    const size_t count = cut(line, layout->separator, fields);
-    if (count != reader->fields)
+    const size_t count = line_cut(line, layout->separator, fields, FIELDS_MOST);
+    const bool more = count > FIELDS_MOST;
+    if ((more ? FIELDS_MOST + 1 : count) != reader->fields)
         return line_fault(&reader->base.lines, error, "has %s%zu field%s, not %zu (%s)",
-                          count > FIELDS_MOST ? "at least " : "", count, count == 1 ? "" : "s",
-                          reader->fields, layout->shown);
+                          more ? "at least " : "", more ? (size_t)FIELDS_MOST + 1 : count,
+                          count == 1 ? "" : "s", reader->fields, layout->shown);
     struct training_row *row = new_row(reader, error);
     if (row == NULL || !layout->row(reader, fields, row, error))
         return false;
@@ -495,13 +542,11 @@ bool training_trace_keep(struct training_trace *trace, const char *path, const c
     return true;
 }
 
-static const struct layout *find_layout(const char *format, size_t *fields)
+static const struct layout *find_layout(const char *format)
 {
     for (size_t i = 0; training_formats[i] != NULL; i++)
-        if (strcmp(format, training_formats[i]) == 0) {
-            *fields = layout_fields[i];
-            return &layouts[i];
-        }
+        if (strcmp(format, training_formats[i]) == 0)
+            return layouts[i];
     return NULL;
 }
 
@@ -509,12 +554,13 @@ struct training_trace *training_trace_read(const char *path, const char *format,
                                            struct error *error)
 {
     struct reader reader = {.base.path = (char *)path};
-    const struct layout *layout = find_layout(format, &reader.fields);
+    const struct layout *layout = find_layout(format);
     if (layout == NULL) {
         (void)error_input(error, "%s: unknown format \"%s\"; synergy, muri, gavel, philly or dilu",
                           path, format);
         return NULL;
     }
+    reader.fields = layout->fields;
     reader.trace = calloc(1, sizeof *reader.trace);
     if (reader.trace == NULL) {
         (void)trace_no_memory(&reader.base, error);
@@ -534,23 +580,6 @@ struct training_trace *training_trace_read(const char *path, const char *format,
     return reader.trace;
 }
 
-/* By the first line: a header, a dictionary, tabs, or five fields that begin with a number. */
-static const char *recognise_line(char *line)
-{
-    char *fields[FIELDS_MOST];
-    if (strcmp(line, philly_header) == 0)
-        return training_formats[3];
-    if (strncmp(line, "job_id,", 7) == 0 && strstr(line, "num_gpu") != NULL)
-        return training_formats[1];
-    if (strncmp(line, dilu_marks[0], strlen(dilu_marks[0])) == 0)
-        return training_formats[4];
-    if (strchr(line, '\t') != NULL)
-        return cut(line, '\t', fields) == GAVEL_FIELDS ? training_formats[2] : NULL;
-    if (cut(line, ',', fields) != SYNERGY_FIELDS || *fields[0] == '\0')
-        return NULL;
-    return strspn(fields[0], "0123456789") == strlen(fields[0]) ? training_formats[0] : NULL;
-}
-
 const char *training_trace_recognise(const char *path)
 {
     struct line_reader lines = {0};
@@ -559,7 +588,8 @@ const char *training_trace_recognise(const char *path)
     const char *format = NULL;
     if (line_reader_open(&lines, path, &fault) &&
         line_reader_next(&lines, &line, &fault) == LINE_READ)
-        format = recognise_line(line);
+        for (size_t i = 0; format == NULL && training_formats[i] != NULL; i++)
+            format = layouts[i]->recognises(line) ? training_formats[i] : NULL;
     line_reader_close(&lines);
     return format;
 }

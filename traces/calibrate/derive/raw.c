@@ -16,12 +16,12 @@ static bool read_table(const char *path, cJSON *table, struct error *error)
     char *text = json_read_text(path, NULL, error);
     char *rest = text;
     char *line = strsep(&rest, "\n");
-    const size_t columns = line == NULL ? 0 : table_cut(line, ",", names);
+    const size_t columns = line == NULL ? 0 : line_cut(line, ",", names, TABLE_CELLS);
     bool fine = line != NULL;
     while (fine && (line = strsep(&rest, "\n")) != NULL && line[0] != '\0') {
         cJSON *row = cJSON_CreateObject();
         (void)cJSON_AddItemToArray(table, row);
-        fine = table_cut(line, ",", cells) == columns ||
+        fine = line_cut(line, ",", cells, TABLE_CELLS) == columns ||
                error_input(error, "%s: row %d has not %zu cells, as the header has", path,
                            cJSON_GetArraySize(table), columns);
         for (size_t i = 0; fine && i < columns && i < TABLE_CELLS; i++)

@@ -1,0 +1,360 @@
+/* The figures of a results file, one entry each, and what fills their CSVs. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plots/families.h"
+#include "plots/plot.h"
+#include "results/report/report_columns.h"
+#include "results/report/report.h"
+
+/* ---- Panels of dots ------------------------------------------------------------------------- */
+
+#define DOTS "panel,panel_title,axis,row,contender,value,low,high,bound,colour,point"
+
+static void dots_row(const struct source *source, const struct report_scenario *scenario, size_t c,
+                     const struct panel *panel, const char *application, struct sheet *sheet)
+{
+    const struct report_contender *contender = &scenario->contenders[c];
+    const struct look look = source_look(scenario, c);
+    const char *together = application != NULL ? application : "all";
+    sheet_text_cut(sheet, panel->title != NULL ? panel->title : together, 30);
+    sheet_text(sheet, panel->axis);
+    sheet_count(sheet, c + 1);
+    sheet_text_cut(sheet, contender->title, LABEL_LIMIT);
+    sheet_estimate(sheet,
+                   source_estimate(source, contender, application, panel->metric, panel->scale));
+    sheet_number(sheet, report_column_bound(source->report, scenario, application,
+                                            report_metric_find(panel->metric))
+                            .mean);
+    sheet_colour(sheet, look.colour);
+    sheet_number(sheet, look.point);
+    sheet_row_end(sheet);
+}
+
+/* The panels of the entry. A panel without a title is one for each application, and one for all
+ * together if there are several. */
+static void dots_rows(const struct source *source, const struct report_scenario *scenario,
+                      const struct figure_kind *kind, struct sheet *sheet)
+{
+    const size_t applications = scenario->application_count + (scenario->application_count > 1);
+    size_t number = 0;
+    for (const struct panel *panel = kind->panels; panel->metric != NULL; panel++)
+        for (size_t a = 0; a < (panel->title != NULL ? 1 : applications); a++) {
+            const bool one = panel->title == NULL && a < scenario->application_count;
+            number++;
+            for (size_t c = 0; c < scenario->contender_count; c++) {
+                sheet_count(sheet, number);
+                dots_row(source, scenario, c, panel, one ? scenario->applications[a] : NULL, sheet);
+            }
+        }
+}
+
+/* ---- Hit rate against cost ------------------------------------------------------------------ */
+
+static void tradeoff_rows(const struct source *source, const struct report_scenario *scenario,
+                          const struct figure_kind *kind, struct sheet *sheet)
+{
+    const struct metric *const metrics[] = {metric_find("cost_per_request_usd"),
+                                            metric_find("slo_hit_rate")};
+    (void)kind;
+    for (size_t c = 0; c < scenario->contender_count; c++) {
+        const struct report_contender *contender = &scenario->contenders[c];
+        const struct look look = source_look(scenario, c);
+        sheet_count(sheet, c + 1);
+        sheet_text_cut(sheet, contender->title, LABEL_LIMIT);
+        for (size_t m = 0; m < 2; m++)
+            sheet_estimate(sheet,
+                           report_column_estimate(source->report, contender, NULL, metrics[m]));
+        sheet_count(sheet, report_is_on_front(source->report, scenario, c));
+        for (size_t m = 0; m < 2; m++)
+            sheet_number(sheet,
+                         report_column_bound(source->report, scenario, NULL, metrics[m]).mean);
+        sheet_colour(sheet, look.colour);
+        sheet_number(sheet, look.point);
+        sheet_row_end(sheet);
+    }
+}
+
+/* ---- The table ------------------------------------------------------------------------------ */
+
+#define HOURS (1.0 / 3600)
+
+static const struct panel
+    hit_rate[] = {{NULL, "SLO hit rate (%)", "slo_hit_rate", 100, false}, {0}},
+    cost[] = {{NULL, "$ per 1,000 requests", "cost_per_request_usd", 1000, false}, {0}},
+    decisions[] = {{"mean time", "µs per decision, simulated", "decision_us_mean", 1, false},
+                   {"longest", "µs, simulated", "decision_us_max", 1, false},
+                   {"mean work", "units per decision", "decision_units_mean", 1, false},
+                   {0}},
+    resources[] = {{"vGPUs", "held (%)", "gpu_utilisation", 100, false},
+                   {"vCPUs", "held (%)", "vcpu_utilisation", 100, false},
+                   {"GPU memory", "held (%)", "gpu_memory_utilisation", 100, false},
+                   {"fragmented", "free on GPUs in use (%)", "gpu_fragmentation", 100, false},
+                   {"stranded", "of the free vGPUs (%)", "stranded_vgpu", 100, false},
+                   {"batches", "jobs per batch", "mean_batch", 1, false},
+                   {0}},
+    resources_of_trainings[] = {{"vGPUs", "held (%)", "gpu_utilisation", 100, false},
+                                {"vCPUs", "held (%)", "vcpu_utilisation", 100, false},
+                                {"GPU memory", "held (%)", "gpu_memory_utilisation", 100, false},
+                                {"fragmented", "free on GPUs in use (%)", "gpu_fragmentation", 100,
+                                 false},
+                                {0}},
+    jct[] = {{"mean", "completion time (h)", "jct_s_mean", HOURS, false},
+             {"99th percentile", "completion time (h)", "jct_s_p99", HOURS, false},
+             {"mean wait", "without GPUs (h)", "queueing_s_mean", HOURS, false},
+             {"slowdown", "completion time / alone", "slowdown", 1, false},
+             {"GPUs", "held x speed / best (%)", "gpu_effective", 100, false},
+             {"fragmented", "free GPUs of no use", "fragmented_gpus_mean", 1, false},
+             {0}},
+    sensitivity[] = {{NULL, "SLO hit rate (%)", "slo_hit_rate", 100, false},
+                     {NULL, "$ per 1,000 requests", "cost_per_request_usd", 1000, false},
+                     {NULL, "µs per decision", "decision_us_mean", 1, false},
+                     {0}};
+
+#define COST_LEAD "Pay-per-use: execution time × (vCPU + vGPU price); axes do not begin at 0."
+
+#define SHOWS_DOTS(list) .columns = DOTS, .intervals = true, .panels = (list), .rows = dots_rows
+
+/* In the order in which they are drawn. */
+const struct figure_kind figure_kinds[] = {
+    {.script = "curve",
+     .columns = "row,axis,logarithmic,limit,panel,panel_title,series,series_title,key,x,value,low,"
+                "high,colour,point,dash",
+     .intervals = true,
+     .draw = curve_draw},
+    {.script = "resources",
+     .about = ABOUT_REQUESTS,
+     .lead = "Means over time. Stranded: free vGPUs that no waiting batch could use, while any "
+             "waits; empty if none waited. Axes do not begin at 0.",
+     SHOWS_DOTS(resources)},
+    {.script = "resources",
+     .about = ABOUT_TRAININGS_ALONE,
+     .lead = "Means over time. Axes do not begin at 0.",
+     SHOWS_DOTS(resources_of_trainings),
+     .joined = true},
+    {.script = "jct",
+     .about = ABOUT_TRAININGS,
+     .lead = "Alone: with the proportional share, on a GPU that is free at once. Fragmented: free "
+             "GPUs that a typical training cannot use (F of FGD), mean over time. Axes do not "
+             "begin at 0.",
+     SHOWS_DOTS(jct),
+     .joined = true},
+    {.script = "hit-rate",
+     .about = ABOUT_REQUESTS,
+     .lead = "Requests that finished within their SLO.",
+     .bounded = "Requests that finished within their SLO. Dashed: what no policy can beat.",
+     SHOWS_DOTS(hit_rate),
+     .joined = true},
+    {.script = "cost",
+     .about = ABOUT_REQUESTS,
+     .lead = COST_LEAD,
+     .bounded = COST_LEAD " Dashed: the cheapest configurations that meet the SLO alone.",
+     SHOWS_DOTS(cost),
+     .joined = true},
+    {.script = "hit-against-cost",
+     .about = ABOUT_REQUESTS,
+     .columns = "row,contender,cost,cost_low,cost_high,hit,hit_low,hit_high,front,bound_cost,"
+                "bound_hit,colour,point",
+     .lead = "All applications. Up and to the left is better.",
+     .bounded = "All applications. Up and to the left is better; dashed: the most that can be hit, "
+                "and the cheapest configurations that meet the SLO at nominal times.",
+     .intervals = true,
+     .rows = tradeoff_rows,
+     .joined = true},
+    {.script = "decisions",
+     .about = ABOUT_REQUESTS,
+     .lead = "Time charged for a decision and the work behind it as the policy counts it (nodes "
+             "expanded, candidates examined). Logarithmic; 0 is at the left edge.",
+     SHOWS_DOTS(decisions),
+     .joined = true},
+    {.script = "latency-cdf",
+     .about = ABOUT_REQUESTS,
+     .table = "requests",
+     .columns = "row,contender,percent,latency_ms,slo_share,colour,dash,point",
+     .lead = "A line that ends below 100 %: the rest was dropped, or is above the 99.95th "
+             "percentile. Dashed: the SLO. The right axis may end before the longest.",
+     .contender = latency_cdf_rows},
+    {.script = "latency-parts",
+     .about = ABOUT_REQUESTS,
+     .table = "requests",
+     .missing = "latency-cdf, latency-parts",
+     .columns = "panel,panel_title,row,contender,queue_ms,transfer_ms,cold_ms,exec_ms,latency_ms",
+     .lead = "A bar is the percentile; its parts are means over the nearest requests, scaled to "
+             "its length (parallel branches overlap). »: the bar is truncated. No bar: the "
+             "percentile is among the dropped requests.",
+     .contender = latency_parts_rows,
+     .joined = true},
+    {.script = "jct-cdf",
+     .about = ABOUT_ALL,
+     .table = "trainings",
+     .columns = "row,contender,percent,jct_h,slowdown,colour,dash,point",
+     .lead = "Job completion time: finish - arrival. A line that ends below 100 %: the rest did "
+             "not finish, or is above the 99.95th percentile. Dashed: as fast as alone at the "
+             "proportional share.",
+     .contender = jct_cdf_rows},
+    {.script = "cost-parts",
+     .about = ABOUT_REQUESTS,
+     .columns = BARS,
+     .lead = "Every part is priced by the vCPUs and vGPUs that it occupies: pay-per-use bills only "
+             "execution; the provider also pays for the rest.",
+     .rows = cost_parts_rows},
+    {.script = "batch-sizes",
+     .about = ABOUT_REQUESTS,
+     .table = "batches",
+     .missing = "batch-sizes",
+     .columns = BARS,
+     .lead = "Jobs counted, those of the warm-up too; mean: jobs per batch.",
+     .contender = batch_sizes_rows,
+     .joined = true},
+    {.script = "settings",
+     .columns = "panel,panel_title,logarithmic,row,setting,series,contender,value,low,high,colour,"
+                "point",
+     .intervals = true,
+     .draw = settings_draw},
+    {.script = "sensitivity",
+     .columns = "panel,axis,series,series_title,parameter,x,value,low,high,colour,point,dash",
+     .lead = "All else equal along a line.",
+     .intervals = true,
+     .panels = sensitivity,
+     .draw = sensitivity_draw},
+    {.script = "timeline",
+     .columns = "time_s,gpu,vcpu,gpu_memory,stranded,waiting,running,idle,starting",
+     .draw = timeline_draw},
+    /* Of other files. */
+    {.script = "profile"},
+    {.script = "arrivals"},
+    {.script = "calibration"},
+    {.script = "simulated-against-real"},
+    {0},
+};
+
+const char *plot_script(size_t index)
+{
+    return figure_kinds[index].script;
+}
+
+/* ---- A setting ------------------------------------------------------------------------------ */
+
+enum { TOGETHER_MOST = 4 }; /* figures that are filled from one reading of a contender's rows */
+
+static bool kind_applies(const struct figure_kind *kind, const struct source *source,
+                         const struct report_scenario *scenario)
+{
+    switch (kind->about) {
+    case ABOUT_REQUESTS:
+        return source_serves(scenario);
+    case ABOUT_TRAININGS:
+        return report_trains(source->report, scenario);
+    case ABOUT_TRAININGS_ALONE:
+        return !source_serves(scenario);
+    case ABOUT_ALL:
+        break;
+    }
+    return true;
+}
+
+static bool setting_sheet(const struct source *source, const struct report_scenario *scenario,
+                          const struct figure_kind *kind, struct figure_list *list,
+                          struct sheet *sheet, struct error *error)
+{
+    const bool bounded = kind->bounded != NULL && report_bounded(source->report, scenario) != NULL;
+    return source_sheet(source, scenario, kind, scenario->title,
+                        bounded ? kind->bounded : kind->lead, list, sheet, error);
+}
+
+/* Fills several figures contender by contender, from their recorded rows. */
+static bool contenders_draw(const struct source *source, const struct report_scenario *scenario,
+                            const struct figure_kind *const *kinds, size_t count,
+                            struct figure_list *list, struct error *error)
+{
+    struct sheet sheets[TOGETHER_MOST] = {{0}};
+    size_t rows[TOGETHER_MOST] = {0};
+    bool good = true;
+    for (size_t k = 0; good && k < count; k++)
+        good = setting_sheet(source, scenario, kinds[k], list, &sheets[k], error);
+    for (size_t c = 0; good && c < scenario->contender_count; c++) {
+        struct reading reading = {
+            source, &scenario->contenders[c], source_look(scenario, c), NULL, 0, false};
+        for (size_t k = 0; good && k < count; k++)
+            good =
+                sheets[k].out == NULL || kinds[k]->contender(&reading, &rows[k], &sheets[k], error);
+        free(reading.samples);
+    }
+    for (size_t k = count; k-- > 0;)
+        good = sheet_end(&sheets[k], good, error);
+    return good;
+}
+
+/* Draws the figures [first, end) of the setting. Adds to `*without` if it lacks their rows. */
+static bool setting_draw(const struct source *source, const struct report_scenario *scenario,
+                         const struct figure_kind *first, const struct figure_kind *end,
+                         struct figure_list *list, size_t *without, struct error *error)
+{
+    const struct figure_kind *together[TOGETHER_MOST];
+    size_t count = 0;
+    bool good = true, lacking = false;
+    for (const struct figure_kind *kind = first; good && kind < end; kind++) {
+        struct sheet sheet = {0};
+        if (!figure_wanted(list, kind->script) || !kind_applies(kind, source, scenario))
+            continue;
+        const bool has = kind->table == NULL || source_has(source, scenario, kind->table);
+        lacking = lacking || !has;
+        if (has && kind->contender != NULL)
+            together[count++] = kind;
+        if (kind->rows == NULL)
+            continue;
+        good = setting_sheet(source, scenario, kind, list, &sheet, error);
+        if (good)
+            kind->rows(source, scenario, kind, &sheet);
+        good = sheet_end(&sheet, good, error);
+    }
+    *without += lacking;
+    return good && (count == 0 || contenders_draw(source, scenario, together, count, list, error));
+}
+
+/* ---- All ------------------------------------------------------------------------------------ */
+
+/* Draws the figures [first, end), setting by setting. */
+static bool settings_each(const struct source *source, const struct figure_kind *first,
+                          const struct figure_kind *end, struct figure_list *list,
+                          struct error *error)
+{
+    const struct report *report = source->report;
+    const struct figure_kind *last = end - 1;
+    size_t without = 0;
+    bool good = true;
+    for (size_t s = 0; good && s < report->scenario_count; s++)
+        good = setting_draw(source, &report->scenarios[s], first, end, list, &without, error);
+    if (!good || without == 0 || last->missing == NULL)
+        return good;
+    return figure_list_note(
+        list, error,
+        "%s: not drawn of %zu of %zu settings, whose runs recorded no %s (\"record\": \"%s\" "
+        "keeps them)",
+        last->missing, without, report->scenario_count, last->table,
+        strcmp(last->table, "requests") == 0 ? "requests" : "all");
+}
+
+bool plot_results(const struct report *report, struct figure_list *list, struct error *error)
+{
+    struct run_details *details = run_details_open(report->results->path, error);
+    if (details == NULL)
+        return false;
+    const struct source source = {report, details};
+    /* Curves summarise the settings, of which a sweep over a load has many. */
+    const bool curves_alone = report->curves != NULL && !report->details && list->only_count == 0;
+    bool good = true;
+    for (const struct figure_kind *first = figure_kinds, *end = first;
+         good && first->columns != NULL; first = end) {
+        while ((++end)->joined)
+            ;
+        if (curves_alone && first->draw != curve_draw)
+            continue;
+        good = first->draw == NULL ? settings_each(&source, first, end, list, error)
+                                   : !figure_wanted(list, first->script) ||
+                                         first->draw(&source, first, list, error);
+    }
+    run_details_close(details);
+    return good;
+}
