@@ -274,6 +274,18 @@ int planner_share(const struct planner *planner, uint32_t function, uint32_t kin
     return share;
 }
 
+bool planner_uses_gpus(const struct planner *planner, uint64_t kinds, uint32_t function,
+                       uint32_t jobs)
+{
+    const struct function *spec = &planner->workload->functions[function];
+    bool uses = false;
+    for (uint32_t i = 0; i < spec->configuration_count && !uses; i++)
+        uses = spec->configurations[i].vgpu > 0 && spec->configurations[i].batch <= jobs &&
+               kinds_contain(kinds, spec->configurations[i].kind) &&
+               planner_runs(planner, function, i);
+    return uses;
+}
+
 sim_time_t planner_budget(const struct planner *planner, uint32_t queue, sim_time_t slo)
 {
     return (sim_time_t)((double)slo * planner->shares[queue].of_slo);

@@ -47,6 +47,11 @@ bool planner_runs(const struct planner *planner, uint32_t function, uint32_t con
  * exceed `most`; -1 if it does not run on the kind. O(configurations). */
 int planner_share(const struct planner *planner, uint32_t function, uint32_t kind, uint32_t most);
 
+/* True if it runs on GPUs of the set `kinds` (kinds.h) with a batch of at most `jobs`.
+ * O(configurations). */
+bool planner_uses_gpus(const struct planner *planner, uint64_t kinds, uint32_t function,
+                       uint32_t jobs);
+
 /* The stage's share of `slo`, the SLO of the whole request. */
 sim_time_t planner_budget(const struct planner *planner, uint32_t queue, sim_time_t slo);
 

@@ -78,7 +78,7 @@ static void grant_beside(struct dilu_hosts *hosts, uint32_t host)
     uint32_t requests = 0;
     for (uint32_t i = 0; i < count; i++)
         requests += hosts->holders[i].levels[0].share;
-    const uint32_t kept = mode == RCKM_BESIDE || !hosts->trainings->vertical ? 100 : 1;
+    const uint32_t kept = mode == RCKM_BESIDE || !hosts->trainings->rule.vertical ? 100 : 1;
     const uint32_t held = requests * kept < parts ? requests * kept : parts;
     const uint32_t wanted = dilu_trainings_plan(hosts->trainings, host, parts - held);
     const uint32_t left = wanted < parts ? parts - wanted : 0;

@@ -84,15 +84,6 @@ static bool surface_uses(const struct surface *surface, const struct planner *pl
            planner_runs(planner, function, k);
 }
 
-static void surface_clear(struct surface *surface, struct arena *arena)
-{
-    arena_release(arena, surface->batches);
-    arena_release(arena, surface->sizes);
-    arena_release(arena, surface->per_cent);
-    arena_release(arena, surface->points);
-    arena_release(arena, surface->configurations);
-}
-
 /* The first group of invokers with a GPU of the kind; the first group if none has one. */
 static const struct invoker_group *group_of(const struct workload *workload, uint32_t kind)
 {
@@ -173,11 +164,10 @@ static void surface_init(struct surface *surface, struct arena *arena,
     const struct function *spec = &workload->functions[function];
     const size_t count = spec->configuration_count;
     struct dilu_grid *grid = &surface->grid;
-    *surface = (struct surface){.kind = rule->kind, .functions = workload->functions};
-    for (uint32_t k = 0; k < count; k++)
-        surface->gpu = surface->gpu ||
-                       (spec->configurations[k].kind == rule->kind &&
-                        spec->configurations[k].vgpu > 0 && planner_runs(planner, function, k));
+    const uint64_t kind = UINT64_C(1) << rule->kind;
+    *surface = (struct surface){.kind = rule->kind,
+                                .functions = workload->functions,
+                                .gpu = planner_uses_gpus(planner, kind, function, UINT32_MAX)};
     surface->batches = arena_allocate(arena, count, sizeof *surface->batches);
     surface->sizes = arena_allocate(arena, count, sizeof *surface->sizes);
     for (uint32_t k = 0; k < count; k++) {
@@ -257,7 +247,6 @@ void dilu_profile_fill(struct dilu_profile *profile, struct arena *arena,
     dilu_profile_single(profile, arena, workload, planner, function, surface.configurations[at],
                         rule->factor);
     profile->feasible = feasible;
-    surface_clear(&surface, arena);
 }
 
 void dilu_profile_single(struct dilu_profile *profile, struct arena *arena,

@@ -120,31 +120,20 @@ static void profiles_add(struct dilu *self, struct arena *arena, struct dilu_dep
     deployment->smallest[place] = least;
 }
 
-/* True if the function can run on GPUs of the kind, or of any (SIM_NONE). */
-static bool uses_gpu(const struct dilu *self, uint32_t function, uint32_t kind)
-{
-    const struct function *spec = &self->workload->functions[function];
-    bool uses = false;
-    for (uint32_t i = 0; i < spec->configuration_count && !uses; i++)
-        uses = spec->configurations[i].vgpu > 0 &&
-               (kind == SIM_NONE || spec->configurations[i].kind == kind) &&
-               planner_runs(self->planner, function, i);
-    return uses;
-}
-
 static void deployment_init(struct dilu *self, struct arena *arena,
                             struct dilu_deployment *deployment)
 {
     const size_t kinds = self->workload->kind_count;
-    const bool gpu = uses_gpu(self, deployment->base.function, SIM_NONE);
+    const uint32_t function = deployment->base.function;
+    const bool gpu = planner_uses_gpus(self->planner, KINDS_ALL, function, UINT32_MAX);
     deployment->profiles = arena_allocate(arena, kinds, sizeof *deployment->profiles);
     deployment->smallest = arena_allocate(arena, kinds, sizeof *deployment->smallest);
     dilu_window_init(&deployment->window, arena, self->lazy.window);
     for (uint32_t k = 0; k < kinds; k++) {
-        const uint32_t smallest =
-            planner_smallest_among(self->planner, UINT64_C(1) << k, deployment->base.function, 1);
+        const uint64_t kind = UINT64_C(1) << k;
+        const uint32_t smallest = planner_smallest_among(self->planner, kind, function, 1);
         /* Configurations without a GPU are excluded if there are others. */
-        if (gpu && !uses_gpu(self, deployment->base.function, k))
+        if (gpu && !planner_uses_gpus(self->planner, kind, function, UINT32_MAX))
             continue;
         if (smallest != SIM_NONE)
             profiles_add(self, arena, deployment, k, smallest);

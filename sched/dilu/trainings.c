@@ -39,13 +39,9 @@ bool dilu_trainings_init(struct dilu_trainings *trainings, struct platform *plat
     uint32_t nodes = 0;
     *trainings = (struct dilu_trainings){.platform = platform,
                                          .gpus = gpus,
-                                         .serving = rule->serving,
-                                         .vertical = rule->vertical,
-                                         .vcpus = rule->vcpus,
+                                         .rule = *rule,
                                          .invoker_vcpus = first->vcpus,
-                                         .functions = (uint32_t)workload->function_count,
-                                         .limit_factor = rule->limit_factor,
-                                         .target = rule->target};
+                                         .functions = (uint32_t)workload->function_count};
     if (!shape_of(&workload->cluster, &nodes, error))
         return false;
     dilu_pool_init(&trainings->pool, platform_arena(platform), &rule->pool, nodes,
@@ -75,7 +71,7 @@ void dilu_training_shares(const struct training_model *model, double target, dou
 const char *dilu_trainings_refuse(struct dilu_trainings *trainings, uint32_t gpus)
 {
     const struct dilu_pool *pool = &trainings->pool;
-    const double vcpus = trainings->vcpus * gpus;
+    const double vcpus = trainings->rule.vcpus * gpus;
     if (pool->rule.scheme == DILU_EXCLUSIVE)
         return NULL;
     if (gpus > pool->gpu_count / pool->node_count)
@@ -100,15 +96,15 @@ void dilu_trainings_arrived(struct dilu_trainings *trainings, uint32_t id)
         .request = view.request, .limit = view.limit, .placed = DILU_NOT_PLACED};
     if (!(view.request > 0))
         dilu_training_shares(&platform_training_models(trainings->platform)->models[view.model],
-                             trainings->target, trainings->limit_factor, &training->request,
-                             &training->limit);
-    if (!trainings->vertical)
+                             trainings->rule.target, trainings->rule.limit_factor,
+                             &training->request, &training->limit);
+    if (!trainings->rule.vertical)
         training->limit = training->request;
-    if (trainings->pool.rule.scheme == DILU_INFLESS_L && trainings->vertical)
+    if (trainings->rule.pool.scheme == DILU_INFLESS_L && trainings->rule.vertical)
         training->request = training->limit;
-    else if (trainings->pool.rule.scheme == DILU_INFLESS_R)
+    else if (trainings->rule.pool.scheme == DILU_INFLESS_R)
         training->limit = training->request;
-    else if (trainings->pool.rule.scheme == DILU_EXCLUSIVE && !(view.request > 0))
+    else if (trainings->rule.pool.scheme == DILU_EXCLUSIVE && !(view.request > 0))
         training->request = training->limit = 1;
     trainings->retry = true;
 }
@@ -176,7 +172,7 @@ static uint32_t sum_up(const struct dilu_trainings *trainings, uint32_t gpu, dou
 uint32_t dilu_trainings_on(const struct dilu_trainings *trainings, uint32_t gpu)
 {
     double requests = 0, limits = 0;
-    return trainings->serving ? sum_up(trainings, gpu, &requests, &limits) : 0;
+    return trainings->rule.serving ? sum_up(trainings, gpu, &requests, &limits) : 0;
 }
 
 double dilu_trainings_requests(const struct dilu_trainings *trainings, uint32_t gpu)
@@ -194,7 +190,7 @@ bool dilu_trainings_place(struct dilu_trainings *trainings, uint32_t id)
         const struct dilu_gpu *here = &trainings->gpus[placed->gpus[i]];
         trainings->grants[i] = (struct training_grant){.invoker = here->invoker,
                                                        .gpu = here->which,
-                                                       .vcpus = trainings->vcpus,
+                                                       .vcpus = trainings->rule.vcpus,
                                                        .gpu_memory_mb = placed->memories[i]};
         set_parts(&trainings->grants[i], parts_of(training->request, here->units));
     }
@@ -213,7 +209,7 @@ bool dilu_trainings_place(struct dilu_trainings *trainings, uint32_t id)
 uint32_t dilu_trainings_plan(struct dilu_trainings *trainings, uint32_t gpu, uint32_t available)
 {
     const struct dilu_gpu *here = &trainings->gpus[gpu];
-    const bool vertical = trainings->vertical && trainings->pool.rule.scheme == DILU_WHOLE;
+    const bool vertical = trainings->rule.vertical && trainings->rule.pool.scheme == DILU_WHOLE;
     const struct training_models *models = platform_training_models(trainings->platform);
     double requests = 0, limits = 0, sum = 0;
     const uint32_t count = sum_up(trainings, gpu, &requests, &limits);

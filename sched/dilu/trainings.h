@@ -23,30 +23,29 @@ struct dilu_training {
     uint32_t placed;       /* in the pool; DILU_NOT_PLACED */
 };
 
+struct dilu_trainings_rule {
+    struct dilu_pool_rule pool;
+    bool serving; /* the experiment has trainings */
+    bool vertical;
+    double vcpus;        /* of a gang, for each GPU */
+    double limit_factor; /* limit / request where a model does not give its limit */
+    double target;       /* part of the full speed that a model has at its request */
+};
+
 struct dilu_trainings {
+    struct dilu_trainings_rule rule;
     struct platform *platform;
     struct dilu_pool pool;
     const struct dilu_gpu *gpus; /* of the cluster, invoker by invoker */
-    bool serving;                /* the experiment has trainings */
-    bool vertical;
     bool retry;                  /* a waiting training may fit now */
-    double vcpus;                /* of a gang, for each GPU */
     double invoker_vcpus;        /* of every invoker */
     char reason[128];            /* of a refused gang */
-    double limit_factor;         /* limit / request where a model does not give its limit */
-    double target;               /* part of the full speed that a model has at its request */
     uint32_t functions;          /* of requests; services of a trace are numbered after them */
     struct dilu_training *items; /* by training */
     uint32_t *waiting;           /* in order of arrival */
     uint32_t waiting_count;
     struct training_grant *grants; /* scratch, a grant per GPU */
     uint32_t *wanted;              /* scratch: parts of the trainings of one GPU */
-};
-
-struct dilu_trainings_rule {
-    struct dilu_pool_rule pool;
-    bool serving, vertical;
-    double vcpus, limit_factor, target;
 };
 
 /* The GPUs must be alike: as many per invoker, of the same size. False with ERROR_INPUT. */

@@ -101,16 +101,6 @@ static int compare_points_by_area(const void *left, const void *right)
     return compare_points(left, right);
 }
 
-static bool has_gpu_point(const struct planner *planner, const struct function *function,
-                          uint32_t index, uint32_t max_batch)
-{
-    for (uint32_t i = 0; i < function->configuration_count; i++)
-        if (function->configurations[i].vgpu > 0 &&
-            function->configurations[i].batch <= max_batch && planner_runs(planner, index, i))
-            return true;
-    return false;
-}
-
 void scaler_points_fill(struct scaler_points *points, struct arena *arena,
                         const struct workload *workload, const struct planner *planner,
                         uint32_t function, sim_time_t budget, double bound, uint32_t max_batch,
@@ -118,7 +108,7 @@ void scaler_points_fill(struct scaler_points *points, struct arena *arena,
 {
     const struct function *spec = &workload->functions[function];
     const struct configuration *all = spec->configurations;
-    const bool gpu = has_gpu_point(planner, spec, function, max_batch);
+    const bool gpu = planner_uses_gpus(planner, KINDS_ALL, function, max_batch);
     *points = (struct scaler_points){0};
     points->points =
         arena_allocate(arena, spec->configuration_count * quota_count, sizeof *points->points);

@@ -83,7 +83,7 @@ static double by_remaining_service(const struct gang_entry *entry)
 /* Runs and may be preempted. */
 static bool is_victim(const struct gangs *gangs, const struct gang_entry *entry)
 {
-    return gangs->preemption && entry->planned && entry->remaining > gangs->preemptible;
+    return gangs->preemption && entry->planned && entry->remaining > gangs->parameters->preemptible;
 }
 
 /* The possible victims behind the present place in the order: how many, and the end of the last. */
@@ -222,8 +222,9 @@ static bool changes_queue(const struct gangs *gangs, struct gang_entry *entry)
         entry->queue++;
         return true;
     }
-    if (!entry->held && entry->queue > 0 && gangs->starvation > 0 && entry->executed_s > 0 &&
-        entry->waited_s >= gangs->starvation * entry->executed_s) {
+    if (!entry->held && entry->queue > 0 && gangs->parameters->starvation > 0 &&
+        entry->executed_s > 0 &&
+        entry->waited_s >= gangs->parameters->starvation * entry->executed_s) {
         entry->queue = 0;
         entry->executed_s = 0;
         entry->waited_s = 0;
@@ -281,12 +282,13 @@ static void set_timer(struct gangs *gangs)
             entry->queue + 1 < GANG_QUEUES ? gangs->limits[entry->queue] / entry->gpus : INFINITY;
         if (entry->planned)
             next = fmin(next, (gangs->muri ? ceil(limit) : limit) - entry->executed_s);
-        else if (entry->queue > 0 && gangs->starvation > 0 && entry->executed_s > 0)
-            next = fmin(next, gangs->starvation * entry->executed_s - entry->waited_s);
+        else if (entry->queue > 0 && gangs->parameters->starvation > 0 && entry->executed_s > 0)
+            next = fmin(next, gangs->parameters->starvation * entry->executed_s - entry->waited_s);
     }
     if (next < INFINITY)
-        gangs_set_timer(gangs,
-                        sim_ceil(1e9 * (gangs->muri ? next : fmax(next, gangs->interval_s))));
+        gangs_set_timer(
+            gangs,
+            sim_ceil(1e9 * (gangs->muri ? next : fmax(next, gangs->parameters->interval_s))));
 }
 
 /* GPUs are counted, and gangs take any that are free. */

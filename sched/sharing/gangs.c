@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "sched/common/kinds.h"
 #include "sched/memory.h"
 #include "sched/policy_reproduction.h"
 
@@ -40,22 +39,14 @@ static void open_cluster(struct gangs *gangs, struct arena *arena, const struct 
 {
     uint32_t gpus = 0;
     double memory_mb = INFINITY;
-    const struct gpu_site *sites = kinds_gpus(arena, workload, &gpus);
+    gangs->sites = kinds_gpus(arena, workload, &gpus);
     uint32_t *counts = arena_allocate(arena, workload->cluster.invoker_count, sizeof *counts);
-    gangs->slots = arena_allocate(arena, gpus, sizeof *gangs->slots);
     gangs->chosen = arena_allocate(arena, gpus, sizeof *gangs->chosen);
     gangs->grants = arena_allocate(arena, gpus, sizeof *gangs->grants);
     gangs->held_grants = arena_allocate(arena, gpus, sizeof *gangs->held_grants);
     for (uint32_t g = 0; g < gpus; g++) {
-        const struct invoker_group *group = sites[g].group;
-        gangs->slots[g] =
-            (struct gang_slot){.invoker = sites[g].invoker,
-                               .gpu = sites[g].which,
-                               .units = sites[g].spec->units,
-                               .vcpus = group->vcpus / (double)group->gpu_count,
-                               .host_mb = group->memory_mb / (double)group->gpu_count};
-        counts[sites[g].invoker]++;
-        memory_mb = fmin(memory_mb, sites[g].spec->memory_mb);
+        counts[gangs->sites[g].invoker]++;
+        memory_mb = fmin(memory_mb, gangs->sites[g].spec->memory_mb);
     }
     gang_cluster_open(&gangs->cluster, arena, counts, workload->cluster.invoker_count, memory_mb);
     arena_release(arena, counts);
@@ -92,15 +83,11 @@ bool gangs_init(struct gangs *gangs, const struct gang_discipline *discipline,
     const struct cluster_spec *spec = &platform_workload(platform)->cluster;
     gangs->discipline = discipline;
     gangs->timer = SIM_FOREVER;
-    gangs->consolidate = parameters->consolidate;
+    gangs->parameters = parameters;
     gangs->preemption = parameters->preemption || discipline->preempts;
-    gangs->preemptible = parameters->preemptible;
     gangs->limits[0] = parameters->limits == LIMITS_3250_7200 ? 3250 : 700;
     gangs->limits[1] = parameters->limits == LIMITS_3250_7200 ? 7200 : INFINITY;
-    gangs->starvation = parameters->starvation;
-    gangs->interval_s = parameters->interval_s;
     gangs->muri = parameters->restart_mode == RESTART_MURI;
-    gangs->vcpus_per_gpu = parameters->vcpus_per_gpu;
     if (discipline->share && !check_sharing(platform, spec, error))
         return false;
     open_cluster(gangs, platform_arena(platform), platform_workload(platform));
@@ -114,7 +101,8 @@ static struct gang_entry *new_entry(const struct gangs *gangs, struct platform *
 {
     const struct training_view view = platform_training(platform, training);
     const struct training_model *model = &platform_training_models(platform)->models[view.model];
-    const double vcpus = gangs->vcpus_per_gpu > 0 ? gangs->vcpus_per_gpu : model->demand_vcpus;
+    const double given = gangs->parameters->vcpus_per_gpu;
+    const double vcpus = given > 0 ? given : model->demand_vcpus;
     struct gang_entry *entry = platform_allocate(platform, 1, sizeof *entry);
     uint32_t *numbers = platform_allocate(platform, 2 * (size_t)view.gpus, sizeof *numbers);
     *entry =
@@ -195,20 +183,27 @@ void gang_unplan(struct gangs *gangs, struct gang_entry *entry)
     gangs->planned--;
 }
 
+/* The GPU's part of its invoker's memory, MB. */
+static double host_part(const struct gpu_site *site)
+{
+    return site->group->memory_mb / (double)site->group->gpu_count;
+}
+
 /* What a gang gets on a GPU, alone or `beside` another (NULL: alone): its demand, at most the GPU's
  * part of the invoker. Of two gangs one may have what the other leaves, and each the half. */
 static struct training_grant grant_on(const struct gangs *gangs, const struct gang_entry *entry,
                                       const struct gang_entry *beside, uint32_t gpu)
 {
-    const struct gang_slot *slot = &gangs->slots[gpu];
-    double vcpus = slot->vcpus, host_mb = slot->host_mb;
+    const struct gpu_site *site = &gangs->sites[gpu];
+    double vcpus = site->group->vcpus / (double)site->group->gpu_count;
+    double host_mb = host_part(site);
     if (beside != NULL) {
         vcpus = fmax(vcpus / 2, vcpus - beside->vcpus);
         host_mb = fmax(host_mb / 2, host_mb - beside->host_mb);
     }
-    return (struct training_grant){.invoker = slot->invoker,
-                                   .gpu = slot->gpu,
-                                   .share = slot->units,
+    return (struct training_grant){.invoker = site->invoker,
+                                   .gpu = site->which,
+                                   .share = site->spec->units,
                                    .quota = 100,
                                    .vcpus = fmin(entry->vcpus, vcpus),
                                    .memory_mb = fmin(entry->host_mb, host_mb)};
@@ -258,7 +253,7 @@ static bool fits_beside(void *context, uint32_t resident)
     const struct gang_entry *a = sides->incoming;
     const struct gang_entry *b = sides->gangs->entries[resident];
     if (!isinf(a->host_mb) && !isinf(b->host_mb) &&
-        a->host_mb + b->host_mb > sides->gangs->slots[b->place[0]].host_mb)
+        a->host_mb + b->host_mb > host_part(&sides->gangs->sites[b->place[0]]))
         return false;
     return !isinf(training_pair(models, a->model, b->model, a->gpus, NULL)) &&
            !isinf(training_pair(models, b->model, a->model, b->gpus, NULL));
@@ -289,7 +284,7 @@ bool gang_try(struct gangs *gangs, struct gang_entry *entry)
     const struct gang_request request = {.gpus = entry->gpus,
                                          .memory_mb = entry->memory_mb,
                                          .share = gangs->discipline->share,
-                                         .consolidate = gangs->consolidate,
+                                         .consolidate = gangs->parameters->consolidate,
                                          .fits = fits_beside,
                                          .check = gangs->discipline->check ? is_worth_it : NULL,
                                          .context = &sides};

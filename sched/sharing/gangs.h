@@ -11,6 +11,7 @@
 #ifndef ESGSIM_SCHED_SHARING_GANGS_H
 #define ESGSIM_SCHED_SHARING_GANGS_H
 
+#include "sched/common/kinds.h"
 #include "sched/policy_training.h"
 #include "sched/sharing/gang_placement.h"
 
@@ -56,12 +57,10 @@ struct gang_discipline {
 
 struct gangs {
     const struct gang_discipline *discipline;
+    const struct gang_parameters *parameters;
     struct platform *platform; /* during a callback */
     struct gang_cluster cluster;
-    struct gang_slot {
-        uint32_t invoker, gpu, units;
-        double vcpus, host_mb;           /* its part of the invoker */
-    } * slots;                           /* by GPU of the cluster */
+    const struct gpu_site *sites;        /* by GPU of the cluster */
     struct gang_entry **entries;         /* by training; NULL: not there */
     struct gang_entry **list, **scratch; /* unfinished, in the order of the last event */
     size_t count;
@@ -69,12 +68,8 @@ struct gangs {
     size_t planned, held; /* of the list; loops over these end at the last of them */
     struct training_grant *grants, *held_grants; /* [GPUs] */
     uint32_t *chosen;                            /* [GPUs] */
-    double vcpus_per_gpu;                        /* of every gang; 0: its model's demand */
-    bool consolidate, preemption;
-    double preemptible;             /* least iterations left of one that may be preempted */
+    bool preemption;
     double limits[GANG_QUEUES - 1]; /* GPU·s; INFINITY: last queue */
-    double starvation;              /* 0: off */
-    double interval_s;              /* least time from an event to the next queue jump */
     double last_s;                  /* time of the last event */
     sim_time_t timer;               /* the next one that counts; SIM_FOREVER: none */
     bool muri;                      /* restart mode */
