@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sim/base/array.h"
+#include "sim/base/string_index.h"
 #include "traces/profile/profile.h"
 #include "workloads/loader_internal.h"
 
@@ -38,27 +39,17 @@ static bool unknown_function(const struct function_table *table, const struct js
                              const char *name, struct error *error)
 {
     const struct workload *workload = table->workload;
-    size_t most = table->entries->count;
-    for (size_t k = 0; k < workload->kind_count; k++)
-        most += workload->kinds[k].profile == NULL ? 0 : workload->kinds[k].profile->function_count;
-    const char **names = load_array(most, sizeof *names, error);
-    if (names == NULL)
-        return false;
-    int count = 0;
+    struct string_index names = {0};
     for (size_t i = 0; i < table->entries->count; i++)
-        names[count++] = table->entries->entries[i].name;
+        (void)string_index_add(&names, table->entries->entries[i].name);
     for (size_t k = 0; k < workload->kind_count; k++) {
         const struct profile *profile = workload->kinds[k].profile;
-        for (size_t i = 0; profile != NULL && i < profile->function_count; i++) {
-            size_t first = 0;
-            (void)find_profiled(workload, profile->functions[i].name, &first);
-            if (first == k) /* else another profile has named it */
-                names[count++] = profile->functions[i].name;
-        }
+        for (size_t i = 0; profile != NULL && i < profile->function_count; i++)
+            (void)string_index_add(&names, profile->functions[i].name);
     }
-    load_unknown_name(value, "function of \"functions\" or of the profile", name, names, count,
-                      error);
-    free(names);
+    (void)load_unknown_name(value, "function of \"functions\" or of the profile", name,
+                            (const char *const *)names.names, (int)names.count, error);
+    string_index_clear(&names);
     return false;
 }
 
