@@ -159,7 +159,7 @@ static void rebase_paths(cJSON *node, const char *directory, bool is_file)
                      cJSON_IsArray(node)
                          ? is_file
                          : (node->string != NULL && strcmp(node->string, "profiles") == 0) ||
-                               sweep_names(child->string, strlen(child->string), file_keys));
+                               sweep_names(child->string, file_keys));
 }
 
 static bool add_override(struct sweep_run *run, const char *key, const char *value,
@@ -177,8 +177,7 @@ static bool add_value(struct sweep_run *run, const char *directory, const struct
 {
     const char *dot = strrchr(key, '.');
     const char *last = dot == NULL ? key : dot + 1;
-    bool is_file = sweep_names(last, strlen(last), file_keys) ||
-                   strncmp(key, "applications.", 13) == 0 ||
+    bool is_file = sweep_names(last, file_keys) || strncmp(key, "applications.", 13) == 0 ||
                    (dot == key + 8 && strncmp(key, "profiles", 8) == 0);
     cJSON *copy = cJSON_Duplicate(value->node, true);
     if (copy != NULL)
@@ -244,8 +243,7 @@ static bool apply_row(struct sweep_run *run, const char *directory,
     char number[SWEEP_NUMBER];
     for (struct json_value value = {0}; json_next(&row, &value);) {
         const char *key = value.node->string;
-        if (!sweep_names(key, strlen(key), sweep_row_texts) &&
-            !add_value(run, directory, &value, key, error))
+        if (!sweep_names(key, sweep_row_texts) && !add_value(run, directory, &value, key, error))
             return false;
     }
     return label_row(run, dimension, sweep_row_name(row.node, index, number), error);

@@ -42,7 +42,7 @@ bool sweep_key_replaces(const char *key, const char *earlier)
 /* An object at such a key is given in place of a file: "profile", "profiles.A100". */
 static bool is_file_key(const char *key)
 {
-    return sweep_names(key, strlen(key), file_keys) || strncmp(key, "profiles.", 9) == 0;
+    return sweep_names(key, file_keys) || strncmp(key, "profiles.", 9) == 0;
 }
 
 /* Returns the index of the key, which the last dimension sets. NONE: too many, or memory exhausted.
@@ -149,7 +149,7 @@ static bool row_add(struct adding *adding, const char *list, const struct json_v
     bool good = text_add(adding, list, sweep_row_name(row->node, row->index, number), NULL);
     for (struct json_value value = {0}; good && json_next(row, &value);) {
         const char *key = value.node->string;
-        if (!sweep_names(key, strlen(key), sweep_row_texts))
+        if (!sweep_names(key, sweep_row_texts))
             good = entry_add(adding, key, &value);
     }
     return good;
