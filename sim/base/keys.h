@@ -43,9 +43,9 @@ struct key {
     const struct key *keys;   /* of an object within the object; their fields are of the same
                                * structure */
     bool required;
-    bool or_number; /* a number in place of the object is the value of its first key */
-    bool sparse;    /* not written at its default; an object: not written if empty */
-    bool unwritten;
+    bool or_number;   /* a number in place of the object is the value of its first key */
+    bool sparse;      /* not written at its default; an object: not written if empty */
+    bool unwritten;   /* only loaded */
     const char *help; /* of a parameter: one line, with the evidence grade of the default */
     size_t if_offset, if_size; /* required and written only if this field has the value `if_is`; */
     int64_t if_is;             /* if_size 0: always */
