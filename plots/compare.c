@@ -1,5 +1,3 @@
-#include "plots/compare.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +6,7 @@
 #include <gsl/gsl_statistics_double.h>
 
 #include "plots/families.h"
+#include "plots/plot.h"
 #include "plots/selection.h"
 
 enum { TITLE_SIZE = 80 };

@@ -8,6 +8,7 @@
 #include "sim/base/array.h"
 #include "plots/families.h"
 #include "traces/readers/arrival_trace.h"
+#include "traces/readers/line_reader.h"
 #include "traces/profile/profile.h"
 
 static const char *base_name(const char *path)
@@ -255,27 +256,23 @@ static void points_clear(struct points *points)
 /* Finds the position of each column. */
 static bool header_read(const char *path, char *line, size_t places[COLUMNS], struct error *error)
 {
-    size_t found = 0;
-    char *rest = line;
-    line[strcspn(line, "\r\n")] = '\0';
-    for (size_t place = 0; rest != NULL; place++) {
-        const char *name = strsep(&rest, ",");
-        for (size_t c = 0; c < COLUMNS; c++)
-            if (strcmp(name, point_columns[c]) == 0) {
-                places[c] = place;
-                found |= (size_t)1 << c;
-            }
-    }
-    for (size_t c = 0; c < COLUMNS; c++)
-        if ((found & (size_t)1 << c) == 0)
+    char *names[FIELDS_MOST];
+    const size_t count = line_cut(line, ",", names, FIELDS_MOST);
+    for (size_t c = 0; c < COLUMNS; c++) {
+        places[c] = 0;
+        while (places[c] < count && places[c] < FIELDS_MOST &&
+               strcmp(names[places[c]], point_columns[c]) != 0)
+            places[c]++;
+        if (places[c] == count || places[c] == FIELDS_MOST)
             return error_input(error,
                                "%s:1: has no column '%s', which the points that esgsim calibrate "
                                "--points writes have",
                                path, point_columns[c]);
+    }
     return true;
 }
 
-static bool number_read(const char *path, size_t line, enum column_name column, const char *text,
+static bool number_read(const struct line_reader *lines, enum column_name column, const char *text,
                         double *value, struct error *error)
 {
     char *end = NULL;
@@ -286,29 +283,24 @@ static bool number_read(const char *path, size_t line, enum column_name column, 
         return true;
     return (number && isfinite(*value) &&
             (*value > 0 || (column == COLUMN_SHARE && *value == 0))) ||
-           error_input(error, "%s:%zu: %s '%.40s' should be a number above 0", path, line,
-                       point_columns[column], text == NULL ? "" : text);
+           line_fault(lines, error, "%s '%.40s' should be a number above 0", point_columns[column],
+                      text == NULL ? "" : text);
 }
 
-static bool point_read(const char *path, size_t number, char *line, const size_t places[COLUMNS],
+static bool point_read(const struct line_reader *lines, char *line, const size_t places[COLUMNS],
                        struct points *points, struct error *error)
 {
-    const char *fields[FIELDS_MOST] = {NULL};
+    char *fields[FIELDS_MOST] = {NULL};
     double values[COLUMNS] = {0};
-    char *rest = line;
-    line[strcspn(line, "\r\n")] = '\0';
-    for (size_t i = 0; i < FIELDS_MOST && rest != NULL; i++)
-        fields[i] = strsep(&rest, ",");
+    (void)line_cut(line, ",", fields, FIELDS_MOST);
     for (enum column_name c = COLUMN_BATCH; c < COLUMNS; c++)
-        if (!number_read(path, number, c, places[c] < FIELDS_MOST ? fields[places[c]] : NULL,
-                         &values[c], error))
+        if (!number_read(lines, c, fields[places[c]], &values[c], error))
             return false;
     if (values[COLUMN_SHARE] == 0)
         return true; /* without a GPU: it has no place on an axis of shares */
-    const char *function =
-        places[COLUMN_FUNCTION] < FIELDS_MOST ? fields[places[COLUMN_FUNCTION]] : NULL;
+    const char *function = fields[places[COLUMN_FUNCTION]];
     if (function == NULL || function[0] == '\0')
-        return error_input(error, "%s:%zu: names no function", path, number);
+        return line_fault(lines, error, "names no function");
     if (!array_reserve(&points->items, &points->capacity, points->count + 1, sizeof *points->items))
         return figure_no_memory(error);
     struct point *point = &points->items[points->count];
@@ -323,23 +315,19 @@ static bool point_read(const char *path, size_t number, char *line, const size_t
 
 static bool points_read(const char *path, struct points *points, struct error *error)
 {
+    struct line_reader lines = {0};
     size_t places[COLUMNS] = {0};
     char *line = NULL;
-    size_t capacity = 0;
-    FILE *in = fopen(path, "r");
-    bool good = in != NULL && getline(&line, &capacity, in) > 0;
-    if (!good)
-        (void)error_input(error, "%s: cannot be read", path);
-    good = good && header_read(path, line, places, error);
-    for (size_t number = 2; good && getline(&line, &capacity, in) > 0; number++)
-        if (line[strcspn(line, "\r\n")] != line[0] || line[0] > '\r')
-            good = point_read(path, number, line, places, points, error);
-    if (good && points->count == 0)
-        good = error_input(error, "%s: holds no point; calibrate --points writes them", path);
-    free(line);
-    if (in != NULL)
-        (void)fclose(in);
-    return good;
+    enum line_status status = LINE_FAULT;
+    bool good = line_reader_open(&lines, path, error) &&
+                line_reader_next(&lines, &line, error) == LINE_READ &&
+                header_read(path, line, places, error);
+    while (good && (status = line_reader_next(&lines, &line, error)) == LINE_READ)
+        good = point_read(&lines, line, places, points, error);
+    line_reader_close(&lines);
+    good = good && status == LINE_END;
+    return good && (points->count > 0 ||
+                    error_input(error, "%s: holds no point; calibrate --points writes them", path));
 }
 
 /* The function's name, with the vCPUs if the file has several vCPU counts of it. */
