@@ -30,18 +30,9 @@ static void bar_rows(const struct bar *bar, struct sheet *sheet)
     double from = 0;
     for (size_t p = 0; p < bar->count; p++) {
         const double value = isfinite(bar->values[p]) ? bar->values[p] : 0;
-        sheet_count(sheet, bar->panel);
-        sheet_text(sheet, bar->title);
-        sheet_text(sheet, bar->axis);
-        sheet_count(sheet, bar->row);
-        sheet_text_cut(sheet, bar->contender, LABEL_LIMIT);
-        sheet_count(sheet, p + 1);
-        sheet_text(sheet, bar->parts[p].title);
-        sheet_number(sheet, from);
-        sheet_number(sheet, from + value);
-        sheet_colour(sheet, bar->parts[p].colour);
-        sheet_text(sheet, p + 1 == bar->count ? bar->label : " ");
-        sheet_row_end(sheet);
+        sheet_row(sheet, "%zu %s %s %zu " LABEL " %zu %s %g %g %x %s", bar->panel, bar->title,
+                  bar->axis, bar->row, bar->contender, p + 1, bar->parts[p].title, from,
+                  from + value, bar->parts[p].colour, p + 1 == bar->count ? bar->label : " ");
         from += value;
     }
 }
@@ -199,7 +190,8 @@ static const struct panel of_trainings[] = {
     {0}};
 
 static void settings_row(const struct source *source, const struct kinds *kinds,
-                         const struct panel *panel, size_t s, size_t c, struct sheet *sheet)
+                         const struct panel *panel, size_t number, size_t s, size_t c,
+                         struct sheet *sheet)
 {
     const struct report_scenario *scenario = &source->report->scenarios[s];
     const struct report_contender *contender = &scenario->contenders[c];
@@ -208,16 +200,12 @@ static void settings_row(const struct source *source, const struct kinds *kinds,
     char title[512]; /* it is cut to far less */
     (void)snprintf(title, sizeof title, "%s%s%s", kind->like->policy,
                    kind->like->distinction[0] != '\0' ? " " : "", kind->like->distinction);
-    sheet_text(sheet, panel->title);
-    sheet_count(sheet, panel->logarithmic);
-    sheet_count(sheet, s + 1);
-    sheet_text(sheet, scenario->title[0] != '\0' ? scenario->title : scenario->name);
-    sheet_count(sheet, k + 1);
-    sheet_text_cut(sheet, title, LABEL_LIMIT);
-    sheet_estimate(sheet, source_estimate(source, contender, NULL, panel->metric, panel->scale));
-    sheet_colour(sheet, kind->look.colour);
-    sheet_number(sheet, kind->look.point);
-    sheet_row_end(sheet);
+    const struct estimate value =
+        source_estimate(source, contender, NULL, panel->metric, panel->scale);
+    sheet_row(sheet, "%zu %s %d %zu %s %zu " LABEL " %g %g %g %x %d", number, panel->title,
+              panel->logarithmic, s + 1,
+              scenario->title[0] != '\0' ? scenario->title : scenario->name, k + 1, title,
+              value.mean, value.low, value.high, kind->look.colour, kind->look.point);
 }
 
 bool settings_draw(const struct source *source, const struct figure_kind *kind,
@@ -236,10 +224,8 @@ bool settings_draw(const struct source *source, const struct figure_kind *kind,
                 source_sheet(source, NULL, kind, "", lead, list, &sheet, error);
     for (size_t p = 0; good && panels[p].metric != NULL; p++)
         for (size_t s = 0; s < report->scenario_count; s++)
-            for (size_t c = 0; c < report->scenarios[s].contender_count; c++) {
-                sheet_count(&sheet, p + 1);
-                settings_row(source, &kinds, &panels[p], s, c, &sheet);
-            }
+            for (size_t c = 0; c < report->scenarios[s].contender_count; c++)
+                settings_row(source, &kinds, &panels[p], p + 1, s, c, &sheet);
     good = sheet_end(&sheet, good, error);
     free(kinds.items);
     return good;

@@ -90,15 +90,8 @@ struct line {
 static void cells_write(struct sheet *sheet, size_t panel, const struct line *line, size_t side,
                         double x, double y)
 {
-    sheet_count(sheet, panel);
-    sheet_count(sheet, line->row);
-    sheet_text(sheet, line->title);
-    sheet_count(sheet, side);
-    sheet_number(sheet, x);
-    sheet_number(sheet, y);
-    sheet_colour(sheet, line->look.colour);
-    sheet_number(sheet, line->look.point);
-    sheet_row_end(sheet);
+    sheet_row(sheet, "%zu %zu %s %zu %g %g %x %d", panel, line->row, line->title, side, x, y,
+              line->look.colour, line->look.point);
 }
 
 static void distribution_write(struct latencies *latencies, const struct line *line, size_t side,

@@ -44,29 +44,19 @@ static void panel_write(struct curve_figure *figure, size_t row, const struct pa
                         double limit, size_t column)
 {
     const struct curve_panel *panel = &figure->group->panels[column];
-    struct sheet *sheet = &figure->sheet;
     for (size_t l = 0; l < panel->line_count; l++) {
         const struct curve_line *line = &panel->lines[l];
         const size_t s = kinds_find(&figure->series, line->like, line->like->label, line->variant);
         const struct look *look = &figure->series.items[s].look;
         for (size_t i = 0; i < line->point_count; i++) {
             const struct curve_point *point = &line->points[i];
-            sheet_count(sheet, row);
-            sheet_text(sheet, like->axis);
-            sheet_count(sheet, like->logarithmic);
-            sheet_number(sheet, limit);
-            sheet_count(sheet, column + 1);
-            sheet_text_cut(sheet, panel->title, LABEL_LIMIT);
-            sheet_count(sheet, s + 1);
-            sheet_text_cut(sheet, line->title, LABEL_LIMIT);
-            sheet_text(sheet, figure->source->report->curves->key);
-            sheet_number(sheet, point->value);
-            sheet_estimate(sheet, source_estimate(figure->source, point->contender, NULL,
-                                                  like->metric, like->scale));
-            sheet_colour(sheet, look->colour);
-            sheet_number(sheet, look->point);
-            sheet_number(sheet, look->dash);
-            sheet_row_end(sheet);
+            const struct estimate value =
+                source_estimate(figure->source, point->contender, NULL, like->metric, like->scale);
+            sheet_row(&figure->sheet,
+                      "%zu %s %d %g %zu " LABEL " %zu " LABEL " %s %g %g %g %g %x %d %d", row,
+                      like->axis, like->logarithmic, limit, column + 1, panel->title, s + 1,
+                      line->title, figure->source->report->curves->key, point->value, value.mean,
+                      value.low, value.high, look->colour, look->point, look->dash);
         }
     }
 }

@@ -8,7 +8,7 @@
 #include "results/store/run_details.h"
 #include "results/report/report.h"
 
-enum { LABEL_LIMIT = 60 }; /* most characters of a contender's name in a figure */
+#define LABEL "%.60s" /* a contender's name in a row */
 
 /* Input of the figures of a results file. */
 struct source {

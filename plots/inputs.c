@@ -31,16 +31,9 @@ static void profile_row(const struct profile *profile, size_t f, size_t b, int v
     const struct look look = palette_series(b);
     if (isnan(latency))
         return;
-    sheet_count(sheet, f + 1);
-    sheet_text_cut(sheet, function->name, 40);
-    sheet_number(sheet, batch);
-    sheet_number(sheet, 100.0 * vgpu / profile->unit);
-    sheet_number(sheet, latency);
-    sheet_count(sheet, grid);
-    sheet_count(sheet, 1);
-    sheet_colour(sheet, palette_step(b, function->batch.count));
-    sheet_number(sheet, look.point);
-    sheet_row_end(sheet);
+    sheet_row(sheet, "%zu %.40s %d %g %g %d %d %x %d", f + 1, function->name, batch,
+              100.0 * vgpu / profile->unit, latency, grid, 1,
+              palette_step(b, function->batch.count), look.point);
 }
 
 /* Writes every whole share within the grid's range, at the maximum vCPUs. Points of the grid are
@@ -131,15 +124,6 @@ static size_t rate_bins(const struct arrivals *arrivals)
     return bins < RATE_LEAST ? RATE_LEAST : bins > RATE_BINS ? RATE_BINS : bins;
 }
 
-static void rate_row(struct sheet *sheet, double time, double rate)
-{
-    sheet_count(sheet, 1);
-    sheet_number(sheet, time);
-    sheet_number(sheet, rate);
-    sheet_number(sheet, NAN);
-    sheet_row_end(sheet);
-}
-
 static void rate_rows(const struct arrivals *arrivals, struct sheet *sheet)
 {
     const double last = arrivals->times[arrivals->count - 1];
@@ -153,10 +137,10 @@ static void rate_rows(const struct arrivals *arrivals, struct sheet *sheet)
         while (at < arrivals->count && arrivals->times[at] < end)
             at++;
         rate = (double)(at - before) / width;
-        rate_row(sheet, width * (double)bin, rate);
+        sheet_row(sheet, "%d %g %g %g", 1, width * (double)bin, rate, NAN);
     }
     /* The end of the last bin. */
-    rate_row(sheet, last > 0 ? last : 1, rate);
+    sheet_row(sheet, "%d %g %g %g", 1, last > 0 ? last : 1, rate, NAN);
 }
 
 /* Replaces the times by the sorted intervals between them. */
@@ -173,11 +157,7 @@ static void interval_rows(struct arrivals *arrivals, struct sheet *sheet)
     for (size_t step = 1; count > 0 && mean > 0 && step <= INTERVAL_STEPS; step++) {
         const double share = (double)step / INTERVAL_STEPS;
         const double interval = intervals[(size_t)(share * (double)(count - 1))];
-        sheet_count(sheet, 2);
-        sheet_number(sheet, interval);
-        sheet_number(sheet, 100 * share);
-        sheet_number(sheet, 100 * -expm1(-interval / mean));
-        sheet_row_end(sheet);
+        sheet_row(sheet, "%d %g %g %g", 2, interval, 100 * share, 100 * -expm1(-interval / mean));
     }
 }
 
@@ -357,13 +337,8 @@ static bool residual_rows(const struct points *points, struct sheet *sheet, stru
         char *title = point_title(points, point);
         if (title == NULL)
             return figure_no_memory(error);
-        sheet_text_cut(sheet, title, 40);
-        sheet_number(sheet, point->batch);
-        sheet_number(sheet, point->share);
-        sheet_number(sheet, point->measured);
-        sheet_number(sheet, point->fitted);
-        sheet_number(sheet, point->left_out);
-        sheet_row_end(sheet);
+        sheet_row(sheet, "%.40s %d %g %g %g %g", title, point->batch, point->share, point->measured,
+                  point->fitted, point->left_out);
         free(title);
     }
     return true;
@@ -402,16 +377,9 @@ static void surface_row(const struct point *point, size_t surface, const char *t
         place++;
     if (place == count)
         return;
-    sheet_count(sheet, surface);
-    sheet_text_cut(sheet, title, 40);
-    sheet_number(sheet, point->batch);
-    sheet_number(sheet, point->share);
-    sheet_number(sheet, measured ? point->measured : point->fitted);
-    sheet_count(sheet, measured);
-    sheet_count(sheet, !measured);
-    sheet_colour(sheet, palette_step(place, count));
-    sheet_number(sheet, palette_series(place).point);
-    sheet_row_end(sheet);
+    sheet_row(sheet, "%zu %.40s %d %g %g %d %d %x %d", surface, title, point->batch, point->share,
+              measured ? point->measured : point->fitted, measured, !measured,
+              palette_step(place, count), palette_series(place).point);
 }
 
 /* Writes, per function and vCPU count, the fit at each measured configuration, then the
