@@ -11,7 +11,7 @@
 #include "sim/cli/cli.h"
 #include "sim/run/progress_bar.h"
 #include "traces/calibrate/calibrate.h"
-#include "traces/calibrate/measured_folder.h"
+#include "traces/calibrate/samples.h"
 #include "workloads/json_include.h"
 
 struct request {
