@@ -106,14 +106,6 @@ static inline void write_temporary(char *path, const char *text)
     close(file);
 }
 
-/* JSON with ' for " becomes JSON. */
-static inline char *json_requote(char *json)
-{
-    for (char *at = json; (at = strchr(at, '\'')) != NULL;)
-        *at = '"';
-    return json;
-}
-
 /* The experiment of a text with the override (NULL: none); both may have ' for ". */
 static inline struct experiment *load_or_fail(const char *json, const struct override *override,
                                               struct error *error)

@@ -107,6 +107,16 @@ static inline size_t trials(size_t whole)
 #define assert_relative(value, expected, most)                                                     \
     assert_absolute(value, expected, (most)*fabs(expected))
 
+/* ---- What a test is given -------------------------------------------------------------------- */
+
+/* JSON with ' for " becomes JSON. */
+static inline char *json_requote(char *json)
+{
+    for (char *at = json; (at = strchr(at, '\'')) != NULL;)
+        *at = '"';
+    return json;
+}
+
 /* ---- What a test holds to the end of a block ------------------------------------------------- */
 
 /* OWNED(function) before the declaration of a pointer: the function frees it where its block ends.
