@@ -73,6 +73,12 @@ static inline struct recorder log_recorder(struct log *log)
     return (struct recorder){.context = log, .request = log_request, .batch = log_batch};
 }
 
+/* By way of a function, since the representation is what shall be equal, that of doubles, too. */
+static inline bool bits_equal(const void *a, const void *b, size_t size)
+{
+    return memcmp(a, b, size) == 0;
+}
+
 /* request_row_equal(a, b), …: all members equal, to the bit. */
 #define RECORD(row, table, event, level, title)                                                    \
     static inline bool row##_equal(const struct row *a, const struct row *b)                       \
@@ -80,7 +86,7 @@ static inline struct recorder log_recorder(struct log *log)
         bool equal = true;
 #define TABLE(row, table, title) RECORD(row, table, , , title)
 #define FIELD(row, type, name, unit, help)                                                         \
-    equal = equal && memcmp(&a->name, &b->name, sizeof a->name) == 0;
+    equal = equal && bits_equal(&a->name, &b->name, sizeof a->name);
 #define FIELDS(row, type, name, most, unit, help) FIELD(row, type, name, unit, help)
 #define RECORD_END                                                                                 \
     return equal;                                                                                  \
@@ -104,14 +110,6 @@ static inline void write_temporary(char *path, const char *text)
     assert_true(file >= 0);
     assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
     close(file);
-}
-
-/* JSON with ' for " becomes JSON. */
-static inline char *json_requote(char *json)
-{
-    for (char *at = json; (at = strchr(at, '\'')) != NULL;)
-        *at = '"';
-    return json;
 }
 
 /* The experiment of a text with the override (NULL: none); both may have ' for ". */

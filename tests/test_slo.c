@@ -9,12 +9,6 @@ static struct arena arena;
 
 enum { PATH_LIMIT = 20000 };
 
-static void assert_near(double found, double wanted)
-{
-    if (!(fabs(found - wanted) <= 1e-9))
-        fail_msg("found %.12f, wanted %.12f", found, wanted);
-}
-
 /* Every path from stage s on, each of which must sum to 1. `left` bounds their number. */
 static void walk_paths(const struct application *application, const struct slo_plan *plan, size_t s,
                        double sum, size_t *left)
@@ -22,7 +16,7 @@ static void walk_paths(const struct application *application, const struct slo_p
     const struct stage *stage = &application->stages[s];
     sum += plan->stages[s].quota;
     if (stage->next_count == 0) {
-        assert_near(sum, 1.0);
+        assert_absolute(sum, 1.0, 1e-9);
         --*left;
     }
     for (size_t i = 0; i<stage->next_count && * left> 0; i++)
@@ -101,8 +95,8 @@ static void check_plan(const struct application *application, const struct slo_p
         if (stage->after_count == 0)
             walk_paths(application, plan, s, 0.0, &left);
         if (stage->next_count == 0) {
-            assert_near(planned->deadline_fraction, 1.0);
-            assert_near(planned->own_deadline, 1.0);
+            assert_absolute(planned->deadline_fraction, 1.0, 1e-9);
+            assert_absolute(planned->own_deadline, 1.0, 1e-9);
         }
         /* Time of its own for every stage: strictly later than whatever precedes it. */
         assert_true(planned->own_deadline > 0);
@@ -113,7 +107,7 @@ static void check_plan(const struct application *application, const struct slo_p
             assert_true(before->deadline_fraction <= planned->deadline_fraction + 1e-12);
         }
     }
-    assert_near(total, 1.0);
+    assert_absolute(total, 1.0, 1e-9);
     check_groups(application, plan, group_size);
 }
 
@@ -158,7 +152,7 @@ CASE(in_series_parallel_dags_quotas_lead_to_the_deadlines)
         for (size_t s = 0; s < dag.application.stage_count; s++) {
             const struct stage *stage = &dag.application.stages[s];
             double start = stage->after_count > 0 ? plan->stages[stage->after[0]].own_deadline : 0;
-            assert_near(plan->stages[s].own_deadline - start, plan->stages[s].quota);
+            assert_absolute(plan->stages[s].own_deadline - start, plan->stages[s].quota, 1e-9);
         }
     }
 }
@@ -172,8 +166,9 @@ CASE(a_chain_is_split_by_anl_and_cut_into_groups)
     struct slo_plan *plan = slo_plan_create(&arena, &dag.application, mean, 3, SLO_DOMINATOR);
     assert_int_equal(plan->group_count, 2);
     for (size_t s = 0; s < 5; s++) {
-        assert_near(plan->stages[s].quota, mean[s] / total);
-        assert_near(plan->stages[s].deadline_fraction, s < 3 ? (319 + 86 + 1047) / total : 1.0);
+        assert_absolute(plan->stages[s].quota, mean[s] / total, 1e-9);
+        assert_absolute(plan->stages[s].deadline_fraction, s < 3 ? (319 + 86 + 1047) / total : 1.0,
+                        1e-9);
         assert_int_equal(plan->stages[s].chain_length, s < 3 ? 3 - s : 5 - s);
     }
 }
@@ -190,8 +185,8 @@ CASE(the_three_stage_applications_are_one_group_each)
             slo_plan_create(&arena, &dag.application, means[a], 3, SLO_DOMINATOR);
         assert_int_equal(plan->group_count, 1);
         for (size_t s = 0; s < 3; s++) {
-            assert_near(plan->stages[s].quota, means[a][s] / total);
-            assert_near(plan->stages[s].deadline_fraction, 1.0);
+            assert_absolute(plan->stages[s].quota, means[a][s] / total, 1e-9);
+            assert_absolute(plan->stages[s].deadline_fraction, 1.0, 1e-9);
         }
     }
 }
@@ -205,8 +200,8 @@ CASE(a_diamond_gives_each_branch_the_super_node_of_the_longest)
     static const double quota[4] = {0.125, 0.625, 0.625, 0.25};
     static const double deadline[4] = {0.125, 0.75, 0.75, 1};
     for (size_t s = 0; s < 4; s++) {
-        assert_near(plan->stages[s].quota, quota[s]);
-        assert_near(plan->stages[s].deadline_fraction, deadline[s]);
+        assert_absolute(plan->stages[s].quota, quota[s], 1e-9);
+        assert_absolute(plan->stages[s].deadline_fraction, deadline[s], 1e-9);
     }
     assert_int_equal(plan->group_count, 4);
     assert_int_equal(plan->stages[3].dominator, 0);
@@ -226,8 +221,8 @@ CASE(a_nested_fork_is_split_from_the_inside_out)
     test_dag_edges(&dag, 8, edges, sizeof edges / sizeof edges[0]);
     struct slo_plan *plan = slo_plan_create(&arena, &dag.application, mean, 3, SLO_DOMINATOR);
     for (size_t s = 0; s < 8; s++) {
-        assert_near(plan->stages[s].quota, quota[s]);
-        assert_near(plan->stages[s].deadline_fraction, deadline[s]);
+        assert_absolute(plan->stages[s].quota, quota[s], 1e-9);
+        assert_absolute(plan->stages[s].deadline_fraction, deadline[s], 1e-9);
     }
 }
 
@@ -244,7 +239,7 @@ CASE(a_shorter_branch_within_a_branch_fills_the_time_of_the_longer)
     test_dag_edges(&dag, 9, edges, sizeof edges / sizeof edges[0]);
     struct slo_plan *plan = slo_plan_create(&arena, &dag.application, mean, 3, SLO_DOMINATOR);
     for (size_t s = 0; s < 9; s++)
-        assert_near(plan->stages[s].quota, of_14[s] / 14);
+        assert_absolute(plan->stages[s].quota, of_14[s] / 14, 1e-9);
 }
 
 /* 0 -> 1 -> 2 and 0 -> 2: equal sums force 1 to have no quota, but not to have no time. */
@@ -255,12 +250,12 @@ CASE(a_short_cut_forces_a_quota_of_0_and_leaves_a_sensible_deadline)
     struct test_dag dag;
     test_dag_edges(&dag, 3, edges, 3);
     struct slo_plan *plan = slo_plan_create(&arena, &dag.application, mean, 3, SLO_DOMINATOR);
-    assert_near(plan->stages[0].quota, 0.5);
-    assert_near(plan->stages[1].quota, 0.0);
-    assert_near(plan->stages[2].quota, 0.5);
-    assert_near(plan->stages[0].deadline_fraction, 0.25);
-    assert_near(plan->stages[1].deadline_fraction, 0.75);
-    assert_near(plan->stages[2].deadline_fraction, 1.0);
+    assert_absolute(plan->stages[0].quota, 0.5, 1e-9);
+    assert_absolute(plan->stages[1].quota, 0.0, 1e-9);
+    assert_absolute(plan->stages[2].quota, 0.5, 1e-9);
+    assert_absolute(plan->stages[0].deadline_fraction, 0.25, 1e-9);
+    assert_absolute(plan->stages[1].deadline_fraction, 0.75, 1e-9);
+    assert_absolute(plan->stages[2].deadline_fraction, 1.0, 1e-9);
 }
 
 /* 0 and 1 feed 2 and 3, all four edges: not series-parallel, yet a chain of two super nodes. */
@@ -273,7 +268,7 @@ CASE(several_sources_and_sinks_that_cross_are_a_chain_of_super_nodes)
     test_dag_edges(&dag, 4, edges, 4);
     struct slo_plan *plan = slo_plan_create(&arena, &dag.application, mean, 3, SLO_DOMINATOR);
     for (size_t s = 0; s < 4; s++) {
-        assert_near(plan->stages[s].quota, quota[s]);
+        assert_absolute(plan->stages[s].quota, quota[s], 1e-9);
         assert_int_equal(plan->stages[s].dominator, SIM_NONE);
     }
 }
@@ -348,14 +343,14 @@ static void check_budget_left(const struct split_world *world, const struct plan
         const sim_time_t left = planner_budget_left(planner, s, slo);
         assert_true(budget > 0 && budget <= left && left <= slo);
         assert_true(planned->slot <= planned->own_deadline + 1e-12);
-        assert_near((double)budget / (double)slo, planned->slot);
+        assert_absolute((double)budget / (double)slo, planned->slot, 1e-9);
         if (application->stages[s].next_count == 0)
             assert_int_equal(left, slo); /* nothing after it: all that is left is its own */
         if (split == PLANNER_DOMINATOR) {
             const double start = planned->own_deadline - planned->slot;
             const sim_time_t slack = (sim_time_t)((double)slo * (1 - start));
             const sim_time_t on_time = planner_budget_left(planner, s, slack);
-            assert_near((double)on_time / (double)slo, planned->slot);
+            assert_absolute((double)on_time / (double)slo, planned->slot, 1e-9);
         }
     }
 }
@@ -411,8 +406,9 @@ CASE(the_dominator_split_gives_a_planner_the_quotas_of_esg)
             slo_plan_create(&arena, &world->dag.application, world->mean, 3, SLO_DOMINATOR);
         assert_non_null(planner);
         for (uint32_t s = 0; s < plan->stage_count; s++)
-            assert_near((double)planner_budget(planner, s, SIM_S * 1000) / (double)(SIM_S * 1000),
-                        plan->stages[s].quota);
+            assert_absolute((double)planner_budget(planner, s, SIM_S * 1000) /
+                                (double)(SIM_S * 1000),
+                            plan->stages[s].quota, 1e-9);
         arena_clear(&arena);
     }
 }
@@ -434,8 +430,8 @@ CASE(the_rules_differ_beside_a_longer_branch)
         struct slo_plan *plan =
             slo_plan_create(&arena, &dag.application, mean, 3, (enum slo_split)k);
         for (size_t s = 0; s < 5; s++) {
-            assert_near(plan->stages[s].slot, quota[k][s]);
-            assert_near(plan->stages[s].slot_of_rest, of_rest[k][s]);
+            assert_absolute(plan->stages[s].slot, quota[k][s], 1e-9);
+            assert_absolute(plan->stages[s].slot_of_rest, of_rest[k][s], 1e-9);
         }
     }
 }
