@@ -10,20 +10,21 @@ enum { INSTANCES_FIRST = 64 };
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
 
-void fleet_open(struct fleet *fleet, struct platform *platform, void *deployments, size_t bytes,
-                double period_s, size_t window)
+void *fleet_open(struct fleet *fleet, struct platform *platform, size_t bytes, double period_s,
+                 size_t window)
 {
     struct arena *arena = platform_arena(platform);
     const struct workload *workload = platform_workload(platform);
     *fleet = (struct fleet){.platform = platform,
                             .arena = arena,
                             .workload = workload,
-                            .deployments = deployments,
+                            .deployments = arena_allocate(arena, workload->queue_count, bytes),
                             .bytes = bytes,
                             .period_s = period_s,
                             .window = window};
     fleet->slots = arena_allocate(arena, workload->queue_count, sizeof *fleet->slots);
     unique_fifo_init(&fleet->turns, arena, workload->queue_count);
+    return fleet->deployments;
 }
 
 void fleet_add_queue(struct fleet *fleet, const struct planner *planner, uint32_t queue,

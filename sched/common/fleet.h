@@ -7,12 +7,12 @@
  * the platform's knowledge, not repeated here.
  *
  * A policy decides when an instance is made and ended, of which configuration and where, and which
- * jobs it gets. It makes and ends instances through the fleet only. Its own data about an instance
- * is in an array of its own by instance id; its own data about a deployment follows the fleet's in
- * one struct.
+ * jobs it gets. It makes and ends instances through the fleet only. What else it knows of an
+ * instance is in an array of its own, by instance id. What it knows of a deployment follows the
+ * fleet's part in one struct.
  *
- * Guarantees: deployments keep their numbers. Work is charged only where it is stated. All memory
- * is of the run.
+ * Guarantees: deployments keep their numbers, and take turns in the order in which they asked. Work
+ * is charged only where it is stated. All memory is of the run.
  */
 #ifndef ESGSIM_SCHED_COMMON_FLEET_H
 #define ESGSIM_SCHED_COMMON_FLEET_H
@@ -65,10 +65,10 @@ struct fleet {
     bool freed;           /* resources may have become free since starving ones were processed */
 };
 
-/* `deployments` has room for one per queue; each begins with a struct fleet_deployment of `bytes`
- * in all. Rates are measured over `window` ticks; 0: never. */
-void fleet_open(struct fleet *fleet, struct platform *platform, void *deployments, size_t bytes,
-                double period_s, size_t window);
+/* Returns room for a deployment per queue: zeroed structs of the policy of `bytes` each, which
+ * begin with a struct fleet_deployment. Rates are measured over `window` ticks; 0: never. */
+void *fleet_open(struct fleet *fleet, struct platform *platform, size_t bytes, double period_s,
+                 size_t window);
 /* Adds a queue to the deployment of its function among those from number `first` on. There is a new
  * one if none has the function. */
 void fleet_add_queue(struct fleet *fleet, const struct planner *planner, uint32_t queue,

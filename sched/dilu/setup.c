@@ -192,9 +192,7 @@ bool dilu_init(void *state, struct platform *platform, const void *parameters, s
     if (self->planner == NULL)
         return false;
     self->deployments =
-        platform_allocate(platform, self->workload->queue_count, sizeof *self->deployments);
-    fleet_open(&self->fleet, platform, self->deployments, sizeof *self->deployments, own->sample_s,
-               0);
+        fleet_open(&self->fleet, platform, sizeof *self->deployments, own->sample_s, 0);
     dilu_hosts_init(&self->hosts, &self->fleet, &rule, own->counted == COUNTED_NOMINAL);
     if (!trainings_init(self, platform, error))
         return false;

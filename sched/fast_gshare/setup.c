@@ -84,10 +84,8 @@ bool fast_gshare_init(void *state, struct platform *platform, const void *parame
         planner_create(platform_arena(platform), workload, own->max_batch, own->split, error);
     if (self->planner == NULL)
         return false;
-    self->deployments =
-        platform_allocate(platform, workload->queue_count, sizeof *self->deployments);
-    fleet_open(&self->fleet, platform, self->deployments, sizeof *self->deployments, own->period_s,
-               (size_t)fmax(ceil(own->window_s / own->period_s - 1e-9), 1));
+    self->deployments = fleet_open(&self->fleet, platform, sizeof *self->deployments, own->period_s,
+                                   (size_t)fmax(ceil(own->window_s / own->period_s - 1e-9), 1));
     pods_init(&self->pods, &self->fleet, self->deployments, own->fit, elastic ? own->limit : 0);
     deployments_init(self);
     return true;

@@ -226,14 +226,13 @@ static bool infless_init(void *state, struct platform *platform, const void *par
     const size_t functions = workload->function_count;
     self->workload = workload;
     self->parameters = own;
-    self->pools = platform_allocate(platform, workload->queue_count, sizeof *self->pools);
     self->failing = platform_allocate(platform, workload->queue_count, sizeof *self->failing);
     self->lsth = platform_allocate(platform, functions, sizeof *self->lsth);
     self->function_count = platform_allocate(platform, functions, sizeof *self->function_count);
     self->worth = platform_allocate(platform, workload->kind_count, sizeof *self->worth);
-    fleet_open(&self->fleet, platform, self->pools, sizeof *self->pools,
-               sim_to_s(sim_from_s(own->tick_s)),
-               (size_t)fmax(1, round(own->window_s / own->tick_s)));
+    self->pools =
+        fleet_open(&self->fleet, platform, sizeof *self->pools, sim_to_s(sim_from_s(own->tick_s)),
+                   (size_t)fmax(1, round(own->window_s / own->tick_s)));
     self->planner = planner_create(self->fleet.arena, workload, own->max_batch, own->split, error);
     if (self->planner == NULL)
         return false;
