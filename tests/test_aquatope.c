@@ -370,7 +370,7 @@ static struct bo_result line_minimise(bool liar, uint64_t seed)
     const struct bo_stage stage = {101, 1, features};
     struct line line = {.liar = liar};
     const struct bo_problem problem = {1, &stage, 2, line_evaluate, &line};
-    const struct bo_settings settings = {10, 20, 3, 64, 0.95, seed, 0};
+    const struct bo_parameters settings = {10, 20, 3, 64, 0.95, seed, 0};
     struct bo_result result;
     bo_minimise(&arena, &problem, &settings, &result);
     assert_int_equal(result.evaluations, line.calls);
@@ -403,7 +403,7 @@ CASE(a_problem_without_a_choice_is_evaluated_once)
     const struct bo_stage stage = {1, 0, NULL};
     struct line line = {.liar = false};
     const struct bo_problem problem = {1, &stage, 0.5, line_evaluate, &line};
-    const struct bo_settings settings = {10, 20, 3, 64, 0.95, 1, 0};
+    const struct bo_parameters settings = {10, 20, 3, 64, 0.95, 1, 0};
     struct bo_result result;
     bo_minimise(&arena, &problem, &settings, &result);
     assert_int_equal(result.evaluations, 1);
@@ -508,18 +508,18 @@ static void chain_create(struct chain *chain, uint64_t instance)
     chain->application.slo = (sim_time_t)((double)fastest * (1.1 + 1.5 * random_uniform(&stream)));
 }
 
-static struct tune_settings settings_default(enum tune_batching batching, uint64_t seed)
+static struct tune_parameters settings_default(enum tune_batching batching, uint64_t seed)
 {
-    return (struct tune_settings){.search = {.initial = 10,
-                                             .rounds = 20,
-                                             .proposals = 3,
-                                             .candidates = 128,
-                                             .confidence = 0.95,
-                                             .seed = seed},
-                                  .batching = batching,
-                                  .executions = 100,
-                                  .percentile = 95,
-                                  .occupancy = 0.5};
+    return (struct tune_parameters){.search = {.initial = 10,
+                                               .rounds = 20,
+                                               .proposals = 3,
+                                               .candidates = 128,
+                                               .confidence = 0.95,
+                                               .seed = seed},
+                                    .batching = batching,
+                                    .executions = 100,
+                                    .percentile = 95,
+                                    .occupancy = 0.5};
 }
 
 /* Share of random worlds whose tuned vector meets the SLO at nominal times, mean excess of its cost
@@ -534,7 +534,7 @@ static void tune_worlds(enum tune_batching batching, size_t instances, double le
         struct tuning tuning;
         struct error error = {0};
         chain_create(&chain, instance);
-        const struct tune_settings settings = settings_default(batching, instance);
+        const struct tune_parameters settings = settings_default(batching, instance);
         assert_true(tune_application(&arena, &chain.workload, 0, &settings, &tuning, &error));
         const struct configuration *a = &chain.all[0][tuning.configuration[0]];
         const struct configuration *b = &chain.all[1][tuning.configuration[1]];
@@ -575,7 +575,7 @@ CASE(tuning_depends_on_its_seed_alone)
     bool differ = false;
     chain_create(&chain, 3);
     for (uint64_t seed = 0; seed < 3; seed++) {
-        const struct tune_settings settings = settings_default(TUNE_PLANNED, seed);
+        const struct tune_parameters settings = settings_default(TUNE_PLANNED, seed);
         memset(&first, 0, sizeof first);
         memset(&again, 0, sizeof again);
         assert_true(tune_application(&arena, &chain.workload, 0, &settings, &first, &error));
@@ -597,7 +597,7 @@ CASE(a_slo_that_nothing_meets_is_said_to_be_so)
     sim_time_t fastest;
     chain_cheapest(&chain, TUNE_ALONE, 0, &fastest);
     chain.application.slo = fastest / 2;
-    const struct tune_settings settings = settings_default(TUNE_ALONE, 1);
+    const struct tune_parameters settings = settings_default(TUNE_ALONE, 1);
     assert_true(tune_application(&arena, &chain.workload, 0, &settings, &tuning, &error));
     assert_false(tuning.result.feasible);
     const sim_time_t time =
@@ -811,16 +811,16 @@ CASE(what_is_remembered_is_what_tuning_would_find)
         {"platform.noise.cv", "0.3"},
         {"slo.factor", "0.8"},
     };
-    struct tune_settings settings = {.search = {.initial = 6,
-                                                .rounds = 2,
-                                                .proposals = 2,
-                                                .candidates = 16,
-                                                .confidence = 0.95,
-                                                .seed = 1},
-                                     .batching = TUNE_ALONE,
-                                     .executions = 10,
-                                     .percentile = 95,
-                                     .occupancy = 0.5};
+    struct tune_parameters settings = {.search = {.initial = 6,
+                                                  .rounds = 2,
+                                                  .proposals = 2,
+                                                  .candidates = 16,
+                                                  .confidence = 0.95,
+                                                  .seed = 1},
+                                       .batching = TUNE_ALONE,
+                                       .executions = 10,
+                                       .percentile = 95,
+                                       .occupancy = 0.5};
     size_t differ = 0;
     struct tuning before = {0};
     for (size_t i = 0; i < 3 * (sizeof changes / sizeof *changes); i++) {

@@ -55,12 +55,8 @@ enum { IDLE_INTERVALS = 64, POOL_TIMER = 0 };
 #define START_ALLOWANCE 2
 
 struct aquatope_parameters {
-    enum tune_batching batching;
+    struct tune_parameters tune; /* first member */
     enum { UNDERFILLED_SHRINK, UNDERFILLED_PAD } underfilled;
-    size_t initial, rounds, proposals, candidates;
-    double confidence, percentile;
-    size_t executions;
-    double occupancy;
     bool pool;
     sim_time_t pool_interval_s;
     double pool_margin, pool_alpha;
@@ -69,21 +65,20 @@ struct aquatope_parameters {
 };
 
 static const struct key aquatope_parameters[] = {
-    PARAMETER_WORD(aquatope, batching, WORDS("alone", "planned"), TUNE_ALONE,
+    PARAMETER_WORD(tune, batching, WORDS("alone", "planned"), TUNE_ALONE,
                    "tune the batch size as well, assuming full batches (assumed)"),
     PARAMETER_WORD(aquatope, underfilled, WORDS("shrink", "pad"), UNDERFILLED_SHRINK,
                    "fewer jobs than planned: smaller batch, or full price (assumed)"),
-    PARAMETER_WHOLE(aquatope, initial, 1, 200, 10, "random evaluations (secondary: code)"),
-    PARAMETER_WHOLE(aquatope, rounds, 0, 100, 20, "rounds of proposals (secondary: code)"),
-    PARAMETER_WHOLE(aquatope, proposals, 1, 10, 3, "evaluations per round (secondary: code)"),
-    PARAMETER_WHOLE(aquatope, candidates, 8, 8192, 512, "vectors scored per round (assumed)"),
-    PARAMETER_NUMBER(aquatope, confidence, 0.5, 0.9999, 0.95,
+    PARAMETER_WHOLE(bo, initial, 1, 200, 10, "random evaluations (secondary: code)"),
+    PARAMETER_WHOLE(bo, rounds, 0, 100, 20, "rounds of proposals (secondary: code)"),
+    PARAMETER_WHOLE(bo, proposals, 1, 10, 3, "evaluations per round (secondary: code)"),
+    PARAMETER_WHOLE(bo, candidates, 8, 8192, 512, "vectors scored per round (assumed)"),
+    PARAMETER_NUMBER(bo, confidence, 0.5, 0.9999, 0.95,
                      "confidence interval for outliers (secondary: code)"),
-    PARAMETER_NUMBER(aquatope, percentile, 0, 100, 95,
+    PARAMETER_NUMBER(tune, percentile, 0, 100, 95,
                      "percentile of the sampled latency that must meet the SLO (assumed)"),
-    PARAMETER_WHOLE(aquatope, executions, 1, 1000, 100,
-                    "sampled executions per evaluation (assumed)"),
-    PARAMETER_NUMBER(aquatope, occupancy, 0, 1, 0.5,
+    PARAMETER_WHOLE(tune, executions, 1, 1000, 100, "sampled executions per evaluation (assumed)"),
+    PARAMETER_NUMBER(tune, occupancy, 0, 1, 0.5,
                      "probability of co-runners in sampled executions (assumed)"),
     PARAMETER_SWITCH(aquatope, pool, true, "prewarm to the predicted demand"),
     PARAMETER_SECONDS(aquatope, pool_interval_s, 0.001, 86400, 60,
@@ -178,19 +173,9 @@ static uint32_t aquatope_planned(const void *state, uint32_t queue)
 static bool aquatope_tune(struct aquatope *aquatope, struct platform *platform, struct error *error)
 {
     const struct workload *workload = platform_workload(platform);
-    const struct aquatope_parameters *parameters = aquatope->parameters;
-    const struct tune_settings settings = {
-        .search = {.initial = parameters->initial,
-                   .rounds = parameters->rounds,
-                   .proposals = parameters->proposals,
-                   .candidates = parameters->candidates,
-                   .confidence = parameters->confidence,
-                   .seed = platform_seed(platform)},
-        .batching = parameters->batching,
-        .executions = parameters->executions,
-        .percentile = parameters->percentile,
-        .occupancy = parameters->occupancy,
-    };
+    const bool pad = aquatope->parameters->underfilled == UNDERFILLED_PAD;
+    struct tune_parameters settings = aquatope->parameters->tune;
+    settings.search.seed = platform_seed(platform);
     for (uint32_t a = 0; a < workload->application_count; a++) {
         const struct application *application = &workload->applications[a];
         struct tuning tuning;
@@ -200,7 +185,7 @@ static bool aquatope_tune(struct aquatope *aquatope, struct platform *platform, 
         for (uint32_t s = 0; s < application->stage_count; s++)
             plan_fill(&aquatope->plans[application->first_queue + s], platform,
                       &workload->functions[application->stages[s].function],
-                      tuning.configuration[s], parameters->underfilled == UNDERFILLED_PAD);
+                      tuning.configuration[s], pad);
     }
     return true;
 }

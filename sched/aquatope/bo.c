@@ -32,7 +32,7 @@ struct candidate {
 struct search {
     struct arena *arena;
     const struct bo_problem *problem;
-    const struct bo_settings *settings;
+    const struct bo_parameters *settings;
     struct random_stream stream;
     size_t dimensions, capacity, count;
     size_t kept_count; /* observations that are not outliers */
@@ -420,7 +420,7 @@ static void search_conclude(struct search *search, struct bo_result *result)
 }
 
 void bo_minimise(struct arena *arena, const struct bo_problem *problem,
-                 const struct bo_settings *settings, struct bo_result *result)
+                 const struct bo_parameters *settings, struct bo_result *result)
 {
     assert(settings->initial > 0);
     const struct arena_block *scratch = arena->blocks;

@@ -54,7 +54,7 @@ struct bo_problem {
     void *context;
 };
 
-struct bo_settings {
+struct bo_parameters {
     size_t initial;    /* random evaluations, >= 1 */
     size_t rounds;     /* may be 0 */
     size_t proposals;  /* per round, >= 1 */
@@ -89,6 +89,6 @@ size_t bo_outliers(const struct gp *gp, size_t count, double confidence, bool *f
 
 /* The arena has the scratch, which is released. */
 void bo_minimise(struct arena *arena, const struct bo_problem *problem,
-                 const struct bo_settings *settings, struct bo_result *result);
+                 const struct bo_parameters *settings, struct bo_result *result);
 
 #endif

@@ -15,7 +15,7 @@ struct tune {
     struct arena *arena;
     const struct workload *workload;
     const struct application *application;
-    const struct tune_settings *settings;
+    const struct tune_parameters *settings;
     uint32_t index; /* of the application */
     struct bo_stage stages[WORKLOAD_MAX_STAGES];
     uint32_t *options[WORKLOAD_MAX_STAGES]; /* maps an option to a configuration */
@@ -217,7 +217,7 @@ static void tune_evaluate(void *context, const uint32_t *choice, size_t number, 
 }
 
 bool tune_application(struct arena *arena, const struct workload *workload, uint32_t application,
-                      const struct tune_settings *settings, struct tuning *tuning,
+                      const struct tune_parameters *settings, struct tuning *tuning,
                       struct error *error)
 {
     const struct arena_block *scratch = arena->blocks;
@@ -236,7 +236,7 @@ bool tune_application(struct arena *arena, const struct workload *workload, uint
                                        .limit = sim_to_s(tune.application->slo),
                                        .evaluate = tune_evaluate,
                                        .context = &tune};
-    struct bo_settings search = settings->search;
+    struct bo_parameters search = settings->search;
     search.stream = application;
     bo_minimise(arena, &problem, &search, &tuning->result);
     for (size_t s = 0; s < stages; s++)

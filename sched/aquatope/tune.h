@@ -19,8 +19,8 @@
  */
 enum tune_batching { TUNE_ALONE, TUNE_PLANNED };
 
-struct tune_settings {
-    struct bo_settings search; /* `stream` is replaced by the application's index */
+struct tune_parameters {
+    struct bo_parameters search; /* `stream` is replaced by the application's index */
     enum tune_batching batching;
     size_t executions; /* executions per evaluation, >= 1 */
     double percentile; /* of the latencies of an evaluation, 0..100 */
@@ -37,14 +37,14 @@ struct tuning {
 /* The result depends only on the arguments, including the settings' seed. False with ERROR_INPUT if
  * no invoker can hold any configuration of some stage. The arena has the scratch. */
 bool tune_application(struct arena *arena, const struct workload *workload, uint32_t application,
-                      const struct tune_settings *settings, struct tuning *tuning,
+                      const struct tune_parameters *settings, struct tuning *tuning,
                       struct error *error);
 
 /* The same, remembered: tuning ignores arrivals, so that a sweep over the load tunes an application
  * once per seed and worker. The latest tunings of the thread are kept under the SHA-256 of all
  * inputs (sched/aquatope/tune_memory.c). */
 bool tune_application_once(struct arena *arena, const struct workload *workload,
-                           uint32_t application, const struct tune_settings *settings,
+                           uint32_t application, const struct tune_parameters *settings,
                            struct tuning *tuning, struct error *error);
 
 #endif

@@ -104,7 +104,7 @@ static void add_interference(struct sha256_ctx *context, const struct interferen
     add_numbers(context, model->shape, INTERFERENCE_NUMBERS);
 }
 
-static void add_settings(struct sha256_ctx *context, const struct tune_settings *settings)
+static void add_settings(struct sha256_ctx *context, const struct tune_parameters *settings)
 {
     ADD(context, settings->search.initial);
     ADD(context, settings->search.rounds);
@@ -120,7 +120,7 @@ static void add_settings(struct sha256_ctx *context, const struct tune_settings 
 
 /* All that tune_application reads. */
 static void key_make(const struct workload *workload, uint32_t application,
-                     const struct tune_settings *settings, uint8_t key[SHA256_DIGEST_SIZE])
+                     const struct tune_parameters *settings, uint8_t key[SHA256_DIGEST_SIZE])
 {
     struct sha256_ctx context;
     sha256_init(&context);
@@ -142,7 +142,7 @@ static void key_make(const struct workload *workload, uint32_t application,
 }
 
 bool tune_application_once(struct arena *arena, const struct workload *workload,
-                           uint32_t application, const struct tune_settings *settings,
+                           uint32_t application, const struct tune_parameters *settings,
                            struct tuning *tuning, struct error *error)
 {
     uint8_t key[SHA256_DIGEST_SIZE];

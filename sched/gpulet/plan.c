@@ -102,15 +102,28 @@ static bool adjust(const struct gpulet_world *world, struct gpulet_gpu *gpu)
 
 /* ---- Placement ------------------------------------------------------------------------------- */
 
+static struct gpulet *let_at(const struct maker *maker, size_t place)
+{
+    return &maker->plan->gpus[place / GPULETS_PER_GPU].lets[place % GPULETS_PER_GPU];
+}
+
+/* Number of places. All may be tried again. */
+static size_t places_open(struct maker *maker)
+{
+    const size_t places = maker->world->gpu_count * GPULETS_PER_GPU;
+    for (size_t i = 0; i < places; i++)
+        maker->refused[i] = false;
+    return places;
+}
+
 static double served(const struct maker *maker, uint32_t task)
 {
     double rate = 0;
-    for (size_t g = 0; g < maker->world->gpu_count; g++)
-        for (size_t i = 0; i < GPULETS_PER_GPU; i++) {
-            const struct gpulet *let = &maker->plan->gpus[g].lets[i];
-            for (size_t s = 0; s < let->count; s++)
-                rate += let->shares[s].task == task ? let->shares[s].rate : 0;
-        }
+    for (size_t i = 0; i < maker->world->gpu_count * GPULETS_PER_GPU; i++) {
+        const struct gpulet *let = let_at(maker, i);
+        for (size_t s = 0; s < let->count; s++)
+            rate += let->shares[s].task == task ? let->shares[s].rate : 0;
+    }
     return rate;
 }
 
@@ -188,9 +201,7 @@ static int misfit(const struct maker *maker, size_t gpu, size_t which,
 
 static bool wish_place(struct maker *maker, const struct gpulet_wish *wish)
 {
-    const size_t places = maker->world->gpu_count * GPULETS_PER_GPU;
-    for (size_t i = 0; i < places; i++)
-        maker->refused[i] = false;
+    const size_t places = places_open(maker);
     for (;;) {
         size_t best = places;
         int least = -1;
@@ -250,8 +261,7 @@ static bool largest_empty(const struct maker *maker, size_t *place)
 {
     uint16_t most = 0;
     for (size_t i = 0; i < maker->world->gpu_count * GPULETS_PER_GPU; i++) {
-        const struct gpulet *let =
-            &maker->plan->gpus[i / GPULETS_PER_GPU].lets[i % GPULETS_PER_GPU];
+        const struct gpulet *let = let_at(maker, i);
         if (let->count == 0 && let->units > most && !maker->refused[i]) {
             most = let->units;
             *place = i;
@@ -264,9 +274,7 @@ static bool largest_empty(const struct maker *maker, size_t *place)
 static void task_readjust(struct maker *maker, uint32_t task)
 {
     const struct gpulet_world *world = maker->world;
-    const size_t places = world->gpu_count * GPULETS_PER_GPU;
-    for (size_t i = 0; i < places; i++)
-        maker->refused[i] = false;
+    const size_t places = places_open(maker);
     size_t place = 0;
     for (double rate = world->tasks[task].rate - served(maker, task);
          rate > world->slack && largest_empty(maker, &place);
@@ -309,8 +317,7 @@ static void task_merge(struct maker *maker, uint32_t task)
     uint16_t units = 0;
     double least = (double)INFINITY;
     for (size_t i = 0; i < world->gpu_count * GPULETS_PER_GPU && count < 64; i++) {
-        const struct gpulet *let =
-            &maker->plan->gpus[i / GPULETS_PER_GPU].lets[i % GPULETS_PER_GPU];
+        const struct gpulet *let = let_at(maker, i);
         if (let->count != 1 || let->saturated || let->shares[0].task != task)
             continue;
         uint32_t batch;
@@ -342,8 +349,7 @@ static void task_merge(struct maker *maker, uint32_t task)
         }
         for (size_t other = 0; other < count; other++)
             if (other != f) {
-                struct gpulet *let = &maker->plan->gpus[found[other] / GPULETS_PER_GPU]
-                                          .lets[found[other] % GPULETS_PER_GPU];
+                struct gpulet *let = let_at(maker, found[other]);
                 *let = (struct gpulet){.units = let->units};
             }
         return;
@@ -442,9 +448,7 @@ static bool share_time(const struct gpulet_world *world, struct gpulet_gpu *gpu,
 static void task_share_time(struct maker *maker, uint32_t task)
 {
     const struct gpulet_world *world = maker->world;
-    const size_t places = world->gpu_count * GPULETS_PER_GPU;
-    for (size_t i = 0; i < places; i++)
-        maker->refused[i] = false;
+    const size_t places = places_open(maker);
     for (;;) {
         const double rate = world->tasks[task].rate - served(maker, task);
         size_t best = places;
@@ -452,8 +456,7 @@ static void task_share_time(struct maker *maker, uint32_t task)
         if (rate <= world->slack)
             return;
         for (size_t i = 0; i < places; i++) {
-            const struct gpulet *let =
-                &maker->plan->gpus[i / GPULETS_PER_GPU].lets[i % GPULETS_PER_GPU];
+            const struct gpulet *let = let_at(maker, i);
             if (maker->refused[i] || let->count == 0 || let->count == GPULET_TASKS ||
                 let->saturated || let->occupancy >= 1 || let->occupancy <= most ||
                 contains(let, task))

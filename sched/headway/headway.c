@@ -98,7 +98,7 @@ static void headway_on_ready(void *state, struct platform *platform, uint32_t qu
     struct headway *self = state;
     const struct application *application = application_of(self, platform, queue);
     queue_update(self, platform, queue);
-    if (self->parameters->shedding == SHEDDING_OFF)
+    if (self->parameters->admission.shedding == SHEDDING_OFF)
         return;
     /* Of several sources the first enters first. */
     uint32_t source = 0;
@@ -405,7 +405,7 @@ static void keep_up(struct headway *self, struct platform *platform)
         refresh(self, platform);
         self->next_refresh = now + self->parameters->rebuild_ms;
     }
-    if (now >= self->next_fill && self->parameters->pool != 0) {
+    if (now >= self->next_fill && self->parameters->pool.target != 0) {
         (void)pool_fill(self->pool, platform);
         self->next_fill = now + self->parameters->pool_ms;
     }

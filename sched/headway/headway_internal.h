@@ -22,16 +22,13 @@ struct headway_parameters {
     double change;
     enum { LOST_KEEP, LOST_DROP } lost;
     double lost_margin;
-    enum shedding shedding;
-    double load_start, load_least, load_most, step, misses, gate, gate_work, press_work;
+    struct admission_settings admission;
+    double gate, gate_work, press_work;
     enum { ORDER_LATEST_START, ORDER_ARRIVAL } order;
     enum { RISKY_LAST, RISKY_FIRST } risky;
     double pace, patience;
-    enum headway_placement placement;
-    double dense;
-    sim_time_t window_ms;
+    struct pool_settings pool;
     enum { CONTAINERS_WARM, CONTAINERS_ANY } containers;
-    int pool;
     sim_time_t pool_ms;
 };
 

@@ -134,8 +134,7 @@ static uint32_t place_widest(const struct pool *pool, struct platform *platform,
         const uint32_t invoker = all ? i : platform_home(platform, function, i);
         const double units = placement_free_units(platform, invoker, spec->kind);
         if (units < spec->vgpu || (best != SIM_NONE && units <= best_units) ||
-            !(warm ? platform_fits_warm(platform, function, configuration, invoker)
-                   : platform_fits(platform, function, configuration, invoker)))
+            !placement_fits(platform, function, configuration, invoker, warm))
             continue;
         best = invoker;
         best_units = units;

@@ -25,14 +25,19 @@ const struct key headway_parameters[] = {
                    "requests that even the fastest way would not save"),
     PARAMETER_NUMBER(headway, lost_margin, 0, 10, 1,
                      "standard deviations of luck that a request is granted"),
-    PARAMETER_WORD(headway, shedding, WORDS("off", "efficient", "proportional"), SHEDDING_EFFICIENT,
-                   "in overload shed the applications with the most work, or all alike"),
-    PARAMETER_NUMBER(headway, load_start, 0, 100, 0.85, "limit on the load, at first"),
-    PARAMETER_NUMBER(headway, load_least, 0, 100, 0.6, "its least value"),
-    PARAMETER_NUMBER(headway, load_most, 0, 100, 2, "its greatest value"),
-    PARAMETER_NUMBER(headway, step, 0, 1, 0.0015, "what a miss takes from the limit"),
-    PARAMETER_NUMBER(headway, misses, 0.0001, 0.9, 0.05,
-                     "misses among admitted requests that keep the limit as it is"),
+    KEY_WORD("shedding", headway_parameters, admission.shedding,
+             WORDS("off", "efficient", "proportional"), SHEDDING_EFFICIENT,
+             .help = "in overload shed the applications with the most work, or all alike"),
+    KEY_NUMBER("load_start", headway_parameters, admission.start, 0, 100, 0.85,
+               .help = "limit on the load, at first"),
+    KEY_NUMBER("load_least", headway_parameters, admission.least, 0, 100, 0.6,
+               .help = "its least value"),
+    KEY_NUMBER("load_most", headway_parameters, admission.most, 0, 100, 2,
+               .help = "its greatest value"),
+    KEY_NUMBER("step", headway_parameters, admission.step, 0, 1, 0.0015,
+               .help = "what a miss takes from the limit"),
+    KEY_NUMBER("misses", headway_parameters, admission.misses, 0.0001, 0.9, 0.05,
+               .help = "misses among admitted requests that keep the limit as it is"),
     PARAMETER_NUMBER(headway, gate, 0, 100, 0.82,
                      "from this limit on, shed only while much work waits; 0: whenever"),
     PARAMETER_NUMBER(headway, gate_work, 0, 100, 0.003,
@@ -46,14 +51,17 @@ const struct key headway_parameters[] = {
     PARAMETER_NUMBER(headway, pace, 0, 100, 1.3, "latest start: deadline - this × fastest way"),
     PARAMETER_NUMBER(headway, patience, 1, 1000, 1.1,
                      "cost of an alternative / the best plan's, above which jobs wait"),
-    PARAMETER_WORD(headway, placement, WORDS("auto", "spread", "pack"), HEADWAY_AUTO,
-                   "most free GPU units, best fit, or as co-runners and load suggest"),
-    PARAMETER_NUMBER(headway, dense, 0, 1, 0.7, "GPU use above which auto packs"),
-    PARAMETER_MS(headway, window_ms, 0, 3600000, 200, "over which GPU use is averaged"),
+    KEY_WORD("placement", headway_parameters, pool.placement, WORDS("auto", "spread", "pack"),
+             HEADWAY_AUTO,
+             .help = "most free GPU units, best fit, or as co-runners and load suggest"),
+    KEY_NUMBER("dense", headway_parameters, pool.dense, 0, 1, 0.7,
+               .help = "GPU use above which auto packs"),
+    KEY_MILLISECONDS("window_ms", headway_parameters, pool.window, 0, 3600000, 200,
+                     .help = "over which GPU use is averaged"),
     PARAMETER_WORD(headway, containers, WORDS("warm", "any"), CONTAINERS_WARM,
                    "warm: jobs wait for an idle container if any will come"),
-    PARAMETER_WHOLE(headway, pool, POOL_TARGET_AUTO, 65535, POOL_TARGET_AUTO,
-                    "containers kept per function and invoker; -1: what memory holds, 0: none"),
+    KEY_WHOLE("pool", headway_parameters, pool.target, POOL_TARGET_AUTO, 65535, POOL_TARGET_AUTO,
+              .help = "containers kept per function and invoker; -1: what memory holds, 0: none"),
     PARAMETER_MS(headway, pool_ms, 1, 3600000, 500, "time between looks at them"),
     KEY_END,
 };
@@ -135,16 +143,11 @@ static void headway_allocate(struct headway *self, struct arena *arena)
 static bool headway_create_parts(struct headway *self, struct arena *arena, struct error *error)
 {
     const struct headway_parameters *parameters = self->parameters;
-    const struct admission_settings admission = {parameters->shedding,   parameters->load_start,
-                                                 parameters->load_least, parameters->load_most,
-                                                 parameters->step,       parameters->misses};
-    const struct pool_settings pool = {parameters->placement, parameters->dense,
-                                       self->parameters->window_ms, parameters->pool};
-    self->pool = pool_create(arena, self->workload, &pool, self->flights);
-    self->admission = admission_create(arena, self->workload, &admission);
-    const struct suffix_settings plans = {
-        parameters->reserve, parameters->reserve_last, self->parameters->max_batch,
-        pool_capacity_units(self->pool), pool_capacity_vcpus(self->pool)};
+    self->pool = pool_create(arena, self->workload, &parameters->pool, self->flights);
+    self->admission = admission_create(arena, self->workload, &parameters->admission);
+    const struct suffix_settings plans = {parameters->reserve, parameters->reserve_last,
+                                          parameters->max_batch, pool_capacity_units(self->pool),
+                                          pool_capacity_vcpus(self->pool)};
     const struct suffix_inputs inputs = {self->risks, self->delay, self->wait,
                                          self->container_share};
     self->suffix = suffix_create(arena, self->workload, &plans, &inputs, error);
