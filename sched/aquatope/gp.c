@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <gsl/gsl_blas.h>
+#include <gsl/gsl_cblas.h>
 #include <gsl/gsl_linalg.h>
 #include <gsl/gsl_multimin.h>
 #include <gsl/gsl_randist.h>
@@ -148,27 +148,18 @@ static void covariances(const struct gp *gp, const double *x, double *out)
         out[i] = gp_kernel(&gp->hyper, gp->dimensions, x, &gp->x[i * gp->dimensions]);
 }
 
+static double dot(const double *a, const double *b, size_t count)
+{
+    return cblas_ddot((int)count, a, 1, b, 1);
+}
+
 /* out := root⁻¹ out, where root is a lower triangle of n rows. Returns the squared norm of the
  * result. */
 static double solve_lower(const double *root, size_t n, double *out)
 {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        double value = out[i];
-        for (size_t j = 0; j < i; j++)
-            value -= root[i * n + j] * out[j];
-        out[i] = value / root[i * n + i];
-        sum += out[i] * out[i];
-    }
-    return sum;
-}
-
-static double dot(const double *a, const double *b, size_t count)
-{
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += a[i] * b[i];
-    return sum;
+    cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)n, root, (int)n, out,
+                1);
+    return dot(out, out, n);
 }
 
 void gp_predict(const struct gp *gp, const double *x, double *mean, double *variance)

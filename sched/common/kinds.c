@@ -107,3 +107,14 @@ void kinds_weights(const struct workload *workload, double *units, double *weigh
     for (uint32_t k = 0; k < workload->kind_count; k++)
         weights[k] = sum > 0 ? weights[k] / sum : k == 0 ? 1 : 0;
 }
+
+bool kinds_interfere(const struct workload *workload, uint32_t kind)
+{
+    bool interferes = false;
+    for (size_t g = 0; g < workload->cluster.group_count; g++)
+        for (size_t i = 0; i < workload->cluster.groups[g].gpu_count; i++) {
+            const struct gpu_spec *gpu = &workload->cluster.groups[g].gpus[i];
+            interferes = interferes || (gpu->kind == kind && gpu_sharing_of(gpu)->interferes);
+        }
+    return interferes && workload->kinds[kind].interference != NULL;
+}

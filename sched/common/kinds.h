@@ -63,6 +63,9 @@ bool kinds_serve(const struct workload *workload, const struct invoker_group *gr
  * a batch runs (MPS). */
 bool kinds_divisible(const struct workload *workload, uint32_t kind);
 
+/* True if co-runners can slow one another on GPUs of the kind. O(groups × GPUs). */
+bool kinds_interfere(const struct workload *workload, uint32_t kind);
+
 /* Time of the configuration per unit of noise, ns. */
 static inline double kinds_time(const struct workload *workload, const struct function *function,
                                 const struct configuration *configuration)

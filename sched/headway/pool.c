@@ -4,7 +4,6 @@
 
 #include "sched/common/kinds.h"
 #include "sched/common/placement.h"
-#include "workloads/gpu_sharing.h"
 
 /* Most invokers that a spreading placement looks at. */
 enum { LOOKED_MOST = 64 };
@@ -56,6 +55,8 @@ static uint32_t group_target(const struct pool *pool, size_t index)
 static void pool_count(struct pool *pool)
 {
     const struct workload *workload = pool->workload;
+    for (uint32_t k = 0; k < workload->kind_count; k++)
+        pool->interferes[k] = kinds_interfere(workload, k);
     for (size_t a = 0; a < workload->application_count; a++)
         for (size_t s = 0; s < workload->applications[a].stage_count; s++)
             pool->wanted[workload->applications[a].stages[s].function] = true;
@@ -65,13 +66,8 @@ static void pool_count(struct pool *pool)
             pool->serves[g * workload->function_count + f] =
                 kinds_serve(workload, group, &workload->functions[f]);
         pool->vcpus += (double)group->vcpus * group->count;
-        for (size_t i = 0; i < group->gpu_count; i++) {
-            const uint32_t kind = group->gpus[i].kind;
+        for (size_t i = 0; i < group->gpu_count; i++)
             pool->units += (double)workload->kinds[0].units * group->count;
-            pool->interferes[kind] =
-                pool->interferes[kind] || (gpu_sharing_of(&group->gpus[i])->interferes &&
-                                           workload->kinds[kind].interference != NULL);
-        }
         pool->targets[g] = pool->settings.target == POOL_TARGET_AUTO
                                ? group_target(pool, g)
                                : (uint32_t)pool->settings.target;

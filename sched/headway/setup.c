@@ -1,8 +1,8 @@
 /* Parameters of headway, and what it allocates before a run. */
 #include "sched/headway/headway_internal.h"
 
+#include "sched/common/kinds.h"
 #include "sched/memory.h"
-#include "workloads/gpu_sharing.h"
 
 const struct key headway_parameters[] = {
     PARAMETER_SWITCH(headway, learning, true,
@@ -66,21 +66,10 @@ const struct key headway_parameters[] = {
     KEY_END,
 };
 
-static bool kind_interferes(const struct workload *workload, uint32_t kind)
-{
-    bool interferes = false;
-    for (size_t g = 0; g < workload->cluster.group_count; g++)
-        for (size_t i = 0; i < workload->cluster.groups[g].gpu_count; i++) {
-            const struct gpu_spec *gpu = &workload->cluster.groups[g].gpus[i];
-            interferes = interferes || (gpu->kind == kind && gpu_sharing_of(gpu)->interferes);
-        }
-    return interferes && workload->kinds[kind].interference != NULL;
-}
-
 static void risk_begin(struct headway *self, const struct function *function, uint32_t kind,
                        struct risk *risk)
 {
-    const double mean = kind_interferes(self->workload, kind) && self->parameters->learning
+    const double mean = kinds_interfere(self->workload, kind) && self->parameters->learning
                             ? self->parameters->slowdown
                             : 1;
     double deviation = function->service == SERVICE_PROFILE ? function->gpus[kind].noise_cv : 0;
