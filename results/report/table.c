@@ -185,7 +185,8 @@ void text_table_add(struct text_table *table, const char *format, ...)
         return;
     }
     rest = text;
-    for (size_t c = 0; table != NULL && (cell = strsep(&rest, "|")) != NULL; c++) {
+    for (size_t c = 0; table != NULL && c < table->columns && (cell = strsep(&rest, "\t")) != NULL;
+         c++) {
         const bool none = strcmp(cell, "nan") == 0 || strcmp(cell, "-nan") == 0;
         text_table_cell(table, c, "%s", none ? "-" : cell);
     }
