@@ -72,6 +72,19 @@ CASE(a_misspelt_name_finds_the_one_that_was_meant)
         assert_string_equal(error_nearest_name(cases[i][0], policies, POLICIES), cases[i][1]);
 }
 
+CASE(names_in_entries_are_found_as_those_of_a_list)
+{
+    struct {
+        int number;
+        char *name;
+    } entries[POLICIES] = {{0, NULL}};
+    for (size_t i = 0; i < POLICIES; i++)
+        entries[i].name = (char *)policies[i];
+    for (size_t count = 0; count <= POLICIES; count++)
+        assert_ptr_equal(error_nearest_of("orin", &entries[0].name, count, sizeof entries[0]),
+                         error_nearest_name("orin", policies, (int)count));
+}
+
 CASE(a_name_far_from_all_finds_nothing)
 {
     char lengthy[4000];

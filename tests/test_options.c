@@ -301,7 +301,7 @@ CASE(help_lays_the_table_out_in_two_columns)
 CASE(a_usage_error_names_the_command_the_fault_and_the_usage)
 {
     struct error error;
-    assert_false(cli_usage_error(&command_walk, "too far", &error));
+    assert_false(cli_usage_error(&command_walk, &error, "too far"));
     assert_int_equal(error.kind, ERROR_INPUT);
     assert_string_equal(error.message,
                         "walk: too far; usage: esgsim walk FROM [VIA…] --to PLACE [--far] "

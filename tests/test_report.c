@@ -628,6 +628,25 @@ CASE(columns_line_up_whatever_their_characters)
                               "one       5.0         12345\n");
 }
 
+CASE(a_row_is_filled_by_one_format)
+{
+    static const char *const headers[] = {"name", "value", "other"};
+    TEXT *text = NULL;
+    size_t size = 0;
+    struct text_table *table = text_table_create(headers, 3);
+    text_table_add(table, "%s\t%.2f\t%zu", "a|b", 1.5, (size_t)7);
+    text_table_add(table, "nan of\t%.2f", NAN);
+    text_table_add(table, "%s\t\t%d", "one\ttoo", 3); /* more cells than columns */
+    FILE *out = open_memstream(&text, &size);
+    assert_true(text_table_end(table, false, out));
+    (void)fclose(out);
+    assert_string_equal(text, "name    value  other\n"
+                              "--------------------\n"
+                              "a|b      1.50      7\n"
+                              "nan of      -\n"
+                              "one       too\n");
+}
+
 /* The same rows as text and as HTML: groups, names, numbers, estimates with seeds, a foot. */
 CASE(one_table_is_written_as_text_and_as_html)
 {

@@ -218,9 +218,9 @@ static void counts_print(const struct compare_run *run, struct sink *sink)
     struct text_table *table = sink_table(sink, headers, COUNT(headers));
     for (size_t p = 0; p < run->part_count; p++) {
         const struct compare_part *part = &run->parts[p];
-        text_table_add(table, "%s|%zu|%zu|%zu|%.3f|%.3f|%.4f", part_name(part), part->requests,
-                       part->dropped[0], part->dropped[1], part->mean_batch[0], part->mean_batch[1],
-                       part->distance);
+        text_table_add(table, "%s\t%zu\t%zu\t%zu\t%.3f\t%.3f\t%.4f", part_name(part),
+                       part->requests, part->dropped[0], part->dropped[1], part->mean_batch[0],
+                       part->mean_batch[1], part->distance);
     }
     sink_table_end(sink);
 }
@@ -239,7 +239,7 @@ static void kind_row(const struct compare_batches *kind, struct text_table *tabl
     char error[CELL_SIZE];
     const double *ms = kind->execution_ms;
     const int decimals = text_table_decimals(fmax(ms[0], ms[1]), 4);
-    text_table_add(table, "%.80s, batch %u, %u vCPU, %u vGPU|%zu|%zu|%.*f|%.*f|%s|%.3f|%.3f",
+    text_table_add(table, "%.80s, batch %u, %u vCPU, %u vGPU\t%zu\t%zu\t%.*f\t%.*f\t%s\t%.3f\t%.3f",
                    kind->function, kind->batch, kind->vcpu, kind->vgpu, kind->count[0],
                    kind->count[1], decimals, ms[0], decimals, ms[1],
                    signed_text(error_percent(ms), 2, error), ms[1] / kind->modelled_ms[1],
@@ -287,7 +287,7 @@ static void company_print(const struct compare_run *run, struct sink *sink)
     struct text_table *table = sink_table(sink, headers, COUNT(headers));
     for (size_t c = 0; c < run->company_count; c++) {
         const struct compare_company *company = &run->company[c];
-        text_table_add(table, "%" PRIu32 "|%zu|%zu|%.4f|%.4f|%s", company->others,
+        text_table_add(table, "%" PRIu32 "\t%zu\t%zu\t%.4f\t%.4f\t%s", company->others,
                        company->count[0], company->count[1], company->slowdown[0],
                        company->slowdown[1],
                        signed_text(error_percent(company->slowdown), 2, error));

@@ -33,7 +33,7 @@ void text_table_helps(struct text_table *table, const char *const *helps);
 void text_table_foot(struct text_table *table);
 /* Adds a row of empty cells. */
 void text_table_row(struct text_table *table);
-/* Adds a row of plain cells, which '|' separates in the text. A number that is not there, "nan",
+/* Adds a row of plain cells, which tabs separate in the text. A number that is not there, "nan",
  * becomes "-". */
 void text_table_add(struct text_table *table, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

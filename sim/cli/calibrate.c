@@ -102,9 +102,9 @@ static bool parse_arguments(int argc, char **argv, struct request *request, stru
     request->file_count = (size_t)argc - 1;
     if (request->check &&
         (request->file_count > 0 || request->out != NULL || request->points != NULL))
-        return cli_usage_error(&command_calibrate, "--check takes no files and writes none", error);
+        return cli_usage_error(&command_calibrate, error, "--check takes no files and writes none");
     if (!request->check && request->file_count == 0)
-        return cli_usage_error(&command_calibrate, "a folder or a table is missing", error);
+        return cli_usage_error(&command_calibrate, error, "a folder or a table is missing");
     return check_outputs(request, error);
 }
 

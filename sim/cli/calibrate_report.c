@@ -22,7 +22,7 @@ static void surface_row(struct text_table *table, const struct calibration *cali
     char most[16] = "";
     if (entry->vcpu[0] != entry->vcpu[1])
         (void)snprintf(most, sizeof most, "-%d", entry->vcpu[1]);
-    text_table_add(table, "%s%s|%d%s|%zu|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f",
+    text_table_add(table, "%s%s\t%d%s\t%zu\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f",
                    calibration->set->functions.names[entry->function],
                    entry->on_gpu ? "" : " (no GPU)", entry->vcpu[0], most, entry->count,
                    PERCENT * errors[FOLD_POINT].inner.mape, PERCENT * naive->inner.mape,
@@ -42,7 +42,7 @@ static void total_row(struct text_table *table, const struct calibration *calibr
     size_t points = 0;
     for (size_t i = 0; i < calibration->surface_count; i++)
         points += calibration->surfaces[i].count;
-    text_table_add(table, "all||%zu|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f", points,
+    text_table_add(table, "all\t\t%zu\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f", points,
                    percent_of(calibration, FOLD_POINT, true),
                    PERCENT * calibration_naive_error(calibration, true).mape,
                    percent_of(calibration, FOLD_POINT, false),
@@ -98,7 +98,7 @@ static void unseen_text(FILE *out, const struct unseen_pairs *unseen)
     static const char *const headers[] = {"level of a pair, all else known", "seen", "left out"};
     struct text_table *table = text_table_create(headers, sizeof headers / sizeof headers[0]);
     for (int i = 0; i < UNSEEN_LEVELS; i++)
-        text_table_add(table, "%s|%.2f|%.2f", unseen_level_names[i], PERCENT * unseen->seen[i],
+        text_table_add(table, "%s\t%.2f\t%.2f", unseen_level_names[i], PERCENT * unseen->seen[i],
                        PERCENT * unseen->left_out[i]);
     text_table_print(table, 2, out);
 }

@@ -115,13 +115,12 @@ static bool options_check(struct options *options, struct error *error)
     struct capacity_question *question = &options->question;
     const bool at_least = !isnan(options->at_least);
     if (at_least == !isnan(options->at_most))
-        return cli_usage_error(&command_capacity,
+        return cli_usage_error(&command_capacity, error,
                                at_least ? "--at-least and --at-most exclude one another"
-                                        : "--at-least X or --at-most X is missing",
-                               error);
+                                        : "--at-least X or --at-most X is missing");
     if (options->least && options->greatest)
-        return cli_usage_error(&command_capacity, "--least and --greatest exclude one another",
-                               error);
+        return cli_usage_error(&command_capacity, error,
+                               "--least and --greatest exclude one another");
     if (strcmp(question->key, "seed") == 0)
         return error_input(error, "--over seed: every value is run with several seeds (--seeds)");
     for (size_t i = 0; i < options->settings.count && options->policies.count > 0; i++)

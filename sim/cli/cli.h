@@ -85,7 +85,8 @@ void cli_print_help(const struct command *command);
 void cli_print_options(FILE *stream, const struct command *command);
 
 /* Sets ERROR_INPUT for a usage error, naming the command and its usage. Returns false. */
-bool cli_usage_error(const struct command *command, const char *what, struct error *error);
+bool cli_usage_error(const struct command *command, struct error *error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Settings from --set KEY=VALUE and similar options, in order; they point into argv. */
 enum { CLI_SETTINGS_MAX = 256 };

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,9 +111,13 @@ void cli_print_help(const struct command *command)
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
 
-bool cli_usage_error(const struct command *command, const char *what, struct error *error)
+bool cli_usage_error(const struct command *command, struct error *error, const char *format, ...)
 {
-    char usage[sizeof error->message] = "";
+    char usage[sizeof error->message] = "", what[256];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(what, sizeof what, format, args);
+    va_end(args);
     FILE *stream = fmemopen(usage, sizeof usage, "w");
     if (stream != NULL) {
         print_usage(stream, command);
@@ -148,25 +153,23 @@ static const char *nearest_option(const struct command *command, const char *nam
 static bool unknown_argument(const struct command *command, const char *argument,
                              struct error *error)
 {
-    char what[256], name[80];
+    char name[80];
     const char *nearest = NULL;
     const bool dashed = argument[0] == '-' && argument[1] != '\0';
     if (dashed) {
         (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(argument, "="), argument);
         nearest = nearest_option(command, name);
     }
-    (void)snprintf(what, sizeof what, "%s '%.120s'%s%s%s", dashed ? "unknown option" : "unexpected",
-                   argument, nearest != NULL ? ", did you mean '" : "",
-                   nearest != NULL ? nearest : "", nearest != NULL ? "'" : "");
-    return cli_usage_error(command, what, error);
+    return cli_usage_error(command, error, "%s '%.120s'%s%s%s",
+                           dashed ? "unknown option" : "unexpected", argument,
+                           nearest != NULL ? ", did you mean '" : "",
+                           nearest != NULL ? nearest : "", nearest != NULL ? "'" : "");
 }
 
 static bool value_missing(const struct command *command, const struct cli_option *option,
                           struct error *error)
 {
-    char what[256];
-    (void)snprintf(what, sizeof what, "%s lacks its value %s", option->name, option->value);
-    return cli_usage_error(command, what, error);
+    return cli_usage_error(command, error, "%s lacks its value %s", option->name, option->value);
 }
 
 /* ---- Values ---------------------------------------------------------------------------------- */
@@ -306,11 +309,8 @@ static bool parse_option(const struct command *command, int argc, char **argv, i
     char *value = argument[length] == '=' ? argument + length + 1 : NULL;
     if (option == NULL)
         return unknown_argument(command, argument, error);
-    if (option->kind == OPTION_FLAG && value != NULL) {
-        char what[128];
-        (void)snprintf(what, sizeof what, "%s takes no value", option->name);
-        return cli_usage_error(command, what, error);
-    }
+    if (option->kind == OPTION_FLAG && value != NULL)
+        return cli_usage_error(command, error, "%s takes no value", option->name);
     if (option->kind != OPTION_FLAG && value == NULL) {
         /* The next argument is an option, so the value was forgotten. */
         if (*i + 1 == argc || find_option(command, argv[*i + 1], strlen(argv[*i + 1])) != NULL)
@@ -332,14 +332,11 @@ static bool check_operands(const struct command *command, int count, char *const
     int taken = 0;
     for (int i = 0; i < count; i++)
         if (operands[i][0] == '\0')
-            return cli_usage_error(command, "an operand is empty", error);
+            return cli_usage_error(command, error, "an operand is empty");
     while (*word != '\0') {
         const size_t length = strcspn(word, " ");
-        if (taken == count && word[0] != '[') {
-            char what[128];
-            (void)snprintf(what, sizeof what, "%.*s is missing", (int)length, word);
-            return cli_usage_error(command, what, error);
-        }
+        if (taken == count && word[0] != '[')
+            return cli_usage_error(command, error, "%.*s is missing", (int)length, word);
         if (memmem(word, length, "…", strlen("…")) != NULL)
             return true;
         taken += taken < count;
@@ -366,12 +363,9 @@ bool cli_parse(const struct command *command, int *argc, char **argv, void *opti
         return false;
     const size_t known = options_count(command->options);
     for (size_t i = 0; i < known; i++)
-        if (command->options[i].required && !given[i]) {
-            char what[128];
-            (void)snprintf(what, sizeof what, "%s %s is missing", command->options[i].name,
-                           command->options[i].value);
-            return cli_usage_error(command, what, error);
-        }
+        if (command->options[i].required && !given[i])
+            return cli_usage_error(command, error, "%s %s is missing", command->options[i].name,
+                                   command->options[i].value);
     return true;
 }
 

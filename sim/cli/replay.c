@@ -74,8 +74,8 @@ static bool read_options(int argc, char **argv, struct options *o, struct error 
     if (o->policies.count == 0)
         o->policies.list[o->policies.count++] = NULL;
     if (!o->dry_run && (o->worker == NULL || o->out == NULL))
-        return cli_usage_error(&command_replay,
-                               o->out == NULL ? "--out is missing" : "--worker is missing", error);
+        return cli_usage_error(&command_replay, error,
+                               o->out == NULL ? "--out is missing" : "--worker is missing");
     for (size_t i = 0; i < o->path_count; i++)
         if (!cli_check_output("--out", o->out, "an experiment", o->paths[i], error))
             return false;

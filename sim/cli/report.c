@@ -273,26 +273,26 @@ static bool options_check(const struct options *options, struct error *error)
     if (tidy && (options->against != NULL || options->paper != NULL || options->verdicts ||
                  options->command != NULL || options->reference_policy != NULL ||
                  options->over != NULL || options->metric != NULL || options->details))
-        return cli_usage_error(&command_report, "--format tidy can be combined only with --out",
-                               error);
+        return cli_usage_error(&command_report, error,
+                               "--format tidy can be combined only with --out");
     if (options->against != NULL &&
         (options->paper != NULL || options->command != NULL || options->verdicts ||
          options->reference_policy != NULL || options->over != NULL || options->details))
-        return cli_usage_error(&command_report,
-                               "--against can be combined only with --format and --out", error);
+        return cli_usage_error(&command_report, error,
+                               "--against can be combined only with --format and --out");
     if (options->verdicts && (options->paper == NULL || options->format > FORMAT_JSON))
-        return cli_usage_error(&command_report,
-                               "--verdicts needs --paper, and prints text, csv or json", error);
+        return cli_usage_error(&command_report, error,
+                               "--verdicts needs --paper, and prints text, csv or json");
     if (!isnan(options->at_least) && !isnan(options->at_most))
-        return cli_usage_error(&command_report, "give --at-least or --at-most, not both", error);
+        return cli_usage_error(&command_report, error, "give --at-least or --at-most, not both");
     if (options->reference_policy != NULL && options->paper != NULL)
-        return cli_usage_error(&command_report,
-                               "the figures of --paper compare ESG; leave out --reference", error);
+        return cli_usage_error(&command_report, error,
+                               "the figures of --paper compare ESG; leave out --reference");
     if (options->file_count > 1 && !options->verdicts && !tidy)
-        return cli_usage_error(&command_report,
-                               "several results files need --verdicts or --format tidy", error);
+        return cli_usage_error(&command_report, error,
+                               "several results files need --verdicts or --format tidy");
     return options->file_count <= FILES_MOST ||
-           cli_usage_error(&command_report, "at most 64 results files", error);
+           cli_usage_error(&command_report, error, "at most 64 results files");
 }
 
 static bool run(int argc, char **argv, bool quiet, struct error *error)

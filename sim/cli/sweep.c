@@ -117,12 +117,12 @@ static bool sweep_run(int argc, char **argv, bool quiet, struct error *error)
         !cli_check_output("--out", options.sweep_runner.out, "the sweep", argv[1], error))
         return false;
     if (options.sweep_runner.details && !options.sweep_runner.dry_run)
-        return cli_usage_error(&command_sweep, "--details is an option of --dry-run", error);
+        return cli_usage_error(&command_sweep, error, "--details is an option of --dry-run");
     if (options.sweep_runner.out == NULL && !options.sweep_runner.dry_run)
-        return cli_usage_error(&command_sweep, "--out F.h5 is missing", error);
+        return cli_usage_error(&command_sweep, error, "--out F.h5 is missing");
     if (options.sweep_runner.resume && options.sweep_runner.restart)
-        return cli_usage_error(&command_sweep, "--resume keeps what --restart discards; give one",
-                               error);
+        return cli_usage_error(&command_sweep, error,
+                               "--resume keeps what --restart discards; give one");
     struct sweep *sweep = sweep_load(argv[1], options.settings.list, options.settings.count, error);
     if (sweep != NULL && options.settings.count > 0)
         note_warmup(&options, sweep);

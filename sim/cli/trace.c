@@ -478,10 +478,7 @@ static bool check_options(const struct trace_options *options, bool convert, str
              (*options->application == '\0' || strlen(options->application) > 256 ||
               strpbrk(options->application, ",\"\r\n") != NULL))
         fault = "--application is empty, too long or holds a comma or quote";
-    if (fault == NULL)
-        return true;
-    (void)cli_usage_error(&command_trace, fault, error);
-    return false;
+    return fault == NULL || cli_usage_error(&command_trace, error, "%s", fault);
 }
 
 static bool trace_run(int argc, char **argv, bool quiet, struct error *error)
@@ -490,11 +487,9 @@ static bool trace_run(int argc, char **argv, bool quiet, struct error *error)
     if (!cli_parse(&command_trace, &argc, argv, &options, error))
         return false;
     const bool convert = strcmp(argv[1], "convert") == 0;
-    if (!convert && strcmp(argv[1], "stats") != 0) {
-        char what[128];
-        (void)snprintf(what, sizeof what, "'%.80s' is neither stats nor convert", argv[1]);
-        return cli_usage_error(&command_trace, what, error);
-    }
+    if (!convert && strcmp(argv[1], "stats") != 0)
+        return cli_usage_error(&command_trace, error, "'%.80s' is neither stats nor convert",
+                               argv[1]);
     options.file = argv[2];
     if (!check_options(&options, convert, error))
         return false;
