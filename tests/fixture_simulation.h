@@ -118,8 +118,8 @@ static inline char *json_requote(char *json)
 static inline struct experiment *load_or_fail(const char *json, const struct override *override,
                                               struct error *error)
 {
-    TEXT *text = json_requote(strdup(json));
-    TEXT *value = json_requote(strdup(override != NULL ? override->value : ""));
+    STRING *text = json_requote(strdup(json));
+    STRING *value = json_requote(strdup(override != NULL ? override->value : ""));
     const struct override requoted = {override != NULL ? override->key : "", value};
     return experiment_parse(text, "e.json", ".", &requoted, override != NULL ? 1 : 0, error);
 }

@@ -165,7 +165,7 @@ CASE(counts_per_invoker_are_counts_times_the_invokers)
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
         struct experiment *e[2];
         for (size_t k = 0; k < 2; k++) {
-            TEXT *value = json_requote(strdup(same[i][k]));
+            STRING *value = json_requote(strdup(same[i][k]));
             const struct override override = {"platform.initial", value};
             e[k] = experiment_load(path, &override, 1, &error);
             assert_good(e[k] != NULL, &error);
