@@ -97,14 +97,18 @@ static inline size_t trials(size_t whole)
         assert_contains((error)->message, part);                                                   \
     } while (false)
 
+static inline void assert_distance(double value, double expected, double most, const char *file,
+                                   int line)
+{
+    if (!(fabs(value - expected) <= most)) {
+        print_error("%.12g is not within %g of %.12g\n", value, most, expected);
+        _fail(file, line);
+    }
+}
+
 /* To within an absolute, or a part of the expected value. */
 #define assert_absolute(value, expected, most)                                                     \
-    do {                                                                                           \
-        if (!(fabs((value) - (expected)) <= (most)))                                               \
-            fail_msg("%.12g is not within %g of %.12g", (double)(value), (double)(most),           \
-                     (double)(expected));                                                          \
-    } while (false)
-
+    assert_distance(value, expected, most, __FILE__, __LINE__)
 #define assert_relative(value, expected, most)                                                     \
     assert_absolute(value, expected, (most)*fabs((double)(expected)))
 

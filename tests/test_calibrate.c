@@ -16,12 +16,6 @@ enum { POINTS = 64, SEEDS = 5, SEVENTHS = 7 };
  * over the share. */
 static const struct latency_law truth = {{6, 0.1, 0, 1.2, 0.3, 0.02, 8, 1}};
 
-static void assert_within(double value, double wanted, double relative)
-{
-    if (!(fabs(value / wanted - 1) <= relative))
-        fail_msg("%.9g is not within %g %% of %.9g", value, 100 * relative, wanted);
-}
-
 static size_t make_points(const struct latency_law *law, gsl_rng *rng, double cv,
                           struct latency_point *points)
 {
@@ -61,7 +55,8 @@ CASE(a_known_law_is_recovered_within_half_a_percent_without_noise)
     size_t count = make_points(&truth, NULL, 0, points);
     struct latency_law law = fit(points, count);
     for (size_t i = 0; i < count; i++)
-        assert_within(latency_law_ms(&law, points[i].batch, points[i].share), points[i].ms, 0.005);
+        assert_relative(latency_law_ms(&law, points[i].batch, points[i].share), points[i].ms,
+                        0.005);
 }
 
 static double mean_distance(const struct latency_law *law, const struct latency_point *points,
@@ -183,7 +178,7 @@ CASE(the_reported_error_is_what_leaving_out_by_hand_gives)
         sum += error_without(rest, kept, &points[i]);
     }
     assert_int_equal(surface.errors[FOLD_POINT].all.count, count);
-    assert_within(surface.errors[FOLD_POINT].all.mape, sum / (double)count, 0.03);
+    assert_relative(surface.errors[FOLD_POINT].all.mape, sum / (double)count, 0.03);
 }
 
 CASE(leaving_out_a_share_by_hand_gives_the_reported_error)
@@ -201,7 +196,7 @@ CASE(leaving_out_a_share_by_hand_gives_the_reported_error)
                 rest[kept++] = points[j];
         sum += error_without(rest, kept, &points[i]);
     }
-    assert_within(surface.errors[FOLD_SHARE].all.mape, sum / (double)count, 0.03);
+    assert_relative(surface.errors[FOLD_SHARE].all.mape, sum / (double)count, 0.03);
 }
 
 CASE(a_line_in_batch_over_share_leaves_the_naive_fit_no_error)
@@ -221,7 +216,7 @@ CASE(a_surface_recovers_a_known_law_everywhere_without_noise)
     CLOSED(surface_clear) struct surface surface = calibrate(points, count);
     for (double batch = 1; batch <= 64; batch++)
         for (int percent = 5; percent <= 100; percent += 5)
-            assert_within(
+            assert_relative(
                 latency_model_at(&surface.model,
                                  &(struct latency_point){.batch = batch, .share = percent / 100.0})
                     .ms,
@@ -243,8 +238,8 @@ CASE(a_surface_of_many_points_is_as_good_as_one_of_few)
                 0};
     CLOSED(surface_clear) struct surface surface = calibrate(points, count);
     for (size_t i = 0; i < count; i += 7)
-        assert_within(surface.fitted_ms[i],
-                      latency_law_ms(&truth, points[i].batch, points[i].share), 0.05);
+        assert_relative(surface.fitted_ms[i],
+                        latency_law_ms(&truth, points[i].batch, points[i].share), 0.05);
     assert_true(surface.errors[FOLD_POINT].all.mape > 0.01 &&
                 surface.errors[FOLD_POINT].all.mape < 0.022);
 }
@@ -367,7 +362,7 @@ CASE(a_constant_law_is_recovered_from_pairs_and_a_triple)
     struct error error = {0};
     make_co_runs(&law, &set);
     assert_true(interference_calibrate(&set, &found, &error));
-    assert_within(found.laws[INTERFERENCE_CONSTANT].constant, 0.13, 1e-12);
+    assert_relative(found.laws[INTERFERENCE_CONSTANT].constant, 0.13, 1e-12);
     for (int fold = 0; fold < INTERFERENCE_FOLDS; fold++)
         assert_true(found.errors[INTERFERENCE_CONSTANT][fold].mape < 1e-12);
     assert_int_equal(found.kind, INTERFERENCE_CONSTANT);
@@ -439,8 +434,8 @@ CASE(a_bandwidth_law_is_recovered_and_speaks_of_functions_that_never_met)
     assert_true(interference_calibrate(&set, &found, &error));
     (void)gsl_set_error_handler(before);
     assert_int_equal(found.kind, INTERFERENCE_BANDWIDTH);
-    assert_within(found.laws[INTERFERENCE_BANDWIDTH].coefficient, 0.8, 1e-4);
-    assert_within(found.laws[INTERFERENCE_BANDWIDTH].share_exponent, 0.7, 1e-4);
+    assert_relative(found.laws[INTERFERENCE_BANDWIDTH].coefficient, 0.8, 1e-4);
+    assert_relative(found.laws[INTERFERENCE_BANDWIDTH].share_exponent, 0.7, 1e-4);
     assert_true(found.errors[INTERFERENCE_BANDWIDTH][FOLD_FUNCTIONS].mape < 1e-4);
 }
 
@@ -495,7 +490,7 @@ CASE(published_formats_are_known_by_their_first_line)
         assert_int_equal(set.latencies[0].batch, formats[i].batch);
         assert_int_equal(set.latencies[0].share, formats[i].share);
         assert_int_equal(set.latencies[0].vcpu, formats[i].vcpu);
-        assert_within(set.latencies[0].ms, formats[i].ms, 1e-12);
+        assert_relative(set.latencies[0].ms, formats[i].ms, 1e-12);
     }
 }
 
@@ -564,14 +559,14 @@ CASE(repeats_become_their_median_and_their_spread)
     samples_reduce(&set);
     assert_int_equal(set.latency_count, 1);
     assert_int_equal(set.latencies[0].repeats, 5);
-    assert_within(set.latencies[0].ms, 11, 1e-12);
+    assert_relative(set.latencies[0].ms, 11, 1e-12);
     double mean = 0;
     double squares = 0;
     for (size_t i = 0; i < 5; i++)
         mean += log(times[i]) / 5;
     for (size_t i = 0; i < 5; i++)
         squares += (log(times[i]) - mean) * (log(times[i]) - mean);
-    assert_within(set.latencies[0].cv, sqrt(squares / 4), 1e-9);
+    assert_relative(set.latencies[0].cv, sqrt(squares / 4), 1e-9);
 }
 
 static void add_times(struct sample_set *set, const char *name, int vcpu, int count)
@@ -696,16 +691,16 @@ CASE(a_written_profile_is_read_back_with_the_measured_values)
             profile_find(profile, set.functions.names[surface->function]);
         assert_non_null(function);
         for (size_t i = 0; i < surface->count; i++)
-            assert_within(profile_latency_ms(function, surface->samples[i].batch, 1,
-                                             surface->samples[i].share),
-                          surface->samples[i].ms, 5e-6);
-        assert_within(profile_latency_ms(function, 8, 1, 1),
-                      latency_model_at(&surface->surface.model,
-                                       &(struct latency_point){.batch = 8, .share = 1 / 7.0})
-                          .ms,
-                      5e-6);
+            assert_relative(profile_latency_ms(function, surface->samples[i].batch, 1,
+                                               surface->samples[i].share),
+                            surface->samples[i].ms, 5e-6);
+        assert_relative(profile_latency_ms(function, 8, 1, 1),
+                        latency_model_at(&surface->surface.model,
+                                         &(struct latency_point){.batch = 8, .share = 1 / 7.0})
+                            .ms,
+                        5e-6);
         assert_true(isnan(profile_latency_ms(function, 16, 1, 7)));
-        assert_within(function->noise_cv, 0.03, 0.5);
+        assert_relative(function->noise_cv, 0.03, 0.5);
     }
     assert_int_equal(profile->unit, 7);
     assert_non_null(profile->interference);
@@ -722,7 +717,7 @@ CASE(a_law_that_is_asked_for_extends_the_grid_without_a_step)
     double edge = profile_latency_ms(function, 8, 1, 7);
     double beyond = profile_latency_ms(function, 9, 1, 7);
     assert_true(beyond >= edge && beyond < 1.25 * edge);
-    assert_within(profile_latency_ms(function, 32, 1, 7), latency_law_ms(&truth, 32, 1), 0.2);
+    assert_relative(profile_latency_ms(function, 32, 1, 7), latency_law_ms(&truth, 32, 1), 0.2);
     assert_true(isnan(profile_latency_ms(function, 65, 1, 7)));
     assert_true(isnan(profile_latency_ms(function, 32, 2, 7)));
 }
@@ -856,10 +851,10 @@ CASE(a_law_over_counted_multiprocessors_is_recovered_up_to_the_whole_gpu)
     for (size_t i = 0; i < surface->count; i++) {
         const double wanted =
             slice_ms(surface->samples[i].batch, sms_of(surface->samples[i].share));
-        assert_within(surface->surface.fitted_ms[i], wanted, 1e-3);
-        assert_within(latency_law_ms(latency_model_law(&surface->surface.model),
-                                     surface->points[i].batch, surface->points[i].share),
-                      wanted, 1e-3);
+        assert_relative(surface->surface.fitted_ms[i], wanted, 1e-3);
+        assert_relative(latency_law_ms(latency_model_law(&surface->surface.model),
+                                       surface->points[i].batch, surface->points[i].share),
+                        wanted, 1e-3);
     }
     assert_true(calibration_error(&calibration, FOLD_POINT, false).worst < 0.02);
 }
@@ -883,12 +878,13 @@ CASE(a_profile_of_counted_multiprocessors_is_asked_by_the_shares_names)
     assert_int_equal(profile->unit, SEVENTHS);
     assert_int_equal(function->vgpu.count, SEVENTHS);
     for (int share = 1; share <= SEVENTHS; share++) {
-        assert_within(profile_latency_ms(function, 4, 1, share), slice_ms(4, sms_of(share)), 1e-3);
+        assert_relative(profile_latency_ms(function, 4, 1, share), slice_ms(4, sms_of(share)),
+                        1e-3);
         /* Outside the grid the law answers, over the same multiprocessors. */
-        assert_within(profile_latency_ms(function, 64, 1, share), slice_ms(64, sms_of(share)),
-                      1e-2);
-        assert_within(function->extension->parts[share - 1], sms_of(share) / (double)SMS_WHOLE,
-                      1e-5);
+        assert_relative(profile_latency_ms(function, 64, 1, share), slice_ms(64, sms_of(share)),
+                        1e-2);
+        assert_relative(function->extension->parts[share - 1], sms_of(share) / (double)SMS_WHOLE,
+                        1e-5);
     }
 }
 
@@ -908,7 +904,7 @@ CASE(two_shares_that_came_to_the_same_are_left_out_together)
         for (size_t j = 0; j < i; j++)
             if (points[i].batch == points[j].batch && points[i].share == points[j].share) {
                 assert_true(surface.left_out_ms[i] == surface.left_out_ms[j]);
-                assert_within(surface.fitted_ms[i], surface.fitted_ms[j], 1e-12);
+                assert_relative(surface.fitted_ms[i], surface.fitted_ms[j], 1e-12);
             }
 }
 

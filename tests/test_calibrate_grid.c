@@ -13,12 +13,6 @@ OWNER(profile_free, struct profile)
 /* 2 ms and 0.5 ms an item over the share. */
 static const struct latency_law truth = {{2, 0, 0, 0.5, 0.2, 0.01, 6, 1}};
 
-static void assert_within(double value, double wanted, double relative)
-{
-    if (!(fabs(value / wanted - 1) <= relative))
-        fail_msg("%.9g is not within %g %% of %.9g", value, 100 * relative, wanted);
-}
-
 static char path[] = "/tmp/esgsim-grid-XXXXXX";
 
 static int path_make(void **state)
@@ -156,7 +150,7 @@ CASE(a_cell_that_was_measured_keeps_the_median_and_every_other_has_a_mark)
                     }
                 counts[(unsigned char)source]++;
                 assert_int_equal(measured, source == PROFILE_MEASURED);
-                assert_within(profile_latency_ms(f, batch, 1, vgpu), wanted, 5e-6);
+                assert_relative(profile_latency_ms(f, batch, 1, vgpu), wanted, 5e-6);
                 if (!measured)
                     assert_int_equal(value.between, source == PROFILE_INTERPOLATED);
                 assert_int_equal(profile_origin_at(f, batch, 1, vgpu).source, source);
@@ -178,8 +172,8 @@ CASE(a_full_grid_has_every_share_and_every_power_of_two)
     /* Without noise the law is found again, between cells, too. */
     for (int batch = 1; batch <= 64; batch++)
         for (int vgpu = 1; vgpu <= 100; vgpu++)
-            assert_within(profile_latency_ms(f, batch, 1, vgpu),
-                          latency_law_ms(&truth, batch, vgpu / 100.0), vgpu < 10 ? 0.1 : 0.04);
+            assert_relative(profile_latency_ms(f, batch, 1, vgpu),
+                            latency_law_ms(&truth, batch, vgpu / 100.0), vgpu < 10 ? 0.1 : 0.04);
     assert_int_equal(profile_origin_at(f, 64, 1, 50).source, PROFILE_EXTRAPOLATED);
     assert_int_equal(profile_origin_at(f, 1, 1, 3).source, PROFILE_EXTRAPOLATED);
     assert_int_equal(profile_origin_at(f, 6, 1, 53).source, PROFILE_INTERPOLATED);
@@ -219,12 +213,12 @@ CASE(a_bump_that_was_measured_repeatedly_is_kept)
                                              (share == 50 ? 1.5 : 1) * repeats[r]);
     const struct profile_function *f = make(&made, text, &options);
     for (int batch = 1; batch <= 8; batch *= 2) {
-        assert_within(profile_latency_ms(f, batch, 1, 50), 1.5 * latency_law_ms(&truth, batch, 0.5),
-                      1e-4);
-        assert_within(profile_origin_at(f, batch, 1, 50).expected_error_50, 0.6745 * 0.01 / sqrt(3),
-                      0.05);
-        assert_within(profile_origin_at(f, batch, 1, 50).expected_error_90, 1.6449 * 0.01 / sqrt(3),
-                      0.05);
+        assert_relative(profile_latency_ms(f, batch, 1, 50),
+                        1.5 * latency_law_ms(&truth, batch, 0.5), 1e-4);
+        assert_relative(profile_origin_at(f, batch, 1, 50).expected_error_50,
+                        0.6745 * 0.01 / sqrt(3), 0.05);
+        assert_relative(profile_origin_at(f, batch, 1, 50).expected_error_90,
+                        1.6449 * 0.01 / sqrt(3), 0.05);
         assert_true(profile_latency_ms(f, batch, 1, 50) > profile_latency_ms(f, batch, 1, 40));
     }
 }
@@ -244,10 +238,10 @@ CASE(several_vcpu_counts_have_each_their_law)
     const struct profile_function *f = make(&made, text, &options);
     assert_int_equal(f->extension_count, 2);
     for (int vcpu = 1; vcpu <= 2; vcpu++) {
-        assert_within(profile_latency_ms(f, 3, vcpu, 60), latency_law_ms(&truth, 3, 0.6) / vcpu,
-                      0.02);
-        assert_within(profile_latency_ms(f, 16, vcpu, 100), latency_law_ms(&truth, 16, 1) / vcpu,
-                      0.05);
+        assert_relative(profile_latency_ms(f, 3, vcpu, 60), latency_law_ms(&truth, 3, 0.6) / vcpu,
+                        0.02);
+        assert_relative(profile_latency_ms(f, 16, vcpu, 100), latency_law_ms(&truth, 16, 1) / vcpu,
+                        0.05);
     }
     assert_true(isnan(profile_latency_ms(f, 3, 3, 60)));
 }
@@ -303,10 +297,10 @@ CASE(empty_cells_follow_from_other_vcpu_counts)
                 predicted += source == PROFILE_EXTRAPOLATED;
                 assert_int_equal(source,
                                  batch >= vcpu / 2 ? PROFILE_MEASURED : PROFILE_EXTRAPOLATED);
-                assert_within(ms, staircase_ms(batch, vcpu, 10 * vgpu),
-                              source == PROFILE_MEASURED ? 1e-5
-                              : vgpu > 0                 ? 0.15
-                                                         : 0.4);
+                assert_relative(ms, staircase_ms(batch, vcpu, 10 * vgpu),
+                                source == PROFILE_MEASURED ? 1e-5
+                                : vgpu > 0                 ? 0.15
+                                                           : 0.4);
             }
     assert_int_equal(measured, points);
     assert_true(predicted > 0);
@@ -323,7 +317,7 @@ CASE(a_cell_without_a_gpu_is_no_small_share)
              "model,batch,gpu_pct,latency_ms\nx,1,0,40\nx,2,0,70\nx,4,0,130\n"
              "x,1,50,10\nx,1,100,7\nx,2,50,16\nx,2,100,11\nx,4,50,oom\nx,4,100,18\n",
              &options);
-    assert_within(profile_latency_ms(f, 4, 1, 0), 130, 1e-9);
+    assert_relative(profile_latency_ms(f, 4, 1, 0), 130, 1e-9);
     assert_true(isnan(profile_latency_ms(f, 4, 1, 50)));
     assert_true(isnan(profile_latency_ms(f, 1, 1, 25)));
     assert_true(isnan(profile_latency_ms(f, 8, 1, 0)));
@@ -399,12 +393,12 @@ CASE(an_older_profile_is_read_and_its_law_bounded_outside_the_grid)
     OWNED(profile_free) struct profile *profile = profile_parse(steep_law, "steep.json", &error);
     assert_good(profile != NULL, &error);
     const struct profile_function *f = profile_find(profile, "f");
-    assert_within(profile_latency_ms(f, 8, 1, 100), 4 * 20, 1e-9);
-    assert_within(profile_latency_ms(f, 1, 1, 5), 10 * 20, 1e-9);
-    assert_within(profile_latency_ms(f, 8, 1, 5), 4 * 10 * 40, 1e-9);
-    assert_within(profile_origin_at(f, 1, 1, 100).expected_error_50, 0.1, 1e-9);
+    assert_relative(profile_latency_ms(f, 8, 1, 100), 4 * 20, 1e-9);
+    assert_relative(profile_latency_ms(f, 1, 1, 5), 10 * 20, 1e-9);
+    assert_relative(profile_latency_ms(f, 8, 1, 5), 4 * 10 * 40, 1e-9);
+    assert_relative(profile_origin_at(f, 1, 1, 100).expected_error_50, 0.1, 1e-9);
     assert_true(isnan(profile_origin_at(f, 1, 1, 100).expected_error_90));
-    assert_within(profile_origin_at(f, 1, 1, 75).expected_error_50, 0.2, 1e-9);
+    assert_relative(profile_origin_at(f, 1, 1, 75).expected_error_50, 0.2, 1e-9);
 }
 
 CASE(a_profile_without_marks_tells_cells_from_what_is_between)
@@ -469,7 +463,7 @@ CASE(a_table_without_shares_is_of_whole_gpus)
     assert_int_equal(set.unit, 1);
     OWNED(profile_free) struct profile *profile = make_profile(&set, &options, &calibration);
     assert_int_equal(profile->unit, 7);
-    assert_within(profile_latency_ms(profile_find(profile, "x"), 2, 1, 7), 6, 1e-9);
+    assert_relative(profile_latency_ms(profile_find(profile, "x"), 2, 1, 7), 6, 1e-9);
 }
 
 CASE(deviations_memory_and_cold_starts_reach_the_profile)
@@ -481,12 +475,12 @@ CASE(deviations_memory_and_cold_starts_reach_the_profile)
     read_table(&set, "model,batch,mps_pct,latency_ms,std_ms,memory_mb\nx,1,50,10,0.2,530\n"
                      "x,2,50,16,0.32,560\nx,4,50,30,0.6,620\nx,4,100,18,0.36,620\n");
     samples_reduce(&set);
-    assert_within(set.facts[0].weights_mb, 500, 1e-9);
-    assert_within(set.facts[0].per_item_mb, 30, 1e-9);
-    assert_within(set.latencies[0].cv, 0.02, 1e-9);
+    assert_relative(set.facts[0].weights_mb, 500, 1e-9);
+    assert_relative(set.facts[0].per_item_mb, 30, 1e-9);
+    assert_relative(set.latencies[0].cv, 0.02, 1e-9);
     read_table(&set, "function,cold_start_ms\nx,812.5\nx,790\ny,5\n");
     assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
-    assert_within(calibration_noise(&calibration, 0), 0.02, 1e-9);
+    assert_relative(calibration_noise(&calibration, 0), 0.02, 1e-9);
     STRING *text = profile_text(&calibration, &options);
     JSON *root = cJSON_Parse(text);
     const cJSON *function = cJSON_GetObjectItem(cJSON_GetObjectItem(root, "functions"), "x");
@@ -495,8 +489,8 @@ CASE(deviations_memory_and_cold_starts_reach_the_profile)
     assert_int_equal(cJSON_GetArraySize(cold), 2);
     assert_true(cJSON_GetArrayItem(cold, 0)->valuedouble == 812.5);
     assert_true(cJSON_GetArrayItem(cold, 1)->valuedouble == 790);
-    assert_within(cJSON_GetObjectItem(cJSON_GetObjectItem(function, "noise"), "cv")->valuedouble,
-                  0.02, 1e-6);
+    assert_relative(cJSON_GetObjectItem(cJSON_GetObjectItem(function, "noise"), "cv")->valuedouble,
+                    0.02, 1e-6);
 }
 
 /* ---- What was not seen, on public measurements ------------------------------------------------

@@ -8,12 +8,6 @@
 
 OWNER(sweep_free, struct sweep)
 
-static void assert_near(double value, double wanted, double tolerance)
-{
-    if (!(fabs(value - wanted) <= tolerance))
-        fail_msg("%.12g is not %.12g", value, wanted);
-}
-
 #define RUN(setting, policy, parameters, seed, hit)                                                \
     {                                                                                              \
         setting, policy, "policy.name=" policy parameters " setting=" setting, seed, hit, 0.0001,  \
@@ -101,11 +95,11 @@ static void assert_claim(const char *claim, double mean, double half_width,
     if (isnan(mean))
         assert_true(isnan(ours.mean));
     else
-        assert_near(ours.mean, mean, 1e-9);
+        assert_absolute(ours.mean, mean, 1e-9);
     if (isnan(half_width))
         assert_true(isnan(ours.half_width));
     else
-        assert_near(ours.half_width, half_width, 1e-3);
+        assert_absolute(ours.half_width, half_width, 1e-3);
     assert_string_equal(claim_verdict_name(claim_judge(&judged.claims->list[0], ours)),
                         claim_verdict_name(verdict));
 }
@@ -219,7 +213,7 @@ CASE(the_time_of_gpus_in_use_follows_from_what_they_hold)
         judged.results->runs[i].run.simulated_s = 100;
     }
     assert_true(claim_estimate(judged.report, &judged.claims->list[0], &ours, &error));
-    assert_near(ours.mean, 62.5, 1e-9);
+    assert_absolute(ours.mean, 62.5, 1e-9);
 }
 
 /* A measure of trainings is known, and has no value where there are none. */
@@ -340,7 +334,7 @@ CASE(exact_claims_come_first_and_open_ones_last)
     assert_string_equal(cJSON_GetObjectItem(claim, "verdict")->valuestring, "contradicted");
     assert_string_equal(cJSON_GetObjectItem(claim, "standing")->valuestring, "below");
     assert_string_equal(cJSON_GetObjectItem(claim, "evidence")->valuestring, "published");
-    assert_near(cJSON_GetObjectItem(claim, "mean")->valuedouble, 0.75, 1e-12);
+    assert_absolute(cJSON_GetObjectItem(claim, "mean")->valuedouble, 0.75, 1e-12);
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(claim, "high")));
     assert_int_equal(cJSON_GetObjectItem(claim, "seeds")->valueint, 3);
     free(text);

@@ -14,7 +14,7 @@ enum { NAMES = sizeof names / sizeof *names };
 
 /* ---- Looking at decisions -------------------------------------------------------------------- */
 
-/* What there was before a step of deciding, and the batch that came of it. */
+/* The queues and invokers before a call of decide, and the batch that it dispatched. */
 struct look {
     const struct workload *workload;
     const struct log *log;

@@ -576,7 +576,7 @@ CASE(home_walks_visit_every_invoker_once)
 
 enum { CROWD = 150, CROWD_STEPS = 30000, SLOTS = 3 };
 
-/* What the order means, kept the plain way: in every index (one per function, one of all) the place
+/* The order by its definition: in every index (one per function, one of all) the place
  * of each of an invoker's entries, and since when it has it; every change of an invoker files its
  * entries, for every function that is idle there. */
 struct plain_order {
@@ -721,8 +721,8 @@ static void assert_pools(const struct cluster *cluster)
     }
 }
 
-/* Containers come and go in tides. Several changes happen between two queries. Now and then nobody
- * asks for the set of all invokers for so long that the index forgets it. */
+/* The number of containers rises and falls. Several changes happen between two queries. Now and
+ * then nobody asks for the set of all invokers for so long that the index forgets it. */
 static void crowd_life(struct fixture *fixture)
 {
     struct cluster *cluster = &fixture->cluster;

@@ -39,6 +39,8 @@ static void pair_clear(struct pair *pair)
     unlink(pair->paths[1]);
 }
 
+#define PAIR CLOSED(pair_clear) struct pair
+
 static void simulate_into(struct store *store, const struct experiment *experiment)
 {
     struct error error = {0};
@@ -157,8 +159,7 @@ static const struct compare_part *whole(const struct compare_run *run)
 
 CASE(a_reality_as_modelled_has_no_error_at_all)
 {
-    struct pair pair =
-        pair_of(world(1, "esg", NULL, NULL), world(1, "esg", NULL, NULL), 1, 0, false);
+    PAIR pair = pair_of(world(1, "esg", NULL, NULL), world(1, "esg", NULL, NULL), 1, 0, false);
     OWNED(compare_free) struct comparison *against = compare(&pair);
     assert_int_equal(against->run_count, 1);
     assert_int_equal(against->alone_count, 0);
@@ -181,15 +182,14 @@ CASE(a_reality_as_modelled_has_no_error_at_all)
         assert_int_equal(compare_stands(run, limited[m], NULL), COMPARE_MET);
     assert_int_equal(compare_stands(run, COMPARE_P99, NULL), COMPARE_UNTOLD);
     assert_true(run->time_difference_ms == 0);
-    pair_clear(&pair);
 }
 
 /* 100 ms modelled, 125 executed, nobody waits: −20 % of everything, and every request misses none
  * of its 200 ms. */
 CASE(an_error_of_the_profile_is_found_where_it_is)
 {
-    struct pair pair = pair_of(lone(NULL, "arrivals.rate_per_s", "1"),
-                               lone(NULL, "arrivals.rate_per_s", "1"), 1.25, 0, true);
+    PAIR pair = pair_of(lone(NULL, "arrivals.rate_per_s", "1"),
+                        lone(NULL, "arrivals.rate_per_s", "1"), 1.25, 0, true);
     OWNED(compare_free) struct comparison *against = compare(&pair);
     const struct compare_run *run = &against->runs[0];
     const struct compare_part *part = whole(run);
@@ -219,13 +219,12 @@ CASE(an_error_of_the_profile_is_found_where_it_is)
     assert_true(against->gpu && run->gpu);
     assert_true(run->late_us_mean == 12.5 && run->late_us_p99 == 40 && run->late_us_max == 155);
     assert_string_equal(run->device, "a GPU that is none");
-    pair_clear(&pair);
 }
 
 /* Reality without the model's interference: the error is in company, not alone. */
 CASE(an_error_of_the_interference_shows_in_company_alone)
 {
-    struct pair pair =
+    PAIR pair =
         pair_of(lone(NULL, "platform.interference", "true"), lone(NULL, NULL, NULL), 1, 0, false);
     OWNED(compare_free) struct comparison *against = compare(&pair);
     const struct compare_run *run = &against->runs[0];
@@ -236,7 +235,6 @@ CASE(an_error_of_the_interference_shows_in_company_alone)
     }
     assert_true(run->company[0].slowdown[0] < 1.15);
     assert_true(run->company[2].slowdown[0] > 1.2);
-    pair_clear(&pair);
 }
 
 /* ---- Figures by other means ------------------------------------------------------------------ */
@@ -257,8 +255,8 @@ static double quantile_of(const struct run_record *record, uint32_t application,
 
 CASE(figures_are_those_of_the_rows)
 {
-    struct pair pair = pair_of(world(2, "esg", "slo.factor", "1.1"),
-                               world(2, "esg", "slo.factor", "1.1"), 1.1, 0.2, false);
+    PAIR pair = pair_of(world(2, "esg", "slo.factor", "1.1"), world(2, "esg", "slo.factor", "1.1"),
+                        1.1, 0.2, false);
     OWNED(compare_free) struct comparison *against = compare(&pair);
     const struct compare_run *run = &against->runs[0];
     const char *const hashes[] = {run->simulated->hash, run->real->hash};
@@ -296,7 +294,6 @@ CASE(figures_are_those_of_the_rows)
         for (size_t f = 0; f < sizeof pairs / sizeof *pairs; f++)
             assert_true(fabs(pairs[f][0] - pairs[f][1]) <= 1e-9 * fabs(pairs[f][0]));
     }
-    pair_clear(&pair);
 }
 
 /* ∫ others on the batch's GPU over its time, pair by pair. */
@@ -319,8 +316,7 @@ static double others_of(const struct run_record *record, size_t batch)
 
 CASE(company_and_causes_are_what_pairwise_counting_gives)
 {
-    struct pair pair =
-        pair_of(world(3, "esg", NULL, NULL), world(3, "esg", NULL, NULL), 0.9, 0.2, false);
+    PAIR pair = pair_of(world(3, "esg", NULL, NULL), world(3, "esg", NULL, NULL), 0.9, 0.2, false);
     OWNED(compare_free) struct comparison *against = compare(&pair);
     const struct compare_run *run = &against->runs[0];
     const char *const hashes[] = {run->simulated->hash, run->real->hash};
@@ -351,7 +347,6 @@ CASE(company_and_causes_are_what_pairwise_counting_gives)
     /* A reality a tenth faster: what is alike took longer in the simulation. */
     assert_true(run->time_difference_ms > 0);
     assert_true(kinds[0] > 0 && kinds[1] > 0);
-    pair_clear(&pair);
 }
 
 /* Jitter of mean 1 on independent requests is no error of the mean: the interval should hold 0 in
@@ -363,26 +358,22 @@ CASE(the_interval_holds_the_truth_as_often_as_it_says)
     for (unsigned trial = 0; trial < count; trial++) {
         char seed[16];
         snprintf(seed, sizeof seed, "%u", trial + 1);
-        struct pair pair =
-            pair_of(lone(NULL, "seed", seed), lone(NULL, "seed", seed), 1, 0.3, false);
+        PAIR pair = pair_of(lone(NULL, "seed", seed), lone(NULL, "seed", seed), 1, 0.3, false);
         OWNED(compare_free) struct comparison *against = compare(&pair);
         const struct compare_figure *figure = &whole(&against->runs[0])->figures[COMPARE_EXECUTION];
         assert_true(figure->low <= figure->error && figure->error <= figure->high);
         assert_true(figure->high - figure->low < 15);
         held += figure->low <= 0 && figure->high >= 0;
-        pair_clear(&pair);
     }
     assert_in_range(held, count * 85 / 100, count);
 }
 
 CASE(few_requests_have_no_interval)
 {
-    struct pair pair =
-        pair_of(lone(NULL, "requests", "30"), lone(NULL, "requests", "30"), 1.1, 0, false);
+    PAIR pair = pair_of(lone(NULL, "requests", "30"), lone(NULL, "requests", "30"), 1.1, 0, false);
     OWNED(compare_free) struct comparison *against = compare(&pair);
     assert_true(isnan(whole(&against->runs[0])->figures[COMPARE_MEAN].low));
     assert_true(isfinite(whole(&against->runs[0])->figures[COMPARE_MEAN].error));
-    pair_clear(&pair);
 }
 
 /* ---- Pairing and refusals -------------------------------------------------------------------- */
@@ -393,7 +384,7 @@ CASE(runs_are_paired_by_policy_and_seed_and_the_rest_is_told)
                                       lone("fifo", "seed", "6")};
     struct experiment *replayed[] = {lone("fifo", "seed", "6"), lone("edf", NULL, NULL),
                                      lone("openwhisk", NULL, NULL)};
-    CLOSED(pair_clear) struct pair pair = pair_make(simulated, 3, replayed, 3, 1, 0, false);
+    PAIR pair = pair_make(simulated, 3, replayed, 3, 1, 0, false);
     OWNED(compare_free) struct comparison *against = compare(&pair);
     assert_int_equal(against->run_count, 2);
     assert_string_equal(against->runs[0].title, "lone, fifo, seed 6");
@@ -405,12 +396,11 @@ CASE(runs_are_paired_by_policy_and_seed_and_the_rest_is_told)
 
 CASE(what_a_replay_changes_may_differ)
 {
-    struct pair pair = pair_of(
-        lone(NULL, "platform.interference", "true"),
-        lone(NULL, "platform.decision_cost", "{\"model\":\"fixed\",\"ms\":1}"), 1, 0, false);
+    PAIR pair = pair_of(lone(NULL, "platform.interference", "true"),
+                        lone(NULL, "platform.decision_cost", "{\"model\":\"fixed\",\"ms\":1}"), 1,
+                        0, false);
     OWNED(compare_free) struct comparison *against = compare(&pair);
     assert_int_equal(against->run_count, 1);
-    pair_clear(&pair);
 }
 
 CASE(other_experiments_are_refused_by_the_first_key_that_differs)
@@ -425,17 +415,15 @@ CASE(other_experiments_are_refused_by_the_first_key_that_differs)
         {"policy.params.max_batch", "2", "policy.params.max_batch differs"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct pair pair =
+        PAIR pair =
             pair_of(lone(NULL, NULL, NULL), lone(NULL, cases[c].key, cases[c].value), 1, 0, false);
         refused(&pair, cases[c].says);
-        pair_clear(&pair);
     }
 }
 
 CASE(files_of_the_wrong_kind_are_refused)
 {
-    CLOSED(pair_clear)
-    struct pair pair = pair_of(lone(NULL, NULL, NULL), lone(NULL, NULL, NULL), 1, 0, false);
+    PAIR pair = pair_of(lone(NULL, NULL, NULL), lone(NULL, NULL, NULL), 1, 0, false);
     struct pair swapped = {{{0}}}, same = {{{0}}}, none = {{{0}}};
     memcpy(swapped.paths[0], pair.paths[1], PATH_SIZE);
     memcpy(swapped.paths[1], pair.paths[0], PATH_SIZE);
@@ -455,13 +443,10 @@ CASE(files_of_the_wrong_kind_are_refused)
 
 CASE(runs_without_rows_or_partners_are_refused)
 {
-    struct pair pair =
-        pair_of(lone(NULL, "record", "requests"), lone(NULL, NULL, NULL), 1, 0, false);
-    refused(&pair, "--set record=all");
-    pair_clear(&pair);
-    pair = pair_of(lone("fifo", NULL, NULL), lone("edf", NULL, NULL), 1, 0, false);
-    refused(&pair, "no run of the policy, setting and seed");
-    pair_clear(&pair);
+    PAIR few = pair_of(lone(NULL, "record", "requests"), lone(NULL, NULL, NULL), 1, 0, false);
+    refused(&few, "--set record=all");
+    PAIR unlike = pair_of(lone("fifo", NULL, NULL), lone("edf", NULL, NULL), 1, 0, false);
+    refused(&unlike, "no run of the policy, setting and seed");
 }
 
 /* ---- Printed --------------------------------------------------------------------------------- */
@@ -482,8 +467,7 @@ static char *printed(const struct comparison *against, print *function)
 
 CASE(the_formats_agree_and_say_that_no_gpu_took_part)
 {
-    CLOSED(pair_clear)
-    struct pair pair = pair_of(lone(NULL, NULL, NULL), lone(NULL, NULL, NULL), 1.25, 0.1, false);
+    PAIR pair = pair_of(lone(NULL, NULL, NULL), lone(NULL, NULL, NULL), 1.25, 0.1, false);
     OWNED(compare_free) struct comparison *against = compare(&pair);
     STRING *text = printed(against, compare_text), *again = printed(against, compare_text);
     STRING *page = printed(against, compare_html), *csv = printed(against, compare_csv);
@@ -515,8 +499,7 @@ CASE(the_formats_agree_and_say_that_no_gpu_took_part)
 
 CASE(a_gpu_is_named_and_nothing_is_called_a_rehearsal)
 {
-    CLOSED(pair_clear)
-    struct pair pair = pair_of(lone(NULL, NULL, NULL), lone(NULL, NULL, NULL), 1, 0, true);
+    PAIR pair = pair_of(lone(NULL, NULL, NULL), lone(NULL, NULL, NULL), 1, 0, true);
     OWNED(compare_free) struct comparison *against = compare(&pair);
     STRING *text = printed(against, compare_text);
     assert_null(strstr(text, "rehearsal"));
@@ -562,7 +545,7 @@ CASE(the_figure_is_drawn_twice_alike)
 {
     struct experiment *simulated[] = {lone("fifo", NULL, NULL), lone("edf", NULL, NULL)};
     struct experiment *replayed[] = {lone("fifo", NULL, NULL), lone("edf", NULL, NULL)};
-    CLOSED(pair_clear) struct pair pair = pair_make(simulated, 2, replayed, 2, 1.2, 0.1, false);
+    PAIR pair = pair_make(simulated, 2, replayed, 2, 1.2, 0.1, false);
     OWNED(compare_free) struct comparison *against = compare(&pair);
     char *csv[2], *svg[2];
     for (size_t i = 0; i < 2; i++)

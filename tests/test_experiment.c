@@ -62,11 +62,7 @@ static void assert_refused(const char *text, const char *key, const char *value,
     assert_input_error(&error, fragment);
 }
 
-static void assert_close(double a, double b)
-{
-    if (fabs(a - b) > 1e-12 * fmax(fabs(a), fabs(b)))
-        fail_msg("%.17g is not %.17g", a, b);
-}
+#define assert_close(a, b) assert_relative(a, b, 1e-12)
 
 /* ---- What is read ---------------------------------------------------------------------------- */
 

@@ -5,12 +5,7 @@
 
 enum { INSTANCES_MAX = 64 };
 
-/* To a trillionth of itself. */
-static void assert_near(double value, double expected)
-{
-    if (!(fabs(value - expected) <= 1e-12 * expected))
-        fail_msg("%.17g, expected %.17g", value, expected);
-}
+#define assert_near(value, expected) assert_relative(value, expected, 1e-12)
 
 /* A policy whose every step is the test's. */
 struct script {
