@@ -33,7 +33,7 @@ struct request {
 
 struct decision {
     struct request *request;
-    struct arena arena; /* of all below */
+    struct arena *arena; /* of all below */
     const struct workload *workload;
     const struct application *application;
     struct search_table **tables; /* per function, NULL if not needed */
@@ -101,7 +101,7 @@ static size_t stage_entries(const struct decision *decision, size_t stage)
 static bool decision_tables(struct decision *decision, struct error *error)
 {
     const struct application *application = decision->application;
-    struct arena *arena = &decision->arena;
+    struct arena *arena = decision->arena;
     decision->tables =
         arena_allocate(arena, decision->workload->function_count, sizeof(struct search_table *));
     decision->by_stage =
@@ -218,7 +218,7 @@ static void search_first_stage(struct decision *decision, const struct search_pr
     const struct search_table *first = whole->stages[0];
     const struct search_table *stages[SEARCH_MAX_STAGES];
     struct search_problem problem = *whole;
-    struct search_result *one = arena_allocate(&decision->arena, 1, sizeof *one);
+    struct search_result *one = arena_allocate(decision->arena, 1, sizeof *one);
     memcpy(stages, whole->stages, whole->stage_count * sizeof *stages);
     problem.stages = stages;
     problem.k = 1;
@@ -227,9 +227,9 @@ static void search_first_stage(struct decision *decision, const struct search_pr
     for (size_t i = 0; i < first->count; i++) {
         struct configuration single = {
             .batch = first->batch[i], .time = first->time[i], .cost_per_job_usd = first->cost[i]};
-        struct search_table *table = search_table_create(&decision->arena, &single, 1);
+        struct search_table *table = search_table_create(decision->arena, &single, 1);
         stages[0] = table;
-        search_table_bound(&decision->arena, table);
+        search_table_bound(decision->arena, table);
         run_search(decision, &problem, one);
         decision->first_best[i] = one->path_count > 0 ? one->paths[0].cost_usd : INFINITY;
     }
@@ -262,7 +262,7 @@ static void decide_frontier(struct decision *decision)
     sim_time_t budget = sim_from_ms(request->budget_ms);
     int64_t start = guard_clock_ns();
     const struct frontier_set *set =
-        frontier_build(&decision->arena, decision->application, decision->by_stage, 0, NULL);
+        frontier_build(decision->arena, decision->application, decision->by_stage, 0, NULL);
     decision->build_ms = (double)(guard_clock_ns() - start) * 1e-6;
     decision->exact = frontier_exact(set, request->stage);
     start = guard_clock_ns();
@@ -424,12 +424,11 @@ static bool search_run(int argc, char **argv, bool quiet, struct error *error)
     struct experiment *experiment = experiment_load(request.path, NULL, 0, error);
     if (experiment == NULL)
         return false;
-    struct decision decision = {.request = &request,
-                                .arena = {.exhausted = cli_exhausted},
-                                .workload = experiment_planned(experiment)};
+    struct decision decision = {
+        .request = &request, .arena = arena_create(), .workload = experiment_planned(experiment)};
     decision.application = cli_find_application(decision.workload, request.application, error);
     bool done = decision.application != NULL && search_decide(&decision, error);
-    arena_clear(&decision.arena);
+    arena_destroy(decision.arena);
     experiment_free(experiment);
     return done;
 }

@@ -163,17 +163,17 @@ static bool slo_run(int argc, char **argv, bool quiet, struct error *error)
     const struct application *application =
         cli_find_application(workload, request.application, error);
     size_t group_size = 0;
-    struct arena arena = {.exhausted = cli_exhausted};
+    struct arena *arena = arena_create();
     struct slo_plan *plan =
         application != NULL && choose_group_size(&request, experiment, &group_size, error)
-            ? make_plan(&arena, workload, application, group_size, error)
+            ? make_plan(arena, workload, application, group_size, error)
             : NULL;
     bool done = plan != NULL;
     if (done && request.json)
         done = print_json(workload, application, plan, group_size, error);
     else if (done)
         print_text(application, plan, group_size);
-    arena_clear(&arena);
+    arena_destroy(arena);
     experiment_free(experiment);
     return done;
 }
