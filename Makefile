@@ -128,7 +128,7 @@ as_one    = $(if $(AS_ONE),-flto=auto --param=max-inline-insns-auto=$(1) -fno-se
 $(HOT) $(BUILD)/hot.o: LTO := $(call as_one,40)
 $(HOTTEST): LTO := $(call as_one,100)
 $(BUILD)/hot.o: $(HOT)
-	$(SAY) optimise $@
+	$(SAY) 'optimise $@: the rooms of a request as one, a third of the build'
 	$(Q)$(LINK) -r -flinker-output=nolto-rel -o $@ $^
 
 $(BUILD)/contract.list: $(CONTRACT) Makefile
@@ -329,7 +329,7 @@ $(BUILD)/lint/%.tidy: %.c .clang-tidy $(BUILD)/lint/nodes
 
 $(CPPCHECK): $(ALL_SRC) $(ALL_HDR)
 	@mkdir -p $(BUILD)/lint/cppcheck
-	@echo cppcheck
+	@echo 'cppcheck: all sources, a minute'
 	@cppcheck --quiet -j $(JOBS) --cppcheck-build-dir=$(BUILD)/lint/cppcheck --std=c11 -I. \
 	  -D_GNU_SOURCE $(DEFINED) --enable=warning,performance,portability --inline-suppr \
 	  --error-exitcode=1 --suppress=missingIncludeSystem $(ALL_SRC) >$@ 2>&1 || \
@@ -344,6 +344,7 @@ SHELL_SRC := .ci/run .ci/deps.sh $(wildcard tests/*.sh sim/cli/*.sh sim/cli/*.ba
              traces/capture/*.sh)
 $(BUILD)/lint/shellcheck.log: $(SHELL_SRC)
 	@mkdir -p $(@D)
+	@echo 'shellcheck: all scripts'
 	@shellcheck -x $(SHELL_SRC) >$@ 2>&1 || echo 'shellcheck: findings above' >>$@
 
 .PHONY: lines

@@ -30,18 +30,9 @@ static void bar_rows(const struct bar *bar, struct sheet *sheet)
     double from = 0;
     for (size_t p = 0; p < bar->count; p++) {
         const double value = isfinite(bar->values[p]) ? bar->values[p] : 0;
-        sheet_count(sheet, bar->panel);
-        sheet_text(sheet, bar->title);
-        sheet_text(sheet, bar->axis);
-        sheet_count(sheet, bar->row);
-        sheet_text_cut(sheet, bar->contender, LABEL_LIMIT);
-        sheet_count(sheet, p + 1);
-        sheet_text(sheet, bar->parts[p].title);
-        sheet_number(sheet, from);
-        sheet_number(sheet, from + value);
-        sheet_colour(sheet, bar->parts[p].colour);
-        sheet_text(sheet, p + 1 == bar->count ? bar->label : " ");
-        sheet_row_end(sheet);
+        sheet_row(sheet, "%zu %s %s %zu " LABEL " %zu %s %g %g %x %s", bar->panel, bar->title,
+                  bar->axis, bar->row, bar->contender, p + 1, bar->parts[p].title, from,
+                  from + value, bar->parts[p].colour, p + 1 == bar->count ? bar->label : " ");
         from += value;
     }
 }
@@ -172,69 +163,19 @@ bool batch_sizes_rows(struct reading *reading, size_t *row, struct sheet *sheet,
 
 /* ---- Across settings ------------------------------------------------------------------------ */
 
-/* A policy with its parameters, across settings. */
-struct kind {
-    const char *policy, *variant;
-    struct look look;
-    char *title;
-};
-
-struct kinds {
-    struct kind *items;
-    size_t count;
-    unsigned markers; /* set of markers in use */
-};
-
-static size_t kind_find(const struct kinds *kinds, const struct report_contender *contender)
-{
-    size_t k = 0;
-    while (k < kinds->count && (strcmp(kinds->items[k].policy, contender->policy) != 0 ||
-                                strcmp(kinds->items[k].variant, contender->variant) != 0))
-        k++;
-    return k;
-}
-
-static void kinds_clear(struct kinds *kinds)
-{
-    for (size_t k = 0; k < kinds->count; k++)
-        free(kinds->items[k].title);
-    free(kinds->items);
-}
-
-static bool kind_add(struct kinds *kinds, const struct report_contender *contender, bool alone)
-{
-    size_t variant = 0;
-    char *title = NULL;
-    for (size_t k = 0; k < kinds->count; k++)
-        variant += strcmp(kinds->items[k].policy, contender->policy) == 0;
-    if (asprintf(&title, "%s%s%s", contender->policy, contender->distinction[0] != '\0' ? " " : "",
-                 contender->distinction) < 0)
-        return false;
-    const struct look look =
-        palette_distinct(palette_variant(contender->policy, variant, alone), &kinds->markers);
-    kinds->items[kinds->count++] =
-        (struct kind){contender->policy, contender->variant, look, title};
-    return true;
-}
-
 static bool kinds_read(struct kinds *kinds, const struct report *report, struct error *error)
 {
-    size_t most = 0;
-    bool alone = true;
-    for (size_t s = 0; s < report->scenario_count; s++) {
-        most += report->scenarios[s].contender_count;
+    bool alone = true, good = true;
+    for (size_t s = 0; s < report->scenario_count; s++)
         alone = alone && source_one_policy(&report->scenarios[s]) &&
                 strcmp(report->scenarios[s].contenders[0].policy,
                        report->scenarios[0].contenders[0].policy) == 0;
-    }
-    *kinds = (struct kinds){calloc(most + 1, sizeof *kinds->items), 0, 0};
-    bool good = kinds->items != NULL;
-    for (size_t s = 0; good && s < report->scenario_count; s++)
+    for (size_t s = 0; s < report->scenario_count; s++)
         for (size_t c = 0; good && c < report->scenarios[s].contender_count; c++) {
             const struct report_contender *contender = &report->scenarios[s].contenders[c];
-            good = kind_find(kinds, contender) < kinds->count || kind_add(kinds, contender, alone);
+            good = kinds_add(kinds, contender, "", contender->variant, alone, error);
         }
-    return good || figure_no_memory(error);
+    return good;
 }
 
 static const struct panel of_requests[] = {
@@ -249,21 +190,22 @@ static const struct panel of_trainings[] = {
     {0}};
 
 static void settings_row(const struct source *source, const struct kinds *kinds,
-                         const struct panel *panel, size_t s, size_t c, struct sheet *sheet)
+                         const struct panel *panel, size_t number, size_t s, size_t c,
+                         struct sheet *sheet)
 {
     const struct report_scenario *scenario = &source->report->scenarios[s];
-    const size_t k = kind_find(kinds, &scenario->contenders[c]);
-    sheet_text(sheet, panel->title);
-    sheet_count(sheet, panel->logarithmic);
-    sheet_count(sheet, s + 1);
-    sheet_text(sheet, scenario->title[0] != '\0' ? scenario->title : scenario->name);
-    sheet_count(sheet, k + 1);
-    sheet_text_cut(sheet, kinds->items[k].title, LABEL_LIMIT);
-    sheet_estimate(sheet, source_estimate(source, &scenario->contenders[c], NULL, panel->metric,
-                                          panel->scale));
-    sheet_colour(sheet, kinds->items[k].look.colour);
-    sheet_number(sheet, kinds->items[k].look.point);
-    sheet_row_end(sheet);
+    const struct report_contender *contender = &scenario->contenders[c];
+    const size_t k = kinds_find(kinds, contender, "", contender->variant);
+    const struct kind *kind = &kinds->items[k];
+    char title[512]; /* it is cut to far less */
+    (void)snprintf(title, sizeof title, "%s%s%s", kind->like->policy,
+                   kind->like->distinction[0] != '\0' ? " " : "", kind->like->distinction);
+    const struct estimate value =
+        source_estimate(source, contender, NULL, panel->metric, panel->scale);
+    sheet_row(sheet, "%zu %s %d %zu %s %zu " LABEL " %g %g %g %x %d", number, panel->title,
+              panel->logarithmic, s + 1,
+              scenario->title[0] != '\0' ? scenario->title : scenario->name, k + 1, title,
+              value.mean, value.low, value.high, kind->look.colour, kind->look.point);
 }
 
 bool settings_draw(const struct source *source, const struct figure_kind *kind,
@@ -271,7 +213,7 @@ bool settings_draw(const struct source *source, const struct figure_kind *kind,
 {
     const struct report *report = source->report;
     const bool serves = report_serves(report);
-    struct kinds kinds;
+    struct kinds kinds = {0};
     struct sheet sheet = {0};
     if (report->scenario_count < 2)
         return true;
@@ -282,11 +224,9 @@ bool settings_draw(const struct source *source, const struct figure_kind *kind,
                 source_sheet(source, NULL, kind, "", lead, list, &sheet, error);
     for (size_t p = 0; good && panels[p].metric != NULL; p++)
         for (size_t s = 0; s < report->scenario_count; s++)
-            for (size_t c = 0; c < report->scenarios[s].contender_count; c++) {
-                sheet_count(&sheet, p + 1);
-                settings_row(source, &kinds, &panels[p], s, c, &sheet);
-            }
+            for (size_t c = 0; c < report->scenarios[s].contender_count; c++)
+                settings_row(source, &kinds, &panels[p], p + 1, s, c, &sheet);
     good = sheet_end(&sheet, good, error);
-    kinds_clear(&kinds);
+    free(kinds.items);
     return good;
 }

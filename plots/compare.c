@@ -1,5 +1,3 @@
-#include "plots/compare.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +6,7 @@
 #include <gsl/gsl_statistics_double.h>
 
 #include "plots/families.h"
+#include "plots/plot.h"
 #include "plots/selection.h"
 
 enum { TITLE_SIZE = 80 };
@@ -91,15 +90,8 @@ struct line {
 static void cells_write(struct sheet *sheet, size_t panel, const struct line *line, size_t side,
                         double x, double y)
 {
-    sheet_count(sheet, panel);
-    sheet_count(sheet, line->row);
-    sheet_text(sheet, line->title);
-    sheet_count(sheet, side);
-    sheet_number(sheet, x);
-    sheet_number(sheet, y);
-    sheet_colour(sheet, line->look.colour);
-    sheet_number(sheet, line->look.point);
-    sheet_row_end(sheet);
+    sheet_row(sheet, "%zu %zu %s %zu %g %g %x %d", panel, line->row, line->title, side, x, y,
+              line->look.colour, line->look.point);
 }
 
 static void distribution_write(struct latencies *latencies, const struct line *line, size_t side,

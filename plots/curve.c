@@ -17,63 +17,26 @@ static const struct panel below_of_trainings[] = {
     {NULL, "mean wait (h)", "queueing_s_mean", 1.0 / 3600, false},
     {0}};
 
-/* The distinct lines of a setting, with the look that each has in all panels. */
-struct series {
-    const struct curve_line **lines;
-    struct look *looks;
-    size_t count;
-};
-
-static size_t series_find(const struct series *series, const struct curve_panel *panel,
-                          const struct curve_line *line)
+/* The distinct lines of a setting. */
+static bool series_read(const struct curve_group *group, struct kinds *series, struct error *error)
 {
-    size_t s = 0;
-    while (s < series->count && curve_line_find(panel, series->lines[s]) != line)
-        s++;
-    return s;
-}
-
-static bool series_read(const struct curve_group *group, struct series *series)
-{
-    size_t most = 0;
-    unsigned markers = 0;
-    for (size_t p = 0; p < group->panel_count; p++)
-        most += group->panels[p].line_count;
-    bool alone = true;
+    bool alone = true, good = true;
     for (size_t p = 0; p < group->panel_count; p++)
         for (size_t l = 0; l < group->panels[p].line_count; l++)
             alone = alone && strcmp(group->panels[p].lines[l].like->policy,
                                     group->panels[0].lines[0].like->policy) == 0;
-    *series = (struct series){calloc(most + 1, sizeof *series->lines),
-                              calloc(most + 1, sizeof *series->looks), 0};
-    if (series->lines == NULL || series->looks == NULL)
-        return false;
     for (size_t p = 0; p < group->panel_count; p++)
-        for (size_t l = 0; l < group->panels[p].line_count; l++) {
+        for (size_t l = 0; good && l < group->panels[p].line_count; l++) {
             const struct curve_line *line = &group->panels[p].lines[l];
-            const char *policy = line->like->policy;
-            size_t variant = 0;
-            if (series_find(series, &group->panels[p], line) < series->count)
-                continue;
-            for (size_t s = 0; s < series->count; s++)
-                variant += strcmp(series->lines[s]->like->policy, policy) == 0;
-            series->looks[series->count] =
-                palette_distinct(palette_variant(policy, variant, alone), &markers);
-            series->lines[series->count++] = line;
+            good = kinds_add(series, line->like, line->like->label, line->variant, alone, error);
         }
-    return true;
-}
-
-static void series_clear(struct series *series)
-{
-    free(series->lines);
-    free(series->looks);
+    return good;
 }
 
 struct curve_figure {
     const struct source *source;
     const struct curve_group *group;
-    struct series series;
+    struct kinds series;
     struct sheet sheet;
 };
 
@@ -81,28 +44,19 @@ static void panel_write(struct curve_figure *figure, size_t row, const struct pa
                         double limit, size_t column)
 {
     const struct curve_panel *panel = &figure->group->panels[column];
-    struct sheet *sheet = &figure->sheet;
     for (size_t l = 0; l < panel->line_count; l++) {
-        const size_t s = series_find(&figure->series, panel, &panel->lines[l]);
-        const struct look *look = &figure->series.looks[s];
-        for (size_t i = 0; i < panel->lines[l].point_count; i++) {
-            const struct curve_point *point = &panel->lines[l].points[i];
-            sheet_count(sheet, row);
-            sheet_text(sheet, like->axis);
-            sheet_count(sheet, like->logarithmic);
-            sheet_number(sheet, limit);
-            sheet_count(sheet, column + 1);
-            sheet_text_cut(sheet, panel->title, LABEL_LIMIT);
-            sheet_count(sheet, s + 1);
-            sheet_text_cut(sheet, panel->lines[l].title, LABEL_LIMIT);
-            sheet_text(sheet, figure->source->report->curves->key);
-            sheet_number(sheet, point->value);
-            sheet_estimate(sheet, source_estimate(figure->source, point->contender, NULL,
-                                                  like->metric, like->scale));
-            sheet_colour(sheet, look->colour);
-            sheet_number(sheet, look->point);
-            sheet_number(sheet, look->dash);
-            sheet_row_end(sheet);
+        const struct curve_line *line = &panel->lines[l];
+        const size_t s = kinds_find(&figure->series, line->like, line->like->label, line->variant);
+        const struct look *look = &figure->series.items[s].look;
+        for (size_t i = 0; i < line->point_count; i++) {
+            const struct curve_point *point = &line->points[i];
+            const struct estimate value =
+                source_estimate(figure->source, point->contender, NULL, like->metric, like->scale);
+            sheet_row(&figure->sheet,
+                      "%zu %s %d %g %zu " LABEL " %zu " LABEL " %s %g %g %g %g %x %d %d", row,
+                      like->axis, like->logarithmic, limit, column + 1, panel->title, s + 1,
+                      line->title, figure->source->report->curves->key, point->value, value.mean,
+                      value.low, value.high, look->colour, look->point, look->dash);
         }
     }
 }
@@ -178,12 +132,12 @@ static bool draw_group(const struct source *source, const struct figure_kind *ki
     else /* the sentence begins with a blank */
         (void)snprintf(lead, sizeof lead, "%s", warning + (warning[0] == ' '));
     bool good =
-        (series_read(group, &figure.series) || figure_no_memory(error)) &&
+        series_read(group, &figure.series, error) &&
         source_sheet(source, group->like, kind, group->title, lead, list, &figure.sheet, error);
     if (good && figure.sheet.out != NULL)
         panels_write(&figure);
     good = sheet_end(&figure.sheet, good, error);
-    series_clear(&figure.series);
+    free(figure.series.items);
     return good;
 }
 

@@ -5,6 +5,7 @@
 
 #include "results/report/table.h"
 #include "results/store/columns.h"
+#include "sim/base/array.h"
 #include "sim/platform/notices.h"
 
 bool source_one_policy(const struct report_scenario *scenario)
@@ -28,6 +29,33 @@ struct look source_look(const struct report_scenario *scenario, size_t contender
         look = palette_distinct(palette_variant(policy, variant, alone), &used);
     }
     return look;
+}
+
+size_t kinds_find(const struct kinds *kinds, const struct report_contender *like, const char *label,
+                  const char *variant)
+{
+    size_t k = 0;
+    while (k < kinds->count && (strcmp(kinds->items[k].like->policy, like->policy) != 0 ||
+                                strcmp(kinds->items[k].label, label) != 0 ||
+                                strcmp(kinds->items[k].variant, variant) != 0))
+        k++;
+    return k;
+}
+
+bool kinds_add(struct kinds *kinds, const struct report_contender *like, const char *label,
+               const char *variant, bool alone, struct error *error)
+{
+    size_t earlier = 0;
+    if (kinds_find(kinds, like, label, variant) < kinds->count)
+        return true;
+    if (!array_extend(&kinds->items, kinds->count, sizeof *kinds->items))
+        return figure_no_memory(error);
+    for (size_t k = 0; k < kinds->count; k++)
+        earlier += strcmp(kinds->items[k].like->policy, like->policy) == 0;
+    kinds->items[kinds->count++] = (struct kind){
+        like, label, variant,
+        palette_distinct(palette_variant(like->policy, earlier, alone), &kinds->markers)};
+    return true;
 }
 
 char *source_basis(const struct source *source, const struct report_scenario *scenario)

@@ -8,7 +8,7 @@
 #include "results/store/run_details.h"
 #include "results/report/report.h"
 
-enum { LABEL_LIMIT = 60 }; /* most characters of a contender's name in a figure */
+#define LABEL "%.60s" /* a contender's name in a row */
 
 /* Input of the figures of a results file. */
 struct source {
@@ -97,6 +97,25 @@ bool families_calibration(const char *path, struct figure_list *list, struct err
 
 /* Returns whether all contenders are of one policy. */
 bool source_one_policy(const struct report_scenario *scenario);
+
+/* What has one look in all panels of a figure: contenders of one policy, label and variant. */
+struct kinds {
+    struct kind {
+        const struct report_contender *like; /* the first, for the policy */
+        const char *label, *variant;         /* borrowed */
+        struct look look;
+    } * items;
+    size_t count;
+    unsigned markers; /* set of markers in use */
+};
+
+/* Adds a kind if it is new. `alone`: the figure has one policy alone. False: ERROR_RUN, memory
+ * exhausted. */
+bool kinds_add(struct kinds *kinds, const struct report_contender *like, const char *label,
+               const char *variant, bool alone, struct error *error);
+/* The index of a kind; the count if there is none. O(count). */
+size_t kinds_find(const struct kinds *kinds, const struct report_contender *like, const char *label,
+                  const char *variant);
 
 /* The look of a contender in its scenario. It is its policy's look, varied for further variants of
  * the policy, with a marker that no earlier contender has. */

@@ -1,7 +1,6 @@
 #include "plots/figure.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -133,20 +132,12 @@ bool sheet_begin(struct sheet *sheet, struct figure_list *list, const char *scri
                             .path = figure->csv,
                             .subject = figure->subject[0] != '\0' ? figure->subject : "-",
                             .caption = figure->caption,
-                            .first_row = true,
-                            .first_cell = true};
+                            .first_row = true};
     if (!atomic_file_open(&sheet->file, figure->csv, error))
         return false;
     sheet->out = sheet->file.stream;
     (void)fprintf(sheet->out, "%s,subject,caption\n", columns);
     return true;
-}
-
-static void cell_begin(struct sheet *sheet)
-{
-    if (!sheet->first_cell)
-        (void)fputc(',', sheet->out);
-    sheet->first_cell = false;
 }
 
 /* Replaces characters that gnuplot would interpret (see figure.h). It treats a comma as the end of
@@ -165,17 +156,15 @@ static void text_write(FILE *out, char before, char character, char after)
         (void)fputc((unsigned char)character < 0x20 ? ' ' : character, out);
 }
 
-void sheet_text_cut(struct sheet *sheet, const char *text, size_t limit)
+/* Writes the text, truncated to `limit` characters. */
+static void text_cell(FILE *out, const char *text, size_t limit)
 {
     size_t characters = 0;
-    if (sheet->out == NULL)
-        return;
     for (const char *c = text; *c != '\0'; characters++)
         c += utf8_sequence(c) == 0 ? 1 : utf8_sequence(c);
     const bool cut = characters > limit;
-    cell_begin(sheet);
     if (csv_is_formula(text))
-        (void)fputc('\'', sheet->out);
+        (void)fputc('\'', out);
     characters = 0;
     for (const char *c = text; *c != '\0';) {
         const size_t length = utf8_sequence(c);
@@ -183,62 +172,63 @@ void sheet_text_cut(struct sheet *sheet, const char *text, size_t limit)
         if (cut && characters >= limit)
             break;
         if (length > 1)
-            (void)fwrite(c, 1, length, sheet->out);
+            (void)fwrite(c, 1, length, out);
         else
-            text_write(sheet->out, c == text ? '\0' : c[-1], length == 0 ? '?' : *c, c[1]);
+            text_write(out, c == text ? '\0' : c[-1], length == 0 ? '?' : *c, c[1]);
         c += length == 0 ? 1 : length;
     }
     if (cut)
-        (void)fputs("…", sheet->out);
+        (void)fputs("…", out);
 }
 
-void sheet_text(struct sheet *sheet, const char *text)
+/* Writes the next argument by the conversion at `format`. Returns its end. */
+static const char *cell_write(FILE *out, const char *format, va_list *args)
 {
-    sheet_text_cut(sheet, text, SIZE_MAX);
+    char *end = NULL;
+    const bool limited = format[1] == '.';
+    const size_t limit = limited ? strtoul(format + 2, &end, 10) : SIZE_MAX;
+    const char *conversion = limited ? end : format + 1;
+    switch (*conversion) {
+    case 's':
+        text_cell(out, va_arg(*args, const char *), limit);
+        break;
+    case 'd':
+        (void)fprintf(out, "%d", va_arg(*args, int));
+        break;
+    case 'x':
+        (void)fprintf(out, "0x%06X", va_arg(*args, unsigned));
+        break;
+    case 'z':
+        (void)fprintf(out, "%zu", va_arg(*args, size_t));
+        conversion++;
+        break;
+    default: {
+        const double number = va_arg(*args, double);
+        if (isfinite(number))
+            (void)fprintf(out, "%.10g", number);
+    }
+    }
+    return conversion + 1;
 }
 
-void sheet_number(struct sheet *sheet, double value)
+void sheet_row(struct sheet *sheet, const char *format, ...)
 {
+    va_list args;
     if (sheet->out == NULL)
         return;
-    cell_begin(sheet);
-    if (isfinite(value))
-        (void)fprintf(sheet->out, "%.10g", value);
-}
-
-void sheet_estimate(struct sheet *sheet, struct estimate estimate)
-{
-    sheet_number(sheet, estimate.mean);
-    sheet_number(sheet, estimate.low);
-    sheet_number(sheet, estimate.high);
-}
-
-void sheet_count(struct sheet *sheet, uint64_t value)
-{
-    if (sheet->out == NULL)
-        return;
-    cell_begin(sheet);
-    (void)fprintf(sheet->out, "%" PRIu64, value);
-}
-
-void sheet_colour(struct sheet *sheet, uint32_t colour)
-{
-    if (sheet->out == NULL)
-        return;
-    cell_begin(sheet);
-    (void)fprintf(sheet->out, "0x%06" PRIX32, colour);
-}
-
-void sheet_row_end(struct sheet *sheet)
-{
-    if (sheet->out == NULL)
-        return;
+    va_start(args, format);
+    while (*format != '\0') {
+        format = cell_write(sheet->out, format, &args);
+        format += *format == ' ';
+        (void)fputc(',', sheet->out);
+    }
+    va_end(args);
     /* gnuplot reads an empty last field as the last field of the previous row. */
-    sheet_text(sheet, sheet->first_row ? sheet->subject : "-");
-    sheet_text(sheet, sheet->first_row ? sheet->caption : "-");
+    text_cell(sheet->out, sheet->first_row ? sheet->subject : "-", SIZE_MAX);
+    (void)fputc(',', sheet->out);
+    text_cell(sheet->out, sheet->first_row ? sheet->caption : "-", SIZE_MAX);
     (void)fputc('\n', sheet->out);
     sheet->first_row = false;
-    sheet->first_cell = true;
 }
 
 bool figure_drop(struct figure_list *list, size_t at, const char *reason, struct error *error)

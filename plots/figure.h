@@ -80,7 +80,6 @@ struct sheet {
     const char *subject;
     const char *caption;
     bool first_row;
-    bool first_cell;
 };
 
 /* Begins the figure of `script` about `subject` (may be ""). Its name is made of both, in lower
@@ -91,16 +90,10 @@ struct sheet {
 bool sheet_begin(struct sheet *sheet, struct figure_list *list, const char *script,
                  const char *subject, const char *caption, const char *columns,
                  struct error *error);
-void sheet_text(struct sheet *sheet, const char *text);
-/* The text, truncated to `limit` characters. */
-void sheet_text_cut(struct sheet *sheet, const char *text, size_t limit);
-void sheet_number(struct sheet *sheet, double value);
-/* The mean and the ends of its interval. */
-void sheet_estimate(struct sheet *sheet, struct estimate estimate);
-void sheet_count(struct sheet *sheet, uint64_t value);
-/* 0xRRGGBB */
-void sheet_colour(struct sheet *sheet, uint32_t colour);
-void sheet_row_end(struct sheet *sheet);
+/* Writes a row: one cell for each conversion of `format`, which blanks separate. %s: a text; %.60s:
+ * the same, truncated to 60 characters; %g: a number, empty if it is not finite; %zu, %d: whole
+ * numbers; %x: a colour, 0xRRGGBB. */
+void sheet_row(struct sheet *sheet, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* If `good`, renames the file to its final name; else removes it and leaves `error` unchanged. A
  * sheet without rows is removed from the list, with a note. Returns `good`, or false with ERROR_RUN
  * if the file could not be written. */

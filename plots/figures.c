@@ -13,23 +13,19 @@
 #define DOTS "panel,panel_title,axis,row,contender,value,low,high,bound,colour,point"
 
 static void dots_row(const struct source *source, const struct report_scenario *scenario, size_t c,
-                     const struct panel *panel, const char *application, struct sheet *sheet)
+                     const struct panel *panel, const char *application, size_t number,
+                     struct sheet *sheet)
 {
     const struct report_contender *contender = &scenario->contenders[c];
     const struct look look = source_look(scenario, c);
     const char *together = application != NULL ? application : "all";
-    sheet_text_cut(sheet, panel->title != NULL ? panel->title : together, 30);
-    sheet_text(sheet, panel->axis);
-    sheet_count(sheet, c + 1);
-    sheet_text_cut(sheet, contender->title, LABEL_LIMIT);
-    sheet_estimate(sheet,
-                   source_estimate(source, contender, application, panel->metric, panel->scale));
-    sheet_number(sheet, report_column_bound(source->report, scenario, application,
-                                            report_metric_find(panel->metric))
-                            .mean);
-    sheet_colour(sheet, look.colour);
-    sheet_number(sheet, look.point);
-    sheet_row_end(sheet);
+    const struct estimate value =
+        source_estimate(source, contender, application, panel->metric, panel->scale);
+    const struct estimate bound = report_column_bound(source->report, scenario, application,
+                                                      report_metric_find(panel->metric));
+    sheet_row(sheet, "%zu %.30s %s %zu " LABEL " %g %g %g %g %x %d", number,
+              panel->title != NULL ? panel->title : together, panel->axis, c + 1, contender->title,
+              value.mean, value.low, value.high, bound.mean, look.colour, look.point);
 }
 
 /* The panels of the entry. A panel without a title is one for each application, and one for all
@@ -43,10 +39,9 @@ static void dots_rows(const struct source *source, const struct report_scenario 
         for (size_t a = 0; a < (panel->title != NULL ? 1 : applications); a++) {
             const bool one = panel->title == NULL && a < scenario->application_count;
             number++;
-            for (size_t c = 0; c < scenario->contender_count; c++) {
-                sheet_count(sheet, number);
-                dots_row(source, scenario, c, panel, one ? scenario->applications[a] : NULL, sheet);
-            }
+            for (size_t c = 0; c < scenario->contender_count; c++)
+                dots_row(source, scenario, c, panel, one ? scenario->applications[a] : NULL, number,
+                         sheet);
         }
 }
 
@@ -61,18 +56,15 @@ static void tradeoff_rows(const struct source *source, const struct report_scena
     for (size_t c = 0; c < scenario->contender_count; c++) {
         const struct report_contender *contender = &scenario->contenders[c];
         const struct look look = source_look(scenario, c);
-        sheet_count(sheet, c + 1);
-        sheet_text_cut(sheet, contender->title, LABEL_LIMIT);
-        for (size_t m = 0; m < 2; m++)
-            sheet_estimate(sheet,
-                           report_column_estimate(source->report, contender, NULL, metrics[m]));
-        sheet_count(sheet, report_is_on_front(source->report, scenario, c));
-        for (size_t m = 0; m < 2; m++)
-            sheet_number(sheet,
-                         report_column_bound(source->report, scenario, NULL, metrics[m]).mean);
-        sheet_colour(sheet, look.colour);
-        sheet_number(sheet, look.point);
-        sheet_row_end(sheet);
+        struct estimate values[2], bounds[2];
+        for (size_t m = 0; m < 2; m++) {
+            values[m] = report_column_estimate(source->report, contender, NULL, metrics[m]);
+            bounds[m] = report_column_bound(source->report, scenario, NULL, metrics[m]);
+        }
+        sheet_row(sheet, "%zu " LABEL " %g %g %g %g %g %g %d %g %g %x %d", c + 1, contender->title,
+                  values[0].mean, values[0].low, values[0].high, values[1].mean, values[1].low,
+                  values[1].high, report_is_on_front(source->report, scenario, c), bounds[0].mean,
+                  bounds[1].mean, look.colour, look.point);
     }
 }
 

@@ -8,6 +8,7 @@
 #include "sim/base/array.h"
 #include "plots/families.h"
 #include "traces/readers/arrival_trace.h"
+#include "traces/readers/line_reader.h"
 #include "traces/profile/profile.h"
 
 static const char *base_name(const char *path)
@@ -30,16 +31,9 @@ static void profile_row(const struct profile *profile, size_t f, size_t b, int v
     const struct look look = palette_series(b);
     if (isnan(latency))
         return;
-    sheet_count(sheet, f + 1);
-    sheet_text_cut(sheet, function->name, 40);
-    sheet_number(sheet, batch);
-    sheet_number(sheet, 100.0 * vgpu / profile->unit);
-    sheet_number(sheet, latency);
-    sheet_count(sheet, grid);
-    sheet_count(sheet, 1);
-    sheet_colour(sheet, palette_step(b, function->batch.count));
-    sheet_number(sheet, look.point);
-    sheet_row_end(sheet);
+    sheet_row(sheet, "%zu %.40s %d %g %g %d %d %x %d", f + 1, function->name, batch,
+              100.0 * vgpu / profile->unit, latency, grid, 1,
+              palette_step(b, function->batch.count), look.point);
 }
 
 /* Writes every whole share within the grid's range, at the maximum vCPUs. Points of the grid are
@@ -130,15 +124,6 @@ static size_t rate_bins(const struct arrivals *arrivals)
     return bins < RATE_LEAST ? RATE_LEAST : bins > RATE_BINS ? RATE_BINS : bins;
 }
 
-static void rate_row(struct sheet *sheet, double time, double rate)
-{
-    sheet_count(sheet, 1);
-    sheet_number(sheet, time);
-    sheet_number(sheet, rate);
-    sheet_number(sheet, NAN);
-    sheet_row_end(sheet);
-}
-
 static void rate_rows(const struct arrivals *arrivals, struct sheet *sheet)
 {
     const double last = arrivals->times[arrivals->count - 1];
@@ -152,10 +137,10 @@ static void rate_rows(const struct arrivals *arrivals, struct sheet *sheet)
         while (at < arrivals->count && arrivals->times[at] < end)
             at++;
         rate = (double)(at - before) / width;
-        rate_row(sheet, width * (double)bin, rate);
+        sheet_row(sheet, "%d %g %g %g", 1, width * (double)bin, rate, NAN);
     }
     /* The end of the last bin. */
-    rate_row(sheet, last > 0 ? last : 1, rate);
+    sheet_row(sheet, "%d %g %g %g", 1, last > 0 ? last : 1, rate, NAN);
 }
 
 /* Replaces the times by the sorted intervals between them. */
@@ -172,11 +157,7 @@ static void interval_rows(struct arrivals *arrivals, struct sheet *sheet)
     for (size_t step = 1; count > 0 && mean > 0 && step <= INTERVAL_STEPS; step++) {
         const double share = (double)step / INTERVAL_STEPS;
         const double interval = intervals[(size_t)(share * (double)(count - 1))];
-        sheet_count(sheet, 2);
-        sheet_number(sheet, interval);
-        sheet_number(sheet, 100 * share);
-        sheet_number(sheet, 100 * -expm1(-interval / mean));
-        sheet_row_end(sheet);
+        sheet_row(sheet, "%d %g %g %g", 2, interval, 100 * share, 100 * -expm1(-interval / mean));
     }
 }
 
@@ -255,27 +236,23 @@ static void points_clear(struct points *points)
 /* Finds the position of each column. */
 static bool header_read(const char *path, char *line, size_t places[COLUMNS], struct error *error)
 {
-    size_t found = 0;
-    char *rest = line;
-    line[strcspn(line, "\r\n")] = '\0';
-    for (size_t place = 0; rest != NULL; place++) {
-        const char *name = strsep(&rest, ",");
-        for (size_t c = 0; c < COLUMNS; c++)
-            if (strcmp(name, point_columns[c]) == 0) {
-                places[c] = place;
-                found |= (size_t)1 << c;
-            }
-    }
-    for (size_t c = 0; c < COLUMNS; c++)
-        if ((found & (size_t)1 << c) == 0)
+    char *names[FIELDS_MOST];
+    const size_t count = line_cut(line, ",", names, FIELDS_MOST);
+    for (size_t c = 0; c < COLUMNS; c++) {
+        places[c] = 0;
+        while (places[c] < count && places[c] < FIELDS_MOST &&
+               strcmp(names[places[c]], point_columns[c]) != 0)
+            places[c]++;
+        if (places[c] == count || places[c] == FIELDS_MOST)
             return error_input(error,
                                "%s:1: has no column '%s', which the points that esgsim calibrate "
                                "--points writes have",
                                path, point_columns[c]);
+    }
     return true;
 }
 
-static bool number_read(const char *path, size_t line, enum column_name column, const char *text,
+static bool number_read(const struct line_reader *lines, enum column_name column, const char *text,
                         double *value, struct error *error)
 {
     char *end = NULL;
@@ -286,29 +263,24 @@ static bool number_read(const char *path, size_t line, enum column_name column, 
         return true;
     return (number && isfinite(*value) &&
             (*value > 0 || (column == COLUMN_SHARE && *value == 0))) ||
-           error_input(error, "%s:%zu: %s '%.40s' should be a number above 0", path, line,
-                       point_columns[column], text == NULL ? "" : text);
+           line_fault(lines, error, "%s '%.40s' should be a number above 0", point_columns[column],
+                      text == NULL ? "" : text);
 }
 
-static bool point_read(const char *path, size_t number, char *line, const size_t places[COLUMNS],
+static bool point_read(const struct line_reader *lines, char *line, const size_t places[COLUMNS],
                        struct points *points, struct error *error)
 {
-    const char *fields[FIELDS_MOST] = {NULL};
+    char *fields[FIELDS_MOST] = {NULL};
     double values[COLUMNS] = {0};
-    char *rest = line;
-    line[strcspn(line, "\r\n")] = '\0';
-    for (size_t i = 0; i < FIELDS_MOST && rest != NULL; i++)
-        fields[i] = strsep(&rest, ",");
+    (void)line_cut(line, ",", fields, FIELDS_MOST);
     for (enum column_name c = COLUMN_BATCH; c < COLUMNS; c++)
-        if (!number_read(path, number, c, places[c] < FIELDS_MOST ? fields[places[c]] : NULL,
-                         &values[c], error))
+        if (!number_read(lines, c, fields[places[c]], &values[c], error))
             return false;
     if (values[COLUMN_SHARE] == 0)
         return true; /* without a GPU: it has no place on an axis of shares */
-    const char *function =
-        places[COLUMN_FUNCTION] < FIELDS_MOST ? fields[places[COLUMN_FUNCTION]] : NULL;
+    const char *function = fields[places[COLUMN_FUNCTION]];
     if (function == NULL || function[0] == '\0')
-        return error_input(error, "%s:%zu: names no function", path, number);
+        return line_fault(lines, error, "names no function");
     if (!array_reserve(&points->items, &points->capacity, points->count + 1, sizeof *points->items))
         return figure_no_memory(error);
     struct point *point = &points->items[points->count];
@@ -323,23 +295,19 @@ static bool point_read(const char *path, size_t number, char *line, const size_t
 
 static bool points_read(const char *path, struct points *points, struct error *error)
 {
+    struct line_reader lines = {0};
     size_t places[COLUMNS] = {0};
     char *line = NULL;
-    size_t capacity = 0;
-    FILE *in = fopen(path, "r");
-    bool good = in != NULL && getline(&line, &capacity, in) > 0;
-    if (!good)
-        (void)error_input(error, "%s: cannot be read", path);
-    good = good && header_read(path, line, places, error);
-    for (size_t number = 2; good && getline(&line, &capacity, in) > 0; number++)
-        if (line[strcspn(line, "\r\n")] != line[0] || line[0] > '\r')
-            good = point_read(path, number, line, places, points, error);
-    if (good && points->count == 0)
-        good = error_input(error, "%s: holds no point; calibrate --points writes them", path);
-    free(line);
-    if (in != NULL)
-        (void)fclose(in);
-    return good;
+    enum line_status status = LINE_FAULT;
+    bool good = line_reader_open(&lines, path, error) &&
+                line_reader_next(&lines, &line, error) == LINE_READ &&
+                header_read(path, line, places, error);
+    while (good && (status = line_reader_next(&lines, &line, error)) == LINE_READ)
+        good = point_read(&lines, line, places, points, error);
+    line_reader_close(&lines);
+    good = good && status == LINE_END;
+    return good && (points->count > 0 ||
+                    error_input(error, "%s: holds no point; calibrate --points writes them", path));
 }
 
 /* The function's name, with the vCPUs if the file has several vCPU counts of it. */
@@ -369,13 +337,8 @@ static bool residual_rows(const struct points *points, struct sheet *sheet, stru
         char *title = point_title(points, point);
         if (title == NULL)
             return figure_no_memory(error);
-        sheet_text_cut(sheet, title, 40);
-        sheet_number(sheet, point->batch);
-        sheet_number(sheet, point->share);
-        sheet_number(sheet, point->measured);
-        sheet_number(sheet, point->fitted);
-        sheet_number(sheet, point->left_out);
-        sheet_row_end(sheet);
+        sheet_row(sheet, "%.40s %d %g %g %g %g", title, point->batch, point->share, point->measured,
+                  point->fitted, point->left_out);
         free(title);
     }
     return true;
@@ -414,16 +377,9 @@ static void surface_row(const struct point *point, size_t surface, const char *t
         place++;
     if (place == count)
         return;
-    sheet_count(sheet, surface);
-    sheet_text_cut(sheet, title, 40);
-    sheet_number(sheet, point->batch);
-    sheet_number(sheet, point->share);
-    sheet_number(sheet, measured ? point->measured : point->fitted);
-    sheet_count(sheet, measured);
-    sheet_count(sheet, !measured);
-    sheet_colour(sheet, palette_step(place, count));
-    sheet_number(sheet, palette_series(place).point);
-    sheet_row_end(sheet);
+    sheet_row(sheet, "%zu %.40s %d %g %g %d %d %x %d", surface, title, point->batch, point->share,
+              measured ? point->measured : point->fitted, measured, !measured,
+              palette_step(place, count), palette_series(place).point);
 }
 
 /* Writes, per function and vCPU count, the fit at each measured configuration, then the

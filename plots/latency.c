@@ -129,15 +129,9 @@ static bool distribution_rows(struct reading *reading, bool of_trainings, size_t
         const double latency = quantile(values, 1, count, q);
         if (!isfinite(latency))
             break;
-        sheet_count(sheet, *row);
-        sheet_text_cut(sheet, reading->contender->title, LABEL_LIMIT);
-        sheet_number(sheet, 100 * q);
-        sheet_number(sheet, latency);
-        sheet_number(sheet, quantile(shares, 1, count, q));
-        sheet_colour(sheet, reading->look.colour);
-        sheet_number(sheet, reading->look.dash);
-        sheet_number(sheet, reading->look.point);
-        sheet_row_end(sheet);
+        sheet_row(sheet, "%zu " LABEL " %g %g %g %x %d %d", *row, reading->contender->title,
+                  100 * q, latency, quantile(shares, 1, count, q), reading->look.colour,
+                  reading->look.dash, reading->look.point);
     }
     free(values);
     return true;
@@ -201,14 +195,8 @@ bool latency_parts_rows(struct reading *reading, size_t *row, struct sheet *shee
         const double latency = parts_at(reading->samples, count, percentiles[q].share, parts);
         if (!isfinite(latency))
             break;
-        sheet_count(sheet, q + 1);
-        sheet_text(sheet, percentiles[q].title);
-        sheet_count(sheet, *row);
-        sheet_text_cut(sheet, reading->contender->title, LABEL_LIMIT);
-        for (size_t p = 0; p < 4; p++)
-            sheet_number(sheet, parts[p]);
-        sheet_number(sheet, latency);
-        sheet_row_end(sheet);
+        sheet_row(sheet, "%zu %s %zu " LABEL " %g %g %g %g %g", q + 1, percentiles[q].title, *row,
+                  reading->contender->title, parts[0], parts[1], parts[2], parts[3], latency);
     }
     return true;
 }
@@ -250,10 +238,10 @@ static void timeline_rows(const struct timeline_row *rows, size_t count, struct 
         }
         if (used == 0)
             continue;
-        sheet_number(sheet, time / (double)used);
         for (size_t v = 0; v < TIME_VALUES; v++)
-            sheet_number(sheet, seen[v] > 0 ? sums[v] / (double)seen[v] : NAN);
-        sheet_row_end(sheet);
+            sums[v] = seen[v] > 0 ? sums[v] / (double)seen[v] : NAN;
+        sheet_row(sheet, "%g %g %g %g %g %g %g %g %g", time / (double)used, sums[0], sums[1],
+                  sums[2], sums[3], sums[4], sums[5], sums[6], sums[7]);
     }
 }
 

@@ -22,7 +22,8 @@
  * - profile, of a profile or a calibration's points: latency over batch and GPU share.
  * - arrivals, of a trace: rate over time, and interarrival times compared with Poisson's.
  * - calibration, of a calibration's points: fitted and measured latency, residuals.
- * - simulated-against-real, of a simulation and a replay: see plots/compare.h.
+ * - simulated-against-real, of a simulation and a replay, one per setting: for each policy both
+ *   distributions of latency, and predicted and executed batch times.
  *
  * latency-* need runs that record requests; timeline and batch-sizes need runs that record all. If
  * there are none, the list's notes report it.
@@ -34,6 +35,7 @@
 #include <stddef.h>
 
 #include "plots/figure.h"
+#include "results/compare/compare.h"
 #include "results/report/report.h"
 
 /* The name of script `index` of those above; NULL behind the last. */
@@ -47,6 +49,9 @@ bool plot_file(const char *path, const char *trace_format, struct figure_list *l
                struct error *error);
 /* Like plot_file, for results already loaded. Details are read from the file that they name. */
 bool plot_results(const struct report *report, struct figure_list *list, struct error *error);
+
+/* Writes the CSVs of the figures simulated-against-real. False: as for plot_file. */
+bool plot_compare(const struct comparison *against, struct figure_list *list, struct error *error);
 
 /* Draws every figure of the list as "svg", "png" or "pdf" beside its CSV, in the list's style.
  * A figure that the style's size has no room for is dropped from the list, and a note says why.

@@ -5,6 +5,7 @@
 
 #include "plots/figure.h"
 #include "results/report/curve.h"
+#include "sim/base/string_index.h"
 
 static bool contender_is(const struct report_contender *contender, const char *name, bool variants)
 {
@@ -17,59 +18,54 @@ static bool run_is(const struct compare_run *run, const char *name)
     return strcmp(run->real->policy, name) == 0 || strcmp(run->real->label, name) == 0;
 }
 
-/* Distinct names, borrowed. */
-struct names {
-    const char **list;
-    int count;
-};
-
-static void names_add(struct names *names, const char *name)
+/* Adds a name to those to choose from. False: memory exhausted. */
+static bool name_add(struct string_index *valid, const char *name, struct error *error)
 {
-    for (int i = 0; i < names->count; i++)
-        if (strcmp(names->list[i], name) == 0)
-            return;
-    if (names->list != NULL && name[0] != '\0')
-        names->list[names->count++] = name;
+    return name[0] == '\0' || string_index_add(valid, name) != STRING_INDEX_NONE ||
+           figure_no_memory(error);
 }
 
-/* Refuses a name that is none of `valid`, which it frees. */
-static bool name_refuse(const char *path, const char *name, struct names *valid,
+static bool name_refuse(const char *path, const char *name, const struct string_index *valid,
                         struct error *error)
 {
     char list[600];
-    error_list_names(valid->list, valid->count, list, sizeof list);
-    free(valid->list);
+    error_list_names((const char *const *)valid->names, (int)valid->count, list, sizeof list);
     return error_input(error,
                        "--policies: %s has no run of '%.60s'; it has %s; --variants draws all "
                        "variants of a policy",
                        path, name, list);
 }
 
+/* Returns whether a contender of the report has that name. Adds all names to `valid`. */
+static bool report_name_find(const struct report *report, const char *name, bool variants,
+                             struct string_index *valid, bool *found, struct error *error)
+{
+    bool good = true;
+    *found = false;
+    for (size_t s = 0; s < report->scenario_count; s++)
+        for (size_t c = 0; good && c < report->scenarios[s].contender_count; c++) {
+            const struct report_contender *contender = &report->scenarios[s].contenders[c];
+            *found = *found || contender_is(contender, name, variants);
+            if (variants || contender->variant[0] == '\0')
+                good = name_add(valid, contender->policy, error);
+            good = good && name_add(valid, contender->label, error) &&
+                   name_add(valid, contender->title, error);
+        }
+    return good;
+}
+
 static bool report_names(const struct report *report, const char *const *names, size_t count,
                          bool variants, struct error *error)
 {
-    size_t most = 0;
-    for (size_t s = 0; s < report->scenario_count; s++)
-        most += report->scenarios[s].contender_count;
-    for (size_t n = 0; n < count; n++) {
-        struct names valid = {calloc(3 * most + 1, sizeof *valid.list), 0};
+    struct string_index valid = {0};
+    bool good = true;
+    for (size_t n = 0; good && n < count; n++) {
         bool found = false;
-        if (valid.list == NULL)
-            return figure_no_memory(error);
-        for (size_t s = 0; s < report->scenario_count; s++)
-            for (size_t c = 0; c < report->scenarios[s].contender_count; c++) {
-                const struct report_contender *contender = &report->scenarios[s].contenders[c];
-                found = found || contender_is(contender, names[n], variants);
-                if (variants || contender->variant[0] == '\0')
-                    names_add(&valid, contender->policy);
-                names_add(&valid, contender->label);
-                names_add(&valid, contender->title);
-            }
-        if (!found)
-            return name_refuse(report->results->path, names[n], &valid, error);
-        free(valid.list);
+        good = report_name_find(report, names[n], variants, &valid, &found, error) &&
+               (found || name_refuse(report->results->path, names[n], &valid, error));
     }
-    return true;
+    string_index_clear(&valid);
+    return good;
 }
 
 /* Copies the wanted contenders. False: memory exhausted. */
@@ -125,30 +121,27 @@ void selection_report_clear(struct report *view)
 bool selection_comparison(const struct comparison *against, const char *const *names, size_t count,
                           struct comparison *view, struct error *error)
 {
-    struct names valid = {calloc(2 * against->run_count + 1, sizeof *valid.list), 0};
+    struct string_index valid = {0};
     *view = *against;
     view->run_count = 0;
     view->runs = calloc(against->run_count + 1, sizeof *view->runs);
-    bool good = (valid.list != NULL && view->runs != NULL) || figure_no_memory(error);
-    for (size_t i = 0; good && view->runs != NULL && i < against->run_count; i++) {
+    bool good = view->runs != NULL || figure_no_memory(error);
+    for (size_t i = 0; good && i < against->run_count; i++) {
         bool wanted = false;
         for (size_t n = 0; n < count; n++)
             wanted = wanted || run_is(&against->runs[i], names[n]);
         if (wanted)
             view->runs[view->run_count++] = against->runs[i];
-        names_add(&valid, against->runs[i].real->policy);
-        names_add(&valid, against->runs[i].real->label);
+        good = name_add(&valid, against->runs[i].real->policy, error) &&
+               name_add(&valid, against->runs[i].real->label, error);
     }
     for (size_t n = 0; good && n < count; n++) {
         bool found = false;
-        for (size_t i = 0; i < against->run_count; i++)
-            found = found || run_is(&against->runs[i], names[n]);
-        if (!found) {
-            good = name_refuse(against->real->path, names[n], &valid, error);
-            valid.list = NULL;
-        }
+        for (size_t i = 0; i < view->run_count; i++)
+            found = found || run_is(&view->runs[i], names[n]);
+        good = found || name_refuse(against->real->path, names[n], &valid, error);
     }
-    free(valid.list);
+    string_index_clear(&valid);
     if (!good)
         free(view->runs);
     return good;

@@ -95,18 +95,11 @@ static void series_rows(const struct series *series, size_t first, size_t number
             if (!same_but(&series->variants[first], variant, series->parameter))
                 continue;
             const struct panel *panel = &series->kind->panels[p];
-            sheet_count(sheet, p + 1);
-            sheet_text(sheet, panel->axis);
-            sheet_count(sheet, number);
-            sheet_text_cut(sheet, title, 90);
-            sheet_text(sheet, series->parameter);
-            sheet_number(sheet, parameter_of(variant, series->parameter));
-            sheet_estimate(sheet, source_estimate(series->source, variant->contender, NULL,
-                                                  panel->metric, panel->scale));
-            sheet_colour(sheet, look.colour);
-            sheet_number(sheet, look.point);
-            sheet_number(sheet, look.dash);
-            sheet_row_end(sheet);
+            const struct estimate value = source_estimate(series->source, variant->contender, NULL,
+                                                          panel->metric, panel->scale);
+            sheet_row(sheet, "%zu %s %zu %.90s %s %g %g %g %g %x %d %d", p + 1, panel->axis, number,
+                      title, series->parameter, parameter_of(variant, series->parameter),
+                      value.mean, value.low, value.high, look.colour, look.point, look.dash);
         }
 }
 

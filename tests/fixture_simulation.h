@@ -73,6 +73,12 @@ static inline struct recorder log_recorder(struct log *log)
     return (struct recorder){.context = log, .request = log_request, .batch = log_batch};
 }
 
+/* By way of a function, since the representation is what shall be equal, that of doubles, too. */
+static inline bool bits_equal(const void *a, const void *b, size_t size)
+{
+    return memcmp(a, b, size) == 0;
+}
+
 /* request_row_equal(a, b), …: all members equal, to the bit. */
 #define RECORD(row, table, event, level, title)                                                    \
     static inline bool row##_equal(const struct row *a, const struct row *b)                       \
@@ -80,14 +86,14 @@ static inline struct recorder log_recorder(struct log *log)
         bool equal = true;
 #define TABLE(row, table, title) RECORD(row, table, , , title)
 #define FIELD(row, type, name, unit, help)                                                         \
-    equal = equal && memcmp(&a->name, &b->name, sizeof a->name) == 0;
+    equal = equal && bits_equal(&a->name, &b->name, sizeof a->name);
 #define FIELDS(row, type, name, most, unit, help) FIELD(row, type, name, unit, help)
 #define RECORD_END                                                                                 \
     return equal;                                                                                  \
     }
 #include "sim/base/records.def"
 
-static inline void assert_logs_equal(const struct log *a, const struct log *b)
+static inline void assert_same_rows(const struct log *a, const struct log *b)
 {
     assert_int_equal(a->request_count, b->request_count);
     assert_int_equal(a->batch_count, b->batch_count);
@@ -106,23 +112,38 @@ static inline void write_temporary(char *path, const char *text)
     close(file);
 }
 
-/* JSON with ' for " becomes JSON. */
-static inline char *json_requote(char *json)
+/* The experiment of a text with the override (NULL: none); both may have ' for ". */
+static inline struct experiment *load_or_fail(const char *json, const struct override *override,
+                                              struct error *error)
 {
-    for (char *at = json; (at = strchr(at, '\'')) != NULL;)
-        *at = '"';
-    return json;
+    STRING *text = json_requote(strdup(json));
+    STRING *value = json_requote(strdup(override != NULL ? override->value : ""));
+    const struct override requoted = {override != NULL ? override->key : "", value};
+    return experiment_parse(text, "e.json", ".", &requoted, override != NULL ? 1 : 0, error);
 }
 
-/* The experiment of a text, which may have ' for ". */
-static inline struct experiment *load(const char *json)
+static inline struct experiment *load_with(const char *json, const char *key, const char *value)
 {
     struct error error = {0};
-    char *text = json_requote(strdup(json));
-    struct experiment *experiment = experiment_parse(text, "test.json", ".", NULL, 0, &error);
-    free(text);
+    const struct override override = {key, value};
+    struct experiment *experiment = load_or_fail(json, key != NULL ? &override : NULL, &error);
     assert_good(experiment != NULL, &error);
     return experiment;
+}
+
+static inline struct experiment *load(const char *json)
+{
+    return load_with(json, NULL, NULL);
+}
+
+/* With `key` set to `value` (NULL: as it is) the text is bad input, of which `part` is said. */
+static inline void assert_text_refused(const char *json, const char *key, const char *value,
+                                       const char *part)
+{
+    struct error error = {0};
+    const struct override override = {key, value};
+    assert_null(load_or_fail(json, key != NULL ? &override : NULL, &error));
+    assert_input_error(&error, part);
 }
 
 /* The policy's defaults, but for `key` where given, which it has; the caller frees them. */
@@ -183,36 +204,6 @@ static inline void run_well(const char *json, const struct policy *policy, struc
                             struct simulation_result *result)
 {
     run_well_with(json, policy, NULL, 0, log, result);
-}
-
-/* Two runs went alike. Field by field: between fields lies padding. */
-static inline void assert_same_rows(const struct log *left, const struct log *right)
-{
-    assert_int_equal(left->request_count, right->request_count);
-    assert_int_equal(left->batch_count, right->batch_count);
-    for (size_t i = 0; i < left->request_count; i++) {
-        const struct request_row *a = &left->requests[i];
-        const struct request_row *b = &right->requests[i];
-        assert_int_equal(a->dropped, b->dropped);
-        assert_int_equal(a->finish_ns, b->finish_ns);
-        assert_int_equal(a->queue_ns, b->queue_ns);
-        assert_true(a->cost_usd == b->cost_usd);
-    }
-    for (size_t i = 0; i < left->batch_count; i++) {
-        const struct batch_row *a = &left->batches[i];
-        const struct batch_row *b = &right->batches[i];
-        assert_int_equal(a->queue, b->queue);
-        assert_int_equal(a->invoker, b->invoker);
-        assert_int_equal(a->gpu, b->gpu);
-        assert_int_equal(a->jobs, b->jobs);
-        assert_int_equal(a->configuration, b->configuration);
-        assert_int_equal(a->cold, b->cold);
-        assert_int_equal(a->container, b->container);
-        assert_int_equal(a->dispatched_ns, b->dispatched_ns);
-        assert_int_equal(a->started_ns, b->started_ns);
-        assert_int_equal(a->finished_ns, b->finished_ns);
-        assert_true(a->cost_usd == b->cost_usd);
-    }
 }
 
 #endif

@@ -13,20 +13,19 @@
 #include "tests/suite.h"
 
 static const char fixture_base[] =
-    "{\"cluster\": {\"invokers\": [{\"vcpus\": 4, \"memory_mb\": 4096}]},"
-    " \"functions\": [{\"name\": \"f\", \"service\": {\"distribution\": \"exponential\","
-    "  \"mean_ms\": 10}}],"
-    " \"applications\": [{\"name\": \"app\", \"stages\": [{\"name\": \"s\", \"function\":"
-    "  \"f\"}]}],"
-    " \"arrivals\": {\"process\": \"poisson\", \"rate_per_s\": 100}, \"slo\": {\"ms\": 30},"
-    " \"policy\": {\"name\": \"fifo\"}, \"requests\": 60, \"warmup_requests\": 5,"
-    " \"record\": \"requests\"}";
+    "{'cluster': {'invokers': [{'vcpus': 4, 'memory_mb': 4096}]}, 'functions': [{'name': 'f', "
+    "'service': {'distribution': 'exponential',  'mean_ms': 10}}], 'applications': [{'name': "
+    "'app', 'stages': [{'name': 's', 'function':  \"f\"}]}], 'arrivals': {'process': 'poisson', "
+    "'rate_per_s': 100}, 'slo': {'ms': 30}, 'policy': {'name': 'fifo'}, 'requests': 60, "
+    "'warmup_requests': 5, 'record': 'requests'}";
 
 static inline void sweep_write(const char *path, const char *rest)
 {
+    STRING *text = NULL;
     FILE *file = fopen(path, "w");
     assert_non_null(file);
-    assert_true(fprintf(file, "{\"base\": %s, %s}", fixture_base, rest) > 0);
+    assert_true(asprintf(&text, "{'base': %s, %s}", fixture_base, rest) > 0);
+    assert_true(fputs(json_requote(text), file) >= 0);
     assert_int_equal(fclose(file), 0);
 }
 

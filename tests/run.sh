@@ -100,6 +100,8 @@ first=
 for name in $LONGEST; do
     case " $suites " in *" $name "*) first="$first $name" ;; esac
 done
+# shellcheck disable=SC2086
+echo "$(echo $suites | wc -w) suites, $((${JOBS:-$(nproc)} + 1)) at a time, the longest first: a line as each ends"
 # One more at a time than there are processors: some wait for daemons and for time to pass.
 for name in $first $suites; do echo "$name"; done | awk '!seen[$0]++' |
     xargs -P $((${JOBS:-$(nproc)} + 1)) -I '{}' sh tests/run.sh --one '{}' |

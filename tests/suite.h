@@ -101,11 +101,22 @@ static inline size_t trials(size_t whole)
 #define assert_absolute(value, expected, most)                                                     \
     do {                                                                                           \
         if (!(fabs((value) - (expected)) <= (most)))                                               \
-            fail_msg("%.12g is not within %g of %.12g", value, most, expected);                    \
+            fail_msg("%.12g is not within %g of %.12g", (double)(value), (double)(most),           \
+                     (double)(expected));                                                          \
     } while (false)
 
 #define assert_relative(value, expected, most)                                                     \
-    assert_absolute(value, expected, (most)*fabs(expected))
+    assert_absolute(value, expected, (most)*fabs((double)(expected)))
+
+/* ---- What a test is given -------------------------------------------------------------------- */
+
+/* JSON with ' for " becomes JSON. */
+static inline char *json_requote(char *json)
+{
+    for (char *at = json; (at = strchr(at, '\'')) != NULL;)
+        *at = '"';
+    return json;
+}
 
 /* ---- What a test holds to the end of a block ------------------------------------------------- */
 

@@ -7,7 +7,8 @@
 #include "tests/suite.h"
 #include "tests/worlds.h"
 
-OWNER(capacity_bound_destroy, struct capacity_bound)
+/* Of all that the cases build. */
+static struct arena arena;
 
 /* ---- The best of all schedules --------------------------------------------------------------- */
 
@@ -211,18 +212,14 @@ static double bound_of(const struct tiny *tiny)
 {
     static const double noise[WORKLOAD_MAX_STAGES] = {1, 1, 1, 1, 1, 1, 1, 1,
                                                       1, 1, 1, 1, 1, 1, 1, 1};
-    struct error error = {0};
-    double hits = 0;
-    OWNED(capacity_bound_destroy)
-    struct capacity_bound *bound = capacity_bound_create(tiny->workload, &error);
+    struct capacity_bound *bound = capacity_bound_create(&arena, tiny->workload);
     assert_non_null(bound);
     for (size_t r = TINY_REQUESTS; r-- > 0;) {
         const struct tiny_request *request = &tiny->requests[r];
-        assert_true(capacity_bound_add(bound, request->application, request->arrival,
-                                       request->deadline - request->arrival, noise, true, &error));
+        capacity_bound_add(bound, request->application, request->arrival,
+                           request->deadline - request->arrival, noise, true);
     }
-    assert_true(capacity_bound_hits(bound, &hits, &error));
-    return hits;
+    return capacity_bound_hits(bound);
 }
 
 static void tiny_case(struct random_stream *stream, bool unlike, size_t number, size_t *binding,
@@ -330,16 +327,11 @@ static struct experiment *station(unsigned vcpus, double slo_ms)
 static double station_hits(const struct experiment *experiment, size_t count, double interval_ms,
                            const double *times_ms, size_t times)
 {
-    struct error error = {0};
-    double hits = 0;
-    OWNED(capacity_bound_destroy)
-    struct capacity_bound *bound = capacity_bound_create(&experiment->workload, &error);
+    struct capacity_bound *bound = capacity_bound_create(&arena, &experiment->workload);
     for (size_t r = 0; r < count; r++)
-        assert_true(capacity_bound_add(bound, 0, sim_from_ms(interval_ms * (double)r),
-                                       experiment->workload.applications[0].slo,
-                                       &times_ms[r % times], true, &error));
-    assert_true(capacity_bound_hits(bound, &hits, &error));
-    return hits;
+        capacity_bound_add(bound, 0, sim_from_ms(interval_ms * (double)r),
+                           experiment->workload.applications[0].slo, &times_ms[r % times], true);
+    return capacity_bound_hits(bound);
 }
 
 CASE(a_burst_has_as_many_hits_as_fit_before_its_deadline)

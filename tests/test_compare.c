@@ -4,7 +4,6 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
-#include "plots/compare.h"
 #include "plots/gnuplot.h"
 #include "plots/plot.h"
 #include "results/compare/compare.h"

@@ -7,49 +7,26 @@
 
 /* Two functions of a constant time, one stage each of one application. `cold` is f's cold start. */
 #define SERVED(cold, platform, count)                                                              \
-    "{\"cluster\":{\"invokers\":[{\"count\":3,\"vcpus\":64,\"memory_mb\":4096}]},"                 \
-    "\"functions\":{\"functions\":["                                                               \
-    "{\"name\":\"f\",\"service\":{\"distribution\":\"constant\",\"mean_ms\":10}," cold             \
-    "\"host_memory_mb\":64},"                                                                      \
-    "{\"name\":\"g\",\"service\":{\"distribution\":\"constant\",\"mean_ms\":10},"                  \
-    "\"host_memory_mb\":64}]},\"applications\":[{\"name\":\"a\",\"stages\":["                      \
-    "{\"name\":\"s\",\"function\":\"f\"},{\"name\":\"t\",\"function\":\"g\",\"after\":[\"s\"]}]}]" \
-    ","                                                                                            \
-    "\"arrivals\":{\"process\":\"uniform\",\"low_ms\":2000,\"high_ms\":2000},"                     \
-    "\"policy\":{\"name\":\"fifo\"},\"platform\":{\"prewarm\":\"none\"," platform "},"             \
-    "\"warmup_requests\":0,\"requests\":" count "}"
-#define COLD "\"initial\":\"cold\",\"keep_alive_s\":0"
+    "{'cluster':{'invokers':[{'count':3,'vcpus':64,'memory_mb':4096}]},'functions':{'functions':[" \
+    "{'name':'f','service':{'distribution':'constant','mean_ms':10}," cold                         \
+    "'host_memory_mb':64},{'name':'g','service':{'distribution':'constant','mean_ms':10},'host_"   \
+    "memory_mb':64}]},'applications':[{'name':'a','stages':[{'name':'s','function':'f'},{'name':'" \
+    "t','function':'g','after':['s']}]}],'arrivals':{'process':'uniform','low_ms':2000,'high_ms':" \
+    "2000},'policy':{'name':'fifo'},'platform':{'prewarm':'none'," platform                        \
+    "},'warmup_requests':0,'requests':" count "}"
+#define COLD "'initial':'cold','keep_alive_s':0"
 
 /* A profiled function `net`; `cold` is the profile's, `functions` the functions file. */
 #define PROFILED(cold, functions)                                                                  \
-    "{\"cluster\":{\"invokers\":[{\"vcpus\":4,\"memory_mb\":65536,\"gpus\":[{\"model\":\"A100\","  \
-    "\"sharing\":\"mps\",\"units\":1,\"memory_mb\":1000}]}]},\"profile\":{\"unit\":1,"             \
-    "\"functions\":{\"net\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1]},"                  \
-    "\"latency_ms\":[[[40]]],\"cold_start_ms\":" cold ",\"gpu_memory_mb\":{\"weights\":100,"       \
-    "\"per_item\":50}}}}," functions                                                               \
-    "\"applications\":[{\"name\":\"app\",\"stages\":[{\"name\":\"s\",\"function\":\"net\"}]}],"    \
-    "\"arrivals\":{\"process\":\"uniform\",\"low_ms\":1,\"high_ms\":2}}"
-#define ENTRY(cold) "\"functions\":[{\"name\":\"net\",\"cold_start_ms\":" cold "}],"
+    "{'cluster':{'invokers':[{'vcpus':4,'memory_mb':65536,'gpus':[{'model':'A100','sharing':'mps'" \
+    ",'units':1,'memory_mb':1000}]}]},'profile':{'unit':1,'functions':{'net':{'grid':{'batch':[1]" \
+    ",'vcpu':[1],'vgpu':[1]},'latency_ms':[[[40]]],'cold_start_ms':" cold                          \
+    ",'gpu_memory_mb':{'weights':100,'per_item':50}}}}," functions                                 \
+    "'applications':[{'name':'app','stages':[{'name':'s','function':'net'}]}],'arrivals':{'"       \
+    "process':'uniform','low_ms':1,'high_ms':2}}"
+#define ENTRY(cold) "'functions':[{'name':'net','cold_start_ms':" cold "}],"
 
 static struct log log_a, log_b;
-
-static struct experiment *parse(const char *text, const char *key, const char *value)
-{
-    struct error error = {0};
-    const struct override override = {key, value};
-    struct experiment *experiment =
-        experiment_parse(text, "e.json", ".", &override, key == NULL ? 0 : 1, &error);
-    assert_good(experiment != NULL, &error);
-    return experiment;
-}
-
-static void assert_refused(const char *text, const char *key, const char *value, const char *part)
-{
-    struct error error = {0};
-    const struct override override = {key, value};
-    assert_null(experiment_parse(text, "e.json", ".", &override, key == NULL ? 0 : 1, &error));
-    assert_input_error(&error, part);
-}
 
 /* ---- Cold starts from samples ---------------------------------------------------------------- */
 
@@ -62,8 +39,8 @@ CASE(each_sample_is_drawn_with_its_probability)
     static const double ms[KINDS] = {100, 250.5, 1000}, share[KINDS] = {0.25, 0.5, 0.25};
     size_t seen[KINDS] = {0};
     RESULT result = {0};
-    run_well(SERVED("\"cold_start_ms\":{\"samples_ms\":[100,250.5,1000,250.5]},", COLD, "4000"),
-             NULL, &log_a, &result);
+    run_well(SERVED("'cold_start_ms':{'samples_ms':[100,250.5,1000,250.5]},", COLD, "4000"), NULL,
+             &log_a, &result);
     assert_int_equal(log_a.request_count, STARTS);
     for (size_t r = 0; r < STARTS; r++) {
         size_t k = 0;
@@ -83,8 +60,7 @@ CASE(each_sample_is_drawn_with_its_probability)
 
 CASE(every_policy_meets_the_same_cold_starts)
 {
-    const char *world =
-        SERVED("\"cold_start_ms\":{\"samples_ms\":[1,2,3,4,5,6,7,8]},", COLD, "200");
+    const char *world = SERVED("'cold_start_ms':{'samples_ms':[1,2,3,4,5,6,7,8]},", COLD, "200");
     struct simulation_result result;
     run_well(world, NULL, &log_a, &result);
     simulation_result_clear(&result);
@@ -97,21 +73,21 @@ CASE(every_policy_meets_the_same_cold_starts)
 CASE(one_sample_is_a_constant)
 {
     struct simulation_result result;
-    run_well(SERVED("\"cold_start_ms\":{\"samples_ms\":[321.25]},", COLD, "50"), NULL, &log_a,
-             &result);
+    run_well(SERVED("'cold_start_ms':{'samples_ms':[321.25]},", COLD, "50"), NULL, &log_a, &result);
     simulation_result_clear(&result);
-    run_well(SERVED("\"cold_start_ms\":{\"mean\":321.25},", COLD, "50"), NULL, &log_b, &result);
+    run_well(SERVED("'cold_start_ms':{'mean':321.25},", COLD, "50"), NULL, &log_b, &result);
     simulation_result_clear(&result);
     assert_same_rows(&log_a, &log_b);
 }
 
 CASE(planners_see_mean_and_cv_of_the_samples)
 {
-    EXPERIMENT *e = parse(PROFILED("{\"samples_ms\":[100,200,600]}", ""), NULL, NULL);
+    EXPERIMENT *e = load(PROFILED("{'samples_ms':[100,200,600]}", ""));
     const struct profile_function *profiled = profile_find(e->workload.kinds[0].profile, "net");
     assert_true(fabs(profiled->cold_start_mean_ms - 300) < 1e-9);
     assert_true(fabs(profiled->cold_start_cv - sqrt(140000.0 / 3) / 300) < 1e-12);
-    assert_non_null(strstr(e->resolved_json, "\"cold_start_ms\":{\"samples_ms\":[100,200,600]}"));
+    char samples[] = "'cold_start_ms':{'samples_ms':[100,200,600]}";
+    assert_contains(e->resolved_json, json_requote(samples));
 }
 
 /* What the canonical form says of the cold start. */
@@ -120,33 +96,29 @@ CASE(the_functions_file_overrides_the_profile)
     static const struct {
         const char *text, *found;
     } cases[] = {
-        {PROFILED("{\"mean\":300,\"cv\":0.2}", ""), "{\"cv\":0.2,\"mean\":300}"},
-        {PROFILED("{\"mean\":300,\"cv\":0.2}", ENTRY("{\"samples_ms\":[1,3]}")),
-         "{\"samples_ms\":[1,3]}"},
-        {PROFILED("{\"samples_ms\":[100,300]}", ENTRY("{\"samples_ms\":[1,3]}")),
-         "{\"samples_ms\":[1,3]}"},
-        {PROFILED("{\"samples_ms\":[100,300]}", ENTRY("70")), "{\"cv\":0.5,\"mean\":70}"},
-        {PROFILED("{\"samples_ms\":[100,300]}", ENTRY("{\"cv\":0.1}")),
-         "{\"cv\":0.1,\"mean\":200}"},
-        {PROFILED("{\"samples_ms\":[100,300]}", ENTRY("{\"mean\":70,\"cv\":0}")),
-         "{\"cv\":0,\"mean\":70}"},
+        {PROFILED("{'mean':300,'cv':0.2}", ""), "{'cv':0.2,'mean':300}"},
+        {PROFILED("{'mean':300,'cv':0.2}", ENTRY("{'samples_ms':[1,3]}")), "{'samples_ms':[1,3]}"},
+        {PROFILED("{'samples_ms':[100,300]}", ENTRY("{'samples_ms':[1,3]}")),
+         "{'samples_ms':[1,3]}"},
+        {PROFILED("{'samples_ms':[100,300]}", ENTRY("70")), "{'cv':0.5,'mean':70}"},
+        {PROFILED("{'samples_ms':[100,300]}", ENTRY("{'cv':0.1}")), "{'cv':0.1,'mean':200}"},
+        {PROFILED("{'samples_ms':[100,300]}", ENTRY("{'mean':70,'cv':0}")), "{'cv':0,'mean':70}"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char wanted[128];
-        EXPERIMENT *e = parse(cases[i].text, NULL, NULL);
-        snprintf(wanted, sizeof wanted, "\"cold_start_ms\":%s", cases[i].found);
-        if (strstr(e->resolved_json, wanted) == NULL)
-            fail_msg("%d: no %s in %s", (int)i, wanted, e->resolved_json);
+        EXPERIMENT *e = load(cases[i].text);
+        snprintf(wanted, sizeof wanted, "'cold_start_ms':%s", cases[i].found);
+        assert_contains(e->resolved_json, json_requote(wanted));
     }
 }
 
 CASE(the_canonical_form_with_samples_is_an_experiment_of_the_same_hash)
 {
-    EXPERIMENT *e = parse(
-        SERVED("\"cold_start_ms\":{\"samples_ms\":[0.1,1234.5678901,3]},", COLD, "10"), NULL, NULL);
-    EXPERIMENT *again = parse(e->resolved_json, NULL, NULL);
-    EXPERIMENT *other = parse(
-        SERVED("\"cold_start_ms\":{\"samples_ms\":[0.1,1234.5678902,3]},", COLD, "10"), NULL, NULL);
+    EXPERIMENT *e =
+        load(SERVED("'cold_start_ms':{'samples_ms':[0.1,1234.5678901,3]},", COLD, "10"));
+    EXPERIMENT *again = load(e->resolved_json);
+    EXPERIMENT *other =
+        load(SERVED("'cold_start_ms':{'samples_ms':[0.1,1234.5678902,3]},", COLD, "10"));
     assert_string_equal(e->hash, again->hash);
     assert_string_not_equal(e->hash, other->hash);
 }
@@ -156,23 +128,23 @@ CASE(samples_that_are_none_are_refused_with_their_place)
     static const struct {
         const char *cold, *profile_fault, *entry_fault;
     } cases[] = {
-        {"{\"samples_ms\":[1,2],\"mean\":3}", "cold_start_ms.mean: follows from", NULL},
-        {"{\"samples_ms\":[1,2],\"cv\":0}", "cold_start_ms.cv: follows from", NULL},
-        {"{\"samples_ms\":[]}", "cold_start_ms.samples_ms: has 0 entries", NULL},
-        {"{\"samples_ms\":7}", "cold_start_ms.samples_ms: must be an array", NULL},
-        {"{\"samples_ms\":[1,-1]}", "cold_start_ms.samples_ms[1]: ", NULL},
-        {"{\"samples_ms\":[1,\"2\"]}", "cold_start_ms.samples_ms[1]: ", NULL},
-        {"{\"sample_ms\":[1]}", "did you mean \"samples_ms\"", NULL},
-        {"{\"cv\":1}", "\"mean\" is missing", ""},
+        {"{'samples_ms':[1,2],'mean':3}", "cold_start_ms.mean: follows from", NULL},
+        {"{'samples_ms':[1,2],'cv':0}", "cold_start_ms.cv: follows from", NULL},
+        {"{'samples_ms':[]}", "cold_start_ms.samples_ms: has 0 entries", NULL},
+        {"{'samples_ms':7}", "cold_start_ms.samples_ms: must be an array", NULL},
+        {"{'samples_ms':[1,-1]}", "cold_start_ms.samples_ms[1]: ", NULL},
+        {"{'samples_ms':[1,'2']}", "cold_start_ms.samples_ms[1]: ", NULL},
+        {"{'sample_ms':[1]}", "did you mean \"samples_ms\"", NULL},
+        {"{'cv':1}", "\"mean\" is missing", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[2048];
         const char *entry = cases[i].entry_fault;
         snprintf(text, sizeof text, PROFILED("%s", "%s"), cases[i].cold, "");
-        assert_refused(text, NULL, NULL, cases[i].profile_fault);
-        snprintf(text, sizeof text, PROFILED("{\"mean\":1}", ENTRY("%s")), cases[i].cold);
+        assert_text_refused(text, NULL, NULL, cases[i].profile_fault);
+        snprintf(text, sizeof text, PROFILED("{'mean':1}", ENTRY("%s")), cases[i].cold);
         if (entry == NULL || *entry != '\0')
-            assert_refused(text, NULL, NULL, entry == NULL ? cases[i].profile_fault : entry);
+            assert_text_refused(text, NULL, NULL, entry == NULL ? cases[i].profile_fault : entry);
     }
 }
 
@@ -181,22 +153,22 @@ CASE(samples_that_are_none_are_refused_with_their_place)
 CASE(counts_per_invoker_are_counts_times_the_invokers)
 {
     static const char *const same[][2] = {
-        {"{\"per_invoker\":5}", "80"},
-        {"{\"per_invoker\":5,\"deblur\":3}",
-         "{\"super-resolution\":80,\"segmentation\":80,\"deblur\":3,\"classification\":80,"
-         "\"background-removal\":80,\"depth-recognition\":80}"},
-        {"{\"per_invoker\":{\"deblur\":2}}", "{\"deblur\":32}"},
-        {"{\"per_invoker\":0}", "0"},
+        {"{'per_invoker':5}", "80"},
+        {"{'per_invoker':5,'deblur':3}",
+         "{'super-resolution':80,'segmentation':80,'deblur':3,'classification':80,'background-"
+         "removal':80,'depth-recognition':80}"},
+        {"{'per_invoker':{'deblur':2}}", "{'deblur':32}"},
+        {"{'per_invoker':0}", "0"},
     };
     static const char path[] = "workloads/experiments/strict-light.json";
     struct error error = {0};
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
         struct experiment *e[2];
         for (size_t k = 0; k < 2; k++) {
-            const struct override override = {"platform.initial", same[i][k]};
+            STRING *value = json_requote(strdup(same[i][k]));
+            const struct override override = {"platform.initial", value};
             e[k] = experiment_load(path, &override, 1, &error);
-            if (e[k] == NULL)
-                fail_msg("%s", error.message);
+            assert_good(e[k] != NULL, &error);
         }
         assert_string_equal(e[0]->hash, e[1]->hash);
         experiment_free(e[0]);
@@ -241,39 +213,37 @@ CASE(each_invoker_holds_its_own)
     struct policy look = *fifo;
     look.decide = look_decide;
     looked = false;
-    run_well(SERVED("", "\"initial\":{\"per_invoker\":{\"f\":4,\"g\":1}}", "5"), &look, NULL,
-             &result);
+    run_well(SERVED("", "'initial':{'per_invoker':{'f':4,'g':1}}", "5"), &look, NULL, &result);
     assert_true(looked);
 }
 
 CASE(counts_that_cannot_be_are_refused)
 {
-    const char *world = SERVED("", "\"initial\":\"warm\"", "5");
+    const char *world = SERVED("", "'initial':'warm'", "5");
     struct simulation_result result;
     struct error error = {0};
-    assert_refused(world, "platform.initial", "{\"per_invoker\":-1}", "initial.per_invoker: ");
-    assert_refused(world, "platform.initial", "{\"per_invoker\":1.5}", "initial.per_invoker: ");
-    assert_refused(world, "platform.initial", "{\"per_invoker\":5592406}",
-                   "per_invoker: is 5592406, must lie within 0..5592405");
-    assert_refused(world, "platform.initial", "{\"per_invoker\":{\"h\":1}}",
-                   "per_invoker.h: \"h\" is no function in use");
-    assert_refused(world, "platform.initial", "{\"per_invokers\":1}", "is no function in use");
+    assert_text_refused(world, "platform.initial", "{'per_invoker':-1}", "initial.per_invoker: ");
+    assert_text_refused(world, "platform.initial", "{'per_invoker':1.5}", "initial.per_invoker: ");
+    assert_text_refused(world, "platform.initial", "{'per_invoker':5592406}",
+                        "per_invoker: is 5592406, must lie within 0..5592405");
+    assert_text_refused(world, "platform.initial", "{'per_invoker':{'h':1}}",
+                        "per_invoker.h: \"h\" is no function in use");
+    assert_text_refused(world, "platform.initial", "{'per_invokers':1}", "is no function in use");
     /* 64 containers of f fill an invoker. */
-    assert_false(run(SERVED("", "\"initial\":{\"per_invoker\":{\"f\":65}}", "5"), NULL, NULL,
-                     &result, &error));
+    assert_false(
+        run(SERVED("", "'initial':{'per_invoker':{'f':65}}", "5"), NULL, NULL, &result, &error));
     assert_input_error(&error, "memory holds only 192 of 195");
 }
 
 /* A function may have the name of the key. */
 CASE(a_function_named_per_invoker_has_its_count)
 {
-    struct experiment *e =
-        parse("{\"cluster\":{\"invokers\":[{\"count\":2,\"vcpus\":1,\"memory_mb\":64}]},"
-              "\"functions\":[{\"name\":\"per_invoker\",\"service\":{\"distribution\":\"constant\","
-              "\"mean_ms\":1}}],\"applications\":[{\"name\":\"a\",\"stages\":[{\"name\":\"s\","
-              "\"function\":\"per_invoker\"}]}],\"platform\":{\"initial\":{\"per_invoker\":3}},"
-              "\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":1}}",
-              NULL, NULL);
+    struct experiment *e = load_with(
+        "{'cluster':{'invokers':[{'count':2,'vcpus':1,'memory_mb':64}]},'functions':[{'name':'per_"
+        "invoker','service':{'distribution':'constant','mean_ms':1}}],'applications':[{'name':'a','"
+        "stages':[{'name':'s','function':'per_invoker'}]}],'platform':{'initial':{'per_invoker':3}}"
+        ",'arrivals':{'process':'poisson','rate_per_s':1}}",
+        NULL, NULL);
     assert_int_equal(e->platform.initial_counts[0], 3);
     experiment_free(e);
 }

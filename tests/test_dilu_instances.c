@@ -32,12 +32,12 @@ static bool try_run(unsigned invokers, const char *policy, const struct policy *
     const struct recorder recorder = {.lease = keep_lease};
     char json[1024];
     double *values = NULL;
-    snprintf(json, sizeof json,
-             "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": 8, \"memory_mb\": "
-             "65536, \"gpus\": [{\"model\": \"A100\", \"sharing\": \"mps\", \"units\": 100, "
-             "\"memory_mb\": 40960, \"count\": 4}]}]}, \"training\": {\"arrivals\": "
-             "{\"process\": \"trace\", \"file\": \"%s\"}}, \"policy\": %s, \"seed\": 1}",
-             invokers, trace_path, policy);
+    snprintf(
+        json, sizeof json,
+        "{'cluster': {'invokers': [{'count': %u, 'vcpus': 8, 'memory_mb': 65536, 'gpus': "
+        "[{'model': 'A100', 'sharing': 'mps', 'units': 100, 'memory_mb': 40960, 'count': 4}]}]}, "
+        "'training': {'arrivals': {'process': 'trace', 'file': '%s'}}, 'policy': %s, 'seed': 1}",
+        invokers, trace_path, policy);
     EXPERIMENT *experiment = load(json);
     const struct policy *found = own != NULL ? own : runner_policy(experiment, &values, error);
     simulation_result_clear(&result);
@@ -154,8 +154,8 @@ CASE(the_platform_places_as_the_pool_does)
             char policy[96];
             struct expected expected;
             double theirs = 0, most = 0;
-            snprintf(policy, sizeof policy,
-                     "{\"name\": \"dilu\", \"params\": {\"scheme\": \"%s\"}}", schemes[s]);
+            snprintf(policy, sizeof policy, "{'name': 'dilu', 'params': {'scheme': '%s'}}",
+                     schemes[s]);
             simulate(1000, policy);
             compare(events, count, (enum dilu_scheme)s, &expected);
             const struct training_measures *measures = result.training;
@@ -191,7 +191,7 @@ CASE(instances_of_a_service_follow_its_training)
                      LINE("02", "start", "a", "inference", "1", "0.2", "0.3", "5")
                          LINE("03", "start", "b", "inference", "1", "0.2", "0.3", "5")
                              LINE("04", "delete", "a", "inference", "1", "0.2", "0.3", "5"));
-    simulate(2, "{\"name\": \"dilu\"}");
+    simulate(2, "{'name': 'dilu'}");
     assert_int_equal(leases[1].first_gpu, 0);
     assert_int_equal(leases[2].first_gpu, 1);
     assert_int_equal(leases[3].first_gpu, 0);
@@ -212,7 +212,7 @@ CASE(a_model_is_split_over_gpus)
                      LINE("02", "start", "z", "llm-inference", "1", "0.5", "0.5", "20")
                          LINE("03", "start", "m", "llm-inference", "1", "0.4", "0.9", "30")
                              LINE("04", "delete", "m", "llm-inference", "1", "0.4", "0.9", "30"));
-    simulate(2, "{\"name\": \"dilu\"}");
+    simulate(2, "{'name': 'dilu'}");
     assert_int_equal(leases[3].gpus, 3);
     assert_int_equal(leases[3].first_gpu, 1);
     assert_true(is_near(leases[3].units, 120, 1e-12));
@@ -227,12 +227,12 @@ CASE(an_instance_without_room_waits)
                  LINE("01", "start", "u", "training", "4", "0.3", "0.9", "10, 10, 10, 10") LINE(
                      "07", "delete", "u", "training", "4", "0.3", "0.9", "10, 10, 10, 10")
                      LINE("10", "delete", "t", "training", "4", "0.8", "0.9", "10, 10, 10, 10"));
-    simulate(1, "{\"name\": \"dilu\"}");
+    simulate(1, "{'name': 'dilu'}");
     assert_true(llabs(leases[1].from_ns - 10 * SIM_S) <= 1);
     assert_true(llabs(leases[1].until_ns - 16 * SIM_S) <= 2);
     assert_int_equal(result.training->finished, 2);
     /* fifo gives whole GPUs, for the same time. */
-    simulate(1, "{\"name\": \"fifo\"}");
+    simulate(1, "{'name': 'fifo'}");
     assert_int_equal(result.training->finished, 2);
     assert_true(llabs(leases[1].until_ns - 16 * SIM_S) <= 2);
 }
@@ -244,7 +244,7 @@ CASE(waiting_for_what_never_ends_fails)
     trace_is(LINE("00", "start", "t", "training", "4", "0.8", "0.9", "10, 10, 10, 10")
                  LINE("01", "start", "u", "training", "4", "0.3", "0.9", "10, 10, 10, 10")
                      LINE("07", "delete", "u", "training", "4", "0.3", "0.9", "10, 10, 10, 10"));
-    assert_false(try_run(1, "{\"name\": \"dilu\"}", NULL, &error));
+    assert_false(try_run(1, "{'name': 'dilu'}", NULL, &error));
     assert_int_equal(error.kind, ERROR_RUN);
     assert_contains(error.message, "trainings wait");
 }
@@ -290,7 +290,7 @@ CASE(a_wrong_split_is_refused)
         for (uint32_t g = 0; g < 2; g++)
             parts[g] = (struct training_grant){
                 .gpu = g, .share = 50, .quota = 100, .gpu_memory_mb = cases[c].memory_mb[g]};
-        const bool good = try_run(1, "{\"name\": \"fifo\"}", &splitting, &error);
+        const bool good = try_run(1, "{'name': 'fifo'}", &splitting, &error);
         assert_int_equal(good, *cases[c].message == '\0');
         if (good)
             assert_int_equal(leases[0].gpus, 2);

@@ -169,10 +169,10 @@ static void simulate(const char *json)
     assert_good(try_run(json, &error), &error);
 }
 
-static const char one_gpu[] = "{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, "
-                              "\"memory_mb\": 16384, \"count\": 1}";
-static const char four_gpus[] = "{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, "
-                                "\"memory_mb\": 16384, \"count\": 4}";
+static const char one_gpu[] =
+    "{'model': 'V100', 'sharing': 'mps', 'units': 100, 'memory_mb': 16384, 'count': 1}";
+static const char four_gpus[] =
+    "{'model': 'V100', 'sharing': 'mps', 'units': 100, 'memory_mb': 16384, 'count': 4}";
 
 /* Of the shares, in what trainings and batches do to one another; 0: the mean of the pairs. */
 static double share_exponent;
@@ -188,31 +188,29 @@ static const char *world(unsigned invokers, const char *gpus, const char *trace,
         trace_is(trace);
         snprintf(
             training, sizeof training,
-            "\"training\": {\"models\": {\"name\": \"m\", \"models\": {"
-            "\"a\": {\"iteration_s\": 1, \"gpu_memory_mb\": 4000, \"share\": {\"request\": 0.5, "
-            "\"limit\": 0.9, \"speed\": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]}}, "
-            "\"b\": {\"iteration_s\": 1, \"gpu_memory_mb\": 3000, \"share\": {\"request\": 0.3, "
-            "\"limit\": 0.6, \"speed\": [1]}}}}, \"arrivals\": {\"process\": \"trace\", \"file\": "
-            "\"%s\", \"format\": \"synergy\"}, \"share_exponent\": %g}, ",
+            "'training': {'models': {'name': 'm', 'models': {'a': {'iteration_s': 1, "
+            "'gpu_memory_mb': 4000, 'share': {'request': 0.5, 'limit': 0.9, 'speed': [0.1, 0.2, "
+            "0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]}}, 'b': {'iteration_s': 1, 'gpu_memory_mb': "
+            "3000, 'share': {'request': 0.3, 'limit': 0.6, 'speed': [1]}}}}, 'arrivals': "
+            "{'process': 'trace', 'file': '%s', 'format': 'synergy'}, 'share_exponent': %g}, ",
             trace_path, share_exponent);
     }
-    snprintf(json, sizeof json,
-             "{\"cluster\": {\"invokers\": [{\"count\": %u, \"vcpus\": 32, \"memory_mb\": 249856, "
-             "\"gpus\": [%s]}], \"price\": {\"vcpu_hour_usd\": 0.034, \"vgpu_hour_usd\": 0.03}}, "
-             "%s%s\"policy\": %s, \"seed\": 1}",
-             invokers, gpus, training, arrivals, policy);
+    snprintf(
+        json, sizeof json,
+        "{'cluster': {'invokers': [{'count': %u, 'vcpus': 32, 'memory_mb': 249856, 'gpus': [%s]}], "
+        "'price': {'vcpu_hour_usd': 0.034, 'vgpu_hour_usd': 0.03}}, %s%s'policy': %s, 'seed': 1}",
+        invokers, gpus, training, arrivals, policy);
     return json;
 }
 
 #define REQUESTS_ON(platform, functions, arrivals, count, warmup)                                  \
-    "\"applications\": [" functions "], \"functions\": \"workloads/functions/v100-mps.json\", "    \
-    "\"profile\": \"traces/profiles/v100-mps-igniter.json\", \"slo\": {\"factor\": 5}, "           \
-    "\"arrivals\": " arrivals ", \"requests\": " count ", \"warmup_requests\": " warmup            \
-    ", \"platform\": {" platform                                                                   \
-    "\"initial\": \"warm\", \"decision_cost\": {\"model\": \"zero\"}}, "
+    "'applications': [" functions                                                                  \
+    "], 'functions': 'workloads/functions/v100-mps.json', 'profile': "                             \
+    "'traces/profiles/v100-mps-igniter.json', 'slo': {'factor': 5}, 'arrivals': " arrivals         \
+    ", 'requests': " count ", 'warmup_requests': " warmup ", 'platform': {" platform               \
+    "'initial': 'warm', 'decision_cost': {'model': 'zero'}}, "
 #define REQUESTS(functions, arrivals, count) REQUESTS_ON("", functions, arrivals, count, "0")
-#define FUNCTION(name)                                                                             \
-    "{\"name\": \"" name "\", \"stages\": [{\"name\": \"run\", \"function\": \"" name "\"}]}"
+#define FUNCTION(name) "{'name': '" name "', 'stages': [{'name': 'run', 'function': '" name "'}]}"
 #define FOUR                                                                                       \
     FUNCTION("alexnet") ", " FUNCTION("resnet50") ", " FUNCTION("vgg19") ", " FUNCTION("ssd")
 
@@ -222,8 +220,8 @@ CASE(one_burst_by_hand)
 {
     simulate(world(1, one_gpu, "0,a,0,100,1\n",
                    REQUESTS(FUNCTION("alexnet"),
-                            "{\"process\": \"uniform\", \"low_ms\": 5000, \"high_ms\": 5000}", "1"),
-                   "{\"name\": \"dilu\"}"));
+                            "{'process': 'uniform', 'low_ms': 5000, 'high_ms': 5000}", "1"),
+                   "{'name': 'dilu'}"));
     assert_int_equal(lease_count, 3);
     assert_true(fabs(leases[0].units - 90) <= 1e-9 && fabs(leases[2].units - 90) <= 1e-9);
     assert_true(fabs(leases[1].units - 5) <= 1e-9);
@@ -242,13 +240,13 @@ CASE(one_burst_by_hand)
  * exceed the GPU share it. */
 CASE(alone_a_training_has_its_limit)
 {
-    simulate(world(1, four_gpus, "0,a,0,900,4\n", "", "{\"name\": \"dilu\"}"));
+    simulate(world(1, four_gpus, "0,a,0,900,4\n", "", "{'name': 'dilu'}"));
     assert_true(sim_to_s(trained[0].finish_ns) <= 1000 / 0.98);
-    simulate(world(1, one_gpu, "0,b,0,600,1\n", "", "{\"name\": \"dilu\"}"));
+    simulate(world(1, one_gpu, "0,b,0,600,1\n", "", "{'name': 'dilu'}"));
     assert_true(sim_to_s(trained[0].finish_ns) <= 1000 / 0.98);
     /* r 0.3 each: 0.5 of a GPU each, below the limits of 0.6. */
     simulate(world(1, one_gpu, "0,b,0,600,1\n1,b,0,600,1\n", "",
-                   "{\"name\": \"dilu\", \"params\": {\"gamma\": 2}}"));
+                   "{'name': 'dilu', 'params': {'gamma': 2}}"));
     for (int i = 0; i < 2; i++)
         assert_true(fabs(sim_to_s(trained[i].finish_ns) - 1200) <= 1e-6);
 }
@@ -258,11 +256,10 @@ CASE(alone_a_training_has_its_limit)
 CASE(inference_beside_training_is_as_alone_at_its_request)
 {
     static const char requests[] =
-        REQUESTS(FUNCTION("resnet50"), "{\"process\": \"poisson\", \"rate_per_s\": 30}", "6000");
-    simulate(world(1, one_gpu, NULL, requests,
-                   "{\"name\": \"dilu\", \"params\": {\"vertical\": \"off\"}}"));
+        REQUESTS(FUNCTION("resnet50"), "{'process': 'poisson', 'rate_per_s': 30}", "6000");
+    simulate(world(1, one_gpu, NULL, requests, "{'name': 'dilu', 'params': {'vertical': 'off'}}"));
     const double alone = result.overall.slo_hit_rate;
-    simulate(world(1, one_gpu, "0,b,0,30000,1\n", requests, "{\"name\": \"dilu\"}"));
+    simulate(world(1, one_gpu, "0,b,0,30000,1\n", requests, "{'name': 'dilu'}"));
     const double beside = result.overall.slo_hit_rate;
     assert_true(lease_count > 10);
     if (!(beside >= alone - 0.02))
@@ -272,16 +269,16 @@ CASE(inference_beside_training_is_as_alone_at_its_request)
 /* Four functions in bursts on 16 GPUs; hit rates by function. */
 #define BURSTS(platform)                                                                           \
     REQUESTS_ON(platform, FOUR,                                                                    \
-                "{\"process\": \"mmpp\", \"states\": [{\"rate_per_s\": 53.333, "                   \
-                "\"mean_sojourn_s\": 8}, {\"rate_per_s\": 480, \"mean_sojourn_s\": 2}]}",          \
+                "{'process': 'mmpp', 'states': [{'rate_per_s': 53.333, 'mean_sojourn_s': 8}, "     \
+                "{'rate_per_s': 480, 'mean_sojourn_s': 2}]}",                                      \
                 "20000", "1000")
-static const char *const alone_bursts = BURSTS("\"interference\": false, ");
+static const char *const alone_bursts = BURSTS("'interference': false, ");
 static const char *const bursts_beside = BURSTS("");
 
 static void hit_rates(const char *requests, const char *trace, const char *params, double *rates)
 {
     char policy[128];
-    snprintf(policy, sizeof policy, "{\"name\": \"dilu\", \"params\": {%s}}", params);
+    snprintf(policy, sizeof policy, "{'name': 'dilu', 'params': {%s}}", params);
     simulate(world(4, four_gpus, trace, requests, policy));
     assert_int_equal(result.application_count, 4);
     for (size_t f = 0; f < 4; f++)
@@ -296,12 +293,12 @@ CASE(functions_beside_trainings_keep_what_they_have_alone)
     enum { SSD = 3 };
     static const char trace[] = "0,b,0,900,4\n1,a,0,900,2\n2,b,0,900,2\n3,a,0,900,4\n";
     double alone[4], beside[4], slowed[4], baseline[4];
-    hit_rates(alone_bursts, NULL, "\"vertical\": \"off\"", alone);
+    hit_rates(alone_bursts, NULL, "'vertical': 'off'", alone);
     hit_rates(alone_bursts, trace, "", beside);
     share_exponent = TRAINING_SHARE_EXPONENT;
     hit_rates(bursts_beside, trace, "", slowed);
     assert_true(lease_count > 100); /* instances are beside trainings */
-    hit_rates(bursts_beside, trace, "\"scheme\": \"infless-r\"", baseline);
+    hit_rates(bursts_beside, trace, "'scheme': 'infless-r'", baseline);
     share_exponent = 0;
     for (size_t f = 0; f < 4; f++) {
         if (!(beside[f] >= alone[f] - 0.02 && (f == SSD || slowed[f] >= alone[f] - 0.02)))
@@ -330,11 +327,10 @@ CASE(shares_on_the_platform_stay_within_limits)
                           arrival, 1 + (unsigned)(random_uniform(&random) * 40),
                           1U << (unsigned)(random_uniform(&random) * 3));
         }
-        snprintf(policy, sizeof policy, "{\"name\": \"dilu\", \"params\": {\"scheme\": \"%s\"}}",
+        snprintf(policy, sizeof policy, "{'name': 'dilu', 'params': {'scheme': '%s'}}",
                  schemes[i % 4]);
         simulate(world(4, four_gpus, trace,
-                       REQUESTS(FOUR, "{\"process\": \"poisson\", \"rate_per_s\": 60}", "3000"),
-                       policy));
+                       REQUESTS(FOUR, "{'process': 'poisson', 'rate_per_s': 60}", "3000"), policy));
         assert_int_equal(trained_count, 12);
         for (size_t t = 0; t < trained_count; t++)
             assert_true(trained[t].finished);
@@ -352,9 +348,9 @@ CASE(shares_on_the_platform_stay_within_limits)
  * batches at all times, the training while one executes, which is nearly always here. */
 CASE(batches_and_trainings_slow_each_other)
 {
-    static const char requests[] = REQUESTS(
-        FUNCTION("ssd"), "{\"process\": \"closed\", \"users\": 1, \"think_ms\": 0.01}", "5000");
-    static const char policy[] = "{\"name\": \"dilu\", \"params\": {\"scheme\": \"infless-r\"}}";
+    static const char requests[] =
+        REQUESTS(FUNCTION("ssd"), "{'process': 'closed', 'users': 1, 'think_ms': 0.01}", "5000");
+    static const char policy[] = "{'name': 'dilu', 'params': {'scheme': 'infless-r'}}";
     simulate(world(1, one_gpu, NULL, requests, policy));
     const double alone = result.overall.exec_ms_mean;
     simulate(world(1, one_gpu, "0,a,0,1000,1\n", requests, policy));
@@ -369,9 +365,9 @@ CASE(batches_and_trainings_slow_each_other)
 /* Slowdown - 1 of ssd's batches beside one training of the model, at their requests. */
 static double excess_beside(const char *model, double exponent)
 {
-    static const char requests[] = REQUESTS(
-        FUNCTION("ssd"), "{\"process\": \"closed\", \"users\": 1, \"think_ms\": 0.01}", "2000");
-    static const char policy[] = "{\"name\": \"dilu\", \"params\": {\"scheme\": \"infless-r\"}}";
+    static const char requests[] =
+        REQUESTS(FUNCTION("ssd"), "{'process': 'closed', 'users': 1, 'think_ms': 0.01}", "2000");
+    static const char policy[] = "{'name': 'dilu', 'params': {'scheme': 'infless-r'}}";
     char trace[64];
     snprintf(trace, sizeof trace, "0,%s,0,1000,1\n", model);
     simulate(world(1, one_gpu, NULL, requests, policy));
@@ -406,9 +402,7 @@ CASE(trainings_go_on_where_a_node_has_no_vcpus_left)
     for (size_t i = 0; i < 4; i++) {
         char policy[160];
         snprintf(policy, sizeof policy,
-                 "{\"name\": \"dilu\", \"params\": {\"scheme\": \"%s\", "
-                 "\"training_vcpus\": 32}}",
-                 schemes[i]);
+                 "{'name': 'dilu', 'params': {'scheme': '%s', 'training_vcpus': 32}}", schemes[i]);
         simulate(
             world(3, four_gpus, "0,b,0,60,1\n1,b,0,60,1\n2,b,0,60,1\n3,b,0,60,1\n", "", policy));
         for (size_t t = 0; t < 4; t++)
@@ -418,15 +412,14 @@ CASE(trainings_go_on_where_a_node_has_no_vcpus_left)
 
 CASE(bad_input_is_refused)
 {
-    static const char mig[] = "{\"model\": \"A100\", \"sharing\": \"mig\", \"units\": 7, "
-                              "\"memory_mb\": 40960}";
+    static const char mig[] = "{'model': 'A100', 'sharing': 'mig', 'units': 7, 'memory_mb': 40960}";
     struct error error = {0};
-    assert_false(try_run(world(1, mig, "0,a,0,10,1\n", "", "{\"name\": \"dilu\"}"), &error));
+    assert_false(try_run(world(1, mig, "0,a,0,10,1\n", "", "{'name': 'dilu'}"), &error));
     assert_contains(error.message, "under MPS");
-    assert_false(try_run(world(2, four_gpus, "0,a,0,10,6\n", "", "{\"name\": \"dilu\"}"), &error));
+    assert_false(try_run(world(2, four_gpus, "0,a,0,10,6\n", "", "{'name': 'dilu'}"), &error));
     assert_contains(error.message, "on one invoker");
     simulate(world(2, four_gpus, "0,a,0,10,6\n", "",
-                   "{\"name\": \"dilu\", \"params\": {\"scheme\": \"exclusive\"}}"));
+                   "{'name': 'dilu', 'params': {'scheme': 'exclusive'}}"));
 }
 
 /* A request that a model does not give: the least multiple of 5 % with 98 % of the full speed. */

@@ -166,10 +166,9 @@ struct model {
 };
 static const struct model models[] = {{1, 3, 20, 6000}, {0.3, 0, 0, 9000}, {1, 4, 30, 0}};
 #define MODELS                                                                                     \
-    "{\"name\": \"m\", \"models\": {\"a\": {\"iteration_s\": 1, \"gpu_memory_mb\": 6000, "         \
-    "\"demand\": {\"vcpus\": 3, \"memory_gb\": 20}}, \"b\": {\"iteration_s\": 1, "                 \
-    "\"gpu_memory_mb\": 9000, \"share\": {\"request\": 0.3, \"limit\": 0.6}}, \"c\": "             \
-    "{\"iteration_s\": 1, \"demand\": {\"vcpus\": 9, \"memory_gb\": 30}}}}"
+    "{'name': 'm', 'models': {'a': {'iteration_s': 1, 'gpu_memory_mb': 6000, 'demand': {'vcpus': " \
+    "3, 'memory_gb': 20}}, 'b': {'iteration_s': 1, 'gpu_memory_mb': 9000, 'share': {'request': "   \
+    "0.3, 'limit': 0.6}}, 'c': {'iteration_s': 1, 'demand': {'vcpus': 9, 'memory_gb': 30}}}}"
 
 static uint32_t kinds[TRAININGS], gangs[TRAININGS];
 
@@ -193,11 +192,11 @@ static void simulate(unsigned trial)
     }
     write_temporary(path, trace);
     snprintf(json, sizeof json,
-             "{\"seed\": %u, \"cluster\": {\"invokers\": [{\"count\": 3, \"vcpus\": 16, "
-             "\"memory_mb\": 131072, \"gpus\": [{\"model\": \"V100\", \"sharing\": \"mps\", "
-             "\"units\": 100, \"memory_mb\": 16384, \"count\": 4}]}]}, \"training\": "
-             "{\"models\": " MODELS ", \"restart\": \"none\", \"arrivals\": {\"process\": "
-             "\"trace\", \"file\": \"%s\", \"format\": \"synergy\"}}}",
+             "{'seed': %u, 'cluster': {'invokers': [{'count': 3, 'vcpus': 16, 'memory_mb': 131072, "
+             "'gpus': [{'model': 'V100', 'sharing': 'mps', 'units': 100, 'memory_mb': 16384, "
+             "'count': 4}]}]}, 'training': {'models': " MODELS
+             ", 'restart': 'none', 'arrivals': {'process': 'trace', 'file': '%s', 'format': "
+             "'synergy'}}}",
              trial + 1, path);
     EXPERIMENT *experiment = load(json);
     lease_count = 0;

@@ -37,9 +37,9 @@ static void train(const char *json)
 }
 
 #define CLUSTER(nodes, gpus)                                                                       \
-    "\"cluster\": {\"invokers\": [{\"count\": " nodes ", \"vcpus\": 92, \"memory_mb\": 532480, "   \
-    "\"gpus\": [{\"model\": \"V100\", \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": "       \
-    "32768, \"count\": " gpus "}]}]}"
+    "'cluster': {'invokers': [{'count': " nodes                                                    \
+    ", 'vcpus': 92, 'memory_mb': 532480, 'gpus': [{'model': 'V100', 'sharing': 'mps', 'units': "   \
+    "100, 'memory_mb': 32768, 'count': " gpus "}]}]}"
 
 /* ---- Muri's simulator ------------------------------------------------------------------------ */
 
@@ -57,11 +57,10 @@ CASE(restarts_at_every_event_give_the_figures_of_muris_simulator)
         snprintf(
             json, sizeof json,
             "{" CLUSTER(
-                "8", "8") ", \"training\": {\"models\": "
-                          "\"workloads/models/muri-v100.json\", \"arrivals\": {\"process\": "
-                          "\"trace\", \"file\": \"traces/trainings/muri_trace3.csv.gz\"}}, "
-                          "\"policy\": {\"name\": \"%s\", \"params\": {\"restart_mode\": \"muri\", "
-                          "\"limits\": \"3250-7200\", \"starvation\": 0}}}",
+                "8", "8") ", 'training': {'models': 'workloads/models/muri-v100.json', 'arrivals': "
+                          "{'process': 'trace', 'file': 'traces/trainings/muri_trace3.csv.gz'}}, "
+                          "'policy': {'name': '%s', 'params': {'restart_mode': 'muri', 'limits': "
+                          "'3250-7200', 'starvation': 0}}}",
             order);
         train(json);
         assert_int_equal(finished, count);
@@ -100,16 +99,12 @@ static void run_specs(const struct spec *specs, size_t count, const char *cluste
     assert_int_equal(fclose(file), 0);
     snprintf(
         json, sizeof json,
-        "{%s, \"training\": {\"models\": {\"name\": \"m\", \"models\": {"
-        "\"a\": {\"iteration_s\": 1, \"restart_s\": 7, \"gpu_memory_mb\": 9000}, "
-        "\"b\": {\"iteration_s\": 1, \"restart_s\": 3, \"gpu_memory_mb\": 9000}, "
-        "\"c\": {\"iteration_s\": 1, \"gpu_memory_mb\": 20000}, "
-        "\"d\": {\"iteration_s\": 1, \"gpu_memory_mb\": 1000}}, "
-        "\"pairs\": {\"default\": \"none\", \"a\": {\"a\": 3, \"b\": 1.7, \"d\": null}, \"b\": "
-        "{\"a\": 1.3, \"b\": 3, "
-        "\"d\": null}, \"d\": {\"a\": null, \"b\": null, \"c\": null, \"d\": null}}}, "
-        "\"arrivals\": {\"process\": \"trace\", \"file\": \"%s\", \"format\": \"synergy\"}%s}, "
-        "\"policy\": %s}",
+        "{%s, 'training': {'models': {'name': 'm', 'models': {'a': {'iteration_s': 1, 'restart_s': "
+        "7, 'gpu_memory_mb': 9000}, 'b': {'iteration_s': 1, 'restart_s': 3, 'gpu_memory_mb': "
+        "9000}, 'c': {'iteration_s': 1, 'gpu_memory_mb': 20000}, 'd': {'iteration_s': 1, "
+        "'gpu_memory_mb': 1000}}, 'pairs': {'default': 'none', 'a': {'a': 3, 'b': 1.7, 'd': null}, "
+        "'b': {'a': 1.3, 'b': 3, 'd': null}, 'd': {'a': null, 'b': null, 'c': null, 'd': null}}}, "
+        "'arrivals': {'process': 'trace', 'file': '%s', 'format': 'synergy'}%s}, 'policy': %s}",
         cluster, trace_path, training_rules, policy);
     train(json);
     assert_int_equal(finished, count);
@@ -173,8 +168,8 @@ CASE(fifo_and_sjf_serve_in_their_order)
         random_stream_open(&random, 21, RANDOM_TEST, trial, 0);
         const size_t count = draw_specs(&random, specs, 100, 1);
         run_specs(specs, count, CLUSTER("1", "3"),
-                  shortest ? "{\"name\": \"sjf\", \"params\": {\"preemption\": \"off\"}}"
-                           : "{\"name\": \"fifo\", \"params\": {\"preemption\": \"off\"}}");
+                  shortest ? "{'name': 'sjf', 'params': {'preemption': 'off'}}"
+                           : "{'name': 'fifo', 'params': {'preemption': 'off'}}");
         simulate(specs, count, shortest, finish);
         for (size_t i = 0; i < count; i++)
             if (finish_ns[i] != sim_from_s(finish[i]))
@@ -186,11 +181,10 @@ CASE(fifo_and_sjf_serve_in_their_order)
 CASE(a_shorter_training_preempts_and_the_other_restarts)
 {
     static const struct spec specs[] = {{0, 100, 1, 'a'}, {10, 20, 1, 'a'}};
-    run_specs(specs, 2, CLUSTER("1", "1"), "{\"name\": \"srtf\"}");
+    run_specs(specs, 2, CLUSTER("1", "1"), "{'name': 'srtf'}");
     assert_int_equal(finish_ns[1], 30 * SIM_S);
     assert_int_equal(finish_ns[0], 127 * SIM_S); /* 7 s of restart */
-    run_specs(specs, 2, CLUSTER("1", "1"),
-              "{\"name\": \"sjf\", \"params\": {\"preemption\": \"on\"}}");
+    run_specs(specs, 2, CLUSTER("1", "1"), "{'name': 'sjf', 'params': {'preemption': 'on'}}");
     assert_int_equal(finish_ns[0], 100 * SIM_S); /* it has less than 100 iterations left */
     assert_int_equal(finish_ns[1], 120 * SIM_S);
 }
@@ -200,19 +194,17 @@ CASE(a_shorter_training_preempts_and_the_other_restarts)
 CASE(the_defaults_are_the_named_systems)
 {
     static const struct spec specs[] = {{0, 1000, 1, 'a'}, {10, 20, 1, 'a'}, {20, 300, 1, 'a'}};
-    run_specs(specs, 3, CLUSTER("1", "1"), "{\"name\": \"sjf\"}");
+    run_specs(specs, 3, CLUSTER("1", "1"), "{'name': 'sjf'}");
     assert_int_equal(finish_ns[0], 1000 * SIM_S);
-    run_specs(specs, 3, CLUSTER("1", "1"),
-              "{\"name\": \"sjf\", \"params\": {\"preemption\": \"on\"}}");
+    run_specs(specs, 3, CLUSTER("1", "1"), "{'name': 'sjf', 'params': {'preemption': 'on'}}");
     assert_int_equal(finish_ns[1], 30 * SIM_S);
-    run_specs(specs, 3, CLUSTER("1", "1"), "{\"name\": \"fifo\"}");
+    run_specs(specs, 3, CLUSTER("1", "1"), "{'name': 'fifo'}");
     assert_int_equal(finish_ns[0], 1000 * SIM_S);
     /* 700 s, then those that arrived; the first has waited long enough to be promoted. */
     static const struct spec queue[] = {{0, 1000, 1, 'a'}, {600, 600, 1, 'a'}, {1250, 600, 1, 'a'}};
-    run_specs(queue, 3, CLUSTER("1", "1"), "{\"name\": \"tiresias\"}");
+    run_specs(queue, 3, CLUSTER("1", "1"), "{'name': 'tiresias'}");
     assert_int_equal(finish_ns[2], 1900 * SIM_S);
-    run_specs(queue, 3, CLUSTER("1", "1"),
-              "{\"name\": \"tiresias\", \"params\": {\"starvation\": 0.5}}");
+    run_specs(queue, 3, CLUSTER("1", "1"), "{'name': 'tiresias', 'params': {'starvation': 0.5}}");
     assert_true(finish_ns[2] > 1900 * SIM_S);
 }
 
@@ -225,14 +217,13 @@ static void run_w_and_l(const char *trace, unsigned vcpus, const char *policy)
     trace_is(trace);
     snprintf(
         json, sizeof json,
-        "{\"cluster\": {\"invokers\": [{\"vcpus\": %u, \"memory_mb\": 8192, \"gpus\": [{\"model\": "
-        "\"V100\", \"sharing\": \"mps\", \"units\": 100, \"memory_mb\": 16384}]}]}, \"training\": "
-        "{\"models\": {\"name\": \"m\", \"vcpus\": [1, 2, 3, 4], \"memory_gb\": [1], \"base\": "
-        "{\"vcpus\": 4, \"memory_gb\": 1}, \"models\": {\"w\": {\"iteration_s\": 1, \"demand\": "
-        "{\"vcpus\": 4, \"memory_gb\": 1}, \"throughput\": [[0.25], [0.5], [0.75], [1]]}, \"l\": "
-        "{\"iteration_s\": 1, \"demand\": {\"vcpus\": 1, \"memory_gb\": 1}}}, \"pairs\": "
-        "{\"default\": \"none\"}}, \"arrivals\": {\"process\": \"trace\", \"file\": \"%s\", "
-        "\"format\": \"synergy\"}}, \"policy\": {\"name\": \"%s\"}}",
+        "{'cluster': {'invokers': [{'vcpus': %u, 'memory_mb': 8192, 'gpus': [{'model': 'V100', "
+        "'sharing': 'mps', 'units': 100, 'memory_mb': 16384}]}]}, 'training': {'models': {'name': "
+        "'m', 'vcpus': [1, 2, 3, 4], 'memory_gb': [1], 'base': {'vcpus': 4, 'memory_gb': 1}, "
+        "'models': {'w': {'iteration_s': 1, 'demand': {'vcpus': 4, 'memory_gb': 1}, 'throughput': "
+        "[[0.25], [0.5], [0.75], [1]]}, 'l': {'iteration_s': 1, 'demand': {'vcpus': 1, "
+        "'memory_gb': 1}}}, 'pairs': {'default': 'none'}}, 'arrivals': {'process': 'trace', "
+        "'file': '%s', 'format': 'synergy'}}, 'policy': {'name': '%s'}}",
         vcpus, trace_path, policy);
     train(json);
 }
@@ -271,7 +262,7 @@ CASE(a_gang_has_its_models_demand_of_vcpus)
 CASE(two_on_one_gpu_end_as_the_closed_form_says)
 {
     static const struct spec specs[] = {{0, 1000, 1, 'a'}, {100, 300, 1, 'b'}};
-    run_specs(specs, 2, CLUSTER("1", "1"), "{\"name\": \"sjf-bsbf\"}");
+    run_specs(specs, 2, CLUSTER("1", "1"), "{'name': 'sjf-bsbf'}");
     assert_int_equal(start_ns[1], 100 * SIM_S);
     assert_true(llabs(finish_ns[1] - 490 * SIM_S) <= 1);
     /* 390 s at 1/1.7, then alone. */
@@ -282,10 +273,10 @@ CASE(two_on_one_gpu_end_as_the_closed_form_says)
 CASE(sjf_bsbf_declines_what_sjf_ffs_shares)
 {
     static const struct spec specs[] = {{0, 300, 1, 'a'}, {0, 300, 1, 'a'}};
-    run_specs(specs, 2, CLUSTER("1", "1"), "{\"name\": \"sjf-bsbf\"}");
+    run_specs(specs, 2, CLUSTER("1", "1"), "{'name': 'sjf-bsbf'}");
     assert_int_equal(start_ns[1], 300 * SIM_S);
     assert_int_equal(finish_ns[1], 600 * SIM_S);
-    run_specs(specs, 2, CLUSTER("1", "1"), "{\"name\": \"sjf-ffs\"}");
+    run_specs(specs, 2, CLUSTER("1", "1"), "{'name': 'sjf-ffs'}");
     assert_int_equal(start_ns[1], 0);
     assert_int_equal(finish_ns[1], 900 * SIM_S);
 }
@@ -296,27 +287,26 @@ CASE(sjf_bsbf_declines_what_sjf_ffs_shares)
 CASE(random_gangs_end_under_every_policy)
 {
     static const char *const policies[] = {
-        "{\"name\": \"sjf-bsbf\"}",
-        ("{\"name\": \"sjf-bsbf\", \"params\": {\"consolidate\": \"on\", \"preemption\": \"on\", "
-         "\"preemptible\": 10}}"),
-        "{\"name\": \"sjf-ffs\"}",
-        "{\"name\": \"sjf-ffs\", \"params\": {\"consolidate\": \"on\"}}",
-        "{\"name\": \"sjf\", \"params\": {\"preemption\": \"on\", \"preemptible\": 10}}",
-        "{\"name\": \"fifo\", \"params\": {\"preemption\": \"on\", \"preemptible\": 10}}",
-        ("{\"name\": \"tiresias\", \"params\": {\"preemptible\": 0, \"interval_s\": 1, "
-         "\"starvation\": 1}}"),
-        "{\"name\": \"tiresias\", \"params\": {\"limits\": \"3250-7200\"}}",
-        "{\"name\": \"srtf\"}",
-        "{\"name\": \"srsf\"}",
-        "{\"name\": \"srsf\", \"params\": {\"restart_mode\": \"muri\"}}",
-        "{\"name\": \"sjf-bsbf\", \"params\": {\"preemption\": \"on\", \"preemptible\": 10}}",
+        "{'name': 'sjf-bsbf'}",
+        ("{'name': 'sjf-bsbf', 'params': {'consolidate': 'on', 'preemption': 'on', 'preemptible': "
+         "10}}"),
+        "{'name': 'sjf-ffs'}",
+        "{'name': 'sjf-ffs', 'params': {'consolidate': 'on'}}",
+        "{'name': 'sjf', 'params': {'preemption': 'on', 'preemptible': 10}}",
+        "{'name': 'fifo', 'params': {'preemption': 'on', 'preemptible': 10}}",
+        ("{'name': 'tiresias', 'params': {'preemptible': 0, 'interval_s': 1, 'starvation': 1}}"),
+        "{'name': 'tiresias', 'params': {'limits': '3250-7200'}}",
+        "{'name': 'srtf'}",
+        "{'name': 'srsf'}",
+        "{'name': 'srsf', 'params': {'restart_mode': 'muri'}}",
+        "{'name': 'sjf-bsbf', 'params': {'preemption': 'on', 'preemptible': 10}}",
     };
     struct random_stream random;
     for (unsigned p = 0; p < sizeof policies / sizeof policies[0]; p++)
         for (unsigned trial = 0; trial < 4; trial++) {
             struct spec specs[120];
             random_stream_open(&random, 22, RANDOM_TEST, trial, 0);
-            training_rules = trial % 2 == 1 ? ", \"save_s\": 5" : "";
+            training_rules = trial % 2 == 1 ? ", 'save_s': 5" : "";
             const size_t count = draw_specs(&random, specs, 120, 16);
             run_specs(specs, count, CLUSTER("3", "8"), policies[p]);
             for (size_t i = 0; i < count; i++)
@@ -329,8 +319,8 @@ CASE(random_gangs_end_under_every_policy)
 /* ---- Gangs that a policy never places -------------------------------------------------------- */
 
 #define GPUS(count, memory_mb)                                                                     \
-    "{\"count\": 2, \"vcpus\": 92, \"memory_mb\": 532480, \"gpus\": [{\"model\": \"V100\", "       \
-    "\"sharing\": \"mps\", \"units\": 100, \"memory_mb\": " memory_mb ", \"count\": " count "}]}"
+    "{'count': 2, 'vcpus': 92, 'memory_mb': 532480, 'gpus': [{'model': 'V100', 'sharing': 'mps', " \
+    "'units': 100, 'memory_mb': " memory_mb ", 'count': " count "}]}"
 
 /* The third training; the policy places the first two. */
 CASE(a_gang_that_never_fits_is_bad_input)
@@ -343,15 +333,13 @@ CASE(a_gang_that_never_fits_is_bad_input)
         const char *message; /* NULL: the policy places it */
     } cases[] = {
         {GPUS("4", "32768"), "dilu", "", 5, "its gangs are on one invoker each"},
-        {GPUS("4", "32768"), "dilu\", \"params\": {\"scheme\": \"exclusive\"}, \"note\": \"", "", 5,
-         NULL},
+        {GPUS("4", "32768"), "dilu', 'params': {'scheme': 'exclusive'}, 'note': '", "", 5, NULL},
         {GPUS("4", "32768"), "fifo", "", 8, NULL},
         {two_and_three, "fifo", "", 6, NULL},
         {two_and_three, "fifo", "", 10, "whole ones of the largest size"},
         {two_and_three, "srtf", "", 10, "whole ones of the largest size"},
         {two_and_three, "sjf-ffs", "", 10, NULL},
-        {small_and_large, "sjf-bsbf", ", \"gpu_memory_mb\": 9000", 2,
-         "memory than the smallest GPU"},
+        {small_and_large, "sjf-bsbf", ", 'gpu_memory_mb': 9000", 2, "memory than the smallest GPU"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         char json[2048];
@@ -361,14 +349,13 @@ CASE(a_gang_that_never_fits_is_bad_input)
         char trace[64];
         snprintf(trace, sizeof trace, "3,a,0,5,1\n4,a,1,5,1\n9,b,2,5,%u\n", cases[c].gpus);
         trace_is(trace);
-        snprintf(json, sizeof json,
-                 "{\"cluster\": {\"invokers\": [%s]}, \"training\": {\"models\": {\"name\": "
-                 "\"m\", \"models\": {\"a\": {\"iteration_s\": 1, \"share\": {\"request\": "
-                 "0.1}}, \"b\": {\"iteration_s\": 1%s, \"share\": {\"request\": 0.3}}}, "
-                 "\"pairs\": {\"default\": \"none\"}}, "
-                 "\"arrivals\": {\"process\": \"trace\", \"file\": \"%s\", \"format\": "
-                 "\"synergy\"}}, \"policy\": {\"name\": \"%s\"}}",
-                 cases[c].invokers, cases[c].models, trace_path, cases[c].policy);
+        snprintf(
+            json, sizeof json,
+            "{'cluster': {'invokers': [%s]}, 'training': {'models': {'name': 'm', 'models': {'a': "
+            "{'iteration_s': 1, 'share': {'request': 0.1}}, 'b': {'iteration_s': 1%s, 'share': "
+            "{'request': 0.3}}}, 'pairs': {'default': 'none'}}, 'arrivals': {'process': 'trace', "
+            "'file': '%s', 'format': 'synergy'}}, 'policy': {'name': '%s'}}",
+            cases[c].invokers, cases[c].models, trace_path, cases[c].policy);
         EXPERIMENT *experiment = load(json);
         const struct policy *policy = runner_policy(experiment, &values, &error);
         assert_non_null(policy);

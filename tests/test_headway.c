@@ -9,8 +9,6 @@
 #include "tests/suite.h"
 #include "tests/worlds.h"
 
-OWNER(suffix_clear, struct suffix)
-
 /* ---- Plans ----------------------------------------------------------------------------------- */
 
 enum { CONFIGURATIONS = 9, STAGES = 4, LENGTH = 5, WORLDS = 200 };
@@ -189,7 +187,7 @@ CASE(options_equal_exhaustive_search_for_both_objectives)
     for (size_t i = 0; i < trials(WORLDS); i++) {
         world_fill(world, &state, i % 4 == 3);
         CLOSED(arena_clear) struct arena arena = {0};
-        OWNED(suffix_clear) struct suffix *suffix = suffix_of(world, &arena);
+        struct suffix *suffix = suffix_of(world, &arena);
         for (size_t s = 0; s < world->dag.application.stage_count; s++) {
             const uint32_t length = 1 + (uint32_t)test_below(&state, LENGTH);
             sim_time_t left[LENGTH];
@@ -213,7 +211,7 @@ CASE(coarse_times_are_never_optimistic_and_lose_two_quanta_per_stage_at_most)
         world_fill(world, &state, false);
         world->dag.application.base_latency = 1024 * 700;
         CLOSED(arena_clear) struct arena arena = {0};
-        OWNED(suffix_clear) struct suffix *suffix = suffix_of(world, &arena);
+        struct suffix *suffix = suffix_of(world, &arena);
         const sim_time_t quantum = suffix_quantum(suffix, 0);
         assert_int_equal(quantum, 700);
         const sim_time_t left = (sim_time_t)test_below(&state, 600000);
@@ -246,22 +244,19 @@ CASE(coarse_times_are_never_optimistic_and_lose_two_quanta_per_stage_at_most)
 CASE(tables_are_filled_again_only_after_a_move)
 {
     uint64_t state = 3;
-    bool done = false;
     OWNED(free) struct planned *world = malloc(sizeof *world);
     assert_non_null(world);
     world_fill(world, &state, true);
     CLOSED(arena_clear) struct arena arena = {0};
-    OWNED(suffix_clear) struct suffix *suffix = suffix_of(world, &arena);
+    struct suffix *suffix = suffix_of(world, &arena);
     const sim_time_t way = suffix_way(suffix, 0);
-    assert_int_equal(suffix_refresh(suffix, 0.01, &done), 0);
-    assert_true(done);
+    assert_int_equal(suffix_refresh(suffix, 0.01), 0);
     world->risks[0].mean += 0.005;
-    assert_int_equal(suffix_refresh(suffix, 0.01, &done), 0);
+    assert_int_equal(suffix_refresh(suffix, 0.01), 0);
     world->risks[0].mean += 0.5;
-    assert_true(suffix_refresh(suffix, 0.01, &done) > 0);
-    assert_true(done);
+    assert_true(suffix_refresh(suffix, 0.01) > 0);
     assert_true(suffix_way(suffix, 0) > way);
-    assert_int_equal(suffix_refresh(suffix, 0.01, &done), 0);
+    assert_int_equal(suffix_refresh(suffix, 0.01), 0);
 }
 
 /* ---- Risk ------------------------------------------------------------------------------------ */
@@ -403,24 +398,22 @@ CASE(it_serves_slices_and_whole_gpus_and_unlike_invokers)
         world_sliced(json);
         world_serve(json, headway(), NULL, 0, NULL, &dropped);
         world_random(json, world, false);
-        world_replace(json, "\"invokers\":[",
-                      "\"invokers\":[{\"count\":1,\"vcpus\":2,\"memory_mb\":300,\"gpus\":[{"
-                      "\"model\":\"old\",\"sharing\":\"exclusive\",\"units\":4,\"memory_mb\":500,"
-                      "\"speed\":0.5}]},");
+        world_replace(json, "'invokers':[",
+                      "'invokers':[{'count':1,'vcpus':2,'memory_mb':300,'gpus':[{'model':'old','"
+                      "sharing':'exclusive','units':4,'memory_mb':500,'speed':0.5}]},");
         world_serve(json, headway(), NULL, 0, NULL, &dropped);
     }
 }
 
 /* Theory's service times and closed arrivals. */
 static const char theory[] =
-    "{\"name\":\"theory\",\"cluster\":{\"invokers\":[{\"count\":2,\"vcpus\":2,\"memory_mb\":1000,"
-    "\"gpus\":[{\"model\":\"t\",\"sharing\":\"mps\",\"units\":2,\"memory_mb\":1000}]}]},"
-    "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":0,"
-    "\"cold_start_ms\":{\"mean\":0},\"gpu_memory_mb\":{\"weights\":1,\"per_item\":0},"
-    "\"host_memory_mb\":1,\"service\":{\"distribution\":\"exponential\",\"mean_ms\":10}}]},"
-    "\"applications\":[{\"name\":\"a\",\"stages\":[{\"name\":\"s\",\"function\":\"f\"}]}],"
-    "\"arrivals\":{\"process\":\"closed\",\"users\":5,\"think_ms\":30},\"slo\":{\"ms\":100},"
-    "\"platform\":{\"prewarm\":\"none\"},\"requests\":400,\"warmup_requests\":0,\"seed\":3}";
+    "{'name':'theory','cluster':{'invokers':[{'count':2,'vcpus':2,'memory_mb':1000,'gpus':[{'model'"
+    ":'t','sharing':'mps','units':2,'memory_mb':1000}]}]},'functions':{'functions':[{'name':'f','"
+    "model':'f','input_bytes':0,'cold_start_ms':{'mean':0},'gpu_memory_mb':{'weights':1,'per_item':"
+    "0},'host_memory_mb':1,'service':{'distribution':'exponential','mean_ms':10}}]},'applications':"
+    "[{'name':'a','stages':[{'name':'s','function':'f'}]}],'arrivals':{'process':'closed','users':"
+    "5,'think_ms':30},'slo':{'ms':100},'platform':{'prewarm':'none'},'requests':400,'warmup_"
+    "requests':0,'seed':3}";
 
 CASE(it_serves_theory_and_users_who_wait)
 {
@@ -448,13 +441,12 @@ CASE(with_every_step_off_it_is_a_plain_planner)
         char json[WORLD_BYTES];
         world_random(json, world, true);
         /* One request at a time, on an idle warm cluster: no policy has to wait or to choose. */
-        world_replace(json, "\"process\":\"poisson\",\"rate_per_s\"",
-                      "\"process\":\"closed\","
-                      "\"users\":1,\"think_ms\"");
+        world_replace(json, "'process':'poisson','rate_per_s'",
+                      "'process':'closed','users':1,'think_ms'");
         /* Parallel branches are served in either order: make the diamond a chain. */
-        world_replace(json, "\"name\":\"c\",\"function\":\"g\",\"after\":[\"a\"]",
-                      "\"name\":\"c\",\"function\":\"g\",\"after\":[\"b\"]");
-        world_replace(json, "[\"b\",\"c\"]", "[\"c\"]");
+        world_replace(json, "'name':'c','function':'g','after':['a']",
+                      "'name':'c','function':'g','after':['b']");
+        world_replace(json, "['b','c']", "['c']");
         double *values = policy_values(policy, NULL, 0);
         for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
             const size_t at = parameter_index(policy->parameters, plain[i].name);

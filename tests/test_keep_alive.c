@@ -307,15 +307,7 @@ CASE(lsth_mixes_the_windows_of_both_memories)
 
 static struct experiment *load_kept(const char *json, const char *keep_alive)
 {
-    char value[256];
-    const struct override override = {"platform.keep_alive", value};
-    struct error error = {0};
-    snprintf(value, sizeof value, "%s", keep_alive != NULL ? keep_alive : "");
-    json_requote(value);
-    struct experiment *experiment =
-        experiment_parse(json, "test.json", ".", &override, keep_alive != NULL ? 1 : 0, &error);
-    assert_good(experiment, &error);
-    return experiment;
+    return load_with(json, keep_alive != NULL ? "platform.keep_alive" : NULL, keep_alive);
 }
 
 /* Runs the experiment, which it frees, under the policy. */

@@ -31,12 +31,6 @@ OWNER(sweep_free, struct sweep)
     "\"mps\",\"units\":7,\"memory_mb\":40000,\"speed\":" speed "}]}"
 #define POISSON(load) "{\"process\":\"poisson\",\"load\":" load "}"
 
-static void assert_close(double a, double b)
-{
-    if (!(fabs(a - b) <= 1e-12 * fmax(fabs(a), fabs(b))))
-        fail_msg("%.17g is not %.17g", a, b);
-}
-
 static struct capacity capacity_in(const char *json)
 {
     EXPERIMENT *experiment = load(json);
@@ -49,14 +43,14 @@ CASE(the_capacity_is_that_of_the_resource_that_is_busy_first)
     /* Per request 0.75 × 40 ms × 1 + 10 ms × 3 = 60 unit-ms and 0.75 × 40 × 1 + 10 × 2 = 50
      * vCPU-ms. */
     struct capacity capacity = capacity_in(WORLD(INVOKERS("4", "16", "1"), POISSON("1")));
-    assert_close(capacity.gpu_unit_s, 0.060);
-    assert_close(capacity.vcpu_s, 0.050);
-    assert_close(capacity.gpu_units, 28);
-    assert_close(capacity.vcpus, 64);
-    assert_close(capacity.rate_per_s, 28 / 0.060);
+    assert_relative(capacity.gpu_unit_s, 0.060, 1e-12);
+    assert_relative(capacity.vcpu_s, 0.050, 1e-12);
+    assert_relative(capacity.gpu_units, 28, 1e-12);
+    assert_relative(capacity.vcpus, 64, 1e-12);
+    assert_relative(capacity.rate_per_s, 28 / 0.060, 1e-12);
     assert_string_equal(capacity.limiting, "GPU units");
     capacity = capacity_in(WORLD(INVOKERS("4", "4", "1"), POISSON("1")));
-    assert_close(capacity.rate_per_s, 16 / 0.050);
+    assert_relative(capacity.rate_per_s, 16 / 0.050, 1e-12);
     assert_string_equal(capacity.limiting, "vCPUs");
 }
 
@@ -64,9 +58,9 @@ CASE(a_gpu_of_twice_the_speed_counts_twice)
 {
     struct capacity capacity =
         capacity_in(WORLD(INVOKERS("1", "16", "1") "," INVOKERS("2", "16", "2"), POISSON("1")));
-    assert_close(capacity.gpu_units / capacity.gpu_unit_s, 35 / 0.060);
-    assert_close(capacity.vcpus / capacity.vcpu_s, (16 + 2 * 16 * 2) / 0.050);
-    assert_close(capacity.rate_per_s, 35 / 0.060);
+    assert_relative(capacity.gpu_units / capacity.gpu_unit_s, 35 / 0.060, 1e-12);
+    assert_relative(capacity.vcpus / capacity.vcpu_s, (16 + 2 * 16 * 2) / 0.050, 1e-12);
+    assert_relative(capacity.rate_per_s, 35 / 0.060, 1e-12);
 }
 
 /* Poisson arrivals at the load that queueing theory calls ρ have the rates of the experiments,
@@ -97,8 +91,8 @@ CASE(slo_and_load_are_relative_to_the_references)
     assert_int_equal(whole->workload.applications[0].slo, 2 * (9 + 10) * SIM_MS);
     assert_int_equal(four->workload.applications[0].slo, 2 * (8 + 10) * SIM_MS);
     const struct capacity capacity = capacity_find(&whole->workload);
-    assert_close(capacity.gpu_unit_s, 0.75 * 0.009 * 7 + 0.010 * 3);
-    assert_close(whole->arrivals.rate_per_s, 0.5 * capacity.rate_per_s);
+    assert_relative(capacity.gpu_unit_s, 0.75 * 0.009 * 7 + 0.010 * 3, 1e-12);
+    assert_relative(whole->arrivals.rate_per_s, 0.5 * capacity.rate_per_s, 1e-12);
     assert_true(capacity.is_referred && !capacity_find(&plain->workload).is_referred);
     /* The minimum, which policies take, stays. */
     assert_int_equal(whole->workload.functions[0].minimum_configuration,
@@ -125,7 +119,7 @@ CASE(the_load_of_the_theory_experiments_is_theirs)
         EXPERIMENT *by_load = experiment_load(path, &override, 1, &error);
         assert_non_null(given);
         assert_non_null(by_load);
-        assert_close(by_load->arrivals.rate_per_s, given->arrivals.rate_per_s);
+        assert_relative(by_load->arrivals.rate_per_s, given->arrivals.rate_per_s, 1e-12);
     }
 }
 
@@ -163,21 +157,21 @@ CASE(a_load_scales_intervals_and_states)
     const double capacity = 28 / 0.060;
     struct experiment *e =
         load(WORLD(INVOKERS("4", "16", "1"), "{\"process\":\"uniform\",\"load\":0.5}"));
-    assert_close(arrival_spec_rate(&e->arrivals), 0.5 * capacity);
-    assert_close(e->arrivals.high_ms / e->arrivals.low_ms, 1.68);
+    assert_relative(arrival_spec_rate(&e->arrivals), 0.5 * capacity, 1e-12);
+    assert_relative(e->arrivals.high_ms / e->arrivals.low_ms, 1.68, 1e-12);
     experiment_free(e);
     e = load(WORLD(INVOKERS("4", "16", "1"),
                    "{\"process\":\"uniform\",\"low_ms\":0,\"high_ms\":7,\"load\":2}"));
-    assert_close(e->arrivals.low_ms, 0);
-    assert_close(e->arrivals.high_ms, 1e3 / capacity);
+    assert_relative(e->arrivals.low_ms, 0, 1e-12);
+    assert_relative(e->arrivals.high_ms, 1e3 / capacity, 1e-12);
     experiment_free(e);
     e = load(WORLD(INVOKERS("4", "16", "1"),
                    "{\"process\":\"mmpp\",\"load\":0.5,\"states\":[{\"rate_per_s\":2,"
                    "\"mean_sojourn_s\":6},{\"rate_per_s\":10,\"mean_sojourn_s\":2}]}"));
-    assert_close(arrival_spec_rate(&e->arrivals), 0.5 * capacity);
-    assert_close(e->arrivals.states[0].rate_per_s, 0.25 * capacity);
-    assert_close(e->arrivals.states[1].rate_per_s, 1.25 * capacity);
-    assert_close(e->arrivals.states[0].mean_sojourn_s, 6);
+    assert_relative(arrival_spec_rate(&e->arrivals), 0.5 * capacity, 1e-12);
+    assert_relative(e->arrivals.states[0].rate_per_s, 0.25 * capacity, 1e-12);
+    assert_relative(e->arrivals.states[1].rate_per_s, 1.25 * capacity, 1e-12);
+    assert_relative(e->arrivals.states[0].mean_sojourn_s, 6, 1e-12);
     experiment_free(e);
 }
 
@@ -266,7 +260,7 @@ CASE(a_swept_load_names_its_runs)
         assert_non_null(experiment);
         assert_string_equal(sweep->runs[r].label,
                             r < 2 ? "arrivals.load=0.2" : "arrivals.load=1.2");
-        assert_close(experiment->arrivals.rate_per_s, (r < 2 ? 0.2 : 1.2) * 28 / 0.060);
+        assert_relative(experiment->arrivals.rate_per_s, (r < 2 ? 0.2 : 1.2) * 28 / 0.060, 1e-12);
     }
 }
 

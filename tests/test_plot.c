@@ -1,5 +1,4 @@
 /* Figures: what their CSVs hold, worked out by hand; every script drawn, twice; refusals. */
-#include <dirent.h>
 #include <sys/stat.h>
 
 #include "plots/gnuplot.h"
@@ -7,48 +6,15 @@
 #include "plots/plot.h"
 #include "sched/registry.h"
 #include "sim/base/atomic_file.h"
+#include "tests/fixture_folder.h"
 #include "tests/fixture_results.h"
-#include "tests/suite.h"
 #include "traces/calibrate/calibrate.h"
 #include "traces/calibrate/samples.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-/* A folder for one test, gone with all in it afterwards. */
-static char folder[512];
-
-static int folder_create(void **state)
-{
-    const char *given = getenv("TMPDIR");
-    (void)snprintf(folder, sizeof folder, "%s/esgsim-plot-XXXXXX",
-                   given != NULL ? given : P_tmpdir);
-    return mkdtemp(folder) == NULL;
-}
-
-static int folder_remove(void **state)
-{
-    DIR *entries = opendir(folder);
-    if (entries == NULL)
-        return 1;
-    for (const struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
-        char path[1024];
-        (void)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            (void)unlink(path);
-    }
-    (void)closedir(entries);
-    return rmdir(folder);
-}
-
-/* A test with that folder. */
-#define DRAWING(title) CASE_WITH(title, folder_create, folder_remove)
-
-static const char *path_in(const char *name)
-{
-    static char path[1024];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
+/* A test with a folder of its own. */
+#define DRAWING(title) CASE_WITH(title, folder_make, folder_remove)
 
 static char *bytes_of(const char *path, size_t *size)
 {
@@ -70,7 +36,7 @@ static char *csv_of(const char *name)
     size_t size;
     (void)snprintf(file, sizeof file, "%s.csv", name);
     free(csv);
-    csv = bytes_of(path_in(file), &size);
+    csv = bytes_of(in_folder(file), &size);
     return csv;
 }
 
@@ -270,7 +236,7 @@ DRAWING(a_figure_with_nothing_in_it_is_left_out_with_a_note)
         assert_null(strstr(list.figures[i].name, "latency"));
     assert_int_equal(list.note_count, 4);
     assert_contains(list.notes[0], "latency-parts-light: not drawn");
-    assert_int_not_equal(access(path_in("latency-cdf-light.csv"), F_OK), 0);
+    assert_int_not_equal(access(in_folder("latency-cdf-light.csv"), F_OK), 0);
 }
 
 /* ---- Sensitivity ---------------------------------------------------------------------------- */
@@ -408,13 +374,13 @@ DRAWING(bare_integers_are_drawn_once_their_format_is_named)
 {
     FIGURES list = {.folder = folder};
     struct error error = {0};
-    FILE *file = fopen(path_in("counts.txt"), "w");
+    FILE *file = fopen(in_folder("counts.txt"), "w");
     assert_non_null(file);
     (void)fputs("3\n0\n60\n7\n", file);
     assert_int_equal(fclose(file), 0);
-    assert_false(plot_file(path_in("counts.txt"), NULL, &list, &error));
+    assert_false(plot_file(in_folder("counts.txt"), NULL, &list, &error));
     error = (struct error){0};
-    if (!plot_file(path_in("counts.txt"), "counts-per-minute", &list, &error) ||
+    if (!plot_file(in_folder("counts.txt"), "counts-per-minute", &list, &error) ||
         !plot_draw(&list, "svg", &error))
         fail_msg("%s", error.message);
     char *csv = csv_of("arrivals-counts-txt");
@@ -467,7 +433,7 @@ DRAWING(a_sweep_over_the_load_is_drawn_as_curves_alone)
     static const char *const only[] = {"cost-light-slo-factor-1-arrivals-load-0-2"};
     list = (struct figure_list){.folder = folder, .only = only, .only_count = 1};
     struct error error = {0};
-    assert_true(plot_file(path_in("made-up.h5"), NULL, &list, &error));
+    assert_true(plot_file(in_folder("made-up.h5"), NULL, &list, &error));
     assert_int_equal(list.count, 1);
     figure_list_clear(&list);
 }
@@ -481,7 +447,7 @@ DRAWING(any_swept_key_can_be_drawn_against)
     a_row_is(csv, "1,SLO hit rate (%),0,95,1,arrivals.load=0.6,1,esg,slo.factor,2,80,");
     figure_list_clear(&list);
     list = (struct figure_list){.folder = folder, .over = "slo.factr"};
-    assert_false(plot_file(path_in("made-up.h5"), NULL, &list, &error));
+    assert_false(plot_file(in_folder("made-up.h5"), NULL, &list, &error));
     assert_input_error(&error, "slo.factr");
     figure_list_clear(&list);
 }
@@ -561,7 +527,7 @@ DRAWING(a_name_that_could_be_a_formula_has_an_apostrophe_in_the_csv_alone)
     a_row_is(csv, "1,classification,SLO hit rate (%),1,''esg,50,,,100,");
     a_row_is(csv, ",'=1+1,Requests that finished");
     assert_good(plot_draw(&list, "svg", &error), &error);
-    STRING *svg = bytes_of(path_in("hit-rate-1-1.svg"), &size);
+    STRING *svg = bytes_of(in_folder("hit-rate-1-1.svg"), &size);
     assert_contains(svg, ": =1+1</text>");
     assert_contains(svg, "<text>'esg</text>");
 }
@@ -626,7 +592,7 @@ DRAWING(what_is_no_input_is_refused_in_one_line_that_names_it)
     refused(POINTS "\n", "holds no point");
     refused(POINTS "\nf,1,1,50,100,2,1,-3,2,2\n", "fit_ms '-3'");
     refused(POINTS "\nf,1,1,50,100,2\n", ":2");
-    assert_false(plot_file(path_in("missing.h5"), NULL, &list, &error));
+    assert_false(plot_file(in_folder("missing.h5"), NULL, &list, &error));
     assert_contains(error.message, "missing.h5");
 }
 

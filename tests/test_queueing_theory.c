@@ -6,12 +6,6 @@
 #include "sim/engine/queueing_theory.h"
 #include "tests/suite.h"
 
-static void assert_close(double value, double expected, double relative)
-{
-    if (fabs(value - expected) > relative * fabs(expected))
-        fail_msg("%.12g is not %.12g within %g relative", value, expected, relative);
-}
-
 /* Offered loads that lose 1 % of calls: the Erlang B table that telephone engineers print. */
 CASE(erlang_b_gives_the_published_one_percent_loads)
 {
@@ -21,14 +15,14 @@ CASE(erlang_b_gives_the_published_one_percent_loads)
     } table[] = {{1, 0.0101}, {2, 0.153}, {5, 1.36},  {10, 4.46},
                  {20, 12.0},  {50, 37.9}, {100, 84.1}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        assert_close(queueing_erlang_b(table[i].servers, table[i].offered), 0.01, 0.03);
+        assert_relative(queueing_erlang_b(table[i].servers, table[i].offered), 0.01, 0.03);
 }
 
 CASE(erlang_c_equals_its_closed_forms_for_one_and_two_servers)
 {
     for (double load = 0.05; load < 1; load += 0.05) {
-        assert_close(queueing_erlang_c(1, load), load, 1e-12);
-        assert_close(queueing_erlang_c(2, 2 * load), 2 * load * load / (1 + load), 1e-12);
+        assert_relative(queueing_erlang_c(1, load), load, 1e-12);
+        assert_relative(queueing_erlang_c(2, 2 * load), 2 * load * load / (1 + load), 1e-12);
     }
     assert_true(isnan(queueing_erlang_c(2, 2.0)));
 }
@@ -48,8 +42,8 @@ CASE(erlang_c_equals_its_defining_sum)
 {
     for (uint32_t servers = 1; servers <= 120; servers += 7)
         for (double load = 0.1; load < 1; load += 0.2)
-            assert_close(queueing_erlang_c(servers, load * servers),
-                         erlang_c_by_definition(servers, load * servers), 1e-10);
+            assert_relative(queueing_erlang_c(servers, load * servers),
+                            erlang_c_by_definition(servers, load * servers), 1e-10);
 }
 
 /* Gross et al., chapter 2, the eye clinic: M/M/3, 6 arrivals an hour, 20 minutes each: 8/9 wait on
@@ -57,35 +51,35 @@ CASE(erlang_c_equals_its_defining_sum)
 CASE(mmc_gives_the_eye_clinic_of_the_textbook)
 {
     const double wait = queueing_mmc_wait(6, 1.0 / 3, 3);
-    assert_close(6 * wait, 8.0 / 9, 1e-12);
-    assert_close(60 * (wait + 1.0 / 3), 28.9, 1e-3);
+    assert_relative(6 * wait, 8.0 / 9, 1e-12);
+    assert_relative(60 * (wait + 1.0 / 3), 28.9, 1e-3);
 }
 
 /* Gross et al., chapter 2, car inspection: M/M/3/7, 1 arrival a minute, 6 minutes each: p0 =
  * 1/1141, 12.3 minutes in all, 576/1141 of the cars turned away (30.3 an hour). */
 CASE(mmck_gives_the_car_inspection_of_the_textbook)
 {
-    assert_close(queueing_mmck_loss(1, 6, 3, 7), 576.0 / 1141, 1e-12);
-    assert_close(queueing_mmck_wait(1, 6, 3, 7) + 6, 12.3, 5e-3);
+    assert_relative(queueing_mmck_loss(1, 6, 3, 7), 576.0 / 1141, 1e-12);
+    assert_relative(queueing_mmck_wait(1, 6, 3, 7) + 6, 12.3, 5e-3);
 }
 
 CASE(mmck_meets_its_neighbours)
 {
     for (uint32_t servers = 1; servers <= 12; servers++) {
         const double offered = 0.8 * servers;
-        assert_close(queueing_mmck_loss(offered, 1, servers, servers),
-                     queueing_erlang_b(servers, offered), 1e-12);
-        assert_close(queueing_mmck_wait(offered, 1, servers, servers + 2000),
-                     queueing_mmc_wait(offered, 1, servers), 1e-9);
+        assert_relative(queueing_mmck_loss(offered, 1, servers, servers),
+                        queueing_erlang_b(servers, offered), 1e-12);
+        assert_relative(queueing_mmck_wait(offered, 1, servers, servers + 2000),
+                        queueing_mmc_wait(offered, 1, servers), 1e-9);
     }
-    assert_close(queueing_mmck_loss(3, 1, 1, 5000), 2.0 / 3, 1e-9);
+    assert_relative(queueing_mmck_loss(3, 1, 1, 5000), 2.0 / 3, 1e-9);
 }
 
 CASE(mg1_holds_mm1_and_halves_for_constant_service)
 {
     for (double load = 0.1; load < 1; load += 0.1) {
-        assert_close(queueing_mg1_wait(load, 1, 1), queueing_mmc_wait(load, 1, 1), 1e-12);
-        assert_close(queueing_mg1_wait(load, 1, 0), queueing_mmc_wait(load, 1, 1) / 2, 1e-12);
+        assert_relative(queueing_mg1_wait(load, 1, 1), queueing_mmc_wait(load, 1, 1), 1e-12);
+        assert_relative(queueing_mg1_wait(load, 1, 0), queueing_mmc_wait(load, 1, 1) / 2, 1e-12);
     }
     assert_true(isnan(queueing_mg1_wait(1, 1, 1)));
 }
@@ -94,7 +88,7 @@ CASE(mm1_sojourn_quantile_inverts_its_exponential_law)
 {
     for (double p = 0.1; p < 1; p += 0.1) {
         const double time = queueing_mm1_sojourn_quantile(0.8, 1, p);
-        assert_close(1 - exp(-time * (1 - 0.8)), p, 1e-12);
+        assert_relative(1 - exp(-time * (1 - 0.8)), p, 1e-12);
     }
 }
 
@@ -103,7 +97,7 @@ CASE(mm1_sojourn_quantile_inverts_its_exponential_law)
 CASE(closed_network_gives_the_machine_repair_of_the_textbook)
 {
     const double response = queueing_closed_response(5, 30, 3, 2);
-    assert_close(5 * response / (30 + response), 0.465, 1e-3);
+    assert_relative(5 * response / (30 + response), 0.465, 1e-3);
 }
 
 /* Exact mean value analysis (Reiser and Lavenberg, JACM 27(2), 1980) of one queue and a delay. */
@@ -122,13 +116,13 @@ CASE(closed_network_equals_mean_value_analysis)
 {
     for (uint32_t users = 1; users <= 60; users++)
         for (double think = 0.5; think < 100; think *= 3)
-            assert_close(queueing_closed_response(users, think, 1, 1),
-                         mean_value_analysis(users, think, 1), 1e-10);
+            assert_relative(queueing_closed_response(users, think, 1, 1),
+                            mean_value_analysis(users, think, 1), 1e-10);
 }
 
 CASE(pool_is_never_cold_when_kept_for_ever_and_always_when_not_kept)
 {
-    assert_close(queueing_pool_cold_probability(5, 1, 0), 1, 1e-12);
+    assert_relative(queueing_pool_cold_probability(5, 1, 0), 1, 1e-12);
     assert_true(queueing_pool_cold_probability(5, 1, 1e5) < 1e-5);
     double last = 1;
     for (double keep = 0.1; keep < 20; keep *= 1.5) {
@@ -143,7 +137,7 @@ CASE(pool_is_never_cold_when_kept_for_ever_and_always_when_not_kept)
 CASE(pool_of_short_services_is_cold_as_often_as_gaps_are_long)
 {
     for (double keep = 0.1; keep < 5; keep += 0.7)
-        assert_close(queueing_pool_cold_probability(1, 1e-9, keep), exp(-keep), 1e-6);
+        assert_relative(queueing_pool_cold_probability(1, 1e-9, keep), exp(-keep), 1e-6);
 }
 
 enum { POOL_SLOTS = 256, POOL_ARRIVALS = 400000 };
@@ -200,21 +194,21 @@ CASE(another_unit_of_time_changes_times_and_no_probability)
     const double s = 1000;
     const double rate = 0.4;
     const double mean = 1.5;
-    assert_close(queueing_mg1_wait(rate, mean, 1), 2.25, 1e-12); /* 0.6 × 1.5 / 0.4 */
-    assert_close(queueing_mg1_wait(rate / s, mean * s, 0.5), s * queueing_mg1_wait(rate, mean, 0.5),
-                 1e-12);
-    assert_close(queueing_mmc_wait(rate / s, mean * s, 2), s * queueing_mmc_wait(rate, mean, 2),
-                 1e-12);
-    assert_close(queueing_mm1_sojourn_quantile(rate / s, mean * s, 0.9),
-                 s * queueing_mm1_sojourn_quantile(rate, mean, 0.9), 1e-12);
-    assert_close(queueing_mmck_loss(rate / s, mean * s, 2, 5), queueing_mmck_loss(rate, mean, 2, 5),
-                 1e-12);
-    assert_close(queueing_mmck_wait(rate / s, mean * s, 2, 5),
-                 s * queueing_mmck_wait(rate, mean, 2, 5), 1e-12);
-    assert_close(queueing_closed_response(7, 4 * s, mean * s, 2),
-                 s * queueing_closed_response(7, 4, mean, 2), 1e-12);
-    assert_close(queueing_pool_cold_probability(rate / s, mean * s, 3 * s),
-                 queueing_pool_cold_probability(rate, mean, 3), 1e-9);
+    assert_relative(queueing_mg1_wait(rate, mean, 1), 2.25, 1e-12); /* 0.6 × 1.5 / 0.4 */
+    assert_relative(queueing_mg1_wait(rate / s, mean * s, 0.5),
+                    s * queueing_mg1_wait(rate, mean, 0.5), 1e-12);
+    assert_relative(queueing_mmc_wait(rate / s, mean * s, 2), s * queueing_mmc_wait(rate, mean, 2),
+                    1e-12);
+    assert_relative(queueing_mm1_sojourn_quantile(rate / s, mean * s, 0.9),
+                    s * queueing_mm1_sojourn_quantile(rate, mean, 0.9), 1e-12);
+    assert_relative(queueing_mmck_loss(rate / s, mean * s, 2, 5),
+                    queueing_mmck_loss(rate, mean, 2, 5), 1e-12);
+    assert_relative(queueing_mmck_wait(rate / s, mean * s, 2, 5),
+                    s * queueing_mmck_wait(rate, mean, 2, 5), 1e-12);
+    assert_relative(queueing_closed_response(7, 4 * s, mean * s, 2),
+                    s * queueing_closed_response(7, 4, mean, 2), 1e-12);
+    assert_relative(queueing_pool_cold_probability(rate / s, mean * s, 3 * s),
+                    queueing_pool_cold_probability(rate, mean, 3), 1e-9);
 }
 
 SUITE("queueing_theory")

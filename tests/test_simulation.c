@@ -74,15 +74,22 @@ static const struct policy scattered = {.abi = POLICY_ABI,
                                         .state_bytes = sizeof(struct scattered),
                                         .decide = scattered_decide};
 
+/* Of the last run. */
+static struct log rows;
+static struct simulation_result result;
+
+static void go(const char *json, const struct policy *policy)
+{
+    simulation_result_clear(&result);
+    run_well(json, policy, &rows, &result);
+}
+
 CASE(a_warm_chain_takes_its_executions_and_one_transfer)
 {
-    static struct log log;
-    RESULT result = {0};
-    run_well(WORLD("2", QUIET, EVERY("1000"), CHAIN ",'warmup_requests':0,'requests':3"),
-             &scattered, &log, &result);
+    go(WORLD("2", QUIET, EVERY("1000"), CHAIN ",'warmup_requests':0,'requests':3"), &scattered);
     /* 100 ms + (1 ms + 1.25 MB at 10 Gb/s = 1 ms) + 50 ms */
     for (size_t i = 0; i < 3; i++)
-        assert_int_equal(log.requests[i].finish_ns - log.requests[i].arrival_ns, 152 * SIM_MS);
+        assert_int_equal(rows.requests[i].finish_ns - rows.requests[i].arrival_ns, 152 * SIM_MS);
     /* (1 vCPU × 3.6 + 1 vGPU × 36 $/h) = 0.011 $/s, 0.15 s of execution a request */
     assert_true(fabs(result.overall.cost_per_request_usd - 0.15 * 0.011) < 1e-12);
     assert_true(fabs(result.overall.transfer_ms_mean - 2) < 1e-9);
@@ -90,56 +97,45 @@ CASE(a_warm_chain_takes_its_executions_and_one_transfer)
 
 CASE(a_chain_on_one_invoker_transfers_nothing)
 {
-    static struct log log;
-    RESULT result = {0};
-    run_well(WORLD("1", QUIET, EVERY("1000"), CHAIN ",'warmup_requests':0,'requests':2"),
-             &scattered, &log, &result);
-    assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 150 * SIM_MS);
+    go(WORLD("1", QUIET, EVERY("1000"), CHAIN ",'warmup_requests':0,'requests':2"), &scattered);
+    assert_int_equal(rows.requests[0].finish_ns - rows.requests[0].arrival_ns, 150 * SIM_MS);
 }
 
 CASE(a_cold_start_is_waited_for_once_and_again_after_the_keep_alive)
 {
-    static struct log log;
-    RESULT result = {0};
     const char *kept = WORLD("1", QUIET ",'initial':'cold','keep_alive_s':3", EVERY("4000"),
                              ONE ",'warmup_requests':0,'requests':3");
-    run_well(kept, &scattered, &log, &result);
+    go(kept, &scattered);
     /* Arrivals 4 s apart; the first ends 1.1 s after its arrival, so 2.9 s idle: kept. */
-    assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 1100 * SIM_MS);
-    assert_int_equal(log.requests[0].cold_ns, 1000 * SIM_MS);
-    assert_int_equal(log.requests[1].finish_ns - log.requests[1].arrival_ns, 100 * SIM_MS);
+    assert_int_equal(rows.requests[0].finish_ns - rows.requests[0].arrival_ns, 1100 * SIM_MS);
+    assert_int_equal(rows.requests[0].cold_ns, 1000 * SIM_MS);
+    assert_int_equal(rows.requests[1].finish_ns - rows.requests[1].arrival_ns, 100 * SIM_MS);
     /* The second leaves it idle for 3.9 s: evicted. */
-    assert_int_equal(log.requests[2].finish_ns - log.requests[2].arrival_ns, 1100 * SIM_MS);
+    assert_int_equal(rows.requests[2].finish_ns - rows.requests[2].arrival_ns, 1100 * SIM_MS);
     assert_true(fabs(result.overall.cold_start_rate - 2.0 / 3.0) < 1e-12);
     assert_int_equal(result.run.evictions, 1);
 }
 
 CASE(co_runners_slow_each_other_and_the_remaining_work_is_kept)
 {
-    static struct log log;
-    struct simulation_result result;
     const char *crowd = WORLD("1", QUIET ",'initial':{'f':4}", EVERY("50"),
                               ONE ",'warmup_requests':0,'requests':2");
-    run_well(crowd, &scattered, &log, &result);
+    go(crowd, &scattered);
     /* The first works 50 ms alone and 50 ms of work at rate 1/1.5: 75 ms. The second has then done
      * 50 ms of work and does the rest alone. */
-    assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 125 * SIM_MS);
-    assert_int_equal(log.requests[1].finish_ns - log.requests[1].arrival_ns, 125 * SIM_MS);
+    assert_int_equal(rows.requests[0].finish_ns - rows.requests[0].arrival_ns, 125 * SIM_MS);
+    assert_int_equal(rows.requests[1].finish_ns - rows.requests[1].arrival_ns, 125 * SIM_MS);
     assert_true(fabs(result.run.slowdown_mean - 1.25) < 1e-9);
-    simulation_result_clear(&result);
-    run_well(WORLD("1", QUIET ",'interference':false,'initial':{'f':4}", EVERY("50"),
-                   ONE ",'warmup_requests':0,'requests':2"),
-             &scattered, &log, &result);
-    assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 100 * SIM_MS);
-    simulation_result_clear(&result);
+    go(WORLD("1", QUIET ",'interference':false,'initial':{'f':4}", EVERY("50"),
+             ONE ",'warmup_requests':0,'requests':2"),
+       &scattered);
+    assert_int_equal(rows.requests[0].finish_ns - rows.requests[0].arrival_ns, 100 * SIM_MS);
 }
 
 /* Batches of equal work that end at one time on one GPU end in the order of their start, also where
  * a later comer, or one that goes, has set their rates anew. */
 CASE(equal_batches_on_a_gpu_finish_in_the_order_of_their_start)
 {
-    static struct log log;
-    struct simulation_result result;
     for (size_t users = 2; users <= 4; users++) {
         char json[4096];
         snprintf(json, sizeof json,
@@ -147,14 +143,13 @@ CASE(equal_batches_on_a_gpu_finish_in_the_order_of_their_start)
                        "'process':'closed','users':%zu,'think_ms':50,'think':'constant'",
                        ONE ",'warmup_requests':0,'requests':40"),
                  users);
-        run_well(json, &scattered, &log, &result);
+        go(json, &scattered);
         size_t together = 0;
-        for (size_t i = 0; i < log.batch_count; i++) {
-            assert_int_equal(log.batches[i].first_request, i);
-            together += i > 0 && log.batches[i].finished_ns == log.batches[i - 1].finished_ns;
+        for (size_t i = 0; i < rows.batch_count; i++) {
+            assert_int_equal(rows.batches[i].first_request, i);
+            together += i > 0 && rows.batches[i].finished_ns == rows.batches[i - 1].finished_ns;
         }
         assert_in_range(together, 1, 39);
-        simulation_result_clear(&result);
     }
 }
 
@@ -197,34 +192,29 @@ static size_t crowd_latencies(size_t requests, double *latencies)
 
 CASE(any_number_of_co_runners_slow_each_other_as_the_law_says)
 {
-    static struct log log;
-    RESULT result = {0};
     double latencies[40];
-    run_well(SLICED("40", "40", "1", QUIET ",'initial':{'f':36,'g':36}", EVERY("1"),
-                    CHAIN ",'warmup_requests':0,'requests':36"),
-             &scattered, &log, &result);
+    go(SLICED("40", "40", "1", QUIET ",'initial':{'f':36,'g':36}", EVERY("1"),
+              CHAIN ",'warmup_requests':0,'requests':36"),
+       &scattered);
     assert_true(crowd_latencies(36, latencies) > 28);
     for (size_t i = 0; i < 36; i++)
-        if (!(fabs((double)(log.requests[i].finish_ns - log.requests[i].arrival_ns) -
+        if (!(fabs((double)(rows.requests[i].finish_ns - rows.requests[i].arrival_ns) -
                    latencies[i]) < 1000))
             fail_msg("request %zu takes %" PRId64 " ns, not %.0f", i,
-                     log.requests[i].finish_ns - log.requests[i].arrival_ns, latencies[i]);
+                     rows.requests[i].finish_ns - rows.requests[i].arrival_ns, latencies[i]);
 }
 
 CASE(decisions_take_their_turn_at_one_controller)
 {
-    static struct log log;
-    RESULT result = {0};
     /* Two applications' requests cannot arrive together here; 10 ms apart with 30 ms a decision
      * they queue at the controller. */
-    run_well(
-        WORLD("1",
-              QUIET
-              ",'interference':false,'initial':{'f':4},'decision_cost':{'model':'fixed','ms':30}",
-              EVERY("10"), ONE ",'warmup_requests':0,'requests':3"),
-        &scattered, &log, &result);
+    go(WORLD("1",
+             QUIET
+             ",'interference':false,'initial':{'f':4},'decision_cost':{'model':'fixed','ms':30}",
+             EVERY("10"), ONE ",'warmup_requests':0,'requests':3"),
+       &scattered);
     for (size_t i = 0; i < 3; i++)
-        assert_int_equal(log.requests[i].finish_ns - log.requests[i].arrival_ns,
+        assert_int_equal(rows.requests[i].finish_ns - rows.requests[i].arrival_ns,
                          (130 + 20 * (sim_time_t)i) * SIM_MS);
     assert_int_equal(result.run.decisions, 3);
     assert_true(fabs(result.run.decision_us_mean - 30000) < 1e-6);
@@ -232,22 +222,18 @@ CASE(decisions_take_their_turn_at_one_controller)
 
 CASE(a_modelled_decision_costs_its_units)
 {
-    static struct log log;
-    RESULT result = {0};
-    run_well(WORLD("1", QUIET ",'decision_cost':{'model':'modelled','ns_per_unit':700}",
-                   EVERY("1000"), ONE ",'warmup_requests':0,'requests':1"),
-             &scattered, &log, &result);
-    assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 100 * SIM_MS + 700);
+    go(WORLD("1", QUIET ",'decision_cost':{'model':'modelled','ns_per_unit':700}", EVERY("1000"),
+             ONE ",'warmup_requests':0,'requests':1"),
+       &scattered);
+    assert_int_equal(rows.requests[0].finish_ns - rows.requests[0].arrival_ns, 100 * SIM_MS + 700);
 }
 
 CASE(a_full_queue_refuses_and_the_refusal_is_a_miss)
 {
-    static struct log log;
-    RESULT result = {0};
-    run_well(WORLD("1", QUIET ",'queue_capacity':1,'interference':false", EVERY("1"),
-                   ONE ",'slo':{'ms':100000},'warmup_requests':0,'requests':200"),
-             &scattered, &log, &result);
-    assert_int_equal(log.request_count, 200);
+    go(WORLD("1", QUIET ",'queue_capacity':1,'interference':false", EVERY("1"),
+             ONE ",'slo':{'ms':100000},'warmup_requests':0,'requests':200"),
+       &scattered);
+    assert_int_equal(rows.request_count, 200);
     assert_true(result.overall.dropped > 0);
     assert_true(fabs(result.overall.slo_hit_rate -
                      (200.0 - (double)result.overall.dropped) / 200.0) < 1e-12);
@@ -264,7 +250,7 @@ CASE(the_same_run_gives_the_same_figures_to_the_last_bit)
     run_well(json, NULL, &second, &b);
     assert_memory_equal(&a.overall, &b.overall, sizeof a.overall);
     assert_memory_equal(&a.run, &b.run, sizeof a.run);
-    assert_memory_equal(first.batches, second.batches, sizeof first.batches);
+    assert_same_rows(&first, &second);
     simulation_result_clear(&a);
     simulation_result_clear(&b);
 }
@@ -300,7 +286,6 @@ CASE(two_policies_meet_the_same_arrivals_and_noise)
 
 CASE(noise_has_mean_one_and_the_spread_that_the_platform_asks_for)
 {
-    static struct log log;
     static const struct {
         const char *json;
         double cv;
@@ -311,12 +296,11 @@ CASE(noise_has_mean_one_and_the_spread_that_the_platform_asks_for)
          0.2},
     };
     for (size_t c = 0; c < 2; c++) {
-        RESULT result = {0};
-        run_well(cases[c].json, &scattered, &log, &result);
-        double sum = 0, squares = 0, n = (double)log.request_count;
-        for (size_t i = 0; i < log.request_count; i++) {
-            double execution = (double)log.requests[i].exec_ns / (100.0 * (double)SIM_MS);
-            assert_true(fabs(execution - log.requests[i].noise[0]) < 1e-7);
+        go(cases[c].json, &scattered);
+        double sum = 0, squares = 0, n = (double)rows.request_count;
+        for (size_t i = 0; i < rows.request_count; i++) {
+            double execution = (double)rows.requests[i].exec_ns / (100.0 * (double)SIM_MS);
+            assert_true(fabs(execution - rows.requests[i].noise[0]) < 1e-7);
             sum += execution;
             squares += execution * execution;
         }
@@ -329,17 +313,15 @@ CASE(noise_has_mean_one_and_the_spread_that_the_platform_asks_for)
 
 CASE(a_closed_process_keeps_no_more_requests_than_users)
 {
-    static struct log log;
-    RESULT result = {0};
-    run_well(WORLD("1", QUIET, "'process':'closed','users':3,'think_ms':20",
-                   ONE ",'warmup_requests':0,'requests':500"),
-             &scattered, &log, &result);
-    assert_int_equal(log.request_count, 500);
-    for (size_t i = 3; i < log.request_count; i++) {
+    go(WORLD("1", QUIET, "'process':'closed','users':3,'think_ms':20",
+             ONE ",'warmup_requests':0,'requests':500"),
+       &scattered);
+    assert_int_equal(rows.request_count, 500);
+    for (size_t i = 3; i < rows.request_count; i++) {
         size_t alive = 0;
-        for (size_t k = 0; k < log.request_count; k++)
-            alive += log.requests[k].arrival_ns <= log.requests[i].arrival_ns &&
-                     log.requests[k].finish_ns > log.requests[i].arrival_ns;
+        for (size_t k = 0; k < rows.request_count; k++)
+            alive += rows.requests[k].arrival_ns <= rows.requests[i].arrival_ns &&
+                     rows.requests[k].finish_ns > rows.requests[i].arrival_ns;
         assert_true(alive <= 3);
     }
 }
@@ -379,7 +361,6 @@ static void act_at_the_wrong_time(void *state, struct platform *platform, uint32
 
 CASE(a_broken_rule_ends_the_run_and_is_named)
 {
-    static struct log log;
     static const struct {
         struct policy policy;
         const char *says;
@@ -395,7 +376,7 @@ CASE(a_broken_rule_ends_the_run_and_is_named)
         struct simulation_result result;
         struct error error = {0};
         assert_false(run(WORLD("1", QUIET, EVERY("1"), ONE ",'warmup_requests':0,'requests':50"),
-                         &cases[i].policy, &log, &result, &error));
+                         &cases[i].policy, &rows, &result, &error));
         assert_int_equal(error.kind, ERROR_RUN);
         if (strstr(error.message, cases[i].says) == NULL ||
             strstr(error.message, cases[i].policy.name) == NULL)
@@ -408,7 +389,6 @@ CASE(a_broken_rule_ends_the_run_and_is_named)
 
 CASE(every_policy_keeps_every_invariant_on_random_worlds)
 {
-    static struct log log;
     static const char *const settings[] = {
         "'initial':'cold'", "'initial':'warm'", "'initial':'warm','keep_alive_s':0.2",
         "'reuse':'lru','decision_cost':{'model':'fixed','ms':0.5}", "'reuse':'newest'"};
@@ -421,9 +401,8 @@ CASE(every_policy_keeps_every_invariant_on_random_worlds)
                                CHAIN ",'slo':{'ms':400},'warmup_requests':0,'requests':300,'policy'"
                                      ":{'name':'%s'}"),
                          settings[s], rate, policy_for_requests(p)->name);
-                RESULT result = {0};
-                run_well(json, NULL, &log, &result);
-                assert_int_equal(log.request_count, 300);
+                go(json, NULL);
+                assert_int_equal(rows.request_count, 300);
                 assert_true(result.overall.slo_hit_rate <= result.overall.bound_slo_hit_rate);
             }
         }
@@ -432,12 +411,11 @@ CASE(every_policy_keeps_every_invariant_on_random_worlds)
 
 CASE(more_initial_containers_than_memory_holds_are_refused)
 {
-    static struct log log;
     struct simulation_result result;
     struct error error = {0};
     assert_false(run(
         WORLD("1", "'initial':{'f':1000}", EVERY("500"), ONE ",'warmup_requests':0,'requests':1"),
-        &scattered, &log, &result, &error));
+        &scattered, &rows, &result, &error));
     assert_input_error(&error, "platform.initial.f: memory holds only 81 of 1000");
 }
 
@@ -458,17 +436,15 @@ CASE(a_batch_that_is_not_full_takes_and_costs_what_a_full_one_does)
 {
     static const struct policy padded = {
         .abi = POLICY_ABI, .name = "padded", .decide = padded_decide};
-    static struct log log;
-    RESULT result = {0};
     char json[] = WORLD("1", QUIET, EVERY("1000"), ONE ",'warmup_requests':0,'requests':1");
     char *of_two = strstr(json, ",[[100,100,100]]]"); /* 160 ms instead */
     assert_non_null(of_two);
     memcpy(of_two, ",[[160,160,160]]]", strlen(",[[160,160,160]]]"));
-    run_well(json, &padded, &log, &result);
-    assert_int_equal(log.batches[0].jobs, 1);
-    assert_int_equal(log.batches[0].configured_batch, 2);
-    assert_int_equal(log.requests[0].exec_ns, 160 * SIM_MS);
-    assert_true(fabs(log.requests[0].cost_usd - 0.16 * 0.011) < 1e-12);
+    go(json, &padded);
+    assert_int_equal(rows.batches[0].jobs, 1);
+    assert_int_equal(rows.batches[0].configured_batch, 2);
+    assert_int_equal(rows.requests[0].exec_ns, 160 * SIM_MS);
+    assert_true(fabs(rows.requests[0].cost_usd - 0.16 * 0.011) < 1e-12);
 }
 
 /* ---- A complete result ------------------------------------------------------------------------
@@ -554,13 +530,11 @@ CASE(a_drain_of_a_tenth_of_the_arrivals_is_told)
     /* A request takes 161 ms to the end, in two stages and a transfer; one arrives per second. */
     static const char *const counts[] = {"2", "3"};
     for (size_t i = 0; i < 2; i++) {
-        static struct log log;
-        RESULT result = {0};
         char json[4096];
         (void)snprintf(json, sizeof json,
                        WORLD("2", QUIET, EVERY("1000"), CHAIN ",'warmup_requests':0,'requests':%s"),
                        counts[i]);
-        run_well(json, &scattered, &log, &result);
+        go(json, &scattered);
         assert_int_equal(result.long_drain, i == 0);
         assert_false(result.queues_grew);
         assert_int_equal(strstr(result.notices, "the drain after the last arrival") != NULL,

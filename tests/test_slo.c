@@ -4,16 +4,10 @@
 #include "tests/random_dag.h"
 #include "tests/suite.h"
 
-OWNER(slo_plan_destroy, struct slo_plan)
-#define PLAN OWNED(slo_plan_destroy) struct slo_plan
+/* Of all that the cases build. */
+static struct arena arena;
 
 enum { PATH_LIMIT = 20000 };
-
-static void assert_near(double found, double wanted)
-{
-    if (!(fabs(found - wanted) <= 1e-9))
-        fail_msg("found %.12f, wanted %.12f", found, wanted);
-}
 
 /* Every path from stage s on, each of which must sum to 1. `left` bounds their number. */
 static void walk_paths(const struct application *application, const struct slo_plan *plan, size_t s,
@@ -22,7 +16,7 @@ static void walk_paths(const struct application *application, const struct slo_p
     const struct stage *stage = &application->stages[s];
     sum += plan->stages[s].quota;
     if (stage->next_count == 0) {
-        assert_near(sum, 1.0);
+        assert_absolute(sum, 1.0, 1e-9);
         --*left;
     }
     for (size_t i = 0; i<stage->next_count && * left> 0; i++)
@@ -101,8 +95,8 @@ static void check_plan(const struct application *application, const struct slo_p
         if (stage->after_count == 0)
             walk_paths(application, plan, s, 0.0, &left);
         if (stage->next_count == 0) {
-            assert_near(planned->deadline_fraction, 1.0);
-            assert_near(planned->own_deadline, 1.0);
+            assert_absolute(planned->deadline_fraction, 1.0, 1e-9);
+            assert_absolute(planned->own_deadline, 1.0, 1e-9);
         }
         /* Time of its own for every stage: strictly later than whatever precedes it. */
         assert_true(planned->own_deadline > 0);
@@ -113,7 +107,7 @@ static void check_plan(const struct application *application, const struct slo_p
             assert_true(before->deadline_fraction <= planned->deadline_fraction + 1e-12);
         }
     }
-    assert_near(total, 1.0);
+    assert_absolute(total, 1.0, 1e-9);
     check_groups(application, plan, group_size);
 }
 
@@ -131,8 +125,8 @@ CASE(quotas_along_every_path_of_random_dags_sum_to_the_slo)
         for (size_t s = 0; s < dag.application.stage_count; s++)
             mean[s] = 1 + 1000 * test_uniform(&state);
         size_t group_size = 1 + test_below(&state, 4);
-        PLAN *plan = slo_plan_create(&dag.application, mean, group_size, SLO_DOMINATOR);
-        assert_non_null(plan);
+        struct slo_plan *plan =
+            slo_plan_create(&arena, &dag.application, mean, group_size, SLO_DOMINATOR);
         size_t before = forced;
         check_plan(&dag.application, plan, group_size, &forced);
         if (n % 2 == 0)
@@ -154,11 +148,11 @@ CASE(in_series_parallel_dags_quotas_lead_to_the_deadlines)
         test_dag_series_parallel(&dag, &state, 30);
         for (size_t s = 0; s < dag.application.stage_count; s++)
             mean[s] = 1 + 1000 * test_uniform(&state);
-        PLAN *plan = slo_plan_create(&dag.application, mean, 1, SLO_DOMINATOR);
+        struct slo_plan *plan = slo_plan_create(&arena, &dag.application, mean, 1, SLO_DOMINATOR);
         for (size_t s = 0; s < dag.application.stage_count; s++) {
             const struct stage *stage = &dag.application.stages[s];
             double start = stage->after_count > 0 ? plan->stages[stage->after[0]].own_deadline : 0;
-            assert_near(plan->stages[s].own_deadline - start, plan->stages[s].quota);
+            assert_absolute(plan->stages[s].own_deadline - start, plan->stages[s].quota, 1e-9);
         }
     }
 }
@@ -169,11 +163,12 @@ CASE(a_chain_is_split_by_anl_and_cut_into_groups)
     double total = 319 + 86 + 1047 + 293 + 147;
     struct test_dag dag;
     test_dag_chain(&dag, 5);
-    PLAN *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
+    struct slo_plan *plan = slo_plan_create(&arena, &dag.application, mean, 3, SLO_DOMINATOR);
     assert_int_equal(plan->group_count, 2);
     for (size_t s = 0; s < 5; s++) {
-        assert_near(plan->stages[s].quota, mean[s] / total);
-        assert_near(plan->stages[s].deadline_fraction, s < 3 ? (319 + 86 + 1047) / total : 1.0);
+        assert_absolute(plan->stages[s].quota, mean[s] / total, 1e-9);
+        assert_absolute(plan->stages[s].deadline_fraction, s < 3 ? (319 + 86 + 1047) / total : 1.0,
+                        1e-9);
         assert_int_equal(plan->stages[s].chain_length, s < 3 ? 3 - s : 5 - s);
     }
 }
@@ -186,11 +181,12 @@ CASE(the_three_stage_applications_are_one_group_each)
         struct test_dag dag;
         double total = means[a][0] + means[a][1] + means[a][2];
         test_dag_chain(&dag, 3);
-        PLAN *plan = slo_plan_create(&dag.application, means[a], 3, SLO_DOMINATOR);
+        struct slo_plan *plan =
+            slo_plan_create(&arena, &dag.application, means[a], 3, SLO_DOMINATOR);
         assert_int_equal(plan->group_count, 1);
         for (size_t s = 0; s < 3; s++) {
-            assert_near(plan->stages[s].quota, means[a][s] / total);
-            assert_near(plan->stages[s].deadline_fraction, 1.0);
+            assert_absolute(plan->stages[s].quota, means[a][s] / total, 1e-9);
+            assert_absolute(plan->stages[s].deadline_fraction, 1.0, 1e-9);
         }
     }
 }
@@ -200,12 +196,12 @@ CASE(a_diamond_gives_each_branch_the_super_node_of_the_longest)
     static const double mean[4] = {1, 2, 5, 2}; /* chain: 1, max(2, 5), 2 */
     struct test_dag dag;
     test_dag_diamond(&dag, 2);
-    PLAN *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
+    struct slo_plan *plan = slo_plan_create(&arena, &dag.application, mean, 3, SLO_DOMINATOR);
     static const double quota[4] = {0.125, 0.625, 0.625, 0.25};
     static const double deadline[4] = {0.125, 0.75, 0.75, 1};
     for (size_t s = 0; s < 4; s++) {
-        assert_near(plan->stages[s].quota, quota[s]);
-        assert_near(plan->stages[s].deadline_fraction, deadline[s]);
+        assert_absolute(plan->stages[s].quota, quota[s], 1e-9);
+        assert_absolute(plan->stages[s].deadline_fraction, deadline[s], 1e-9);
     }
     assert_int_equal(plan->group_count, 4);
     assert_int_equal(plan->stages[3].dominator, 0);
@@ -223,10 +219,10 @@ CASE(a_nested_fork_is_split_from_the_inside_out)
     static const double deadline[8] = {0.2, 0.3, 0.7, 0.7, 0.8, 0.8, 0.8, 1};
     struct test_dag dag;
     test_dag_edges(&dag, 8, edges, sizeof edges / sizeof edges[0]);
-    PLAN *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
+    struct slo_plan *plan = slo_plan_create(&arena, &dag.application, mean, 3, SLO_DOMINATOR);
     for (size_t s = 0; s < 8; s++) {
-        assert_near(plan->stages[s].quota, quota[s]);
-        assert_near(plan->stages[s].deadline_fraction, deadline[s]);
+        assert_absolute(plan->stages[s].quota, quota[s], 1e-9);
+        assert_absolute(plan->stages[s].deadline_fraction, deadline[s], 1e-9);
     }
 }
 
@@ -241,9 +237,9 @@ CASE(a_shorter_branch_within_a_branch_fills_the_time_of_the_longer)
     static const double of_14[9] = {2, 1, 8, 8.0 / 3, 16.0 / 3, 1, 4, 6, 2};
     struct test_dag dag;
     test_dag_edges(&dag, 9, edges, sizeof edges / sizeof edges[0]);
-    PLAN *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
+    struct slo_plan *plan = slo_plan_create(&arena, &dag.application, mean, 3, SLO_DOMINATOR);
     for (size_t s = 0; s < 9; s++)
-        assert_near(plan->stages[s].quota, of_14[s] / 14);
+        assert_absolute(plan->stages[s].quota, of_14[s] / 14, 1e-9);
 }
 
 /* 0 -> 1 -> 2 and 0 -> 2: equal sums force 1 to have no quota, but not to have no time. */
@@ -253,13 +249,13 @@ CASE(a_short_cut_forces_a_quota_of_0_and_leaves_a_sensible_deadline)
     static const double mean[3] = {1, 2, 1};
     struct test_dag dag;
     test_dag_edges(&dag, 3, edges, 3);
-    PLAN *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
-    assert_near(plan->stages[0].quota, 0.5);
-    assert_near(plan->stages[1].quota, 0.0);
-    assert_near(plan->stages[2].quota, 0.5);
-    assert_near(plan->stages[0].deadline_fraction, 0.25);
-    assert_near(plan->stages[1].deadline_fraction, 0.75);
-    assert_near(plan->stages[2].deadline_fraction, 1.0);
+    struct slo_plan *plan = slo_plan_create(&arena, &dag.application, mean, 3, SLO_DOMINATOR);
+    assert_absolute(plan->stages[0].quota, 0.5, 1e-9);
+    assert_absolute(plan->stages[1].quota, 0.0, 1e-9);
+    assert_absolute(plan->stages[2].quota, 0.5, 1e-9);
+    assert_absolute(plan->stages[0].deadline_fraction, 0.25, 1e-9);
+    assert_absolute(plan->stages[1].deadline_fraction, 0.75, 1e-9);
+    assert_absolute(plan->stages[2].deadline_fraction, 1.0, 1e-9);
 }
 
 /* 0 and 1 feed 2 and 3, all four edges: not series-parallel, yet a chain of two super nodes. */
@@ -270,9 +266,9 @@ CASE(several_sources_and_sinks_that_cross_are_a_chain_of_super_nodes)
     static const double quota[4] = {0.75, 0.75, 0.25, 0.25};
     struct test_dag dag;
     test_dag_edges(&dag, 4, edges, 4);
-    PLAN *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
+    struct slo_plan *plan = slo_plan_create(&arena, &dag.application, mean, 3, SLO_DOMINATOR);
     for (size_t s = 0; s < 4; s++) {
-        assert_near(plan->stages[s].quota, quota[s]);
+        assert_absolute(plan->stages[s].quota, quota[s], 1e-9);
         assert_int_equal(plan->stages[s].dominator, SIM_NONE);
     }
 }
@@ -339,22 +335,22 @@ static void check_budget_left(const struct split_world *world, const struct plan
                               enum planner_split split, sim_time_t slo)
 {
     const struct application *application = &world->dag.application;
-    PLAN *plan = slo_plan_create(application, world->mean, 1, (enum slo_split)split);
-    assert_non_null(plan);
+    struct slo_plan *plan =
+        slo_plan_create(&arena, application, world->mean, 1, (enum slo_split)split);
     for (uint32_t s = 0; s < application->stage_count; s++) {
         const struct slo_stage *planned = &plan->stages[s];
         const sim_time_t budget = planner_budget(planner, s, slo);
         const sim_time_t left = planner_budget_left(planner, s, slo);
         assert_true(budget > 0 && budget <= left && left <= slo);
         assert_true(planned->slot <= planned->own_deadline + 1e-12);
-        assert_near((double)budget / (double)slo, planned->slot);
+        assert_absolute((double)budget / (double)slo, planned->slot, 1e-9);
         if (application->stages[s].next_count == 0)
             assert_int_equal(left, slo); /* nothing after it: all that is left is its own */
         if (split == PLANNER_DOMINATOR) {
             const double start = planned->own_deadline - planned->slot;
             const sim_time_t slack = (sim_time_t)((double)slo * (1 - start));
             const sim_time_t on_time = planner_budget_left(planner, s, slack);
-            assert_near((double)on_time / (double)slo, planned->slot);
+            assert_absolute((double)on_time / (double)slo, planned->slot, 1e-9);
         }
     }
 }
@@ -406,12 +402,14 @@ CASE(the_dominator_split_gives_a_planner_the_quotas_of_esg)
         CLOSED(arena_clear) struct arena arena = {0};
         struct planner *planner =
             planner_create(&arena, &world->workload, 1, PLANNER_DOMINATOR, &error);
-        PLAN *plan = slo_plan_create(&world->dag.application, world->mean, 3, SLO_DOMINATOR);
+        struct slo_plan *plan =
+            slo_plan_create(&arena, &world->dag.application, world->mean, 3, SLO_DOMINATOR);
         assert_non_null(planner);
-        assert_non_null(plan);
         for (uint32_t s = 0; s < plan->stage_count; s++)
-            assert_near((double)planner_budget(planner, s, SIM_S * 1000) / (double)(SIM_S * 1000),
-                        plan->stages[s].quota);
+            assert_absolute((double)planner_budget(planner, s, SIM_S * 1000) /
+                                (double)(SIM_S * 1000),
+                            plan->stages[s].quota, 1e-9);
+        arena_clear(&arena);
     }
 }
 
@@ -429,10 +427,11 @@ CASE(the_rules_differ_beside_a_longer_branch)
     for (size_t k = 0; k < 3; k++) {
         struct test_dag dag;
         test_dag_edges(&dag, 5, edges, 5);
-        PLAN *plan = slo_plan_create(&dag.application, mean, 3, (enum slo_split)k);
+        struct slo_plan *plan =
+            slo_plan_create(&arena, &dag.application, mean, 3, (enum slo_split)k);
         for (size_t s = 0; s < 5; s++) {
-            assert_near(plan->stages[s].slot, quota[k][s]);
-            assert_near(plan->stages[s].slot_of_rest, of_rest[k][s]);
+            assert_absolute(plan->stages[s].slot, quota[k][s], 1e-9);
+            assert_absolute(plan->stages[s].slot_of_rest, of_rest[k][s], 1e-9);
         }
     }
 }

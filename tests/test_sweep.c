@@ -1,7 +1,7 @@
 /* Sweeps: which runs, in which order, with which experiment; and what `check` takes a file for. */
 #include <sys/stat.h>
 
-#include "tests/suite.h"
+#include "tests/fixture_folder.h"
 #include "traces/profile/profile.h"
 #include "workloads/experiment.h"
 
@@ -10,38 +10,18 @@ OWNER(sweep_free, struct sweep)
 #define SWEEP OWNED(sweep_free) struct sweep
 
 static const char base[] =
-    "{\"cluster\": {\"invokers\": [{\"vcpus\": 4, \"memory_mb\": 4096}]},"
-    " \"functions\": [{\"name\": \"f\", \"service\": {\"distribution\": \"constant\","
-    "  \"mean_ms\": 10}}],"
-    " \"applications\": [{\"name\": \"app\", \"stages\": [{\"name\": \"s\", \"function\": "
-    "\"f\"}]}],"
-    " \"arrivals\": {\"process\": \"poisson\", \"rate_per_s\": 10},"
-    " \"policy\": {\"name\": \"fifo\", \"params\": {\"k\": 3}}, \"seed\": 7}";
-
-static char folder[] = "/tmp/esgsim-sweep-XXXXXX";
-static char sweep_path[64];
-
-static int make_folder(void **state)
-{
-    if (mkdtemp(folder) == NULL)
-        return -1;
-    (void)snprintf(sweep_path, sizeof sweep_path, "%s/sweep.json", folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    return unlink(sweep_path) + rmdir(folder);
-}
+    "{'cluster': {'invokers': [{'vcpus': 4, 'memory_mb': 4096}]}, 'functions': [{'name': 'f', "
+    "'service': {'distribution': 'constant', 'mean_ms': 10}}], 'applications': [{'name': 'app', "
+    "'stages': [{'name': 's', 'function': 'f'}]}], 'arrivals': {'process': 'poisson', "
+    "'rate_per_s': 10}, 'policy': {'name': 'fifo', 'params': {'k': 3}}, 'seed': 7}";
 
 static struct sweep *load(const char *matrix, const struct override *overrides, size_t count,
                           struct error *error)
 {
-    FILE *file = fopen(sweep_path, "w");
-    assert_non_null(file);
-    assert_true(fprintf(file, "{\"base\": %s, %s}", base, matrix) > 0);
-    assert_int_equal(fclose(file), 0);
-    return sweep_load(sweep_path, overrides, count, error);
+    STRING *text = NULL;
+    assert_true(asprintf(&text, "{'base': %s, %s}", base, matrix) > 0);
+    write_json(in_folder("sweep.json"), text);
+    return sweep_load(in_folder("sweep.json"), overrides, count, error);
 }
 
 static struct sweep *must_load(const char *matrix, const struct override *overrides, size_t count)
@@ -65,12 +45,11 @@ static struct experiment *must_resolve(const struct sweep *sweep, size_t run)
 
 CASE(the_first_key_varies_slowest_and_the_seed_fastest)
 {
-    SWEEP *sweep = must_load("\"matrix\": {\"setting\": [{\"name\": \"low\","
-                             " \"arrivals.rate_per_s\": 1}, {\"name\": \"high\","
-                             " \"arrivals\": {\"process\": \"poisson\", \"rate_per_s\": 9},"
-                             " \"slo.ms\": 5}], \"policy.name\": [\"fifo\", \"edf\", \"sjf\"]},"
-                             " \"seeds\": 2",
-                             NULL, 0);
+    SWEEP *sweep =
+        must_load("'matrix': {'setting': [{'name': 'low', 'arrivals.rate_per_s': 1}, {'name': "
+                  "'high', 'arrivals': {'process': 'poisson', 'rate_per_s': 9}, 'slo.ms': 5}], "
+                  "'policy.name': ['fifo', 'edf', 'sjf']}, 'seeds': 2",
+                  NULL, 0);
     static const char *const settings[] = {"low", "high"};
     static const char *const policies[] = {"fifo", "edf", "sjf"};
     assert_int_equal(sweep->run_count, 12);
@@ -96,9 +75,9 @@ CASE(the_first_key_varies_slowest_and_the_seed_fastest)
 
 CASE(every_run_has_a_hash_of_its_own)
 {
-    SWEEP *sweep = must_load("\"matrix\": {\"requests\": [10, 20, 30],"
-                             " \"policy.params.k\": [1, 2, \"three\"]}, \"seeds\": [5, 9]",
-                             NULL, 0);
+    SWEEP *sweep = must_load(
+        "'matrix': {'requests': [10, 20, 30], 'policy.params.k': [1, 2, 'three']}, 'seeds': [5, 9]",
+        NULL, 0);
     char hashes[18][17];
     assert_int_equal(sweep->run_count, 18);
     for (size_t r = 0; r < 18; r++) {
@@ -114,8 +93,8 @@ CASE(every_run_has_a_hash_of_its_own)
 
 CASE(a_list_of_objects_under_an_experiments_key_is_its_values)
 {
-    SWEEP *sweep = must_load("\"matrix\": {\"slo\": [{\"factor\": 2}, {\"ms\": 5}], \"load\":"
-                             " [{\"arrivals.rate_per_s\": 2}, {\"name\": \"b\"}]}",
+    SWEEP *sweep = must_load("'matrix': {'slo': [{'factor': 2}, {'ms': 5}], 'load': "
+                             "[{'arrivals.rate_per_s': 2}, {'name': 'b'}]}",
                              NULL, 0);
     assert_int_equal(sweep->run_count, 4);
     assert_string_equal(sweep->runs[0].label, "slo.factor=2 load=1");
@@ -128,32 +107,26 @@ CASE(overrides_reach_the_base_and_the_sweep_but_not_the_matrix)
 {
     struct error error = {0};
     struct override overrides[] = {{"seeds", "3"}, {"seed", "100"}, {"requests", "55"}};
-    SWEEP *sweep = must_load("\"matrix\": {\"slo.factor\": [1, 2]}", overrides, 3);
+    SWEEP *sweep = must_load("'matrix': {'slo.factor': [1, 2]}", overrides, 3);
     assert_int_equal(sweep->run_count, 6);
     OWNED(experiment_free) struct experiment *e = must_resolve(sweep, 5);
     assert_int_equal(e->seed, 102);
     assert_int_equal(e->requests, 55);
-    assert_null(load("\"matrix\": {\"requests\": [1, 2]}", overrides, 3, &error));
+    assert_null(load("'matrix': {'requests': [1, 2]}", overrides, 3, &error));
     assert_input_error(&error, "the matrix sets \"requests\" itself");
 }
 
 CASE(a_path_in_the_matrix_is_relative_to_the_sweep)
 {
-    char cluster[96];
-    (void)snprintf(cluster, sizeof cluster, "%s/big.json", folder);
-    FILE *file = fopen(cluster, "w");
-    assert_non_null(file);
-    assert_true(fputs("{\"invokers\": [{\"count\": 99, \"vcpus\": 1, \"memory_mb\": 1}]}", file) >=
-                0);
-    assert_int_equal(fclose(file), 0);
-    struct sweep *sweep =
-        must_load("\"matrix\": {\"setting\": [{\"cluster\": \"big.json\"}]}", NULL, 0);
+    const char *cluster = in_folder("big.json");
+    write_json(cluster, "{'invokers': [{'count': 99, 'vcpus': 1, 'memory_mb': 1}]}");
+    struct sweep *sweep = must_load("'matrix': {'setting': [{'cluster': 'big.json'}]}", NULL, 0);
     OWNED(experiment_free) struct experiment *e = must_resolve(sweep, 0);
     assert_int_equal(e->workload.cluster.invoker_count, 99);
     sweep_free(sweep);
     /* Also below "profiles", whose keys are models of GPU. */
-    sweep = must_load("\"matrix\": {\"setting\": [{\"profiles\": {\"A100\": \"big.json\"}},"
-                      " {\"profiles.A100\": \"big.json\"}]}",
+    sweep = must_load("'matrix': {'setting': [{'profiles': {'A100': 'big.json'}}, "
+                      "{'profiles.A100': 'big.json'}]}",
                       NULL, 0);
     for (size_t r = 0; r < 2; r++) {
         size_t found = 0;
@@ -171,48 +144,48 @@ static void assert_refused(const char *matrix, const char *fragment)
     assert_null(load(matrix, NULL, 0, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
     if (strstr(error.message, fragment) == NULL)
-        fail_msg("%s: \"%s\" lacks \"%s\"", matrix, error.message, fragment);
+        fail_msg("%s: '%s' lacks '%s'", matrix, error.message, fragment);
 }
 
 CASE(combinations_of_one_name_are_refused)
 {
-    assert_refused("\"matrix\": {\"setting\": [{\"name\": \"a\", \"slo.factor\": 0.8},"
-                   " {\"name\": \"a\", \"slo.factor\": 1.2}]}",
+    assert_refused("'matrix': {'setting': [{'name': 'a', 'slo.factor': 0.8}, {'name': 'a', "
+                   "'slo.factor': 1.2}]}",
                    "matrix.setting[1]: is named \"a\", as matrix.setting[0] is");
     /* A row without a name is called by its number. */
-    assert_refused("\"matrix\": {\"setting\": [{\"slo.factor\": 0.8}, {\"slo.factor\": 1},"
-                   " {\"name\": \"2\", \"slo.factor\": 1.2}]}",
+    assert_refused("'matrix': {'setting': [{'slo.factor': 0.8}, {'slo.factor': 1}, {'name': '2', "
+                   "'slo.factor': 1.2}]}",
                    "matrix.setting[2]: is named \"2\", as matrix.setting[1] is");
-    assert_refused("\"matrix\": {\"setting\": [{\"name\": \"a\", \"evidence\": null}]}",
+    assert_refused("'matrix': {'setting': [{'name': 'a', 'evidence': null}]}",
                    "matrix.setting[0].evidence: must be a");
-    assert_refused("\"matrix\": {\"policy.params.k\": [\"5\", 5]}",
+    assert_refused("'matrix': {'policy.params.k': ['5', 5]}",
                    "two combinations of the matrix have the same label \"policy.params.k=5\"");
 }
 
 /* A run must not bear the label of a value that another entry replaced. */
 CASE(a_key_is_set_in_one_place_of_the_matrix)
 {
-    assert_refused("\"matrix\": {\"slo.factor\": [1], \"setting\": [{\"name\": \"a\"},"
-                   " {\"name\": \"b\", \"slo.factor\": 3}]}",
-                   "matrix.setting[1].slo.factor: sets \"slo.factor\", but \"slo.factor\" of the "
-                   "matrix sets \"slo.factor\"");
-    assert_refused("\"matrix\": {\"setting\": [{\"slo.factor\": 3}], \"slo.factor\": [1]}",
+    assert_refused(
+        "'matrix': {'slo.factor': [1], 'setting': [{'name': 'a'}, {'name': 'b', 'slo.factor': 3}]}",
+        "matrix.setting[1].slo.factor: sets \"slo.factor\", but \"slo.factor\" of the matrix sets "
+        "\"slo.factor\"");
+    assert_refused("'matrix': {'setting': [{'slo.factor': 3}], 'slo.factor': [1]}",
                    "matrix.slo.factor[0]: sets \"slo.factor\", but \"setting\"");
-    assert_refused("\"matrix\": {\"policy.name\": [\"esg\"], \"policy\": [{\"name\": \"fifo\"}]}",
+    assert_refused("'matrix': {'policy.name': ['esg'], 'policy': [{'name': 'fifo'}]}",
                    "sets \"policy\", but \"policy.name\" of the matrix sets \"policy.name\"");
-    assert_refused("\"matrix\": {\"policy\": [{\"name\": \"fifo\"}], \"policy.name\": [\"esg\"]}",
+    assert_refused("'matrix': {'policy': [{'name': 'fifo'}], 'policy.name': ['esg']}",
                    "sets \"policy.name\", but \"policy\"");
-    assert_refused("\"matrix\": {\"setting\": [{\"slo.factor\": 3, \"slo\": {\"factor\": 1}}]}",
+    assert_refused("'matrix': {'setting': [{'slo.factor': 3, 'slo': {'factor': 1}}]}",
                    "sets \"slo\", but \"setting\"");
-    sweep_free(must_load("\"matrix\": {\"policy\": [{\"name\": \"esg\"}, {\"name\": \"fifo\"}],"
-                         " \"policy.params.k\": [3, 5]}",
-                         NULL, 0));
+    sweep_free(must_load(
+        "'matrix': {'policy': [{'name': 'esg'}, {'name': 'fifo'}], 'policy.params.k': [3, 5]}",
+        NULL, 0));
 }
 
 CASE(labels_name_settings_and_are_given_once)
 {
-    SWEEP *sweep = must_load("\"labels\": {\"light\": \"Light load\"}, \"matrix\": {\"setting\":"
-                             " [{\"name\": \"light\"}, {\"name\": \"heavy\", \"slo.factor\": 2}]}",
+    SWEEP *sweep = must_load("'labels': {'light': 'Light load'}, 'matrix': {'setting': [{'name': "
+                             "'light'}, {'name': 'heavy', 'slo.factor': 2}]}",
                              NULL, 0);
     struct experiment *light = must_resolve(sweep, 0);
     struct experiment *heavy = must_resolve(sweep, 1);
@@ -220,29 +193,28 @@ CASE(labels_name_settings_and_are_given_once)
     assert_string_equal(heavy->setting_label, "");
     experiment_free(light);
     experiment_free(heavy);
-    assert_refused("\"labels\": {\"a\": \"x\", \"b\": \"x\"}",
+    assert_refused("'labels': {'a': 'x', 'b': 'x'}",
                    "labels.b: \"x\" is the label of \"a\" already");
-    assert_refused("\"labels\": {\"a\": \"x\\ny\"}",
-                   "labels.a: \"x\\ny\" holds a control character");
-    assert_refused("\"labels\": {\"a\": \"\"}", "labels.a: has 0 characters");
-    assert_refused("\"labels\": {\"light\": \"heavy\"}, \"matrix\": {\"setting\":"
-                   " [{\"name\": \"light\"}, {\"name\": \"heavy\", \"slo.factor\": 2}]}",
+    assert_refused("'labels': {'a': 'x\\ny'}", "labels.a: \"x\\ny\" holds a control character");
+    assert_refused("'labels': {'a': ''}", "labels.a: has 0 characters");
+    assert_refused("'labels': {'light': 'heavy'}, 'matrix': {'setting': [{'name': 'light'}, "
+                   "{'name': 'heavy', 'slo.factor': 2}]}",
                    "labels.light: \"heavy\" is the name of another setting");
 }
 
 CASE(names_of_the_matrix_hold_no_control_characters)
 {
-    assert_refused("\"matrix\": {\"setting\": [{\"name\": \"a\\u001b[31m\", \"slo.factor\": 1}]}",
+    assert_refused("'matrix': {'setting': [{'name': 'a\\u001b[31m', 'slo.factor': 1}]}",
                    "\"a\\x1b[31m\" holds a control character");
-    assert_refused("\"matrix\": {\"policy.params.k\": [\"a\\nb\"]}", "holds a control character");
+    assert_refused("'matrix': {'policy.params.k': ['a\\nb']}", "holds a control character");
 }
 
 CASE(seeds_are_exact_up_to_two_to_the_53)
 {
     static const uint64_t wanted[] = {9007199254740990U, 9007199254740991U, 9007199254740992U,
                                       1000000000000001U, 1000000000000002U};
-    SWEEP *sweep = must_load("\"seeds\": [9007199254740990, 9007199254740991,"
-                             " 9007199254740992, 1000000000000001, 1000000000000002]",
+    SWEEP *sweep = must_load("'seeds': [9007199254740990, 9007199254740991, 9007199254740992, "
+                             "1000000000000001, 1000000000000002]",
                              NULL, 0);
     char hashes[5][17];
     assert_int_equal(sweep->run_count, 5);
@@ -256,36 +228,26 @@ CASE(seeds_are_exact_up_to_two_to_the_53)
         for (size_t other = 0; other < r; other++)
             assert_string_not_equal(hashes[other], hashes[r]);
     }
-    assert_refused("\"seeds\": [1, 9007199254740993]",
+    assert_refused("'seeds': [1, 9007199254740993]",
                    "seeds[1]: 9007199254740993 would be rounded to 9007199254740992");
-    assert_refused("\"seeds\": [9007199254740994]", "seeds[0]: is 9007199254740994");
-    assert_refused("\"seeds\": [1.5]", "seeds[0]: is 1.5, must be a whole number");
+    assert_refused("'seeds': [9007199254740994]", "seeds[0]: is 9007199254740994");
+    assert_refused("'seeds': [1.5]", "seeds[0]: is 1.5, must be a whole number");
     struct override last = {"seed", "9007199254740992"};
     struct error error = {0};
-    assert_null(load("\"seeds\": 2", &last, 1, &error));
+    assert_null(load("'seeds': 2", &last, 1, &error));
     assert_contains(error.message, "the last of 2 seeds");
     struct override beyond = {"seed", "9007199254740993"};
-    assert_null(load("\"seeds\": 1", &beyond, 1, &error));
+    assert_null(load("'seeds': 1", &beyond, 1, &error));
     assert_contains(error.message, "seed: 9007199254740993 would be rounded");
-}
-
-static void write_file(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
 }
 
 CASE(a_json_input_is_read_once_for_all_runs)
 {
-    char cluster[96];
-    (void)snprintf(cluster, sizeof cluster, "%s/cluster.json", folder);
-    write_file(cluster, "{\"invokers\": [{\"count\": 9, \"vcpus\": 1, \"memory_mb\": 1}]}");
-    SWEEP *sweep =
-        must_load("\"matrix\": {\"cluster\": [\"cluster.json\"]}, \"seeds\": 2", NULL, 0);
+    const char *cluster = in_folder("cluster.json");
+    write_json(cluster, "{'invokers': [{'count': 9, 'vcpus': 1, 'memory_mb': 1}]}");
+    SWEEP *sweep = must_load("'matrix': {'cluster': ['cluster.json']}, 'seeds': 2", NULL, 0);
     OWNED(experiment_free) struct experiment *first = must_resolve(sweep, 0);
-    write_file(cluster, "{\"invokers\": [{\"count\": 8, \"vcpus\": 1, \"memory_mb\": 1}]}");
+    write_json(cluster, "{'invokers': [{'count': 8, 'vcpus': 1, 'memory_mb': 1}]}");
     OWNED(experiment_free) struct experiment *second = must_resolve(sweep, 1);
     assert_int_equal(first->workload.cluster.invoker_count, 9);
     assert_int_equal(second->workload.cluster.invoker_count, 9);
@@ -316,22 +278,19 @@ CASE(a_profile_is_parsed_once_and_outlives_its_sweep)
 
 CASE(a_trace_that_changes_between_two_runs_is_refused_with_both_digests)
 {
-    char trace[96];
     struct error error = {0};
-    (void)snprintf(trace, sizeof trace, "%s/trace.csv", folder);
-    write_file(trace, "time_ms,application\n1,app\n");
-    SWEEP *sweep =
-        must_load("\"matrix\": {\"arrivals\": [{\"process\": \"trace\", \"file\": \"trace.csv\"}]},"
-                  " \"seeds\": 3",
-                  NULL, 0);
+    const char *trace = in_folder("trace.csv");
+    write_text(trace, "time_ms,application\n1,app\n");
+    SWEEP *sweep = must_load(
+        "'matrix': {'arrivals': [{'process': 'trace', 'file': 'trace.csv'}]}, 'seeds': 3", NULL, 0);
     OWNED(experiment_free) struct experiment *first = must_resolve(sweep, 0);
     assert_true(experiment_inputs_check(first, &error));
     /* The same contents in another file are the same input. */
     assert_int_equal(unlink(trace), 0);
-    write_file(trace, "time_ms,application\n1,app\n");
+    write_text(trace, "time_ms,application\n1,app\n");
     experiment_free(must_resolve(sweep, 1));
     assert_true(experiment_inputs_check(first, &error));
-    write_file(trace, "time_ms,application\n2,app\n");
+    write_text(trace, "time_ms,application\n2,app\n");
     assert_false(experiment_inputs_check(first, &error));
     assert_int_equal(error.kind, ERROR_RUN);
     assert_contains(error.message, "trace.csv: has changed");
@@ -345,12 +304,12 @@ CASE(a_trace_that_changes_between_two_runs_is_refused_with_both_digests)
 CASE(a_device_is_no_input)
 {
     struct error error = {0};
-    struct sweep *sweep = must_load(
-        "\"matrix\": {\"arrivals\": [{\"process\": \"trace\", \"file\": \"/dev/zero\"}]}", NULL, 0);
+    struct sweep *sweep =
+        must_load("'matrix': {'arrivals': [{'process': 'trace', 'file': '/dev/zero'}]}", NULL, 0);
     assert_null(sweep_experiment(sweep, 0, &error));
     assert_contains(error.message, "/dev/zero: is not a regular file");
     sweep_free(sweep);
-    sweep = must_load("\"matrix\": {\"profile\": [\"/dev/zero\"]}", NULL, 0);
+    sweep = must_load("'matrix': {'profile': ['/dev/zero']}", NULL, 0);
     assert_null(sweep_experiment(sweep, 0, &error));
     assert_contains(error.message, "/dev/zero: is not a regular file");
     sweep_free(sweep);
@@ -407,23 +366,22 @@ static void assert_first_policies(const char *sweep_text, const char *wanted)
 
 CASE(bounds_are_asked_for_once_per_setting_and_seed)
 {
-    assert_first_policies("\"bounds\": true, \"seeds\": 2, \"matrix\": {\"policy.name\": "
-                          "[\"fifo\", \"edf\"], \"requests\": [10, 20]}",
+    assert_first_policies("'bounds': true, 'seeds': 2, 'matrix': {'policy.name': ['fifo', 'edf'], "
+                          "'requests': [10, 20]}",
                           "11110000");
-    assert_first_policies("\"bounds\": true, \"matrix\": {\"requests\": [10, 20], \"policy\": "
-                          "[{\"name\": \"esg\"}, {\"name\": \"fifo\"}], "
-                          "\"policy.params.k\": [3, 4]}",
+    assert_first_policies("'bounds': true, 'matrix': {'requests': [10, 20], 'policy': [{'name': "
+                          "'esg'}, {'name': 'fifo'}], 'policy.params.k': [3, 4]}",
                           "10001000");
     /* Rows that set the policy alone are policies. Rows that set anything else are settings. */
-    assert_first_policies("\"bounds\": true, \"matrix\": {\"who\": [{\"name\": \"a\", "
-                          "\"policy.name\": \"fifo\"}, {\"policy.name\": \"edf\"}]}",
+    assert_first_policies("'bounds': true, 'matrix': {'who': [{'name': 'a', 'policy.name': "
+                          "'fifo'}, {'policy.name': 'edf'}]}",
                           "10");
-    assert_first_policies("\"bounds\": true, \"matrix\": {\"who\": [{\"requests\": 10, "
-                          "\"policy.name\": \"fifo\"}, {\"policy.name\": \"edf\"}]}",
+    assert_first_policies("'bounds': true, 'matrix': {'who': [{'requests': 10, 'policy.name': "
+                          "'fifo'}, {'policy.name': 'edf'}]}",
                           "11");
-    SWEEP *sweep = must_load("\"seeds\": 2", NULL, 0);
+    SWEEP *sweep = must_load("'seeds': 2", NULL, 0);
     assert_false(sweep->bounds);
-    assert_refused("\"bounds\": 1", "bounds");
+    assert_refused("'bounds': 1", "bounds");
 }
 
 CASE(check_tells_what_a_file_is)
@@ -455,4 +413,4 @@ CASE(check_tells_what_a_file_is)
     }
 }
 
-SUITE_WITH("sweep", make_folder, remove_folder)
+SUITE_WITH("sweep", folder_make, folder_remove)

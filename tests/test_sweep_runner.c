@@ -1,9 +1,9 @@
 /* Sweeps as they are carried out: the same tables by every way, and what cannot be joined or gone
  * on with is refused. */
+#include "tests/fixture_folder.h"
 #include "tests/fixture_sweep.h"
 
 #include <dirent.h>
-#include <ftw.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -21,68 +21,18 @@ OWNER(experiment_free, struct experiment)
 OWNER(results_free, struct results)
 #define RESULTS OWNED(results_free) struct results
 
-static const char plain[] = "\"matrix\": {\"arrivals.rate_per_s\": [100, 300, 350], "
-                            "\"policy.name\": [\"fifo\", \"edf\"]}, \"seeds\": 3";
+static const char plain[] = "'matrix': {'arrivals.rate_per_s': [100, 300, 350], 'policy.name': "
+                            "['fifo', 'edf']}, 'seeds': 3";
 static const char precise[] =
-    "\"matrix\": {\"arrivals.rate_per_s\": [50, 150, 320]}, \"seeds\": 3,"
-    " \"precision\": {\"metric\": \"latency_ms_mean\", \"half_width\": 1.1, \"max_seeds\": 24}";
+    "'matrix': {'arrivals.rate_per_s': [50, 150, 320]}, 'seeds': 3, 'precision': {'metric': "
+    "'latency_ms_mean', 'half_width': 1.1, 'max_seeds': 24}";
 
 /* Each run's record is longer than those before it together. */
 static const char recorded[] =
-    "\"matrix\": {\"record\": [\"all\"], \"requests\": [100, 400, 1600, 6400, 25600]}";
-
-static char folder[] = "/tmp/esgsim-sweeps-XXXXXX";
-static const char *const names[] = {"sweep.json",
-                                    "a.h5",
-                                    "b.h5",
-                                    "c.h5",
-                                    "d.h5",
-                                    "e.h5",
-                                    "f.h5",
-                                    "g.h5",
-                                    "all.h5",
-                                    "out",
-                                    "link.h5",
-                                    "a.h5.runs",
-                                    "a.h5.runs/part-0.h5",
-                                    "mine.so",
-                                    "a.h5.runs/kept-0.h5"};
-enum { NAMES = sizeof names / sizeof names[0] };
-
-/* Valid to the end; `name` is one of `names`. */
-static const char *in_folder(const char *name)
-{
-    static char paths[NAMES][96];
-    size_t i = 0;
-    while (i < NAMES - 1 && strcmp(names[i], name) != 0)
-        i++;
-    (void)snprintf(paths[i], sizeof paths[i], "%s/%s", folder, name);
-    return paths[i];
-}
-
-static int make_folder(void **state)
-{
-    return mkdtemp(folder) == NULL ? -1 : 0;
-}
-
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *place)
-{
-    return place->level == 0 ? 0 : remove(path);
-}
-
-static int remove_files(void **state)
-{
-    return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-static int remove_folder(void **state)
-{
-    (void)remove_files(state);
-    return rmdir(folder);
-}
+    "'matrix': {'record': ['all'], 'requests': [100, 400, 1600, 6400, 25600]}";
 
 /* A test that leaves no file. */
-#define SWEEPING(title) CASE_WITH(title, NULL, remove_files)
+#define SWEEPING(title) CASE_WITH(title, NULL, folder_empty)
 
 /* Each run is a part by itself, whatever the machine's speed. */
 static struct sweep_runner_options options_of(const char *out, uint64_t jobs)
@@ -228,16 +178,13 @@ static void bounds_of(const char *sweep, bool has[static 4])
 SWEEPING(only_the_first_policys_runs_have_bounds_and_only_on_request)
 {
     bool has[4];
-    bounds_of("\"matrix\": {\"policy.name\": [\"fifo\", \"edf\"]}, \"seeds\": 2", has);
+    bounds_of("'matrix': {'policy.name': ['fifo', 'edf']}, 'seeds': 2", has);
     assert_false(has[0] || has[1] || has[2] || has[3]);
-    bounds_of("\"matrix\": {\"policy.name\": [\"fifo\", \"edf\"]}, \"seeds\": 2, "
-              "\"bounds\": true",
-              has);
+    bounds_of("'matrix': {'policy.name': ['fifo', 'edf']}, 'seeds': 2, 'bounds': true", has);
     assert_true(has[0] && has[1] && !has[2] && !has[3]);
     /* The users of a closed process wait for the policy: each policy has other arrivals. */
-    bounds_of("\"matrix\": {\"arrivals\": [{\"process\": \"closed\", \"users\": 3, "
-              "\"think_ms\": 10}], \"policy.name\": [\"fifo\", \"edf\"]}, \"seeds\": 2, "
-              "\"bounds\": true",
+    bounds_of("'matrix': {'arrivals': [{'process': 'closed', 'users': 3, 'think_ms': 10}], "
+              "'policy.name': ['fifo', 'edf']}, 'seeds': 2, 'bounds': true",
               has);
     assert_true(has[0] && has[1] && has[2] && has[3]);
 }
@@ -308,7 +255,7 @@ SWEEPING(resuming_what_is_whole_runs_nothing_and_what_is_foreign_is_refused)
 
 SWEEPING(one_run_is_a_sweep_and_a_shard_without_runs_is_refused)
 {
-    sweep_write(in_folder("sweep.json"), "\"seeds\": 1");
+    sweep_write(in_folder("sweep.json"), "'seeds': 1");
     struct sweep_runner_options options = options_of("a.h5", 2);
     assert_int_equal(run(&options), 0);
     struct error error = {0};
@@ -320,14 +267,6 @@ SWEEPING(one_run_is_a_sweep_and_a_shard_without_runs_is_refused)
     assert_int_equal(run(&options), 2);
     assert_true(was_said("no run falls to shard 2/2"));
     assert_int_equal(access(in_folder("b.h5"), F_OK), -1);
-}
-
-static void write_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
 }
 
 /* Else two sweeps by two names of one file would know nothing of each other. */
@@ -380,7 +319,7 @@ SWEEPING(a_dry_run_lists_the_runs_of_its_shard_and_writes_nothing)
     assert_int_equal(access(in_folder("a.h5"), F_OK), -1);
     assert_int_equal(access(in_folder("a.h5.runs"), F_OK), -1);
     /* What a sweep would refuse is refused. */
-    sweep_write(in_folder("sweep.json"), "\"matrix\": {\"policy.name\": [\"fifo\", \"fife\"]}");
+    sweep_write(in_folder("sweep.json"), "'matrix': {'policy.name': ['fifo', 'fife']}");
     assert_int_equal(run(&options), 2);
     assert_true(was_said("fife"));
 }
@@ -388,22 +327,18 @@ SWEEPING(a_dry_run_lists_the_runs_of_its_shard_and_writes_nothing)
 SWEEPING(no_seeds_and_senseless_precisions_are_refused)
 {
     static const char *const rests[][2] = {
-        {"\"seeds\": 0", "seeds"},
-        {"\"seeds\": []", "seeds"},
-        {"\"precision\": {\"metric\": \"slo_hit_rat\", \"half_width\": 1, \"max_seeds\": 9}",
-         "slo_hit_rate"},
-        {"\"precision\": {\"metric\": \"slo_hit_rate\", \"half_width\": 0, \"max_seeds\": 9}",
-         "half_width"},
-        {"\"precision\": {\"metric\": \"slo_hit_rate\", \"half_width\": 2, \"max_seeds\": 9}",
+        {"'seeds': 0", "seeds"},
+        {"'seeds': []", "seeds"},
+        {"'precision': {'metric': 'slo_hit_rat', 'half_width': 1, 'max_seeds': 9}", "slo_hit_rate"},
+        {"'precision': {'metric': 'slo_hit_rate', 'half_width': 0, 'max_seeds': 9}", "half_width"},
+        {"'precision': {'metric': 'slo_hit_rate', 'half_width': 2, 'max_seeds': 9}",
          "precision.half_width: slo_hit_rate is a share of 0..1; 0.02 for 2 %"},
-        {"\"precision\": {\"metric\": \"slo_hit_rate\", \"half_width\": 1, \"max_seeds\": 1}",
-         "max_seeds"},
-        {"\"precision\": {\"metric\": \"slo_hit_rate\", \"half_width\": 1}", "max_seeds"},
-        {"\"seeds\": 1, \"precision\": {\"metric\": \"slo_hit_rate\", \"half_width\": 1,"
-         " \"max_seeds\": 9}",
+        {"'precision': {'metric': 'slo_hit_rate', 'half_width': 1, 'max_seeds': 1}", "max_seeds"},
+        {"'precision': {'metric': 'slo_hit_rate', 'half_width': 1}", "max_seeds"},
+        {"'seeds': 1, 'precision': {'metric': 'slo_hit_rate', 'half_width': 1, 'max_seeds': 9}",
          "seeds"},
-        {"\"seeds\": [4, 5], \"precision\": {\"metric\": \"slo_hit_rate\", \"half_width\": 1,"
-         " \"max_seeds\": 9}",
+        {"'seeds': [4, 5], 'precision': {'metric': 'slo_hit_rate', 'half_width': 1, 'max_seeds': "
+         "9}",
          "seeds"},
     };
     for (size_t i = 0; i < sizeof rests / sizeof rests[0]; i++) {
@@ -516,7 +451,7 @@ SWEEPING(a_sweep_that_fails_leaves_the_older_whole_results)
     /* What had finished is not discarded by mistake, not in silence either. */
     assert_int_equal(run(&options), 2);
     assert_true(was_said("go on with --resume, or discard them with --restart"));
-    sweep_write(in_folder("sweep.json"), "\"seeds\": 2");
+    sweep_write(in_folder("sweep.json"), "'seeds': 2");
     assert_int_equal(run(&options), 2);
     assert_true(was_said("of another sweep"));
     assert_true(was_said("--restart (--resume keeps"));
@@ -619,8 +554,8 @@ SWEEPING(a_run_whose_worker_is_killed_was_not_run)
     char text[512];
     struct error error = {0};
     (void)snprintf(text, sizeof text,
-                   "\"matrix\": {\"policy\": [{\"name\": \"fifo\"}, {\"name\": \"%s/culprit.so\","
-                   " \"params\": {\"fault\": \"kill\"}}]}",
+                   "'matrix': {'policy': [{'name': 'fifo'}, {'name': '%s/culprit.so', 'params': "
+                   "{'fault': 'kill'}}]}",
                    getenv("ESGSIM_PLUGINS"));
     sweep_write(in_folder("sweep.json"), text);
     struct sweep_runner_options options = options_of("a.h5", 1);
@@ -639,11 +574,10 @@ SWEEPING(a_run_whose_worker_is_killed_was_not_run)
 SWEEPING(one_seed_is_run_where_nothing_is_drawn)
 {
     static const char sweep[] =
-        "\"matrix\": {\"functions\": [[{\"name\": \"f\", \"service\": {\"distribution\":"
-        " \"constant\", \"mean_ms\": 10}}]], \"arrivals\": [{\"process\": \"uniform\", \"low_ms\": "
-        "9,"
-        " \"high_ms\": 9}, {\"process\": \"uniform\", \"low_ms\": 8, \"high_ms\": 9}],"
-        " \"policy.name\": [\"fifo\", \"power-of-two\"]}, \"seeds\": 3";
+        "'matrix': {'functions': [[{'name': 'f', 'service': {'distribution': 'constant', "
+        "'mean_ms': 10}}]], 'arrivals': [{'process': 'uniform', 'low_ms': 9, 'high_ms': 9}, "
+        "{'process': 'uniform', 'low_ms': 8, 'high_ms': 9}], 'policy.name': ['fifo', "
+        "'power-of-two']}, 'seeds': 3";
     struct error error = {0};
     sweep_write(in_folder("sweep.json"), sweep);
     struct sweep_runner_options options = options_of("a.h5", 2);
@@ -658,20 +592,15 @@ SWEEPING(one_seed_is_run_where_nothing_is_drawn)
 }
 
 static const char fixed[] =
-    "{\"cluster\": {\"invokers\": [{\"count\": 3, \"vcpus\": 8, \"memory_mb\": 65536, \"gpus\":"
-    " [{\"model\": \"A100\", \"sharing\": \"mig\", \"units\": 7, \"memory_mb\": 40960}]}]},"
-    " \"profile\": {\"device\": \"A100\", \"evidence\": \"assumed\", \"source\": \"test\","
-    "  \"licence\": \"none\", \"unit\": 7, \"functions\": {\"net\": {"
-    "   \"grid\": {\"batch\": [1, 4], \"vcpu\": [1, 2], \"vgpu\": [1, 3, 5, 7]},"
-    "   \"latency_ms\": [[[40, 20, 10, 8], [30, 15, 9, 7]],"
-    "    [[120, 60, 30, 20], [90, 50, 25, 18]]],"
-    "   \"noise\": {\"cv\": 0}, \"cold_start_ms\": {\"mean\": 300, \"cv\": 0},"
-    "   \"gpu_memory_mb\": {\"weights\": 100, \"per_item\": 50}}}},"
-    " \"functions\": [{\"name\": \"net\"}],"
-    " \"applications\": [{\"name\": \"app\", \"stages\": [{\"name\": \"s\", \"function\": "
-    "\"net\"}]}],"
-    " \"slo\": {\"factor\": 2}, \"requests\": 300,"
-    " \"arrivals\": {\"process\": \"uniform\", \"low_ms\": 6, \"high_ms\": 6}}";
+    "{'cluster': {'invokers': [{'count': 3, 'vcpus': 8, 'memory_mb': 65536, 'gpus': [{'model': "
+    "'A100', 'sharing': 'mig', 'units': 7, 'memory_mb': 40960}]}]}, 'profile': {'device': 'A100', "
+    "'evidence': 'assumed', 'source': 'test', 'licence': 'none', 'unit': 7, 'functions': {'net': "
+    "{'grid': {'batch': [1, 4], 'vcpu': [1, 2], 'vgpu': [1, 3, 5, 7]}, 'latency_ms': [[[40, 20, "
+    "10, 8], [30, 15, 9, 7]], [[120, 60, 30, 20], [90, 50, 25, 18]]], 'noise': {'cv': 0}, "
+    "'cold_start_ms': {'mean': 300, 'cv': 0}, 'gpu_memory_mb': {'weights': 100, 'per_item': "
+    "50}}}}, 'functions': [{'name': 'net'}], 'applications': [{'name': 'app', 'stages': [{'name': "
+    "'s', 'function': 'net'}]}], 'slo': {'factor': 2}, 'requests': 300, 'arrivals': {'process': "
+    "'uniform', 'low_ms': 6, 'high_ms': 6}}";
 
 /* Returns whether the policy serves the experiment. If so, stores what the run measured. */
 static bool measure(const char *policy_name, const char *seed, bool *random,
@@ -682,8 +611,9 @@ static bool measure(const char *policy_name, const char *seed, bool *random,
     struct simulation_result result;
     const struct recorder recorder = {0};
     OWNED(free) double *values = NULL;
+    STRING *json = json_requote(strdup(fixed));
     OWNED(experiment_free)
-    struct experiment *experiment = experiment_parse(fixed, "e.json", ".", overrides, 2, &error);
+    struct experiment *experiment = experiment_parse(json, "e.json", ".", overrides, 2, &error);
     assert_non_null(experiment);
     const struct policy *policy = runner_policy(experiment, &values, &error);
     *random = experiment_is_random(experiment);
@@ -761,10 +691,10 @@ static void module_write(bool edited)
 static void six_write(const char *policies, int seeds)
 {
     char text[512];
-    (void)snprintf(text, sizeof text,
-                   "\"matrix\": {\"arrivals.rate_per_s\": [100, 300], \"policy.name\": "
-                   "[\"%s\", %s]}, \"seeds\": %d",
-                   in_folder("mine.so"), policies, seeds);
+    (void)snprintf(
+        text, sizeof text,
+        "'matrix': {'arrivals.rate_per_s': [100, 300], 'policy.name': ['%s', %s]}, 'seeds': %d",
+        in_folder("mine.so"), policies, seeds);
     sweep_write(in_folder("sweep.json"), text);
 }
 
@@ -787,17 +717,17 @@ static void assert_resumed(size_t runs, size_t kept, const char *said)
 
 SWEEPING(a_changed_policy_and_further_seeds_cost_their_runs_alone)
 {
-    static const char six[] = "\"fifo\", \"edf\", \"sjf\", \"min-config\", \"max-config\"";
-    static const char fewer[] = "\"infless\", \"fifo\"";
+    static const char six[] = "'fifo', 'edf', 'sjf', 'min-config', 'max-config'";
+    static const char fewer[] = "'infless', 'fifo'";
     module_write(false);
     six_write(six, 4);
     struct sweep_runner_options options = options_of("a.h5", 1);
     assert_int_equal(run(&options), 0);
     assert_int_equal(runs_mark("a.h5"), 0);
     module_write(true);
-    assert_resumed(48, 40,
-                   "kept 40 of 48 runs; 8 are done again: the module of policy shortest-queue "
-                   "changed");
+    assert_resumed(
+        48, 40,
+        "kept 40 of 48 runs; 8 are done again: the module of policy shortest-queue changed");
     six_write(six, 10);
     assert_resumed(120, 48, "kept 48 of 120 runs");
     six_write(fewer, 10);
@@ -813,7 +743,7 @@ SWEEPING(parts_of_an_earlier_form_are_kept)
     const size_t some = runs_in("a.h5");
     assert_int_equal(unlink(in_folder("a.h5")), 0);
     sweep_write(in_folder("sweep.json"),
-                "\"matrix\": {\"record\": [\"all\"], \"requests\": [50, 100, 400, 1600, 6400]}");
+                "'matrix': {'record': ['all'], 'requests': [50, 100, 400, 1600, 6400]}");
     options.resume = true;
     assert_int_equal(run_with_room(&options, ROOM_FOR_SOME), 1);
     char wanted[64];
@@ -856,8 +786,8 @@ SWEEPING(runs_of_another_sweep_stay_in_the_folder)
 SWEEPING(a_precision_that_is_eased_leaves_seeds_out)
 {
     static const char eased[] =
-        "\"matrix\": {\"arrivals.rate_per_s\": [50, 150, 320]}, \"seeds\": 3, \"precision\": "
-        "{\"metric\": \"latency_ms_mean\", \"half_width\": 1000, \"max_seeds\": 24}";
+        "'matrix': {'arrivals.rate_per_s': [50, 150, 320]}, 'seeds': 3, 'precision': {'metric': "
+        "'latency_ms_mean', 'half_width': 1000, 'max_seeds': 24}";
     sweep_write(in_folder("sweep.json"), precise);
     struct sweep_runner_options options = options_of("a.h5", 2);
     assert_int_equal(run(&options), 0);
@@ -887,10 +817,10 @@ static herr_t age(hid_t runs, const char *name, const H5L_info_t *info, void *un
 
 SWEEPING(runs_that_record_otherwise_or_of_another_program_are_not_joined)
 {
-    static const char summary[] = "\"matrix\": {\"requests\": [50, 60], \"record\": "
-                                  "[\"summary\"]}, \"seeds\": 2";
-    static const char requests[] = "\"matrix\": {\"requests\": [50, 60], \"record\": "
-                                   "[\"requests\"]}, \"seeds\": 2";
+    static const char summary[] =
+        "'matrix': {'requests': [50, 60], 'record': ['summary']}, 'seeds': 2";
+    static const char requests[] =
+        "'matrix': {'requests': [50, 60], 'record': ['requests']}, 'seeds': 2";
     struct error error = {0};
     sweep_write(in_folder("sweep.json"), summary);
     struct sweep_runner_options options = options_of("a.h5", 1);
@@ -929,10 +859,10 @@ SWEEPING(failed_runs_are_rows_that_merge_carries)
     const char *paths[3];
     struct error error = {0};
     char text[512];
-    (void)snprintf(text, sizeof text,
-                   "\"matrix\": {\"policy.name\": [\"fifo\", \"%s/drop_all.so\", "
-                   "\"%s/overcommit.so\"]}, \"seeds\": 2",
-                   getenv("ESGSIM_PLUGINS"), getenv("ESGSIM_PLUGINS"));
+    (void)snprintf(
+        text, sizeof text,
+        "'matrix': {'policy.name': ['fifo', '%s/drop_all.so', '%s/overcommit.so']}, 'seeds': 2",
+        getenv("ESGSIM_PLUGINS"), getenv("ESGSIM_PLUGINS"));
     sweep_write(in_folder("sweep.json"), text);
     for (uint64_t s = 0; s < 3; s++) {
         struct sweep_runner_options options = options_of(parts[s], 1);
@@ -959,8 +889,7 @@ SWEEPING(failed_runs_are_rows_that_merge_carries)
 SWEEPING(a_shard_whose_runs_all_failed_is_resumed)
 {
     char text[256];
-    (void)snprintf(text, sizeof text,
-                   "\"matrix\": {\"policy.name\": [\"%s/overcommit.so\"]}, \"seeds\": 2",
+    (void)snprintf(text, sizeof text, "'matrix': {'policy.name': ['%s/overcommit.so']}, 'seeds': 2",
                    getenv("ESGSIM_PLUGINS"));
     sweep_write(in_folder("sweep.json"), text);
     struct sweep_runner_options options = options_of("a.h5", 1);
@@ -972,4 +901,4 @@ SWEEPING(a_shard_whose_runs_all_failed_is_resumed)
     assert_true(was_said("failed"));
 }
 
-SUITE_WITH("sweep_runner", make_folder, remove_folder)
+SUITE_WITH("sweep_runner", folder_make, folder_remove)

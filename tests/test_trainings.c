@@ -9,7 +9,10 @@ OWNER(training_trace_free, struct training_trace)
 
 static struct training_models *models_of(const char *text, struct error *error)
 {
-    JSON *root = json_parse(text, "models.json", error);
+    STRING *json = strdup(text);
+    if (strchr(json, '"') == NULL) /* not the text of a file */
+        json_requote(json);
+    JSON *root = json_parse(json, "models.json", error);
     assert_non_null(root);
     const struct json_value value = json_root("models.json", root);
     struct training_models *models = training_models_load(&value, error);
@@ -184,7 +187,7 @@ CASE(instances_have_their_times_and_shares)
 
 /* ---- Models ---------------------------------------------------------------------------------- */
 
-#define AXES "\"name\":\"m\",\"vcpus\":[1,3,6],\"memory_gb\":[20,60],\"gangs\":[1,4],"
+#define AXES "'name':'m','vcpus':[1,3,6],'memory_gb':[20,60],'gangs':[1,4],"
 
 CASE(instances_do_not_slow_one_another)
 {
@@ -203,11 +206,10 @@ CASE(instances_do_not_slow_one_another)
 CASE(queries_take_the_next_lower_cell_and_the_next_larger_gang)
 {
     struct error error = {0};
-    MODELS *models =
-        models_of("{" AXES "\"models\":{\"a\":{\"class\":\"speech\",\"iteration_s\":[0.5,0.25],"
-                  "\"throughput\":[[1,2],[3,4],[5,6]]},\"b\":{\"restart_s\":9}},"
-                  "\"pairs\":{\"a\":{\"b\":[1.5,2],\"a\":null}}}",
-                  &error);
+    MODELS *models = models_of(
+        "{" AXES "'models':{'a':{'class':'speech','iteration_s':[0.5,0.25],'throughput':[[1,2],[3,"
+        "4],[5,6]]},'b':{'restart_s':9}},'pairs':{'a':{'b':[1.5,2],'a':null}}}",
+        &error);
     assert_good(models, &error);
     static const double cells[][3] = {{0, 0, 1},    {1, 59.9, 1}, {2.9, 60, 2}, {3, 20, 3},
                                       {5.9, 99, 4}, {6, 59, 5},   {99, 99, 6}};
@@ -230,10 +232,9 @@ CASE(queries_take_the_next_lower_cell_and_the_next_larger_gang)
 CASE(speeds_are_relative_to_the_base)
 {
     struct error error = {0};
-    MODELS *models =
-        models_of("{" AXES "\"base\":{\"vcpus\":5,\"memory_gb\":20},\"models\":{\"a\":{"
-                  "\"throughput\":[[1,2],[4,6],[5,6]]},\"b\":{}}}",
-                  &error);
+    MODELS *models = models_of("{" AXES "'base':{'vcpus':5,'memory_gb':20},'models':{'a':{'"
+                               "throughput':[[1,2],[4,6],[5,6]]},'b':{}}}",
+                               &error);
     assert_good(models, &error);
     assert_true(training_throughput(models, 0, 5, 20) == 1);
     assert_true(training_throughput(models, 0, 1, 20) == 0.25);
@@ -247,16 +248,15 @@ CASE(pairs_without_a_measurement_take_the_default)
     static const struct {
         const char *pairs;
         double slowdown, missing;
-    } cases[] = {{"{\"a\":{\"b\":1.5}}", 1, 3},
-                 {"{\"a\":{\"b\":1.5},\"default\":2.5}", 2.5, 3},
-                 {"{\"default\":\"none\"}", 1, 4},
-                 {"{\"a\":{\"a\":1,\"b\":1},\"b\":{\"a\":1,\"b\":null}}", 1, 0}};
+    } cases[] = {{"{'a':{'b':1.5}}", 1, 3},
+                 {"{'a':{'b':1.5},'default':2.5}", 2.5, 3},
+                 {"{'default':'none'}", 1, 4},
+                 {"{'a':{'a':1,'b':1},'b':{'a':1,'b':null}}", 1, 0}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         char text[256];
         struct error error = {0};
         size_t pairs = 0;
-        (void)snprintf(text, sizeof text,
-                       "{\"name\":\"m\",\"models\":{\"a\":{},\"b\":{},\"c\":{}},\"pairs\":%s}",
+        (void)snprintf(text, sizeof text, "{'name':'m','models':{'a':{},'b':{},'c':{}},'pairs':%s}",
                        cases[c].pairs);
         MODELS *models = models_of(text, &error);
         assert_good(models, &error);
@@ -334,10 +334,10 @@ CASE(effects_say_more_of_a_pair_left_out_than_one_or_the_mean)
 CASE(effects_are_between_the_sum_and_the_mean)
 {
     struct error error = {0};
-    MODELS *models = models_of(
-        "{\"name\":\"m\",\"models\":{\"a\":{},\"b\":{}},\"pairs\":{\"default\":\"effects\","
-        "\"a\":{\"a\":1.1111111111111112,\"b\":1.25},\"b\":{\"a\":1.4285714285714286}}}",
-        &error);
+    MODELS *models =
+        models_of("{'name':'m','models':{'a':{},'b':{}},'pairs':{'default':'effects','a':{'a':1."
+                  "1111111111111112,'b':1.25},'b':{'a':1.4285714285714286}}}",
+                  &error);
     assert_non_null(models);
     const double derived = 1 / training_pair(models, 1, 1, 1, NULL);
     assert_true(derived >= 0.7 && derived < 0.8);
@@ -347,44 +347,38 @@ CASE(effects_are_between_the_sum_and_the_mean)
 CASE(a_fault_in_the_models_file_is_named_by_its_key)
 {
     static const char *const cases[][2] = {
-        {"{" AXES "\"models\":{}}", "models: has 0 models"},
-        {"{\"name\":\"m\",\"models\":{\"a\":{\"share\":{\"request\":0.5,\"limit\":0.4}}}}",
+        {"{" AXES "'models':{}}", "models: has 0 models"},
+        {"{'name':'m','models':{'a':{'share':{'request':0.5,'limit':0.4}}}}",
          "models.a.share: must have a \"limit\""},
-        {"{\"name\":\"m\",\"models\":{\"a\":{\"share\":{\"limit\":0.4}}}}",
+        {"{'name':'m','models':{'a':{'share':{'limit':0.4}}}}",
          "models.a.share: must have a \"limit\""},
-        {"{\"name\":\"m\",\"models\":{\"a\":{\"share\":{\"speed\":[0.5,0.4]}}}}",
+        {"{'name':'m','models':{'a':{'share':{'speed':[0.5,0.4]}}}}",
          "models.a.share.speed[1]: must not be below"},
-        {"{\"name\":\"m\",\"models\":{\"a\":{\"share\":{\"speed\":[0.5,0.9]}}}}",
+        {"{'name':'m','models':{'a':{'share':{'speed':[0.5,0.9]}}}}",
          "models.a.share.speed[1]: must be 1"},
-        {"{\"name\":\"m\",\"models\":{\"a\":{\"throughput\":[[1]]}}}",
-         "models.a.throughput: needs"},
-        {"{" AXES "\"models\":{\"a\":{\"throughput\":[[1,2],[3,4]]}}}",
+        {"{'name':'m','models':{'a':{'throughput':[[1]]}}}", "models.a.throughput: needs"},
+        {"{" AXES "'models':{'a':{'throughput':[[1,2],[3,4]]}}}",
          "models.a.throughput: has 2 rows, not one per entry of \"vcpus\" (3)"},
-        {"{" AXES "\"models\":{\"a\":{\"throughput\":[[1,2],[3],[4,5]]}}}",
+        {"{" AXES "'models':{'a':{'throughput':[[1,2],[3],[4,5]]}}}",
          "models.a.throughput[1]: has 1 numbers"},
-        {"{" AXES "\"models\":{\"a\":{\"iteration_s\":[1]}}}",
-         "models.a.iteration_s: has 1 number"},
-        {"{" AXES "\"models\":{\"a\":{\"iteration_s\":-1}}}", "models.a.iteration_s"},
-        {"{" AXES "\"models\":{\"a\":{\"class\":\"images\"}}}", "did you mean \"image\""},
-        {"{" AXES "\"models\":{\"a\":{}},\"pairs\":{\"b\":{}}}", "pairs.b: no model of that name"},
-        {"{" AXES "\"models\":{\"a\":{}},\"pairs\":{\"a\":{\"a\":0.5}}}", "pairs.a.a"},
-        {"{\"name\":\"m\",\"models\":{\"a\":{}},\"pairs\":{\"default\":0.5}}",
-         "pairs.default: is 0.5"},
-        {"{\"name\":\"m\",\"models\":{\"a\":{}},\"pairs\":{\"default\":\"no\"}}",
+        {"{" AXES "'models':{'a':{'iteration_s':[1]}}}", "models.a.iteration_s: has 1 number"},
+        {"{" AXES "'models':{'a':{'iteration_s':-1}}}", "models.a.iteration_s"},
+        {"{" AXES "'models':{'a':{'class':'images'}}}", "did you mean \"image\""},
+        {"{" AXES "'models':{'a':{}},'pairs':{'b':{}}}", "pairs.b: no model of that name"},
+        {"{" AXES "'models':{'a':{}},'pairs':{'a':{'a':0.5}}}", "pairs.a.a"},
+        {"{'name':'m','models':{'a':{}},'pairs':{'default':0.5}}", "pairs.default: is 0.5"},
+        {"{'name':'m','models':{'a':{}},'pairs':{'default':'no'}}",
          "pairs.default: must be a slowdown of at least 1, \"none\" or \"effects\""},
-        {"{\"name\":\"m\",\"models\":{\"a\":{}},\"pairs\":{\"default\":\"effects\",\"a\":{\"a\":"
-         "null}}}",
+        {"{'name':'m','models':{'a':{}},'pairs':{'default':'effects','a':{'a':null}}}",
          "pairs: \"effects\" needs pairs with a slowdown"},
-        {"{\"name\":\"m\",\"base\":{\"vcpus\":3},\"models\":{\"a\":{}}}", "memory_gb"},
-        {"{\"name\":\"m\",\"overhead\":0,\"models\":{\"a\":{}}}", "overhead: is 0"},
-        {"{\"name\":\"m\",\"penalty\":[1,0],\"models\":{\"a\":{}}}", "penalty[1]: is 0"},
-        {"{\"name\":\"m\",\"penalty\":[],\"models\":{\"a\":{}}}", "penalty: "},
-        {"{\"name\":\"m\",\"models\":{\"a\":{\"penalty\":[1,1.5]}}}",
-         "models.a.penalty[1]: is 1.5"},
-        {"{\"name\":\"m\",\"models\":{\"a\":{\"penalty\":0.9}}}",
-         "models.a.penalty: must be an array"},
-        {"{\"name\":\"m\",\"gangs\":[2,1],\"models\":{\"a\":{}}}", "gangs[1]: must be above"},
-        {"{\"name\":\"m\"}", "models"},
+        {"{'name':'m','base':{'vcpus':3},'models':{'a':{}}}", "memory_gb"},
+        {"{'name':'m','overhead':0,'models':{'a':{}}}", "overhead: is 0"},
+        {"{'name':'m','penalty':[1,0],'models':{'a':{}}}", "penalty[1]: is 0"},
+        {"{'name':'m','penalty':[],'models':{'a':{}}}", "penalty: "},
+        {"{'name':'m','models':{'a':{'penalty':[1,1.5]}}}", "models.a.penalty[1]: is 1.5"},
+        {"{'name':'m','models':{'a':{'penalty':0.9}}}", "models.a.penalty: must be an array"},
+        {"{'name':'m','gangs':[2,1],'models':{'a':{}}}", "gangs[1]: must be above"},
+        {"{'name':'m'}", "models"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         struct error error = {0};
@@ -432,13 +426,11 @@ CASE(a_model_that_is_not_in_the_table_is_refused)
 {
     struct error error = {0};
     const struct training_draw draw = {0};
-    MODELS *models = models_of("{\"name\":\"m\",\"models\":{\"alexnet\":{}}}", &error);
+    MODELS *models = models_of("{'name':'m','models':{'alexnet':{}}}", &error);
     struct training_trace *trace = trace_of("0,alexne,5,10,1\n", "synergy", &error);
     assert_null(trainings_from_trace(trace, "t.csv", models, &draw, 1, &error));
-    assert_string_equal(
-        error.message,
-        "t.csv: the model \"alexne\" is not in \"training.models\", which are \"m\"; "
-        "did you mean \"alexnet\"?");
+    assert_string_equal(error.message, "t.csv: the model \"alexne\" is not in \"training.models\", "
+                                       "which are \"m\"; did you mean \"alexnet\"?");
     training_trace_free(trace);
     trace = trace_of("8,alexnet,5,10,1\n", "synergy", &error);
     assert_null(trainings_from_trace(trace, "t.csv", models, &draw, 1, &error));
@@ -451,8 +443,8 @@ CASE(a_model_that_is_not_in_the_table_is_refused)
 CASE(only_the_models_file_multiplies_the_times_of_a_trace)
 {
     static const char *const files[] = {
-        "{\"name\":\"m\",\"overhead\":1.015,\"models\":{\"dqn\":{}}}",
-        "{\"name\":\"m\",\"models\":{\"dqn\":{}}}",
+        "{'name':'m','overhead':1.015,'models':{'dqn':{}}}",
+        "{'name':'m','models':{'dqn':{}}}",
     };
     static const double expected_s[] = {490 * 1.015 / 1000, 0.49};
     for (int f = 0; f < 2; f++) {
@@ -476,7 +468,7 @@ CASE(an_arrival_after_the_clocks_end_names_the_trace)
 {
     struct error error = {0};
     const struct training_draw draw = {0};
-    MODELS *models = models_of("{\"name\":\"m\",\"models\":{\"a\":{\"iteration_s\":1}}}", &error);
+    MODELS *models = models_of("{'name':'m','models':{'a':{'iteration_s':1}}}", &error);
     TRAININGS *trace = trace_of("7,a,1000000000,10,1\n", "synergy", &error);
     assert_non_null(trace);
     assert_null(trainings_from_trace(trace, "t.csv", models, &draw, 1, &error));

@@ -7,6 +7,7 @@
 
 #include "sim/backend/worker_backend.h"
 #include "sim/run/run_once.h"
+#include "tests/fixture_folder.h"
 #include "tests/fixture_replay.h"
 #include "tests/fixture_rows.h"
 
@@ -16,8 +17,6 @@
     "(until [ -e '%s'/$f ]; do sleep 0.005; done; echo done $id 1.5) & done; wait"
 
 enum { COMMAND = 512, PATIENT_S = 60, ENOUGH = 1000 };
-
-static char folder[64];
 
 /* ---- Experiments ----------------------------------------------------------------------------- */
 
@@ -243,8 +242,7 @@ CASE(a_worker_is_warmed_once_with_all_and_in_a_hurry_with_all_parts)
 
 static void gate(const char *function, bool open)
 {
-    char path[128];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, function);
+    const char *path = in_folder(function);
     if (open)
         (void)close(creat(path, 0600));
     else
@@ -468,22 +466,10 @@ CASE(what_a_worker_cannot_replay_is_refused_with_the_remedy)
     assert_contains(error.message, "a GPU of 9 units");
 }
 
-static int make_folder(void **state)
+static int prepare(void **state)
 {
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)snprintf(folder, sizeof folder, "/tmp/esgsim-worker-XXXXXX");
-    return mkdtemp(folder) == NULL ? -1 : 0;
+    return folder_make(state);
 }
 
-static int remove_folder(void **state)
-{
-    static const char *const names[] = {"f", "g", "log-0", "log-1", "log-2"};
-    char path[128];
-    for (size_t i = 0; i < 5; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        (void)unlink(path);
-    }
-    return rmdir(folder);
-}
-
-SUITE_WITH("worker", make_folder, remove_folder)
+SUITE_WITH("worker", prepare, folder_remove)

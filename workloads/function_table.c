@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sim/base/array.h"
+#include "sim/base/string_index.h"
 #include "traces/profile/profile.h"
 #include "workloads/loader_internal.h"
 
@@ -38,27 +39,17 @@ static bool unknown_function(const struct function_table *table, const struct js
                              const char *name, struct error *error)
 {
     const struct workload *workload = table->workload;
-    size_t most = table->entries->count;
-    for (size_t k = 0; k < workload->kind_count; k++)
-        most += workload->kinds[k].profile == NULL ? 0 : workload->kinds[k].profile->function_count;
-    const char **names = load_array(most, sizeof *names, error);
-    if (names == NULL)
-        return false;
-    int count = 0;
+    struct string_index names = {0};
     for (size_t i = 0; i < table->entries->count; i++)
-        names[count++] = table->entries->entries[i].name;
+        (void)string_index_add(&names, table->entries->entries[i].name);
     for (size_t k = 0; k < workload->kind_count; k++) {
         const struct profile *profile = workload->kinds[k].profile;
-        for (size_t i = 0; profile != NULL && i < profile->function_count; i++) {
-            size_t first = 0;
-            (void)find_profiled(workload, profile->functions[i].name, &first);
-            if (first == k) /* else another profile has named it */
-                names[count++] = profile->functions[i].name;
-        }
+        for (size_t i = 0; profile != NULL && i < profile->function_count; i++)
+            (void)string_index_add(&names, profile->functions[i].name);
     }
-    load_unknown_name(value, "function of \"functions\" or of the profile", name, names, count,
-                      error);
-    free(names);
+    (void)load_unknown_name(value, "function of \"functions\" or of the profile", name,
+                            (const char *const *)names.names, (int)names.count, error);
+    string_index_clear(&names);
     return false;
 }
 
@@ -245,7 +236,6 @@ struct source {
     const struct profile_function *profiled;
     size_t kind;
     double speed;
-    struct json_value place; /* for error messages */
     int *axes[3];
     size_t counts[3];
     /* of all kinds so far */
@@ -256,7 +246,7 @@ struct source {
 static bool missing(const struct source *source, const struct function *function, const char *key,
                     struct error *error)
 {
-    return json_fault(&source->place, error,
+    return json_fault(&source->entry->place, error,
                       "function \"%s\" has no \"%s\", neither here nor in the profile %s; add it",
                       function->name, key, source->profile->path);
 }
@@ -335,7 +325,7 @@ static bool choose_axes(struct source *source, const char *model, struct error *
         }
         product *= source->counts[axis];
         if (product > CONFIGURATIONS_LIMIT)
-            return json_fault(&source->place, error,
+            return json_fault(&source->entry->place, error,
                               "has more than %d configurations; shorten \"configurations\"",
                               CONFIGURATIONS_LIMIT);
     }
@@ -346,11 +336,11 @@ static bool fault_nothing_runs(const struct source *source, const struct functio
                                struct error *error)
 {
     if (function->configuration_count > 0)
-        return json_fault(&source->place, error,
+        return json_fault(&source->entry->place, error,
                           "function \"%s\" has no configuration of batch 1 that can run on this "
                           "cluster; extend \"configurations\" or the cluster",
                           function->name);
-    return json_fault(&source->place, error,
+    return json_fault(&source->entry->place, error,
                       "function \"%s\": none of its %zu configurations can run on this cluster: %s",
                       function->name, source->tried,
                       source->furthest == OBSTACLE_NONE ? "the profile has no latency for any"
@@ -378,7 +368,7 @@ static bool tabulate(struct source *source, const struct cluster_spec *cluster,
     function->configurations = grown;
     source->tried += product;
     if (source->tried > CONFIGURATIONS_LIMIT)
-        return json_fault(&source->place, error,
+        return json_fault(&source->entry->place, error,
                           "has more than %d configurations; shorten \"configurations\"",
                           CONFIGURATIONS_LIMIT);
     for (size_t i = 0; i < product; i++) {
@@ -417,7 +407,7 @@ static bool check_unit(const struct source *source, const struct workload *workl
         for (size_t i = 0; i < cluster->groups[g].gpu_count; i++) {
             const struct gpu_spec *gpu = &cluster->groups[g].gpus[i];
             if (gpu->kind == source->kind && gpu->units != source->profile->unit)
-                return json_fault(&source->place, error,
+                return json_fault(&source->entry->place, error,
                                   "profile %s slices a GPU in %d units, the cluster's "
                                   "invokers[%zu].gpus[%zu].units is %u; %s",
                                   source->profile->path, source->profile->unit, g, i, gpu->units,
@@ -518,7 +508,6 @@ static bool resolve_function(const struct function_table *table, const struct js
     struct source source = {.entry = find_entry(table, function->name)};
     if (source.entry == NULL)
         source.entry = &none;
-    source.place = source.entry->place;
     source.profiled = find_profiled(workload, function->name, &source.kind);
     const char *model = source.entry->model;
     if (model == NULL && source.profiled != NULL)
@@ -534,7 +523,7 @@ static bool resolve_function(const struct function_table *table, const struct js
         return resolve_service(source.entry, workload, function, error);
     const struct profile *profile = workload->kinds[0].profile;
     if (source.profiled == NULL)
-        return json_fault(&source.place, error,
+        return json_fault(&source.entry->place, error,
                           "function \"%s\" has neither a \"service\" nor an entry in the profile "
                           "(%s); add one",
                           function->name, profile == NULL ? "none is given" : profile->path);

@@ -24,17 +24,18 @@ static bool same_profile(const void *root, const struct gpu_kind *a, const struc
 static bool load_names(const struct json_value *root, struct function_entries *functions,
                        struct error *error)
 {
-    struct json_value object, array, name;
+    struct json_value object, array, entry = {.node = NULL};
     if (!json_require(root, "functions", &object, error) ||
         !json_require(&object, "functions", &array, error))
         return false;
     functions->entries = load_array(json_size(&array), sizeof *functions->entries, error);
     if (functions->entries == NULL)
         return false;
-    for (struct json_value entry = {0}; json_next(&array, &entry);) {
-        if (!json_require(&entry, "name", &name, error) || json_as_string(&name, error) == NULL)
+    while (json_next(&array, &entry)) {
+        const char *name = NULL;
+        if (!json_text(&entry, "name", &name, error) || name == NULL)
             return false;
-        functions->entries[functions->count++].name = name.node->valuestring;
+        functions->entries[functions->count++].name = (char *)name;
     }
     return true;
 }
@@ -43,12 +44,12 @@ static bool load_applications(const struct json_value *root, struct function_tab
                               struct error *error)
 {
     struct workload *workload = table->workload;
-    struct json_value array;
+    struct json_value array, entry = {.node = NULL};
     if (!json_child(root, "applications", &array))
         return true; /* it has only trainings */
     workload->applications = load_array(json_size(&array), sizeof *workload->applications, error);
     bool good = workload->applications != NULL;
-    for (struct json_value entry = {0}; good && json_next(&array, &entry);)
+    while (good && json_next(&array, &entry))
         good = application_load(&entry, table,
                                 &workload->applications[workload->application_count++], error);
     return good;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "sim/base/array.h"
+#include "sim/base/string_index.h"
 #include "sim/base/utf8.h"
 #include "workloads/inputs.h"
 #include "workloads/loader_internal.h"
@@ -158,7 +159,7 @@ static void rebase_paths(cJSON *node, const char *directory, bool is_file)
                      cJSON_IsArray(node)
                          ? is_file
                          : (node->string != NULL && strcmp(node->string, "profiles") == 0) ||
-                               sweep_names(child->string, strlen(child->string), file_keys));
+                               sweep_names(child->string, file_keys));
 }
 
 static bool add_override(struct sweep_run *run, const char *key, const char *value,
@@ -176,8 +177,7 @@ static bool add_value(struct sweep_run *run, const char *directory, const struct
 {
     const char *dot = strrchr(key, '.');
     const char *last = dot == NULL ? key : dot + 1;
-    bool is_file = sweep_names(last, strlen(last), file_keys) ||
-                   strncmp(key, "applications.", 13) == 0 ||
+    bool is_file = sweep_names(last, file_keys) || strncmp(key, "applications.", 13) == 0 ||
                    (dot == key + 8 && strncmp(key, "profiles", 8) == 0);
     cJSON *copy = cJSON_Duplicate(value->node, true);
     if (copy != NULL)
@@ -243,8 +243,7 @@ static bool apply_row(struct sweep_run *run, const char *directory,
     char number[SWEEP_NUMBER];
     for (struct json_value value = {0}; json_next(&row, &value);) {
         const char *key = value.node->string;
-        if (!sweep_names(key, strlen(key), sweep_row_texts) &&
-            !add_value(run, directory, &value, key, error))
+        if (!sweep_names(key, sweep_row_texts) && !add_value(run, directory, &value, key, error))
             return false;
     }
     return label_row(run, dimension, sweep_row_name(row.node, index, number), error);
@@ -292,28 +291,24 @@ static bool make_run(const struct sweep *sweep, const struct sweep_plan *plan, s
     return add_override(run, "seed", text, error);
 }
 
-static int compare_labels(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Runs with the same label count as seeds of one combination, so labels must differ. */
 static bool check_labels(const struct sweep *sweep, size_t count, const struct json_value *root,
                          struct error *error)
 {
-    const char **labels = load_array(count, sizeof *labels, error);
-    bool good = labels != NULL;
-    for (size_t c = 0; good && c < count; c++)
-        labels[c] = sweep->runs[c * sweep->seeds].label;
-    if (good)
-        qsort(labels, count, sizeof *labels, compare_labels);
-    for (size_t c = 1; good && c < count; c++)
-        if (strcmp(labels[c - 1], labels[c]) == 0)
+    struct string_index labels = {0};
+    bool good = true;
+    for (size_t c = 0; good && c < count; c++) {
+        const char *label = sweep->runs[c * sweep->seeds].label;
+        const int32_t number = string_index_add(&labels, label);
+        if (number == STRING_INDEX_NONE)
+            good = error_input(error, "out of memory");
+        else if (number < (int32_t)c)
             good = json_fault(root, error,
                               "two combinations of the matrix have the same label \"%s\"; rename "
                               "a row, and do not list a number as text as well",
-                              labels[c]);
-    free(labels);
+                              label);
+    }
+    string_index_clear(&labels);
     return good;
 }
 

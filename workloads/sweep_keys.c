@@ -42,7 +42,7 @@ bool sweep_key_replaces(const char *key, const char *earlier)
 /* An object at such a key is given in place of a file: "profile", "profiles.A100". */
 static bool is_file_key(const char *key)
 {
-    return sweep_names(key, strlen(key), file_keys) || strncmp(key, "profiles.", 9) == 0;
+    return sweep_names(key, file_keys) || strncmp(key, "profiles.", 9) == 0;
 }
 
 /* Returns the index of the key, which the last dimension sets. NONE: too many, or memory exhausted.
@@ -78,7 +78,7 @@ struct adding {
     const struct sweep_plan *plan;
     struct sweep_keys *keys;
     struct sweep_choice *choice;
-    const struct json_value *place;
+    struct json_value place;
     struct error *error;
 };
 
@@ -87,10 +87,10 @@ static bool text_add(void *context, const char *name, const char *text, const cJ
     const struct adding *adding = context;
     const size_t key = key_index(adding->keys, name);
     if (key == NONE)
-        return json_fault(adding->place, adding->error,
+        return json_fault(&adding->place, adding->error,
                           "the matrix sets more than %d keys; split the sweep", SWEEP_KEYS_LIMIT);
     if (!utf8_is_name(name) || !utf8_is_name(text))
-        return json_fault(adding->place, adding->error,
+        return json_fault(&adding->place, adding->error,
                           "\"%s\" holds a control character; remove it", name);
     struct sweep_key *swept = &adding->keys->keys[key];
     const size_t length = strlen(text);
@@ -138,18 +138,18 @@ static bool entry_add(struct adding *adding, const char *name, const struct json
                               "one place",
                               name, adding->plan->dimensions[key->dimension].key, key->name);
     }
-    adding->place = value;
+    adding->place = *value;
     return sweep_each_leaf(name, value->node, is_file_key, text_add, adding, adding->error);
 }
 
 static bool row_add(struct adding *adding, const char *list, const struct json_value *row)
 {
     char number[SWEEP_NUMBER];
-    adding->place = row;
+    adding->place = *row;
     bool good = text_add(adding, list, sweep_row_name(row->node, row->index, number), NULL);
     for (struct json_value value = {0}; good && json_next(row, &value);) {
         const char *key = value.node->string;
-        if (!sweep_names(key, strlen(key), sweep_row_texts))
+        if (!sweep_names(key, sweep_row_texts))
             good = entry_add(adding, key, &value);
     }
     return good;

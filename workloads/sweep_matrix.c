@@ -8,12 +8,11 @@
 
 const char *const sweep_row_texts[] = {"name", "note", "evidence", NULL};
 
-bool sweep_names(const char *name, size_t length, const char *const *names)
+bool sweep_names(const char *name, const char *const *names)
 {
-    for (size_t i = 0; names[i] != NULL; i++)
-        if (strlen(names[i]) == length && strncmp(names[i], name, length) == 0)
-            return true;
-    return false;
+    while (*names != NULL && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
 }
 
 /* Checks that a dotted key sets a part of an experiment other than its seed. */
@@ -103,8 +102,7 @@ bool sweep_dimension_is_policy(const struct sweep_dimension *dimension)
         return is_policy_key(dimension->key);
     for (const cJSON *row = dimension->values.node->child; row != NULL; row = row->next)
         for (const cJSON *entry = row->child; entry != NULL; entry = entry->next)
-            if (!is_policy_key(entry->string) &&
-                !sweep_names(entry->string, strlen(entry->string), sweep_row_texts))
+            if (!is_policy_key(entry->string) && !sweep_names(entry->string, sweep_row_texts))
                 return false;
     return true;
 }

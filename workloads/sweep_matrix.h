@@ -38,8 +38,7 @@ extern const char *const sweep_row_texts[];
  * `number`. */
 const char *sweep_row_name(const cJSON *row, size_t index, char number[SWEEP_NUMBER]);
 
-/* True if the first `length` characters of `name` equal an entry of `names`, which is
- * NULL-terminated. */
-bool sweep_names(const char *name, size_t length, const char *const *names);
+/* True if `name` is an entry of `names`, which is NULL-terminated. */
+bool sweep_names(const char *name, const char *const *names);
 
 #endif

@@ -13,17 +13,17 @@
 
 /* The limits are the project's requirements on the simulator's accuracy. */
 const struct compare_metric_facts compare_metrics[COMPARE_METRICS] = {
-    [COMPARE_MEAN] = {"latency_ms_mean", "ms", false, 5},
-    [COMPARE_P50] = {"latency_ms_p50", "ms", false, NAN},
-    [COMPARE_P90] = {"latency_ms_p90", "ms", false, NAN},
-    [COMPARE_P95] = {"latency_ms_p95", "ms", false, 5},
-    [COMPARE_P99] = {"latency_ms_p99", "ms", false, NAN},
-    [COMPARE_P999] = {"latency_ms_p999", "ms", false, NAN},
-    [COMPARE_QUEUE] = {"queue_ms_mean", "ms", false, NAN},
-    [COMPARE_TRANSFER] = {"transfer_ms_mean", "ms", false, NAN},
-    [COMPARE_EXECUTION] = {"exec_ms_mean", "ms", false, NAN},
-    [COMPARE_HIT] = {"slo_hit_rate", "1", true, 2},
-    [COMPARE_COST] = {"cost_per_request_usd", "$", false, 3},
+    [COMPARE_MEAN] = {"latency_ms_mean", "ms", false, 5, "mean", 1, 5},
+    [COMPARE_P50] = {"latency_ms_p50", "ms", false, NAN, "p50", 1, 5},
+    [COMPARE_P90] = {"latency_ms_p90", "ms", false, NAN, "p90", 1, 5},
+    [COMPARE_P95] = {"latency_ms_p95", "ms", false, 5, "p95", 1, 5},
+    [COMPARE_P99] = {"latency_ms_p99", "ms", false, NAN, "p99", 1, 5},
+    [COMPARE_P999] = {"latency_ms_p999", "ms", false, NAN, "p99.9", 1, 5},
+    [COMPARE_QUEUE] = {"queue_ms_mean", "ms", false, NAN, "queue", 1, 4},
+    [COMPARE_TRANSFER] = {"transfer_ms_mean", "ms", false, NAN, "transfer", 1, 4},
+    [COMPARE_EXECUTION] = {"exec_ms_mean", "ms", false, NAN, "execution", 1, 5},
+    [COMPARE_HIT] = {"slo_hit_rate", "1", true, 2, "SLO hit %", 100, -3},
+    [COMPARE_COST] = {"cost_per_request_usd", "$", false, 3, "$/1,000 req", 1000, 5},
 };
 
 enum compare_standing compare_stands(const struct compare_run *run, enum compare_metric metric,

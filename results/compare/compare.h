@@ -39,9 +39,11 @@ enum compare_metric {
 struct compare_metric_facts {
     const char *name; /* as in metrics.def, if it is one of those */
     const char *unit;
-    bool
-        points; /* the error is a difference in percentage points, not relative to the real value */
-    double limit; /* required bound on the error over all requests; NAN: none */
+    bool points;        /* the error is in percentage points, not relative to the real value */
+    double limit;       /* required bound on the error over all requests; NAN: none */
+    const char *header; /* of its column in text, where values are multiplied by `scale` */
+    double scale;
+    int digits; /* significant digits or, if negative, −1 − decimals */
 };
 extern const struct compare_metric_facts compare_metrics[COMPARE_METRICS];
 

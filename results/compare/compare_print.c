@@ -12,7 +12,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-enum { CELL_SIZE = 160, COLUMNS_MAX = 12, KINDS_SHOWN = 12 };
+enum { CELL_SIZE = 160, KINDS_SHOWN = 12 };
 
 /* ---- Output: text or HTML -------------------------------------------------------------------- */
 
@@ -157,22 +157,15 @@ static void overview_print(const struct comparison *against, struct sink *sink)
 
 /* ---- Distributions --------------------------------------------------------------------------- */
 
-/* A column of a table of figures. digits: significant digits or, if negative, −1 − decimals. */
-struct figure_column {
-    const char *header;
-    double scale;
-    enum compare_metric metric;
-    int digits;
-};
-
-static int column_decimals(const struct compare_run *run, const struct figure_column *column)
+static int metric_decimals(const struct compare_run *run, size_t metric)
 {
+    const struct compare_metric_facts *facts = &compare_metrics[metric];
     double largest = 0;
-    if (column->digits < 0)
-        return -1 - column->digits;
+    if (facts->digits < 0)
+        return -1 - facts->digits;
     for (size_t p = 0; p < run->part_count; p++)
-        largest = fmax(largest, fabs(run->parts[p].figures[column->metric].real * column->scale));
-    return text_table_decimals(largest, column->digits);
+        largest = fmax(largest, fabs(run->parts[p].figures[metric].real * facts->scale));
+    return text_table_decimals(largest, facts->digits);
 }
 
 static const char *part_name(const struct compare_part *part)
@@ -181,8 +174,8 @@ static const char *part_name(const struct compare_part *part)
 }
 
 /* Adds the rows of one application: both sides, the error and its interval. */
-static void part_rows(const struct compare_run *run, const struct compare_part *part,
-                      const struct figure_column *columns, size_t count, struct text_table *table)
+static void part_rows(const struct compare_run *run, const struct compare_part *part, size_t first,
+                      size_t end, struct text_table *table)
 {
     static const char *const rows[] = {"simulated", "real", "error", "  from", "  to"};
     char text[CELL_SIZE];
@@ -190,29 +183,30 @@ static void part_rows(const struct compare_run *run, const struct compare_part *
     for (size_t r = 0; r < COUNT(rows); r++) {
         text_table_row(table);
         text_table_cell(table, 0, "%s", rows[r]);
-        for (size_t c = 0; c < count; c++) {
-            const struct compare_figure *figure = &part->figures[columns[c].metric];
-            const double values[] = {figure->simulated * columns[c].scale,
-                                     figure->real * columns[c].scale, figure->error, figure->low,
-                                     figure->high};
+        for (size_t m = first; m < end; m++) {
+            const struct compare_figure *figure = &part->figures[m];
+            const double scale = compare_metrics[m].scale;
+            const double values[] = {figure->simulated * scale, figure->real * scale, figure->error,
+                                     figure->low, figure->high};
             if (r < 2)
-                cell_number(table, c + 1, values[r], column_decimals(run, &columns[c]));
+                cell_number(table, 1 + m - first, values[r], metric_decimals(run, m));
             else
-                text_table_cell(table, c + 1, "%s", signed_text(values[r], 2, text));
+                text_table_cell(table, 1 + m - first, "%s", signed_text(values[r], 2, text));
         }
     }
 }
 
-static void figures_print(const struct compare_run *run, const char *title,
-                          const struct figure_column *columns, size_t count, struct sink *sink)
+/* Prints the table of the metrics from `first` to before `end`. */
+static void figures_print(const struct compare_run *run, const char *title, size_t first,
+                          size_t end, struct sink *sink)
 {
-    const char *headers[COLUMNS_MAX] = {title};
-    for (size_t c = 0; c < count; c++)
-        headers[c + 1] = columns[c].header;
-    struct text_table *table = sink_table(sink, headers, count + 1);
+    const char *headers[1 + COMPARE_METRICS] = {title};
+    for (size_t m = first; m < end; m++)
+        headers[1 + m - first] = compare_metrics[m].header;
+    struct text_table *table = sink_table(sink, headers, 1 + end - first);
     text_table_indent(table, NULL);
     for (size_t p = 0; p < run->part_count; p++)
-        part_rows(run, &run->parts[p], columns, count, table);
+        part_rows(run, &run->parts[p], first, end, table);
     sink_table_end(sink);
 }
 
@@ -233,19 +227,8 @@ static void counts_print(const struct compare_run *run, struct sink *sink)
 
 static void distributions_print(const struct compare_run *run, struct sink *sink)
 {
-    static const struct figure_column latency[] = {{"mean", 1, COMPARE_MEAN, 5},
-                                                   {"p50", 1, COMPARE_P50, 5},
-                                                   {"p90", 1, COMPARE_P90, 5},
-                                                   {"p95", 1, COMPARE_P95, 5},
-                                                   {"p99", 1, COMPARE_P99, 5},
-                                                   {"p99.9", 1, COMPARE_P999, 5},
-                                                   {"queue", 1, COMPARE_QUEUE, 4},
-                                                   {"transfer", 1, COMPARE_TRANSFER, 4},
-                                                   {"execution", 1, COMPARE_EXECUTION, 5}};
-    static const struct figure_column outcome[] = {{"SLO hit %", 100, COMPARE_HIT, -3},
-                                                   {"$/1,000 req", 1000, COMPARE_COST, 5}};
-    figures_print(run, "latency, ms; error, %", latency, COUNT(latency), sink);
-    figures_print(run, "error, points and %", outcome, COUNT(outcome), sink);
+    figures_print(run, "latency, ms; error, %", COMPARE_MEAN, COMPARE_HIT, sink);
+    figures_print(run, "error, points and %", COMPARE_HIT, COMPARE_METRICS, sink);
     counts_print(run, sink);
 }
 

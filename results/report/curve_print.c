@@ -261,13 +261,9 @@ static void html_panel(const struct report *report, const struct curve_group *gr
                                           metric_find("latency_ms_p95")};
     const char *const headers[] = {"policy", report->curves->key, curve_metric_title(shown[0]),
                                    curve_metric_title(shown[1]), curve_metric_title(shown[2])};
-    (void)fputs(isnan(report->curves->limit) ? "<details open=\"open\"><summary>"
-                                             : "<details><summary>",
-                out);
-    html_text(out, group->title);
-    html_text(out, panel->title[0] == '\0' ? "" : ", ");
-    html_text(out, panel->title);
-    (void)fputs("</summary>\n", out);
+    html_print(out, isnan(report->curves->limit) ? "<details open=\"open\">" : "<details>");
+    html_print(out, "<summary>%s%s%s</summary>\n", group->title,
+               panel->title[0] == '\0' ? "" : ", ", panel->title);
     const size_t count = trainings ? 2 : 3;
     struct text_table *table = text_table_create(headers, 2 + count);
     for (size_t l = 0; l < panel->line_count; l++)
@@ -281,15 +277,15 @@ static void html_panel(const struct report *report, const struct curve_group *gr
                                    panel_decimals(report, panel, shown[m]), "", table, 2 + m);
         }
     text_table_end(table, true, out);
-    (void)fputs("</details>\n", out);
+    html_print(out, "</details>\n");
 }
 
 void curves_html(const struct report *report, FILE *out)
 {
     const struct curves *curves = report->curves;
-    html_element(out, "h2 id=\"sustained\"", sustained_title(report));
+    html_print(out, "<h2 id=\"sustained\">%s</h2>", sustained_title(report));
     if (!isnan(curves->limit)) {
-        html_element(out, "p", rule);
+        html_print(out, "<p>%s</p>", rule);
         sustained_print(report, true, out);
     }
     for (size_t g = 0; g < curves->group_count; g++)

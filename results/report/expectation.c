@@ -5,6 +5,7 @@
 
 #include "results/report/report.h"
 #include "sim/base/json.h"
+#include "sim/base/keys.h"
 
 static const char *const grades[] = {"published", "readme",  "secondary",
                                      "recalled",  "assumed", NULL};
@@ -46,35 +47,65 @@ bool expectation_resolve(struct expectation *expectation)
 
 /* ---- Loading: both forms --------------------------------------------------------------------- */
 
-/* Where a key's text goes. */
-struct text_key {
-    const char *key;
-    size_t place;
-    bool needed;
-};
-#define TEXT(key, field, needed)                                                                   \
-    {                                                                                              \
-        key, offsetof(struct expectation, field), needed                                           \
-    }
+#define OF expectation
+#define APPLICATION KEY_TEXT("application", OF, application, OPTIONAL)
+#define EVIDENCE KEY_WORD("evidence", OF, grade, grades, 0, REQUIRED)
+#define NOTE KEY_TEXT("note", OF, note, OPTIONAL)
+#define BOUND(name, field) KEY_NUMBER(name, OF, field, -1e15, 1e15, NAN, OPTIONAL)
 
-/* An absent text stays as it is, unless it is needed. */
-static bool text_read(const struct json_value *object, const char *key, bool needed,
-                      const char **text, struct error *error)
-{
-    struct json_value value;
-    return (!needed || json_require(object, key, &value, error)) &&
-           json_text(object, key, text, error);
-}
+static const char *const comparisons[] = {"none", "difference", "ratio", "gain", NULL};
+static const struct key figure_keys[] = {
+    KEY_TEXT("metric", OF, metric, REQUIRED),
+    KEY_TEXT("policy", OF, policy, OPTIONAL),
+    KEY_OWN("against"),
+    KEY_OWN("settings"),
+    APPLICATION,
+    BOUND("low", low),
+    BOUND("high", high),
+    KEY_TEXT("unit", OF, unit, OPTIONAL),
+    NOTE,
+    EVIDENCE,
+    KEY_TEXT("formula", OF, formula, OPTIONAL),
+    KEY_WORD("comparison", OF, comparison, comparisons, PAIRED_VALUE, OPTIONAL),
+    KEY_BOOL("deterministic", OF, deterministic, false, OPTIONAL),
+    KEY_END};
 
-/* `keys` is ended by a key of NULL. */
-static bool texts_read(const struct json_value *value, const struct text_key *keys,
-                       struct expectation *expectation, struct error *error)
+static const char *const kinds[] = {"exact", "paired", "open", NULL};
+static const char *const formulas[] = {"value", "difference", "ratio", NULL};
+static const struct key of_keys[] = {KEY_TEXT("policy", OF, policy, REQUIRED),
+                                     KEY_TEXT("setting", OF, setting, OPTIONAL), KEY_END};
+static const struct key against_keys[] = {KEY_TEXT("policy", OF, other, REQUIRED),
+                                          KEY_TEXT("setting", OF, against_setting, OPTIONAL),
+                                          KEY_END};
+static const struct key claim_keys[] = {
+    KEY_TEXT("system", OF, system, REQUIRED),
+    KEY_WORD("kind", OF, kind, kinds, CLAIM_EXACT, REQUIRED),
+    KEY_TEXT("claim", OF, text, REQUIRED),
+    KEY_TEXT("published", OF, published, REQUIRED),
+    EVIDENCE,
+    KEY_TEXT("source", OF, source, REQUIRED),
+    KEY_TEXT("sweep", OF, sweep, REQUIRED),
+    KEY_TEXT("metric", OF, metric, REQUIRED),
+    KEY_WORD("formula", OF, comparison, formulas, PAIRED_VALUE, OPTIONAL),
+    KEY_OBJECT("of", of_keys, REQUIRED),
+    KEY_OBJECT("against", against_keys, OPTIONAL),
+    APPLICATION,
+    BOUND("low", low),
+    BOUND("high", high),
+    KEY_TEXT("expected", OF, expected, OPTIONAL),
+    NOTE,
+    KEY_END};
+#undef OF
+
+/* Sets what the keys say. */
+static bool expectation_load(const struct key *keys, const struct json_value *value,
+                             struct expectation *expectation, struct error *error)
 {
-    bool good = true;
-    for (; good && keys->key != NULL; keys++)
-        good = text_read(value, keys->key, keys->needed,
-                         (void *)((char *)expectation + keys->place), error);
-    return good;
+    keys_default(keys, expectation);
+    if (!keys_load(keys, value, expectation, error))
+        return false;
+    expectation->evidence = grades[expectation->grade];
+    return true;
 }
 
 /* `comparisons`: those of ESG are metrics, too. */
@@ -96,27 +127,6 @@ static bool metric_fault(const struct json_value *value, bool comparisons, struc
                       nearest != NULL ? "did you mean "
                                       : "see the columns of /summary and /training",
                       nearest != NULL ? nearest : "");
-}
-
-static bool choice_need(const struct json_value *value, const char *key, const char *const *names,
-                        int *choice, struct error *error)
-{
-    struct json_value needed;
-    return json_require(value, key, &needed, error) &&
-           json_choice(value, key, names, choice, error);
-}
-
-static bool range_read(const struct json_value *value, struct expectation *expectation,
-                       struct error *error)
-{
-    int grade = 0;
-    expectation->low = expectation->high = NAN;
-    if (!choice_need(value, "evidence", grades, &grade, error) ||
-        !json_number(value, "low", -1e15, 1e15, &expectation->low, error) ||
-        !json_number(value, "high", -1e15, 1e15, &expectation->high, error))
-        return false;
-    expectation->evidence = grades[grade];
-    return true;
 }
 
 /* `claim`: a share is in the units of `scale`. */
@@ -186,75 +196,38 @@ static bool figure_check(const struct json_value *value, const struct expectatio
 static bool figure_read(struct arena *arena, const struct json_value *value,
                         struct expectation *figure, struct error *error)
 {
-    static const char *const keys[] = {
-        "metric", "policy", "against",  "settings", "application", "low",           "high",
-        "unit",   "note",   "evidence", "formula",  "comparison",  "deterministic", NULL};
-    static const struct text_key texts[] = {
-        TEXT("metric", metric, true),
-        TEXT("policy", policy, false),
-        TEXT("unit", unit, false),
-        TEXT("application", application, false),
-        TEXT("formula", formula, false),
-        TEXT("note", note, false),
-        {.key = NULL},
-    };
-    static const char *const formulas[] = {"none", "difference", "ratio", "gain", NULL};
-    int formula = PAIRED_VALUE;
     figure->policy = REPORT_REFERENCE_POLICY;
     figure->unit = "";
-    if (!json_is_object(value, keys, error) || !texts_read(value, texts, figure, error) ||
+    if (!expectation_load(figure_keys, value, figure, error) ||
         !names_read(arena, value, "against", &figure->against, &figure->compare_count, error) ||
-        !names_read(arena, value, "settings", &figure->settings, &figure->setting_count, error) ||
-        !json_choice(value, "comparison", formulas, &formula, error) ||
-        !json_bool(value, "deterministic", &figure->deterministic, error) ||
-        !range_read(value, figure, error))
+        !names_read(arena, value, "settings", &figure->settings, &figure->setting_count, error))
         return false;
-    figure->comparison = (enum paired_formula)formula;
-    return expectation_resolve(figure) ? figure_check(value, figure, formula != PAIRED_VALUE, error)
+    const bool compared = figure->comparison != PAIRED_VALUE;
+    return expectation_resolve(figure) ? figure_check(value, figure, compared, error)
                                        : metric_fault(value, true, error);
 }
 
 /* ---- Claims ---------------------------------------------------------------------------------- */
 
-/* An optional object that names a contender. */
-static bool side_read(const struct json_value *value, const char *key, const char **policy,
-                      const char **setting, struct error *error)
+/* A list of one name, or of none. */
+static size_t name_list(struct arena *arena, const char *name, const char ***list)
 {
-    static const char *const keys[] = {"policy", "setting", NULL};
-    struct json_value object;
-    return !json_child(value, key, &object) ||
-           (json_is_object(&object, keys, error) &&
-            text_read(&object, "policy", true, policy, error) &&
-            text_read(&object, "setting", false, setting, error));
+    *list = arena_allocate(arena, 1, sizeof **list);
+    **list = name;
+    return name != NULL;
 }
 
-static bool sides_read(struct arena *arena, const struct json_value *value,
-                       struct expectation *claim, struct error *error)
+static bool formula_check(const struct json_value *value, struct expectation *claim,
+                          struct error *error)
 {
-    struct json_value needed;
-    claim->settings = arena_allocate(arena, 1, sizeof *claim->settings);
-    claim->against = arena_allocate(arena, 1, sizeof *claim->against);
-    const bool good =
-        json_require(value, "of", &needed, error) &&
-        side_read(value, "of", &claim->policy, &claim->settings[0], error) &&
-        side_read(value, "against", &claim->against[0], &claim->against_setting, error);
-    claim->setting_count = claim->settings[0] != NULL;
-    claim->compare_count = claim->against[0] != NULL;
-    return good;
-}
-
-static bool formula_read(const struct json_value *value, struct expectation *claim,
-                         struct error *error)
-{
-    static const char *const names[] = {"value", "difference", "ratio", NULL};
-    const bool alone = claim->compare_count == 0;
-    int formula = alone ? PAIRED_VALUE : PAIRED_RATIO;
-    if (!json_choice(value, "formula", names, &formula, error))
-        return false;
-    claim->comparison = (enum paired_formula)formula;
-    if (alone && formula != PAIRED_VALUE)
-        return json_fault(value, error, "a %s needs \"against\", the other policy", names[formula]);
-    return alone || formula != PAIRED_VALUE ||
+    struct json_value given;
+    const bool alone = claim->other == NULL;
+    if (!alone && !json_child(value, "formula", &given))
+        claim->comparison = PAIRED_RATIO;
+    if (alone && expectation_is_comparison(claim))
+        return json_fault(value, error, "a %s needs \"against\", the other policy",
+                          formulas[claim->comparison]);
+    return alone || expectation_is_comparison(claim) ||
            json_fault(value, error, "a value is of one policy; leave out \"against\"");
 }
 
@@ -275,27 +248,14 @@ static void unit_set(struct expectation *claim)
 static bool claim_read(struct arena *arena, const struct json_value *value,
                        struct expectation *claim, struct error *error)
 {
-    static const char *const keys[] = {"system",  "kind",        "claim",  "published", "evidence",
-                                       "source",  "sweep",       "metric", "formula",   "of",
-                                       "against", "application", "low",    "high",      "expected",
-                                       "note",    NULL};
-    static const struct text_key texts[] = {
-        TEXT("system", system, true),       TEXT("claim", text, true),
-        TEXT("published", published, true), TEXT("source", source, true),
-        TEXT("sweep", sweep, true),         TEXT("application", application, false),
-        TEXT("expected", expected, false),  TEXT("note", note, false),
-        TEXT("metric", metric, true),       {.key = NULL},
-    };
-    static const char *const kinds[] = {"exact", "paired", "open", NULL};
-    int kind = 0;
     claim->file = arena_text(arena, "%s: %s", value->file, value->path);
-    if (!json_is_object(value, keys, error) || !texts_read(value, texts, claim, error) ||
-        !choice_need(value, "kind", kinds, &kind, error) || !range_read(value, claim, error))
+    if (!expectation_load(claim_keys, value, claim, error))
         return false;
-    claim->kind = (enum expectation_kind)kind;
     claim->measured = report_metric_find(claim->metric);
+    claim->setting_count = name_list(arena, claim->setting, &claim->settings);
+    claim->compare_count = name_list(arena, claim->other, &claim->against);
     if ((claim->measured == NULL && !metric_fault(value, false, error)) ||
-        !sides_read(arena, value, claim, error) || !formula_read(value, claim, error))
+        !formula_check(value, claim, error))
         return false;
     unit_set(claim);
     return range_check(value, claim, true, error);
@@ -315,17 +275,20 @@ static void claims_sort(struct expectations *claims)
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
+#define OF expectations
+static const struct key file_keys[][7] = {
+    {KEY_TEXT("title", OF, title, REQUIRED), KEY_TEXT("source", OF, source, REQUIRED),
+     KEY_OWN("licence"), KEY_OWN("note"), KEY_NEEDED("figures"), KEY_END},
+    {KEY_TEXT("title", OF, title, REQUIRED), KEY_OWN("note"), KEY_NEEDED("claims"), KEY_END}};
+#undef OF
+
 static bool file_read(const struct json_value *root, enum expectation_form form,
                       struct expectations *expectations, struct error *error)
 {
-    static const char *const keys[][6] = {{"title", "source", "licence", "note", "figures", NULL},
-                                          {"title", "note", "claims", NULL}};
     const bool claims = form == EXPECTATION_CLAIMS;
     struct json_value list;
-    if (!json_is_object(root, keys[form], error) ||
-        !text_read(root, "title", true, &expectations->title, error) ||
-        (!claims && !text_read(root, "source", true, &expectations->source, error)) ||
-        !json_require(root, claims ? "claims" : "figures", &list, error) ||
+    if (!keys_load(file_keys[form], root, expectations, error) ||
+        !json_child(root, claims ? "claims" : "figures", &list) ||
         !json_is_array(&list, 1, 1000, error))
         return false;
     const size_t count = json_size(&list);

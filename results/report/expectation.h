@@ -96,14 +96,16 @@ struct expectation {
     size_t compare_count;
     const char **settings; /* none: all; a claim has at most one, that of `policy` */
     size_t setting_count;
-    const char *evidence; /* its grade */
+    const char *evidence; /* its grade, one of the words above */
     const char *note;     /* may be NULL */
+    int grade;            /* index of `evidence` */
     /* Of published figures alone. */
     const char *formula; /* in words; may be NULL */
     bool deterministic;
     /* Of claims alone. */
     enum expectation_kind kind;
-    const char *against_setting; /* NULL: the sweep's only one */
+    const char *setting, *against_setting; /* NULL: the sweep's only one */
+    const char *other;                     /* the policy of `against`; NULL: none */
     const char *system, *text;
     const char *published; /* the published figure in words */
     const char *source;

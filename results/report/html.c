@@ -1,5 +1,6 @@
 #include "results/report/html.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,23 @@ void html_element(FILE *out, const char *tag, const char *text)
     (void)fprintf(out, "<%s>", tag);
     html_text(out, text);
     (void)fprintf(out, "</%.*s>", (int)strcspn(tag, " "), tag);
+}
+
+void html_print(FILE *out, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    for (const char *at = format; *at != '\0'; at++) {
+        if (*at != '%' || *++at == '%') {
+            (void)fputc(*at, out);
+        } else if (*at == 's') {
+            html_text(out, va_arg(args, const char *));
+        } else { /* %zu */
+            at++;
+            (void)fprintf(out, "%zu", va_arg(args, size_t));
+        }
+    }
+    va_end(args);
 }
 
 /* Copies text up to `end`, with the prefix before ids and references to them. gnuplot writes ids in

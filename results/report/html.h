@@ -18,6 +18,10 @@ void html_marked(FILE *out, const char *text);
 /* Writes <TAG>text</TAG>. `tag` is trusted and may have attributes: "h2 id=\"figures\"". */
 void html_element(FILE *out, const char *tag, const char *text);
 
+/* Writes the format, which is HTML, with the texts of its conversions escaped: "<p>%s</p>\n". %s is
+ * a text, %zu a number, %% a per cent sign. */
+void html_print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Embeds an SVG document: without its XML declaration, with `prefix` before all ids, scaled to the
  * width of the page, with the accessible description `label`. False if it is not an SVG document.
  */

@@ -54,19 +54,16 @@ void page_assumptions(const struct page *page, FILE *out)
 {
     static const char *const headers[] = {"fact", "value", "grade"};
     const struct assumptions *assumptions = page->assumptions;
-    (void)fputs("<h2 id=\"assumed\">Assumptions and their evidence</h2>\n", out);
+    html_print(out, "<h2 id=\"assumed\">Assumptions and their evidence</h2>\n");
     if (assumptions == NULL) {
-        (void)fputs("<p>The list of assumptions is not available.</p>\n", out);
+        html_print(out, "<p>The list of assumptions is not available.</p>\n");
         return;
     }
-    (void)fputs("<p>", out);
-    for (size_t g = 0; g < assumptions->grade_count; g++) {
-        (void)fputs(g > 0 ? "; " : "", out);
-        html_element(out, "strong", assumptions->grades[g].name);
-        html_text(out, ": ");
-        html_text(out, assumptions->grades[g].meaning);
-    }
-    (void)fputs(".</p>\n", out);
+    html_print(out, "<p>");
+    for (size_t g = 0; g < assumptions->grade_count; g++)
+        html_print(out, "%s<strong>%s</strong>: %s", g > 0 ? "; " : "", assumptions->grades[g].name,
+                   assumptions->grades[g].meaning);
+    html_print(out, ".</p>\n");
     struct text_table *table = text_table_create(headers, COUNT(headers));
     for (size_t i = 0; i < assumptions->count; i++) {
         const struct assumption *entry = &assumptions->entries[i];

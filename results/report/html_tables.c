@@ -9,25 +9,23 @@
 static void hidden_table(const struct report *report, const struct report_scenario *scenario,
                          const char *summary, const enum metric_table tables[2], FILE *out)
 {
-    (void)fputs("<details>", out);
-    html_element(out, "summary", summary);
+    html_print(out, "<details><summary>%s</summary>", summary);
     if (tables == NULL)
         scenario_by_application(report, scenario, true, out);
     else
         scenario_overall(report, scenario, "policy", tables, false, true, out);
-    (void)fputs("</details>\n", out);
+    html_print(out, "</details>\n");
 }
 
 static void comparisons_write(const struct report *report, const struct report_scenario *scenario,
                               FILE *out)
 {
     const char *name = report_reference_name(scenario);
-    html_element(out, "h4", arena_text(report->arena, "%s against each, seed by seed", name));
-    html_element(out, "p",
-                 arena_text(report->arena,
-                            "Runs with equal seeds have equal arrivals and noise, so these are "
-                            "intervals of paired differences. Above 0: %s is better.",
-                            name));
+    html_print(
+        out,
+        "<h4>%s against each, seed by seed</h4><p>Runs with equal seeds have equal arrivals "
+        "and noise, so these are intervals of paired differences. Above 0: %s is better.</p>",
+        name, name);
     scenario_comparisons(report, scenario, true, out);
 }
 
@@ -63,10 +61,9 @@ static void names_write(const struct page *page, const struct report_scenario *s
         if (c == scenario->reference || scenario_pair_lacks(scenario, c) || gain.n < 2 ||
             isnan(gain.mean) || scenario_sign(gain) != sign)
             continue;
-        (void)fputs(count == 0 ? "<li>" : ", ", out);
-        (void)fputs(count == 0 ? lead : "", out);
-        html_element(out, "code", scenario->contenders[c].title);
-        count++;
+        html_print(out, count == 0 ? "<li>" : ", ");
+        html_print(out, "%s<code>%s</code>", count++ == 0 ? lead : "",
+                   scenario->contenders[c].title);
     }
     (void)fputs(count > 0 ? ".</li>\n" : "", out);
 }
@@ -81,53 +78,48 @@ static double mean_of(const struct page *page, const struct report_contender *co
 static void front_write(const struct page *page, const struct report_scenario *scenario, FILE *out)
 {
     size_t count = 0;
-    for (size_t c = 0; c < scenario->contender_count; c++) {
-        if (!report_is_on_front(page->report, scenario, c))
-            continue;
-        (void)fputs(count == 0
-                        ? "On the Pareto front, that is, by the means none here is as good and "
-                          "cheaper, or as cheap and better: "
-                        : ", ",
-                    out);
-        html_element(out, "code", scenario->contenders[c].title);
-        count++;
-    }
-    if (count > 0)
-        (void)fputs(".", out);
+    for (size_t c = 0; c < scenario->contender_count; c++)
+        if (report_is_on_front(page->report, scenario, c))
+            html_print(out, "%s<code>%s</code>",
+                       count++ == 0
+                           ? "On the Pareto front, that is, by the means none here is as good and "
+                             "cheaper, or as cheap and better: "
+                           : ", ",
+                       scenario->contenders[c].title);
+    html_print(out, count > 0 ? ".</p>\n" : "</p>\n");
 }
 
-/* Writes a number within a sentence, or a dash if there is none. */
-static void number_write(FILE *out, double value, int decimals)
+/* A number within a sentence, or a dash if there is none. */
+static const char *number_words(const struct page *page, double value, int decimals)
 {
-    if (isnan(value))
-        (void)fputs("–", out);
-    else
-        (void)fprintf(out, "%.*f", decimals, value);
+    return isnan(value) ? "–" : arena_text(page->report->arena, "%.*f", decimals, value);
 }
 
 void page_words(const struct page *page, const struct report_scenario *scenario, FILE *out)
 {
+    static const struct {
+        bool cost;
+        int sign;
+        const char *lead;
+    } items[] = {{false, 1, "It meets more SLOs than "},
+                 {false, -1, "It meets fewer SLOs than "},
+                 {false, 0, "Its hit rate does not differ significantly from that of "},
+                 {true, 1, "It costs less than "},
+                 {true, -1, "It costs more than "},
+                 {true, 0, "Its cost does not differ significantly from that of "}};
     if (scenario->application_count == 0)
         return;
-    (void)fputs("<p>", out);
     if (scenario->reference != REPORT_NONE) {
         const struct report_contender *led = &scenario->contenders[scenario->reference];
-        html_element(out, "code", led->title);
-        (void)fputs(" meets ", out);
-        number_write(out, mean_of(page, led, false), 1);
-        (void)fputs(" % of the SLOs at $", out);
-        number_write(out, mean_of(page, led, true), 4);
-        (void)fputs(" for 1,000 requests.</p>\n<ul>\n", out);
-        names_write(page, scenario, false, 1, "It meets more SLOs than ", out);
-        names_write(page, scenario, false, -1, "It meets fewer SLOs than ", out);
-        names_write(page, scenario, false, 0,
-                    "Its hit rate does not differ significantly from that of ", out);
-        names_write(page, scenario, true, 1, "It costs less than ", out);
-        names_write(page, scenario, true, -1, "It costs more than ", out);
-        names_write(page, scenario, true, 0, "Its cost does not differ significantly from that of ",
-                    out);
-        (void)fputs("</ul>\n<p>", out);
+        html_print(out,
+                   "<p><code>%s</code> meets %s %% of the SLOs at $%s for 1,000 requests.</p>\n"
+                   "<ul>\n",
+                   led->title, number_words(page, mean_of(page, led, false), 1),
+                   number_words(page, mean_of(page, led, true), 4));
+        for (size_t i = 0; i < sizeof items / sizeof *items; i++)
+            names_write(page, scenario, items[i].cost, items[i].sign, items[i].lead, out);
+        html_print(out, "</ul>\n");
     }
+    html_print(out, "<p>");
     front_write(page, scenario, out);
-    (void)fputs("</p>\n", out);
 }

@@ -46,6 +46,7 @@
 #include "sched/aquatope/tune.h"
 #include "sched/common/kinds.h"
 #include "sched/common/static_plan.h"
+#include "sched/memory.h"
 
 /* IDLE_INTERVALS: after this many idle intervals the prediction is practically zero. */
 enum { IDLE_INTERVALS = 64, POOL_TIMER = 0 };
@@ -193,7 +194,8 @@ static bool aquatope_tune(struct aquatope *aquatope, struct platform *platform, 
     for (uint32_t a = 0; a < workload->application_count; a++) {
         const struct application *application = &workload->applications[a];
         struct tuning tuning;
-        if (!tune_application_once(workload, a, &settings, &tuning, error))
+        if (!tune_application_once(platform_arena(platform), workload, a, &settings, &tuning,
+                                   error))
             return false;
         for (uint32_t s = 0; s < application->stage_count; s++)
             plan_fill(&aquatope->plans[application->first_queue + s], platform,
@@ -214,8 +216,8 @@ static bool aquatope_init(void *state, struct platform *platform, const void *pa
                                                    .head_of_line =
                                                        aquatope->parameters->head_of_line};
     if (!dispatcher_init(&aquatope->dispatcher, platform,
-                         (struct dispatch_rule){static_plan_rank, aquatope_configure}, &dispatch,
-                         error))
+                         (struct dispatch_rule){static_plan_rank, aquatope_configure, NULL},
+                         &dispatch, error))
         return false;
     aquatope->dispatcher.planned = aquatope_planned;
     aquatope->plans = platform_allocate(platform, workload->queue_count, sizeof *aquatope->plans);

@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <gsl/gsl_cdf.h>
@@ -31,6 +30,7 @@ struct candidate {
 };
 
 struct search {
+    struct arena *arena;
     const struct bo_problem *problem;
     const struct bo_settings *settings;
     struct random_stream stream;
@@ -193,16 +193,12 @@ static void standardise(struct surrogate *model, size_t count)
         model->scale = 1;
 }
 
-static bool model_fit(const struct search *search, struct surrogate *model, size_t steps)
+static void model_fit(const struct search *search, struct surrogate *model, size_t steps)
 {
     standardise(model, search->count);
     for (size_t i = 0; i < search->count; i++)
         model->observed[i] = (model->raw[i] - model->centre) / model->scale;
-    struct gp_hyper hyper = model->hyper;
-    if (!gp_fit(model->gp, search->points, model->observed, search->count, &hyper, steps))
-        return false;
-    model->hyper = hyper;
-    return true;
+    gp_fit(model->gp, search->points, model->observed, search->count, &model->hyper, steps);
 }
 
 static void model_refit(struct search *search, struct surrogate *model)
@@ -214,19 +210,18 @@ static void model_refit(struct search *search, struct surrogate *model)
 }
 
 /* Fits both models to all evaluations, flags outliers, fits both again to the rest. */
-static bool models_fit(struct search *search)
+static void models_fit(struct search *search)
 {
     const size_t steps = search->count == search->settings->initial ? FIRST_FIT_STEPS : FIT_STEPS;
     struct surrogate *cost = &search->model[COST];
     struct surrogate *latency = &search->model[LATENCY];
     memset(search->outlier, 0, search->count * sizeof *search->outlier);
-    if (!model_fit(search, cost, steps) || !model_fit(search, latency, steps))
-        return false;
+    model_fit(search, cost, steps);
+    model_fit(search, latency, steps);
     bo_outliers(cost->gp, search->count, search->settings->confidence, search->outlier);
     bo_outliers(latency->gp, search->count, search->settings->confidence, search->outlier);
     model_refit(search, cost);
     model_refit(search, latency);
-    return true;
 }
 
 static double model_limit(const struct search *search)
@@ -366,18 +361,15 @@ static size_t candidate_choose(const struct search *search)
     return chosen;
 }
 
-static bool round_propose(struct search *search)
+static void round_propose(struct search *search)
 {
-    bool done = models_fit(search);
-    for (int m = COST; done && m <= LATENCY; m++) {
+    const struct arena_block *scratch = search->arena->blocks;
+    models_fit(search);
+    for (int m = COST; m <= LATENCY; m++)
         search->model[m].paths = gp_paths_create(search->model[m].gp, PATHS, &search->stream);
-        done = search->model[m].paths != NULL;
-    }
-    if (done) {
-        draws_best(search);
-        candidates_draw(search);
-    }
-    for (size_t i = 0; done && i < search->settings->proposals; i++) {
+    draws_best(search);
+    candidates_draw(search);
+    for (size_t i = 0; i < search->settings->proposals; i++) {
         const size_t chosen = candidate_choose(search);
         if (chosen == SIZE_MAX)
             break;
@@ -385,63 +377,38 @@ static bool round_propose(struct search *search)
             candidates_believe(search, chosen);
         evaluate(search, search->candidates[chosen].choice);
     }
-    for (int m = COST; m <= LATENCY; m++) {
-        gp_paths_destroy(search->model[m].paths);
-        search->model[m].paths = NULL;
-    }
-    return done;
+    arena_rewind(search->arena, scratch);
 }
 
 /* ---- The search ------------------------------------------------------------------------------ */
 
-static void search_clear(struct search *search)
+static void search_allocate(struct search *search)
 {
-    free(search->choices);
-    free(search->points);
-    free(search->kept);
-    free(search->outlier);
-    free(search->candidates);
-    free(search->features);
-    for (int m = COST; m <= LATENCY; m++) {
-        gp_destroy(search->model[m].gp);
-        free(search->model[m].raw);
-        free(search->model[m].observed);
-        free(search->means[m]);
-        free(search->solved[m]);
-    }
-}
-
-static bool search_allocate(struct search *search)
-{
+    struct arena *arena = search->arena;
     const size_t capacity = search->capacity;
     const size_t candidates = search->settings->candidates;
-    search->choices = calloc(capacity * BO_MAX_STAGES, sizeof *search->choices);
-    search->points = calloc(capacity * search->dimensions, sizeof *search->points);
-    search->kept = calloc(capacity * search->dimensions, sizeof *search->kept);
-    search->outlier = calloc(capacity, sizeof *search->outlier);
-    search->candidates = calloc(candidates, sizeof *search->candidates);
-    search->features = calloc(candidates * search->dimensions, sizeof *search->features);
-    bool done = search->choices != NULL && search->points != NULL && search->kept != NULL &&
-                search->outlier != NULL && search->candidates != NULL && search->features != NULL;
+    const size_t dimensions = search->dimensions;
+    search->choices = arena_allocate(arena, capacity * BO_MAX_STAGES, sizeof *search->choices);
+    search->points = arena_allocate(arena, capacity * dimensions, sizeof *search->points);
+    search->kept = arena_allocate(arena, capacity * dimensions, sizeof *search->kept);
+    search->outlier = arena_allocate(arena, capacity, sizeof *search->outlier);
+    search->candidates = arena_allocate(arena, candidates, sizeof *search->candidates);
+    search->features = arena_allocate(arena, candidates * dimensions, sizeof *search->features);
     for (int m = COST; m <= LATENCY; m++) {
         struct surrogate *model = &search->model[m];
-        model->gp = gp_create(capacity, search->dimensions);
-        model->hyper = gp_hyper_default(search->dimensions);
-        model->raw = calloc(capacity, sizeof *model->raw);
-        model->observed = calloc(capacity, sizeof *model->observed);
-        search->means[m] = calloc(candidates * PATHS, sizeof *search->means[m]);
-        search->solved[m] = calloc(candidates * capacity, sizeof *search->solved[m]);
-        done = done && model->gp != NULL && model->raw != NULL && model->observed != NULL &&
-               search->means[m] != NULL && search->solved[m] != NULL;
+        model->gp = gp_create(arena, capacity, dimensions);
+        model->hyper = gp_hyper_default(dimensions);
+        model->raw = arena_allocate(arena, capacity, sizeof *model->raw);
+        model->observed = arena_allocate(arena, capacity, sizeof *model->observed);
+        search->means[m] = arena_allocate(arena, candidates * PATHS, sizeof *search->means[m]);
+        search->solved[m] = arena_allocate(arena, candidates * capacity, sizeof *search->solved[m]);
     }
-    return done;
 }
 
 /* Fits the models to all evaluations, then selects the cheapest feasible choice. */
-static bool search_conclude(struct search *search, struct bo_result *result)
+static void search_conclude(struct search *search, struct bo_result *result)
 {
-    if (!models_fit(search))
-        return false;
+    models_fit(search);
     const size_t best = incumbent(search, &result->feasible);
     memcpy(result->choice, &search->choices[best * BO_MAX_STAGES], sizeof result->choice);
     result->cost = exp(search->model[COST].raw[best]);
@@ -450,34 +417,33 @@ static bool search_conclude(struct search *search, struct bo_result *result)
     result->outliers = 0;
     for (size_t i = 0; i < search->count; i++)
         result->outliers += search->outlier[i];
-    return true;
 }
 
-bool bo_minimise(const struct bo_problem *problem, const struct bo_settings *settings,
-                 struct bo_result *result, struct error *error)
+void bo_minimise(struct arena *arena, const struct bo_problem *problem,
+                 const struct bo_settings *settings, struct bo_result *result)
 {
     assert(settings->initial > 0);
-    struct search search = {.problem = problem, .settings = settings};
+    const struct arena_block *scratch = arena->blocks;
+    struct search search = {.arena = arena, .problem = problem, .settings = settings};
     for (size_t s = 0; s < problem->stage_count; s++)
         search.dimensions += problem->stages[s].feature_count;
     search.capacity = settings->initial + settings->rounds * settings->proposals;
     /* A problem without a choice is a single point in one dimension. */
     search.dimensions = search.dimensions > 0 ? search.dimensions : 1;
     random_stream_open(&search.stream, settings->seed, RANDOM_POLICY, 0, settings->stream);
-    bool done = search_allocate(&search);
+    search_allocate(&search);
     uint32_t choice[BO_MAX_STAGES];
-    for (size_t i = 0; done && i < settings->initial; i++) {
+    for (size_t i = 0; i < settings->initial; i++) {
         choice_anywhere(&search, choice);
         if (i == 0 || !choice_evaluated(&search, choice))
             evaluate(&search, choice);
     }
-    for (size_t round = 0; done && round < settings->rounds; round++) {
+    for (size_t round = 0; round < settings->rounds; round++) {
         const size_t before = search.count;
-        done = round_propose(&search);
+        round_propose(&search);
         if (search.count == before)
             break; /* all choices have been evaluated */
     }
-    done = done && search_conclude(&search, result);
-    search_clear(&search);
-    return done || error_run(error, "policy aquatope: out of memory");
+    search_conclude(&search, result);
+    arena_rewind(arena, scratch);
 }

@@ -33,7 +33,6 @@
 #include <stdint.h>
 
 #include "sched/aquatope/gp.h"
-#include "sim/base/error.h"
 
 enum { BO_MAX_STAGES = 16 };
 
@@ -88,8 +87,8 @@ double bo_constrained_improvement(double cost_mean, double cost_deviation, doubl
  * predict for them. Keeps flags already set. Returns the number of new flags. */
 size_t bo_outliers(const struct gp *gp, size_t count, double confidence, bool *flags);
 
-/* False with ERROR_RUN when out of memory. */
-bool bo_minimise(const struct bo_problem *problem, const struct bo_settings *settings,
-                 struct bo_result *result, struct error *error);
+/* The arena has the scratch, which is released. */
+void bo_minimise(struct arena *arena, const struct bo_problem *problem,
+                 const struct bo_settings *settings, struct bo_result *result);
 
 #endif

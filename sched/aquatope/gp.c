@@ -1,7 +1,6 @@
 #include "sched/aquatope/gp.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <gsl/gsl_blas.h>
@@ -15,7 +14,8 @@
 #define ROUNDING 64.0
 
 struct gp {
-    size_t capacity, dimensions, count;
+    struct arena *arena;
+    size_t dimensions, count;
     struct gp_hyper hyper;
     double *x, *y;
     double *root;    /* capacity² doubles each, count × count in use: Cholesky factor … */
@@ -30,41 +30,20 @@ static gsl_matrix_view square(double *data, size_t count)
     return gsl_matrix_view_array(data, count, count);
 }
 
-struct gp *gp_create(size_t capacity, size_t dimensions)
+struct gp *gp_create(struct arena *arena, size_t capacity, size_t dimensions)
 {
-    struct gp *gp = calloc(1, sizeof *gp);
-    if (gp == NULL)
-        return NULL;
-    gp->capacity = capacity;
+    struct gp *gp = arena_allocate(arena, 1, sizeof *gp);
+    gp->arena = arena;
     gp->dimensions = dimensions;
-    gp->x = calloc(capacity * dimensions, sizeof *gp->x);
-    gp->y = calloc(capacity, sizeof *gp->y);
-    gp->root = calloc(capacity * capacity, sizeof *gp->root);
-    gp->inverse = calloc(capacity * capacity, sizeof *gp->inverse);
-    gp->weights = calloc(capacity, sizeof *gp->weights);
-    gp->scratch = calloc(2 * capacity, sizeof *gp->scratch);
-    gp->distance = calloc(capacity * capacity, sizeof *gp->distance);
-    gp->decay = calloc(capacity * capacity, sizeof *gp->decay);
-    if (gp->x != NULL && gp->y != NULL && gp->root != NULL && gp->inverse != NULL &&
-        gp->weights != NULL && gp->scratch != NULL && gp->distance != NULL && gp->decay != NULL)
-        return gp;
-    gp_destroy(gp);
-    return NULL;
-}
-
-void gp_destroy(struct gp *gp)
-{
-    if (gp == NULL)
-        return;
-    free(gp->x);
-    free(gp->y);
-    free(gp->root);
-    free(gp->inverse);
-    free(gp->weights);
-    free(gp->scratch);
-    free(gp->distance);
-    free(gp->decay);
-    free(gp);
+    gp->x = arena_allocate(arena, capacity * dimensions, sizeof *gp->x);
+    gp->y = arena_allocate(arena, capacity, sizeof *gp->y);
+    gp->root = arena_allocate(arena, capacity * capacity, sizeof *gp->root);
+    gp->inverse = arena_allocate(arena, capacity * capacity, sizeof *gp->inverse);
+    gp->weights = arena_allocate(arena, capacity, sizeof *gp->weights);
+    gp->scratch = arena_allocate(arena, 2 * capacity, sizeof *gp->scratch);
+    gp->distance = arena_allocate(arena, capacity * capacity, sizeof *gp->distance);
+    gp->decay = arena_allocate(arena, capacity * capacity, sizeof *gp->decay);
+    return gp;
 }
 
 struct gp_hyper gp_hyper_default(size_t dimensions)
@@ -326,7 +305,7 @@ static void fit_gradient(const gsl_vector *logs, void *context, gsl_vector *grad
     fit_both(logs, context, &value, gradient);
 }
 
-static bool fit_minimise(struct gp *gp, struct gp_hyper *hyper, size_t iterations)
+static void fit_minimise(struct gp *gp, struct gp_hyper *hyper, size_t iterations)
 {
     const size_t count = gp->dimensions + 2;
     double logs[GP_MAX_DIMENSIONS + 2];
@@ -340,7 +319,7 @@ static bool fit_minimise(struct gp *gp, struct gp_hyper *hyper, size_t iteration
     gsl_multimin_fdfminimizer *minimiser =
         gsl_multimin_fdfminimizer_alloc(gsl_multimin_fdfminimizer_vector_bfgs2, count);
     if (minimiser == NULL)
-        return false;
+        arena_exhaust(gp->arena, 1, sizeof *minimiser);
     gsl_multimin_fdfminimizer_set(minimiser, &function, &start.vector, 0.3, 0.1);
     for (size_t i = 0; i < iterations; i++)
         if (gsl_multimin_fdfminimizer_iterate(minimiser) != GSL_SUCCESS ||
@@ -352,17 +331,14 @@ static bool fit_minimise(struct gp *gp, struct gp_hyper *hyper, size_t iteration
         *hyper_value(hyper, gp->dimensions, i) = fmin(fmax(exp(rounded), prior.low), prior.high);
     }
     gsl_multimin_fdfminimizer_free(minimiser);
-    return true;
 }
 
-bool gp_fit(struct gp *gp, const double *x, const double *y, size_t count, struct gp_hyper *hyper,
+void gp_fit(struct gp *gp, const double *x, const double *y, size_t count, struct gp_hyper *hyper,
             size_t iterations)
 {
     gp_hold(gp, x, y, count, hyper);
-    if (!fit_minimise(gp, hyper, iterations))
-        return false;
+    fit_minimise(gp, hyper, iterations);
     gp_observe(gp, x, y, count, hyper);
-    return true;
 }
 
 /* ---- Draws from the posterior ---------------------------------------------------------------- */
@@ -374,16 +350,6 @@ struct gp_paths {
     double *values;  /* count × observations */
     double *weights; /* count × observations: kernel matrix⁻¹ × values */
 };
-
-void gp_paths_destroy(struct gp_paths *paths)
-{
-    if (paths == NULL)
-        return;
-    free(paths->root);
-    free(paths->values);
-    free(paths->weights);
-    free(paths);
-}
 
 /* Factor of the posterior covariance noise (1 − noise × inverse) at the observed points. */
 static void posterior_root(const struct gp *gp, double *out)
@@ -419,17 +385,11 @@ static void draw_values(struct gp_paths *paths, const double *spread, struct ran
 struct gp_paths *gp_paths_create(const struct gp *gp, size_t count, struct random_stream *stream)
 {
     const size_t n = gp->count;
-    struct gp_paths *paths = calloc(1, sizeof *paths);
-    if (paths == NULL)
-        return NULL;
+    struct gp_paths *paths = arena_allocate(gp->arena, 1, sizeof *paths);
     *paths = (struct gp_paths){.gp = gp, .count = count};
-    paths->root = malloc(n * n * sizeof *paths->root);
-    paths->values = malloc(count * n * sizeof *paths->values);
-    paths->weights = malloc(count * n * sizeof *paths->weights);
-    if (paths->root == NULL || paths->values == NULL || paths->weights == NULL) {
-        gp_paths_destroy(paths);
-        return NULL;
-    }
+    paths->root = arena_allocate(gp->arena, n * n, sizeof *paths->root);
+    paths->values = arena_allocate(gp->arena, count * n, sizeof *paths->values);
+    paths->weights = arena_allocate(gp->arena, count * n, sizeof *paths->weights);
     posterior_root(gp, paths->root);
     draw_values(paths, paths->root, stream);
     kernel_matrix(gp, JITTER * gp->hyper.signal, paths->root);

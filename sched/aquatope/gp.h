@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "sim/base/arena.h"
 #include "sim/engine/random.h"
 
 enum { GP_MAX_DIMENSIONS = 64 };
@@ -24,10 +25,9 @@ struct gp_hyper {
 
 struct gp;
 
-/* Allocates room for `capacity` (>= 1) observations in `dimensions` (1..GP_MAX_DIMENSIONS). NULL
- * when out of memory. */
-struct gp *gp_create(size_t capacity, size_t dimensions);
-void gp_destroy(struct gp *gp);
+/* Room for `capacity` (>= 1) observations in `dimensions` (1..GP_MAX_DIMENSIONS). The arena has it.
+ */
+struct gp *gp_create(struct arena *arena, size_t capacity, size_t dimensions);
 
 /* The start of a fit: lengths 0.5 √dimensions, signal 1, noise 0.05. */
 struct gp_hyper gp_hyper_default(size_t dimensions);
@@ -56,18 +56,16 @@ double gp_evidence(const struct gp *gp, double *gradient);
  * gamma(1.1, 0.05) on noise. They are BoTorch's of the time [recall], with lengths scaled by the
  * diagonal of the cube [derived]. The result is rounded to 1/64 in the logarithm, so that
  * differences in the last bits between processors do not change it. Afterwards `gp` holds the
- * observations under the result. False when out of memory. */
-bool gp_fit(struct gp *gp, const double *x, const double *y, size_t count, struct gp_hyper *hyper,
+ * observations under the result. */
+void gp_fit(struct gp *gp, const double *x, const double *y, size_t count, struct gp_hyper *hyper,
             size_t iterations);
 
 /* Functions drawn from the posterior, each with known values at the observed points, uncertain
  * elsewhere. They form the outer expectation of noisy expected improvement. */
 struct gp_paths;
 
-/* `count` (even) draws in antithetic pairs. The process must outlive them. NULL when out of memory.
- */
+/* `count` (even) draws in antithetic pairs, in the arena of the process. */
 struct gp_paths *gp_paths_create(const struct gp *gp, size_t count, struct random_stream *stream);
-void gp_paths_destroy(struct gp_paths *paths);
 
 /* Value of draw `path` at observation i. */
 double gp_paths_at(const struct gp_paths *paths, size_t path, size_t i);

@@ -1,7 +1,6 @@
 #include "sched/aquatope/tune.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics.h>
@@ -13,13 +12,13 @@
 enum { FEATURES = 4, CO_RUNNERS = 16 };
 
 struct tune {
+    struct arena *arena;
     const struct workload *workload;
     const struct application *application;
     const struct tune_settings *settings;
     uint32_t index; /* of the application */
     struct bo_stage stages[WORKLOAD_MAX_STAGES];
     uint32_t *options[WORKLOAD_MAX_STAGES]; /* maps an option to a configuration */
-    double *features[WORKLOAD_MAX_STAGES];  /* what stages[].features point to */
     double *latencies;                      /* latencies of the executions of one evaluation */
     sim_time_t finish[WORKLOAD_MAX_STAGES]; /* finish times of the stages of one execution */
 };
@@ -54,15 +53,14 @@ static size_t feature_rank(const struct tune *tune, const struct configuration *
 /* Computes the options' coordinates: for each feature that varies, its rank among the occurring
  * values, scaled to [0, 1]. Grids double their steps, so ranks are closer to logarithms than the
  * values are. */
-static bool stage_features(struct tune *tune, size_t s)
+static void stage_features(struct tune *tune, size_t s)
 {
     struct bo_stage *stage = &tune->stages[s];
     const struct configuration *all =
         tune->workload->functions[tune->application->stages[s].function].configurations;
     const uint32_t *options = tune->options[s];
-    double *features = calloc(stage->option_count * FEATURES, sizeof *features);
-    if (features == NULL)
-        return false;
+    double *features =
+        arena_allocate(tune->arena, stage->option_count * FEATURES, sizeof *features);
     size_t distinct[FEATURES];
     for (size_t f = 0; f < FEATURES; f++) {
         distinct[f] = feature_rank(tune, all, options, stage->option_count, f, INFINITY);
@@ -76,8 +74,6 @@ static bool stage_features(struct tune *tune, size_t s)
                                               configuration_feature(tune, &all[options[i]], f)) /
                          (double)(distinct[f] - 1);
     stage->features = features;
-    tune->features[s] = features;
-    return true;
 }
 
 /* Selects the configurations that some invoker can hold; only those of the smallest batch if
@@ -86,19 +82,19 @@ static bool stage_options(struct tune *tune, size_t s, struct error *error)
 {
     const uint32_t index = tune->application->stages[s].function;
     const struct configuration *all = tune->workload->functions[index].configurations;
-    struct search_table *table = search_table_create_placeable(tune->workload, index, error);
+    const struct search_table *table =
+        search_table_create_placeable(tune->arena, tune->workload, index, error);
     if (table == NULL)
         return false;
     uint16_t smallest = UINT16_MAX;
     for (size_t i = 0; i < table->count; i++)
         smallest = table->batch[i] < smallest ? table->batch[i] : smallest;
-    tune->options[s] = calloc(table->count, sizeof *tune->options[s]);
-    for (size_t i = 0; tune->options[s] != NULL && i < table->count; i++)
+    tune->options[s] = arena_allocate(tune->arena, table->count, sizeof *tune->options[s]);
+    for (size_t i = 0; i < table->count; i++)
         if (tune->settings->batching == TUNE_PLANNED || all[table->index[i]].batch == smallest)
             tune->options[s][tune->stages[s].option_count++] = table->index[i];
-    search_table_destroy(table);
-    return (tune->options[s] != NULL && stage_features(tune, s)) ||
-           error_run(error, "policy aquatope: out of memory");
+    stage_features(tune, s);
+    return true;
 }
 
 /* ---- Sampled executions ---------------------------------------------------------------------- */
@@ -220,19 +216,21 @@ static void tune_evaluate(void *context, const uint32_t *choice, size_t number, 
                                                    tune->settings->percentile / 100);
 }
 
-bool tune_application(const struct workload *workload, uint32_t application,
+bool tune_application(struct arena *arena, const struct workload *workload, uint32_t application,
                       const struct tune_settings *settings, struct tuning *tuning,
                       struct error *error)
 {
-    struct tune tune = {.workload = workload,
+    const struct arena_block *scratch = arena->blocks;
+    struct tune tune = {.arena = arena,
+                        .workload = workload,
                         .application = &workload->applications[application],
                         .settings = settings,
                         .index = application};
     const size_t stages = tune.application->stage_count;
-    tune.latencies = calloc(settings->executions, sizeof *tune.latencies);
-    bool done = tune.latencies != NULL || error_run(error, "policy aquatope: out of memory");
-    for (size_t s = 0; done && s < stages; s++)
-        done = stage_options(&tune, s, error);
+    tune.latencies = arena_allocate(arena, settings->executions, sizeof *tune.latencies);
+    for (size_t s = 0; s < stages; s++)
+        if (!stage_options(&tune, s, error))
+            return false;
     const struct bo_problem problem = {.stage_count = stages,
                                        .stages = tune.stages,
                                        .limit = sim_to_s(tune.application->slo),
@@ -240,13 +238,9 @@ bool tune_application(const struct workload *workload, uint32_t application,
                                        .context = &tune};
     struct bo_settings search = settings->search;
     search.stream = application;
-    done = done && bo_minimise(&problem, &search, &tuning->result, error);
-    for (size_t s = 0; s < stages; s++) {
-        if (done)
-            tuning->configuration[s] = tune.options[s][tuning->result.choice[s]];
-        free(tune.options[s]);
-        free(tune.features[s]);
-    }
-    free(tune.latencies);
-    return done;
+    bo_minimise(arena, &problem, &search, &tuning->result);
+    for (size_t s = 0; s < stages; s++)
+        tuning->configuration[s] = tune.options[s][tuning->result.choice[s]];
+    arena_rewind(arena, scratch);
+    return true;
 }

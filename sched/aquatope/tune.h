@@ -10,6 +10,7 @@
 #define ESGSIM_SCHED_AQUATOPE_TUNE_H
 
 #include "sched/aquatope/bo.h"
+#include "sim/base/error.h"
 #include "workloads/workload.h"
 
 /* ALONE: every request runs by itself, with two dimensions per stage (vCPU, vGPU), as in the paper.
@@ -34,16 +35,16 @@ struct tuning {
 };
 
 /* The result depends only on the arguments, including the settings' seed. False with ERROR_INPUT if
- * no invoker can hold any configuration of some stage, ERROR_RUN when out of memory. */
-bool tune_application(const struct workload *workload, uint32_t application,
+ * no invoker can hold any configuration of some stage. The arena has the scratch. */
+bool tune_application(struct arena *arena, const struct workload *workload, uint32_t application,
                       const struct tune_settings *settings, struct tuning *tuning,
                       struct error *error);
 
 /* The same, remembered: tuning ignores arrivals, so that a sweep over the load tunes an application
  * once per seed and worker. The latest tunings of the thread are kept under the SHA-256 of all
  * inputs (sched/aquatope/tune_memory.c). */
-bool tune_application_once(const struct workload *workload, uint32_t application,
-                           const struct tune_settings *settings, struct tuning *tuning,
-                           struct error *error);
+bool tune_application_once(struct arena *arena, const struct workload *workload,
+                           uint32_t application, const struct tune_settings *settings,
+                           struct tuning *tuning, struct error *error);
 
 #endif

@@ -141,9 +141,9 @@ static void key_make(const struct workload *workload, uint32_t application,
     sha256_digest(&context, SHA256_DIGEST_SIZE, key);
 }
 
-bool tune_application_once(const struct workload *workload, uint32_t application,
-                           const struct tune_settings *settings, struct tuning *tuning,
-                           struct error *error)
+bool tune_application_once(struct arena *arena, const struct workload *workload,
+                           uint32_t application, const struct tune_settings *settings,
+                           struct tuning *tuning, struct error *error)
 {
     uint8_t key[SHA256_DIGEST_SIZE];
     key_make(workload, application, settings, key);
@@ -152,7 +152,7 @@ bool tune_application_once(const struct workload *workload, uint32_t application
             *tuning = memory[e].tuning;
             return true;
         }
-    if (!tune_application(workload, application, settings, tuning, error))
+    if (!tune_application(arena, workload, application, settings, tuning, error))
         return false;
     memcpy(memory[stored % ENTRIES].key, key, sizeof key);
     memory[stored++ % ENTRIES].tuning = *tuning;

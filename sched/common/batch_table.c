@@ -2,23 +2,6 @@
 
 #include "sched/common/kinds.h"
 
-/* The share of a function on GPUs of a kind under a limit of `units`; its smallest share if all
- * exceed the limit; -1 if all shares are allowed. */
-static int share_of(const struct planner *planner, const struct function *spec, uint32_t function,
-                    uint32_t kind, int units)
-{
-    int share = -1;
-    for (uint32_t i = 0; units >= 0 && i < spec->configuration_count; i++) {
-        const struct configuration *here = &spec->configurations[i];
-        if (here->kind != kind || here->batch != 1 || !planner_runs(planner, function, i))
-            continue;
-        if (share < 0 ||
-            (here->vgpu <= units ? share > units || here->vgpu > share : here->vgpu < share))
-            share = here->vgpu;
-    }
-    return share;
-}
-
 static bool faster(const struct configuration *a, const struct configuration *b)
 {
     return a->time < b->time || (a->time == b->time && a->cost_per_job_usd < b->cost_per_job_usd);
@@ -41,7 +24,7 @@ static void row_fill(struct batches_of_function *row, struct arena *arena,
                      uint32_t kind, uint32_t max_batch, int units)
 {
     const size_t count = spec->configuration_count;
-    const int share = share_of(planner, spec, function, kind, units);
+    const int share = units >= 0 ? planner_share(planner, function, kind, (uint32_t)units) : -1;
     row->levels = arena_allocate(arena, count, sizeof *row->levels);
     for (uint32_t i = 0; i < count; i++) {
         const struct configuration *here = &spec->configurations[i];

@@ -37,6 +37,7 @@ struct class
 };
 
 struct capacity_bound {
+    struct arena *arena;
     const struct workload *workload;
     double *units;   /* by kind of GPU: of the cluster; the next two are in its memory */
     double *weights; /* by kind: of its units in a mixture; the sum is 1 */
@@ -45,7 +46,7 @@ struct capacity_bound {
     struct class *classes;
     size_t **by_time;      /* by function: its configurations in ascending nominal time */
     struct entry *entries; /* measured requests */
-    size_t count, room;
+    size_t count;
     bool too_many;
 };
 
@@ -120,37 +121,30 @@ static int compare_times(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-static bool by_time_sort(struct capacity_bound *bound)
+static void by_time_sort(struct capacity_bound *bound)
 {
     const struct workload *workload = bound->workload;
-    bound->by_time = calloc(workload->function_count + 1, sizeof *bound->by_time);
-    for (size_t f = 0; f < workload->function_count && bound->by_time != NULL; f++) {
+    bound->by_time = arena_allocate(bound->arena, workload->function_count, sizeof *bound->by_time);
+    for (size_t f = 0; f < workload->function_count; f++) {
         const struct function *function = &workload->functions[f];
-        bound->by_time[f] = calloc(function->configuration_count + 1, sizeof **bound->by_time);
-        if (bound->by_time[f] == NULL)
-            return false;
+        bound->by_time[f] =
+            arena_allocate(bound->arena, function->configuration_count, sizeof **bound->by_time);
         gsl_heapsort_index(bound->by_time[f], function->configurations,
                            function->configuration_count, sizeof *function->configurations,
                            compare_times);
     }
-    return bound->by_time != NULL;
 }
 
-struct capacity_bound *capacity_bound_create(const struct workload *workload, struct error *error)
+struct capacity_bound *capacity_bound_create(struct arena *arena, const struct workload *workload)
 {
     const size_t kinds = workload->kind_count;
-    struct capacity_bound *bound = calloc(1, sizeof *bound);
-    if (bound != NULL) {
-        bound->workload = workload;
-        bound->classes = calloc(workload->application_count, sizeof *bound->classes);
-        bound->units = calloc(2 * kinds + workload->function_count * MIXTURES, sizeof(double));
-    }
-    if (bound == NULL || bound->classes == NULL || bound->units == NULL || !by_time_sort(bound)) {
-        capacity_bound_destroy(bound);
-        (void)error_run(error, "out of memory for the bound of %zu applications",
-                        workload->application_count);
-        return NULL;
-    }
+    struct capacity_bound *bound = arena_allocate(arena, 1, sizeof *bound);
+    bound->arena = arena;
+    bound->workload = workload;
+    bound->classes = arena_allocate(arena, workload->application_count, sizeof *bound->classes);
+    bound->units =
+        arena_allocate(arena, 2 * kinds + workload->function_count * MIXTURES, sizeof(double));
+    by_time_sort(bound);
     for (size_t i = 0; i < workload->cluster.group_count; i++)
         bound->vcpus +=
             (double)workload->cluster.groups[i].vcpus * workload->cluster.groups[i].count;
@@ -171,23 +165,10 @@ struct capacity_bound *capacity_bound_create(const struct workload *workload, st
     return bound;
 }
 
-void capacity_bound_destroy(struct capacity_bound *bound)
-{
-    if (bound == NULL)
-        return;
-    for (size_t f = 0; bound->by_time != NULL && f < bound->workload->function_count; f++)
-        free(bound->by_time[f]);
-    free((void *)bound->by_time);
-    free(bound->units);
-    free(bound->classes);
-    free(bound->entries);
-    free(bound);
-}
-
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-bool capacity_bound_add(struct capacity_bound *bound, uint32_t application, sim_time_t arrival,
-                        sim_time_t slo, const double *noise, bool measured, struct error *error)
+void capacity_bound_add(struct capacity_bound *bound, uint32_t application, sim_time_t arrival,
+                        sim_time_t slo, const double *noise, bool measured)
 {
     const struct application *spec = &bound->workload->applications[application];
     struct class *class = &bound->classes[application];
@@ -196,12 +177,11 @@ bool capacity_bound_add(struct capacity_bound *bound, uint32_t application, sim_
     for (size_t s = 0; s < spec->stage_count; s++)
         class->least_noise[s] = fmin(class->least_noise[s], noise[s]);
     if (!measured || bound->too_many)
-        return true;
+        return;
     bound->too_many = bound->count == CAPACITY_BOUND_REQUESTS;
     if (bound->too_many)
-        return true;
-    if (!array_reserve(&bound->entries, &bound->room, bound->count + 1, sizeof entry))
-        return error_run(error, "out of memory for the bound of %zu requests", bound->count + 1);
+        return;
+    arena_reserve(bound->arena, &bound->entries, bound->count + 1, sizeof entry);
     for (size_t s = 0; s < spec->stage_count; s++) {
         const double *alone = &bound->alone[spec->stages[s].function * MIXTURES];
         for (int m = 0; m < MIXTURES && alone[1] > 0; m++)
@@ -209,7 +189,6 @@ bool capacity_bound_add(struct capacity_bound *bound, uint32_t application, sim_
     }
     class->slo = class->slo == 0 || class->slo == slo ? slo : SIM_FOREVER;
     bound->entries[bound->count++] = entry;
-    return true;
 }
 
 /* ---- The most hits in one batch -------------------------------------------------------------- */
@@ -324,11 +303,9 @@ static void stages_count(struct capacity_bound *bound, uint32_t a, const struct 
 }
 
 /* Leaves the entries sorted by application. */
-static bool mates_count(struct capacity_bound *bound, struct error *error)
+static void mates_count(struct capacity_bound *bound)
 {
-    struct window *windows = calloc(bound->count + 1, sizeof *windows);
-    if (windows == NULL)
-        return error_run(error, "out of memory for the bound of %zu requests", bound->count);
+    struct window *windows = arena_allocate(bound->arena, bound->count, sizeof *windows);
     qsort(bound->entries, bound->count, sizeof *bound->entries, compare_applications);
     for (size_t i = 0; i < bound->count; i++)
         windows[i].entry = &bound->entries[i];
@@ -339,8 +316,7 @@ static bool mates_count(struct capacity_bound *bound, struct error *error)
         windows_count(windows + i, end - i, bound->classes[application].batch_most);
         stages_count(bound, application, windows + i, end - i);
     }
-    free(windows);
-    return true;
+    arena_release(bound->arena, windows);
 }
 
 /* ---- Least work within the SLO --------------------------------------------------------------- */
@@ -576,21 +552,19 @@ static double mixture_hits(struct capacity_bound *bound, int mixture, double *wo
     return fmin((double)possible, floor(sum * (1 + rounding) + rounding));
 }
 
-bool capacity_bound_hits(struct capacity_bound *bound, double *hits, struct error *error)
+double capacity_bound_hits(struct capacity_bound *bound)
 {
-    *hits = NAN;
+    double hits = NAN;
     if (bound->count == 0 || bound->too_many)
-        return true;
-    if (!mates_count(bound, error))
-        return false;
+        return hits;
+    mates_count(bound);
     works_find(bound);
     qsort(bound->entries, bound->count, sizeof *bound->entries, compare_arrivals);
-    double *works = calloc(bound->count, sizeof *works);
-    struct fluid_waiting *heap = calloc(bound->count, sizeof *heap);
-    for (int m = 0; m < MIXTURES && works != NULL && heap != NULL; m++)
-        *hits = fmin(*hits, mixture_hits(bound, m, works, heap));
-    free(works);
-    free(heap);
-    return !isnan(*hits) ||
-           error_run(error, "out of memory for the bound of %zu requests", bound->count);
+    double *works = arena_allocate(bound->arena, bound->count, sizeof *works);
+    struct fluid_waiting *heap = arena_allocate(bound->arena, bound->count, sizeof *heap);
+    for (int m = 0; m < MIXTURES; m++)
+        hits = fmin(hits, mixture_hits(bound, m, works, heap));
+    arena_release(bound->arena, works);
+    arena_release(bound->arena, heap);
+    return hits;
 }

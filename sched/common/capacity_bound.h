@@ -56,7 +56,8 @@
 #ifndef ESGSIM_SCHED_COMMON_CAPACITY_BOUND_H
 #define ESGSIM_SCHED_COMMON_CAPACITY_BOUND_H
 
-#include "sim/base/error.h"
+#include "sim/base/arena.h"
+#include "sim/base/units.h"
 #include "workloads/workload.h"
 
 /* Longer runs have no bound, so that memory does not grow with them. */
@@ -64,19 +65,17 @@ enum { CAPACITY_LEVELS = 16, CAPACITY_BOUND_REQUESTS = 1 << 18 };
 
 struct capacity_bound;
 
-/* The workload must outlive the bound. NULL with ERROR_RUN when out of memory. */
-struct capacity_bound *capacity_bound_create(const struct workload *workload, struct error *error);
-void capacity_bound_destroy(struct capacity_bound *bound); /* NULL is allowed */
+/* The arena has the bound. The workload must outlive it. */
+struct capacity_bound *capacity_bound_create(struct arena *arena, const struct workload *workload);
 
 /* Adds a request, in any order. `noise[s]` is the draw of stage s: a factor, or for a function with
  * a `service` the time in ms. A request that is not measured can be no hit, but may lead a batch.
- * False with ERROR_RUN when out of memory. O(1) amortised. */
-bool capacity_bound_add(struct capacity_bound *bound, uint32_t application, sim_time_t arrival,
-                        sim_time_t slo, const double *noise, bool measured, struct error *error);
+ * O(1) amortised. */
+void capacity_bound_add(struct capacity_bound *bound, uint32_t application, sim_time_t arrival,
+                        sim_time_t slo, const double *noise, bool measured);
 
-/* Sets `*hits` to the most hits among the measured requests; NAN if there are none or more than
- * CAPACITY_BOUND_REQUESTS. Adds nothing afterwards. False with ERROR_RUN when out of memory.
- * O(n log n) for n requests. */
-bool capacity_bound_hits(struct capacity_bound *bound, double *hits, struct error *error);
+/* The most hits among the measured requests; NAN if there are none or more than
+ * CAPACITY_BOUND_REQUESTS. Nothing is added afterwards. O(n log n) for n requests. */
+double capacity_bound_hits(struct capacity_bound *bound);
 
 #endif

@@ -10,6 +10,7 @@ bool dispatcher_init(struct dispatcher *dispatcher, struct platform *platform,
     dispatcher->rule = rule;
     dispatcher->kinds = KINDS_ALL;
     dispatcher->parameters = *(const struct dispatcher_parameters *)parameters;
+    dispatcher->own = parameters;
     dispatcher->order = queue_order_create(platform_arena(platform), workload->queue_count);
     dispatcher->running =
         platform_allocate(platform, workload->function_count, sizeof *dispatcher->running);
@@ -85,8 +86,8 @@ static uint32_t invoker_for(struct dispatcher *dispatcher, struct platform *plat
     const bool warm_only =
         dispatcher->parameters.containers == CONTAINERS_REUSE &&
         (dispatcher->running[function] > 0 || platform_warm_total(platform, function) > 0);
-    if (dispatcher->place != NULL)
-        return dispatcher->place(dispatcher, platform, queue, configuration, warm_only);
+    if (dispatcher->rule.place != NULL)
+        return dispatcher->rule.place(dispatcher, platform, queue, configuration, warm_only);
     const uint64_t changes = platform_changes(platform);
     if (dispatcher->nowhere.changes == changes && dispatcher->nowhere.function == function &&
         dispatcher->nowhere.configuration == configuration)

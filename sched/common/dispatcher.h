@@ -54,6 +54,10 @@ struct dispatch_rule {
      * queue then waits for another. With one kind the set always contains it. */
     uint32_t (*configure)(const void *state, const struct platform *platform, uint32_t queue,
                           uint32_t jobs);
+    /* Chooses the invoker instead of the parameter `placement`, with the semantics of
+     * placement_choose. NULL: `placement` does. */
+    uint32_t (*place)(void *state, struct platform *platform, uint32_t queue,
+                      uint32_t configuration, bool warm_only);
 };
 
 struct dispatcher {
@@ -69,10 +73,7 @@ struct dispatcher {
         uint32_t function, configuration;
     } nowhere; /* the last search that found no invoker */
     struct dispatcher_parameters parameters;
-    /* Chooses the invoker instead of `placement`, with the semantics of placement_choose. NULL: use
-     * `placement`. Set after dispatcher_init. */
-    uint32_t (*place)(void *state, struct platform *platform, uint32_t queue,
-                      uint32_t configuration, bool warm_only);
+    const void *own; /* the policy's parameters, which begin with these */
     /* Returns the configuration that a policy planned for the queue in advance. It is reported to
      * the platform with each dispatch. NULL if the policy does not plan in advance. Set after
      * dispatcher_init. */
@@ -97,6 +98,16 @@ void dispatcher_on_withdrawn(void *state, struct platform *platform, uint32_t qu
 void dispatcher_on_finish(void *state, struct platform *platform,
                           const struct finished_batch *batch);
 bool dispatcher_decide(void *state, struct platform *platform);
+
+/* Defines the init of a policy whose state is a struct dispatcher, with the functions of its rule.
+ */
+#define DISPATCHER_INIT(policy, ...)                                                               \
+    static bool policy##_init(void *state, struct platform *platform, const void *parameters,      \
+                              struct error *error)                                                 \
+    {                                                                                              \
+        const struct dispatch_rule rule = {__VA_ARGS__};                                           \
+        return dispatcher_init(state, platform, rule, parameters, error);                          \
+    }
 
 /* What a policy that only ranks, configures and places has in its struct policy, beside its name,
  * summary and init. `table` is the array of its parameters, whose fields are those of `own`. */

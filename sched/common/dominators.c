@@ -15,6 +15,11 @@ static uint32_t common_ancestor(const uint32_t *parent, bool post, uint32_t a, u
     return a;
 }
 
+uint32_t dominators_common(const uint32_t *dominator, uint32_t a, uint32_t b)
+{
+    return common_ancestor(dominator, false, a, b);
+}
+
 static uint32_t closest_ancestor(const uint32_t *parent, bool post, const uint32_t *stages,
                                  size_t count)
 {

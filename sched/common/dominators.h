@@ -14,6 +14,9 @@
  * only the virtual source dominates s. O(edges × depth). */
 void dominators_find(const struct application *application, uint32_t *dominator);
 
+/* The closest stage that equals or dominates both a and b; SIM_NONE: only the virtual source. */
+uint32_t dominators_common(const uint32_t *dominator, uint32_t a, uint32_t b);
+
 /* Fills `post_dominator[s]` likewise; SIM_NONE if only the virtual sink post-dominates s. */
 void post_dominators_find(const struct application *application, uint32_t *post_dominator);
 

@@ -200,22 +200,22 @@ static bool surfaces_build(struct planner *planner, uint32_t index, uint32_t max
                      function->name);
 }
 
-static bool shares_fill(struct planner *planner, const struct application *application,
+static void shares_fill(struct planner *planner, const struct application *application,
                         enum planner_split split)
 {
     const size_t count = application->stage_count;
+    const struct arena_block *scratch = planner->arena->blocks;
     double *mean_time = arena_allocate(planner->arena, count, sizeof *mean_time);
     for (size_t s = 0; s < count; s++) {
         const double mean = planner->mean_time[application->stages[s].function];
         mean_time[s] = mean > 0 ? mean : 1;
     }
-    struct slo_plan *plan = slo_plan_create(application, mean_time, 1, (enum slo_split)split);
-    for (size_t s = 0; plan != NULL && s < count; s++)
+    const struct slo_plan *plan =
+        slo_plan_create(planner->arena, application, mean_time, 1, (enum slo_split)split);
+    for (size_t s = 0; s < count; s++)
         planner->shares[application->first_queue + s] =
             (struct share){plan->stages[s].slot, plan->stages[s].slot_of_rest};
-    arena_release(planner->arena, mean_time);
-    slo_plan_destroy(plan);
-    return plan != NULL;
+    arena_rewind(planner->arena, scratch);
 }
 
 static bool planner_fill(struct planner *planner, uint32_t max_batch, enum planner_split split,
@@ -230,9 +230,7 @@ static bool planner_fill(struct planner *planner, uint32_t max_batch, enum plann
                 !surfaces_build(planner, function, max_batch, split, error))
                 return false;
         }
-        if (!shares_fill(planner, application, split))
-            return error_run(error, "out of memory for the plan of application \"%s\"",
-                             application->name);
+        shares_fill(planner, application, split);
     }
     return true;
 }
@@ -259,6 +257,21 @@ bool planner_runs(const struct planner *planner, uint32_t function, uint32_t con
     const struct function *spec = &planner->workload->functions[function];
     return planner_cluster_runs(&planner->workload->cluster, spec,
                                 &spec->configurations[configuration]);
+}
+
+int planner_share(const struct planner *planner, uint32_t function, uint32_t kind, uint32_t most)
+{
+    const struct function *spec = &planner->workload->functions[function];
+    int share = -1;
+    for (uint32_t i = 0; i < spec->configuration_count; i++) {
+        const struct configuration *here = &spec->configurations[i];
+        if (here->kind != kind || here->batch != 1 || !planner_runs(planner, function, i))
+            continue;
+        if (share < 0 ||
+            (here->vgpu <= most ? share > (int)most || here->vgpu > share : here->vgpu < share))
+            share = here->vgpu;
+    }
+    return share;
 }
 
 bool planner_uses_gpus(const struct planner *planner, uint64_t kinds, uint32_t function,

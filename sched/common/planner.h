@@ -43,6 +43,10 @@ bool planner_cluster_runs(const struct cluster_spec *cluster, const struct funct
 /* True if some invoker of the cluster, when empty, can run this configuration of `function`. */
 bool planner_runs(const struct planner *planner, uint32_t function, uint32_t configuration);
 
+/* The function's largest share of at most `most` units of the kind, at batch 1; its smallest if all
+ * exceed `most`; -1 if it does not run on the kind. O(configurations). */
+int planner_share(const struct planner *planner, uint32_t function, uint32_t kind, uint32_t most);
+
 /* True if it runs on GPUs of the set `kinds` (kinds.h) with a batch of at most `jobs`.
  * O(configurations). */
 bool planner_uses_gpus(const struct planner *planner, uint64_t kinds, uint32_t function,

@@ -1,7 +1,6 @@
 #include "sched/common/slo.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sched/common/dominators.h"
@@ -20,6 +19,7 @@ struct arc {
 };
 
 struct junctions {
+    struct arena *arena; /* scratch */
     size_t point_count;
     uint32_t *parent; /* union-find over points */
     struct arc *arcs; /* for each stage the edges into it, then the stage itself */
@@ -36,26 +36,18 @@ static uint32_t junction_of(struct junctions *graph, uint32_t point)
     return point;
 }
 
-static void junctions_free(struct junctions *graph)
-{
-    free(graph->parent);
-    free(graph->arcs);
-}
-
-static bool junctions_make(struct junctions *graph, const struct application *application,
-                           const struct slo_stage *stages)
+static void junctions_make(struct junctions *graph, struct arena *arena,
+                           const struct application *application, const struct slo_stage *stages)
 {
     size_t n = application->stage_count;
     size_t edges = 0;
     for (size_t s = 0; s < n; s++)
         edges += application->stages[s].after_count;
-    *graph = (struct junctions){.point_count = 2 * n + 2};
+    *graph = (struct junctions){.arena = arena, .point_count = 2 * n + 2};
     graph->start = (uint32_t)(2 * n);
     graph->end = (uint32_t)(2 * n + 1);
-    graph->parent = malloc(graph->point_count * sizeof *graph->parent);
-    graph->arcs = malloc((n + edges) * sizeof *graph->arcs);
-    if (graph->parent == NULL || graph->arcs == NULL)
-        return false;
+    graph->parent = arena_allocate(arena, graph->point_count, sizeof *graph->parent);
+    graph->arcs = arena_allocate(arena, n + edges, sizeof *graph->arcs);
     for (uint32_t p = 0; p < graph->point_count; p++)
         graph->parent[p] = p;
     for (uint32_t s = 0; s < n; s++) {
@@ -69,7 +61,6 @@ static bool junctions_make(struct junctions *graph, const struct application *ap
         if (stage->next_count == 0)
             graph->parent[2 * s + 1] = graph->end;
     }
-    return true;
 }
 
 /* Marks the junctions reachable from junction `from` (`back`: those that reach it). Bit 1: by any
@@ -96,17 +87,16 @@ static void junctions_reach(struct junctions *graph, uint32_t from, bool back,
 }
 
 /* Honours every edge: its two points become one junction, as do all junctions on a cycle. */
-static bool junctions_contract_all(struct junctions *graph)
+static void junctions_contract_all(struct junctions *graph)
 {
     for (size_t a = 0; a < graph->arc_count; a++)
         if (!graph->arcs[a].is_stage)
             graph->parent[junction_of(graph, graph->arcs[a].tail)] =
                 junction_of(graph, graph->arcs[a].head);
     size_t count = graph->point_count;
-    unsigned char *after = malloc(count);
-    unsigned char *before = malloc(count);
-    bool done = after != NULL && before != NULL;
-    for (uint32_t p = 0; done && p < count; p++) {
+    unsigned char *after = arena_allocate(graph->arena, count, 1);
+    unsigned char *before = arena_allocate(graph->arena, count, 1);
+    for (uint32_t p = 0; p < count; p++) {
         if (junction_of(graph, p) != p)
             continue;
         junctions_reach(graph, p, false, after);
@@ -115,18 +105,13 @@ static bool junctions_contract_all(struct junctions *graph)
             if (after[q] != 0 && before[q] != 0)
                 graph->parent[q] = p;
     }
-    free(after);
-    free(before);
-    return done;
 }
 
 /* Honours an edge unless another path with a stage on it leads from one end to the other. Such an
  * edge waits for that path and keeps its slack. The result is acyclic. */
-static bool junctions_contract_safely(struct junctions *graph)
+static void junctions_contract_safely(struct junctions *graph)
 {
-    unsigned char *reached = malloc(graph->point_count);
-    if (reached == NULL)
-        return false;
+    unsigned char *reached = arena_allocate(graph->arena, graph->point_count, 1);
     for (size_t a = 0; a < graph->arc_count; a++) {
         if (graph->arcs[a].is_stage)
             continue;
@@ -136,14 +121,13 @@ static bool junctions_contract_safely(struct junctions *graph)
         if ((reached[head] & 2) == 0)
             graph->parent[tail] = head;
     }
-    free(reached);
-    return true;
 }
 
 /* ---- Potentials ------------------------------------------------------------------------------ */
 
 struct placing {
-    struct arc *arcs; /* between vertices, without loops */
+    struct arena *arena; /* scratch */
+    struct arc *arcs;    /* between vertices, without loops */
     size_t arc_count;
     size_t vertex_count;
     double *potential;
@@ -233,10 +217,10 @@ static size_t list_components(const struct placing *placing, size_t count, size_
     return components;
 }
 
-static bool list_place(struct placing *placing, const uint32_t *list, size_t count);
+static void list_place(struct placing *placing, const uint32_t *list, size_t count);
 
 /* A chain: places the cut vertices by longest path, then each piece between two of them. */
-static bool list_place_chain(struct placing *placing, const uint32_t *list, size_t count,
+static void list_place_chain(struct placing *placing, const uint32_t *list, size_t count,
                              const bool *cut, const double *up)
 {
     double low = placing->potential[list[0]];
@@ -248,20 +232,17 @@ static bool list_place_chain(struct placing *placing, const uint32_t *list, size
     size_t first = 0;
     for (size_t i = 1; i < count; i++)
         if (cut[i]) {
-            if (!list_place(placing, list + first, i - first + 1))
-                return false;
+            list_place(placing, list + first, i - first + 1);
             first = i;
         }
-    return true;
 }
 
 /* Branches: places each component between the same two ends. */
-static bool list_place_branches(struct placing *placing, const uint32_t *list, size_t count,
+static void list_place_branches(struct placing *placing, const uint32_t *list, size_t count,
                                 const size_t *component)
 {
-    uint32_t *branch = malloc(count * sizeof *branch);
-    bool done = branch != NULL;
-    for (size_t c = 1; done && c + 1 < count; c++) {
+    uint32_t *branch = arena_allocate(placing->arena, count, sizeof *branch);
+    for (size_t c = 1; c + 1 < count; c++) {
         if (component[c] != c)
             continue;
         size_t size = 0;
@@ -270,10 +251,8 @@ static bool list_place_branches(struct placing *placing, const uint32_t *list, s
             if (component[i] == c)
                 branch[size++] = list[i];
         branch[size++] = list[count - 1];
-        done = list_place(placing, branch, size);
+        list_place(placing, branch, size);
     }
-    free(branch);
-    return done;
 }
 
 /* Neither chain nor branches: places vertices by the longest paths before and after. */
@@ -290,34 +269,26 @@ static void list_place_irregular(struct placing *placing, const uint32_t *list, 
 
 /* Assigns potentials to the interior of `list`. The list is in topological order, its ends have
  * potentials, and it contains all vertices between them. */
-static bool list_place(struct placing *placing, const uint32_t *list, size_t count)
+static void list_place(struct placing *placing, const uint32_t *list, size_t count)
 {
     if (count <= 2)
-        return true;
-    double *up = malloc(count * sizeof *up);
-    double *down = malloc(count * sizeof *down);
-    bool *cut = malloc(count * sizeof *cut);
-    size_t *component = malloc(count * sizeof *component);
-    bool done = up != NULL && down != NULL && cut != NULL && component != NULL;
-    if (done) {
-        placing->stamps++;
-        for (size_t i = 0; i < count; i++) {
-            placing->stamp[list[i]] = placing->stamps;
-            placing->local[list[i]] = i;
-        }
-        list_distances(placing, count, up, down);
-        if (list_cuts(placing, count, cut) > 0)
-            done = list_place_chain(placing, list, count, cut, up);
-        else if (list_components(placing, count, component) > 1)
-            done = list_place_branches(placing, list, count, component);
-        else
-            list_place_irregular(placing, list, count, up, down);
+        return;
+    double *up = arena_allocate(placing->arena, count, sizeof *up);
+    double *down = arena_allocate(placing->arena, count, sizeof *down);
+    bool *cut = arena_allocate(placing->arena, count, sizeof *cut);
+    size_t *component = arena_allocate(placing->arena, count, sizeof *component);
+    placing->stamps++;
+    for (size_t i = 0; i < count; i++) {
+        placing->stamp[list[i]] = placing->stamps;
+        placing->local[list[i]] = i;
     }
-    free(up);
-    free(down);
-    free(cut);
-    free(component);
-    return done;
+    list_distances(placing, count, up, down);
+    if (list_cuts(placing, count, cut) > 0)
+        list_place_chain(placing, list, count, cut, up);
+    else if (list_components(placing, count, component) > 1)
+        list_place_branches(placing, list, count, component);
+    else
+        list_place_irregular(placing, list, count, up, down);
 }
 
 /* Removes loops and sorts the junctions topologically; `order` has room for all points. */
@@ -359,44 +330,35 @@ static void placing_arcs(struct placing *placing, struct junctions *graph, const
 
 /* Fills potential[p] for every point p: 0 at the start, 1 at the end, increasing along every arc.
  */
-static bool junctions_place(struct junctions *graph, double *potential)
+static void junctions_place(struct junctions *graph, double *potential)
 {
     size_t points = graph->point_count;
-    struct placing placing = {.potential = potential};
-    uint32_t *order = malloc(points * sizeof *order);
-    uint32_t *waiting = malloc(points * sizeof *waiting);
-    placing.arcs = calloc(graph->arc_count + 1, sizeof *placing.arcs);
-    placing.local = calloc(points, sizeof *placing.local);
-    placing.stamp = calloc(points, sizeof *placing.stamp);
-    bool done = order != NULL && waiting != NULL && placing.arcs != NULL && placing.local != NULL &&
-                placing.stamp != NULL;
-    if (done) {
-        placing.vertex_count = junctions_order(graph, order, waiting);
-        placing_arcs(&placing, graph, order);
-        potential[order[0]] = 0;
-        potential[order[placing.vertex_count - 1]] = 1;
-        done = list_place(&placing, order, placing.vertex_count);
-        for (uint32_t p = 0; done && p < points; p++)
-            potential[p] = potential[junction_of(graph, p)];
-    }
-    free(order);
-    free(waiting);
-    free(placing.arcs);
-    free(placing.local);
-    free(placing.stamp);
-    return done;
+    struct arena *arena = graph->arena;
+    struct placing placing = {.arena = arena, .potential = potential};
+    uint32_t *order = arena_allocate(arena, points, sizeof *order);
+    uint32_t *waiting = arena_allocate(arena, points, sizeof *waiting);
+    placing.arcs = arena_allocate(arena, graph->arc_count + 1, sizeof *placing.arcs);
+    placing.local = arena_allocate(arena, points, sizeof *placing.local);
+    placing.stamp = arena_allocate(arena, points, sizeof *placing.stamp);
+    placing.vertex_count = junctions_order(graph, order, waiting);
+    placing_arcs(&placing, graph, order);
+    potential[order[0]] = 0;
+    potential[order[placing.vertex_count - 1]] = 1;
+    list_place(&placing, order, placing.vertex_count);
+    for (uint32_t p = 0; p < points; p++)
+        potential[p] = potential[junction_of(graph, p)];
 }
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
 
-static bool plan_potential(const struct application *application, const struct slo_stage *stages,
-                           bool (*contract)(struct junctions *), double *potential)
+static void plan_potential(struct arena *arena, const struct application *application,
+                           const struct slo_stage *stages, void (*contract)(struct junctions *),
+                           double *potential)
 {
     struct junctions graph;
-    bool done = junctions_make(&graph, application, stages) && contract(&graph) &&
-                junctions_place(&graph, potential);
-    junctions_free(&graph);
-    return done;
+    junctions_make(&graph, arena, application, stages);
+    contract(&graph);
+    junctions_place(&graph, potential);
 }
 
 static void plan_normalise(struct slo_plan *plan, const double *mean_time)
@@ -446,16 +408,16 @@ static void plan_group(struct slo_plan *plan, const struct application *applicat
 }
 
 /* Computes dominators, quotas and own deadlines by ESG's rule. */
-static bool plan_dominator(struct slo_plan *plan, const struct application *application)
+static void plan_dominator(struct slo_plan *plan, struct arena *arena,
+                           const struct application *application)
 {
     const size_t count = plan->stage_count;
-    double *potential = malloc((2 * count + 2) * sizeof *potential);
-    bool done = potential != NULL &&
-                plan_potential(application, plan->stages, junctions_contract_all, potential);
-    for (size_t s = 0; done && s < count; s++)
+    double *potential = arena_allocate(arena, 2 * count + 2, sizeof *potential);
+    plan_potential(arena, application, plan->stages, junctions_contract_all, potential);
+    for (size_t s = 0; s < count; s++)
         plan->stages[s].quota = potential[2 * s + 1] - potential[2 * s];
-    done = done && plan_potential(application, plan->stages, junctions_contract_safely, potential);
-    for (size_t s = 0; done && s < count; s++) {
+    plan_potential(arena, application, plan->stages, junctions_contract_safely, potential);
+    for (size_t s = 0; s < count; s++) {
         struct slo_stage *planned = &plan->stages[s];
         const struct stage *stage = &application->stages[s];
         double start = 0;
@@ -465,83 +427,67 @@ static bool plan_dominator(struct slo_plan *plan, const struct application *appl
         planned->slot = planned->own_deadline - start;
         planned->slot_of_rest = start < 1 ? planned->slot / (1 - start) : 1;
     }
-    free(potential);
-    return done;
+}
+
+void slo_paths(const struct application *application, const double *length, double *before,
+               double *after)
+{
+    for (size_t s = 0; s < application->stage_count; s++) {
+        const struct stage *stage = &application->stages[s];
+        before[s] = 0;
+        for (size_t i = 0; i < stage->after_count; i++)
+            before[s] = fmax(before[s], before[stage->after[i]] + length[stage->after[i]]);
+    }
+    for (size_t s = application->stage_count; s-- > 0;) {
+        const struct stage *stage = &application->stages[s];
+        after[s] = 0;
+        for (size_t i = 0; i < stage->next_count; i++)
+            after[s] = fmax(after[s], after[stage->next[i]] + length[stage->next[i]]);
+    }
 }
 
 /* A stage's length divided by that of the longest path through it. */
-static bool plan_longest_path(struct slo_plan *plan, const struct application *application,
-                              const double *mean_time)
+static void plan_longest_path(struct slo_plan *plan, struct arena *arena,
+                              const struct application *application, const double *mean_time)
 {
-    const size_t count = plan->stage_count;
-    double *before = calloc(2 * count + 1, sizeof *before);
-    if (before == NULL)
-        return false;
-    double *after = before + count;
-    for (size_t s = 0; s < count; s++) {
-        const struct stage *stage = &application->stages[s];
-        for (size_t i = 0; i < stage->after_count; i++) {
-            const uint32_t p = stage->after[i];
-            before[s] = fmax(before[s], before[p] + (mean_time != NULL ? mean_time[p] : 1));
-        }
-    }
-    for (size_t s = count; s-- > 0;) {
-        const struct stage *stage = &application->stages[s];
+    double *length = arena_allocate(arena, 3 * plan->stage_count, sizeof *length);
+    double *before = length + plan->stage_count, *after = before + plan->stage_count;
+    for (size_t s = 0; s < plan->stage_count; s++)
+        length[s] = mean_time != NULL ? mean_time[s] : 1;
+    slo_paths(application, length, before, after);
+    for (size_t s = 0; s < plan->stage_count; s++) {
         struct slo_stage *planned = &plan->stages[s];
-        const double own = mean_time != NULL ? mean_time[s] : 1;
-        for (size_t i = 0; i < stage->next_count; i++) {
-            const uint32_t n = stage->next[i];
-            after[s] = fmax(after[s], after[n] + (mean_time != NULL ? mean_time[n] : 1));
-        }
+        const double own = length[s];
         planned->slot = own / (before[s] + own + after[s]);
         planned->slot_of_rest = own / (own + after[s]);
         planned->quota = planned->slot;
         planned->own_deadline = (before[s] + own) / (before[s] + own + after[s]);
     }
-    free(before);
-    return true;
 }
 
-struct slo_plan *slo_plan_create(const struct application *application, const double *mean_time,
-                                 size_t group_size, enum slo_split split)
+struct slo_plan *slo_plan_create(struct arena *arena, const struct application *application,
+                                 const double *mean_time, size_t group_size, enum slo_split split)
 {
     const size_t count = application->stage_count;
-    struct slo_plan *plan = calloc(1, sizeof *plan);
-    uint32_t *tree = malloc(count * sizeof *tree);
-    bool done = plan != NULL && tree != NULL;
-    if (done) {
-        plan->stage_count = count;
-        plan->stages = calloc(count, sizeof *plan->stages);
-        done = plan->stages != NULL;
-    }
-    if (done) {
-        plan_normalise(plan, mean_time);
-        dominators_find(application, tree);
-        for (size_t s = 0; s < count; s++)
-            plan->stages[s].dominator = tree[s];
-        post_dominators_find(application, tree);
-        for (size_t s = 0; s < count; s++)
-            plan->stages[s].post_dominator = tree[s];
-        done = split == SLO_DOMINATOR
-                   ? plan_dominator(plan, application)
-                   : plan_longest_path(plan, application, split == SLO_EQUAL ? NULL : mean_time);
-    }
-    if (done)
-        plan_group(plan, application, group_size);
-    free(tree);
-    if (!done) {
-        slo_plan_destroy(plan);
-        return NULL;
-    }
+    struct slo_plan *plan = arena_allocate(arena, 1, sizeof *plan);
+    plan->stage_count = count;
+    plan->stages = arena_allocate(arena, count, sizeof *plan->stages);
+    const struct arena_block *scratch = arena->blocks;
+    uint32_t *tree = arena_allocate(arena, count, sizeof *tree);
+    plan_normalise(plan, mean_time);
+    dominators_find(application, tree);
+    for (size_t s = 0; s < count; s++)
+        plan->stages[s].dominator = tree[s];
+    post_dominators_find(application, tree);
+    for (size_t s = 0; s < count; s++)
+        plan->stages[s].post_dominator = tree[s];
+    if (split == SLO_DOMINATOR)
+        plan_dominator(plan, arena, application);
+    else
+        plan_longest_path(plan, arena, application, split == SLO_EQUAL ? NULL : mean_time);
+    plan_group(plan, application, group_size);
+    arena_rewind(arena, scratch);
     return plan;
-}
-
-void slo_plan_destroy(struct slo_plan *plan)
-{
-    if (plan == NULL)
-        return;
-    free(plan->stages);
-    free(plan);
 }
 
 void slo_rest(const struct application *application, const sim_time_t *time, sim_time_t *rest)

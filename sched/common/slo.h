@@ -36,6 +36,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/base/arena.h"
 #include "workloads/workload.h"
 
 enum { SLO_MAX_GROUP = 16 }; /* most stages per group */
@@ -69,10 +70,13 @@ struct slo_plan {
 
 /* `mean_time[s]` > 0 is the mean latency over the configurations of stage s's function.
  * `group_size` is 1..SLO_MAX_GROUP. Accepts any DAG, also with several sources and sinks or not
- * series-parallel. The slots along every path sum to at most 1. NULL when out of memory. */
-struct slo_plan *slo_plan_create(const struct application *application, const double *mean_time,
-                                 size_t group_size, enum slo_split split);
-void slo_plan_destroy(struct slo_plan *plan);
+ * series-parallel. The slots along every path sum to at most 1. The arena has the plan. */
+struct slo_plan *slo_plan_create(struct arena *arena, const struct application *application,
+                                 const double *mean_time, size_t group_size, enum slo_split split);
+
+/* The lengths of the longest paths before and after each stage, where stage t has length[t]. */
+void slo_paths(const struct application *application, const double *length, double *before,
+               double *after);
 
 /* Fills rest[s] with the length of the longest path through the stages after s, where stage t takes
  * time[t]. */

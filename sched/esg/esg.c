@@ -97,10 +97,9 @@ static uint64_t esg_search(struct esg *esg, const struct esg_application *planne
                            const struct esg_function *function, uint32_t stage, uint32_t kind,
                            const struct esg_queue *queue)
 {
-    bool found;
     if (planned->frontiers != NULL) {
-        found = frontier_plans_search(planned->frontiers, stage, queue->budget, queue->length, kind,
-                                      esg->parameters->k, &esg->result);
+        frontier_plans_search(planned->frontiers, stage, queue->budget, queue->length, kind,
+                              esg->parameters->k, &esg->result);
     } else {
         const struct slo_stage *part = &planned->plan->stages[stage];
         const struct search_table *tables[SEARCH_MAX_STAGES];
@@ -116,10 +115,8 @@ static uint64_t esg_search(struct esg *esg, const struct esg_application *planne
             .time_blade = true,
             .cost_blade = true,
         };
-        found = search_astar(&problem, esg->workspace, &esg->result);
+        search_astar(&problem, esg->workspace, &esg->result);
     }
-    if (!found)
-        esg->result.path_count = 0;
     /* A search without an expansion still costs one unit. */
     return esg->result.expansions > 0 ? esg->result.expansions : 1;
 }
@@ -359,5 +356,4 @@ const struct policy policy_esg = {
     .on_ready = esg_on_ready,
     .on_finish = esg_on_finish,
     .decide = esg_decide,
-    .finish = esg_finish,
 };

@@ -1,5 +1,5 @@
 /* ESG: the state of the policy, shared by its files only.
- *   setup.c  parameters, set-up, clean-up
+ *   setup.c  parameters, set-up
  *   esg.c    the policy: ESG_1Q, ESG_Dispatch
  */
 #ifndef ESGSIM_SCHED_ESG_ESG_INTERNAL_H
@@ -84,11 +84,9 @@ struct esg {
 };
 
 /* The policy's init: fills a state that is all zeros. False with ERROR_INPUT if a function fits no
- * invoker, or ERROR_RUN when out of memory; the state is then cleared. O(functions ×
+ * invoker, or ERROR_RUN if a frontier is too large. O(functions ×
  * configurations), plus the frontiers. */
 bool esg_init(void *state, struct platform *platform, const void *parameters, struct error *error);
-/* The policy's finish: frees all that the state owns and sets it to zeros. */
-void esg_finish(void *state);
 
 extern const struct key esg_parameters[];
 

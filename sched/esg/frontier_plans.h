@@ -12,14 +12,14 @@ struct frontier_plans;
 
 /* As frontier_build. `bounded`: every table is prepared by search_table_bound. Application and
  * tables must outlive the plans. NULL with `error` as there. */
-struct frontier_plans *frontier_plans_build(const struct application *application,
+struct frontier_plans *frontier_plans_build(struct arena *arena,
+                                            const struct application *application,
                                             const struct search_table *const *tables, bool bounded,
                                             size_t max_points, struct error *error);
-void frontier_plans_destroy(struct frontier_plans *plans);
 
 /* As frontier_search, for first configurations on GPUs of one kind or of any (SIM_NONE). O(batch
  * sizes × configurations of the stage × log points). */
-bool frontier_plans_search(const struct frontier_plans *plans, size_t stage, sim_time_t budget,
+void frontier_plans_search(const struct frontier_plans *plans, size_t stage, sim_time_t budget,
                            uint32_t queue_length, uint32_t kind, size_t k,
                            struct search_result *result);
 

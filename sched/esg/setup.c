@@ -1,10 +1,8 @@
 /* ESG's parameters, and the set-up of its state. */
 #include "sched/esg/esg_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "sched/common/kinds.h"
+#include "sched/memory.h"
 
 _Static_assert((int)SLO_MAX_GROUP == (int)SEARCH_MAX_STAGES, "one search plans a group");
 
@@ -39,66 +37,41 @@ const struct key esg_parameters[] = {
     KEY_END,
 };
 
-void esg_finish(void *state)
-{
-    struct esg *esg = state;
-    for (size_t a = 0; esg->applications != NULL && a < esg->application_count; a++) {
-        slo_plan_destroy(esg->applications[a].plan);
-        frontier_plans_destroy(esg->applications[a].frontiers);
-        free(esg->applications[a].tables);
-    }
-    for (size_t f = 0; esg->functions != NULL && f < esg->function_count; f++) {
-        struct esg_function *function = &esg->functions[f];
-        for (uint32_t k = 0; function->kinds != NULL && k < esg->kind_count; k++)
-            if (function->kinds[k].table != function->table)
-                search_table_destroy(function->kinds[k].table);
-        search_table_destroy(function->table);
-        free(function->by_cost);
-        free(function->kinds);
-    }
-    free(esg->applications);
-    free(esg->functions);
-    free(esg->queues);
-    free(esg->list);
-    search_workspace_destroy(esg->workspace);
-    memset(esg, 0, sizeof *esg);
-}
-
-/* The function on one kind of GPU. False when out of memory. */
-static bool esg_init_kind(struct esg_function *function, const struct configuration *configurations,
-                          uint32_t kind, const struct esg *esg)
+/* The function on one kind of GPU. */
+static void esg_init_kind(struct esg_function *function, struct arena *arena,
+                          const struct configuration *configurations, uint32_t kind,
+                          const struct esg *esg)
 {
     struct esg_kind *own = &function->kinds[kind];
     if (!search_table_has_kind(function->table, kind))
-        return true;
+        return;
     own->table =
-        esg->kind_count == 1 ? function->table : search_table_of_kind(function->table, kind);
-    if (own->table == NULL || (esg->bounded && !search_table_bound(own->table)))
-        return false;
+        esg->kind_count == 1 ? function->table : search_table_of_kind(arena, function->table, kind);
+    if (esg->bounded)
+        search_table_bound(arena, own->table);
     own->minimum = own->table->index[0];
     for (size_t i = 0; i < own->table->count; i++)
         if (configuration_is_smaller(&configurations[own->table->index[i]],
                                      &configurations[own->minimum]))
             own->minimum = own->table->index[i];
-    return true;
 }
 
-static bool esg_init_function(struct esg_function *function, const struct workload *workload,
-                              size_t index, const struct esg *esg, struct error *error)
+static bool esg_init_function(struct esg_function *function, struct arena *arena,
+                              const struct workload *workload, size_t index, const struct esg *esg,
+                              struct error *error)
 {
     const struct configuration *configurations = workload->functions[index].configurations;
-    struct search_table *table = search_table_create_within(workload, index, &esg->limits, error);
-    function->table = table;
+    struct search_table *table =
+        search_table_create_within(arena, workload, index, &esg->limits, error);
     if (table == NULL)
         return false;
-    function->by_cost = malloc(table->count * sizeof *function->by_cost);
-    function->kinds = calloc(esg->kind_count, sizeof *function->kinds);
-    bool done = function->by_cost != NULL && function->kinds != NULL &&
-                (!esg->bounded || search_table_bound(table));
-    for (uint32_t k = 0; done && k < esg->kind_count; k++)
-        done = esg_init_kind(function, configurations, k, esg);
-    if (!done)
-        return error_run(error, "policy esg: out of memory");
+    function->table = table;
+    function->by_cost = arena_allocate(arena, table->count, sizeof *function->by_cost);
+    function->kinds = arena_allocate(arena, esg->kind_count, sizeof *function->kinds);
+    if (esg->bounded)
+        search_table_bound(arena, table);
+    for (uint32_t k = 0; k < esg->kind_count; k++)
+        esg_init_kind(function, arena, configurations, k, esg);
     for (size_t i = 0; i < table->count; i++) {
         size_t place = i;
         while (place > 0 && table->cost[i] < table->cost[function->by_cost[place - 1]]) {
@@ -118,67 +91,60 @@ static double esg_mean_time(const struct search_table *table)
     return sum / (double)table->count;
 }
 
-static bool esg_init_application(struct esg *esg, struct esg_application *planned,
+static bool esg_init_application(struct esg *esg, struct arena *arena,
+                                 struct esg_application *planned,
                                  const struct application *application, struct error *error)
 {
-    size_t count = application->stage_count;
-    planned->tables = malloc(count * sizeof *planned->tables);
-    double *mean_time = malloc(count * sizeof *mean_time);
-    bool done = planned->tables != NULL && mean_time != NULL;
-    for (size_t s = 0; done && s < count; s++) {
+    const struct esg_parameters *parameters = esg->parameters;
+    const size_t count = application->stage_count;
+    double mean_time[WORKLOAD_MAX_STAGES];
+    planned->tables = arena_allocate(arena, count, sizeof *planned->tables);
+    for (size_t s = 0; s < count; s++) {
         planned->tables[s] = esg->functions[application->stages[s].function].table;
-        done = planned->tables[s] != NULL;
-        mean_time[s] = done ? esg_mean_time(planned->tables[s]) : 0;
+        mean_time[s] = esg_mean_time(planned->tables[s]);
     }
-    if (done && esg->parameters->method == METHOD_FRONTIER && esg->parameters->redistribution) {
-        planned->frontiers = frontier_plans_build(application, planned->tables, esg->bounded,
+    if (parameters->method == METHOD_FRONTIER && parameters->redistribution) {
+        planned->frontiers = frontier_plans_build(arena, application, planned->tables, esg->bounded,
                                                   FRONTIER_POINTS, error);
-        free(mean_time);
         return planned->frontiers != NULL;
     }
-    if (done)
-        planned->plan =
-            slo_plan_create(application, mean_time,
-                            esg->parameters->redistribution ? esg->parameters->group_size : 1,
-                            esg->parameters->split);
-    free(mean_time);
-    return planned->plan != NULL || error_run(error, "policy esg: out of memory");
+    planned->plan =
+        slo_plan_create(arena, application, mean_time,
+                        parameters->redistribution ? parameters->group_size : 1, parameters->split);
+    return true;
 }
 
-static bool esg_allocate(struct esg *esg, const struct workload *workload)
+static void esg_allocate(struct esg *esg, struct arena *arena, const struct workload *workload)
 {
     esg->function_count = workload->function_count;
     esg->application_count = workload->application_count;
     esg->queue_count = workload->queue_count;
     esg->kind_count = (uint32_t)workload->kind_count;
-    esg->functions = calloc(esg->function_count, sizeof *esg->functions);
-    esg->applications = calloc(esg->application_count, sizeof *esg->applications);
-    esg->queues = calloc(esg->queue_count, sizeof *esg->queues);
-    esg->list = calloc(esg->queue_count, sizeof *esg->list);
-    esg->workspace = search_workspace_create();
-    return esg->functions != NULL && esg->applications != NULL && esg->queues != NULL &&
-           esg->list != NULL && esg->workspace != NULL;
+    esg->functions = arena_allocate(arena, esg->function_count, sizeof *esg->functions);
+    esg->applications = arena_allocate(arena, esg->application_count, sizeof *esg->applications);
+    esg->queues = arena_allocate(arena, esg->queue_count, sizeof *esg->queues);
+    esg->list = arena_allocate(arena, esg->queue_count, sizeof *esg->list);
+    esg->workspace = search_workspace_create(arena);
 }
 
 bool esg_init(void *state, struct platform *platform, const void *parameters, struct error *error)
 {
     struct esg *esg = state;
     const struct workload *workload = platform_workload(platform);
+    struct arena *arena = platform_arena(platform);
     esg->parameters = parameters;
     esg->bounded = esg->parameters->later_batches == LATER_BOUNDED;
     esg->each_step = esg->parameters->recheck == RECHECK_EACH_STEP;
     esg->limits = (struct search_limits){.max_batch = esg->parameters->batching ? UINT32_MAX : 1,
                                          .whole_gpu = !esg->parameters->sharing};
-    bool done = esg_allocate(esg, workload);
-    if (done && esg->parameters->placement == PLACE_SPREAD)
+    esg_allocate(esg, arena, workload);
+    if (esg->parameters->placement == PLACE_SPREAD)
         esg->loads = load_index_create(platform);
-    if (!done)
-        error_run(error, "policy esg: out of memory");
+    bool done = true;
     for (size_t f = 0; done && f < esg->function_count; f++)
-        done = esg_init_function(&esg->functions[f], workload, f, esg, error);
+        done = esg_init_function(&esg->functions[f], arena, workload, f, esg, error);
     for (size_t a = 0; done && a < esg->application_count; a++)
-        done = esg_init_application(esg, &esg->applications[a], &workload->applications[a], error);
-    if (!done)
-        esg_finish(esg);
+        done = esg_init_application(esg, arena, &esg->applications[a], &workload->applications[a],
+                                    error);
     return done;
 }

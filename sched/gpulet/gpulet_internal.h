@@ -1,5 +1,5 @@
 /* gpulet: the state of the policy, shared by its files only.
- *   setup.c   parameters, set-up, clean-up
+ *   setup.c   parameters, set-up
  *   gpulet.c  the policy: plans, events
  */
 #ifndef ESGSIM_SCHED_GPULET_GPULET_INTERNAL_H

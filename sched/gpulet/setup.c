@@ -99,25 +99,6 @@ static void parts_fill(struct gpulets *self, uint32_t kind)
     }
 }
 
-/* The function's largest share of at most `most` units of the kind. If all exceed it: the smallest
- * with `any`, else -1. */
-static int share_within(const struct gpulets *self, uint32_t function, uint32_t kind, uint16_t most,
-                        bool any)
-{
-    const struct function *spec = &self->workload->functions[function];
-    int share = -1;
-    for (uint32_t i = 0; i < spec->configuration_count; i++) {
-        const struct configuration *here = &spec->configurations[i];
-        if (here->kind != kind || here->batch != 1 || !planner_runs(self->planner, function, i) ||
-            (here->vgpu > most && !any))
-            continue;
-        if (share < 0 ||
-            (here->vgpu <= most ? share > most || here->vgpu > share : here->vgpu < share))
-            share = here->vgpu;
-    }
-    return share;
-}
-
 static void ladders_fill(struct gpulets *self, struct arena *arena, uint32_t kind)
 {
     const struct workload *workload = self->workload;
@@ -125,9 +106,8 @@ static void ladders_fill(struct gpulets *self, struct arena *arena, uint32_t kin
     const uint16_t vcpus = vcpus_of_gpulet(self, kind);
     for (uint32_t f = 0; f < workload->function_count; f++)
         for (size_t p = 0; p < fleet->part_count; p++) {
-            const int share =
-                share_within(self, f, kind, fleet->parts[p], p + 1 == fleet->part_count);
-            if (share >= 0)
+            const int share = planner_share(self->planner, f, kind, fleet->parts[p]);
+            if (share >= 0 && (share <= fleet->parts[p] || p + 1 == fleet->part_count))
                 batch_latency_fill(&fleet->ladders[f * fleet->part_count + p], arena, workload,
                                    self->planner, f, kind, (uint16_t)share, vcpus,
                                    self->parameters->max_batch);

@@ -390,8 +390,7 @@ static void refresh(struct headway *self, struct platform *platform)
             platform_warm_total(platform, f) + flights_total(self->flights, f);
         self->container_share[f] = containers > 0 ? self->part[f] / containers : 0;
     }
-    bool done = false;
-    uint64_t units = suffix_refresh(self->suffix, self->parameters->change, &done);
+    uint64_t units = suffix_refresh(self->suffix, self->parameters->change);
     for (uint32_t a = 0; a < self->workload->application_count; a++)
         self->works[a] =
             suffix_request_work(self->suffix, a, admission_interval(self->admission, a), &units);
@@ -455,5 +454,4 @@ const struct policy policy_headway = {
     .on_finish = headway_on_finish,
     .on_timer = headway_on_timer,
     .decide = headway_decide,
-    .finish = headway_finish,
 };

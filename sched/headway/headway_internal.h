@@ -81,6 +81,5 @@ struct headway {
 extern const struct key headway_parameters[];
 bool headway_init(void *state, struct platform *platform, const void *parameters,
                   struct error *error);
-void headway_finish(void *state);
 
 #endif

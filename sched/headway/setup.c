@@ -58,11 +58,6 @@ const struct key headway_parameters[] = {
     KEY_END,
 };
 
-void headway_finish(void *state)
-{
-    suffix_clear(((struct headway *)state)->suffix);
-}
-
 static bool kind_interferes(const struct workload *workload, uint32_t kind)
 {
     bool interferes = false;

@@ -43,6 +43,7 @@ struct plan_tables {
 };
 
 struct suffix {
+    struct arena *arena;
     const struct workload *workload;
     struct suffix_settings settings;
     struct suffix_inputs inputs;
@@ -101,10 +102,8 @@ static bool suffix_start(struct suffix *suffix, struct arena *arena, struct erro
                              application->stages[s].function, error))
                 return false;
     }
-    bool done = false;
-    (void)suffix_refresh(suffix, -1, &done);
-    return done || error_run(error, "out of memory for the plans of %zu applications",
-                             workload->application_count);
+    (void)suffix_refresh(suffix, -1);
+    return true;
 }
 
 struct suffix *suffix_create(struct arena *arena, const struct workload *workload,
@@ -112,8 +111,12 @@ struct suffix *suffix_create(struct arena *arena, const struct workload *workloa
                              const struct suffix_inputs *inputs, struct error *error)
 {
     struct suffix *suffix = arena_allocate(arena, 1, sizeof *suffix);
-    *suffix = (struct suffix){
-        .workload = workload, .settings = *settings, .inputs = *inputs, .levels = 1, .room = 1};
+    *suffix = (struct suffix){.arena = arena,
+                              .workload = workload,
+                              .settings = *settings,
+                              .inputs = *inputs,
+                              .levels = 1,
+                              .room = 1};
     while (suffix->levels < LEVELS_MOST && (UINT32_C(1) << suffix->levels) <= settings->max_batch)
         suffix->levels++;
     for (size_t f = 0; f < workload->function_count; f++)
@@ -122,23 +125,7 @@ struct suffix *suffix_create(struct arena *arena, const struct workload *workloa
     suffix->stages = arena_allocate(arena, workload->queue_count, sizeof *suffix->stages);
     suffix->plans = arena_allocate(arena, workload->application_count, sizeof *suffix->plans);
     suffix->inflated = arena_allocate(arena, suffix->room, sizeof *suffix->inflated);
-    if (suffix_start(suffix, arena, error))
-        return suffix;
-    suffix_clear(suffix);
-    return NULL;
-}
-
-void suffix_clear(struct suffix *suffix)
-{
-    if (suffix == NULL)
-        return;
-    for (size_t l = 0; l < suffix->levels; l++)
-        for (size_t o = 0; o < OBJECTIVE_COUNT; o++) {
-            for (size_t q = 0; q < suffix->workload->queue_count; q++)
-                search_table_destroy(suffix->stages[q].tables[o][l]);
-            for (size_t a = 0; a < suffix->workload->application_count; a++)
-                frontier_destroy(suffix->plans[a].sets[o][l]);
-        }
+    return suffix_start(suffix, arena, error) ? suffix : NULL;
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
@@ -207,7 +194,7 @@ static void stage_inflate(const struct suffix *suffix, struct stage_tables *stag
 }
 
 /* A table of the stage's first `count` entries with batches of at most `bound`. */
-static bool table_fill(struct suffix *suffix, struct stage_tables *stage, enum objective objective,
+static void table_fill(struct suffix *suffix, struct stage_tables *stage, enum objective objective,
                        size_t level, size_t count)
 {
     size_t within = 0;
@@ -219,16 +206,12 @@ static bool table_fill(struct suffix *suffix, struct stage_tables *stage, enum o
                                        .time = entry->time + stage->ahead,
                                        .cost_per_job_usd = entry->price[objective]};
     }
-    struct search_table *table = search_table_create(suffix->inflated, within);
-    if (table == NULL)
-        return false;
-    search_table_destroy(stage->tables[objective][level]);
-    stage->tables[objective][level] = table;
-    return true;
+    search_table_release(suffix->arena, stage->tables[objective][level]);
+    stage->tables[objective][level] = search_table_create(suffix->arena, suffix->inflated, within);
 }
 
 /* Entries are sorted by level, so those of a level and of all below are a prefix. */
-static bool stage_tabulate(struct suffix *suffix, struct stage_tables *stage, uint64_t *units)
+static void stage_tabulate(struct suffix *suffix, struct stage_tables *stage, uint64_t *units)
 {
     size_t count = 0;
     for (size_t l = 0; l < suffix->levels; l++) {
@@ -236,35 +219,19 @@ static bool stage_tabulate(struct suffix *suffix, struct stage_tables *stage, ui
         while (count < stage->entry_count && stage->entries[count].level == l)
             count++;
         for (enum objective o = OBJECTIVE_COST; o < OBJECTIVE_COUNT; o++)
-            if (!table_fill(suffix, stage, o, l, count))
-                return false;
+            table_fill(suffix, stage, o, l, count);
         *units += OBJECTIVE_COUNT * count;
     }
     for (size_t l = suffix->levels; l <= LEVELS_MOST; l++)
         stage->first[l] = count;
-    return true;
 }
 
 /* Least price of the later stages within `left`; INFINITY if nothing is. `*hint` is the result's
  * position, from which the next search, with less time left, starts. */
 static double rest_price(const struct frontier *after, sim_time_t left, size_t *hint)
 {
-    size_t high = *hint < after->count ? *hint : after->count;
-    size_t step = 1;
-    while (high >= step && after->points[high - step].time > left) {
-        high -= step;
-        step *= 2;
-    }
-    size_t low = high >= step ? high - step + 1 : 0;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (after->points[middle].time <= left)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *hint = low;
-    return low > 0 ? after->points[low - 1].cost_usd : (double)INFINITY;
+    *hint = frontier_reach(after, left, *hint < after->count ? *hint : after->count);
+    return *hint > 0 ? after->points[*hint - 1].cost_usd : (double)INFINITY;
 }
 
 /* The entry with which the plan of least work within `left` begins; the fastest batch of 1 if there
@@ -330,26 +297,22 @@ static void plan_ways(struct suffix *suffix, const struct application *applicati
         stages[s].way = alone[s] + rest[s];
 }
 
-static bool plan_compose(struct suffix *suffix, uint32_t index, enum objective objective,
+static void plan_compose(struct suffix *suffix, uint32_t index, enum objective objective,
                          size_t level, uint64_t *units)
 {
     const struct application *application = &suffix->workload->applications[index];
     struct plan_tables *plan = &suffix->plans[index];
     const struct search_table *tables[WORKLOAD_MAX_STAGES];
-    struct error error = {0};
     for (uint32_t s = 0; s < application->stage_count; s++)
         tables[s] = suffix->stages[application->first_queue + s].tables[objective][level];
-    struct frontier_set *set = frontier_build(application, tables, 0, &error);
-    if (set == NULL)
-        return false;
-    frontier_destroy(plan->sets[objective][level]);
+    struct frontier_set *set = frontier_build(suffix->arena, application, tables, 0, NULL);
+    frontier_release(suffix->arena, plan->sets[objective][level]);
     plan->sets[objective][level] = set;
     for (uint32_t s = 0; s < application->stage_count; s++)
         *units += frontier_after(set, s)->count;
-    return true;
 }
 
-static bool plan_fill(struct suffix *suffix, uint32_t index, uint64_t *units)
+static void plan_fill(struct suffix *suffix, uint32_t index, uint64_t *units)
 {
     const struct application *application = &suffix->workload->applications[index];
     struct plan_tables *plan = &suffix->plans[index];
@@ -363,15 +326,12 @@ static bool plan_fill(struct suffix *suffix, uint32_t index, uint64_t *units)
         stage->ahead = whole_quanta(stage->wait, plan->quantum);
         stage->container = suffix->inputs.container_share[application->stages[s].function];
         stage_inflate(suffix, stage, application->stages[s].function, plan->quantum);
-        if (!stage_tabulate(suffix, stage, units))
-            return false;
+        stage_tabulate(suffix, stage, units);
     }
     plan_ways(suffix, application);
-    for (size_t l = 0; l < suffix->levels; l++) {
+    for (size_t l = 0; l < suffix->levels; l++)
         for (enum objective o = OBJECTIVE_COST; o < OBJECTIVE_COUNT; o++)
-            if (!plan_compose(suffix, index, o, l, units))
-                return false;
-    }
+            plan_compose(suffix, index, o, l, units);
     double stage_work[WORKLOAD_MAX_STAGES] = {0};
     plan->alone = plan_work(suffix, index, 0, application->slo, stage_work);
     for (uint32_t s = 0; s < application->stage_count; s++) {
@@ -379,7 +339,6 @@ static bool plan_fill(struct suffix *suffix, uint32_t index, uint64_t *units)
         stage->work = stage_work[s];
         *units += stage->first[1];
     }
-    return true;
 }
 
 /* Greatest move of a stage's inflated time since the tables were filled, relative to its time. */
@@ -406,13 +365,12 @@ static double plan_moved(const struct suffix *suffix, uint32_t index)
     return most;
 }
 
-uint64_t suffix_refresh(struct suffix *suffix, double change, bool *done)
+uint64_t suffix_refresh(struct suffix *suffix, double change)
 {
     uint64_t units = 0;
-    *done = true;
-    for (uint32_t a = 0; a < suffix->workload->application_count && *done; a++)
+    for (uint32_t a = 0; a < suffix->workload->application_count; a++)
         if (plan_moved(suffix, a) > change)
-            *done = plan_fill(suffix, a, &units);
+            plan_fill(suffix, a, &units);
     return units;
 }
 

@@ -62,14 +62,11 @@ struct suffix_inputs {
 struct suffix *suffix_create(struct arena *arena, const struct workload *workload,
                              const struct suffix_settings *settings,
                              const struct suffix_inputs *inputs, struct error *error);
-/* Frees what the search allocated, which is not in the arena. */
-void suffix_clear(struct suffix *suffix);
 
 /* Fills again the tables of each application whose inflated times have moved by more than the
  * fraction `change` of a stage's fastest time, or container shares by as much. Returns the number
- * of frontier points and table entries that were computed, 0 if nothing moved. False in `*done`
- * when out of memory. */
-uint64_t suffix_refresh(struct suffix *suffix, double change, bool *done);
+ * of frontier points and table entries that were computed, 0 if nothing moved. */
+uint64_t suffix_refresh(struct suffix *suffix, double change);
 
 /* First steps for `length` (>= 1) jobs waiting in `queue` of `application` that keep the reserve to
  * the end of the request. left[b - 1], for b up to min(length, max_batch), is the time until the

@@ -1,5 +1,5 @@
 /* Nexus: the state of the policy, shared by its files only.
- *   setup.c  parameters, set-up, clean-up
+ *   setup.c  parameters, set-up
  *   nexus.c  the policy: plans, events
  */
 #ifndef ESGSIM_SCHED_NEXUS_NEXUS_INTERNAL_H

@@ -88,24 +88,6 @@ static uint16_t vcpus_of_node(const struct cluster_spec *cluster, uint32_t kind,
     return (uint16_t)(least > 0 ? least : 1);
 }
 
-/* The largest share of at most `limit` units that the function has at batch 1 on the kind; its
- * smallest if all exceed the limit. */
-static uint16_t share_of(const struct nexus *nexus, uint32_t function, uint32_t kind,
-                         uint32_t limit)
-{
-    const struct function *spec = &nexus->workload->functions[function];
-    int share = -1;
-    for (uint32_t i = 0; i < spec->configuration_count; i++) {
-        const struct configuration *here = &spec->configurations[i];
-        if (here->kind != kind || here->batch != 1 || !planner_runs(nexus->planner, function, i))
-            continue;
-        const bool within = here->vgpu <= limit;
-        if (share < 0 || (within ? share > (int)limit || here->vgpu > share : here->vgpu < share))
-            share = here->vgpu;
-    }
-    return (uint16_t)(share > 0 ? share : 0);
-}
-
 static struct batch_latency *ladder_of(const struct nexus *nexus, uint32_t function, uint32_t kind)
 {
     return &nexus->ladders[(size_t)function * nexus->kinds + kind];
@@ -117,9 +99,10 @@ static void ladders_fill(struct nexus *nexus, struct arena *arena, uint32_t vgpu
     for (uint32_t k = 0; k < nexus->kinds; k++) {
         const uint16_t vcpus = vcpus_of_node(&workload->cluster, k, vgpu);
         for (uint32_t f = 0; f < workload->function_count; f++) {
-            const uint16_t share = share_of(nexus, f, k, vgpu > 0 ? vgpu : UINT16_MAX);
-            batch_latency_fill(ladder_of(nexus, f, k), arena, workload, nexus->planner, f, k, share,
-                               vcpus, nexus->parameters->max_batch);
+            const int share = planner_share(nexus->planner, f, k, vgpu > 0 ? vgpu : UINT16_MAX);
+            batch_latency_fill(ladder_of(nexus, f, k), arena, workload, nexus->planner, f, k,
+                               (uint16_t)(share > 0 ? share : 0), vcpus,
+                               nexus->parameters->max_batch);
         }
     }
 }

@@ -1,8 +1,9 @@
 #include "sched/nexus/split.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "sched/common/slo.h"
 
 /* Table of the recursion. Each row is a stage, or a level of stages. */
 struct table {
@@ -131,23 +132,9 @@ static double levels_split(struct table *table, const struct application *applic
 /* Divides each stage's least budget by the longest path of least budgets through it. */
 static void stretch(const struct application *application, const double *least, double *share)
 {
-    double before[WORKLOAD_MAX_STAGES] = {0};
-    double after[WORKLOAD_MAX_STAGES] = {0};
+    double before[WORKLOAD_MAX_STAGES], after[WORKLOAD_MAX_STAGES];
+    slo_paths(application, least, before, after);
     for (size_t s = 0; s < application->stage_count; s++) {
-        const struct stage *stage = &application->stages[s];
-        before[s] = 0;
-        for (size_t i = 0; i < stage->after_count; i++) {
-            const size_t other = stage->after[i];
-            before[s] = fmax(before[s], before[other] + least[other]);
-        }
-    }
-    for (size_t s = application->stage_count; s-- > 0;) {
-        const struct stage *stage = &application->stages[s];
-        after[s] = 0;
-        for (size_t i = 0; i < stage->next_count; i++) {
-            const size_t other = stage->next[i];
-            after[s] = fmax(after[s], after[other] + least[other]);
-        }
         const double path = before[s] + least[s] + after[s];
         share[s] = path > 0 ? least[s] / path : 1 / (double)application->stage_count;
     }

@@ -46,11 +46,12 @@ static bool ladder_build(struct orion_model *model, const struct workload *workl
     ladder->cost = arena_allocate(model->arena, most, sizeof *ladder->cost);
     ladder->time = arena_allocate(model->arena, most, sizeof *ladder->time);
     ladder->execution = arena_allocate(model->arena, most, sizeof *ladder->execution);
-    struct search_table *table = search_table_create_placeable(workload, index, error);
+    struct search_table *table =
+        search_table_create_placeable(model->arena, workload, index, error);
     if (table == NULL)
         return false;
     ladder_fill(ladder, table, max_batch, kept);
-    search_table_destroy(table);
+    search_table_release(model->arena, table);
     arena_release(model->arena, kept);
     for (size_t i = 0; i < ladder->count; i++) {
         distribution_execution(function, function->configurations[ladder->configuration[i]].kind,
@@ -66,18 +67,6 @@ static bool ladder_build(struct orion_model *model, const struct workload *workl
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
 
-/* The closest stage that equals or dominates both. */
-static uint32_t common_dominator(const uint32_t *dominator, uint32_t a, uint32_t b)
-{
-    while (a != b && a != SIM_NONE && b != SIM_NONE) {
-        if (a > b)
-            a = dominator[a];
-        else
-            b = dominator[b];
-    }
-    return a == b ? a : SIM_NONE;
-}
-
 static void find_dominators(struct orion_model *model)
 {
     const struct application *application = model->application;
@@ -88,7 +77,7 @@ static void find_dominators(struct orion_model *model)
         if (application->stages[s].next_count > 0)
             continue;
         model->sink_dominator =
-            any ? common_dominator(model->dominator, model->sink_dominator, s) : s;
+            any ? dominators_common(model->dominator, model->sink_dominator, s) : s;
         any = true;
     }
 }

@@ -1,7 +1,6 @@
 #include "sched/paths/cost_lower_bound.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "sched/paths/frontier.h"
 
@@ -54,47 +53,29 @@ static double frontier_cheapest(const struct frontier *frontier, sim_time_t budg
     return cheapest;
 }
 
-static bool bound_application(const struct application *application,
-                              struct search_table *const *tables, double *cost_usd,
-                              struct error *error)
+static double bound_application(struct arena *arena, const struct application *application,
+                                struct search_table *const *tables)
 {
     static const struct configuration nothing = {.batch = 1};
-    struct search_table *root = search_table_create(&nothing, 1);
-    struct rooted *rooted = calloc(1, sizeof *rooted);
-    if (root == NULL || rooted == NULL) {
-        search_table_destroy(root);
-        free(rooted);
-        return error_run(error, "out of memory for the bound of %s", application->name);
-    }
+    struct rooted *rooted = arena_allocate(arena, 1, sizeof *rooted);
     rooted_fill(rooted, application);
-    rooted->tables[0] = root;
+    rooted->tables[0] = search_table_create(arena, &nothing, 1);
     for (size_t s = 0; s < application->stage_count; s++)
         rooted->tables[s + 1] = tables[application->stages[s].function];
-    struct frontier_set *set = frontier_build(&rooted->application, rooted->tables, 0, error);
-    if (set != NULL)
-        *cost_usd = frontier_cheapest(frontier_after(set, 0), application->slo);
-    frontier_destroy(set);
-    search_table_destroy(root);
-    free(rooted);
-    return set != NULL;
+    const struct frontier_set *set =
+        frontier_build(arena, &rooted->application, rooted->tables, 0, NULL);
+    return frontier_cheapest(frontier_after(set, 0), application->slo);
 }
 
-bool cost_lower_bounds(const struct workload *workload, double *cost_usd, struct error *error)
+void cost_lower_bounds(struct arena *arena, const struct workload *workload, double *cost_usd)
 {
-    size_t functions = workload->function_count;
-    struct search_table **tables = calloc(functions, sizeof *tables);
-    bool ok = tables != NULL;
-    for (size_t f = 0; ok && f < functions; f++) {
-        const struct function *function = &workload->functions[f];
-        tables[f] = search_table_create(function->configurations, function->configuration_count);
-        ok = tables[f] != NULL;
-    }
-    if (!ok)
-        error_run(error, "out of memory for the bounds of %zu functions", functions);
-    for (size_t a = 0; ok && a < workload->application_count; a++)
-        ok = bound_application(&workload->applications[a], tables, &cost_usd[a], error);
-    for (size_t f = 0; tables != NULL && f < functions; f++)
-        search_table_destroy(tables[f]);
-    free(tables);
-    return ok;
+    const struct arena_block *scratch = arena->blocks;
+    const size_t functions = workload->function_count;
+    struct search_table **tables = arena_allocate(arena, functions, sizeof *tables);
+    for (size_t f = 0; f < functions; f++)
+        tables[f] = search_table_create(arena, workload->functions[f].configurations,
+                                        workload->functions[f].configuration_count);
+    for (size_t a = 0; a < workload->application_count; a++)
+        cost_usd[a] = bound_application(arena, &workload->applications[a], tables);
+    arena_rewind(arena, scratch);
 }

@@ -7,11 +7,11 @@
 #ifndef ESGSIM_SCHED_PATHS_COST_LOWER_BOUND_H
 #define ESGSIM_SCHED_PATHS_COST_LOWER_BOUND_H
 
-#include "sim/base/error.h"
+#include "sim/base/arena.h"
 #include "workloads/workload.h"
 
-/* Fills cost_usd[a] for every application; NAN if no path meets the SLO. False with ERROR_RUN when
- * out of memory. */
-bool cost_lower_bounds(const struct workload *workload, double *cost_usd, struct error *error);
+/* Fills cost_usd[a] for every application; NAN if no path meets the SLO. The arena has the
+ * scratch. */
+void cost_lower_bounds(struct arena *arena, const struct workload *workload, double *cost_usd);
 
 #endif

@@ -1,6 +1,5 @@
 #include "sched/paths/frontier.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "sched/common/dominators.h"
@@ -9,17 +8,23 @@
 /* Most combinations enumerated for one region that is not series-parallel. */
 static const double REGION_COMBINATIONS = 1 << 20;
 
+/* The frontiers of one stage. */
+struct stage_frontiers {
+    uint32_t join;          /* immediate post-dominator; stage_count if it is the virtual sink */
+    struct frontier *own;   /* of the stage alone */
+    struct frontier *after; /* of all later stages */
+    struct frontier *from;  /* of the stage and all later ones; NULL for sources */
+    bool exact;             /* `after` is */
+};
+
 struct frontier_set {
+    struct arena *arena;
     const struct application *application;
     const struct search_table *const *tables;
     size_t max_points;
     size_t stage_count;
-    uint32_t *join;          /* immediate post-dominator; stage_count if it is the virtual sink */
-    struct frontier **own;   /* frontier of the stage alone */
-    struct frontier **after; /* frontier of all later stages */
-    struct frontier **from;  /* frontier of the stage and all later ones; NULL for sources */
-    bool *exact;             /* by stage: after[] is exact */
-    bool region_exact;       /* while building: no region was treated conservatively */
+    bool region_exact; /* while building: no region was treated conservatively */
+    struct stage_frontiers stages[];
 };
 
 static struct frontier *frontier_segment(struct frontier_set *set, uint32_t stage, uint32_t end);
@@ -58,7 +63,7 @@ static void region_enumerate(struct region *region, size_t position, sim_time_t 
         region->point_count++;
         return;
     }
-    const struct frontier *own = region->set->own[region->stages[position]];
+    const struct frontier *own = region->set->stages[region->stages[position]].own;
     sim_time_t start = region_start(region, position);
     for (size_t i = 0; i < own->count; i++) {
         sim_time_t finish = start + own->points[i].time;
@@ -70,37 +75,33 @@ static void region_enumerate(struct region *region, size_t position, sim_time_t 
 
 static struct frontier *region_exhaust(struct region *region, size_t combinations)
 {
-    struct frontier *result = NULL;
-    region->points = malloc(combinations * sizeof *region->points);
-    region->finish = malloc(region->count * sizeof *region->finish);
+    struct arena *arena = region->set->arena;
+    region->points = arena_allocate(arena, combinations, sizeof *region->points);
+    region->finish = arena_allocate(arena, region->count, sizeof *region->finish);
     region->point_count = 0;
-    if (region->points != NULL && region->finish != NULL) {
-        region_enumerate(region, 0, 0, 0.0);
-        result = frontier_of_points(region->points, region->point_count);
-    }
-    free(region->points);
-    free(region->finish);
+    region_enumerate(region, 0, 0, 0.0);
+    struct frontier *result = frontier_of_points(arena, region->points, region->point_count);
+    arena_release(arena, region->points);
+    arena_release(arena, region->finish);
     return result;
 }
 
-/* Replaces `*total` by operation(*total, operand) and frees the old value. */
-static void combine(struct frontier **total, const struct frontier *operand,
-                    struct frontier *(*operation)(const struct frontier *, const struct frontier *))
+/* Replaces `*total` by operation(*total, operand) and releases the old value. */
+static void combine(struct arena *arena, struct frontier **total, const struct frontier *operand,
+                    struct frontier *(*operation)(struct arena *, const struct frontier *,
+                                                  const struct frontier *))
 {
-    struct frontier *result = operation(*total, operand);
-    frontier_free(*total);
+    struct frontier *result = operation(arena, *total, operand);
+    arena_release(arena, *total);
     *total = result;
 }
 
 /* Conservative frontier: levels by depth in series, the stages of a level in parallel. */
 static struct frontier *region_levels(const struct region *region)
 {
-    size_t *depth = calloc(region->count, sizeof *depth);
-    struct frontier *total = depth != NULL ? frontier_unit() : NULL;
-    if (total == NULL) {
-        free(depth);
-        return NULL;
-    }
+    struct arena *arena = region->set->arena;
+    size_t *depth = arena_allocate(arena, region->count, sizeof *depth);
+    struct frontier *total = frontier_unit(arena);
     size_t deepest = 0;
     for (size_t i = 0; i < region->count; i++) {
         const struct stage *stage = &region->set->application->stages[region->stages[i]];
@@ -112,15 +113,16 @@ static struct frontier *region_levels(const struct region *region)
         if (depth[i] > deepest)
             deepest = depth[i];
     }
-    for (size_t level = 0; level <= deepest && total != NULL; level++) {
-        struct frontier *together = frontier_unit();
+    for (size_t level = 0; level <= deepest; level++) {
+        struct frontier *together = frontier_unit(arena);
         for (size_t i = 0; i < region->count; i++)
             if (depth[i] == level)
-                combine(&together, region->set->own[region->stages[i]], frontier_parallel);
-        combine(&total, together, frontier_series);
-        frontier_free(together);
+                combine(arena, &together, region->set->stages[region->stages[i]].own,
+                        frontier_parallel);
+        combine(arena, &total, together, frontier_series);
+        arena_release(arena, together);
     }
-    free(depth);
+    arena_release(arena, depth);
     return total;
 }
 
@@ -128,7 +130,7 @@ static struct frontier *region_solve(struct frontier_set *set, struct region *re
 {
     double combinations = 1;
     for (size_t i = 0; i < region->count; i++)
-        combinations *= (double)set->own[region->stages[i]]->count;
+        combinations *= (double)set->stages[region->stages[i]].own->count;
     if (combinations <= REGION_COMBINATIONS)
         return region_exhaust(region, (size_t)combinations);
     set->region_exact = false;
@@ -160,19 +162,16 @@ static bool branch_mark(const struct application *application, uint32_t branch, 
 static struct frontier *fork_irregular(struct frontier_set *set, const uint32_t *owner)
 {
     struct region region = {.set = set};
-    struct frontier *result = NULL;
-    region.stages = malloc(set->stage_count * sizeof *region.stages);
-    region.member = malloc(set->stage_count * sizeof *region.member);
-    if (region.stages != NULL && region.member != NULL) {
-        for (uint32_t s = 0; s < set->stage_count; s++) {
-            region.member[s] = owner[s] == SIM_NONE ? SIM_NONE : (uint32_t)region.count;
-            if (owner[s] != SIM_NONE)
-                region.stages[region.count++] = s;
-        }
-        result = region_solve(set, &region);
+    region.stages = arena_allocate(set->arena, set->stage_count, sizeof *region.stages);
+    region.member = arena_allocate(set->arena, set->stage_count, sizeof *region.member);
+    for (uint32_t s = 0; s < set->stage_count; s++) {
+        region.member[s] = owner[s] == SIM_NONE ? SIM_NONE : (uint32_t)region.count;
+        if (owner[s] != SIM_NONE)
+            region.stages[region.count++] = s;
     }
-    free(region.stages);
-    free(region.member);
+    struct frontier *result = region_solve(set, &region);
+    arena_release(set->arena, region.stages);
+    arena_release(set->arena, region.member);
     return result;
 }
 
@@ -183,10 +182,8 @@ static struct frontier *fork_irregular(struct frontier_set *set, const uint32_t 
 static struct frontier *frontier_fork(struct frontier_set *set, uint32_t fork)
 {
     const struct stage *stage = &set->application->stages[fork];
-    uint32_t join = set->join[fork];
-    uint32_t *owner = malloc(set->stage_count * sizeof *owner);
-    if (owner == NULL)
-        return NULL;
+    uint32_t join = set->stages[fork].join;
+    uint32_t *owner = arena_allocate(set->arena, set->stage_count, sizeof *owner);
     bool disjoint = true;
     for (size_t s = 0; s < set->stage_count; s++)
         owner[s] = SIM_NONE;
@@ -195,16 +192,16 @@ static struct frontier *frontier_fork(struct frontier_set *set, uint32_t fork)
             disjoint = false;
     struct frontier *total;
     if (disjoint) {
-        total = frontier_unit();
-        for (size_t i = 0; i < stage->next_count && total != NULL; i++) {
+        total = frontier_unit(set->arena);
+        for (size_t i = 0; i < stage->next_count; i++) {
             struct frontier *branch = frontier_segment(set, stage->next[i], join);
-            combine(&total, branch, frontier_parallel);
-            frontier_free(branch);
+            combine(set->arena, &total, branch, frontier_parallel);
+            arena_release(set->arena, branch);
         }
     } else {
         total = fork_irregular(set, owner);
     }
-    free(owner);
+    arena_release(set->arena, owner);
     return total;
 }
 
@@ -213,13 +210,14 @@ static struct frontier *frontier_until(struct frontier_set *set, uint32_t stage,
 {
     const struct stage *s = &set->application->stages[stage];
     if (s->next_count == 0)
-        return frontier_unit();
-    uint32_t join = s->next_count == 1 ? s->next[0] : set->join[stage];
-    struct frontier *total = s->next_count == 1 ? frontier_unit() : frontier_fork(set, stage);
+        return frontier_unit(set->arena);
+    uint32_t join = s->next_count == 1 ? s->next[0] : set->stages[stage].join;
+    struct frontier *total =
+        s->next_count == 1 ? frontier_unit(set->arena) : frontier_fork(set, stage);
     if (join != end) {
         struct frontier *rest = frontier_segment(set, join, end);
-        combine(&total, rest, frontier_series);
-        frontier_free(rest);
+        combine(set->arena, &total, rest, frontier_series);
+        arena_release(set->arena, rest);
     }
     return total;
 }
@@ -229,126 +227,85 @@ static struct frontier *frontier_until(struct frontier_set *set, uint32_t stage,
 static struct frontier *frontier_segment(struct frontier_set *set, uint32_t stage, uint32_t end)
 {
     if (stage == end)
-        return frontier_unit();
+        return frontier_unit(set->arena);
     if (end == set->stage_count) {
         /* `stage` is later and already built: return a copy. */
-        const struct frontier *from = set->from[stage];
-        struct frontier *copy = from != NULL ? frontier_new(from->count) : NULL;
-        if (copy != NULL) {
-            copy->count = from->count;
-            memcpy(copy->points, from->points, copy->count * sizeof *copy->points);
-        }
-        return copy;
+        const struct frontier *from = set->stages[stage].from;
+        const size_t bytes = sizeof *from + from->count * sizeof *from->points;
+        return memcpy(arena_allocate(set->arena, 1, bytes), from, bytes);
     }
     struct frontier *rest = frontier_until(set, stage, end);
-    combine(&rest, set->own[stage], frontier_series);
+    combine(set->arena, &rest, set->stages[stage].own, frontier_series);
     return rest;
 }
 
 static bool frontier_stage_build(struct frontier_set *set, uint32_t stage, struct error *error)
 {
     const struct stage *s = &set->application->stages[stage];
+    struct stage_frontiers *built = &set->stages[stage];
     set->region_exact = true;
-    set->own[stage] = frontier_of_table(set->tables[stage]);
-    set->after[stage] = frontier_until(set, stage, (uint32_t)set->stage_count);
-    bool built = set->own[stage] != NULL && set->after[stage] != NULL;
-    if (built && s->after_count > 0) {
-        set->from[stage] = frontier_series(set->own[stage], set->after[stage]);
-        built = set->from[stage] != NULL;
-    }
-    if (!built)
-        return error_run(error, "application '%s', stage '%s': out of memory for its frontier",
-                         set->application->name, s->name);
-    if (set->max_points > 0 && set->after[stage]->count > set->max_points)
+    built->own = frontier_of_table(set->arena, set->tables[stage]);
+    built->after = frontier_until(set, stage, (uint32_t)set->stage_count);
+    if (s->after_count > 0)
+        built->from = frontier_series(set->arena, built->own, built->after);
+    if (set->max_points > 0 && built->after->count > set->max_points)
         return error_run(error,
                          "application '%s': the frontier of what follows stage '%s' has %zu "
                          "points, more than %zu; use the A* method with groups",
-                         set->application->name, s->name, set->after[stage]->count,
-                         set->max_points);
-    set->exact[stage] = set->region_exact;
+                         set->application->name, s->name, built->after->count, set->max_points);
+    built->exact = set->region_exact;
     for (size_t i = 0; i < s->next_count; i++)
-        set->exact[stage] = set->exact[stage] && set->exact[s->next[i]];
+        built->exact = built->exact && set->stages[s->next[i]].exact;
     return true;
 }
 
-static bool frontier_set_allocate(struct frontier_set *set)
-{
-    size_t count = set->stage_count;
-    set->join = calloc(count, sizeof *set->join);
-    set->own = calloc(count, sizeof *set->own);
-    set->after = calloc(count, sizeof *set->after);
-    set->from = calloc(count, sizeof *set->from);
-    set->exact = calloc(count, sizeof *set->exact);
-    return set->join != NULL && set->own != NULL && set->after != NULL && set->from != NULL &&
-           set->exact != NULL;
-}
-
-struct frontier_set *frontier_build(const struct application *application,
+struct frontier_set *frontier_build(struct arena *arena, const struct application *application,
                                     const struct search_table *const *tables, size_t max_points,
                                     struct error *error)
 {
-    struct frontier_set *set = calloc(1, sizeof *set);
-    if (set == NULL) {
-        (void)error_run(error, "out of memory for the frontiers of '%s'", application->name);
-        return NULL;
-    }
+    const size_t count = application->stage_count;
+    struct frontier_set *set = arena_allocate(arena, 1, sizeof *set + count * sizeof *set->stages);
+    uint32_t *join = arena_allocate(arena, count, sizeof *join);
+    set->arena = arena;
     set->application = application;
     set->tables = tables;
     set->max_points = max_points;
-    set->stage_count = application->stage_count;
-    if (!frontier_set_allocate(set)) {
-        (void)error_run(error, "out of memory for the frontiers of '%s'", application->name);
-        frontier_destroy(set);
-        return NULL;
-    }
-    post_dominators_find(application, set->join);
-    for (size_t s = 0; s < set->stage_count; s++)
-        if (set->join[s] == SIM_NONE)
-            set->join[s] = (uint32_t)set->stage_count;
-    for (uint32_t s = (uint32_t)set->stage_count; s-- > 0;)
-        if (!frontier_stage_build(set, s, error)) {
-            frontier_destroy(set);
+    set->stage_count = count;
+    post_dominators_find(application, join);
+    for (size_t s = 0; s < count; s++)
+        set->stages[s].join = join[s] == SIM_NONE ? (uint32_t)count : join[s];
+    arena_release(arena, join);
+    for (uint32_t s = (uint32_t)count; s-- > 0;)
+        if (!frontier_stage_build(set, s, error))
             return NULL;
-        }
     return set;
 }
 
-void frontier_destroy(struct frontier_set *set)
+void frontier_release(struct arena *arena, struct frontier_set *set)
 {
-    if (set == NULL)
-        return;
-    for (size_t s = 0; s < set->stage_count; s++) {
-        if (set->own != NULL)
-            frontier_free(set->own[s]);
-        if (set->after != NULL)
-            frontier_free(set->after[s]);
-        if (set->from != NULL)
-            frontier_free(set->from[s]);
+    for (size_t s = 0; set != NULL && s < set->stage_count; s++) {
+        arena_release(arena, set->stages[s].own);
+        arena_release(arena, set->stages[s].after);
+        arena_release(arena, set->stages[s].from);
     }
-    free(set->join);
-    free(set->own);
-    free(set->after);
-    free(set->from);
-    free(set->exact);
-    free(set);
+    arena_release(arena, set);
 }
 
 const struct frontier *frontier_after(const struct frontier_set *set, size_t stage)
 {
-    return set->after[stage];
+    return set->stages[stage].after;
 }
 
 bool frontier_exact(const struct frontier_set *set, size_t stage)
 {
-    return set->exact[stage];
+    return set->stages[stage].exact;
 }
 
 /* ---- Decisions
  * ----------------------------------------------------------------------------------- */
 
-/* Number of points among the first `within` that take at most `budget`. The answer is usually near
- * `within`: gallop backwards from there, then bisect. */
-static size_t frontier_reach(const struct frontier *frontier, sim_time_t budget, size_t within)
+/* Gallops backwards from `within`, then bisects. */
+size_t frontier_reach(const struct frontier *frontier, sim_time_t budget, size_t within)
 {
     const struct frontier_point *points = frontier->points;
     size_t high = within;
@@ -372,7 +329,7 @@ void frontier_completions(const struct frontier_set *set, size_t stage, sim_time
                           double *best_cost)
 {
     const struct search_table *table = set->tables[stage];
-    const struct frontier *after = set->after[stage];
+    const struct frontier *after = set->stages[stage].after;
     size_t reach = after->count;
     for (size_t i = 0; i < table->count; i++) {
         reach = frontier_reach(after, budget - table->time[i], reach);
@@ -384,7 +341,7 @@ void frontier_offer(const struct frontier_set *set, size_t stage, sim_time_t bud
                     uint32_t most, uint32_t kind, size_t k, struct search_result *result)
 {
     const struct search_table *table = set->tables[stage];
-    const struct frontier *after = set->after[stage];
+    const struct frontier *after = set->stages[stage].after;
     size_t reach = after->count;
     /* The K-th lowest cost so far. */
     double limit = result->path_count == k ? result->paths[k - 1].cost_usd : INFINITY;
@@ -408,21 +365,18 @@ void frontier_offer(const struct frontier_set *set, size_t stage, sim_time_t bud
     }
 }
 
-bool frontier_search(const struct frontier_set *set, size_t stage, sim_time_t budget,
+void frontier_search(const struct frontier_set *set, size_t stage, sim_time_t budget,
                      uint32_t queue_length, size_t k, struct search_result *result)
 {
     search_result_clear(result);
-    if (k == 0 || k > SEARCH_MAX_K)
-        return false;
     frontier_offer(set, stage, budget, 0, queue_length, SIM_NONE, k, result);
-    return true;
 }
 
 /* The entry of `stage` whose completion within `budget` is cheapest; count if there is none. */
 static size_t cheapest_entry(const struct frontier_set *set, size_t stage, sim_time_t budget)
 {
     const struct search_table *table = set->tables[stage];
-    const struct frontier *after = set->after[stage];
+    const struct frontier *after = set->stages[stage].after;
     size_t best = table->count;
     double best_cost = INFINITY;
     size_t reach = after->count;

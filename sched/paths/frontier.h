@@ -19,14 +19,14 @@ struct frontier_point {
 /* Non-dominated points, ascending time, strictly descending cost. */
 struct frontier {
     size_t count;
-    struct frontier_point *points;
+    struct frontier_point points[];
 };
 
 /* Suffix frontiers of every stage of one application. */
 struct frontier_set;
 
 /* Builds the frontiers; `tables[s]` belongs to stage s. Application and tables must outlive the
- * set. NULL with ERROR_RUN when out of memory, or if a frontier would exceed `max_points` (0: no
+ * set, which the arena has. NULL with ERROR_RUN if a frontier would exceed `max_points` (0: no
  * limit); the message names the stage.
  *
  * The remainder of a stage in a chain is the series of the later stages. At a fork it is the
@@ -40,10 +40,11 @@ struct frontier_set;
  * constraints and removes none. Every completion reported is therefore feasible at its cost, but a
  * cheaper one may exist: see frontier_exact.
  */
-struct frontier_set *frontier_build(const struct application *application,
+struct frontier_set *frontier_build(struct arena *arena, const struct application *application,
                                     const struct search_table *const *tables, size_t max_points,
                                     struct error *error);
-void frontier_destroy(struct frontier_set *set);
+/* Gives a set back early; no effect for NULL. */
+void frontier_release(struct arena *arena, struct frontier_set *set);
 
 /* The frontier of the remainder after stage s, without s itself. For a sink it is the single point
  * (0, 0). */
@@ -59,16 +60,20 @@ bool frontier_exact(const struct frontier_set *set, size_t stage);
 void frontier_completions(const struct frontier_set *set, size_t stage, sim_time_t budget,
                           double *best_cost);
 
+/* Number of points among the first `within` that take at most `budget`. Fast if the answer is near
+ * `within`. O(log points). */
+size_t frontier_reach(const struct frontier *frontier, sim_time_t budget, size_t within);
+
 /* Finds the K first-stage configurations with the cheapest completion and batch <= queue_length.
  * Each is a one-stage path in `paths`, with cost and time of the whole completion. The order is
- * that of ESG_1Q's candidates. `expansions` counts the configurations examined. False only if k is
- * 0 or above SEARCH_MAX_K. */
-bool frontier_search(const struct frontier_set *set, size_t stage, sim_time_t budget,
+ * that of ESG_1Q's candidates. `expansions` counts the configurations examined. `k` is
+ * 1..SEARCH_MAX_K. */
+void frontier_search(const struct frontier_set *set, size_t stage, sim_time_t budget,
                      uint32_t queue_length, size_t k, struct search_result *result);
 
 /* The same for the first-stage configurations with a batch of least..most alone, on GPUs of one
  * kind or of any (SIM_NONE). Adds them to `result`, which may contain those of other batches, and
- * their number to its expansions. `k` is 1..SEARCH_MAX_K. */
+ * their number to its expansions. */
 void frontier_offer(const struct frontier_set *set, size_t stage, sim_time_t budget, uint32_t least,
                     uint32_t most, uint32_t kind, size_t k, struct search_result *result);
 

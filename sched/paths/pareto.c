@@ -2,26 +2,11 @@
 
 #include <stdlib.h>
 
-struct frontier *frontier_new(size_t capacity)
+static struct frontier *frontier_new(struct arena *arena, size_t capacity)
 {
-    struct frontier *frontier = malloc(sizeof *frontier);
-    if (frontier == NULL)
-        return NULL;
-    frontier->count = 0;
-    frontier->points = malloc((capacity > 0 ? capacity : 1) * sizeof *frontier->points);
-    if (frontier->points == NULL) {
-        free(frontier);
-        return NULL;
-    }
+    struct frontier *frontier = NULL;
+    frontier = arena_allocate(arena, 1, sizeof *frontier + capacity * sizeof *frontier->points);
     return frontier;
-}
-
-void frontier_free(struct frontier *frontier)
-{
-    if (frontier == NULL)
-        return;
-    free(frontier->points);
-    free(frontier);
 }
 
 /* Add a point of time not below the last one's where it is not dominated; where it dominates the
@@ -39,19 +24,16 @@ static void frontier_append(struct frontier *frontier, sim_time_t time, double c
     frontier->count = count + 1;
 }
 
-struct frontier *frontier_unit(void)
+struct frontier *frontier_unit(struct arena *arena)
 {
-    struct frontier *unit = frontier_new(1);
-    if (unit != NULL)
-        frontier_append(unit, 0, 0.0);
+    struct frontier *unit = frontier_new(arena, 1);
+    frontier_append(unit, 0, 0.0);
     return unit;
 }
 
-struct frontier *frontier_of_table(const struct search_table *table)
+struct frontier *frontier_of_table(struct arena *arena, const struct search_table *table)
 {
-    struct frontier *frontier = frontier_new(table->count);
-    if (frontier == NULL)
-        return NULL;
+    struct frontier *frontier = frontier_new(arena, table->count);
     for (size_t i = 0; i < table->count; i++)
         frontier_append(frontier, table->time[i], table->cost[i]);
     return frontier;
@@ -66,11 +48,10 @@ static int point_compare(const void *left, const void *right)
     return (a->cost_usd > b->cost_usd) - (a->cost_usd < b->cost_usd);
 }
 
-struct frontier *frontier_of_points(struct frontier_point *points, size_t count)
+struct frontier *frontier_of_points(struct arena *arena, struct frontier_point *points,
+                                    size_t count)
 {
-    struct frontier *frontier = frontier_new(count);
-    if (frontier == NULL)
-        return NULL;
+    struct frontier *frontier = frontier_new(arena, count);
     qsort(points, count, sizeof *points, point_compare);
     for (size_t i = 0; i < count; i++)
         frontier_append(frontier, points[i].time, points[i].cost_usd);
@@ -78,13 +59,10 @@ struct frontier *frontier_of_points(struct frontier_point *points, size_t count)
 }
 
 /* Either of two. O(a + b). */
-static struct frontier *frontier_either(const struct frontier *a, const struct frontier *b)
+static struct frontier *frontier_either(struct arena *arena, const struct frontier *a,
+                                        const struct frontier *b)
 {
-    if (a == NULL || b == NULL)
-        return NULL;
-    struct frontier *result = frontier_new(a->count + b->count);
-    if (result == NULL)
-        return NULL;
+    struct frontier *result = frontier_new(arena, a->count + b->count);
     size_t i = 0, j = 0;
     while (i < a->count || j < b->count) {
         bool from_a = j == b->count || (i < a->count && a->points[i].time <= b->points[j].time);
@@ -95,14 +73,12 @@ static struct frontier *frontier_either(const struct frontier *a, const struct f
 }
 
 /* Merges in pairs the copies of `longer` shifted by the points low..high-1 of `shorter`. */
-static struct frontier *merge_shifted(const struct frontier *shorter, size_t low, size_t high,
-                                      const struct frontier *longer)
+static struct frontier *merge_shifted(struct arena *arena, const struct frontier *shorter,
+                                      size_t low, size_t high, const struct frontier *longer)
 {
     if (high - low == 1) {
         const struct frontier_point *shift = &shorter->points[low];
-        struct frontier *copy = frontier_new(longer->count);
-        if (copy == NULL)
-            return NULL;
+        struct frontier *copy = frontier_new(arena, longer->count);
         for (size_t i = 0; i < longer->count; i++) {
             copy->points[i].time = longer->points[i].time + shift->time;
             copy->points[i].cost_usd = longer->points[i].cost_usd + shift->cost_usd;
@@ -111,29 +87,25 @@ static struct frontier *merge_shifted(const struct frontier *shorter, size_t low
         return copy;
     }
     size_t middle = low + (high - low) / 2;
-    struct frontier *left = merge_shifted(shorter, low, middle, longer);
-    struct frontier *right = left != NULL ? merge_shifted(shorter, middle, high, longer) : NULL;
-    struct frontier *both = frontier_either(left, right);
-    frontier_free(left);
-    frontier_free(right);
+    struct frontier *left = merge_shifted(arena, shorter, low, middle, longer);
+    struct frontier *right = merge_shifted(arena, shorter, middle, high, longer);
+    struct frontier *both = frontier_either(arena, left, right);
+    arena_release(arena, left);
+    arena_release(arena, right);
     return both;
 }
 
-struct frontier *frontier_series(const struct frontier *a, const struct frontier *b)
+struct frontier *frontier_series(struct arena *arena, const struct frontier *a,
+                                 const struct frontier *b)
 {
-    if (a == NULL || b == NULL)
-        return NULL;
-    return a->count <= b->count ? merge_shifted(a, 0, a->count, b)
-                                : merge_shifted(b, 0, b->count, a);
+    return a->count <= b->count ? merge_shifted(arena, a, 0, a->count, b)
+                                : merge_shifted(arena, b, 0, b->count, a);
 }
 
-struct frontier *frontier_parallel(const struct frontier *a, const struct frontier *b)
+struct frontier *frontier_parallel(struct arena *arena, const struct frontier *a,
+                                   const struct frontier *b)
 {
-    if (a == NULL || b == NULL)
-        return NULL;
-    struct frontier *result = frontier_new(a->count + b->count);
-    if (result == NULL)
-        return NULL;
+    struct frontier *result = frontier_new(arena, a->count + b->count);
     size_t i = 0, j = 0; /* the slowest points used so far */
     for (;;) {
         sim_time_t time_a = a->points[i].time;

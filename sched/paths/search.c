@@ -1,9 +1,5 @@
 #include "sched/paths/search.h"
 
-#include <stdlib.h>
-
-#include "sim/base/array.h"
-
 enum { OPEN_LIMIT = 1 << 20 };
 
 /* Bounds and costs add the same terms in different orders. Rounding changes a sum of at most 16
@@ -42,13 +38,14 @@ struct level_bounds {
 };
 
 struct search_workspace {
+    struct arena *arena;
     struct open_entry *heap; /* binary min-heap by (bound, slot) */
     struct partial *slots;
     uint32_t *unused; /* free slots below `touched` */
-    size_t open_count, unused_count, touched, capacity;
+    size_t open_count, unused_count, touched;
     struct level_bounds levels[SEARCH_MAX_STAGES];
     struct chain *chains;
-    size_t chain_count, chain_capacity;
+    size_t chain_count;
 };
 
 /* One search in progress. */
@@ -59,31 +56,19 @@ struct astar {
     double limit; /* upper bound on the cost of the K-th best path */
 };
 
-struct search_workspace *search_workspace_create(void)
+struct search_workspace *search_workspace_create(struct arena *arena)
 {
-    return calloc(1, sizeof(struct search_workspace));
+    struct search_workspace *workspace = arena_allocate(arena, 1, sizeof *workspace);
+    workspace->arena = arena;
+    return workspace;
 }
 
-void search_workspace_destroy(struct search_workspace *workspace)
+static void workspace_grow(struct search_workspace *workspace)
 {
-    if (workspace == NULL)
-        return;
-    free(workspace->heap);
-    free(workspace->slots);
-    free(workspace->unused);
-    free(workspace->chains);
-    free(workspace);
-}
-
-static bool workspace_grow(struct search_workspace *workspace)
-{
-    const size_t wanted = workspace->capacity + 1;
-    size_t heap = workspace->capacity;
-    size_t slots = heap;
-    return array_reserve(&workspace->heap, &heap, wanted, sizeof *workspace->heap) &&
-           array_reserve(&workspace->slots, &slots, wanted, sizeof *workspace->slots) &&
-           array_reserve(&workspace->unused, &workspace->capacity, wanted,
-                         sizeof *workspace->unused);
+    const size_t wanted = workspace->open_count + 1;
+    arena_reserve(workspace->arena, &workspace->heap, wanted, sizeof *workspace->heap);
+    arena_reserve(workspace->arena, &workspace->slots, wanted, sizeof *workspace->slots);
+    arena_reserve(workspace->arena, &workspace->unused, wanted, sizeof *workspace->unused);
 }
 
 static bool open_before(struct open_entry a, struct open_entry b)
@@ -91,9 +76,11 @@ static bool open_before(struct open_entry a, struct open_entry b)
     return a.bound < b.bound || (a.bound == b.bound && a.slot < b.slot);
 }
 
-/* Adds an entry; the caller has ensured the room. Returns the new partial path, to be filled. */
+/* Adds an entry. Returns the new partial path, to be filled. */
 static struct partial *open_push(struct search_workspace *workspace, double bound)
 {
+    if (workspace->open_count == arena_room(workspace->heap, sizeof *workspace->heap))
+        workspace_grow(workspace);
     uint32_t slot = workspace->unused_count > 0 ? workspace->unused[--workspace->unused_count]
                                                 : (uint32_t)workspace->touched++;
     struct open_entry entry = {bound, slot};
@@ -204,16 +191,14 @@ static uint64_t entries_allowed(const struct chain *chain, size_t depth, size_t 
     return allowed;
 }
 
-static bool astar_expand(struct astar *search, const struct partial *prefix);
+static void astar_expand(struct astar *search, const struct partial *prefix);
 
 /* Adds `prefix` extended by `entry` to the open list, or follows it at once if the list is full. */
-static bool astar_take(struct astar *search, const struct partial *prefix, size_t entry,
+static void astar_take(struct astar *search, const struct partial *prefix, size_t entry,
                        double cost, sim_time_t time)
 {
     struct search_workspace *workspace = search->workspace;
     bool full = workspace->open_count >= OPEN_LIMIT;
-    if (!full && workspace->open_count == workspace->capacity && !workspace_grow(workspace))
-        return false;
     struct partial local = {.cost = 0};
     struct partial *path =
         full ? &local
@@ -223,11 +208,12 @@ static bool astar_take(struct astar *search, const struct partial *prefix, size_
     path->time = time;
     path->entry[prefix->depth] = (uint16_t)entry;
     path->depth = prefix->depth + 1;
-    return full ? astar_expand(search, path) : true;
+    if (full)
+        astar_expand(search, path);
 }
 
 /* Extends `prefix` by `entry`, which no blade has pruned. */
-static bool astar_extend(struct astar *search, const struct partial *prefix, size_t entry)
+static void astar_extend(struct astar *search, const struct partial *prefix, size_t entry)
 {
     const struct search_problem *problem = search->problem;
     const struct chain *chain = prefix->chain;
@@ -240,16 +226,16 @@ static bool astar_extend(struct astar *search, const struct partial *prefix, siz
     if (depth + 1 == problem->stage_count) {
         if (in_time)
             path_offer(search, prefix, entry, cost, time);
-        return true;
+        return;
     }
     if (problem->cost_blade && in_time)
         bound_offer(search, depth + 1, cost + chain->fastest_cost_after[depth + 1]);
-    return astar_take(search, prefix, entry, cost, time);
+    astar_take(search, prefix, entry, cost, time);
 }
 
 /* Extends `prefix` by every entry of the next stage, in ascending time. Both blades are thresholds
  * on the entry alone, so that each pruned entry costs at most one comparison. */
-static bool astar_expand(struct astar *search, const struct partial *prefix)
+static void astar_expand(struct astar *search, const struct partial *prefix)
 {
     const struct search_problem *problem = search->problem;
     const struct chain *chain = prefix->chain;
@@ -265,7 +251,7 @@ static bool astar_expand(struct astar *search, const struct partial *prefix)
     if (problem->cost_blade && depth > 0 && end > 0 &&
         table->least[end - 1] > search->limit - prefix->cost - chain->cheapest_after[depth + 1]) {
         search->result->pruned_cost += end;
-        return true;
+        return;
     }
     for (size_t i = 0; i < end; i++) {
         if (depth == 0 && !entry_begins(chain, i))
@@ -280,10 +266,8 @@ static bool astar_expand(struct astar *search, const struct partial *prefix)
             search->result->pruned_cost += i - from + 1;
             continue;
         }
-        if (!astar_extend(search, prefix, i))
-            return false;
+        astar_extend(search, prefix, i);
     }
-    return true;
 }
 
 /* A chain whose first batch has least..most jobs and whose later tables are `bounded` by `most`.
@@ -311,13 +295,11 @@ static bool chain_fill(struct chain *chain, const struct search_problem *problem
     return true;
 }
 
-static bool chains_fill(struct search_workspace *workspace, const struct search_problem *problem)
+static void chains_fill(struct search_workspace *workspace, const struct search_problem *problem)
 {
     const struct search_table *first = problem->stages[0];
     const size_t most = problem->bounded ? first->part_count : 1;
-    if (!array_reserve(&workspace->chains, &workspace->chain_capacity, most,
-                       sizeof *workspace->chains))
-        return false;
+    arena_reserve(workspace->arena, &workspace->chains, most, sizeof *workspace->chains);
     workspace->chain_count = 0;
     for (size_t i = 0; i < most; i++) {
         const uint32_t batch =
@@ -327,10 +309,9 @@ static bool chains_fill(struct search_workspace *workspace, const struct search_
             chain_fill(chain, problem, problem->bounded ? batch : 0, batch, problem->bounded))
             workspace->chain_count++;
     }
-    return true;
 }
 
-static bool astar_begin(struct astar *search)
+static void astar_begin(struct astar *search)
 {
     const struct search_problem *problem = search->problem;
     struct search_workspace *workspace = search->workspace;
@@ -341,25 +322,21 @@ static bool astar_begin(struct astar *search)
         workspace->levels[s].count = 0;
     search->limit = INFINITY;
     search_result_clear(search->result);
-    return chains_fill(workspace, problem);
+    chains_fill(workspace, problem);
 }
 
-bool search_astar(const struct search_problem *problem, struct search_workspace *workspace,
+void search_astar(const struct search_problem *problem, struct search_workspace *workspace,
                   struct search_result *result)
 {
     struct astar search = {.problem = problem, .workspace = workspace, .result = result};
-    if (!astar_begin(&search))
-        return false;
+    astar_begin(&search);
     for (size_t c = 0; c < workspace->chain_count; c++) {
         const struct partial root = {.chain = &workspace->chains[c]};
-        if (!astar_expand(&search, &root))
-            return false;
+        astar_expand(&search, &root);
     }
     /* Entries are removed in order of f. Once f exceeds the limit, so does every open entry. */
     while (workspace->open_count > 0 && workspace->heap[0].bound <= search.limit) {
         struct partial prefix = open_pop(workspace);
-        if (!astar_expand(&search, &prefix))
-            return false;
+        astar_expand(&search, &prefix);
     }
-    return true;
 }

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/error.h"
 #include "sim/base/units.h"
 #include "workloads/workload.h"
@@ -43,13 +44,15 @@ struct search_table {
     struct search_table **parts;
 };
 
-/* `count` is 1..65535. NULL when out of memory. */
-struct search_table *search_table_create(const struct configuration *configurations, size_t count);
+/* `count` is 1..65535. The arena has the table. */
+struct search_table *search_table_create(struct arena *arena,
+                                         const struct configuration *configurations, size_t count);
 
 /* Only the configurations of `function` that some invoker of the workload's cluster can hold when
  * empty (vCPUs, GPU share allowed by its slicing, GPU memory). NULL with ERROR_INPUT if there is
- * none, ERROR_RUN when out of memory. */
-struct search_table *search_table_create_placeable(const struct workload *workload, size_t function,
+ * none. */
+struct search_table *search_table_create_placeable(struct arena *arena,
+                                                   const struct workload *workload, size_t function,
                                                    struct error *error);
 
 /* Which configurations a policy may use on a cluster. */
@@ -59,21 +62,24 @@ struct search_limits {
 };
 
 /* The same, restricted to the configurations within `limits`. */
-struct search_table *search_table_create_within(const struct workload *workload, size_t function,
+struct search_table *search_table_create_within(struct arena *arena,
+                                                const struct workload *workload, size_t function,
                                                 const struct search_limits *limits,
                                                 struct error *error);
-void search_table_destroy(struct search_table *table);
+/* Gives a table and its parts back early; no effect for NULL. */
+void search_table_release(struct arena *arena, struct search_table *table);
 
 /* Prepares the table for search_table_up_to, as a later stage of a bounded problem. May be called
- * again. False when out of memory. O(entries × batch sizes). */
-bool search_table_bound(struct search_table *table);
+ * again. O(entries × batch sizes). */
+void search_table_bound(struct arena *arena, struct search_table *table);
 /* The entries with a batch of at most `batch`, owned by `table`; NULL if there is none.
  * O(batch sizes). */
 const struct search_table *search_table_up_to(const struct search_table *table, uint32_t batch);
 
-/* The entries of one kind of GPU as a table of its own; `table` must have one. NULL when out of
- * memory. O(entries × log entries). */
-struct search_table *search_table_of_kind(const struct search_table *table, uint32_t kind);
+/* The entries of one kind of GPU as a table of its own; `table` must have one. O(entries × log
+ * entries). */
+struct search_table *search_table_of_kind(struct arena *arena, const struct search_table *table,
+                                          uint32_t kind);
 /* True if the table has an entry of the kind. O(entries). */
 bool search_table_has_kind(const struct search_table *table, uint32_t kind);
 
@@ -121,12 +127,11 @@ void search_result_offer(struct search_result *result, size_t k, size_t stage_co
 
 /* Scratch memory of a search. It grows as needed and is reused between calls. */
 struct search_workspace;
-struct search_workspace *search_workspace_create(void);
-void search_workspace_destroy(struct search_workspace *workspace);
+struct search_workspace *search_workspace_create(struct arena *arena);
 
 /* A* with dual-blade pruning. Exact: finds the K cheapest of all feasible paths, with any blade on
  * or off. Memory is bounded by 2^20 open partial paths. Beyond this limit new ones are followed
- * depth first at once, which is equally exact but slower. False only when out of memory.
+ * depth first at once, which is equally exact but slower.
  *
  * Best first by f = cost so far + lowest costs of the remaining stages. The time blade prunes a
  * configuration, and all slower ones, if even the fastest rest misses the budget. The cost blade
@@ -138,11 +143,11 @@ void search_workspace_destroy(struct search_workspace *workspace);
  * tables have no larger batch. They share the open list and the bounds, so that f is as tight as in
  * each of them alone.
  */
-bool search_astar(const struct search_problem *problem, struct search_workspace *workspace,
+void search_astar(const struct search_problem *problem, struct search_workspace *workspace,
                   struct search_result *result);
 
 /* Enumerates every path. The number of steps is the product of the tables' counts. */
-bool search_exhaustive(const struct search_problem *problem, struct search_workspace *workspace,
+void search_exhaustive(const struct search_problem *problem, struct search_workspace *workspace,
                        struct search_result *result);
 
 #endif

@@ -23,23 +23,20 @@ static int sort_key_compare(const void *left, const void *right)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-static struct search_table *table_from_keys(struct sort_key *keys, size_t count)
+/* One block of the arena has the table and its columns. */
+static struct search_table *table_from_keys(struct arena *arena, struct sort_key *keys,
+                                            size_t count)
 {
-    struct search_table *table = calloc(1, sizeof *table);
-    if (table == NULL)
-        return NULL;
+    struct search_table *table = NULL;
+    const size_t row = sizeof *table->time + 2 * sizeof *table->cost + 3 * sizeof *table->batch;
+    table = arena_allocate(arena, 1, sizeof *table + count * row);
     table->count = count;
-    table->time = malloc(count * sizeof *table->time);
-    table->cost = malloc(count * sizeof *table->cost);
-    table->least = malloc(count * sizeof *table->least);
-    table->batch = malloc(count * sizeof *table->batch);
-    table->kind = malloc(count * sizeof *table->kind);
-    table->index = malloc(count * sizeof *table->index);
-    if (table->time == NULL || table->cost == NULL || table->least == NULL ||
-        table->batch == NULL || table->kind == NULL || table->index == NULL) {
-        search_table_destroy(table);
-        return NULL;
-    }
+    table->time = (sim_time_t *)(table + 1);
+    table->cost = (double *)(table->time + count);
+    table->least = table->cost + count;
+    table->batch = (uint16_t *)(table->least + count);
+    table->kind = table->batch + count;
+    table->index = table->kind + count;
     qsort(keys, count, sizeof *keys, sort_key_compare);
     table->fastest = keys[0].time;
     table->fastest_cost = keys[0].cost;
@@ -68,15 +65,14 @@ static struct sort_key sort_key_of(const struct configuration *configuration, si
                              .index = (uint16_t)index};
 }
 
-struct search_table *search_table_create(const struct configuration *configurations, size_t count)
+struct search_table *search_table_create(struct arena *arena,
+                                         const struct configuration *configurations, size_t count)
 {
-    struct sort_key *keys = malloc(count * sizeof *keys);
-    if (keys == NULL)
-        return NULL;
+    struct sort_key *keys = arena_allocate(arena, count, sizeof *keys);
     for (size_t i = 0; i < count; i++)
         keys[i] = sort_key_of(&configurations[i], i);
-    struct search_table *table = table_from_keys(keys, count);
-    free(keys);
+    struct search_table *table = table_from_keys(arena, keys, count);
+    arena_release(arena, keys);
     return table;
 }
 
@@ -106,58 +102,46 @@ static bool configuration_placeable(const struct workload *workload,
     return placeable && configuration->batch <= limits->max_batch;
 }
 
-struct search_table *search_table_create_placeable(const struct workload *workload, size_t function,
+struct search_table *search_table_create_placeable(struct arena *arena,
+                                                   const struct workload *workload, size_t function,
                                                    struct error *error)
 {
     const struct search_limits none = {.max_batch = UINT32_MAX};
-    return search_table_create_within(workload, function, &none, error);
+    return search_table_create_within(arena, workload, function, &none, error);
 }
 
-struct search_table *search_table_create_within(const struct workload *workload, size_t function,
+struct search_table *search_table_create_within(struct arena *arena,
+                                                const struct workload *workload, size_t function,
                                                 const struct search_limits *limits,
                                                 struct error *error)
 {
     const struct function *f = &workload->functions[function];
-    struct sort_key *keys = malloc(f->configuration_count * sizeof *keys);
+    struct sort_key *keys = arena_allocate(arena, f->configuration_count, sizeof *keys);
     struct search_table *table = NULL;
     size_t count = 0;
-    if (keys != NULL) {
-        for (size_t i = 0; i < f->configuration_count; i++)
-            if (configuration_placeable(workload, f, &f->configurations[i], limits))
-                keys[count++] = sort_key_of(&f->configurations[i], i);
-        if (count == 0) {
-            (void)error_input(error,
-                              "function '%s': none of its configurations%s fits an empty invoker; "
-                              "give the cluster more vCPUs, GPU units or GPU memory",
-                              f->name,
-                              limits->whole_gpu || limits->max_batch < UINT32_MAX
-                                  ? " that the policy allows"
-                                  : "");
-            free(keys);
-            return NULL;
-        }
-        table = table_from_keys(keys, count);
-    }
-    if (table == NULL)
-        (void)error_run(error, "function '%s': out of memory for its search table", f->name);
-    free(keys);
+    for (size_t i = 0; i < f->configuration_count; i++)
+        if (configuration_placeable(workload, f, &f->configurations[i], limits))
+            keys[count++] = sort_key_of(&f->configurations[i], i);
+    if (count > 0)
+        table = table_from_keys(arena, keys, count);
+    else
+        (void)error_input(
+            error,
+            "function '%s': none of its configurations%s fits an empty invoker; "
+            "give the cluster more vCPUs, GPU units or GPU memory",
+            f->name,
+            limits->whole_gpu || limits->max_batch < UINT32_MAX ? " that the policy allows" : "");
+    arena_release(arena, keys);
     return table;
 }
 
-void search_table_destroy(struct search_table *table)
+void search_table_release(struct arena *arena, struct search_table *table)
 {
-    if (table == NULL)
-        return;
-    for (size_t p = 0; p < table->part_count; p++)
-        search_table_destroy(table->parts[p]);
-    free(table->parts);
-    free(table->time);
-    free(table->cost);
-    free(table->least);
-    free(table->batch);
-    free(table->kind);
-    free(table->index);
-    free(table);
+    for (size_t p = 0; table != NULL && p < table->part_count; p++)
+        search_table_release(arena, table->parts[p]);
+    if (table != NULL)
+        arena_release(arena, table->parts);
+    arena_release(arena, table);
 }
 
 /* The smallest batch of the table above `batch`; 0 if there is none. */
@@ -171,12 +155,10 @@ static uint16_t next_batch(const struct search_table *table, uint16_t batch)
 }
 
 /* The entries with a batch of at most `batch`, of one kind or of any (SIM_NONE). */
-static struct search_table *table_part(const struct search_table *table, uint16_t batch,
-                                       uint32_t kind)
+static struct search_table *table_part(struct arena *arena, const struct search_table *table,
+                                       uint16_t batch, uint32_t kind)
 {
-    struct sort_key *keys = malloc(table->count * sizeof *keys);
-    if (keys == NULL)
-        return NULL;
+    struct sort_key *keys = arena_allocate(arena, table->count, sizeof *keys);
     size_t count = 0;
     for (size_t i = 0; i < table->count; i++)
         if (table->batch[i] <= batch && (kind == SIM_NONE || table->kind[i] == kind))
@@ -185,14 +167,15 @@ static struct search_table *table_part(const struct search_table *table, uint16_
                                               .batch = table->batch[i],
                                               .kind = table->kind[i],
                                               .index = table->index[i]};
-    struct search_table *part = table_from_keys(keys, count);
-    free(keys);
+    struct search_table *part = table_from_keys(arena, keys, count);
+    arena_release(arena, keys);
     return part;
 }
 
-struct search_table *search_table_of_kind(const struct search_table *table, uint32_t kind)
+struct search_table *search_table_of_kind(struct arena *arena, const struct search_table *table,
+                                          uint32_t kind)
 {
-    return table_part(table, UINT16_MAX, kind);
+    return table_part(arena, table, UINT16_MAX, kind);
 }
 
 bool search_table_has_kind(const struct search_table *table, uint32_t kind)
@@ -203,23 +186,16 @@ bool search_table_has_kind(const struct search_table *table, uint32_t kind)
     return false;
 }
 
-bool search_table_bound(struct search_table *table)
+void search_table_bound(struct arena *arena, struct search_table *table)
 {
     if (table->part_count > 0)
-        return true;
+        return;
     size_t sizes = 0;
     for (uint16_t b = next_batch(table, 0); b != 0; b = next_batch(table, b))
         sizes++;
-    table->parts = calloc(sizes, sizeof(struct search_table *));
-    if (table->parts == NULL)
-        return false;
-    for (uint16_t b = next_batch(table, 0); b != 0; b = next_batch(table, b)) {
-        struct search_table *part = table_part(table, b, SIM_NONE);
-        if (part == NULL)
-            return false;
-        table->parts[table->part_count++] = part;
-    }
-    return true;
+    table->parts = arena_allocate(arena, sizes, sizeof(struct search_table *));
+    for (uint16_t b = next_batch(table, 0); b != 0; b = next_batch(table, b))
+        table->parts[table->part_count++] = table_part(arena, table, b, SIM_NONE);
 }
 
 const struct search_table *search_table_up_to(const struct search_table *table, uint32_t batch)

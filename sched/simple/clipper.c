@@ -158,10 +158,9 @@ static bool clipper_init(void *state, struct platform *platform, const void *par
     struct clipper *self = state;
     self->parameters = parameters;
     if (!dispatcher_init(&self->dispatcher, platform,
-                         (struct dispatch_rule){static_plan_rank, clipper_configure}, parameters,
-                         error))
+                         (struct dispatch_rule){static_plan_rank, clipper_configure, clipper_place},
+                         parameters, error))
         return false;
-    self->dispatcher.place = clipper_place;
     if (self->parameters->batch_delay_ms > 0)
         self->dispatcher.parameters.head_of_line = HEAD_OF_LINE_SKIP;
     tables_fill(self, platform);

@@ -411,11 +411,11 @@ static bool clockwork_init(void *state, struct platform *platform, const void *p
     struct clockwork *self = state;
     const struct workload *workload = platform_workload(platform);
     self->parameters = parameters;
-    if (!dispatcher_init(&self->dispatcher, platform,
-                         (struct dispatch_rule){clockwork_rank, clockwork_configure}, parameters,
-                         error))
+    if (!dispatcher_init(
+            &self->dispatcher, platform,
+            (struct dispatch_rule){clockwork_rank, clockwork_configure, clockwork_place},
+            parameters, error))
         return false;
-    self->dispatcher.place = clockwork_place;
     self->timer = SIM_FOREVER;
     tables_fill(self, platform);
     for (size_t a = 0; a < workload->application_count; a++)

@@ -12,12 +12,6 @@ struct edf_parameters {
     enum { DROP_NEVER, DROP_LATE } drop;
 };
 
-struct edf {
-    struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept a
-                                   * struct edf */
-    const struct edf_parameters *parameters;
-};
-
 static struct queue_rank edf_rank(const void *state, const struct platform *platform,
                                   uint32_t queue)
 {
@@ -26,21 +20,13 @@ static struct queue_rank edf_rank(const void *state, const struct platform *plat
     return (struct queue_rank){job.deadline, (int64_t)job.request};
 }
 
-static bool edf_init(void *state, struct platform *platform, const void *parameters,
-                     struct error *error)
-{
-    struct edf *edf = state;
-    edf->parameters = parameters;
-    return dispatcher_init(&edf->dispatcher, platform,
-                           (struct dispatch_rule){edf_rank, dispatcher_configure_slack}, parameters,
-                           error);
-}
+DISPATCHER_INIT(edf, edf_rank, dispatcher_configure_slack, NULL)
 
 /* Drops the most urgent requests that are already late. */
-static void drop_expired(struct edf *edf, struct platform *platform)
+static void drop_expired(struct dispatcher *dispatcher, struct platform *platform)
 {
     for (;;) {
-        const uint32_t queue = dispatcher_first(&edf->dispatcher, platform);
+        const uint32_t queue = dispatcher_first(dispatcher, platform);
         if (queue == SIM_NONE || platform_job(platform, queue, 0).deadline > platform_now(platform))
             return;
         platform_charge(platform, 1);
@@ -51,10 +37,10 @@ static void drop_expired(struct edf *edf, struct platform *platform)
 
 static bool edf_decide(void *state, struct platform *platform)
 {
-    struct edf *edf = state;
-    if (edf->parameters->drop == DROP_LATE)
-        drop_expired(edf, platform);
-    return dispatcher_decide(edf, platform);
+    struct dispatcher *dispatcher = state;
+    if (((const struct edf_parameters *)dispatcher->own)->drop == DROP_LATE)
+        drop_expired(dispatcher, platform);
+    return dispatcher_decide(dispatcher, platform);
 }
 
 static const struct key edf_parameters[] = {
@@ -72,7 +58,7 @@ const struct policy policy_edf = {
     .summary = "earliest deadline first, each stage replanned from the remaining slack",
     .parameters = edf_parameters,
     .parameters_bytes = sizeof(struct edf_parameters),
-    .state_bytes = sizeof(struct edf),
+    .state_bytes = sizeof(struct dispatcher),
     .init = edf_init,
     .on_ready = dispatcher_on_ready,
     .on_withdrawn = dispatcher_on_withdrawn,

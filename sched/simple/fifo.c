@@ -13,31 +13,16 @@ struct fifo_parameters {
     enum { ORDER_ARRIVAL, ORDER_READY } order;
 };
 
-struct fifo {
-    struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept a
-                                   * struct fifo */
-    const struct fifo_parameters *parameters;
-};
-
 static struct queue_rank fifo_rank(const void *state, const struct platform *platform,
                                    uint32_t queue)
 {
-    const struct fifo *fifo = state;
+    const struct fifo_parameters *own = ((const struct dispatcher *)state)->own;
     const struct job_view job = platform_job(platform, queue, 0);
-    return (struct queue_rank){fifo->parameters->order == ORDER_READY ? job.ready
-                                                                      : (int64_t)job.request,
+    return (struct queue_rank){own->order == ORDER_READY ? job.ready : (int64_t)job.request,
                                (int64_t)job.request};
 }
 
-static bool fifo_init(void *state, struct platform *platform, const void *parameters,
-                      struct error *error)
-{
-    struct fifo *fifo = state;
-    fifo->parameters = parameters;
-    return dispatcher_init(&fifo->dispatcher, platform,
-                           (struct dispatch_rule){fifo_rank, static_plan_configure}, parameters,
-                           error);
-}
+DISPATCHER_INIT(fifo, fifo_rank, static_plan_configure, NULL)
 
 static const struct key fifo_parameters[] = {
     DISPATCHER_PARAMETERS(1),
@@ -53,5 +38,5 @@ const struct policy policy_fifo = {
     .summary =
         "requests in order of arrival, one static configuration per stage within its SLO share",
     .init = fifo_init,
-    DISPATCHER_POLICY(struct fifo, struct fifo_parameters, fifo_parameters),
+    DISPATCHER_POLICY(struct dispatcher, struct fifo_parameters, fifo_parameters),
 };

@@ -134,8 +134,8 @@ static bool grandslam_init(void *state, struct platform *platform, const void *p
     struct grandslam *self = state;
     self->parameters = parameters;
     if (!dispatcher_init(&self->dispatcher, platform,
-                         (struct dispatch_rule){grandslam_rank, grandslam_configure}, parameters,
-                         error))
+                         (struct dispatch_rule){grandslam_rank, grandslam_configure, NULL},
+                         parameters, error))
         return false;
     batch_table_fill(&self->table, platform_arena(platform), platform_workload(platform),
                      self->dispatcher.planner, self->dispatcher.parameters.max_batch,

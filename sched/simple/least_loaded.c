@@ -47,11 +47,11 @@ static bool least_loaded_init(void *state, struct platform *platform, const void
 {
     struct least_loaded *self = state;
     self->parameters = parameters;
-    if (!dispatcher_init(&self->dispatcher, platform,
-                         (struct dispatch_rule){static_plan_rank, static_plan_configure},
-                         parameters, error))
+    if (!dispatcher_init(
+            &self->dispatcher, platform,
+            (struct dispatch_rule){static_plan_rank, static_plan_configure, least_loaded_place},
+            parameters, error))
         return false;
-    self->dispatcher.place = least_loaded_place;
     self->chosen = SIM_NONE;
     self->loads = load_index_create(platform);
     return true;

@@ -57,8 +57,8 @@ static bool llf_init(void *state, struct platform *platform, const void *paramet
     struct llf *llf = state;
     const struct workload *workload = platform_workload(platform);
     if (!dispatcher_init(&llf->dispatcher, platform,
-                         (struct dispatch_rule){llf_rank, dispatcher_configure_slack}, parameters,
-                         error))
+                         (struct dispatch_rule){llf_rank, dispatcher_configure_slack, NULL},
+                         parameters, error))
         return false;
     llf->remaining = platform_allocate(platform, workload->queue_count, sizeof *llf->remaining);
     for (size_t a = 0; a < workload->application_count; a++)

@@ -13,13 +13,7 @@ static uint32_t configure_largest(const void *state, const struct platform *plat
                                  platform_queue_function(platform, queue), jobs);
 }
 
-static bool max_config_init(void *state, struct platform *platform, const void *parameters,
-                            struct error *error)
-{
-    return dispatcher_init(state, platform,
-                           (struct dispatch_rule){static_plan_rank, configure_largest}, parameters,
-                           error);
-}
+DISPATCHER_INIT(max_config, static_plan_rank, configure_largest, NULL)
 
 static const struct key max_config_parameters[] = {
     DISPATCHER_PARAMETERS(1),

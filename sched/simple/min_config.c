@@ -14,13 +14,7 @@ static uint32_t configure_smallest(const void *state, const struct platform *pla
                                   platform_queue_function(platform, queue), jobs);
 }
 
-static bool min_config_init(void *state, struct platform *platform, const void *parameters,
-                            struct error *error)
-{
-    return dispatcher_init(state, platform,
-                           (struct dispatch_rule){static_plan_rank, configure_smallest}, parameters,
-                           error);
-}
+DISPATCHER_INIT(min_config, static_plan_rank, configure_smallest, NULL)
 
 static const struct key min_config_parameters[] = {
     DISPATCHER_PARAMETERS(1),

@@ -17,11 +17,6 @@
  */
 #include "sched/common/static_plan.h"
 
-struct openwhisk {
-    struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept this
-                                   * state */
-};
-
 static uint32_t openwhisk_place(void *state, struct platform *platform, uint32_t queue,
                                 uint32_t configuration, bool warm_only)
 {
@@ -41,17 +36,7 @@ static uint32_t openwhisk_place(void *state, struct platform *platform, uint32_t
     return SIM_NONE;
 }
 
-static bool openwhisk_init(void *state, struct platform *platform, const void *parameters,
-                           struct error *error)
-{
-    struct openwhisk *self = state;
-    if (!dispatcher_init(&self->dispatcher, platform,
-                         (struct dispatch_rule){static_plan_rank, static_plan_configure},
-                         parameters, error))
-        return false;
-    self->dispatcher.place = openwhisk_place;
-    return true;
-}
+DISPATCHER_INIT(openwhisk, static_plan_rank, static_plan_configure, openwhisk_place)
 
 static const struct key openwhisk_parameters[] = {
     DISPATCHER_PARAMETERS(1),
@@ -65,5 +50,5 @@ const struct policy policy_openwhisk = {
     .summary =
         "requests in order of arrival, each to its function's home invoker or the next in its walk",
     .init = openwhisk_init,
-    DISPATCHER_POLICY(struct openwhisk, struct dispatcher_parameters, openwhisk_parameters),
+    DISPATCHER_POLICY(struct dispatcher, struct dispatcher_parameters, openwhisk_parameters),
 };

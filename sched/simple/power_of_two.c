@@ -126,11 +126,11 @@ static bool power_of_two_init(void *state, struct platform *platform, const void
 {
     struct power_of_two *self = state;
     self->parameters = parameters;
-    if (!dispatcher_init(&self->dispatcher, platform,
-                         (struct dispatch_rule){static_plan_rank, static_plan_configure},
-                         parameters, error))
+    if (!dispatcher_init(
+            &self->dispatcher, platform,
+            (struct dispatch_rule){static_plan_rank, static_plan_configure, power_of_two_place},
+            parameters, error))
         return false;
-    self->dispatcher.place = power_of_two_place;
     lists_fill(self, platform);
     return true;
 }

@@ -6,11 +6,6 @@
  */
 #include "sched/common/static_plan.h"
 
-struct sjf {
-    struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept a
-                                   * struct sjf */
-};
-
 static struct queue_rank sjf_rank(const void *state, const struct platform *platform,
                                   uint32_t queue)
 {
@@ -21,14 +16,7 @@ static struct queue_rank sjf_rank(const void *state, const struct platform *plat
         (int64_t)platform_job(platform, queue, 0).request};
 }
 
-static bool sjf_init(void *state, struct platform *platform, const void *parameters,
-                     struct error *error)
-{
-    struct sjf *sjf = state;
-    return dispatcher_init(&sjf->dispatcher, platform,
-                           (struct dispatch_rule){sjf_rank, static_plan_configure}, parameters,
-                           error);
-}
+DISPATCHER_INIT(sjf, sjf_rank, static_plan_configure, NULL)
 
 static const struct key sjf_parameters[] = {
     DISPATCHER_PARAMETERS(1),
@@ -41,5 +29,5 @@ const struct policy policy_sjf = {
     .name = "sjf",
     .summary = "shortest predicted execution first, one static configuration per stage",
     .init = sjf_init,
-    DISPATCHER_POLICY(struct sjf, struct dispatcher_parameters, sjf_parameters),
+    DISPATCHER_POLICY(struct dispatcher, struct dispatcher_parameters, sjf_parameters),
 };

@@ -25,7 +25,7 @@ static struct arena_block *block_of(const void *memory)
     return (struct arena_block *)(void *)(first - offsetof(struct arena_block, memory));
 }
 
-static _Noreturn void exhaust(const struct arena *arena, size_t count, size_t size)
+void arena_exhaust(const struct arena *arena, size_t count, size_t size)
 {
     if (arena->exhausted != NULL)
         arena->exhausted(arena->context, count, size);
@@ -47,13 +47,13 @@ void *arena_reallocate(struct arena *arena, void *memory, size_t count, size_t s
 {
     const size_t most = PTRDIFF_MAX - sizeof(struct arena_block);
     if (size > 0 && count > most / size)
-        exhaust(arena, count, size);
+        arena_exhaust(arena, count, size);
     struct arena_block *block = memory != NULL ? block_of(memory) : NULL;
     const size_t bytes = count * size;
     const size_t before = block != NULL ? block->bytes : 0;
     struct arena_block *larger = realloc(block, sizeof *block + bytes);
     if (larger == NULL)
-        exhaust(arena, count, size);
+        arena_exhaust(arena, count, size);
     if (block == NULL) {
         larger->next = arena->blocks;
         larger->previous = NULL;
@@ -69,11 +69,11 @@ void *arena_allocate(struct arena *arena, size_t count, size_t size)
 {
     const size_t most = PTRDIFF_MAX - sizeof(struct arena_block);
     if (size > 0 && count > most / size)
-        exhaust(arena, count, size);
+        arena_exhaust(arena, count, size);
     /* Not by realloc and memset: the system gives large blocks zeroed, page by page on use. */
     struct arena_block *block = calloc(1, sizeof *block + count * size);
     if (block == NULL)
-        exhaust(arena, count, size);
+        arena_exhaust(arena, count, size);
     block->bytes = count * size;
     block->next = arena->blocks;
     block_link(arena, block);
@@ -112,13 +112,15 @@ void arena_release(struct arena *arena, void *memory)
     free(block);
 }
 
+void arena_rewind(struct arena *arena, const struct arena_block *mark)
+{
+    while (arena->blocks != mark)
+        arena_release(arena, arena->blocks->memory);
+}
+
 void arena_clear(struct arena *arena)
 {
-    while (arena->blocks != NULL) {
-        struct arena_block *block = arena->blocks;
-        arena->blocks = block->next;
-        free(block);
-    }
+    arena_rewind(arena, NULL);
 }
 
 static void process_end(void *context, size_t count, size_t size)

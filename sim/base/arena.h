@@ -36,8 +36,14 @@ void arena_reserve(struct arena *arena, void *array, size_t wanted, size_t size)
 /* Entries of `size` bytes for which a growing array has room. */
 size_t arena_room(const void *entries, size_t size);
 
+/* What an allocation does that does not fit. For memory that a library could not get. */
+_Noreturn void arena_exhaust(const struct arena *arena, size_t count, size_t size);
+
 /* Gives the block at `memory` back early. No effect for NULL. */
 void arena_release(struct arena *arena, void *memory);
+
+/* Releases all blocks allocated since `arena->blocks` was `mark`, which still exists. O(blocks). */
+void arena_rewind(struct arena *arena, const struct arena_block *mark);
 
 /* Releases all blocks. O(blocks). */
 void arena_clear(struct arena *arena);

@@ -295,9 +295,6 @@ bool json_is_object(const struct json_value *value, const char *const *keys, str
         if (keys[i] == NULL)
             return unknown_key(value, child->string, keys, error);
     }
-    const char *twice = duplicate_key(value->node);
-    if (twice != NULL)
-        return json_fault(value, error, "key \"%s\" is given twice; keep one", twice);
     return true;
 }
 

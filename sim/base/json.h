@@ -45,8 +45,7 @@ struct json_value json_root(const char *file, const cJSON *root);
 bool json_fault(const struct json_value *value, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Checks that the value is an object with keys only from `keys` (NULL-terminated; NULL: any),
- * without duplicates. */
+/* Checks that the value is an object with keys only from `keys` (NULL-terminated; NULL: any). */
 bool json_is_object(const struct json_value *value, const char *const *keys, struct error *error);
 /* Checks that the value is an array with low..high entries. */
 bool json_is_array(const struct json_value *value, size_t low, size_t high, struct error *error);

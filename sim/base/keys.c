@@ -123,16 +123,13 @@ static bool load_object(const struct key *key, const struct json_value *value, v
 static bool load_text(const struct key *key, const struct json_value *value, void *out,
                       struct error *error)
 {
-    char *text = text_at(key, out);
+    char *copy = text_at(key, out);
+    const char *text = copy;
     struct json_value child;
-    const char *borrowed = text;
-    const bool good = key->kind == KIND_BORROWED
-                          ? json_text(value, key->name, &borrowed, error)
-                          : json_string(value, key->name, &text, error);
-    if (key->kind == KIND_BORROWED)
-        memcpy((char *)out + key->offset, &borrowed, sizeof borrowed);
-    else
-        memcpy((char *)out + key->offset, &text, sizeof text);
+    const bool good = key->kind == KIND_TEXT ? json_string(value, key->name, &copy, error)
+                                             : json_text(value, key->name, &text, error);
+    text = key->kind == KIND_TEXT ? copy : text;
+    memcpy((char *)out + key->offset, &text, sizeof text);
     if (!good || key->high == 0 || !json_child(value, key->name, &child))
         return good;
     const size_t length = strlen(text);

@@ -45,7 +45,7 @@ struct key {
     bool required;
     bool or_number;   /* a number in place of the object is the value of its first key */
     bool sparse;      /* not written at its default; an object: not written if empty */
-    bool unwritten;
+    bool unwritten;   /* only loaded */
     const char *help; /* of a parameter: one line, with the evidence grade of the default */
     size_t if_offset, if_size; /* required and written only if this field has the value `if_is`; */
     int64_t if_is;             /* if_size 0: always */
@@ -84,7 +84,8 @@ enum { KEYS_MOST = 63, KEYS_NAME_MOST = 63 };
 
 /* A double, which is not written if it is NAN; a whole number of 16, 32 or 64 bits; a sim_time_t
  * given in seconds or ms; a bool; a bool or an enumeration given by its word; an allocated string,
- * or for a const char * one of the document; one of 1..63 characters. `of` is the tag of the structure. Rules end the line. */
+ * or for a const char * one of the document; one of 1..63 characters. `of` is the tag of the
+ * structure. Rules end the line. */
 #define KEY_NUMBER(key, of, field, least, most, value, ...)                                        \
     KEY_RANGE(key, of, field, KEY_TYPE(of, field, double, KIND_NUMBER), least, most, value,        \
               __VA_ARGS__)

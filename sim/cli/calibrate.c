@@ -11,7 +11,7 @@
 #include "sim/cli/cli.h"
 #include "sim/run/progress_bar.h"
 #include "traces/calibrate/calibrate.h"
-#include "traces/calibrate/measured_folder.h"
+#include "traces/calibrate/samples.h"
 #include "workloads/json_include.h"
 
 struct request {
@@ -315,12 +315,14 @@ static bool check_set(const struct request *request, const struct public_set *pu
     size_t count = 0;
     struct sample_set set = {0};
     struct calibration calibration = {0};
-    for (; count < 2 && public_set->files[count] != NULL; count++) {
+    bool fine = true;
+    for (; fine && count < 2 && public_set->files[count] != NULL; count++) {
         char *found = json_include_find_operand(public_set->files[count]);
         files[count] = found != NULL ? found : strdup(public_set->files[count]);
+        fine = files[count] != NULL || error_run(error, "calibrate: out of memory");
     }
-    bool fine = read_files(request, (const char *const *)files, count, &set, error) &&
-                calibrate(request, &set, &calibration, error);
+    fine = fine && read_files(request, (const char *const *)files, count, &set, error) &&
+           calibrate(request, &set, &calibration, error);
     if (fine && reports != NULL)
         (void)cJSON_AddItemToArray(reports, calibrate_report_json(public_set->name, &calibration));
     else if (fine)

@@ -120,6 +120,10 @@ const struct application *cli_find_application(const struct workload *workload, 
 bool cli_check_output(const char *option, const char *out, const char *what, const char *other,
                       struct error *error);
 
+/* What an arena of a command calls when memory is exhausted (sim/base/arena.h): prints a message
+ * and ends the program with status 1. */
+_Noreturn void cli_exhausted(void *context, size_t count, size_t size);
+
 /* Prints the object on standard output, indented or in one line, and always deletes it. ERROR_RUN
  * if memory is exhausted or root is NULL. */
 bool cli_print_json(cJSON *root, struct error *error);

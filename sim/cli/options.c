@@ -403,6 +403,13 @@ bool cli_check_output(const char *option, const char *out, const char *what, con
     return error_input(error, "%s: %s is %s too; give two files", option, out, what);
 }
 
+void cli_exhausted(void *context, size_t count, size_t size)
+{
+    (void)context;
+    (void)fprintf(stderr, "esgsim: out of memory: %zu x %zu bytes\n", count, size);
+    exit(EXIT_FAILURE);
+}
+
 bool cli_print_json(cJSON *root, struct error *error)
 {
     return json_write(root, stdout, "JSON output", error);

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "plots/compare.h"
 #include "plots/gnuplot.h"
 #include "plots/plot.h"
 #include "sim/base/atomic_file.h"

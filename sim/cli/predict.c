@@ -42,29 +42,34 @@ static const struct profile_function *function_choose(const struct profile *prof
     return NULL;
 }
 
-/* The values that a profile answers for along an axis: the grid's, and the law's where that is
- * wider. */
-struct range {
-    int least, most;
-};
-
-static struct range range_of(const struct profile_axis *axis, const int *extended)
+/* Checks that the profile answers for the configuration: on each axis from the least to the most of
+ * its grid, and of the law where that is wider. */
+static bool axes_check(const struct profile *profile, const struct profile_function *function,
+                       int batch, int vcpu, int vgpu, struct error *error)
 {
-    struct range range = {axis->values[0], axis->values[axis->count - 1]};
-    if (extended != NULL && extended[0] < range.least)
-        range.least = extended[0];
-    if (extended != NULL && extended[1] > range.most)
-        range.most = extended[1];
-    return range;
-}
-
-static bool in_range(const char *option, int value, struct range range, const char *path,
-                     const char *function, struct error *error)
-{
-    if (value >= range.least && value <= range.most)
-        return true;
-    return error_input(error, "%s: %s has latencies for %s from %d to %d, not %d", path, function,
-                       option, range.least, range.most, value);
+    const struct profile_law *law = function->extension;
+    const struct {
+        const char *option;
+        int value;
+        const struct profile_axis *axis;
+        const int *extended; /* NULL: no law */
+    } axes[] = {{"--batch", batch, &function->batch, law == NULL ? NULL : law->batch},
+                {"--vgpu", vgpu, &function->vgpu, law == NULL ? NULL : law->vgpu},
+                {"--vcpu", vcpu, &function->vcpu, NULL}};
+    for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++) {
+        const struct profile_axis *axis = axes[i].axis;
+        const int *extended = axes[i].extended;
+        int least = axis->values[0], most = axis->values[axis->count - 1];
+        if (extended != NULL && extended[0] < least)
+            least = extended[0];
+        if (extended != NULL && extended[1] > most)
+            most = extended[1];
+        if (axes[i].value < least || axes[i].value > most)
+            return error_input(error, "%s: %s has latencies for %s from %d to %d, not %d",
+                               profile->path, function->name, axes[i].option, least, most,
+                               axes[i].value);
+    }
+    return true;
 }
 
 static bool print_json(const struct profile *profile, double ms, const char *source,
@@ -80,16 +85,10 @@ static bool print_json(const struct profile *profile, double ms, const char *sou
 static bool predict(const struct options *options, const struct profile *profile,
                     const struct profile_function *function, struct error *error)
 {
-    const struct profile_law *law = function->extension;
     const int batch = (int)options->batch;
     const int vgpu = (int)options->vgpu;
     const int vcpu = options->vcpu > 0 ? (int)options->vcpu : function->vcpu.values[0];
-    if (!in_range("--batch", batch, range_of(&function->batch, law == NULL ? NULL : law->batch),
-                  profile->path, function->name, error) ||
-        !in_range("--vgpu", vgpu, range_of(&function->vgpu, law == NULL ? NULL : law->vgpu),
-                  profile->path, function->name, error) ||
-        !in_range("--vcpu", vcpu, range_of(&function->vcpu, NULL), profile->path, function->name,
-                  error))
+    if (!axes_check(profile, function, batch, vcpu, vgpu, error))
         return false;
     const double ms = profile_latency_ms(function, batch, vcpu, vgpu);
     if (isnan(ms))

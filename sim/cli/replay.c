@@ -100,12 +100,9 @@ static bool load(struct session *s, const char *path, const char *policy, struct
 {
     struct cli_settings settings = s->options.settings;
     struct resolved_run *run = &s->runs[s->run_count++];
-    if (policy != NULL && !cli_settings_add(&settings, "policy.name", policy, error))
-        return false;
-    run->experiment = experiment_load(path, settings.list, settings.count, error);
-    if (run->experiment != NULL && worker_backend_check(run->experiment, error))
-        run->policy = runner_policy(run->experiment, &run->values, error);
-    return run->policy != NULL;
+    return (policy == NULL || cli_settings_add(&settings, "policy.name", policy, error)) &&
+           resolved_run_load(run, NULL, path, settings.list, settings.count, error) &&
+           worker_backend_check(run->experiment, error);
 }
 
 /* Prints what a replay of each run needs, and reports the errors that it would have. */

@@ -33,6 +33,7 @@ struct request {
 
 struct decision {
     struct request *request;
+    struct arena arena; /* of all below */
     const struct workload *workload;
     const struct application *application;
     struct search_table **tables; /* per function, NULL if not needed */
@@ -100,24 +101,26 @@ static size_t stage_entries(const struct decision *decision, size_t stage)
 static bool decision_tables(struct decision *decision, struct error *error)
 {
     const struct application *application = decision->application;
-    decision->tables = calloc(decision->workload->function_count, sizeof(struct search_table *));
-    decision->by_stage = calloc(application->stage_count, sizeof *decision->by_stage);
-    decision->workspace = search_workspace_create();
-    if (decision->tables == NULL || decision->by_stage == NULL || decision->workspace == NULL)
-        return error_run(error, "search: out of memory");
+    struct arena *arena = &decision->arena;
+    decision->tables =
+        arena_allocate(arena, decision->workload->function_count, sizeof(struct search_table *));
+    decision->by_stage =
+        arena_allocate(arena, application->stage_count, sizeof *decision->by_stage);
+    decision->workspace = search_workspace_create(arena);
     for (size_t s = 0; s < application->stage_count; s++) {
         uint32_t f = application->stages[s].function;
         if (decision->tables[f] == NULL)
-            decision->tables[f] = search_table_create_placeable(decision->workload, f, error);
+            decision->tables[f] =
+                search_table_create_placeable(arena, decision->workload, f, error);
         if (decision->tables[f] == NULL)
             return false;
-        if (decision->request->later_batches > 0 && !search_table_bound(decision->tables[f]))
-            return error_run(error, "search: out of memory");
+        if (decision->request->later_batches > 0)
+            search_table_bound(arena, decision->tables[f]);
         decision->by_stage[s] = decision->tables[f];
     }
-    decision->first_best =
-        calloc(stage_entries(decision, decision->request->stage), sizeof *decision->first_best);
-    return decision->first_best != NULL || error_run(error, "search: out of memory");
+    decision->first_best = arena_allocate(arena, stage_entries(decision, decision->request->stage),
+                                          sizeof *decision->first_best);
+    return true;
 }
 
 static void decision_chain(struct decision *decision)
@@ -201,46 +204,38 @@ static bool decision_check(const struct decision *decision, struct error *error)
 
 /* ---- Search ---------------------------------------------------------------------------------- */
 
-static bool run_search(struct decision *decision, const struct search_problem *problem,
-                       struct search_result *result, struct error *error)
+static void run_search(struct decision *decision, const struct search_problem *problem,
+                       struct search_result *result)
 {
-    bool done = decision->request->method == METHOD_EXHAUSTIVE
-                    ? search_exhaustive(problem, decision->workspace, result)
-                    : search_astar(problem, decision->workspace, result);
-    return done || error_run(error, "search: out of memory");
+    (decision->request->method == METHOD_EXHAUSTIVE ? search_exhaustive : search_astar)(
+        problem, decision->workspace, result);
 }
 
 /* Finds the best completion of each first-stage configuration, with one search per configuration.
  */
-static bool search_first_stage(struct decision *decision, const struct search_problem *whole,
-                               struct error *error)
+static void search_first_stage(struct decision *decision, const struct search_problem *whole)
 {
     const struct search_table *first = whole->stages[0];
     const struct search_table *stages[SEARCH_MAX_STAGES];
     struct search_problem problem = *whole;
-    struct search_result *one = malloc(sizeof *one);
-    bool done = one != NULL;
+    struct search_result *one = arena_allocate(&decision->arena, 1, sizeof *one);
     memcpy(stages, whole->stages, whole->stage_count * sizeof *stages);
     problem.stages = stages;
     problem.k = 1;
     problem.queue_length = UINT32_MAX;
     problem.time_blade = problem.cost_blade = true;
-    for (size_t i = 0; done && i < first->count; i++) {
+    for (size_t i = 0; i < first->count; i++) {
         struct configuration single = {
             .batch = first->batch[i], .time = first->time[i], .cost_per_job_usd = first->cost[i]};
-        struct search_table *table = search_table_create(&single, 1);
+        struct search_table *table = search_table_create(&decision->arena, &single, 1);
         stages[0] = table;
-        done = table != NULL && search_table_bound(table) &&
-               run_search(decision, &problem, one, error);
-        if (done)
-            decision->first_best[i] = one->path_count > 0 ? one->paths[0].cost_usd : INFINITY;
-        search_table_destroy(table);
+        search_table_bound(&decision->arena, table);
+        run_search(decision, &problem, one);
+        decision->first_best[i] = one->path_count > 0 ? one->paths[0].cost_usd : INFINITY;
     }
-    free(one);
-    return done || error_run(error, "search: out of memory");
 }
 
-static bool decide_chain(struct decision *decision, struct error *error)
+static void decide_chain(struct decision *decision)
 {
     const struct request *request = decision->request;
     const struct search_table *stages[SEARCH_MAX_STAGES];
@@ -255,26 +250,24 @@ static bool decide_chain(struct decision *decision, struct error *error)
                                            .time_blade = request->time_blade,
                                            .cost_blade = request->cost_blade};
     int64_t start = guard_clock_ns();
-    if (!run_search(decision, &problem, &decision->result, error))
-        return false;
+    run_search(decision, &problem, &decision->result);
     decision->elapsed_us = (double)(guard_clock_ns() - start) * 1e-3;
     decision->exact = true;
-    return search_first_stage(decision, &problem, error);
+    search_first_stage(decision, &problem);
 }
 
-static bool decide_frontier(struct decision *decision, struct error *error)
+static void decide_frontier(struct decision *decision)
 {
     const struct request *request = decision->request;
     sim_time_t budget = sim_from_ms(request->budget_ms);
     int64_t start = guard_clock_ns();
-    struct frontier_set *set = frontier_build(decision->application, decision->by_stage, 0, error);
-    if (set == NULL)
-        return false;
+    const struct frontier_set *set =
+        frontier_build(&decision->arena, decision->application, decision->by_stage, 0, NULL);
     decision->build_ms = (double)(guard_clock_ns() - start) * 1e-6;
     decision->exact = frontier_exact(set, request->stage);
     start = guard_clock_ns();
-    (void)frontier_search(set, request->stage, budget, (uint32_t)request->queue_length, request->k,
-                          &decision->result);
+    frontier_search(set, request->stage, budget, (uint32_t)request->queue_length, request->k,
+                    &decision->result);
     decision->elapsed_us = (double)(guard_clock_ns() - start) * 1e-3;
     frontier_completions(set, request->stage, budget, decision->first_best);
     const struct search_table *first = decision->by_stage[request->stage];
@@ -288,8 +281,6 @@ static bool decide_frontier(struct decision *decision, struct error *error)
                 break;
             }
     }
-    frontier_destroy(set);
-    return true;
 }
 
 /* ---- Output ---------------------------------------------------------------------------------- */
@@ -417,9 +408,7 @@ static bool search_decide(struct decision *decision, struct error *error)
     decision_method(decision);
     if (!decision_check(decision, error))
         return false;
-    if (request->method == METHOD_FRONTIER ? !decide_frontier(decision, error)
-                                           : !decide_chain(decision, error))
-        return false;
+    (request->method == METHOD_FRONTIER ? decide_frontier : decide_chain)(decision);
     if (request->json)
         return print_json(decision, error);
     print_text(decision);
@@ -435,15 +424,12 @@ static bool search_run(int argc, char **argv, bool quiet, struct error *error)
     struct experiment *experiment = experiment_load(request.path, NULL, 0, error);
     if (experiment == NULL)
         return false;
-    struct decision decision = {.request = &request, .workload = experiment_planned(experiment)};
+    struct decision decision = {.request = &request,
+                                .arena = {.exhausted = cli_exhausted},
+                                .workload = experiment_planned(experiment)};
     decision.application = cli_find_application(decision.workload, request.application, error);
     bool done = decision.application != NULL && search_decide(&decision, error);
-    for (size_t f = 0; decision.tables != NULL && f < decision.workload->function_count; f++)
-        search_table_destroy(decision.tables[f]);
-    free(decision.tables);
-    free(decision.by_stage);
-    free(decision.first_best);
-    search_workspace_destroy(decision.workspace);
+    arena_clear(&decision.arena);
     experiment_free(experiment);
     return done;
 }

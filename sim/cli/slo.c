@@ -54,29 +54,20 @@ static bool choose_group_size(const struct request *request, const struct experi
     return true;
 }
 
-static struct slo_plan *make_plan(const struct workload *workload,
+static struct slo_plan *make_plan(struct arena *arena, const struct workload *workload,
                                   const struct application *application, size_t group_size,
                                   struct error *error)
 {
-    double *mean_time = calloc(application->stage_count, sizeof *mean_time);
-    struct slo_plan *plan = NULL;
-    for (size_t s = 0; mean_time != NULL && s < application->stage_count; s++) {
-        struct search_table *table =
-            search_table_create_placeable(workload, application->stages[s].function, error);
-        if (table == NULL) {
-            free(mean_time);
+    double mean_time[WORKLOAD_MAX_STAGES] = {0};
+    for (size_t s = 0; s < application->stage_count; s++) {
+        const struct search_table *table =
+            search_table_create_placeable(arena, workload, application->stages[s].function, error);
+        if (table == NULL)
             return NULL;
-        }
         for (size_t i = 0; i < table->count; i++)
             mean_time[s] += (double)table->time[i] / (double)table->count;
-        search_table_destroy(table);
     }
-    if (mean_time != NULL)
-        plan = slo_plan_create(application, mean_time, group_size, SLO_DOMINATOR);
-    if (plan == NULL)
-        (void)error_run(error, "slo: out of memory");
-    free(mean_time);
-    return plan;
+    return slo_plan_create(arena, application, mean_time, group_size, SLO_DOMINATOR);
 }
 
 static void put_stage_name(cJSON *object, const char *key, const struct application *application,
@@ -172,16 +163,17 @@ static bool slo_run(int argc, char **argv, bool quiet, struct error *error)
     const struct application *application =
         cli_find_application(workload, request.application, error);
     size_t group_size = 0;
+    struct arena arena = {.exhausted = cli_exhausted};
     struct slo_plan *plan =
         application != NULL && choose_group_size(&request, experiment, &group_size, error)
-            ? make_plan(workload, application, group_size, error)
+            ? make_plan(&arena, workload, application, group_size, error)
             : NULL;
     bool done = plan != NULL;
     if (done && request.json)
         done = print_json(workload, application, plan, group_size, error);
     else if (done)
         print_text(application, plan, group_size);
-    slo_plan_destroy(plan);
+    arena_clear(&arena);
     experiment_free(experiment);
     return done;
 }

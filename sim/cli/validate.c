@@ -22,6 +22,7 @@
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_statistics_double.h>
 
+#include "results/store/columns.h"
 #include "sim/cli/cli.h"
 #include "sim/run/run_once.h"
 #include "sim/platform/simulation.h"
@@ -110,48 +111,23 @@ static double expect_closed_latency(const struct experiment *experiment)
                                     mean_ms(experiment, 0), servers(experiment, 0));
 }
 
-/* ---- Simulated values ------------------------------------------------------------------------ */
-
-static double queue_ms(const struct measures *measures)
-{
-    return measures->queue_ms_mean;
-}
-
-static double latency_ms(const struct measures *measures)
-{
-    return measures->latency_ms_mean;
-}
-
-static double latency_p95_ms(const struct measures *measures)
-{
-    return measures->latency_ms_p95;
-}
-
-static double loss(const struct measures *measures)
-{
-    return (double)measures->dropped / (double)measures->requests;
-}
-
-static double cold_rate(const struct measures *measures)
-{
-    return measures->cold_start_rate;
-}
+/* ---- Checks ---------------------------------------------------------------------------------- */
 
 struct check {
     const char *name;
     const char *quantity, *unit;
-    double (*simulated)(const struct measures *measures);
+    const char *metric;
     const char *file;
     double (*theory)(const struct experiment *experiment);
     const char *settings; /* KEY=VALUE, separated by blanks */
 };
 
 #define THEORY(name) "workloads/experiments/theory/" name ".json"
-#define WAIT "mean wait", "ms", queue_ms
-#define LATENCY "mean latency", "ms", latency_ms
-#define P95 "95th percentile of latency", "ms", latency_p95_ms
-#define REJECTED "fraction rejected", "1", loss
-#define COLD "cold-start probability", "1", cold_rate
+#define WAIT "mean wait", "ms", "queue_ms_mean"
+#define LATENCY "mean latency", "ms", "latency_ms_mean"
+#define P95 "95th percentile of latency", "ms", "latency_ms_p95"
+#define REJECTED "fraction rejected", "1", "dropped"
+#define COLD "cold-start probability", "1", "cold_start_rate"
 #define RATE(text) "arrivals.rate_per_s=" text " "
 #define SERVERS(c)                                                                                 \
     "platform.initial.f=" c " cluster.invokers=[{\"count\":1,\"vcpus\":" c                         \
@@ -215,6 +191,14 @@ static bool check_load(const struct check *check, struct resolved_run *run, stru
     return good && resolved_run_load(run, NULL, check->file, settings.list, settings.count, error);
 }
 
+/* The metric of a check; of what is counted, the share of the requests. */
+static double check_figure(const struct check *check, const struct measures *measures)
+{
+    const struct metric *metric = metric_find(check->metric);
+    const double value = metric_number(metric, measures);
+    return metric->type == COLUMN_U64 ? value / (double)measures->requests : value;
+}
+
 /* Runs a check with seeds that no other check uses. */
 static bool check_run(size_t index, size_t seeds, struct outcome *outcome, struct error *error)
 {
@@ -227,7 +211,7 @@ static bool check_run(size_t index, size_t seeds, struct outcome *outcome, struc
         struct simulation_result result = {0};
         run.experiment->seed = 1 + index * SEED_STRIDE + r;
         good = resolved_run_simulate(&run, &options, &result, error);
-        figures[r] = good ? check->simulated(&result.overall) : NAN;
+        figures[r] = good ? check_figure(check, &result.overall) : NAN;
         simulation_result_clear(&result);
     }
     if (good) {

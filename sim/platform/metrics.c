@@ -222,33 +222,27 @@ bool metrics_report(struct metrics *metrics, const struct workload *workload,
 }
 
 /* Sets the overall bound to the mean over applications, weighted by their numbers of requests. */
-static bool cost_bounds_fill(const struct workload *workload, struct simulation_result *result,
-                             struct error *error)
+static void cost_bounds_fill(struct arena *arena, const struct workload *workload,
+                             struct simulation_result *result)
 {
-    double *cost = calloc(result->application_count, sizeof *cost);
-    if (cost == NULL)
-        return error_run(error, "out of memory for the bounds");
-    const bool ok = cost_lower_bounds(workload, cost, error);
+    double *cost = arena_allocate(arena, result->application_count, sizeof *cost);
+    cost_lower_bounds(arena, workload, cost);
     double sum = 0;
-    for (size_t a = 0; ok && a < result->application_count; a++) {
+    for (size_t a = 0; a < result->application_count; a++) {
         result->applications[a].bound_cost_per_request_usd = cost[a];
         if (result->applications[a].requests > 0)
             sum += cost[a] * (double)result->applications[a].requests;
     }
-    if (ok)
-        result->overall.bound_cost_per_request_usd = sum / (double)result->overall.requests;
-    free(cost);
-    return ok;
+    result->overall.bound_cost_per_request_usd = sum / (double)result->overall.requests;
+    arena_release(arena, cost);
 }
 
-bool metrics_report_bounds(const struct workload *workload, struct capacity_bound *bound,
-                           struct simulation_result *result, struct error *error)
+void metrics_report_bounds(struct arena *arena, const struct workload *workload,
+                           struct capacity_bound *bound, struct simulation_result *result)
 {
-    double hits = NAN;
-    if (bound != NULL && !capacity_bound_hits(bound, &hits, error))
-        return false;
+    const double hits = bound != NULL ? capacity_bound_hits(bound) : (double)NAN;
     result->run.bound_capacity_slo_hit_rate = hits / (double)result->overall.requests;
-    return cost_bounds_fill(workload, result, error);
+    cost_bounds_fill(arena, workload, result);
 }
 
 void simulation_result_clear(struct simulation_result *result)

@@ -8,6 +8,7 @@
 #ifndef ESGSIM_SIM_PLATFORM_METRICS_H
 #define ESGSIM_SIM_PLATFORM_METRICS_H
 
+#include "sim/base/arena.h"
 #include "sim/cluster/cluster.h"
 #include "sim/engine/quantile.h"
 #include "sim/engine/batch_means.h"
@@ -71,9 +72,8 @@ bool metrics_report(struct metrics *metrics, const struct workload *workload,
                     struct simulation_result *result, struct error *error);
 
 /* Sets the bounds but bound_slo_hit_rate. `bound` has all requests; NULL: none of it, as for a run
- * on a backend, of whose times it knows nothing. False with ERROR_RUN when out of memory.
- * O(n log n) for n measured requests. */
-bool metrics_report_bounds(const struct workload *workload, struct capacity_bound *bound,
-                           struct simulation_result *result, struct error *error);
+ * on a backend, of whose times it knows nothing. O(n log n) for n measured requests. */
+void metrics_report_bounds(struct arena *arena, const struct workload *workload,
+                           struct capacity_bound *bound, struct simulation_result *result);
 
 #endif

@@ -459,10 +459,10 @@ static void request_record(struct platform *platform, const struct request *requ
     size_t stages = platform->workload->applications[request->application].stage_count;
     for (size_t s = 0; s < stages && s < RECORD_MAX_STAGES; s++)
         row.noise[s] = least_noise(platform, slot * platform->stride + (uint32_t)s);
-    if ((platform->bound != NULL &&
-         !capacity_bound_add(platform->bound, row.application, row.arrival_ns, row.slo_ns,
-                             row.noise, row.measured, platform->error)) ||
-        (recorded && !recorder->request(recorder->context, &row, platform->error)))
+    if (platform->bound != NULL)
+        capacity_bound_add(platform->bound, row.application, row.arrival_ns, row.slo_ns, row.noise,
+                           row.measured);
+    if (recorded && !recorder->request(recorder->context, &row, platform->error))
         platform->failed = true;
 }
 

@@ -55,9 +55,8 @@ static bool platform_init(struct platform *platform)
         !trainings_init(platform))
         return error_run(platform->error, "out of memory at the start of a run");
     if (platform->bounded && platform->backend == NULL &&
-        experiment->workload.application_count > 0 &&
-        (platform->bound = capacity_bound_create(platform->workload, platform->error)) == NULL)
-        return false;
+        experiment->workload.application_count > 0)
+        platform->bound = capacity_bound_create(&platform->arena, platform->workload);
     return keep_alive_init(platform);
 }
 
@@ -70,7 +69,6 @@ static void platform_clear(struct platform *platform)
     trainings_clear(platform);
     instances_clear(platform);
     arena_clear(&platform->arena);
-    capacity_bound_destroy(platform->bound);
     free(platform->fastest);
     free(platform->predictors);
     if (platform->event_queue != NULL)
@@ -136,6 +134,8 @@ static bool result_complete(struct platform *platform, const struct cursor *curs
 {
     const struct experiment *experiment = platform->experiment;
     const bool measured = result->overall.requests > 0;
+    if (platform->bounded && measured)
+        metrics_report_bounds(&platform->arena, platform->workload, platform->bound, result);
     if (cursor->stream != NULL)
         result->arrivals = arrival_stream_tally(cursor->stream);
     if (!measured && experiment->workload.application_count > 0)
@@ -143,10 +143,7 @@ static bool result_complete(struct platform *platform, const struct cursor *curs
                     "%s: arrivals: the trace ended within the warm-up of %" PRIu64
                     " requests; lower warmup_requests or take more of the trace",
                     experiment->path, experiment->warmup_requests);
-    else if ((!platform->bounded || !measured ||
-              metrics_report_bounds(platform->workload, platform->bound, result,
-                                    platform->error)) &&
-             experiment_inputs_check(experiment, platform->error) &&
+    else if (experiment_inputs_check(experiment, platform->error) &&
              ((result->notices = notices_text(experiment, result)) != NULL ||
               error_run(platform->error, "out of memory for the run's notices")))
         return true;
@@ -200,8 +197,7 @@ static void run_part(struct platform *platform, struct whole_run *run,
         return;
     }
     policy_calls_abandon(platform);
-    if (run->done)
-        simulation_result_clear(run->result);
+    simulation_result_clear(run->result);
     run->done = false;
 }
 

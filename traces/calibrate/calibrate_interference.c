@@ -19,22 +19,6 @@ const char *const interference_fold_names[INTERFERENCE_FOLDS] = {"co-location", 
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
 
-/* The co-runs of one group are [first, end). */
-struct group {
-    size_t first, end;
-};
-
-static struct group group_of(const struct sample_set *set, size_t index)
-{
-    struct group group = {index, index + 1};
-    while (group.first > 0 && set->co_runs[group.first - 1].group == set->co_runs[index].group)
-        group.first--;
-    while (group.end < set->co_run_count &&
-           set->co_runs[group.end].group == set->co_runs[index].group)
-        group.end++;
-    return group;
-}
-
 static bool is_seen(const struct sample_set *set, const bool *left_out, size_t index)
 {
     const struct co_run *run = &set->co_runs[index];
@@ -54,7 +38,7 @@ static struct co_runner runner_of(const struct sample_set *set, const struct co_
 double interference_law_slowdown(const struct interference *law, const struct sample_set *set,
                                  size_t index)
 {
-    struct group group = group_of(set, index);
+    const struct sample_group group = samples_group(set, index);
     struct co_runner runners[MEMBERS];
     size_t count = 0;
     for (size_t i = group.first; i < group.end && count < MEMBERS; i++)
@@ -133,19 +117,12 @@ static double shrink(const struct excess_sum *cell, double all, double prior)
     return isinf(prior) ? all : (samples * own + prior * all) / (samples + prior);
 }
 
-/* The other member of a pair; NULL in a larger group. */
-static const struct co_run *partner_of(const struct sample_set *set, size_t index)
-{
-    struct group group = group_of(set, index);
-    return group.end - group.first == 2 ? &set->co_runs[group.first + group.end - 1 - index] : NULL;
-}
-
 /* Fills the columns of a side and returns its weight, by which errors count as those of the
  * slowdown. 0: it has no logarithm, or is not of a pair that is seen. */
 static double shape_columns(const struct interference *law, const struct sample_set *set,
                             const bool *left_out, size_t index, double columns[COLUMNS])
 {
-    const struct co_run *own = &set->co_runs[index], *other = partner_of(set, index);
+    const struct co_run *own = &set->co_runs[index], *other = samples_partner(set, index);
     if (other == NULL || !is_seen(set, left_out, index) || own->slowdown <= 1)
         return 0;
     interference_terms(law, own->batch, (double)own->share / set->unit, columns);
@@ -173,7 +150,7 @@ static void center_shape(const struct sample_set *set, const bool *left_out,
 static struct cell *cell_of(struct cell *cells, const struct sample_set *set, size_t index)
 {
     return &cells[set->co_runs[index].function * set->functions.count +
-                  partner_of(set, index)->function];
+                  samples_partner(set, index)->function];
 }
 
 /* Least squares of ln(excess) on the terms within cells, each of which has a level of its own. A
@@ -226,7 +203,7 @@ static void fit_levels(const struct sample_set *set, const bool *left_out, struc
         if (!is_seen(set, left_out, i) || !(multiple > 0))
             continue;
         sum_add(&all, set->co_runs[i].slowdown, multiple);
-        if (partner_of(set, i) != NULL)
+        if (samples_partner(set, i) != NULL)
             sum_add(&cell_of(cells, set, i)->level, set->co_runs[i].slowdown, multiple);
     }
     law->constant = all.square > 0 ? sum_excess(&all) : 0;
@@ -328,7 +305,7 @@ bool interference_law_fit_held(enum interference_kind kind, double share_exponen
 /* ---- Cross-validation ------------------------------------------------------------------------ */
 
 /* How many members of a group have the function of a run (with_batch: and its batch size). */
-static size_t count_alike(const struct sample_set *set, struct group group,
+static size_t count_alike(const struct sample_set *set, struct sample_group group,
                           const struct co_run *run, bool with_batch)
 {
     size_t count = 0;
@@ -339,7 +316,7 @@ static size_t count_alike(const struct sample_set *set, struct group group,
 }
 
 /* Returns whether two groups have the same members, in any order. */
-static bool same_members(const struct sample_set *set, struct group a, struct group b,
+static bool same_members(const struct sample_set *set, struct sample_group a, struct sample_group b,
                          bool with_batch)
 {
     bool same = a.end - a.first == b.end - b.first;
@@ -356,21 +333,14 @@ static void mark_fold(const struct sample_set *set, enum interference_fold fold,
     left_out[set->co_runs[index].location] = true;
     if (fold == FOLD_LOCATION)
         return;
-    struct group group = group_of(set, index);
+    const struct sample_group group = samples_group(set, index);
     for (size_t i = 0; i < set->co_run_count;) {
-        struct group other = group_of(set, i);
+        const struct sample_group other = samples_group(set, i);
         if (fold == FOLD_GROUPS ? other.end - other.first > 2
                                 : same_members(set, group, other, fold == FOLD_BATCHES))
             left_out[set->co_runs[i].location] = true;
         i = other.end;
     }
-}
-
-static void error_add(struct mean_error *sum, double size)
-{
-    sum->count++;
-    sum->mape += (size - sum->mape) / (double)sum->count;
-    sum->worst = fmax(sum->worst, size);
 }
 
 /* Fits without the co-locations that are left out, and adds the errors there, except at those that
@@ -385,7 +355,8 @@ static bool add_errors(enum interference_kind kind, double share_exponent,
         const struct co_run *run = &set->co_runs[i];
         if (left_out[run->location] && (done == NULL || !done[run->location]) &&
             !isnan(run->slowdown))
-            error_add(errors, fabs(interference_law_slowdown(&law, set, i) / run->slowdown - 1));
+            mean_error_add(errors,
+                           fabs(interference_law_slowdown(&law, set, i) / run->slowdown - 1));
     }
     free(law.pairs);
     return fine;
@@ -402,7 +373,7 @@ bool interference_cross_validate(enum interference_kind kind, double share_expon
     bool *done = left_out + locations;
     for (size_t i = 0; fine && i < set->co_run_count; i++) {
         if (done[set->co_runs[i].location] || isnan(set->co_runs[i].slowdown) ||
-            (fold == FOLD_GROUPS && partner_of(set, i) != NULL))
+            (fold == FOLD_GROUPS && samples_partner(set, i) != NULL))
             continue;
         mark_fold(set, fold, i, left_out, locations);
         fine = add_errors(kind, share_exponent, set, left_out, done, errors, error);
@@ -426,7 +397,7 @@ static bool leave_out_all_but(enum interference_kind kind, size_t met, const str
         (void)error_run(error, "out of memory for %zu co-locations", locations);
     for (size_t i = 0; fine && i < set->co_run_count; i++) {
         size_t count = 0, own = 0;
-        if (partner_of(set, i) == NULL || group_of(set, i).first != i)
+        if (samples_partner(set, i) == NULL || samples_group(set, i).first != i)
             continue;
         mark_fold(set, FOLD_FUNCTIONS, i, left_out, locations);
         for (size_t j = 0; j < locations; j++) {
@@ -449,7 +420,7 @@ static bool count_locations(const struct sample_set *set, struct interference_fi
     size_t slowdowns = 0;
     for (size_t i = 0; i < set->co_run_count; i++) {
         const struct co_run *run = &set->co_runs[i];
-        struct group group = group_of(set, i);
+        const struct sample_group group = samples_group(set, i);
         if (group.end - group.first < 2 || group.end - group.first > MEMBERS)
             return error_input(error, "a co-location has %zu members; 2 to %d can be calibrated",
                                group.end - group.first, MEMBERS);
@@ -459,7 +430,7 @@ static bool count_locations(const struct sample_set *set, struct interference_fi
         if (isnan(run->slowdown))
             continue;
         slowdowns++;
-        error_add(&fit->none, fabs(1 / run->slowdown - 1));
+        mean_error_add(&fit->none, fabs(1 / run->slowdown - 1));
     }
     return slowdowns > 0 || error_input(error, "there are no slowdowns to calibrate with");
 }

@@ -23,35 +23,20 @@ struct writer {
 
 /* ---- The grid -------------------------------------------------------------------------------- */
 
-typedef cJSON *cell_row(const struct calibrated_grid *grid, const struct grid_cell *cells);
-
-static cJSON *latency_row(const struct calibrated_grid *grid, const struct grid_cell *cells)
-{
-    cJSON *row = cJSON_CreateArray();
-    for (size_t g = 0; g < grid->vgpus; g++)
-        (void)cJSON_AddItemToArray(row, profile_number(cells[g].ms));
-    return row;
-}
+/* What is written of each cell: a quantile of its expected error, or one of these. */
+enum { CELL_LATENCY = PROFILE_QUANTILES, CELL_SOURCE };
 
 /* An expected error has two digits. */
-static cJSON *error_row(const struct calibrated_grid *grid, const struct grid_cell *cells,
-                        enum profile_quantile quantile)
+static cJSON *number_row(const struct calibrated_grid *grid, const struct grid_cell *cells,
+                         int what)
 {
     cJSON *row = cJSON_CreateArray();
     for (size_t g = 0; g < grid->vgpus; g++)
         (void)cJSON_AddItemToArray(
-            row, profile_number(profile_round(cells[g].expected_errors[quantile], 2)));
+            row, profile_number(what == CELL_LATENCY
+                                    ? cells[g].ms
+                                    : profile_round(cells[g].expected_errors[what], 2)));
     return row;
-}
-
-static cJSON *error_50_row(const struct calibrated_grid *grid, const struct grid_cell *cells)
-{
-    return error_row(grid, cells, PROFILE_ERROR_50);
-}
-
-static cJSON *error_90_row(const struct calibrated_grid *grid, const struct grid_cell *cells)
-{
-    return error_row(grid, cells, PROFILE_ERROR_90);
 }
 
 static cJSON *source_row(const struct calibrated_grid *grid, const struct grid_cell *cells)
@@ -64,15 +49,17 @@ static cJSON *source_row(const struct calibrated_grid *grid, const struct grid_c
     return row;
 }
 
-static void put_cells(const struct calibrated_grid *grid, const char *key, cell_row *row,
+static void put_cells(const struct calibrated_grid *grid, const char *key, int what,
                       cJSON *function)
 {
     cJSON *planes = cJSON_AddArrayToObject(function, key);
     for (size_t b = 0; b < grid->batches; b++) {
         cJSON *plane = cJSON_CreateArray();
-        for (size_t c = 0; c < grid->vcpus; c++)
-            (void)cJSON_AddItemToArray(
-                plane, row(grid, grid->cells + (b * grid->vcpus + c) * grid->vgpus));
+        for (size_t c = 0; c < grid->vcpus; c++) {
+            const struct grid_cell *row = grid->cells + (b * grid->vcpus + c) * grid->vgpus;
+            (void)cJSON_AddItemToArray(plane, what == CELL_SOURCE ? source_row(grid, row)
+                                                                  : number_row(grid, row, what));
+        }
         (void)cJSON_AddItemToArray(planes, plane);
     }
 }
@@ -87,10 +74,10 @@ static bool put_grid(struct writer *writer, const struct calibrated_grid *cells,
     profile_put_axes(function, &(struct profile_axis){cells->batch, cells->batches},
                      &(struct profile_axis){cells->vcpu, cells->vcpus},
                      &(struct profile_axis){cells->vgpu, cells->vgpus});
-    put_cells(cells, "latency_ms", latency_row, function);
-    put_cells(cells, "source", source_row, function);
-    put_cells(cells, "expected_error_50", error_50_row, function);
-    put_cells(cells, "expected_error_90", error_90_row, function);
+    put_cells(cells, "latency_ms", CELL_LATENCY, function);
+    put_cells(cells, "source", CELL_SOURCE, function);
+    put_cells(cells, "expected_error_50", PROFILE_ERROR_50, function);
+    put_cells(cells, "expected_error_90", PROFILE_ERROR_90, function);
     for (size_t i = 0; i < cells->batches * cells->vcpus * cells->vgpus; i++) {
         writer->cells += cells->cells[i].source != PROFILE_NONE;
         writer->predicted += cells->cells[i].source == PROFILE_INTERPOLATED ||

@@ -143,7 +143,7 @@ static int group_points(const struct latency_point *points, size_t count, enum s
 
 /* ---- Cross-validation ------------------------------------------------------------------------ */
 
-static void error_add(struct mean_error *sum, double size)
+void mean_error_add(struct mean_error *sum, double size)
 {
     sum->count++;
     sum->mape += (size - sum->mape) / (double)sum->count;
@@ -155,9 +155,9 @@ static void errors_add(struct surface_errors *errors, double predicted, double m
     double size = fabs(predicted / measured - 1);
     if (isnan(size))
         return;
-    error_add(&errors->all, size);
+    mean_error_add(&errors->all, size);
     if (inner)
-        error_add(&errors->inner, size);
+        mean_error_add(&errors->inner, size);
 }
 
 static void errors_finish(struct surface_errors *errors)
@@ -169,8 +169,8 @@ static void errors_finish(struct surface_errors *errors)
 }
 
 struct left_out {
-    double *room; /* [3 count] */
-    double *naive_ms;
+    double *room;     /* [3 count] */
+    double *naive_ms; /* behind it */
     int *group;
     bool *mask;
 };
@@ -230,22 +230,13 @@ static bool leave_out(enum surface_fold fold, const struct latency_point *points
     return fine;
 }
 
-static void left_out_clear(struct left_out *left)
-{
-    free(left->room);
-    free(left->naive_ms);
-    free(left->group);
-    free(left->mask);
-}
-
 static bool left_out_alloc(struct left_out *left, size_t count)
 {
     left->mask = calloc(count, sizeof *left->mask);
-    left->room = calloc(3 * count, sizeof *left->room);
-    left->naive_ms = calloc(count, sizeof *left->naive_ms);
     left->group = calloc(count, sizeof *left->group);
-    return left->mask != NULL && left->room != NULL && left->naive_ms != NULL &&
-           left->group != NULL;
+    left->room = calloc(4 * count, sizeof *left->room);
+    left->naive_ms = left->room == NULL ? NULL : left->room + 3 * count;
+    return left->mask != NULL && left->group != NULL && left->room != NULL;
 }
 
 static bool residual_deviation(const struct latency_point *points, size_t count,
@@ -286,7 +277,9 @@ bool surface_calibrate(const struct latency_point *points, size_t count,
             surface->fitted_ms[i] = latency_model_at(&surface->model, &points[i]).ms;
         fine = residual_deviation(points, count, surface) || out_of_memory(count, error);
     }
-    left_out_clear(&left);
+    free(left.mask);
+    free(left.group);
+    free(left.room);
     if (!fine)
         surface_clear(surface);
     return fine;

@@ -40,6 +40,9 @@ struct mean_error {
     size_t count;
 };
 
+/* Adds the error of one point, to which NAN does not apply. */
+void mean_error_add(struct mean_error *sum, double size);
+
 struct surface_errors {
     struct mean_error all;
     struct mean_error inner; /* only points with neighbours on both sides of both axes, or levels

@@ -16,15 +16,6 @@ struct levels {
     double *known, *found;
 };
 
-static bool is_pair(const struct sample_set *set, size_t i)
-{
-    const struct co_run *run = &set->co_runs[i];
-    bool begins = i == 0 || run[-1].group != run->group;
-    return begins && i + 1 < set->co_run_count && run[1].group == run->group &&
-           (i + 2 == set->co_run_count || run[2].group != run->group) &&
-           run[0].function != run[1].function && !isnan(run[0].slowdown) && !isnan(run[1].slowdown);
-}
-
 static void add_sample(struct levels *levels, const struct co_run *victim,
                        const struct co_run *other)
 {
@@ -50,11 +41,12 @@ static bool collect(const struct sample_set *set, struct levels *levels, struct 
     levels->found = levels->known + cells;
     for (size_t i = 0; i < cells; i++)
         levels->level[i] = NAN;
-    for (size_t i = 0; i < set->co_run_count; i++)
-        if (is_pair(set, i)) {
-            add_sample(levels, &set->co_runs[i], &set->co_runs[i + 1]);
-            add_sample(levels, &set->co_runs[i + 1], &set->co_runs[i]);
-        }
+    for (size_t i = 0; i < set->co_run_count; i++) {
+        const struct co_run *run = &set->co_runs[i], *other = samples_partner(set, i);
+        if (other != NULL && run->function != other->function && !isnan(run->slowdown) &&
+            !isnan(other->slowdown))
+            add_sample(levels, run, other);
+    }
     return true;
 }
 

@@ -1,5 +1,3 @@
-#include "traces/calibrate/measured_folder.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +5,7 @@
 #include <unistd.h>
 
 #include "sim/base/json.h"
+#include "traces/calibrate/samples.h"
 
 /* Texts of device.json; NULL: not there. */
 struct origin {

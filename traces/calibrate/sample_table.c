@@ -393,35 +393,6 @@ static bool all_numbers(const struct table_reader *reader, size_t first)
     return true;
 }
 
-enum format {
-    FORMAT_UNKNOWN,
-    FORMAT_ALONE,
-    FORMAT_PAIRS,
-    FORMAT_DILU,
-    FORMAT_SGPRS,
-    FORMAT_INFLESS,
-    FORMAT_COLD,
-    FORMAT_GROUPS
-};
-
-static enum format table_format(struct table_reader *reader)
-{
-    if (is_pairs(reader))
-        return FORMAT_PAIRS;
-    if (is_alone(reader))
-        return FORMAT_ALONE;
-    if (is_cold(reader))
-        return FORMAT_COLD;
-    if (is_groups(reader))
-        return FORMAT_GROUPS;
-    reader->fields = 0;
-    if (reader->cell_count == 4 && all_numbers(reader, 0))
-        return FORMAT_DILU;
-    if (reader->cell_count == 7 && all_numbers(reader, 0))
-        return FORMAT_SGPRS;
-    return FORMAT_UNKNOWN;
-}
-
 /* Latencies in seconds of a batch at a share in percent. */
 static bool read_dilu(struct table_reader *reader, struct error *error)
 {
@@ -481,21 +452,58 @@ static void name_after_file(struct table_reader *reader)
     (void)snprintf(reader->name, sizeof reader->name, "%.*s", (int)strcspn(name, "."), name);
 }
 
-typedef bool read_row(struct table_reader *reader, struct error *error);
-
-static bool read_rows(struct table_reader *reader, enum format format, bool header,
-                      struct error *error)
+/* A format without a header. */
+static bool is_bare(struct table_reader *reader, size_t cells, size_t names, int unit)
 {
-    static read_row *const readers[] = {NULL,       read_alone,   read_pair, read_dilu,
-                                        read_sgprs, read_infless, read_cold, read_group};
-    const char *separators = format == FORMAT_INFLESS ? " \t" : ",";
+    reader->fields = 0;
+    reader->unit = unit;
+    return reader->cell_count == cells && all_numbers(reader, names);
+}
+
+static bool is_dilu(struct table_reader *reader)
+{
+    return is_bare(reader, 4, 0, PERCENT);
+}
+
+static bool is_sgprs(struct table_reader *reader)
+{
+    return is_bare(reader, 7, 0, SGPRS_SMS);
+}
+
+static bool is_infless(struct table_reader *reader)
+{
+    return is_bare(reader, 5, 1, PERCENT);
+}
+
+/* In the order in which they are tried. */
+static const struct format {
+    const char *separators;
+    bool (*is)(struct table_reader *reader); /* recognises the first line, sets fields and unit */
+    bool (*read)(struct table_reader *reader, struct error *error); /* a row */
+} formats[] = {{",", is_pairs, read_pair},       {",", is_alone, read_alone},
+               {",", is_cold, read_cold},        {",", is_groups, read_group},
+               {",", is_dilu, read_dilu},        {",", is_sgprs, read_sgprs},
+               {" \t", is_infless, read_infless}};
+
+static const struct format *format_find(struct table_reader *reader, const char *separators)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        if (formats[i].separators[0] == separators[0] && reader->cell_count <= TABLE_CELLS &&
+            formats[i].is(reader))
+            return &formats[i];
+    return NULL;
+}
+
+static bool read_rows(struct table_reader *reader, const struct format *format, struct error *error)
+{
+    const bool header = reader->fields > 0;
     size_t columns = reader->cell_count;
     char *line = NULL;
     enum line_status status = LINE_READ;
-    if (!header && !readers[format](reader, error))
+    if (!header && !format->read(reader, error))
         return false;
     while ((status = line_reader_next(&reader->lines, &line, error)) == LINE_READ) {
-        reader->cell_count = line_cut(line, separators, reader->cells, TABLE_CELLS);
+        reader->cell_count = line_cut(line, format->separators, reader->cells, TABLE_CELLS);
         if (reader->cell_count != columns)
             return line_fault(&reader->lines, error, "has %zu columns, the first line %zu",
                               reader->cell_count, columns);
@@ -503,7 +511,7 @@ static bool read_rows(struct table_reader *reader, enum format format, bool head
             reader->unselected++;
             continue;
         }
-        if (!readers[format](reader, error))
+        if (!format->read(reader, error))
             return false;
     }
     return status == LINE_END;
@@ -544,25 +552,17 @@ static bool read_table(struct table_reader *reader, struct error *error)
                            "%s: is an HDF5 file, which no longer holds measurements; measure with "
                            "traces/capture/measure.py and give its folder",
                            reader->path);
-    bool blanks = strchr(line, ',') == NULL;
-    reader->cell_count = line_cut(line, blanks ? " \t" : ",", reader->cells, TABLE_CELLS);
-    enum format format = FORMAT_UNKNOWN;
-    if (blanks && reader->cell_count == 5 && all_numbers(reader, 1))
-        format = FORMAT_INFLESS;
-    else if (!blanks && reader->cell_count <= TABLE_CELLS)
-        format = table_format(reader);
-    if (format == FORMAT_UNKNOWN)
+    const char *separators = strchr(line, ',') == NULL ? " \t" : ",";
+    reader->cell_count = line_cut(line, separators, reader->cells, TABLE_CELLS);
+    const struct format *format = format_find(reader, separators);
+    if (format == NULL)
         return error_input(
             error,
             "%s: unknown table of measurements; it needs a header "
             "with model, batch, share (or mps_pct, gpu_pct, share_pct, mig_gpcs, sms; none: "
             "the whole GPU) and latency_ms; or with model and cold_start_ms",
             reader->path);
-    if (format == FORMAT_DILU || format == FORMAT_INFLESS)
-        reader->unit = PERCENT;
-    if (format == FORMAT_SGPRS)
-        reader->unit = SGPRS_SMS;
-    if (format == FORMAT_ALONE && reader->unit == 0 && counts_sms(reader) &&
+    if (format->read == read_alone && reader->unit == 0 && counts_sms(reader) &&
         reader->column[ALONE_SMS] < 0)
         return error_input(error,
                            "%s: column 'sms' counts multiprocessors, and nothing says how many the "
@@ -572,7 +572,7 @@ static bool read_table(struct table_reader *reader, struct error *error)
     return (reader->unit == 0 ||
             samples_set_unit(reader->set, reader->unit, reader->path, error)) &&
            (reader->fields == 0 || table_check_columns(reader, error)) &&
-           read_rows(reader, format, reader->fields > 0, error) &&
+           read_rows(reader, format, error) &&
            (reader->taken > 0 ||
             error_input(error, "%s: has no usable sample%s", reader->path,
                         reader->unselected > 0 ? "; --where selects no row" : "")) &&

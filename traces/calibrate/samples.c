@@ -9,6 +9,7 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
+#include "sim/base/array.h"
 #include "sim/base/utf8.h"
 
 enum { SAMPLES_MOST = 1 << 22 };
@@ -35,20 +36,12 @@ void samples_clear(struct sample_set *set)
     *set = (struct sample_set){0};
 }
 
-/* Makes room for one more entry of `size` bytes. */
-static bool grow(void **entries, size_t count, size_t *capacity, size_t size, struct error *error)
+/* Makes room for one more entry of `size` bytes in the array at `entries`. */
+static bool grow(void *entries, size_t count, size_t *capacity, size_t size, struct error *error)
 {
-    if (count < *capacity)
-        return true;
-    size_t wanted = *capacity == 0 ? 64 : 2 * *capacity;
-    if (wanted > SAMPLES_MOST)
+    if (count >= SAMPLES_MOST)
         return error_input(error, "more than %d samples; give fewer files at once", SAMPLES_MOST);
-    void *more = realloc(*entries, wanted * size);
-    if (more == NULL)
-        return out_of_memory(error);
-    *entries = more;
-    *capacity = wanted;
-    return true;
+    return array_reserve(entries, capacity, count + 1, size) || out_of_memory(error);
 }
 
 bool samples_function(struct sample_set *set, const char *name, uint32_t *index,
@@ -66,10 +59,8 @@ bool samples_function(struct sample_set *set, const char *name, uint32_t *index,
     *index = (uint32_t)found;
     if (set->functions.count == before)
         return true;
-    void *facts = set->facts;
-    if (!grow(&facts, before, &set->fact_capacity, sizeof *set->facts, error))
+    if (!grow(&set->facts, before, &set->fact_capacity, sizeof *set->facts, error))
         return false;
-    set->facts = facts;
     set->facts[before] =
         (struct function_facts){.weights_mb = NAN, .per_item_mb = NAN, .demand = NAN};
     return true;
@@ -78,10 +69,8 @@ bool samples_function(struct sample_set *set, const char *name, uint32_t *index,
 bool samples_add_latency(struct sample_set *set, const struct latency_sample *sample,
                          struct error *error)
 {
-    void *entries = set->latencies;
-    if (!grow(&entries, set->latency_count, &set->latency_capacity, sizeof *set->latencies, error))
+    if (!grow(&set->latencies, set->latency_count, &set->latency_capacity, sizeof *sample, error))
         return false;
-    set->latencies = entries;
     set->latencies[set->latency_count++] = *sample;
     return true;
 }
@@ -89,20 +78,16 @@ bool samples_add_latency(struct sample_set *set, const struct latency_sample *sa
 bool samples_add_refused(struct sample_set *set, const struct latency_sample *sample,
                          struct error *error)
 {
-    void *entries = set->refused;
-    if (!grow(&entries, set->refused_count, &set->refused_capacity, sizeof *set->refused, error))
+    if (!grow(&set->refused, set->refused_count, &set->refused_capacity, sizeof *sample, error))
         return false;
-    set->refused = entries;
     set->refused[set->refused_count++] = *sample;
     return true;
 }
 
 bool samples_add_co_run(struct sample_set *set, const struct co_run *run, struct error *error)
 {
-    void *entries = set->co_runs;
-    if (!grow(&entries, set->co_run_count, &set->co_run_capacity, sizeof *set->co_runs, error))
+    if (!grow(&set->co_runs, set->co_run_count, &set->co_run_capacity, sizeof *run, error))
         return false;
-    set->co_runs = entries;
     set->co_runs[set->co_run_count++] = *run;
     if (run->group >= set->groups)
         set->groups = run->group + 1;
@@ -153,10 +138,8 @@ bool samples_add_cold_start(struct sample_set *set, uint32_t function, double ms
                             struct error *error)
 {
     struct function_facts *facts = &set->facts[function];
-    void *entries = facts->cold_samples_ms;
-    if (!grow(&entries, facts->cold_count, &facts->cold_capacity, sizeof ms, error))
+    if (!grow(&facts->cold_samples_ms, facts->cold_count, &facts->cold_capacity, sizeof ms, error))
         return false;
-    facts->cold_samples_ms = entries;
     facts->cold_samples_ms[facts->cold_count++] = ms;
     return true;
 }
@@ -294,6 +277,23 @@ void samples_reduce(struct sample_set *set)
         i = end;
     }
     set->latency_count = kept;
+}
+
+struct sample_group samples_group(const struct sample_set *set, size_t index)
+{
+    struct sample_group group = {index, index + 1};
+    while (group.first > 0 && set->co_runs[group.first - 1].group == set->co_runs[index].group)
+        group.first--;
+    while (group.end < set->co_run_count &&
+           set->co_runs[group.end].group == set->co_runs[index].group)
+        group.end++;
+    return group;
+}
+
+const struct co_run *samples_partner(const struct sample_set *set, size_t index)
+{
+    const struct sample_group group = samples_group(set, index);
+    return group.end - group.first == 2 ? &set->co_runs[group.first + group.end - 1 - index] : NULL;
 }
 
 bool samples_alike(const struct latency_sample *a, const struct latency_sample *b)

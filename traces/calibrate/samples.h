@@ -123,6 +123,15 @@ void samples_reduce(struct sample_set *set);
  */
 bool samples_leave_out_lone(struct sample_set *set, struct error *error);
 
+/* The co-runs of one group are [first, end). */
+struct sample_group {
+    size_t first, end;
+};
+/* The group of co-run `index`. O(its members). */
+struct sample_group samples_group(const struct sample_set *set, size_t index);
+/* The other member of a pair; NULL in a larger group. */
+const struct co_run *samples_partner(const struct sample_set *set, size_t index);
+
 /* Returns whether two samples are of one function, both with a GPU or both without. */
 bool samples_alike(const struct latency_sample *a, const struct latency_sample *b);
 
@@ -139,5 +148,14 @@ double samples_share(const struct sample_set *set, const struct latency_sample *
 /* Reads a text table. The format is recognised by its header line; sample_table.c lists the
  * formats. ERROR_INPUT "FILE:LINE: …". */
 bool sample_table_read(struct sample_set *set, const char *path, struct error *error);
+
+/* Reads a folder that traces/capture/measure.py wrote: device.json, which says what was measured
+ * and how, and the tables solo.csv, cold.csv and groups.csv, of which the last two may be missing
+ * or without rows. Sets device, evidence and source where the set has none. ERROR_INPUT names the
+ * file and the fault. Without `rehearsal` a folder of `--by dry` is refused: its times are a
+ * formula's.
+ */
+bool measured_folder_read(struct sample_set *set, const char *path, bool rehearsal,
+                          struct error *error);
 
 #endif

@@ -282,7 +282,9 @@ static void law_scale(struct latency_law *law, double by)
         law->k[i] *= by;
 }
 
-bool latency_in_part(size_t index, size_t count, size_t wanted)
+/* Returns whether point `index` of `count` belongs to a part of about `wanted` points, which is
+ * spread over them by multiples of the golden ratio. */
+static bool in_part(size_t index, size_t count, size_t wanted)
 {
     static const double golden = 0.61803398874989485;
     double whole;
@@ -302,7 +304,7 @@ static bool problem_fill(struct problem *problem, const struct latency_point *po
     for (size_t i = 0; i < count; i++)
         seen += left_out == NULL || !left_out[i];
     for (size_t i = 0, at = 0; i < count; i++)
-        if ((left_out == NULL || !left_out[i]) && latency_in_part(at++, seen, LATENCY_LAW_POINTS))
+        if ((left_out == NULL || !left_out[i]) && in_part(at++, seen, LATENCY_LAW_POINTS))
             problem->points[problem->count++] = points[i];
     if (problem->count < 2)
         return error_input(error, "a latency law needs at least 2 points");

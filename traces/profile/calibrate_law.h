@@ -79,10 +79,6 @@ void latency_range_narrow(struct latency_range *range, const struct latency_poin
  */
 double latency_range_clamp(const struct latency_range *range, double ms);
 
-/* Returns whether point `index` of `count` belongs to a part of about `wanted` points, which is
- * spread over them by multiples of the golden ratio. */
-bool latency_in_part(size_t index, size_t count, size_t wanted);
-
 /* A fit uses a part of about so many points if there are more. Eight coefficients need no more. */
 enum { LATENCY_LAW_POINTS = 192 };
 
