@@ -197,22 +197,6 @@ static size_t fastest_size(const struct dilu_grid *grid)
     return best;
 }
 
-static void profile_start(struct dilu_profile *profile, struct arena *arena,
-                          const struct function *spec, uint32_t configuration)
-{
-    const struct configuration *one = &spec->configurations[configuration];
-    const sim_time_t time = one->time > 0 ? one->time : 1;
-    *profile = (struct dilu_profile){
-        .levels = arena_allocate(arena, spec->configuration_count, sizeof *profile->levels)};
-    profile->levels[profile->level_count++] =
-        (struct dilu_level){.configuration = configuration, .share = one->vgpu, .time = time};
-    profile->batch = one->batch;
-    profile->kind = one->kind;
-    profile->limit = one->vgpu;
-    profile->memory_mb = one->gpu_memory_mb;
-    profile->throughput = one->batch / sim_to_s(time);
-}
-
 /* Fills the levels above the request, with its batch and vCPUs, up to the share that covers the
  * limit. */
 static void profile_levels(struct dilu_profile *profile, const struct function *spec,
@@ -254,7 +238,17 @@ void dilu_profile_single(struct dilu_profile *profile, struct arena *arena,
                          uint32_t function, uint32_t configuration, double factor)
 {
     const struct function *spec = &workload->functions[function];
-    profile_start(profile, arena, spec, configuration);
-    if (profile->levels[0].share > 0)
+    const struct configuration *one = &spec->configurations[configuration];
+    const sim_time_t time = one->time > 0 ? one->time : 1;
+    *profile = (struct dilu_profile){
+        .levels = arena_allocate(arena, spec->configuration_count, sizeof *profile->levels),
+        .level_count = 1,
+        .batch = one->batch,
+        .kind = one->kind,
+        .limit = one->vgpu,
+        .memory_mb = one->gpu_memory_mb,
+        .throughput = one->batch / sim_to_s(time)};
+    profile->levels[0] = (struct dilu_level){configuration, one->vgpu, time};
+    if (one->vgpu > 0)
         profile_levels(profile, spec, planner, function, factor);
 }
