@@ -114,7 +114,7 @@ static struct json_value child_of(const struct json_value *parent, const cJSON *
     const int length =
         cJSON_IsObject(parent->node)
             ? snprintf(child.path, sizeof child.path, "%s%s%s", parent->path, dot,
-                       node->string == NULL ? "" : node->string)
+                       node == NULL || node->string == NULL ? "" : node->string)
             : snprintf(child.path, sizeof child.path, "%s[%zu]", parent->path, index);
     if (length >= (int)sizeof child.path)
         memcpy(child.path + sizeof child.path - 4, "...", 4);
