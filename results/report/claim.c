@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "results/report/paired.h"
@@ -13,23 +12,6 @@ static const char *const kind_names[] = {"exact", "paired", "open"};
 
 /* ---- Our estimate ---------------------------------------------------------------------------- */
 
-/* A contender of the sweep: a policy with its parameters, and a setting; NULL: the only one. */
-struct side {
-    const char *key, *policy, *setting;
-};
-
-static struct side side_of(const struct expectation *claim)
-{
-    return (struct side){"of", claim->policy, claim->setting_count > 0 ? claim->settings[0] : NULL};
-}
-
-/* The policy is NULL if the claim is of one policy. */
-static struct side side_against(const struct expectation *claim)
-{
-    return (struct side){"against", claim->compare_count > 0 ? claim->against[0] : NULL,
-                         claim->against_setting};
-}
-
 /* `application` NULL: all together. */
 static bool has_application(const struct report_scenario *scenario, const char *application)
 {
@@ -39,9 +21,11 @@ static bool has_application(const struct report_scenario *scenario, const char *
     return has;
 }
 
-/* The only contender of the report that the side names. NULL: ERROR_INPUT. */
+/* The only contender of the report that the claim's side `key` names: a policy with its parameters,
+ * and a setting; NULL: the only one. Returns NULL with ERROR_INPUT. */
 static const struct report_contender *side_find(const struct report *report,
-                                                const struct expectation *claim, struct side side,
+                                                const struct expectation *claim, const char *key,
+                                                const char *policy, const char *setting,
                                                 struct error *error)
 {
     const struct report_contender *found = NULL;
@@ -49,10 +33,10 @@ static const struct report_contender *side_find(const struct report *report,
     size_t count = 0;
     for (size_t s = 0; s < report->scenario_count; s++) {
         const struct report_scenario *scenario = &report->scenarios[s];
-        if (side.setting != NULL && !report_is_setting(report, scenario, side.setting))
+        if (setting != NULL && !report_is_setting(report, scenario, setting))
             continue;
         for (size_t c = 0; c < scenario->contender_count; c++)
-            if (report_is_contender(&scenario->contenders[c], side.policy)) {
+            if (report_is_contender(&scenario->contenders[c], policy)) {
                 found = &scenario->contenders[c];
                 place = scenario;
                 count++;
@@ -65,11 +49,10 @@ static const struct report_contender *side_find(const struct report *report,
                           claim->file, claim->sweep, claim->application,
                           place->application_count > 0 ? place->applications[0] : "");
     else
-        (void)error_input(error, "%s.%s: %s has %s runs of \"%s\"%s%s%s; %s", claim->file, side.key,
-                          claim->sweep, count == 0 ? "no" : "several", side.policy,
-                          side.setting == NULL ? "" : " in setting \"",
-                          side.setting == NULL ? "" : side.setting,
-                          side.setting == NULL ? "" : "\"",
+        (void)error_input(error, "%s.%s: %s has %s runs of \"%s\"%s%s%s; %s", claim->file, key,
+                          claim->sweep, count == 0 ? "no" : "several", policy,
+                          setting == NULL ? "" : " in setting \"", setting == NULL ? "" : setting,
+                          setting == NULL ? "" : "\"",
                           count == 0 ? "name a policy with all parameters that the sweep sets for "
                                        "it, and a setting of the sweep"
                                      : "name the setting");
@@ -79,11 +62,13 @@ static const struct report_contender *side_find(const struct report *report,
 bool claim_estimate(const struct report *report, const struct expectation *claim,
                     struct estimate *ours, struct error *error)
 {
-    struct paired_contenders pair = {.first = side_find(report, claim, side_of(claim), error)};
+    struct paired_contenders pair = {
+        .first = side_find(report, claim, "of", claim->policy, claim->setting, error)};
     if (pair.first == NULL)
         return false;
     if (expectation_is_comparison(claim) &&
-        (pair.second = side_find(report, claim, side_against(claim), error)) == NULL)
+        (pair.second = side_find(report, claim, "against", claim->other, claim->against_setting,
+                                 error)) == NULL)
         return false;
     *ours = paired_expected(report, &pair, 1, claim);
     return true;
@@ -118,32 +103,44 @@ const char *claim_verdict_name(enum claim_verdict verdict)
 /* ---- Words ----------------------------------------------------------------------------------- */
 
 /* "queue_ms_mean: sjf / fifo in size-order". */
-static void quantity_words(const struct expectation *claim, char *text, size_t size)
+static const char *quantity_words(struct arena *arena, const struct expectation *claim)
 {
-    const struct side of = side_of(claim);
-    const struct side against = side_against(claim);
-    const bool alone = against.policy == NULL;
-    const bool apart =
-        of.setting != NULL && against.setting != NULL && strcmp(of.setting, against.setting) != 0;
-    const char *last = of.setting != NULL && !apart ? of.setting : against.setting;
-    (void)snprintf(text, size, "%s: %s%s%s%s%s%s%s%s%s", claim->metric, of.policy,
-                   apart ? " in " : "", apart ? of.setting : "",
-                   alone                               ? ""
-                   : claim->comparison == PAIRED_RATIO ? " / "
-                                                       : " - ",
-                   alone ? "" : against.policy, last == NULL ? "" : " in ",
-                   last == NULL ? "" : last, claim->application == NULL ? "" : ", ",
-                   claim->application == NULL ? "" : claim->application);
+    const char *setting = claim->setting, *last = claim->against_setting;
+    const bool apart = setting != NULL && last != NULL && strcmp(setting, last) != 0;
+    char *text = arena_text(arena, "%s: %s", claim->metric, claim->policy);
+    if (apart)
+        arena_append(arena, &text, " in %s", setting);
+    else if (setting != NULL)
+        last = setting;
+    if (claim->other != NULL)
+        arena_append(arena, &text, "%s%s", claim->comparison == PAIRED_RATIO ? " / " : " - ",
+                     claim->other);
+    if (last != NULL)
+        arena_append(arena, &text, " in %s", last);
+    if (claim->application != NULL)
+        arena_append(arena, &text, ", %s", claim->application);
+    return text;
 }
 
-static void verdict_words(const struct expectation *claim, struct estimate ours, char *text,
-                          size_t size)
+static const char *verdict_words(struct arena *arena, const struct expectation *claim,
+                                 struct estimate ours)
 {
     const enum claim_verdict verdict = claim_judge(claim, ours);
     const enum standing standing = standing_of(claim->low, claim->high, ours);
-    const bool why = verdict == CLAIM_NOT_SHOWN;
-    (void)snprintf(text, size, "%s%s%s%s", claim_verdict_name(verdict), why ? " (" : "",
-                   why ? standing_name(standing) : "", why ? ")" : "");
+    return verdict == CLAIM_NOT_SHOWN
+               ? arena_text(arena, "%s (%s)", claim_verdict_name(verdict), standing_name(standing))
+               : claim_verdict_name(verdict);
+}
+
+static const char *ours_words(struct arena *arena, const struct expectation *claim,
+                              struct estimate ours)
+{
+    const int decimals = text_table_decimals(fabs(ours.mean), 4);
+    char interval[INTERVAL_TEXT];
+    interval_text(&ours, decimals, interval);
+    return isfinite(ours.mean)
+               ? arena_text(arena, "%.*f%s %s", decimals, ours.mean, interval, claim->unit)
+               : "-";
 }
 
 /* ---- Text ------------------------------------------------------------------------------------ */
@@ -160,36 +157,20 @@ static void print_padded(FILE *out, const char *text, int width)
     (void)fprintf(out, "%s%*s", text, used < width ? width - used : 1, "");
 }
 
-static void ours_words(const struct expectation *claim, struct estimate ours, char *text,
-                       size_t size)
-{
-    const int decimals = text_table_decimals(fabs(ours.mean), 4);
-    const char *unit = claim->unit;
-    char interval[INTERVAL_TEXT];
-    interval_text(&ours, decimals, interval);
-    if (!isfinite(ours.mean))
-        (void)snprintf(text, size, "-");
-    else
-        (void)snprintf(text, size, "%.*f%s %s", decimals, ours.mean, interval, unit);
-}
-
 /* `published`: the figure is printed; not if the claim before has the same. */
-static void print_claim(const struct expectation *claim, struct estimate ours, bool published,
-                        FILE *out)
+static void print_claim(struct arena *arena, const struct expectation *claim, struct estimate ours,
+                        bool published, FILE *out)
 {
-    char text[1024];
+    char range[96];
+    verdict_range(claim->low, claim->high, claim->unit, range, sizeof range);
     (void)fprintf(out, "%s: %s\n", claim->system, claim->text);
     if (published)
         (void)fprintf(out, "  published: %s [%s]\n", claim->published, claim->evidence);
     (void)fputs("  ", out);
-    verdict_words(claim, ours, text, sizeof text);
-    print_padded(out, text, WIDTH_VERDICT);
-    ours_words(claim, ours, text, sizeof text);
-    print_padded(out, text, WIDTH_OURS);
-    verdict_range(claim->low, claim->high, claim->unit, text, sizeof text);
-    print_padded(out, text, WIDTH_EXPECTED);
-    quantity_words(claim, text, sizeof text);
-    (void)fprintf(out, "%s\n", text);
+    print_padded(out, verdict_words(arena, claim, ours), WIDTH_VERDICT);
+    print_padded(out, ours_words(arena, claim, ours), WIDTH_OURS);
+    print_padded(out, range, WIDTH_EXPECTED);
+    (void)fprintf(out, "%s\n", quantity_words(arena, claim));
 }
 
 static void print_head(const char *title, FILE *out)
@@ -220,7 +201,7 @@ static void print_kind(const struct expectations *claims, const struct estimate 
             print_head(titles[kind], out);
         const bool same = before != NULL && strcmp(before->system, claim->system) == 0 &&
                           strcmp(before->published, claim->published) == 0;
-        print_claim(claim, ours[c], !same, out);
+        print_claim(claims->arena, claim, ours[c], !same, out);
         counts[claim_judge(claim, ours[c])]++;
         count++;
         before = claim;
@@ -259,18 +240,17 @@ bool claims_text(const struct expectations *claims, const struct estimate *ours,
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void claim_json(const struct expectation *claim, struct estimate ours, cJSON *object)
+static void claim_json(struct arena *arena, const struct expectation *claim, struct estimate ours,
+                       cJSON *object)
 {
-    char quantity[512];
-    quantity_words(claim, quantity, sizeof quantity);
     json_put(object,
              "system %s kind %s claim %s published %s evidence %s source %s sweep %s quantity %s "
              "unit %s low %g high %g expected %s note %s seeds %zu mean %g half_width_95 %g "
              "low_95 %g high_95 %g standing %s verdict %s",
              claim->system, kind_names[claim->kind], claim->text, claim->published, claim->evidence,
-             claim->source, claim->sweep, quantity, claim->unit, claim->low, claim->high,
-             claim->expected, claim->note, ours.n, ours.mean, ours.half_width, ours.low, ours.high,
-             standing_name(standing_of(claim->low, claim->high, ours)),
+             claim->source, claim->sweep, quantity_words(arena, claim), claim->unit, claim->low,
+             claim->high, claim->expected, claim->note, ours.n, ours.mean, ours.half_width,
+             ours.low, ours.high, standing_name(standing_of(claim->low, claim->high, ours)),
              claim_verdict_name(claim_judge(claim, ours)));
 }
 
@@ -280,6 +260,6 @@ cJSON *claims_json(const struct expectations *claims, const struct estimate *our
     json_put(root, "title %s", claims->title);
     cJSON *list = cJSON_AddArrayToObject(root, "claims");
     for (size_t c = 0; c < claims->count; c++)
-        claim_json(&claims->list[c], ours[c], json_append(list));
+        claim_json(claims->arena, &claims->list[c], ours[c], json_append(list));
     return root;
 }

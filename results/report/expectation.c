@@ -209,14 +209,6 @@ static bool figure_read(struct arena *arena, const struct json_value *value,
 
 /* ---- Claims ---------------------------------------------------------------------------------- */
 
-/* A list of one name, or of none. */
-static size_t name_list(struct arena *arena, const char *name, const char ***list)
-{
-    *list = arena_allocate(arena, 1, sizeof **list);
-    **list = name;
-    return name != NULL;
-}
-
 static bool formula_check(const struct json_value *value, struct expectation *claim,
                           struct error *error)
 {
@@ -252,8 +244,6 @@ static bool claim_read(struct arena *arena, const struct json_value *value,
     if (!expectation_load(claim_keys, value, claim, error))
         return false;
     claim->measured = report_metric_find(claim->metric);
-    claim->setting_count = name_list(arena, claim->setting, &claim->settings);
-    claim->compare_count = name_list(arena, claim->other, &claim->against);
     if ((claim->measured == NULL && !metric_fault(value, false, error)) ||
         !formula_check(value, claim, error))
         return false;

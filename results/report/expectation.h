@@ -92,20 +92,20 @@ struct expectation {
     double low, high;        /* NAN if not given */
     const char *policy;      /* the first of the formula */
     const char *application; /* NULL: all together */
-    const char **against;    /* policies to compare with */
-    size_t compare_count;
-    const char **settings; /* none: all; a claim has at most one, that of `policy` */
-    size_t setting_count;
-    const char *evidence; /* its grade, one of the words above */
-    const char *note;     /* may be NULL */
-    int grade;            /* index of `evidence` */
+    const char *evidence;    /* its grade, one of the words above */
+    const char *note;        /* may be NULL */
+    int grade;               /* index of `evidence` */
     /* Of published figures alone. */
+    const char **against; /* policies to compare with */
+    size_t compare_count;
+    const char **settings; /* none: all */
+    size_t setting_count;
     const char *formula; /* in words; may be NULL */
     bool deterministic;
     /* Of claims alone. */
     enum expectation_kind kind;
-    const char *setting, *against_setting; /* NULL: the sweep's only one */
-    const char *other;                     /* the policy of `against`; NULL: none */
+    const char *other;                     /* the second of the formula; NULL: none */
+    const char *setting, *against_setting; /* of the two; NULL: the sweep's only one */
     const char *system, *text;
     const char *published; /* the published figure in words */
     const char *source;

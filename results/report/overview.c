@@ -6,7 +6,6 @@
 #include "results/report/report_columns.h"
 #include "results/report/reproduction_check.h"
 #include "results/report/table.h"
-#include "results/report/verdict_table.h"
 
 enum {
     CELL_WIDTH = 20, /* "12.5 ± 13 at 0.378" and two blanks */
@@ -151,10 +150,7 @@ static bool settings_exist(const struct report *report)
 static void print_world(const struct report *report, size_t first, bool settings, bool html,
                         FILE *out)
 {
-    char title[512] = "policy";
-    struct block block = {.title = title};
-    if (settings)
-        verdict_world_title(&report->scenarios[first], title, sizeof title);
+    struct block block = {.title = settings ? report->scenarios[first].assumptions : "policy"};
     for (size_t s = first; s < report->scenario_count; s++) {
         const struct report_scenario *scenario = &report->scenarios[s];
         if (settings && !verdict_same_world(&report->scenarios[first], scenario))

@@ -174,6 +174,35 @@ const char *report_setting_title(const struct report_scenario *scenario)
                                           : scenario->name;
 }
 
+/* Whether the pair names a file whose name says what it is. */
+static bool is_of_file(const char *pair)
+{
+    return strncmp(pair, "cluster=", strlen("cluster=")) == 0 ||
+           strncmp(pair, "profile=", strlen("profile=")) == 0;
+}
+
+static const char *assumptions_of(const struct report *report,
+                                  const struct report_scenario *scenario)
+{
+    static const char ending[] = ".json";
+    char *text = NULL;
+    for (const char *at = scenario->conditions; *at != '\0';) {
+        const size_t length = strcspn(at, " ");
+        const bool file = is_of_file(at);
+        const char *from = at, *end = at + length;
+        const char *last = file ? end : at + strcspn(at, "=");
+        for (const char *c = at; c < last; c++)
+            from = strchr(file ? "/=" : ".", *c) != NULL ? c + 1 : from;
+        if (file && (size_t)(end - from) > strlen(ending) &&
+            strncmp(end - strlen(ending), ending, strlen(ending)) == 0)
+            end -= strlen(ending);
+        arena_append(report->arena, &text, "%s%.*s", text == NULL ? "" : ", ", (int)(end - from),
+                     from);
+        at += length + (at[length] == ' ');
+    }
+    return text == NULL ? scenario->name : text;
+}
+
 static void scenario_finish(const struct report *report, struct report_scenario *scenario)
 {
     for (size_t c = 0; c < scenario->contender_count; c++) {
@@ -185,6 +214,7 @@ static void scenario_finish(const struct report *report, struct report_scenario 
     }
     if (scenario->reference == REPORT_NONE && scenario->contender_count > 0)
         scenario->reference = 0;
+    scenario->assumptions = assumptions_of(report, scenario);
     scenario->title =
         joined(report, report_setting_title(scenario),
                run_label_without(report->arena, scenario->conditions, report->constants));

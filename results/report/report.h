@@ -46,6 +46,9 @@ struct report_scenario {
     const char *conditions; /* other keys set by the sweep: "slo.factor=0.8", or "" */
     const char *title; /* the setting, after the experiment's name if several experiments have that
                     setting, with the conditions that are not the same in all runs */
+    const char *assumptions; /* its world in words: "esg-16-mig, esg-reconstructed, initial=16":
+                                files without folder and ending, keys by their last part; if the
+                                sweep sets nothing, the experiment's name */
     struct report_contender *contenders; /* in order of appearance */
     size_t contender_count;
     const char **applications; /* in order of appearance */

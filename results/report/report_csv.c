@@ -224,9 +224,7 @@ static void verdict_line(FILE *out, const char *file, const struct judgement *ju
     const bool comparison = expectation_is_comparison(figure) && part != NULL;
     const struct estimate *ours = part == NULL ? &statistics_none : &part->ours;
     const char *policy = part == NULL ? "" : part->policy;
-    char assumptions[512] = "";
-    if (judgement->world != NULL)
-        verdict_world_title(judgement->world, assumptions, sizeof assumptions);
+    const char *assumptions = judgement->world == NULL ? "" : judgement->world->assumptions;
     csv_print(out, "%s,%s,%s,%s,%s,%s,%s,%s,%s,%g,%g,%zu,%g,%g,%s,%s,%g,%g\r\n", file,
               figure->metric, figure->unit, figure->evidence, of, assumptions,
               part == NULL ? "" : part->setting, comparison ? figure->policy : policy,

@@ -37,7 +37,7 @@ static void add_comparison(const struct report *report, const struct report_scen
     estimate_json(value, REPORT_SAVING, comparison.saving);
 }
 
-static cJSON *figures_object(const struct report *report, const struct report_scenario *scenario,
+static cJSON *metrics_object(const struct report *report, const struct report_scenario *scenario,
                              size_t contender, const char *application)
 {
     cJSON *object = cJSON_CreateObject();
@@ -99,12 +99,12 @@ static void add_contender(const struct report *report, const struct report_scena
         (void)cJSON_AddItemToArray(seeds, json_whole(run->seed));
         (void)cJSON_AddItemToArray(hashes, cJSON_CreateString(run->hash));
     }
-    (void)cJSON_AddItemToObject(object, "overall", figures_object(report, scenario, index, NULL));
+    (void)cJSON_AddItemToObject(object, "overall", metrics_object(report, scenario, index, NULL));
     add_trainings(report, contender, object);
     cJSON *applications = cJSON_AddArrayToObject(object, "applications");
     for (size_t a = 0; a < scenario->application_count; a++)
         (void)cJSON_AddItemToArray(
-            applications, figures_object(report, scenario, index, scenario->applications[a]));
+            applications, metrics_object(report, scenario, index, scenario->applications[a]));
 }
 
 static void add_scenario(const struct report *report, const struct report_scenario *scenario,
@@ -155,10 +155,8 @@ static void add_pairs(const struct judgement *judgement, cJSON *object)
 
 static void add_world(const struct judgement *judgement, cJSON *worlds)
 {
-    char title[512];
     cJSON *entry = json_append(worlds);
-    verdict_world_title(judgement->world, title, sizeof title);
-    json_put(entry, "assumptions %s verdict %s pairs %zu holds %zu", title,
+    json_put(entry, "assumptions %s verdict %s pairs %zu holds %zu", judgement->world->assumptions,
              verdict_name(judgement->verdict), judgement->pair_count,
              judgement->counts[STANDING_HOLDS]);
     (void)cJSON_AddNumberToObject(entry, "no run", (double)judgement->counts[STANDING_NO_RUN]);

@@ -8,37 +8,6 @@
 
 enum { POLICIES = 3, COLUMNS_MOST = POLICIES + 16 }; /* the first column of a policy */
 
-/* Whether the pair names a file whose name says what it is. */
-static bool is_of_file(const char *pair)
-{
-    return strncmp(pair, "cluster=", strlen("cluster=")) == 0 ||
-           strncmp(pair, "profile=", strlen("profile=")) == 0;
-}
-
-void verdict_world_title(const struct report_scenario *scenario, char *text, size_t size)
-{
-    static const char ending[] = ".json";
-    const char *at = scenario->conditions;
-    size_t used = 0;
-    (void)snprintf(text, size, "%s", at[0] == '\0' ? scenario->name : "");
-    while (*at != '\0' && used + 1 < size) {
-        const size_t length = strcspn(at, " ");
-        const char *from = at;
-        const bool file = is_of_file(at);
-        const char *last = at + (file ? length : strcspn(at, "="));
-        for (const char *c = at; c < last; c++)
-            from = strchr(file ? "/=" : ".", *c) != NULL ? c + 1 : from;
-        size_t shown = (size_t)(at + length - from);
-        if (file && shown > strlen(ending) &&
-            strncmp(at + length - strlen(ending), ending, strlen(ending)) == 0)
-            shown -= strlen(ending);
-        const int written =
-            snprintf(text + used, size - used, "%s%.*s", used == 0 ? "" : ", ", (int)shown, from);
-        used += written > 0 ? (size_t)written : 0;
-        at += length + (at[length] == ' ');
-    }
-}
-
 /* The headers of a figure's table, which end with its policies. Returns their number. */
 static size_t headers_of(const struct expectation *figure, const char *headers[COLUMNS_MOST])
 {
@@ -60,10 +29,8 @@ static void add_row(const struct judgement *judgement, struct text_table *table)
     const char *headers[COLUMNS_MOST];
     const size_t count = headers_of(judgement->figure, headers);
     size_t hold = 0;
-    char title[512];
-    verdict_world_title(judgement->world, title, sizeof title);
     text_table_row(table);
-    text_table_name(table, 0, "%s", title);
+    text_table_name(table, 0, "%s", judgement->world->assumptions);
     text_table_name(table, 1, "%s (%zu of %zu)", verdict_name(judgement->verdict),
                     judgement->counts[STANDING_HOLDS],
                     judgement->pair_count - judgement->counts[STANDING_NO_RUN]);

@@ -29,8 +29,4 @@ void verdict_text(const struct judgement *judgement, bool note, FILE *out);
 /* One figure's table for the HTML page; none if nothing ran. */
 void verdict_table_html(const struct judgement *judgement, FILE *out);
 
-/* A world in words: "esg-16-mig, esg-reconstructed, initial=16". Files are named without folder and
- * ending, keys by their last part. If the sweep sets nothing, the experiment's name. */
-void verdict_world_title(const struct report_scenario *scenario, char *text, size_t size);
-
 #endif
