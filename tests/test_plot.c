@@ -77,8 +77,7 @@ static struct figure_list drawn(const char *path)
 
 static void a_row_is(const char *csv, const char *row)
 {
-    if (strstr(csv, row) == NULL)
-        fail_msg("no row %s in\n%s", row, csv);
+    assert_contains(csv, row);
 }
 
 DRAWING(hit_rates_are_percentages_with_intervals_by_application)

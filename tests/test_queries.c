@@ -131,8 +131,7 @@ static void assert_breach(struct experiment *experiment, const struct policy *po
     assert_false(simulation_run(experiment, policy, NULL, NULL, NULL, &result, &error));
     assert_int_equal(error.kind, ERROR_RUN);
     for (; *expected != NULL; expected++)
-        if (strstr(error.message, *expected) == NULL)
-            fail_msg("'%s' lacks '%s'", error.message, *expected);
+        assert_contains(error.message, *expected);
 }
 
 CASE(a_query_with_a_wrong_argument_ends_the_run_with_all_that_is_known)
@@ -375,8 +374,7 @@ CASE(nothing_done_is_told_with_the_fullest_queue_and_what_is_free)
     struct error error = {0};
     assert_false(run(diamond, &sleeper, log, &result, &error));
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strstr(error.message, parts[i]) == NULL)
-            fail_msg("\"%s\" does not say \"%s\"", error.message, parts[i]);
+        assert_contains(error.message, parts[i]);
 }
 
 CASE(outside_a_simulation_there_is_no_place)

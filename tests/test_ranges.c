@@ -199,9 +199,7 @@ CASE(what_is_beyond_a_range_is_refused_with_its_key)
         last_name(ranges[r].key, name, sizeof name);
         settings_add_number(&settings, &ranges[r], ranges[r].high * 1.01);
         assert_null(load_settings(&settings, &error));
-        assert_int_equal(error.kind, ERROR_INPUT);
-        if (strstr(error.message, name) == NULL)
-            fail_msg("%s: %s", name, error.message);
+        assert_input_error(&error, name);
     }
 }
 

@@ -4,13 +4,11 @@
 #include "plots/selection.h"
 #include "results/report/assumptions.h"
 #include "results/report/curve.h"
-#include "results/report/report.h"
 #include "results/report/report_html.h"
 #include "results/report/reproduction_check.h"
 #include "results/report/tidy.h"
 #include "sim/platform/notices.h"
-#include "tests/fixture_results.h"
-#include "tests/suite.h"
+#include "tests/fixture_report.h"
 
 OWNER(assumptions_free, struct assumptions)
 OWNER(report_free, struct report)
@@ -25,31 +23,6 @@ static const struct fixture runs[] = {
     {"heavy", "edf", "policy.name=edf setting=heavy", 3, 0.8, 0.0002, RECORD_SUMMARY},
 };
 enum { RUNS = sizeof runs / sizeof runs[0] };
-
-struct opened {
-    struct results *results;
-    struct report *report;
-};
-
-/* The runs as a report sees them once `change` has been at them; NULL: as they are. */
-static struct opened report_open(size_t count, void (*change)(struct results *))
-{
-    struct opened opened = {.results = fixture_results(runs, count)};
-    assert_non_null(opened.results);
-    if (change != NULL)
-        change(opened.results);
-    opened.report = report_build(opened.results);
-    assert_non_null(opened.report);
-    return opened;
-}
-
-static void report_close(struct opened *opened)
-{
-    report_free(opened->report);
-    results_free(opened->results);
-}
-
-#define OPENED CLOSED(report_close) struct opened
 
 static void miss(struct results *results, const char *setting, const char *policy, uint64_t seed)
 {
@@ -83,18 +56,6 @@ static void lose_several(struct results *results)
     miss(results, "light", "edf", 8);
 }
 
-static char *printed(const struct opened *opened,
-                     bool (*print)(const struct report *, FILE *, struct error *))
-{
-    char *text = NULL;
-    size_t size = 0;
-    struct error error = {0};
-    FILE *out = open_memstream(&text, &size);
-    assert_true(print(opened->report, out, &error));
-    assert_int_equal(fclose(out), 0);
-    return text;
-}
-
 static char *page_of(const struct opened *opened)
 {
     char *text = NULL;
@@ -113,7 +74,7 @@ static char *page_of(const struct opened *opened)
 
 CASE(every_format_says_first_which_runs_are_missing)
 {
-    OPENED opened = report_open(RUNS, lose_fifo_of_seed_3);
+    OPENED opened = report_open(runs, RUNS, lose_fifo_of_seed_3);
     char *text = printed(&opened, report_text);
     assert_memory_equal(text, LOST, strlen(LOST));
     free(text);
@@ -144,7 +105,7 @@ CASE(the_table_of_runs_has_the_number_of_missing_ones)
     STRING *text = NULL;
     size_t size = 0;
     struct error error = {0};
-    OPENED opened = report_open(RUNS, lose_fifo_of_seed_3);
+    OPENED opened = report_open(runs, RUNS, lose_fifo_of_seed_3);
     const struct results *files[] = {opened.results};
     FILE *out = open_memstream(&text, &size);
     assert_true(tidy_csv(files, 1, out, &error));
@@ -155,15 +116,14 @@ CASE(the_table_of_runs_has_the_number_of_missing_ones)
 
 CASE(the_seeds_of_a_policy_are_told_as_ranges)
 {
-    struct opened opened = report_open(RUNS, lose_several);
+    struct opened opened = report_open(runs, RUNS, lose_several);
     assert_contains(opened.report->incomplete,
                     "INCOMPLETE: 6 of 14 runs are missing (edf: seeds 3-6, 8; fifo: "
                     "seed 3).");
     report_close(&opened);
-    opened = report_open(RUNS, NULL);
+    opened = report_open(runs, RUNS, NULL);
     assert_null(opened.report->incomplete);
-    STRING *text = printed(&opened, report_json);
-    assert_contains(text, "\"incomplete\":\tnull");
+    assert_prints(&opened, report_json, "\"incomplete\":\tnull");
     report_close(&opened);
 }
 
@@ -175,7 +135,7 @@ static void lose_one_seed_of_two_settings(struct results *results)
 
 CASE(a_seed_that_is_missing_in_two_settings_is_one_seed)
 {
-    OPENED opened = report_open(RUNS, lose_one_seed_of_two_settings);
+    OPENED opened = report_open(runs, RUNS, lose_one_seed_of_two_settings);
     assert_contains(opened.report->incomplete, " (fifo: seed 3).");
 }
 
@@ -187,10 +147,10 @@ static void be_a_shard(struct results *results)
 
 CASE(what_a_shard_lacks_may_be_in_another)
 {
-    struct opened opened = report_open(RUNS, NULL);
+    struct opened opened = report_open(runs, RUNS, NULL);
     assert_false(report_lacks(opened.report, "edf"));
     report_close(&opened);
-    opened = report_open(RUNS, be_a_shard);
+    opened = report_open(runs, RUNS, be_a_shard);
     assert_true(report_lacks(opened.report, "edf"));
     report_close(&opened);
 }
@@ -201,7 +161,7 @@ CASE(a_selection_keeps_the_numbers_of_its_settings)
     static const char *const names[] = {"edf"};
     struct report view;
     struct error error = {0};
-    OPENED opened = report_open(RUNS, NULL);
+    OPENED opened = report_open(runs, RUNS, NULL);
     assert_true(selection_report(opened.report, names, 1, false, &view, &error));
     assert_int_equal(view.scenario_count, 1);
     assert_string_equal(view.scenarios[0].setting, "heavy");
@@ -220,10 +180,10 @@ static double mean_of(const struct opened *opened, size_t scenario, size_t conte
 /* ESG's hit rates are 0.90, 0.92, 0.94: without seed 3 the mean is 0.91. */
 CASE(rows_are_over_the_seeds_that_all_policies_of_the_setting_have)
 {
-    struct opened opened = report_open(RUNS, NULL);
+    struct opened opened = report_open(runs, RUNS, NULL);
     assert_true(fabs(mean_of(&opened, 0, 0) - 0.92) < 1e-12);
     report_close(&opened);
-    opened = report_open(RUNS, lose_fifo_of_seed_3);
+    opened = report_open(runs, RUNS, lose_fifo_of_seed_3);
     assert_true(fabs(mean_of(&opened, 0, 0) - 0.91) < 1e-12);
     assert_int_equal(opened.report->scenarios[0].contenders[0].run_count, 2);
     assert_int_equal(opened.report->scenarios[0].contenders[1].missing, 1);
@@ -242,7 +202,7 @@ static void give_fifo_other_seeds(struct results *results)
 
 CASE(without_a_common_seed_rows_are_marked)
 {
-    OPENED opened = report_open(RUNS, give_fifo_other_seeds);
+    OPENED opened = report_open(runs, RUNS, give_fifo_other_seeds);
     assert_string_equal(opened.report->scenarios[0].contenders[0].title, "esg, own seeds");
     assert_string_equal(opened.report->scenarios[0].contenders[1].title, "fifo, own seeds");
 }
@@ -258,7 +218,7 @@ static enum verdict verdict_with(void (*change)(struct results *), enum standing
                                  .compare_count = 1,
                                  .low = 100,
                                  .high = 200};
-    OPENED opened = report_open(5, change);
+    OPENED opened = report_open(runs, 5, change);
     assert_true(expectation_resolve(&figure));
     report_judge(opened.report, &(struct expectations){.list = &figure, .count = 1});
     const enum verdict verdict = opened.report->judgements[0].verdict;
@@ -332,8 +292,8 @@ static struct estimate estimate_of(const struct opened *opened, size_t contender
 
 CASE(copies_of_one_run_have_no_interval)
 {
-    OPENED opened = report_open(5, copy_all);
-    STRING *text = printed(&opened, report_text);
+    OPENED opened = report_open(runs, 5, copy_all);
+    char *text = printed(&opened, report_text);
     const char *tables = strstr(text, "== light");
     assert_non_null(tables);
     assert_null(strstr(tables, " \xC2\xB1 "));
@@ -348,12 +308,13 @@ CASE(copies_of_one_run_have_no_interval)
     assert_true(isnan(compared.saving.half_width));
     /* The value is not a sample, so a range holds it or not. */
     assert_int_equal(standing_of(100, 200, compared.saving), STANDING_HOLDS);
+    free(text);
 }
 
 /* Beside a policy that draws, a copy keeps its seeds for the pairs. */
 CASE(only_the_policy_whose_runs_are_equal_loses_its_interval)
 {
-    OPENED opened = report_open(5, copy_esg);
+    OPENED opened = report_open(runs, 5, copy_esg);
     assert_int_equal(estimate_of(&opened, 0).n, 1);
     assert_true(isnan(estimate_of(&opened, 0).half_width));
     assert_int_equal(estimate_of(&opened, 1).n, 2);
@@ -376,7 +337,7 @@ static void leave_one_of_esg(struct results *results)
 /* FIFO's saving: 0.00050 and 0.00060 against 0.00020, whatever the seed of ESG's only run. */
 CASE(the_only_run_of_a_policy_that_draws_nothing_is_paired_with_all_seeds)
 {
-    OPENED opened = report_open(5, leave_one_of_esg);
+    OPENED opened = report_open(runs, 5, leave_one_of_esg);
     const struct estimate saving =
         report_compare(opened.report, &opened.report->scenarios[0], 2, NULL).saving;
     assert_string_equal(opened.report->scenarios[0].contenders[2].policy, "fifo");
@@ -388,7 +349,7 @@ CASE(the_only_run_of_a_policy_that_draws_nothing_is_paired_with_all_seeds)
 /* EDF's hit rates of all requests: 72, 40 and 64 %. */
 CASE(seeds_that_differ_by_over_20_points_are_printed)
 {
-    OPENED opened = report_open(RUNS, NULL);
+    OPENED opened = report_open(runs, RUNS, NULL);
     char *text = printed(&opened, report_text);
     assert_contains(text, "\nedf, SLO hit %: seeds 72.0, 40.0, 64.0\n");
     assert_contains(text, "\nedf, heavy: seeds 72.0, 40.0, 64.0\n");

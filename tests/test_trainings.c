@@ -98,9 +98,7 @@ CASE(a_bad_line_is_named_with_its_number)
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         struct error error = {0};
         assert_null(trace_of(cases[c].text, cases[c].format, &error));
-        assert_int_equal(error.kind, ERROR_INPUT);
-        if (strstr(error.message, cases[c].message) == NULL)
-            fail_msg("\"%s\" is not in \"%s\"", cases[c].message, error.message);
+        assert_input_error(&error, cases[c].message);
     }
 }
 
@@ -383,8 +381,7 @@ CASE(a_fault_in_the_models_file_is_named_by_its_key)
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         struct error error = {0};
         assert_null(models_of(cases[c][0], &error));
-        if (strstr(error.message, cases[c][1]) == NULL)
-            fail_msg("\"%s\" is not in \"%s\"", cases[c][1], error.message);
+        assert_contains(error.message, cases[c][1]);
     }
 }
 
