@@ -31,7 +31,7 @@ static bool try_run(unsigned invokers, const char *policy, const struct policy *
 {
     const struct recorder recorder = {.lease = keep_lease};
     char json[1024];
-    double *values = NULL;
+    OWNED(free) double *values = NULL;
     snprintf(
         json, sizeof json,
         "{'cluster': {'invokers': [{'count': %u, 'vcpus': 8, 'memory_mb': 65536, 'gpus': "
@@ -44,7 +44,6 @@ static bool try_run(unsigned invokers, const char *policy, const struct policy *
     lease_count = 0;
     const bool good =
         found != NULL && simulation_run(experiment, found, values, &recorder, NULL, &result, error);
-    free(values);
     return good;
 }
 

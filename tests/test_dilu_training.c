@@ -152,14 +152,13 @@ static bool keep_lease(void *context, const struct lease_row *row, struct error 
 static bool try_run(const char *json, struct error *error)
 {
     const struct recorder recorder = {.training = keep_training, .lease = keep_lease};
-    double *values = NULL;
+    OWNED(free) double *values = NULL;
     EXPERIMENT *experiment = load(json);
     const struct policy *policy = runner_policy(experiment, &values, error);
     trained_count = lease_count = 0;
     simulation_result_clear(&result);
     const bool good = policy != NULL &&
                       simulation_run(experiment, policy, values, &recorder, NULL, &result, error);
-    free(values);
     return good;
 }
 
