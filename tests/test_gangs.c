@@ -25,14 +25,9 @@ static void train(const char *json)
 {
     struct error error = {0};
     RESULT result = {0};
-    OWNED(free) double *values = NULL;
     const struct recorder recorder = {.training = keep_row};
-    EXPERIMENT *experiment = load(json);
-    const struct policy *policy = runner_policy(experiment, &values, &error);
     finished = 0;
-    if (policy == NULL ||
-        !simulation_run(experiment, policy, values, &recorder, NULL, &result, &error))
-        fail_msg("%s", error.message);
+    assert_good(run_recorded(json, NULL, NULL, 0, &recorder, &result, &error), &error);
 }
 
 #define CLUSTER(nodes, gpus)                                                                       \
