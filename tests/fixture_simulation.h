@@ -163,27 +163,31 @@ static inline double *policy_values(const struct policy *policy, const char *key
     return values;
 }
 
-/* The experiment under `policy`, or its own where NULL; `log` may be NULL. */
-static inline bool run_with(const char *json, const struct policy *policy, const char *key,
-                            double number, struct log *log, struct simulation_result *result,
-                            struct error *error)
+/* The experiment under `policy` with the parameter, or under its own policy where NULL. */
+static inline bool run_recorded(const char *json, const struct policy *policy, const char *key,
+                                double number, const struct recorder *recorder,
+                                struct simulation_result *result, struct error *error)
 {
-    struct experiment *experiment = load(json);
-    const struct recorder recorder = log_recorder(log);
-    double *values = NULL;
+    EXPERIMENT *experiment = load(json);
+    OWNED(free) double *values = NULL;
     if (policy != NULL)
         values = policy_values(policy, key, number);
     else
         policy = runner_policy(experiment, &values, error);
-    assert_non_null(policy);
+    const struct simulation_options options = {.recorder = recorder, .bounds = true};
+    return policy != NULL &&
+           simulation_run_with(experiment, policy, values, &options, result, error);
+}
+
+/* The same into a log, which may be NULL. */
+static inline bool run_with(const char *json, const struct policy *policy, const char *key,
+                            double number, struct log *log, struct simulation_result *result,
+                            struct error *error)
+{
+    const struct recorder recorder = log_recorder(log);
     if (log != NULL)
         memset(log, 0, sizeof *log);
-    const struct simulation_options options = {.recorder = log != NULL ? &recorder : NULL,
-                                               .bounds = true};
-    const bool ok = simulation_run_with(experiment, policy, values, &options, result, error);
-    free(values);
-    experiment_free(experiment);
-    return ok;
+    return run_recorded(json, policy, key, number, log != NULL ? &recorder : NULL, result, error);
 }
 
 static inline bool run(const char *json, const struct policy *policy, struct log *log,

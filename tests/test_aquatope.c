@@ -645,13 +645,12 @@ static bool run_setup(const struct setup *setup, const struct policy *instead, s
     setup_world(json, setup);
     EXPERIMENT *experiment = load(json);
     const struct recorder recorder = log_recorder(log);
-    double *values = NULL;
+    OWNED(free) double *values = NULL;
     const struct policy *policy = runner_policy(experiment, &values, error);
     assert_non_null(policy);
     memset(log, 0, sizeof *log);
     const bool ok = simulation_run(experiment, instead != NULL ? instead : policy, values,
                                    &recorder, NULL, result, error);
-    free(values);
     return ok;
 }
 

@@ -6,6 +6,8 @@
 #include "tests/suite.h"
 #include "tests/worlds.h"
 
+OWNER(arena_destroy, struct arena)
+
 /* ---- The arena by itself --------------------------------------------------------------------- */
 
 enum { BLOCKS = 40, STEPS = 20000, BYTES_MAX = 300 };
@@ -99,7 +101,7 @@ CASE(more_bytes_than_a_size_holds_exhaust_the_arena)
 
 CASE(a_text_grows_by_what_is_added_and_keeps_what_it_had)
 {
-    struct arena *arena = arena_create();
+    OWNED(arena_destroy) struct arena *arena = arena_create();
     char *text = arena_text(arena, "%s", "");
     char wanted[4000] = "";
     for (int i = 0; i < 500; i++) {
@@ -108,7 +110,6 @@ CASE(a_text_grows_by_what_is_added_and_keeps_what_it_had)
         assert_string_equal(text, wanted);
     }
     assert_string_equal(arena_text(arena, "%s", text), wanted);
-    arena_destroy(arena);
 }
 
 CASE(a_process_ends_with_one_message_when_an_arena_made_for_that_is_exhausted)

@@ -254,7 +254,7 @@ static int scan_answer(const char *path, const struct scan_case *scan, double va
     double sum = 0;
     double squares = 0;
     char text[32];
-    double *values = NULL;
+    OWNED(free) double *values = NULL;
     struct error error = {0};
     snprintf(text, sizeof text, "%.17g", value);
     const struct override overrides[] = {scan->fixed[0],
@@ -272,7 +272,6 @@ static int scan_answer(const char *path, const struct scan_case *scan, double va
         sum += result.overall.slo_hit_rate;
         squares += result.overall.slo_hit_rate * result.overall.slo_hit_rate;
     }
-    free(values);
     const double mean = sum / SEEDS;
     const double variance = fmax(0, (squares - SEEDS * mean * mean) / (SEEDS - 1));
     const double half = t_of_scan * sqrt(variance / SEEDS);

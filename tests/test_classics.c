@@ -99,11 +99,10 @@ static uint64_t look_run(const char *json, const char *name, const char *key, do
     EXPERIMENT *experiment = load(json);
     const struct recorder recorder = {
         .context = log, .request = log_request, .batch = log_batch, .decision = look_decision};
-    double *values = policy_values(policy, key, number);
+    OWNED(free) double *values = policy_values(policy, key, number);
     memset(log, 0, sizeof *log);
     if (!simulation_run(experiment, &watched, values, &recorder, NULL, result, &error))
         fail_msg("%s: %s", policy->name, error.message);
-    free(values);
     looking = NULL;
     late_batches += look.late;
     return look.choices;

@@ -45,7 +45,7 @@ static void simulate_into(struct store *store, const struct experiment *experime
 {
     struct error error = {0};
     RESULT result = {0};
-    double *values = NULL;
+    OWNED(free) double *values = NULL;
     const struct policy *policy = runner_policy(experiment, &values, &error);
     bool good = policy != NULL &&
                 store_begin_experiment(store, experiment, policy, values, 0, true, &error);
@@ -53,7 +53,6 @@ static void simulate_into(struct store *store, const struct experiment *experime
     good = good && simulation_run(experiment, policy, values, &recorder, NULL, &result, &error) &&
            store_end_run(store, &result, &error);
     assert_good(good, &error);
-    free(values);
 }
 
 /* As a GPU would say of itself; the tests' own, in files that are gone after them. */
@@ -241,7 +240,7 @@ CASE(an_error_of_the_interference_shows_in_company_alone)
 
 static double quantile_of(const struct run_record *record, uint32_t application, double share)
 {
-    double *values = calloc(record->request_count + 1, sizeof *values);
+    OWNED(free) double *values = calloc(record->request_count + 1, sizeof *values);
     size_t count = 0;
     for (size_t i = 0; i < record->request_count; i++)
         if (record->requests[i].application == application && !record->requests[i].dropped)
@@ -249,7 +248,6 @@ static double quantile_of(const struct run_record *record, uint32_t application,
                 sim_to_ms(record->requests[i].finish_ns - record->requests[i].arrival_ns);
     gsl_sort(values, 1, count);
     const double value = gsl_stats_quantile_from_sorted_data(values, 1, count, share);
-    free(values);
     return value;
 }
 

@@ -238,14 +238,13 @@ CASE(counts_that_cannot_be_are_refused)
 /* A function may have the name of the key. */
 CASE(a_function_named_per_invoker_has_its_count)
 {
-    struct experiment *e = load_with(
+    EXPERIMENT *e = load_with(
         "{'cluster':{'invokers':[{'count':2,'vcpus':1,'memory_mb':64}]},'functions':[{'name':'per_"
         "invoker','service':{'distribution':'constant','mean_ms':1}}],'applications':[{'name':'a','"
         "stages':[{'name':'s','function':'per_invoker'}]}],'platform':{'initial':{'per_invoker':3}}"
         ",'arrivals':{'process':'poisson','rate_per_s':1}}",
         NULL, NULL);
     assert_int_equal(e->platform.initial_counts[0], 3);
-    experiment_free(e);
 }
 
 SUITE("containers")

@@ -6,6 +6,8 @@
 #include "results/store/run_label.h"
 #include "tests/suite.h"
 
+OWNER(arena_destroy, struct arena)
+
 OWNER(gsl_rng_free, gsl_rng)
 
 enum { RUNS_MOST = 400 };
@@ -409,13 +411,12 @@ CASE(a_label_gives_its_numbers_and_keys)
     assert_false(run_label_number(label, "x", &value));
     assert_false(run_label_number("x=inf", "x", &value));
     assert_false(run_label_number("x=", "x", &value));
-    struct arena *arena = arena_create();
+    OWNED(arena_destroy) struct arena *arena = arena_create();
     assert_string_equal(run_label_drop(arena, label, "arrivals.load"),
                         "setting=a b slo.factor=1e1 cluster={\"n\": 3} policy.params.k=7 x=5s");
     assert_string_equal(run_label_keys(arena, label),
                         "setting, arrivals.load, slo.factor, cluster, policy.params.k, x");
     assert_string_equal(run_label_keys(arena, "a=b"), "a");
-    arena_destroy(arena);
 }
 
 SUITE("curve")

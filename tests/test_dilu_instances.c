@@ -31,21 +31,15 @@ static bool try_run(unsigned invokers, const char *policy, const struct policy *
 {
     const struct recorder recorder = {.lease = keep_lease};
     char json[1024];
-    double *values = NULL;
     snprintf(
         json, sizeof json,
         "{'cluster': {'invokers': [{'count': %u, 'vcpus': 8, 'memory_mb': 65536, 'gpus': "
         "[{'model': 'A100', 'sharing': 'mps', 'units': 100, 'memory_mb': 40960, 'count': 4}]}]}, "
         "'training': {'arrivals': {'process': 'trace', 'file': '%s'}}, 'policy': %s, 'seed': 1}",
         invokers, trace_path, policy);
-    EXPERIMENT *experiment = load(json);
-    const struct policy *found = own != NULL ? own : runner_policy(experiment, &values, error);
     simulation_result_clear(&result);
     lease_count = 0;
-    const bool good =
-        found != NULL && simulation_run(experiment, found, values, &recorder, NULL, &result, error);
-    free(values);
-    return good;
+    return run_recorded(json, own, NULL, 0, &recorder, &result, error);
 }
 
 static void simulate(unsigned invokers, const char *policy)

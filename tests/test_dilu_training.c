@@ -152,15 +152,9 @@ static bool keep_lease(void *context, const struct lease_row *row, struct error 
 static bool try_run(const char *json, struct error *error)
 {
     const struct recorder recorder = {.training = keep_training, .lease = keep_lease};
-    double *values = NULL;
-    EXPERIMENT *experiment = load(json);
-    const struct policy *policy = runner_policy(experiment, &values, error);
     trained_count = lease_count = 0;
     simulation_result_clear(&result);
-    const bool good = policy != NULL &&
-                      simulation_run(experiment, policy, values, &recorder, NULL, &result, error);
-    free(values);
-    return good;
+    return run_recorded(json, NULL, NULL, 0, &recorder, &result, error);
 }
 
 static void simulate(const char *json)

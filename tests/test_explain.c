@@ -59,7 +59,7 @@ static void record(const char *json, const struct policy *policy, struct recorde
 {
     struct error error = {0};
     EXPERIMENT *experiment = load(json);
-    double *values = policy_values(policy, NULL, 0);
+    OWNED(free) double *values = policy_values(policy, NULL, 0);
     temporary(recorded->path, "");
     struct store *store = store_create(recorded->path, &error);
     assert_non_null(store);
@@ -70,7 +70,6 @@ static void record(const char *json, const struct policy *policy, struct recorde
                 &error);
     assert_true(store_end_run(store, &result, &error));
     assert_true(store_finish(store, &error));
-    free(values);
     recorded->results = results_load(recorded->path, &error);
     assert_non_null(recorded->results);
     recorded->record =

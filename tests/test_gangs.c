@@ -25,15 +25,9 @@ static void train(const char *json)
 {
     struct error error = {0};
     RESULT result = {0};
-    double *values = NULL;
     const struct recorder recorder = {.training = keep_row};
-    EXPERIMENT *experiment = load(json);
-    const struct policy *policy = runner_policy(experiment, &values, &error);
     finished = 0;
-    if (policy == NULL ||
-        !simulation_run(experiment, policy, values, &recorder, NULL, &result, &error))
-        fail_msg("%s", error.message);
-    free(values);
+    assert_good(run_recorded(json, NULL, NULL, 0, &recorder, &result, &error), &error);
 }
 
 #define CLUSTER(nodes, gpus)                                                                       \
@@ -345,7 +339,7 @@ CASE(a_gang_that_never_fits_is_bad_input)
         char json[2048];
         struct error error = {0};
         struct simulation_result result = {0};
-        double *values = NULL;
+        OWNED(free) double *values = NULL;
         char trace[64];
         snprintf(trace, sizeof trace, "3,a,0,5,1\n4,a,1,5,1\n9,b,2,5,%u\n", cases[c].gpus);
         trace_is(trace);
@@ -368,7 +362,6 @@ CASE(a_gang_that_never_fits_is_bad_input)
         else if (error.kind != ERROR_INPUT || strstr(error.message, expected) == NULL ||
                  strstr(error.message, "training: training 9 of /tmp/") == NULL)
             fail_msg("case %zu: %s", c, error.message);
-        free(values);
     }
 }
 

@@ -447,14 +447,14 @@ CASE(with_every_step_off_it_is_a_plain_planner)
         world_replace(json, "'name':'c','function':'g','after':['a']",
                       "'name':'c','function':'g','after':['b']");
         world_replace(json, "['b','c']", "['c']");
-        double *values = policy_values(policy, NULL, 0);
+        OWNED(free) double *values = policy_values(policy, NULL, 0);
         for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
             const size_t at = parameter_index(policy->parameters, plain[i].name);
             assert_true(at < keys_count(policy->parameters));
             values[at] = plain[i].value;
         }
         const struct policy *esg = policy_find("esg", NULL);
-        double *frontier = policy_values(esg, "method", 1);
+        OWNED(free) double *frontier = policy_values(esg, "method", 1);
         const struct policy *both[] = {policy, esg};
         const double *settings[] = {values, frontier};
         for (int i = 0; i < 2; i++) {
@@ -472,8 +472,6 @@ CASE(with_every_step_off_it_is_a_plain_planner)
             assert_int_equal(logs[0].batches[i].queue, logs[1].batches[i].queue);
             assert_int_equal(logs[0].batches[i].configuration, logs[1].batches[i].configuration);
         }
-        free(values);
-        free(frontier);
     }
 }
 

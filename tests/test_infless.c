@@ -648,7 +648,7 @@ CASE(it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again)
                   {"window_s", 1}};
     EXPERIMENT *experiment = load(json);
     const struct recorder recorder = log_recorder(log);
-    double *values = policy_values(&policy, NULL, 0);
+    OWNED(free) double *values = policy_values(&policy, NULL, 0);
     for (size_t i = 0; i < keys_count(policy.parameters); i++)
         for (size_t w = 0; w < sizeof wanted / sizeof *wanted; w++)
             if (strcmp(policy.parameters[i].name, wanted[w].key) == 0)
@@ -683,7 +683,6 @@ CASE(it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again)
     assert_true(fabs(share - (20 - 15.0 / 43 * 19) / 60) < 0.03);
     assert_true(counted.most_alive > 1);
     assert_int_equal(counted.alive, 1);
-    free(values);
     unlink(path);
 }
 
