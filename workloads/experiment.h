@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "sim/base/error.h"
 #include "sim/base/parameters.h"
@@ -57,14 +58,6 @@ struct platform_spec {
     size_t queue_capacity;      /* M/M/c/K: most jobs waiting in one queue; 0: unbounded. If the
                                  * queue is full, the job's request is dropped. */
     sim_time_t sample_interval; /* for the timeline and fragmentation; default 1 s */
-};
-
-/* Identity of a file's state. It stays equal as long as nobody writes to the file or replaces it.
- */
-struct file_identity {
-    uint64_t device, inode;
-    int64_t size;
-    int64_t modified_ns, changed_ns;
 };
 
 /* A latency profile and the GPUs that it is for. */
@@ -122,7 +115,7 @@ struct experiment {
                            * MODEL DIGEST" */
     char trace_sha256[65];
     char policy_sha256[65]; /* of a policy's module (.so); "" if the policy is registered */
-    struct file_identity trace_identity, policy_identity; /* valid if the file has a digest above */
+    struct stat trace_identity, policy_identity; /* valid if the file has a digest above */
     char profile_evidence[64]; /* the profile's evidence grade, "A and B" of unlike profiles; "" if
                                 * there is no profile */
     char setting_name[64];     /* name of the sweep's matrix row ("setting"), or "" */

@@ -19,7 +19,7 @@ struct input {
     char *path;
     char *text; /* NULL if only the digest is cached */
     size_t size;
-    struct file_identity identity;
+    struct stat identity;
     char sha256[65];         /* "" if only the text is cached */
     struct profile *profile; /* NULL if the file was not asked for as a profile */
     char profile_sha256[65];
@@ -125,28 +125,28 @@ bool inputs_spare(const struct inputs *inputs, const char *option, const char *o
 
 /* ---- Digests -------------------------------------------------------------------------------- */
 
-static int64_t nanoseconds(struct timespec time)
+static bool time_equal(const struct timespec *one, const struct timespec *other)
 {
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+    return one->tv_sec == other->tv_sec && one->tv_nsec == other->tv_nsec;
 }
 
-static bool identity_equal(const struct file_identity *one, const struct file_identity *other)
+static bool identity_equal(const struct stat *one, const struct stat *other)
 {
-    return one->device == other->device && one->inode == other->inode && one->size == other->size &&
-           one->modified_ns == other->modified_ns && one->changed_ns == other->changed_ns;
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino &&
+           one->st_size == other->st_size && time_equal(&one->st_mtim, &other->st_mtim) &&
+           time_equal(&one->st_ctim, &other->st_ctim);
 }
 
 /* Opens a regular file for reading; -1 with an error. A FIFO is refused without waiting for a
  * writer. */
-static int input_open(const char *path, struct file_identity *identity, struct error *error)
+static int input_open(const char *path, struct stat *identity, struct error *error)
 {
-    struct stat status;
     const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0) {
         (void)error_input(error, "%s: cannot be opened: %s", path, strerror(errno));
         return -1;
     }
-    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+    if (fstat(descriptor, identity) != 0 || !S_ISREG(identity->st_mode)) {
         (void)error_input(error,
                           "%s: is not a regular file; a run hashes this input and then reads it "
                           "again, so write it to a file first",
@@ -154,11 +154,6 @@ static int input_open(const char *path, struct file_identity *identity, struct e
         (void)close(descriptor);
         return -1;
     }
-    *identity = (struct file_identity){.device = (uint64_t)status.st_dev,
-                                       .inode = (uint64_t)status.st_ino,
-                                       .size = (int64_t)status.st_size,
-                                       .modified_ns = nanoseconds(status.st_mtim),
-                                       .changed_ns = nanoseconds(status.st_ctim)};
     return descriptor;
 }
 
@@ -194,8 +189,8 @@ static bool changed(const char *path, const char *before, const char *now, struc
                      path, before, now);
 }
 
-bool inputs_hash(struct inputs *inputs, const char *path, struct file_identity *identity,
-                 char sha256[65], struct error *error)
+bool inputs_hash(struct inputs *inputs, const char *path, struct stat *identity, char sha256[65],
+                 struct error *error)
 {
     struct input *input = inputs == NULL ? NULL : input_of(inputs, path, error);
     const int descriptor = inputs != NULL && input == NULL ? -1 : input_open(path, identity, error);
@@ -218,10 +213,10 @@ bool inputs_hash(struct inputs *inputs, const char *path, struct file_identity *
     return true;
 }
 
-bool inputs_unchanged(const char *path, const struct file_identity *identity, const char sha256[65],
+bool inputs_unchanged(const char *path, const struct stat *identity, const char sha256[65],
                       struct error *error)
 {
-    struct file_identity now;
+    struct stat now;
     char digest[65];
     const int descriptor = input_open(path, &now, error);
     if (descriptor < 0)

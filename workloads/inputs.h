@@ -2,8 +2,9 @@
  *
  * A JSON file is cached as text, and a profile as it was parsed, too. Arrival traces are too large
  * for that, and policy modules are loaded by the system. Their digest is cached together with the
- * file's identity (`file_identity`). If the identity has changed, the file is hashed again, and a
- * different digest is an error. Worker processes inherit the cache by fork.
+ * file's identity: device, inode, size and times, which stay equal while nobody writes to it or
+ * replaces it. If the identity has changed, the file is hashed again, and a different digest is an
+ * error. Worker processes inherit the cache by fork.
  */
 #ifndef ESGSIM_WORKLOADS_INPUTS_H
 #define ESGSIM_WORKLOADS_INPUTS_H
@@ -33,12 +34,12 @@ struct profile *inputs_profile(struct inputs *inputs, const char *path, char sha
 /* The SHA-256 in hexadecimal and the identity of a regular file. If `inputs` is not NULL and the
  * digest differs from the first one, the result is an ERROR_RUN that names both digests. O(size),
  * or O(files) if the identity is known. */
-bool inputs_hash(struct inputs *inputs, const char *path, struct file_identity *identity,
-                 char sha256[65], struct error *error);
+bool inputs_hash(struct inputs *inputs, const char *path, struct stat *identity, char sha256[65],
+                 struct error *error);
 
 /* True if the file still has this digest. The file is read only if its identity has changed. False
  * with an ERROR_RUN that names both digests. */
-bool inputs_unchanged(const char *path, const struct file_identity *identity, const char sha256[65],
+bool inputs_unchanged(const char *path, const struct stat *identity, const char sha256[65],
                       struct error *error);
 
 /* Checks that `out`, which `option` names and which may be NULL, is none of the files read so far.

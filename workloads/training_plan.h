@@ -40,7 +40,7 @@ struct training_plan {
     const char *trace_format;
     char models_sha256[65]; /* of the models as canonical JSON; "" if the trace gives them */
     char trace_sha256[65];
-    struct file_identity trace_identity;
+    struct stat trace_identity;
     struct training_draw draw;
 };
 
