@@ -62,7 +62,7 @@ add plots/figures.c '^const struct figure_kind figure_kinds' \
     '    {.script = "dummy-figure", .about = ABOUT_REQUESTS, .lead = "Added by a test.", SHOWS_DOTS(hit_rate)},'
 sed 's/hit-rate\.gp/dummy-figure.gp/' "$tree/plots/hit-rate.gp" >"$tree/plots/dummy-figure.gp"
 
-add traces/readers/trace_layout.h 'FORMAT..esgsim' '    FORMAT("dummy-format", dummy_format) \\'
+add traces/readers/trace_layout.h 'FORMAT..esgsim' "    FORMAT(\"dummy-format\", dummy_format) \\\\"
 sed -e 's/trace_layout_esgsim/trace_layout_dummy_format/' -e 's/"time_ms,application/"dummy_ms,application/' \
     -e '/^\/\* ---- TIMESTAMP/,$d' "$tree/traces/readers/trace_stamps.c" >"$tree/traces/readers/trace_dummy.c"
 
