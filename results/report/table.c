@@ -161,7 +161,7 @@ void text_table_add(struct text_table *table, const char *format, ...)
     arena_append_of(table->arena, &rest, format, args);
     va_end(args);
     text_table_row(table);
-    for (size_t c = 0; (cell = strsep(&rest, "\t")) != NULL; c++) {
+    for (size_t c = 0; c < table->columns && (cell = strsep(&rest, "\t")) != NULL; c++) {
         const bool none = strcmp(cell, "nan") == 0 || strcmp(cell, "-nan") == 0;
         text_table_cell(table, c, "%s", none ? "-" : cell);
     }
