@@ -8,7 +8,7 @@
 
 #include "sim/base/array.h"
 #include "results/report/csv.h"
-#include "results/store/hdf5_utf8.h"
+#include "sim/base/utf8.h"
 
 enum { NAME_LENGTH = 80 };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <gsl/gsl_sort.h>
+#include <gsl/gsl_sort_int.h>
 
 #include "sim/base/array.h"
 #include "plots/families.h"
@@ -344,11 +345,6 @@ static bool residual_rows(const struct points *points, struct sheet *sheet, stru
     return true;
 }
 
-static int compare_ints(const void *a, const void *b)
-{
-    return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
-}
-
 /* The batch sizes to draw, ascending and distinct. If there are many, only powers of two and the
  * largest. */
 static size_t batch_sizes(const struct points *points, int *sizes)
@@ -357,7 +353,7 @@ static size_t batch_sizes(const struct points *points, int *sizes)
     size_t kept = 0;
     for (size_t i = 0; i < points->count; i++)
         sizes[i] = points->items[i].batch;
-    qsort(sizes, points->count, sizeof *sizes, compare_ints);
+    gsl_sort_int(sizes, 1, points->count);
     for (size_t i = 0; i < points->count; i++)
         if (count == 0 || sizes[i] != sizes[count - 1])
             sizes[count++] = sizes[i];

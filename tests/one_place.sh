@@ -58,11 +58,13 @@ add workloads/platform_spec.c 'KEY_OWN."initial"' \
     '    KEY_NUMBER("dummy_key", platform_spec, dummy_number, 0, 7, 2, OPTIONAL),'
 add workloads/experiment.h 'enum initial_state initial;' '    double dummy_number;'
 
+add sim/base/records.def '^FIELD.timeline_row, f64, gpu_used' \
+    'FIELD(timeline_row, f64, dummy_column, "1", "added by a test")'
 add plots/figures.c '^const struct figure_kind figure_kinds' \
     '    {.script = "dummy-figure", .about = ABOUT_REQUESTS, .lead = "Added by a test.", SHOWS_DOTS(hit_rate)},'
 sed 's/hit-rate\.gp/dummy-figure.gp/' "$tree/plots/hit-rate.gp" >"$tree/plots/dummy-figure.gp"
 
-add traces/readers/trace_layout.h 'FORMAT..esgsim' "    FORMAT(\"dummy-format\", dummy_format) \\\\"
+add traces/readers/trace_layout.h 'FORMAT..esgsim' "    FORMAT(\"dummy-format\", dummy_format) \\"
 sed -e 's/trace_layout_esgsim/trace_layout_dummy_format/' -e 's/"time_ms,application/"dummy_ms,application/' \
     -e '/^\/\* ---- TIMESTAMP/,$d' "$tree/traces/readers/trace_stamps.c" >"$tree/traces/readers/trace_dummy.c"
 
@@ -112,6 +114,13 @@ expect "the schemas are generated" 0
 run cat "$folder/experiment.json"
 expect "the experiment's has it" 0 '"dummy_key":'
 expect "with its range" 0 '"maximum":	7$'
+
+# ---- A column of a row -----------------------------------------------------------------------
+
+run "$esgsim" run "$light" --quiet --set requests=20 --set record=all --out "$folder/d.h5"
+expect "detailed rows are recorded" 0
+run h5dump -H "$folder/d.h5"
+expect "a column's line is enough for the results file" 0 'dummy_column'
 
 # ---- A metric --------------------------------------------------------------------------------
 

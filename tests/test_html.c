@@ -6,7 +6,7 @@
 #include "results/report/overview.h"
 #include "results/report/verdict_table.h"
 #include "results/report/report_html.h"
-#include "results/store/hdf5_utf8.h"
+#include "sim/base/utf8.h"
 #include "tests/fixture_results.h"
 #include "tests/suite.h"
 

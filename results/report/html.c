@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "results/store/hdf5_utf8.h"
+#include "sim/base/utf8.h"
 
 static void character_write(FILE *out, const char *at, size_t length)
 {

@@ -9,7 +9,6 @@
 
 #include "results/report/curve.h"
 #include "results/report/verdict_table.h"
-#include "results/store/hdf5_utf8.h"
 #include "sim/base/json.h"
 #include "sim/base/json_write.h"
 

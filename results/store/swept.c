@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "results/store/record.h"
+#include "sim/base/array.h"
 
 /* The unit of a key is the last word of its name: "slo.ms", "arrivals.rate_per_s". */
 static const char *unit_of(const char *name)
@@ -55,12 +56,9 @@ void swept_keys_free(struct swept_keys *keys)
 bool swept_keys_add(struct swept_keys *keys, const char *name, bool number, size_t length)
 {
     const struct column *shared = shared_column(name);
-    struct column *columns = keys->count == SWEPT_MOST
-                                 ? NULL
-                                 : realloc(keys->columns, (keys->count + 1) * sizeof *columns);
-    if (columns == NULL)
+    if (keys->count == SWEPT_MOST ||
+        !array_extend(&keys->columns, keys->count, sizeof *keys->columns))
         return false;
-    keys->columns = columns;
     struct column column = {.unit = number ? unit_of(name) : "",
                             .help = "set by the sweep; none where it does not",
                             .type = number ? COLUMN_F64 : COLUMN_TEXT,
@@ -75,7 +73,7 @@ bool swept_keys_add(struct swept_keys *keys, const char *name, bool number, size
     column.name = strdup(name);
     if (column.name == NULL)
         return false;
-    columns[keys->count++] = column;
+    keys->columns[keys->count++] = column;
     keys->row_bytes += column.type == COLUMN_TEXT ? (column.length + 8) / 8 * 8 : 8;
     return true;
 }

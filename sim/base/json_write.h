@@ -15,6 +15,10 @@
  * out, as with cJSON, and the result is false. So it is if `object` is NULL. */
 bool json_put(cJSON *object, const char *members, ...) __attribute__((format(printf, 2, 3)));
 
+/* Adds `text`, such as a file name, to an object. Bytes that are not valid UTF-8 become U+FFFD.
+ * False if memory is exhausted. */
+bool utf8_add_json(cJSON *object, const char *key, const char *text);
+
 /* Appends an empty object to an array and returns it. NULL: memory exhausted. */
 cJSON *json_append(cJSON *array);
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "results/report/expectation.h"
-#include "results/store/hdf5_utf8.h"
 #include "sim/base/json_write.h"
 #include "sim/cli/cli.h"
 #include "traces/readers/arrival_trace.h"

@@ -9,7 +9,6 @@
 #include <gsl/gsl_rstat.h>
 #include <zlib.h>
 
-#include "results/store/hdf5_utf8.h"
 #include "sim/base/array.h"
 #include "sim/cli/cli.h"
 #include "traces/readers/arrival_trace.h"

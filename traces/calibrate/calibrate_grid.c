@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <gsl/gsl_sort_int.h>
+
 enum { GRID_SHARES = 100 }; /* of a full grid, beside the measured ones */
 
 struct filler {
@@ -28,17 +30,10 @@ static int share_in_unit(const struct filler *filler, int share)
 
 /* ---- Axes ------------------------------------------------------------------------------------ */
 
-static int compare(const void *left, const void *right)
-{
-    int a = *(const int *)left;
-    int b = *(const int *)right;
-    return (a > b) - (a < b);
-}
-
 static size_t distinct(int *values, size_t count)
 {
     size_t kept = 0;
-    qsort(values, count, sizeof *values, compare);
+    gsl_sort_int(values, 1, count);
     for (size_t i = 0; i < count; i++)
         if (i == 0 || values[i] != values[kept - 1])
             values[kept++] = values[i];
