@@ -100,12 +100,6 @@ static bool parse_gpus(struct reader *reader, const char *text, const char *what
     return true;
 }
 
-static bool parse_iterations(struct reader *reader, const char *text, const char *what,
-                             struct training_row *row, struct error *error)
-{
-    return parse_positive(reader, text, what, MOST_ITERATIONS, &row->iterations, error);
-}
-
 /* ---- Layouts --------------------------------------------------------------------------------- */
 
 static bool row_synergy(struct reader *reader, char **fields, struct training_row *row,
@@ -114,7 +108,8 @@ static bool row_synergy(struct reader *reader, char **fields, struct training_ro
     return trace_parse_count(&reader->base, fields[0], "id", MOST_ITERATIONS, &row->id, error) &&
            parse_model(reader, fields[1], "model", row, error) &&
            trace_parse_time(&reader->base, fields[2], "arrival", SIM_S, &row->arrival, error) &&
-           parse_iterations(reader, fields[3], "iterations", row, error) &&
+           parse_positive(reader, fields[3], "iterations", MOST_ITERATIONS, &row->iterations,
+                          error) &&
            parse_gpus(reader, fields[4], "GPUs", row, error);
 }
 
@@ -146,7 +141,8 @@ static bool row_muri(struct reader *reader, char **fields, struct training_row *
         !parse_gpus(reader, fields[at[MURI_GPUS]], "num_gpu", row, error) ||
         !trace_parse_time(&reader->base, fields[at[MURI_SUBMIT]], "submit_time", SIM_MS,
                           &row->arrival, error) ||
-        !parse_iterations(reader, fields[at[MURI_ITERATIONS]], "iterations", row, error) ||
+        !parse_positive(reader, fields[at[MURI_ITERATIONS]], "iterations", MOST_ITERATIONS,
+                        &row->iterations, error) ||
         !parse_model(reader, fields[at[MURI_MODEL]], "model_name", row, error) ||
         !parse_positive(reader, fields[at[MURI_TIME]], "iteration_time", 1000000000, &time_ms,
                         error))
@@ -159,7 +155,7 @@ static bool row_gavel(struct reader *reader, char **fields, struct training_row 
                       struct error *error)
 {
     return parse_model(reader, fields[0], "job type", row, error) &&
-           parse_iterations(reader, fields[4], "steps", row, error) &&
+           parse_positive(reader, fields[4], "steps", MOST_ITERATIONS, &row->iterations, error) &&
            trace_parse_time(&reader->base, fields[5], "arrival", SIM_S, &row->arrival, error) &&
            parse_gpus(reader, fields[6], "GPUs", row, error);
 }
@@ -542,24 +538,19 @@ bool training_trace_keep(struct training_trace *trace, const char *path, const c
     return true;
 }
 
-static const struct layout *find_layout(const char *format)
-{
-    for (size_t i = 0; training_formats[i] != NULL; i++)
-        if (strcmp(format, training_formats[i]) == 0)
-            return layouts[i];
-    return NULL;
-}
-
 struct training_trace *training_trace_read(const char *path, const char *format,
                                            struct error *error)
 {
     struct reader reader = {.base.path = (char *)path};
-    const struct layout *layout = find_layout(format);
-    if (layout == NULL) {
+    size_t f = 0;
+    while (training_formats[f] != NULL && strcmp(format, training_formats[f]) != 0)
+        f++;
+    if (training_formats[f] == NULL) {
         (void)error_input(error, "%s: unknown format \"%s\"; synergy, muri, gavel, philly or dilu",
                           path, format);
         return NULL;
     }
+    const struct layout *layout = layouts[f];
     reader.fields = layout->fields;
     reader.trace = calloc(1, sizeof *reader.trace);
     if (reader.trace == NULL) {
