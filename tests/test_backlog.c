@@ -266,8 +266,7 @@ CASE(counts_by_hooks_and_backlogs_agree_with_the_platform_whatever_is_dropped)
         RESULT result = {0};
         world_random(json, world, world % 3 == 0);
         if (world % 2 == 1)
-            world_replace(json, "\"prewarm\":\"none\"",
-                          "\"prewarm\":\"none\",\"queue_capacity\":3");
+            world_replace(json, "'prewarm':'none'", "'prewarm':'none','queue_capacity':3");
         const uint64_t before = seen.dropped;
         run_well(json, &policy_census, log, &result);
         world_check_conserved(log, &result, 400);

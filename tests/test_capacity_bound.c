@@ -153,58 +153,55 @@ static void tiny_function(char *json, gsl_rng *rng, const char *name, bool few)
     const double share = 1 + gsl_rng_uniform(rng);
     if (few)
         world_add(json,
-                  "\"%s\":{\"grid\":{\"batch\":[1,2],\"vcpu\":[1],\"vgpu\":[2]},\"latency_ms\":"
+                  "'%s':{'grid':{'batch':[1,2],'vcpu':[1],'vgpu':[2]},'latency_ms':"
                   "[[[%.3f]],[[%.3f]]],",
                   name, base / share, base * batch / share);
     else
         world_add(json,
-                  "\"%s\":{\"grid\":{\"batch\":[1,2],\"vcpu\":[1,2],\"vgpu\":[1,2]},\"latency_ms\":"
+                  "'%s':{'grid':{'batch':[1,2],'vcpu':[1,2],'vgpu':[1,2]},'latency_ms':"
                   "[[[%.3f,%.3f],[%.3f,%.3f]],[[%.3f,%.3f],[%.3f,%.3f]]],",
                   name, base, base / share, base * 0.9, base * 0.8 / share, base * batch,
                   base * batch / share, base * batch * 0.9, base * batch * 0.8 / share);
-    world_add(json,
-              "\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":1,\"cv\":0},\"gpu_memory_mb\":"
-              "{\"weights\":1,\"per_item\":0},\"host_memory_mb\":1,\"bandwidth_share\":0}");
+    world_add(json, "'noise':{'cv':0},'cold_start_ms':{'mean':1,'cv':0},'gpu_memory_mb':"
+                    "{'weights':1,'per_item':0},'host_memory_mb':1,'bandwidth_share':0}");
 }
 
 static void tiny_profile(char *json, gsl_rng *rng, bool few)
 {
-    world_add(json, "{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":"
-                    "\"none\",\"unit\":2,\"functions\":{");
+    world_add(json, "{'device':'test','evidence':'assumed','source':'test','licence':"
+                    "'none','unit':2,'functions':{");
     tiny_function(json, rng, "f", few);
     world_add(json, ",");
     tiny_function(json, rng, "g", few);
-    world_add(json, "},\"interference\":{\"model\":\"none\"}}");
+    world_add(json, "},'interference':{'model':'none'}}");
 }
 
 /* One invoker with one GPU, or with two of unlike kinds. */
 static void tiny_world(char json[WORLD_BYTES], gsl_rng *rng, bool unlike)
 {
-    static const char *const gpu =
-        "{\"model\":\"%s\",\"sharing\":\"mps\",\"units\":2,\"memory_mb\":100}";
+    static const char *const gpu = "{'model':'%s','sharing':'mps','units':2,'memory_mb':100}";
     json[0] = '\0';
-    world_add(json, "{\"cluster\":{\"invokers\":[{\"vcpus\":%lu,\"memory_mb\":100,\"gpus\":[",
+    world_add(json, "{'cluster':{'invokers':[{'vcpus':%lu,'memory_mb':100,'gpus':[",
               2 + gsl_rng_uniform_int(rng, 3));
     world_add(json, gpu, "A");
     if (unlike) {
         world_add(json, ",");
         world_add(json, gpu, "B");
     }
-    world_add(json, "]}]},\"profile%s\":", unlike ? "s" : "");
+    world_add(json, "]}]},'profile%s':", unlike ? "s" : "");
     if (unlike)
-        world_add(json, "{\"A\":");
+        world_add(json, "{'A':");
     tiny_profile(json, rng, unlike);
     if (unlike) {
-        world_add(json, ",\"B\":");
+        world_add(json, ",'B':");
         tiny_profile(json, rng, unlike);
         world_add(json, "}");
     }
-    world_add(json, ",\"applications\":["
-                    "{\"name\":\"one\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"}]},"
-                    "{\"name\":\"two\",\"stages\":[{\"name\":\"a\",\"function\":\"g\"},"
-                    "{\"name\":\"b\",\"function\":\"f\",\"after\":[\"a\"]}]}],");
-    world_add(json,
-              "\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":1},\"slo\":{\"factor\":%.3f}}",
+    world_add(json, ",'applications':["
+                    "{'name':'one','stages':[{'name':'a','function':'f'}]},"
+                    "{'name':'two','stages':[{'name':'a','function':'g'},"
+                    "{'name':'b','function':'f','after':['a']}]}],");
+    world_add(json, "'arrivals':{'process':'poisson','rate_per_s':1},'slo':{'factor':%.3f}}",
               0.7 + 1.3 * gsl_rng_uniform(rng));
 }
 
@@ -290,8 +287,8 @@ CASE(no_policy_has_more_hits)
     for (uint64_t world = 0; world < 8; world++) {
         char json[WORLD_BYTES];
         world_random(json, world, world % 3 == 0);
-        world_replace(json, "\"requests\":400", "\"requests\":150");
-        world_replace(json, "\"rate_per_s\":", "\"load\":3,\"note\":");
+        world_replace(json, "'requests':400", "'requests':150");
+        world_replace(json, "'rate_per_s':", "'load':3,'note':");
         if (world % 4 == 1)
             world_sliced(json);
         for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
@@ -316,10 +313,10 @@ static struct experiment *station(unsigned vcpus, double slo_ms)
 {
     char json[WORLD_BYTES] = "";
     world_add(json,
-              "{\"cluster\":{\"invokers\":[{\"vcpus\":%u,\"memory_mb\":100000}]},\"functions\":[{"
-              "\"name\":\"f\",\"service\":{\"distribution\":\"constant\",\"mean_ms\":10}}],"
-              "\"applications\":[{\"name\":\"a\",\"stages\":[{\"name\":\"s\",\"function\":\"f\"}]}"
-              "],\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":1},\"slo\":{\"ms\":%g}}",
+              "{'cluster':{'invokers':[{'vcpus':%u,'memory_mb':100000}]},'functions':[{"
+              "'name':'f','service':{'distribution':'constant','mean_ms':10}}],"
+              "'applications':[{'name':'a','stages':[{'name':'s','function':'f'}]}"
+              "],'arrivals':{'process':'poisson','rate_per_s':1},'slo':{'ms':%g}}",
               vcpus, slo_ms);
     return load(json);
 }
@@ -371,7 +368,7 @@ CASE(all_hit_at_low_load_and_none_below_the_fastest_time)
         char json[WORLD_BYTES];
         RESULT result = {0};
         world_random(json, world, true);
-        world_replace(json, "\"rate_per_s\":", "\"load\":0.05,\"note\":");
+        world_replace(json, "'rate_per_s':", "'load':0.05,'note':");
         run_well(json, policy_find("edf", NULL), NULL, &result);
         assert_true(result.run.bound_capacity_slo_hit_rate == 1);
     }

@@ -7,23 +7,24 @@
 
 /* Two functions of a constant time, one stage each of one application. `cold` is f's cold start. */
 #define SERVED(cold, platform, count)                                                              \
-    "{'cluster':{'invokers':[{'count':3,'vcpus':64,'memory_mb':4096}]},'functions':{'functions':[" \
-    "{'name':'f','service':{'distribution':'constant','mean_ms':10}," cold                         \
-    "'host_memory_mb':64},{'name':'g','service':{'distribution':'constant','mean_ms':10},'host_"   \
-    "memory_mb':64}]},'applications':[{'name':'a','stages':[{'name':'s','function':'f'},{'name':'" \
-    "t','function':'g','after':['s']}]}],'arrivals':{'process':'uniform','low_ms':2000,'high_ms':" \
-    "2000},'policy':{'name':'fifo'},'platform':{'prewarm':'none'," platform                        \
-    "},'warmup_requests':0,'requests':" count "}"
+    "{'cluster':{'invokers':[{'count':3,'vcpus':64,'memory_mb':4096}]},"                           \
+    "'functions':{'functions':["                                                                   \
+    "{'name':'f','service':{'distribution':'constant','mean_ms':10}," cold "'host_memory_mb':64}," \
+    "{'name':'g','service':{'distribution':'constant','mean_ms':10},'host_memory_mb':64}]},"       \
+    "'applications':[{'name':'a','stages':[{'name':'s','function':'f'},"                           \
+    "{'name':'t','function':'g','after':['s']}]}],"                                                \
+    "'arrivals':{'process':'uniform','low_ms':2000,'high_ms':2000},'policy':{'name':'fifo'},"      \
+    "'platform':{'prewarm':'none'," platform "},'warmup_requests':0,'requests':" count "}"
 #define COLD "'initial':'cold','keep_alive_s':0"
 
 /* A profiled function `net`; `cold` is the profile's, `functions` the functions file. */
 #define PROFILED(cold, functions)                                                                  \
-    "{'cluster':{'invokers':[{'vcpus':4,'memory_mb':65536,'gpus':[{'model':'A100','sharing':'mps'" \
-    ",'units':1,'memory_mb':1000}]}]},'profile':{'unit':1,'functions':{'net':{'grid':{'batch':[1]" \
-    ",'vcpu':[1],'vgpu':[1]},'latency_ms':[[[40]]],'cold_start_ms':" cold                          \
+    "{'cluster':{'invokers':[{'vcpus':4,'memory_mb':65536,'gpus':[{'model':'A100',"                \
+    "'sharing':'mps','units':1,'memory_mb':1000}]}]},'profile':{'unit':1,'functions':{'net':{"     \
+    "'grid':{'batch':[1],'vcpu':[1],'vgpu':[1]},'latency_ms':[[[40]]],'cold_start_ms':" cold       \
     ",'gpu_memory_mb':{'weights':100,'per_item':50}}}}," functions                                 \
-    "'applications':[{'name':'app','stages':[{'name':'s','function':'net'}]}],'arrivals':{'"       \
-    "process':'uniform','low_ms':1,'high_ms':2}}"
+    "'applications':[{'name':'app','stages':[{'name':'s','function':'net'}]}],"                    \
+    "'arrivals':{'process':'uniform','low_ms':1,'high_ms':2}}"
 #define ENTRY(cold) "'functions':[{'name':'net','cold_start_ms':" cold "}],"
 
 static struct log log_a, log_b;
@@ -155,8 +156,8 @@ CASE(counts_per_invoker_are_counts_times_the_invokers)
     static const char *const same[][2] = {
         {"{'per_invoker':5}", "80"},
         {"{'per_invoker':5,'deblur':3}",
-         "{'super-resolution':80,'segmentation':80,'deblur':3,'classification':80,'background-"
-         "removal':80,'depth-recognition':80}"},
+         "{'super-resolution':80,'segmentation':80,'deblur':3,'classification':80,"
+         "'background-removal':80,'depth-recognition':80}"},
         {"{'per_invoker':{'deblur':2}}", "{'deblur':32}"},
         {"{'per_invoker':0}", "0"},
     };
@@ -238,12 +239,11 @@ CASE(counts_that_cannot_be_are_refused)
 /* A function may have the name of the key. */
 CASE(a_function_named_per_invoker_has_its_count)
 {
-    EXPERIMENT *e = load_with(
-        "{'cluster':{'invokers':[{'count':2,'vcpus':1,'memory_mb':64}]},'functions':[{'name':'per_"
-        "invoker','service':{'distribution':'constant','mean_ms':1}}],'applications':[{'name':'a','"
-        "stages':[{'name':'s','function':'per_invoker'}]}],'platform':{'initial':{'per_invoker':3}}"
-        ",'arrivals':{'process':'poisson','rate_per_s':1}}",
-        NULL, NULL);
+    EXPERIMENT *e = load("{'cluster':{'invokers':[{'count':2,'vcpus':1,'memory_mb':64}]},"
+                         "'functions':[{'name':'per_invoker','service':{'distribution':'constant',"
+                         "'mean_ms':1}}],'applications':[{'name':'a','stages':[{'name':'s',"
+                         "'function':'per_invoker'}]}],'platform':{'initial':{'per_invoker':3}},"
+                         "'arrivals':{'process':'poisson','rate_per_s':1}}");
     assert_int_equal(e->platform.initial_counts[0], 3);
 }
 

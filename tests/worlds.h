@@ -193,8 +193,8 @@ static inline void world_function(char *json, struct random_stream *stream, cons
     static const double vgpu[] = {1, 2, 4};
     const double base = 20 + 80 * gsl_rng_uniform(&stream->rng);
     const double power = 0.4 + 0.6 * gsl_rng_uniform(&stream->rng);
-    world_add(json, "\"%s\":{\"grid\":{\"batch\":[1,2,4],\"vcpu\":[1,2],\"vgpu\":[1,2,4]},", name);
-    world_add(json, "\"latency_ms\":[");
+    world_add(json, "'%s':{'grid':{'batch':[1,2,4],'vcpu':[1,2],'vgpu':[1,2,4]},", name);
+    world_add(json, "'latency_ms':[");
     for (size_t b = 0; b < 3; b++)
         for (size_t c = 0; c < 2; c++)
             for (size_t g = 0; g < 3; g++)
@@ -204,9 +204,9 @@ static inline void world_function(char *json, struct random_stream *stream, cons
                               (0.95 + 0.1 * gsl_rng_uniform(&stream->rng)),
                           g == 2 ? "]" : "", g == 2 && c == 1 ? "]" : "");
     world_add(json,
-              "],\"noise\":{\"cv\":%g},\"cold_start_ms\":{\"mean\":%.0f,\"cv\":0},"
-              "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,"
-              "\"bandwidth_share\":0.4}",
+              "],'noise':{'cv':%g},'cold_start_ms':{'mean':%.0f,'cv':0},"
+              "'gpu_memory_mb':{'weights':100,'per_item':10},'host_memory_mb':100,"
+              "'bandwidth_share':0.4}",
               noise_cv, 50 + 250 * gsl_rng_uniform(&stream->rng));
 }
 
@@ -219,34 +219,29 @@ static inline void world_random(char json[WORLD_BYTES], uint64_t number, bool no
     gsl_rng *rng = &stream.rng;
     json[0] = '\0';
     world_add(json,
-              "{\"name\":\"random-%u\",\"cluster\":{\"invokers\":[{\"count\":%lu,\"vcpus\":%lu,"
-              "\"memory_mb\":%lu,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,"
-              "\"memory_mb\":1000}]}],\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},"
-              "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000},"
-              "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":1000}]},\"profile\":{\"device\":"
-              "\"test\",\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\","
-              "\"unit\":4,\"functions\":{",
+              "{'name':'random-%u','cluster':{'invokers':[{'count':%lu,'vcpus':%lu,"
+              "'memory_mb':%lu,'gpus':[{'model':'test','sharing':'mps','units':4,"
+              "'memory_mb':1000}]}],'price':{'vcpu_hour_usd':3.6,'vgpu_hour_usd':36}},"
+              "'functions':{'functions':[{'name':'f','model':'f','input_bytes':1000},"
+              "{'name':'g','model':'g','input_bytes':1000}]},'profile':{'device':"
+              "'test','evidence':'assumed','source':'test','licence':'none',"
+              "'unit':4,'functions':{",
               (unsigned)number, 1 + gsl_rng_uniform_int(rng, 5), 3 + gsl_rng_uniform_int(rng, 5),
               300 + 100 * gsl_rng_uniform_int(rng, 8));
     world_function(json, &stream, "f", nominal ? 0 : 0.1);
     world_add(json, ",");
     world_function(json, &stream, "g", nominal ? 0 : 0.1);
+    world_add(json, "},'interference':{'model':'constant','constant':0.5}}");
+    world_add_applications(json,
+                           &(struct world){.applications = "diamond: a=f b=g(a) c=g(a) d=f(b,c);"
+                                                           "chain: a=g b=f(a); single: a=f"});
     world_add(json,
-              "},\"interference\":{\"model\":\"constant\",\"constant\":0.5}},\"applications\":["
-              "{\"name\":\"diamond\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"},"
-              "{\"name\":\"b\",\"function\":\"g\",\"after\":[\"a\"]},"
-              "{\"name\":\"c\",\"function\":\"g\",\"after\":[\"a\"]},"
-              "{\"name\":\"d\",\"function\":\"f\",\"after\":[\"b\",\"c\"]}]},"
-              "{\"name\":\"chain\",\"stages\":[{\"name\":\"a\",\"function\":\"g\"},"
-              "{\"name\":\"b\",\"function\":\"f\",\"after\":[\"a\"]}]},"
-              "{\"name\":\"single\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"}]}],");
-    world_add(
-        json,
-        "\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":%.1f},\"slo\":{\"factor\":%.2f},"
-        "\"platform\":{\"prewarm\":\"none\",\"interference\":%s,\"initial\":{\"f\":%lu}},"
-        "\"requests\":%d,\"warmup_requests\":0,\"seed\":%u}",
-        5 + 45 * gsl_rng_uniform(rng), 0.7 + 1.5 * gsl_rng_uniform(rng), nominal ? "false" : "true",
-        gsl_rng_uniform_int(rng, 4), WORLD_REQUESTS, (unsigned)number + 1);
+              ",'arrivals':{'process':'poisson','rate_per_s':%.1f},'slo':{'factor':%.2f},"
+              "'platform':{'prewarm':'none','interference':%s,'initial':{'f':%lu}},"
+              "'requests':%d,'warmup_requests':0,'seed':%u}",
+              5 + 45 * gsl_rng_uniform(rng), 0.7 + 1.5 * gsl_rng_uniform(rng),
+              nominal ? "false" : "true", gsl_rng_uniform_int(rng, 4), WORLD_REQUESTS,
+              (unsigned)number + 1);
 }
 
 /* One invoker for everything, of the random world's kind. */
@@ -261,13 +256,12 @@ static inline void world_scarce(char json[WORLD_BYTES], uint64_t number)
 /* GPUs that do not share by MPS: held whole, or in slices. */
 static inline void world_exclusive(char json[WORLD_BYTES])
 {
-    world_replace(json, "\"mps\"", "\"exclusive\"");
+    world_replace(json, "'mps'", "'exclusive'");
 }
 
 static inline void world_sliced(char json[WORLD_BYTES])
 {
-    world_replace(json, "\"model\":\"test\",\"sharing\":\"mps\"",
-                  "\"model\":\"A30\",\"sharing\":\"mig\"");
+    world_replace(json, "'model':'test','sharing':'mps'", "'model':'A30','sharing':'mig'");
 }
 
 /* Every request is in the record once, and of each either all jobs ran or it was given up. */
