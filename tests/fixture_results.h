@@ -51,9 +51,9 @@ struct fixture_texts {
     char hash[TEXT_HASH + 1];
 };
 
-/* The facts point into `texts` and to constants: nothing to free. */
-static inline struct run_facts fixture_facts(const struct fixture *fixture,
-                                             struct fixture_texts *texts)
+/* The metadata point into `texts` and to constants: nothing to free. */
+static inline struct run_metadata fixture_metadata(const struct fixture *fixture,
+                                                   struct fixture_texts *texts)
 {
     *texts = (struct fixture_texts){{0}};
     unsigned long mix = 5381;
@@ -61,25 +61,25 @@ static inline struct run_facts fixture_facts(const struct fixture *fixture,
         mix = mix * 33 + (unsigned char)*c;
     (void)snprintf(texts->hash, sizeof texts->hash, "%012lx%04x", mix & 0xffffffffffffUL,
                    (unsigned)fixture->seed & 0xffffU);
-    return (struct run_facts){.policy_sha256 = (char *)"",
-                              .recorded = (char *)"summary",
-                              .policy_label = (char *)"",
-                              .setting_label = (char *)"",
-                              .hash = texts->hash,
-                              .name = (char *)"made-up",
-                              .setting = (char *)fixture->setting,
-                              .label = (char *)fixture->label,
-                              .policy = (char *)fixture->policy,
-                              .policy_parameters = (char *)"{\"k\":5}",
-                              .configuration = (char *)"{\"requests\":1000}",
-                              .evidence = (char *)"assumed",
-                              .profile_sha256 = (char *)"ab12",
-                              .trace_sha256 = (char *)"",
-                              .applications = (char *)"classification\ndepth",
-                              .seed = fixture->seed,
-                              .warmup_requests = 100,
-                              .record = (uint64_t)fixture->record,
-                              .max_stages = 3};
+    return (struct run_metadata){.policy_sha256 = (char *)"",
+                                 .recorded = (char *)"summary",
+                                 .policy_label = (char *)"",
+                                 .setting_label = (char *)"",
+                                 .hash = texts->hash,
+                                 .name = (char *)"made-up",
+                                 .setting = (char *)fixture->setting,
+                                 .label = (char *)fixture->label,
+                                 .policy = (char *)fixture->policy,
+                                 .policy_parameters = (char *)"{\"k\":5}",
+                                 .configuration = (char *)"{\"requests\":1000}",
+                                 .evidence = (char *)"assumed",
+                                 .profile_sha256 = (char *)"ab12",
+                                 .trace_sha256 = (char *)"",
+                                 .applications = (char *)"classification\ndepth",
+                                 .seed = fixture->seed,
+                                 .warmup_requests = 100,
+                                 .record = (uint64_t)fixture->record,
+                                 .max_stages = 3};
 }
 
 static inline struct measures fixture_measures(double hit, double cost, uint64_t requests)
@@ -182,9 +182,9 @@ static inline bool fixture_store(struct store *store, const struct fixture *fixt
 {
     struct fixture_texts texts;
     struct measures applications[FIXTURE_APPLICATIONS];
-    struct run_facts facts = fixture_facts(fixture, &texts);
+    struct run_metadata metadata = fixture_metadata(fixture, &texts);
     struct simulation_result result = fixture_result(fixture, applications);
-    if (!store_begin_run(store, &facts, error))
+    if (!store_begin_run(store, &metadata, error))
         return false;
     struct recorder recorder = store_recorder(store);
     return fixture_record(&recorder, rows, error) && store_end_run(store, &result, error);

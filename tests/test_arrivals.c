@@ -225,7 +225,7 @@ struct tallies {
     uint64_t of_f2;
 };
 
-static void tally(void *context, const char *label, uint64_t requests)
+static void count_label(void *context, const char *label, uint64_t requests)
 {
     struct tallies *tallies = context;
     tallies->calls++;
@@ -243,7 +243,7 @@ CASE(azure_2019_keeps_merges_or_drops_functions)
     assert_int_equal(read_trace(DATA "azure-2019.csv", NULL, 1, NULL).requests, 347);
     assert_int_equal(read_trace(DATA "azure-2019.csv", NULL, 1, &view).requests, 306);
     view.others = TRACE_OTHERS_MERGE;
-    view.tally = tally;
+    view.count = count_label;
     view.context = &tallies;
     assert_int_equal(read_trace(DATA "azure-2019.csv", NULL, 1, &view).requests, 347);
     assert_int_equal(tallies.calls, 5);
@@ -626,11 +626,11 @@ CASE(labels_that_are_applications_go_there_and_others_are_drawn)
     assert_int_equal(arrival[3].application, 0);
     assert_int_equal(arrival[4].application, drawn_application(9, 4));
     assert_int_equal(arrival[1].slo, 20 * SIM_MS);
-    const struct arrival_tally tally = arrival_stream_tally(stream);
-    assert_int_equal(tally.requests, 5);
-    assert_int_equal(tally.drawn, 2);
-    assert_true(tally.drawn_labels >= 1 && tally.drawn_labels <= 2);
-    assert_true(tally.fixed_times);
+    const struct arrival_counts counts = arrival_stream_counts(stream);
+    assert_int_equal(counts.requests, 5);
+    assert_int_equal(counts.drawn, 2);
+    assert_true(counts.drawn_labels >= 1 && counts.drawn_labels <= 2);
+    assert_true(counts.fixed_times);
 }
 
 CASE(a_plain_file_whose_last_line_has_no_end_may_be_cut)

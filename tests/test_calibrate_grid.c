@@ -475,8 +475,8 @@ CASE(deviations_memory_and_cold_starts_reach_the_profile)
     read_table(&set, "model,batch,mps_pct,latency_ms,std_ms,memory_mb\nx,1,50,10,0.2,530\n"
                      "x,2,50,16,0.32,560\nx,4,50,30,0.6,620\nx,4,100,18,0.36,620\n");
     samples_reduce(&set);
-    assert_relative(set.facts[0].weights_mb, 500, 1e-9);
-    assert_relative(set.facts[0].per_item_mb, 30, 1e-9);
+    assert_relative(set.properties[0].weights_mb, 500, 1e-9);
+    assert_relative(set.properties[0].per_item_mb, 30, 1e-9);
     assert_relative(set.latencies[0].cv, 0.02, 1e-9);
     read_table(&set, "function,cold_start_ms\nx,812.5\nx,790\ny,5\n");
     assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));

@@ -14,7 +14,7 @@ static uint32_t configurations[STEPS] = {0, 1, 2};
 
 struct instance {
     sim_time_t times[TASKS][PARTS][STEPS];
-    struct batch_latency ladders[TASKS][PARTS];
+    struct batch_latency latency_tables[TASKS][PARTS];
     struct gpulet_task tasks[TASKS];
     double pressure; /* of the linear interference law */
     struct gpulet_world world;
@@ -26,11 +26,11 @@ static void task_set(struct instance *instance, size_t t, double ms[PARTS][STEPS
     for (size_t p = 0; p < PARTS; p++) {
         for (size_t i = 0; i < STEPS; i++)
             instance->times[t][p][i] = sim_from_ms(ms[p][i]);
-        instance->ladders[t][p] =
+        instance->latency_tables[t][p] =
             (struct batch_latency){STEPS, batches, configurations, instance->times[t][p]};
     }
     instance->tasks[t] = (struct gpulet_task){
-        .rate = rate, .slo = sim_from_ms(slo_ms), .ladders = instance->ladders[t]};
+        .rate = rate, .slo = sim_from_ms(slo_ms), .latency_tables = instance->latency_tables[t]};
 }
 
 /* Linear in both shares, as the authors' law is in what the partitions use; at least 1. */

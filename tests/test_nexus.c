@@ -15,7 +15,7 @@ static uint32_t configurations[STEPS] = {0, 1, 2, 3};
 
 struct instance {
     sim_time_t times[SESSIONS][STEPS];
-    struct batch_latency ladders[SESSIONS];
+    struct batch_latency latency_tables[SESSIONS];
     struct squishy_session sessions[SESSIONS];
     size_t count;
 };
@@ -25,10 +25,10 @@ static void session_set(struct instance *instance, size_t s, const double *ms, d
 {
     for (size_t i = 0; i < STEPS; i++)
         instance->times[s][i] = sim_from_ms(ms[i]);
-    instance->ladders[s] =
+    instance->latency_tables[s] =
         (struct batch_latency){STEPS, batches, configurations, instance->times[s]};
     instance->sessions[s] = (struct squishy_session){
-        .ladder = &instance->ladders[s], .rate = rate, .slo = sim_from_ms(slo_ms)};
+        .latency_table = &instance->latency_tables[s], .rate = rate, .slo = sim_from_ms(slo_ms)};
 }
 
 static void instance_random(struct instance *instance, uint64_t *random, double most_rate)

@@ -76,8 +76,8 @@ static size_t random_steps(const struct orion_model *model, uint64_t *state, uin
 {
     size_t left = 0;
     for (size_t s = 0; s < model->application->stage_count; s++) {
-        steps[s] = (uint16_t)test_below(state, model->ladders[s].count);
-        left += model->ladders[s].count - 1 - steps[s];
+        steps[s] = (uint16_t)test_below(state, model->latency_tables[s].count);
+        left += model->latency_tables[s].count - 1 - steps[s];
     }
     return left;
 }
@@ -105,7 +105,8 @@ static double sampled(const struct orion_model *model, const uint16_t *steps, do
             double start = 0;
             for (size_t a = 0; a < stage->after_count; a++)
                 start = fmax(start, end[stage->after[a]]);
-            end[s] = start + (double)model->ladders[s].time[steps[s]] * random_noise(&stream, cv);
+            end[s] =
+                start + (double)model->latency_tables[s].time[steps[s]] * random_noise(&stream, cv);
             ends[i] = fmax(ends[i], end[s]);
         }
     }
@@ -262,7 +263,7 @@ CASE(percentile_falls_monotonically_as_resources_grow)
         double cost = orion_model_cost(model, steps);
         while (left > 0) {
             const size_t s = test_below(&random, world.dag.application.stage_count);
-            if (steps[s] + 1u >= model->ladders[s].count)
+            if (steps[s] + 1u >= model->latency_tables[s].count)
                 continue;
             steps[s]++;
             left--;
@@ -288,7 +289,7 @@ static double enumerated(struct orion_model *model, uint32_t target)
         if (cost < best && orion_model_latency(model, steps) <= target)
             best = cost;
         size_t s = 0;
-        while (s < stages && ++steps[s] == model->ladders[s].count)
+        while (s < stages && ++steps[s] == model->latency_tables[s].count)
             steps[s++] = 0;
         if (s == stages)
             return best;
@@ -342,7 +343,7 @@ CASE(greedy_descends_from_all_minimum_as_in_the_repository)
             for (size_t s = 0; s < stages; s++) {
                 uint16_t tried[STAGES];
                 memcpy(tried, steps, sizeof tried);
-                if (++tried[s] == model->ladders[s].count)
+                if (++tried[s] == model->latency_tables[s].count)
                     continue;
                 const uint32_t here = orion_model_latency(model, tried);
                 evaluations++;

@@ -178,12 +178,12 @@ static const char *requests_write(unsigned dropped)
     struct fixture fixture = {"light", "esg", FIXTURE_ESG, 1, 0.9, 0.0002, RECORD_REQUESTS};
     struct fixture_texts texts;
     struct measures applications[FIXTURE_APPLICATIONS];
-    struct run_facts facts = fixture_facts(&fixture, &texts);
+    struct run_metadata metadata = fixture_metadata(&fixture, &texts);
     struct simulation_result result = fixture_result(&fixture, applications);
     (void)snprintf(path, sizeof path, "%s/requests.h5", folder);
     struct store *store = store_create(path, &error);
     assert_non_null(store);
-    assert_true(store_begin_run(store, &facts, &error));
+    assert_true(store_begin_run(store, &metadata, &error));
     const struct recorder recorder = store_recorder(store);
     struct request_row row = {.measured = 0, .finish_ns = SIM_HOUR, .exec_ns = SIM_HOUR};
     assert_true(recorder.request(recorder.context, &row, &error));
@@ -262,10 +262,10 @@ static const char *sensitivity_write(void)
                                         0.0002,  RECORD_SUMMARY};
         struct fixture_texts texts;
         struct measures applications[FIXTURE_APPLICATIONS];
-        struct run_facts facts = fixture_facts(&fixture, &texts);
+        struct run_metadata metadata = fixture_metadata(&fixture, &texts);
         struct simulation_result result = fixture_result(&fixture, applications);
-        facts.policy_parameters = (char *)parameters[i];
-        assert_true(store_begin_run(store, &facts, &error));
+        metadata.policy_parameters = (char *)parameters[i];
+        assert_true(store_begin_run(store, &metadata, &error));
         assert_true(store_end_run(store, &result, &error));
     }
     assert_true(store_finish(store, &error));

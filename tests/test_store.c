@@ -84,7 +84,7 @@ static unsigned char *dataset_bytes(const char *path, const char *name, size_t *
 static void run_path(const struct fixture *fixture, const char *table, char path[128])
 {
     struct fixture_texts texts = {{0}};
-    (void)fixture_facts(fixture, &texts);
+    (void)fixture_metadata(fixture, &texts);
     (void)snprintf(path, 128, "runs/%s/%s", texts.hash, table);
 }
 
@@ -103,7 +103,7 @@ STORING(what_is_written_is_read_back)
         struct measures applications[FIXTURE_APPLICATIONS];
         struct fixture_texts texts = {{0}};
         struct simulation_result result = fixture_result(runs[i], applications);
-        (void)fixture_facts(runs[i], &texts);
+        (void)fixture_metadata(runs[i], &texts);
         const struct summary_row *row = &results->runs[i];
         assert_string_equal(row->hash, texts.hash);
         assert_string_equal(row->setting, runs[i]->setting);
@@ -213,7 +213,8 @@ static void assert_same_tables(const char *first, const char *second)
 /* Through a part, as a sweep's worker writes one. */
 STORING(tables_hold_the_same_bytes_by_either_way_and_again)
 {
-    static const struct sweep_facts facts = {.identity = "i", .shard = 1, .shards = 1, .runs = 3};
+    static const struct sweep_metadata metadata = {
+        .identity = "i", .shard = 1, .shards = 1, .runs = 3};
     const struct fixture *const runs[] = {&run_all, &run_requests, &run_summary};
     const char *a = in_folder("a.h5");
     const char *b = in_folder("b.h5");
@@ -222,7 +223,7 @@ STORING(tables_hold_the_same_bytes_by_either_way_and_again)
     file_write_all(a);
     struct store *store = store_create_part(part, &error);
     assert_non_null(store);
-    assert_true(store_set_sweep(store, &facts, &error));
+    assert_true(store_set_sweep(store, &metadata, &error));
     for (size_t i = 0; i < 3; i++)
         assert_true(fixture_store(store, runs[i], ROWS, &error));
     assert_true(store_finish(store, &error));
@@ -312,9 +313,9 @@ STORING(an_interrupted_write_leaves_the_earlier_file_alone)
     pid_t pid = fork();
     if (pid == 0) {
         struct fixture_texts texts = {{0}};
-        struct run_facts facts = fixture_facts(&run_all, &texts);
+        struct run_metadata metadata = fixture_metadata(&run_all, &texts);
         store = store_create(path, &error);
-        if (store == NULL || !store_begin_run(store, &facts, &error))
+        if (store == NULL || !store_begin_run(store, &metadata, &error))
             _exit(1);
         struct recorder recorder = store_recorder(store);
         (void)fixture_record(&recorder, ROWS, &error);
@@ -336,10 +337,10 @@ STORING(a_run_without_an_end_is_left_out)
     char group[128];
     struct error error = {0};
     struct fixture_texts texts = {{0}};
-    struct run_facts facts = fixture_facts(&run_all, &texts);
+    struct run_metadata metadata = fixture_metadata(&run_all, &texts);
     struct store *store = store_create(path, &error);
     assert_true(fixture_store(store, &run_summary, 0, &error));
-    assert_true(store_begin_run(store, &facts, &error));
+    assert_true(store_begin_run(store, &metadata, &error));
     assert_true(store_finish(store, &error));
     assert_loads(path, 1);
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -355,14 +356,14 @@ STORING(a_run_keeps_what_it_assumes)
     struct error error = {0};
     struct fixture_texts texts = {{0}};
     struct measures applications[FIXTURE_APPLICATIONS];
-    struct run_facts facts = fixture_facts(&run_summary, &texts);
+    struct run_metadata metadata = fixture_metadata(&run_summary, &texts);
     struct simulation_result result = fixture_result(&run_summary, applications);
     result.notices = (char *)"warning: one thing: and its reason\nnote: another";
-    facts.policy_label = (char *)"ESG, spread";
-    facts.setting_label = (char *)"light";
-    facts.policy_sha256 = (char *)"0123456789abcdef";
+    metadata.policy_label = (char *)"ESG, spread";
+    metadata.setting_label = (char *)"light";
+    metadata.policy_sha256 = (char *)"0123456789abcdef";
     struct store *store = store_create(path, &error);
-    assert_true(store_begin_run(store, &facts, &error));
+    assert_true(store_begin_run(store, &metadata, &error));
     assert_true(store_end_run(store, &result, &error));
     assert_true(fixture_store(store, &run_all, 0, &error));
     assert_true(store_finish(store, &error));

@@ -280,17 +280,17 @@ static void take_label(void *context, const char *label, uint64_t requests)
         (void)string_index_add(&stream->strays, label);
 }
 
-struct arrival_tally arrival_stream_tally(const struct arrival_stream *stream)
+struct arrival_counts arrival_stream_counts(const struct arrival_stream *stream)
 {
-    struct arrival_tally tally = {0};
+    struct arrival_counts counts = {0};
     if (stream->trace == NULL)
-        return tally;
-    tally.requests = stream->request;
-    tally.drawn = stream->drawn;
-    tally.drawn_labels = stream->drawn > 0 ? stream->strays.count : 0;
-    tally.fixed_times = trace_has_times(stream->trace);
-    tally.first_s = trace_first_s(stream->trace);
-    return tally;
+        return counts;
+    counts.requests = stream->request;
+    counts.drawn = stream->drawn;
+    counts.drawn_labels = stream->drawn > 0 ? stream->strays.count : 0;
+    counts.fixed_times = trace_has_times(stream->trace);
+    counts.first_s = trace_first_s(stream->trace);
+    return counts;
 }
 
 static bool open_trace(struct arrival_stream *stream, struct error *error)
@@ -299,7 +299,7 @@ static bool open_trace(struct arrival_stream *stream, struct error *error)
     struct trace_view view = {
         .start_s = spec->start_s, .duration_s = spec->duration_s, .scale_rate = spec->scale_rate};
     if (spec->mapping_count == 0) { /* with mappings no application is drawn */
-        view.tally = take_label;
+        view.count = take_label;
         view.context = stream;
     }
     if (!take_mappings(stream, &view.others, error))

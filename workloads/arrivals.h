@@ -89,7 +89,7 @@ bool arrival_stream_next(struct arrival_stream *stream, struct arrival *arrival,
                          struct error *error);
 
 /* Counts of what a trace has supplied so far. Zero for other processes. */
-struct arrival_tally {
+struct arrival_counts {
     uint64_t requests;
     uint64_t drawn;      /* requests whose application was drawn by weight */
     size_t drawn_labels; /* labels of the trace that match no application; 0 if it has no labels */
@@ -97,7 +97,7 @@ struct arrival_tally {
     double first_s;      /* stamp of the trace's first record or bin, which is time 0 */
 };
 
-struct arrival_tally arrival_stream_tally(const struct arrival_stream *stream);
+struct arrival_counts arrival_stream_counts(const struct arrival_stream *stream);
 
 void arrival_stream_close(struct arrival_stream *stream);
 

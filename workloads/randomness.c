@@ -30,7 +30,7 @@ static bool arrivals_draw(const struct experiment *experiment)
         return true;
     struct arrival_stream *stream =
         arrival_stream_open(spec, &experiment->workload, experiment->seed, NULL);
-    const bool fixed = stream != NULL && arrival_stream_tally(stream).fixed_times;
+    const bool fixed = stream != NULL && arrival_stream_counts(stream).fixed_times;
     arrival_stream_close(stream);
     return !fixed;
 }

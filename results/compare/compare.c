@@ -12,7 +12,7 @@
 #include "results/store/run_details.h"
 
 /* The limits are the project's requirements on the simulator's accuracy. */
-const struct compare_metric_facts compare_metrics[COMPARE_METRICS] = {
+const struct compare_metric_presentation compare_metrics[COMPARE_METRICS] = {
     [COMPARE_MEAN] = {"latency_ms_mean", "ms", false, 5, "mean", 1, 5},
     [COMPARE_P50] = {"latency_ms_p50", "ms", false, NAN, "p50", 1, 5},
     [COMPARE_P90] = {"latency_ms_p90", "ms", false, NAN, "p90", 1, 5},

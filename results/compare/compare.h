@@ -36,7 +36,7 @@ enum compare_metric {
     COMPARE_METRICS
 };
 
-struct compare_metric_facts {
+struct compare_metric_presentation {
     const char *name; /* as in metrics.def, if it is one of those */
     const char *unit;
     bool points;        /* the error is in percentage points, not relative to the real value */
@@ -45,7 +45,7 @@ struct compare_metric_facts {
     double scale;
     int digits; /* significant digits or, if negative, −1 − decimals */
 };
-extern const struct compare_metric_facts compare_metrics[COMPARE_METRICS];
+extern const struct compare_metric_presentation compare_metrics[COMPARE_METRICS];
 
 struct compare_figure {
     double simulated, real;

@@ -147,15 +147,16 @@ static void add_figure(cJSON *object, const struct compare_run *run,
                        const struct compare_part *part, enum compare_metric metric)
 {
     const struct compare_figure *figure = &part->figures[metric];
-    const struct compare_metric_facts *facts = &compare_metrics[metric];
-    cJSON *value = add_pair(object, facts->name, figure->simulated, figure->real);
+    const struct compare_metric_presentation *metadata = &compare_metrics[metric];
+    cJSON *value = add_pair(object, metadata->name, figure->simulated, figure->real);
     json_put(value, "error %g error_unit %s low_95 %g high_95 %g", figure->error,
-             facts->points ? "points" : "%", figure->low, figure->high);
+             metadata->points ? "points" : "%", figure->low, figure->high);
     double by = 0;
     const enum compare_standing standing = compare_stands(run, metric, &by);
     if (part->application != NULL || standing == COMPARE_UNTOLD)
         return;
-    json_put(value, "limit %g standing %s missed_by %g", facts->limit, standing_name(standing), by);
+    json_put(value, "limit %g standing %s missed_by %g", metadata->limit, standing_name(standing),
+             by);
 }
 
 static void add_part(cJSON *parts, const struct compare_run *run, const struct compare_part *part)

@@ -159,13 +159,13 @@ static void overview_print(const struct comparison *against, struct sink *sink)
 
 static int metric_decimals(const struct compare_run *run, size_t metric)
 {
-    const struct compare_metric_facts *facts = &compare_metrics[metric];
+    const struct compare_metric_presentation *metadata = &compare_metrics[metric];
     double largest = 0;
-    if (facts->digits < 0)
-        return -1 - facts->digits;
+    if (metadata->digits < 0)
+        return -1 - metadata->digits;
     for (size_t p = 0; p < run->part_count; p++)
-        largest = fmax(largest, fabs(run->parts[p].figures[metric].real * facts->scale));
-    return text_table_decimals(largest, facts->digits);
+        largest = fmax(largest, fabs(run->parts[p].figures[metric].real * metadata->scale));
+    return text_table_decimals(largest, metadata->digits);
 }
 
 static const char *part_name(const struct compare_part *part)

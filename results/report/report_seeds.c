@@ -57,7 +57,7 @@ static const char *policies_text(struct arena *arena, const struct results *resu
 /* "INCOMPLETE: 8 of 24 runs are missing (…)"; NULL: no run is missing. */
 static const char *incomplete_text(struct arena *arena, const struct results *results)
 {
-    const struct sweep_facts *sweep = &results->sweep;
+    const struct sweep_metadata *sweep = &results->sweep;
     const char *shard = "", *missing = "";
     if (sweep->missing == 0 && sweep->shards <= 1)
         return NULL;

@@ -49,7 +49,7 @@ enum { TEXT_HASH = 16, TEXT_NAME = 64, TEXT_LABEL = 512, TEXT_SHA256 = 64 };
 enum { TEXT_STATUS = 8, TEXT_MESSAGE = 256 };
 
 /* The columns of a table that are no metrics, in order:
- *   TEXT_FIELD(row, name, length, help) the fact of that name (results/store/record.h)
+ *   TEXT_FIELD(row, name, length, help) the metadata of that name (results/store/record.h)
  *   OWN_TEXT(row, name, length, help)   another text of that many characters
  *   FIELD, LATER_FIELD                  as in sim/base/records.def
  *   LATER_TEXT(row, name, length, help) a TEXT_FIELD that some files do not have */

@@ -35,8 +35,8 @@ static bool shards_load(struct joining *joining, struct error *error)
         joining->shards[i] = run_source_open(joining->paths[i], error);
         if (joining->shards[i] == NULL)
             return false;
-        const struct sweep_facts *facts = &shard_of(joining, i)->sweep;
-        if (facts->shards == 0 || facts->shard < 1 || facts->shard > facts->shards)
+        const struct sweep_metadata *metadata = &shard_of(joining, i)->sweep;
+        if (metadata->shards == 0 || metadata->shard < 1 || metadata->shard > metadata->shards)
             return error_input(error,
                                "%s: is not a shard of a sweep; give files that esgsim sweep "
                                "--shard I/N wrote",
@@ -49,8 +49,8 @@ static bool shards_load(struct joining *joining, struct error *error)
 static bool shard_check(const struct joining *joining, size_t i, struct error *error)
 {
     const char *path = joining->paths[i];
-    const struct sweep_facts *first = &shard_of(joining, 0)->sweep;
-    const struct sweep_facts *shard = &shard_of(joining, i)->sweep;
+    const struct sweep_metadata *first = &shard_of(joining, 0)->sweep;
+    const struct sweep_metadata *shard = &shard_of(joining, i)->sweep;
     const char *const sources = shard_of(joining, i)->sources;
     const char *const first_sources = shard_of(joining, 0)->sources;
     if (strcmp(shard->identity, first->identity) != 0)
@@ -141,9 +141,9 @@ static bool pieces_read(struct joining *joining, struct error *error)
 static bool joined_write(const struct joining *joining, struct store *store, struct error *error)
 {
     const struct results *first = shard_of(joining, 0);
-    struct sweep_facts facts = first->sweep;
-    facts.shard = facts.shards = 1;
-    facts.missing = 0;
+    struct sweep_metadata metadata = first->sweep;
+    metadata.shard = metadata.shards = 1;
+    metadata.missing = 0;
     bool good = store_set_swept(store, first->swept, error) &&
                 (first->command == NULL || store_set_command(store, first->command, error));
     for (size_t i = 0; good && i < joining->count; i++)
@@ -151,12 +151,12 @@ static bool joined_write(const struct joining *joining, struct store *store, str
     for (size_t i = 0; good && i < joining->piece_count; i++) {
         const struct piece *piece = &joining->pieces[i];
         struct run_source *shard = joining->shards[piece->shard];
-        facts.missing += piece->failed;
+        metadata.missing += piece->failed;
         good = piece->failed ? store_append_missing(
                                    store, &run_source_results(shard)->missing[piece->row], error)
                              : store_copy_run(store, shard, piece->row, NULL, error);
     }
-    return good && store_set_sweep(store, &facts, error);
+    return good && store_set_sweep(store, &metadata, error);
 }
 
 bool store_merge(const char *path, const char *const *shards, size_t count, struct error *error)

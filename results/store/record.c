@@ -79,76 +79,77 @@ bool notices_next(const char **at, bool *warning, char *text, size_t capacity)
     return true;
 }
 
-static bool facts_whole(const struct run_facts *facts)
+static bool metadata_whole(const struct run_metadata *metadata)
 {
-#define FACT(field)                                                                                \
-    if (facts->field == NULL)                                                                      \
+#define TEXT_OF(field)                                                                             \
+    if (metadata->field == NULL)                                                                   \
         return false;
-    RUN_FACTS(FACT)
-#undef FACT
+    RUN_METADATA(TEXT_OF)
+#undef TEXT_OF
     return true;
 }
 
-struct run_facts *run_facts_create(const struct experiment *experiment, const struct policy *policy,
-                                   const double *values, bool bounds, const char *label,
-                                   struct error *error)
+struct run_metadata *run_metadata_create(const struct experiment *experiment,
+                                         const struct policy *policy, const double *values,
+                                         bool bounds, const char *label, struct error *error)
 {
-    struct run_facts *facts = calloc(1, sizeof *facts);
+    struct run_metadata *metadata = calloc(1, sizeof *metadata);
     char recorded[TEXT_RECORDED];
     (void)snprintf(recorded, sizeof recorded, "%s%s", experiment_record_names[experiment->record],
                    bounds ? " bounds" : "");
-    if (facts != NULL) {
-        facts->recorded = copy_text(recorded);
-        facts->hash = copy_text(experiment->hash);
-        facts->name = copy_text(experiment->name);
-        facts->setting = copy_text(experiment->setting_name);
-        facts->label = copy_text(label);
-        facts->policy = copy_text(policy->name);
-        facts->policy_parameters = parameters_text(policy, values);
-        facts->configuration = copy_text(experiment->resolved_json);
-        facts->evidence = copy_text(experiment->profile_evidence);
-        facts->profile_sha256 = copy_text(experiment->profile_sha256);
-        facts->trace_sha256 = copy_text(experiment->trace_sha256);
-        facts->policy_sha256 = copy_text(experiment->policy_sha256);
-        facts->policy_label = copy_text(NULL);
-        facts->setting_label = copy_text(experiment->setting_label);
-        facts->applications =
+    if (metadata != NULL) {
+        metadata->recorded = copy_text(recorded);
+        metadata->hash = copy_text(experiment->hash);
+        metadata->name = copy_text(experiment->name);
+        metadata->setting = copy_text(experiment->setting_name);
+        metadata->label = copy_text(label);
+        metadata->policy = copy_text(policy->name);
+        metadata->policy_parameters = parameters_text(policy, values);
+        metadata->configuration = copy_text(experiment->resolved_json);
+        metadata->evidence = copy_text(experiment->profile_evidence);
+        metadata->profile_sha256 = copy_text(experiment->profile_sha256);
+        metadata->trace_sha256 = copy_text(experiment->trace_sha256);
+        metadata->policy_sha256 = copy_text(experiment->policy_sha256);
+        metadata->policy_label = copy_text(NULL);
+        metadata->setting_label = copy_text(experiment->setting_label);
+        metadata->applications =
             lines_join(experiment->workload.applications, experiment->workload.application_count,
                        sizeof *experiment->workload.applications);
-        facts->seed = experiment->seed;
-        facts->warmup_requests = experiment->warmup_requests;
-        facts->record = (uint64_t)experiment->record;
+        metadata->seed = experiment->seed;
+        metadata->warmup_requests = experiment->warmup_requests;
+        metadata->record = (uint64_t)experiment->record;
         const struct training_models *models =
             experiment->training == NULL ? NULL : experiment->training->models;
         if (models != NULL) {
-            facts->models = lines_join(models->models, models->count, sizeof *models->models);
-            facts->models_evidence = copy_text(models->evidence);
+            metadata->models = lines_join(models->models, models->count, sizeof *models->models);
+            metadata->models_evidence = copy_text(models->evidence);
         }
-        facts->max_stages = experiment->workload.max_stages;
-        facts->planned = experiment->planning.workload != NULL;
+        metadata->max_stages = experiment->workload.max_stages;
+        metadata->planned = experiment->planning.workload != NULL;
         const bool requests = experiment->workload.application_count > 0;
-        facts->arrival_rate_per_s = requests ? arrival_spec_rate(&experiment->arrivals) : NAN;
-        facts->offered_load =
-            facts->arrival_rate_per_s / capacity_find(&experiment->workload).rate_per_s;
+        metadata->arrival_rate_per_s = requests ? arrival_spec_rate(&experiment->arrivals) : NAN;
+        metadata->offered_load =
+            metadata->arrival_rate_per_s / capacity_find(&experiment->workload).rate_per_s;
     }
-    if (facts != NULL && facts_whole(facts) &&
-        (experiment->training == NULL || (facts->models != NULL && facts->models_evidence != NULL)))
-        return facts;
-    run_facts_free(facts);
+    if (metadata != NULL && metadata_whole(metadata) &&
+        (experiment->training == NULL ||
+         (metadata->models != NULL && metadata->models_evidence != NULL)))
+        return metadata;
+    run_metadata_free(metadata);
     error_run(error, "out of memory for the description of a run");
     return NULL;
 }
 
-void run_facts_free(struct run_facts *facts)
+void run_metadata_free(struct run_metadata *metadata)
 {
-    if (facts == NULL)
+    if (metadata == NULL)
         return;
-#define FACT(field) free(facts->field);
-    RUN_FACTS(FACT)
-#undef FACT
-    free(facts->models);
-    free(facts->models_evidence);
-    free(facts);
+#define TEXT_OF(field) free(metadata->field);
+    RUN_METADATA(TEXT_OF)
+#undef TEXT_OF
+    free(metadata->models);
+    free(metadata->models_evidence);
+    free(metadata);
 }
 
 /* ---- Two recorders as one -------------------------------------------------------------------- */

@@ -12,27 +12,27 @@
  * is everything beyond the hash that decides what the run writes, one word each: "requests bounds".
  * Runs of one hash and program whose texts differ are not one run. */
 enum { TEXT_RECORDED = 64 };
-#define RUN_FACTS(FACT)                                                                            \
-    FACT(hash)                                                                                     \
-    FACT(name)                                                                                     \
-    FACT(setting)                                                                                  \
-    FACT(label)                                                                                    \
-    FACT(policy)                                                                                   \
-    FACT(policy_parameters) /* JSON object: every parameter of the policy with its value */        \
-    FACT(configuration)     /* JSON object: the resolved experiment */                             \
-    FACT(evidence)                                                                                 \
-    FACT(profile_sha256)                                                                           \
-    FACT(trace_sha256)                                                                             \
-    FACT(recorded)                                                                                 \
-    FACT(policy_sha256) /* of the policy's module; "" if it is registered */                       \
-    FACT(policy_label)  /* display name from the sweep, or "" */                                   \
-    FACT(setting_label)                                                                            \
-    FACT(applications) /* names, one per line, in order of index */
+#define RUN_METADATA(TEXT_OF)                                                                      \
+    TEXT_OF(hash)                                                                                  \
+    TEXT_OF(name)                                                                                  \
+    TEXT_OF(setting)                                                                               \
+    TEXT_OF(label)                                                                                 \
+    TEXT_OF(policy)                                                                                \
+    TEXT_OF(policy_parameters) /* JSON object: every parameter of the policy with its value */     \
+    TEXT_OF(configuration)     /* JSON object: the resolved experiment */                          \
+    TEXT_OF(evidence)                                                                              \
+    TEXT_OF(profile_sha256)                                                                        \
+    TEXT_OF(trace_sha256)                                                                          \
+    TEXT_OF(recorded)                                                                              \
+    TEXT_OF(policy_sha256) /* of the policy's module; "" if it is registered */                    \
+    TEXT_OF(policy_label)  /* display name from the sweep, or "" */                                \
+    TEXT_OF(setting_label)                                                                         \
+    TEXT_OF(applications) /* names, one per line, in order of index */
 
-struct run_facts {
-#define FACT(field) char *field;
-    RUN_FACTS(FACT)
-#undef FACT
+struct run_metadata {
+#define TEXT_OF(field) char *field;
+    RUN_METADATA(TEXT_OF)
+#undef TEXT_OF
     uint64_t position; /* index of the run in its sweep; 0: a single run */
     uint64_t seed;
     uint64_t warmup_requests;
@@ -62,13 +62,13 @@ enum { NOTICE_LENGTH = 1024 };
  * "warning: ". False at the end. */
 bool notices_next(const char **at, bool *warning, char *text, size_t capacity);
 
-/* Creates the facts of `experiment` under `policy` with the parameter values `values`. `label` may
- * be NULL (a single run); `bounds`: the run computes bounds. NULL: ERROR_RUN, memory exhausted.
- * Free with run_facts_free. */
-struct run_facts *run_facts_create(const struct experiment *experiment, const struct policy *policy,
-                                   const double *values, bool bounds, const char *label,
-                                   struct error *error);
-void run_facts_free(struct run_facts *facts);
+/* Creates the metadata of `experiment` under `policy` with the parameter values `values`. `label`
+ * may be NULL (a single run); `bounds`: the run computes bounds. NULL: ERROR_RUN, memory exhausted.
+ * Free with run_metadata_free. */
+struct run_metadata *run_metadata_create(const struct experiment *experiment,
+                                         const struct policy *policy, const double *values,
+                                         bool bounds, const char *label, struct error *error);
+void run_metadata_free(struct run_metadata *metadata);
 
 /* Returns a recorder that passes every row to pair[0], then to pair[1]. One of them may be all
  * zero. `pair` must outlive the recorder. */

@@ -19,7 +19,7 @@ struct run_details; /* a results file open for reading */
 struct run_details *run_details_open(const char *path, struct error *error);
 void run_details_close(struct run_details *details);
 
-/* Returns the text attribute `name` of the run with that hash (record.h, RUN_FACTS; also
+/* Returns the text attribute `name` of the run with that hash (record.h, RUN_METADATA; also
  * "compiler", "gsl_version", "record", …). The caller frees it. NULL if there is no such run or
  * attribute. */
 char *run_details_text(const struct run_details *details, const char *hash, const char *name);

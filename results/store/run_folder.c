@@ -25,7 +25,7 @@ enum part_state {
 
 struct run_folder {
     char *path;
-    struct sweep_facts facts;
+    struct sweep_metadata metadata;
     size_t *parts;         /* per run: 1 + the first run of its part; 0: none */
     unsigned char *states; /* enum part_state of each part, by its first run */
     char **foreign;        /* paths of parts of other sweeps */
@@ -81,7 +81,7 @@ static void runs_note(struct run_folder *folder, size_t part, const struct run_s
 {
     for (size_t row = 0; row < run_source_results(source)->run_count; row++) {
         const uint64_t run = run_source_position(source, row);
-        if (run >= folder->facts.runs)
+        if (run >= folder->metadata.runs)
             continue;
         folder->states[part] = PART_WHOLE;
         folder->count += folder->parts[run] == 0;
@@ -100,8 +100,8 @@ static bool part_scan(struct run_folder *folder, size_t part, struct error *erro
     bool good = true;
     if (source == NULL) {
         folder->damaged++;
-    } else if (part < folder->facts.runs &&
-               sweep_facts_equal(&run_source_results(source)->sweep, &folder->facts)) {
+    } else if (part < folder->metadata.runs &&
+               sweep_metadata_equal(&run_source_results(source)->sweep, &folder->metadata)) {
         runs_note(folder, part, source);
     } else {
         good = array_extend(&folder->foreign, folder->foreign_count, sizeof *folder->foreign);
@@ -152,7 +152,7 @@ static void files_remove(const struct run_folder *folder, const char *path, enum
     for (const struct dirent *file; listing != NULL && (file = readdir(listing)) != NULL;) {
         const bool is_part = part_of_name(file->d_name, &part);
         const enum part_state state =
-            is_part && part < folder->facts.runs ? folder->states[part] : PART_NONE;
+            is_part && part < folder->metadata.runs ? folder->states[part] : PART_NONE;
         if (is_part ? state < least : is_unfinished(file->d_name))
             (void)unlinkat(dirfd(listing), file->d_name, 0);
     }
@@ -217,18 +217,18 @@ static bool folder_make(const struct run_folder *folder, struct error *error)
                        folder->path);
 }
 
-struct run_folder *run_folder_open(const char *path, const struct sweep_facts *facts,
+struct run_folder *run_folder_open(const char *path, const struct sweep_metadata *metadata,
                                    enum run_folder_start start, struct error *error)
 {
     struct run_folder *folder = calloc(1, sizeof *folder);
     if (folder != NULL) {
-        folder->facts = *facts;
+        folder->metadata = *metadata;
         folder->path = strdup(path);
-        folder->parts = calloc((size_t)facts->runs + 1, sizeof *folder->parts);
-        folder->states = calloc((size_t)facts->runs + 1, sizeof *folder->states);
+        folder->parts = calloc((size_t)metadata->runs + 1, sizeof *folder->parts);
+        folder->states = calloc((size_t)metadata->runs + 1, sizeof *folder->states);
     }
     if (folder == NULL || folder->path == NULL || folder->parts == NULL || folder->states == NULL)
-        (void)error_run(error, "%s: out of memory for %zu runs", path, (size_t)facts->runs);
+        (void)error_run(error, "%s: out of memory for %zu runs", path, (size_t)metadata->runs);
     else if (folder_make(folder, error) && folder_fill(folder, start, error))
         return folder;
     run_folder_close(folder, false);
@@ -244,7 +244,7 @@ struct store *run_folder_begin(const struct run_folder *folder, size_t run,
     struct store *store = path == NULL ? NULL : store_create_part(path, error);
     free(path);
     if (store == NULL ||
-        (store_set_sweep(store, &folder->facts, error) && store_set_swept(store, swept, error)))
+        (store_set_sweep(store, &folder->metadata, error) && store_set_swept(store, swept, error)))
         return store;
     store_abandon(store);
     return NULL;

@@ -29,10 +29,10 @@ enum run_folder_start {
     RUNS_RESTART /* discard them */
 };
 
-/* Opens the folder `path` for the sweep that `facts` identifies; creates it if it is missing. NULL:
- * ERROR_INPUT if it cannot be created, is not a folder, or contains runs that `start` refuses. In
- * that case nothing is changed. O(bytes) for RUNS_RESUME. */
-struct run_folder *run_folder_open(const char *path, const struct sweep_facts *facts,
+/* Opens the folder `path` for the sweep that `metadata` identifies; creates it if it is missing.
+ * NULL: ERROR_INPUT if it cannot be created, is not a folder, or contains runs that `start`
+ * refuses. In that case nothing is changed. O(bytes) for RUNS_RESUME. */
+struct run_folder *run_folder_open(const char *path, const struct sweep_metadata *metadata,
                                    enum run_folder_start start, struct error *error);
 
 /* Returns the path of a part of another sweep, or of an earlier form of this one; NULL: there are

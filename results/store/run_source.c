@@ -84,32 +84,32 @@ char *run_source_text(const struct run_source *source, size_t run, const char *n
 }
 
 /* Gives the copied group of a run its place and names in this sweep. */
-static bool group_rename(const struct store *store, const struct run_facts *facts)
+static bool group_rename(const struct store *store, const struct run_metadata *metadata)
 {
-    const hid_t group = H5Gopen2(store->runs, facts->hash, H5P_DEFAULT);
+    const hid_t group = H5Gopen2(store->runs, metadata->hash, H5P_DEFAULT);
     bool good = group >= 0 && H5Adelete(group, "position") >= 0 &&
-                hdf5_set_u64(group, "position", facts->position);
-#define FACT(field)                                                                                \
-    good = good && H5Adelete(group, #field) >= 0 && hdf5_set_text(group, #field, facts->field);
-    RUN_FACTS(FACT)
-#undef FACT
+                hdf5_set_u64(group, "position", metadata->position);
+#define TEXT_OF(field)                                                                             \
+    good = good && H5Adelete(group, #field) >= 0 && hdf5_set_text(group, #field, metadata->field);
+    RUN_METADATA(TEXT_OF)
+#undef TEXT_OF
     return group >= 0 && H5Gclose(group) >= 0 && good;
 }
 
 /* Copies the table rows of one run. The rows of a run are contiguous and in the order of the runs,
  * so the search continues from the previous position. */
 static bool rows_copy(struct store *store, struct run_source *source, size_t run,
-                      const struct run_facts *facts)
+                      const struct run_metadata *metadata)
 {
     const struct results *results = source->results;
     const char *hash = results->runs[run].hash;
     const size_t count = results->application_count;
     size_t passed = 0;
     struct summary_row summary = results->runs[run];
-    if (facts != NULL)
-        store_name_summary(&summary, facts);
+    if (metadata != NULL)
+        store_name_summary(&summary, metadata);
     if (!store_append_summary(store, &summary, results_values(results, run),
-                              facts == NULL ? NULL : facts->swept))
+                              metadata == NULL ? NULL : metadata->swept))
         return false;
     while (passed < count &&
            strcmp(results->applications[(source->next_row + passed) % count].hash, hash) != 0)
@@ -118,8 +118,8 @@ static bool rows_copy(struct store *store, struct run_source *source, size_t run
     row -= row >= count ? count : 0;
     for (; row < count && strcmp(results->applications[row].hash, hash) == 0; row++) {
         struct application_row copy = results->applications[row];
-        if (facts != NULL)
-            store_name_application(&copy, facts);
+        if (metadata != NULL)
+            store_name_application(&copy, metadata);
         if (!table_append(&store->applications, &copy))
             return false;
     }
@@ -128,8 +128,8 @@ static bool rows_copy(struct store *store, struct run_source *source, size_t run
         struct training_summary_row copy = results->training[t];
         if (strcmp(copy.hash, hash) != 0)
             continue;
-        if (facts != NULL)
-            store_name_training(&copy, facts);
+        if (metadata != NULL)
+            store_name_training(&copy, metadata);
         if (!store_append_training(store, &copy))
             return false;
     }
@@ -137,18 +137,18 @@ static bool rows_copy(struct store *store, struct run_source *source, size_t run
 }
 
 bool store_copy_run(struct store *store, struct run_source *source, size_t run,
-                    const struct run_facts *facts, struct error *error)
+                    const struct run_metadata *metadata, struct error *error)
 {
     char name[sizeof "runs/" + TEXT_HASH];
     const char *hash = source->results->runs[run].hash;
     (void)snprintf(name, sizeof name, "runs/%s", hash);
-    if (facts == NULL && !swept_keys_equal(store->swept, source->results->swept))
+    if (metadata == NULL && !swept_keys_equal(store->swept, source->results->swept))
         return error_run(error, "%s: its columns are not those of %s; run it again",
                          source->results->path, store->out.path);
     if (H5Ocopy(source->file, name, store->runs, hash, H5P_DEFAULT, H5P_DEFAULT) < 0 ||
-        (facts != NULL && !group_rename(store, facts)))
+        (metadata != NULL && !group_rename(store, metadata)))
         return store_fault(store, error, name);
-    if (!rows_copy(store, source, run, facts))
+    if (!rows_copy(store, source, run, metadata))
         return store_fault(store, error, "a run's figures");
     store->run_count++;
     return true;

@@ -48,19 +48,19 @@ struct store *store_create(const char *path, struct error *error);
 struct store *store_create_part(const char *path, struct error *error);
 
 /* Gives /summary one column per key of a sweep. Must be called before the first run. `keys` must
- * outlive the store. Runs then take their values from run_facts.swept. Does nothing if there are no
- * keys. False: ERROR_RUN. */
+ * outlive the store. Runs then take their values from run_metadata.swept. Does nothing if there are
+ * no keys. False: ERROR_RUN. */
 bool store_set_swept(struct store *store, const struct swept_keys *keys, struct error *error);
 
-/* Write the names of a run into a row: its columns that are facts of the run. */
-void store_name_summary(struct summary_row *row, const struct run_facts *facts);
-void store_name_application(struct application_row *row, const struct run_facts *facts);
-void store_name_training(struct training_summary_row *row, const struct run_facts *facts);
+/* Write the names of a run into a row: its columns that are metadata of the run. */
+void store_name_summary(struct summary_row *row, const struct run_metadata *metadata);
+void store_name_application(struct application_row *row, const struct run_metadata *metadata);
+void store_name_training(struct training_summary_row *row, const struct run_metadata *metadata);
 
 /* Begins a run. The caller then records rows through store_recorder and calls store_end_run. The
- * facts are copied. ERROR_RUN if the file already contains a run with that hash. */
-bool store_begin_run(struct store *store, const struct run_facts *facts, struct error *error);
-/* The same, with the facts of an experiment: its place in a sweep, and whether it has bounds. */
+ * metadata are copied. ERROR_RUN if the file already contains a run with that hash. */
+bool store_begin_run(struct store *store, const struct run_metadata *metadata, struct error *error);
+/* The same, with the metadata of an experiment: its place in a sweep, and whether it has bounds. */
 bool store_begin_experiment(struct store *store, const struct experiment *experiment,
                             const struct policy *policy, const double *values, size_t position,
                             bool bounds, struct error *error);
@@ -97,7 +97,7 @@ bool store_is_broken(const struct store *store);
 size_t store_run_count(const struct store *store);
 
 /* The identity of a sweep's file. */
-struct sweep_facts {
+struct sweep_metadata {
     char identity[64 + 1];  /* SHA-256 of all inputs of the sweep's tables, except the shard */
     uint64_t shard, shards; /* shard 1..shards; shards = 0: the file is not of a sweep */
     uint64_t runs;          /* of the whole sweep: upper bound of a run's index */
@@ -108,10 +108,11 @@ struct sweep_facts {
 bool store_set_command(struct store *store, const char *command, struct error *error);
 
 /* Returns whether both are of one shard of one sweep. */
-bool sweep_facts_equal(const struct sweep_facts *one, const struct sweep_facts *other);
+bool sweep_metadata_equal(const struct sweep_metadata *one, const struct sweep_metadata *other);
 
 /* Writes it to the file. */
-bool store_set_sweep(struct store *store, const struct sweep_facts *facts, struct error *error);
+bool store_set_sweep(struct store *store, const struct sweep_metadata *metadata,
+                     struct error *error);
 
 /* Appends a row to /missing. Rows are in the order of the sweep. */
 bool store_append_missing(struct store *store, const struct missing_run *row, struct error *error);
@@ -131,10 +132,10 @@ char *run_source_text(const struct run_source *source, size_t run, const char *n
  * store_finish releases unused space. ERROR_RUN if there is not enough space. */
 bool store_reserve(struct store *store, const char *path, struct error *error);
 /* Copies the run in row `run` of the source's summary, with its detailed rows, byte for byte. If
- * the source is of an earlier form of the sweep, `facts` gives the run's place and names in this
+ * the source is of an earlier form of the sweep, `metadata` gives the run's place and names in this
  * one; else it is NULL. O(bytes). */
 bool store_copy_run(struct store *store, struct run_source *source, size_t run,
-                    const struct run_facts *facts, struct error *error);
+                    const struct run_metadata *metadata, struct error *error);
 
 /* Merges the shards of a sweep into `path`. Runs are in the order of the sweep, and their tables
  * are copied byte for byte. So are the rows of failed runs. ERROR_INPUT if a shard is missing or
@@ -165,11 +166,11 @@ struct results {
      * earlier versions have no such rows: then missing_count is 0 and sweep.missing is not. */
     struct missing_run *missing;
     size_t missing_count;
-    char **notices;           /* per run: lines for notices_next (record.h); NULL: none */
-    struct swept_keys *swept; /* keys that the sweep sets; NULL: none */
-    unsigned char *values;    /* per run: its row of their values, swept->row_bytes each */
-    char *command;            /* that made the sweep; NULL: not known */
-    struct sweep_facts sweep; /* .shards = 0: not written by a sweep */
+    char **notices;              /* per run: lines for notices_next (record.h); NULL: none */
+    struct swept_keys *swept;    /* keys that the sweep sets; NULL: none */
+    unsigned char *values;       /* per run: its row of their values, swept->row_bytes each */
+    char *command;               /* that made the sweep; NULL: not known */
+    struct sweep_metadata sweep; /* .shards = 0: not written by a sweep */
 };
 
 /* Loads the tables of a results file. Columns that are unknown to this program are ignored. NULL:

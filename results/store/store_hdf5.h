@@ -19,7 +19,7 @@ struct store {
     hid_t file; /* HDF5 handle of out.beside */
     hid_t runs; /* group /runs */
     hid_t run;  /* group of the begun run, -1 between runs */
-    struct run_facts *facts;
+    struct run_metadata *metadata;
     struct table_writer summary, applications;
     const struct swept_keys *swept; /* borrowed; NULL: none */
     struct layout *layout;          /* of the summary, with the swept keys; NULL: layout_summary */

@@ -147,16 +147,16 @@ const void *results_values(const struct results *results, size_t run)
     return results->values == NULL ? NULL : results->values + run * results->swept->row_bytes;
 }
 
-static void sweep_read(hid_t file, struct sweep_facts *facts)
+static void sweep_read(hid_t file, struct sweep_metadata *metadata)
 {
-    struct sweep_facts read = {.shards = 0};
+    struct sweep_metadata read = {.shards = 0};
     char *identity = hdf5_get_text(file, "sweep");
     if (identity != NULL && strlen(identity) < sizeof read.identity &&
         hdf5_get_u64(file, "shard", &read.shard) && hdf5_get_u64(file, "shards", &read.shards) &&
         hdf5_get_u64(file, "sweep_runs", &read.runs) &&
         hdf5_get_u64(file, "missing_runs", &read.missing)) {
         memcpy(read.identity, identity, strlen(identity) + 1);
-        *facts = read;
+        *metadata = read;
     }
     free(identity);
 }

@@ -40,7 +40,7 @@ static void store_free(struct store *store)
 {
     free(store->layout);
     free(store->row);
-    run_facts_free(store->facts);
+    run_metadata_free(store->metadata);
     free(store);
 }
 
@@ -209,43 +209,43 @@ bool store_append_summary(struct store *store, const struct summary_row *row, co
     return table_append(&store->summary, store->row);
 }
 
-static bool facts_write(hid_t run, const struct run_facts *facts)
+static bool metadata_write(hid_t run, const struct run_metadata *metadata)
 {
-    bool good = provenance_write(run) && hdf5_set_u64(run, "position", facts->position) &&
-                hdf5_set_u64(run, "seed", facts->seed) &&
-                hdf5_set_u64(run, "warmup_requests", facts->warmup_requests) &&
-                hdf5_set_f64(run, "arrival_rate_per_s", facts->arrival_rate_per_s) &&
-                hdf5_set_f64(run, "offered_load", facts->offered_load) &&
-                hdf5_set_text(run, "record", experiment_record_names[facts->record]);
-#define FACT(field) good = good && hdf5_set_text(run, #field, facts->field);
-    RUN_FACTS(FACT)
-#undef FACT
-    return good && (facts->models == NULL ||
-                    (hdf5_set_text(run, "models", facts->models) &&
-                     hdf5_set_text(run, "models_evidence", facts->models_evidence)));
+    bool good = provenance_write(run) && hdf5_set_u64(run, "position", metadata->position) &&
+                hdf5_set_u64(run, "seed", metadata->seed) &&
+                hdf5_set_u64(run, "warmup_requests", metadata->warmup_requests) &&
+                hdf5_set_f64(run, "arrival_rate_per_s", metadata->arrival_rate_per_s) &&
+                hdf5_set_f64(run, "offered_load", metadata->offered_load) &&
+                hdf5_set_text(run, "record", experiment_record_names[metadata->record]);
+#define TEXT_OF(field) good = good && hdf5_set_text(run, #field, metadata->field);
+    RUN_METADATA(TEXT_OF)
+#undef TEXT_OF
+    return good && (metadata->models == NULL ||
+                    (hdf5_set_text(run, "models", metadata->models) &&
+                     hdf5_set_text(run, "models_evidence", metadata->models_evidence)));
 }
 
-static struct run_facts *facts_copy(const struct run_facts *facts)
+static struct run_metadata *facts_copy(const struct run_metadata *metadata)
 {
-    struct run_facts *copy = malloc(sizeof *copy);
+    struct run_metadata *copy = malloc(sizeof *copy);
     if (copy == NULL)
         return NULL;
-    *copy = *facts;
+    *copy = *metadata;
     bool whole = true;
-#define FACT(field)                                                                                \
-    copy->field = strdup(facts->field);                                                            \
+#define TEXT_OF(field)                                                                             \
+    copy->field = strdup(metadata->field);                                                         \
     whole = whole && copy->field != NULL;
-    RUN_FACTS(FACT)
-#undef FACT
+    RUN_METADATA(TEXT_OF)
+#undef TEXT_OF
     copy->models = copy->models_evidence = NULL;
-    if (facts->models != NULL) {
-        copy->models = strdup(facts->models);
-        copy->models_evidence = strdup(facts->models_evidence);
+    if (metadata->models != NULL) {
+        copy->models = strdup(metadata->models);
+        copy->models_evidence = strdup(metadata->models_evidence);
         whole = whole && copy->models != NULL && copy->models_evidence != NULL;
     }
     if (whole)
         return copy;
-    run_facts_free(copy);
+    run_metadata_free(copy);
     return NULL;
 }
 
@@ -261,13 +261,13 @@ static const struct {
 /* Begins the tables of the record level; those of trainings only if the run has any. */
 static bool details_begin(struct store *store, size_t stages)
 {
-    const struct run_facts *facts = store->facts;
+    const struct run_metadata *metadata = store->metadata;
     bool good = true;
-    for (size_t t = facts->models == NULL ? DETAIL_requests : 0; good && t < DETAILS; t++) {
-        const struct layout *layout = t == DETAIL_batches && !facts->planned
+    for (size_t t = metadata->models == NULL ? DETAIL_requests : 0; good && t < DETAILS; t++) {
+        const struct layout *layout = t == DETAIL_batches && !metadata->planned
                                           ? &layout_unplanned_batches
                                           : detail_tables[t].layout;
-        if (facts->record >= (uint64_t)detail_tables[t].level)
+        if (metadata->record >= (uint64_t)detail_tables[t].level)
             good = table_begin(&store->details[t], store->run, detail_tables[t].name,
                                t <= DETAIL_requests ? NULL : &store->details[t - 1], layout,
                                t == DETAIL_requests ? stages : 1, DETAIL_CHUNK, DETAIL_BLOCK);
@@ -299,20 +299,20 @@ bool store_append_missing(struct store *store, const struct missing_run *row, st
            store_fault(store, error, "the missing runs");
 }
 
-bool store_begin_run(struct store *store, const struct run_facts *facts, struct error *error)
+bool store_begin_run(struct store *store, const struct run_metadata *metadata, struct error *error)
 {
-    if (H5Lexists(store->runs, facts->hash, H5P_DEFAULT) > 0)
+    if (H5Lexists(store->runs, metadata->hash, H5P_DEFAULT) > 0)
         return error_run(error,
                          "%s: run %s is there already: two runs have the same configuration and "
                          "seed; take one out",
-                         store->out.path, facts->hash);
-    store->facts = facts_copy(facts);
-    if (store->facts == NULL)
+                         store->out.path, metadata->hash);
+    store->metadata = facts_copy(metadata);
+    if (store->metadata == NULL)
         return error_run(error, "%s: out of memory for a run's description", store->out.path);
-    store->run = group_create(store->runs, facts->hash);
-    size_t stages = facts->max_stages;
+    store->run = group_create(store->runs, metadata->hash);
+    size_t stages = metadata->max_stages;
     stages = stages < 1 ? 1 : stages > RECORD_MAX_STAGES ? RECORD_MAX_STAGES : stages;
-    if (store->run >= 0 && facts_write(store->run, facts) && details_begin(store, stages))
+    if (store->run >= 0 && metadata_write(store->run, metadata) && details_begin(store, stages))
         return true;
     return store_fault(store, error, "a run");
 }
@@ -321,12 +321,13 @@ bool store_begin_experiment(struct store *store, const struct experiment *experi
                             const struct policy *policy, const double *values, size_t position,
                             bool bounds, struct error *error)
 {
-    struct run_facts *facts = run_facts_create(experiment, policy, values, bounds, NULL, error);
-    if (facts == NULL)
+    struct run_metadata *metadata =
+        run_metadata_create(experiment, policy, values, bounds, NULL, error);
+    if (metadata == NULL)
         return false;
-    facts->position = position;
-    bool good = store_begin_run(store, facts, error);
-    run_facts_free(facts);
+    metadata->position = position;
+    bool good = store_begin_run(store, metadata, error);
+    run_metadata_free(metadata);
     return good;
 }
 
@@ -351,22 +352,22 @@ struct recorder store_recorder(struct store *store)
 
 /* Write the names of a run into a row. */
 #define TEXT_FIELD(type, name, length, help)                                                       \
-    column_copy_text(row->name, sizeof row->name, facts->name);
+    column_copy_text(row->name, sizeof row->name, metadata->name);
 #define LATER_TEXT TEXT_FIELD
 #define OWN_TEXT(type, name, length, help)
 #define FIELD(row, type, name, unit, help)
 #define LATER_FIELD FIELD
-void store_name_summary(struct summary_row *row, const struct run_facts *facts)
+void store_name_summary(struct summary_row *row, const struct run_metadata *metadata)
 {
     SUMMARY_COLUMNS
 }
 
-void store_name_application(struct application_row *row, const struct run_facts *facts)
+void store_name_application(struct application_row *row, const struct run_metadata *metadata)
 {
     APPLICATION_COLUMNS
 }
 
-void store_name_training(struct training_summary_row *row, const struct run_facts *facts)
+void store_name_training(struct training_summary_row *row, const struct run_metadata *metadata)
 {
     TRAINING_COLUMNS
 }
@@ -378,30 +379,30 @@ void store_name_training(struct training_summary_row *row, const struct run_fact
 
 static bool summary_append(struct store *store, const struct simulation_result *result)
 {
-    const struct run_facts *facts = store->facts;
+    const struct run_metadata *metadata = store->metadata;
     struct summary_row row;
     memset(&row, 0, sizeof row);
-    store_name_summary(&row, facts);
+    store_name_summary(&row, metadata);
     row.notices = (uint32_t)lines_count(result->notices);
-    row.seed = facts->seed;
-    row.warmup_requests = facts->warmup_requests;
+    row.seed = metadata->seed;
+    row.warmup_requests = metadata->warmup_requests;
     row.exact_quantiles = result->exact_quantiles ? 1 : 0;
     row.measures = result->overall;
     row.run = result->run;
-    return store_append_summary(store, &row, NULL, facts->swept);
+    return store_append_summary(store, &row, NULL, metadata->swept);
 }
 
 static bool applications_append(struct store *store, const struct simulation_result *result)
 {
-    const struct run_facts *facts = store->facts;
+    const struct run_metadata *metadata = store->metadata;
     for (size_t a = 0; a < result->application_count; a++) {
         struct application_row row;
         char name[1024];
         memset(&row, 0, sizeof row);
-        store_name_application(&row, facts);
-        lines_copy(facts->applications, a, name, sizeof name);
+        store_name_application(&row, metadata);
+        lines_copy(metadata->applications, a, name, sizeof name);
         column_copy_text(row.application, sizeof row.application, name);
-        row.seed = facts->seed;
+        row.seed = metadata->seed;
         row.measures = result->applications[a];
         if (!table_append(&store->applications, &row))
             return false;
@@ -415,8 +416,8 @@ static bool training_append(struct store *store, const struct simulation_result 
     if (result->training == NULL)
         return true;
     memset(&row, 0, sizeof row);
-    store_name_training(&row, store->facts);
-    row.seed = store->facts->seed;
+    store_name_training(&row, store->metadata);
+    row.seed = store->metadata->seed;
     row.measures = *result->training;
     return store_append_training(store, &row);
 }
@@ -429,8 +430,8 @@ static bool run_close(struct store *store)
     if (store->run >= 0)
         good = H5Gclose(store->run) >= 0 && good;
     store->run = -1;
-    run_facts_free(store->facts);
-    store->facts = NULL;
+    run_metadata_free(store->metadata);
+    store->metadata = NULL;
     return good;
 }
 
@@ -447,28 +448,29 @@ bool store_end_run(struct store *store, const struct simulation_result *result, 
     return true;
 }
 
-bool sweep_facts_equal(const struct sweep_facts *one, const struct sweep_facts *other)
+bool sweep_metadata_equal(const struct sweep_metadata *one, const struct sweep_metadata *other)
 {
     return strcmp(one->identity, other->identity) == 0 && one->shard == other->shard &&
            one->shards == other->shards && one->runs == other->runs;
 }
 
-bool store_set_sweep(struct store *store, const struct sweep_facts *facts, struct error *error)
+bool store_set_sweep(struct store *store, const struct sweep_metadata *metadata,
+                     struct error *error)
 {
-    return (hdf5_set_text(store->file, "sweep", facts->identity) &&
-            hdf5_set_u64(store->file, "shard", facts->shard) &&
-            hdf5_set_u64(store->file, "shards", facts->shards) &&
-            hdf5_set_u64(store->file, "sweep_runs", facts->runs) &&
-            hdf5_set_u64(store->file, "missing_runs", facts->missing)) ||
+    return (hdf5_set_text(store->file, "sweep", metadata->identity) &&
+            hdf5_set_u64(store->file, "shard", metadata->shard) &&
+            hdf5_set_u64(store->file, "shards", metadata->shards) &&
+            hdf5_set_u64(store->file, "sweep_runs", metadata->runs) &&
+            hdf5_set_u64(store->file, "missing_runs", metadata->missing)) ||
            store_fault(store, error, "the sweep's description");
 }
 
 bool store_drop_run(struct store *store, struct error *error)
 {
     char hash[TEXT_HASH + 1];
-    if (store->facts == NULL)
+    if (store->metadata == NULL)
         return true;
-    column_copy_text(hash, sizeof hash, store->facts->hash);
+    column_copy_text(hash, sizeof hash, store->metadata->hash);
     (void)run_close(store);
     return H5Ldelete(store->runs, hash, H5P_DEFAULT) >= 0 || store_fault(store, error, "the file");
 }

@@ -9,57 +9,58 @@ static bool better(const struct configuration *a, const struct configuration *b,
     return a->time < b->time || (a->time == b->time && a->cost_usd < b->cost_usd);
 }
 
-static void undercut(struct batch_latency *ladder)
+static void undercut(struct batch_latency *latency_table)
 {
-    for (size_t i = ladder->count; i-- > 1;)
-        if (ladder->time[i] <= ladder->time[i - 1]) {
-            ladder->time[i - 1] = ladder->time[i];
-            ladder->configuration[i - 1] = ladder->configuration[i];
+    for (size_t i = latency_table->count; i-- > 1;)
+        if (latency_table->time[i] <= latency_table->time[i - 1]) {
+            latency_table->time[i - 1] = latency_table->time[i];
+            latency_table->configuration[i - 1] = latency_table->configuration[i];
         }
 }
 
-void batch_latency_fill(struct batch_latency *ladder, struct arena *arena,
+void batch_latency_fill(struct batch_latency *latency_table, struct arena *arena,
                         const struct workload *workload, const struct planner *planner,
                         uint32_t function, uint32_t kind, uint16_t vgpu, uint16_t vcpus,
                         uint32_t max_batch)
 {
     const struct function *spec = &workload->functions[function];
     const size_t most = spec->configuration_count;
-    *ladder = (struct batch_latency){.batch = arena_allocate(arena, most, sizeof(uint32_t)),
-                                     .configuration = arena_allocate(arena, most, sizeof(uint32_t)),
-                                     .time = arena_allocate(arena, most, sizeof(sim_time_t))};
+    *latency_table =
+        (struct batch_latency){.batch = arena_allocate(arena, most, sizeof(uint32_t)),
+                               .configuration = arena_allocate(arena, most, sizeof(uint32_t)),
+                               .time = arena_allocate(arena, most, sizeof(sim_time_t))};
     for (uint32_t i = 0; i < most; i++) {
         const struct configuration *here = &spec->configurations[i];
         if (here->kind != kind || here->vgpu != vgpu || here->batch > max_batch ||
             !planner_runs(planner, function, i))
             continue;
-        size_t step = ladder->count;
-        if (step > 0 && ladder->batch[step - 1] == here->batch) {
+        size_t step = latency_table->count;
+        if (step > 0 && latency_table->batch[step - 1] == here->batch) {
             step--;
-            if (!better(here, &spec->configurations[ladder->configuration[step]], vcpus))
+            if (!better(here, &spec->configurations[latency_table->configuration[step]], vcpus))
                 continue;
         } else {
-            ladder->count++;
+            latency_table->count++;
         }
-        ladder->batch[step] = here->batch;
-        ladder->configuration[step] = i;
-        ladder->time[step] = here->time;
+        latency_table->batch[step] = here->batch;
+        latency_table->configuration[step] = i;
+        latency_table->time[step] = here->time;
     }
-    if (ladder->count > 0 && ladder->batch[0] != 1)
-        ladder->count = 0;
-    undercut(ladder);
+    if (latency_table->count > 0 && latency_table->batch[0] != 1)
+        latency_table->count = 0;
+    undercut(latency_table);
 }
 
-size_t batch_latency_step(const struct batch_latency *ladder, uint32_t jobs)
+size_t batch_latency_step(const struct batch_latency *latency_table, uint32_t jobs)
 {
     size_t step = 0;
-    while (step < ladder->count && ladder->batch[step] < jobs)
+    while (step < latency_table->count && latency_table->batch[step] < jobs)
         step++;
     return step;
 }
 
-sim_time_t batch_latency_time(const struct batch_latency *ladder, uint32_t jobs)
+sim_time_t batch_latency_time(const struct batch_latency *latency_table, uint32_t jobs)
 {
-    const size_t step = batch_latency_step(ladder, jobs);
-    return step < ladder->count ? ladder->time[step] : SIM_FOREVER;
+    const size_t step = batch_latency_step(latency_table, jobs);
+    return step < latency_table->count ? latency_table->time[step] : SIM_FOREVER;
 }

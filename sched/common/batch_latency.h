@@ -20,15 +20,15 @@ struct batch_latency {
  * size gets the fastest configuration that the planner's cluster can run with at most `vcpus`
  * vCPUs; if none has so few, the limit is ignored. Sets count to 0 if the function has no
  * configuration of batch 1 with that share. */
-void batch_latency_fill(struct batch_latency *ladder, struct arena *arena,
+void batch_latency_fill(struct batch_latency *latency_table, struct arena *arena,
                         const struct workload *workload, const struct planner *planner,
                         uint32_t function, uint32_t kind, uint16_t vgpu, uint16_t vcpus,
                         uint32_t max_batch);
 
 /* The first step whose batch is >= `jobs` (>= 1); `count` if there is none. O(steps). */
-size_t batch_latency_step(const struct batch_latency *ladder, uint32_t jobs);
+size_t batch_latency_step(const struct batch_latency *latency_table, uint32_t jobs);
 
 /* Execution time of `jobs` in one batch; SIM_FOREVER if no step is large enough. */
-sim_time_t batch_latency_time(const struct batch_latency *ladder, uint32_t jobs);
+sim_time_t batch_latency_time(const struct batch_latency *latency_table, uint32_t jobs);
 
 #endif

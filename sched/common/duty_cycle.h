@@ -21,8 +21,8 @@
 
 struct duty_cycle_slot {
     uint32_t queue;
-    uint32_t batch;                     /* most jobs per round */
-    const struct batch_latency *ladder; /* owned by the caller; must outlive the plan */
+    uint32_t batch;                            /* most jobs per round */
+    const struct batch_latency *latency_table; /* owned by the caller; must outlive the plan */
     bool overflow; /* the queue also has servers of its own: start only batches that meet their
                     * deadline, drop nothing */
 };
@@ -53,20 +53,20 @@ struct duty_cycle *duty_cycle_create(struct arena *arena, const struct workload 
 
 /* Replace the plan: call duty_cycle_begin, then duty_cycle_add_server in ascending order of
  * invoker, each followed by its slots, then duty_cycle_end. */
-void duty_cycle_begin(struct duty_cycle *rounds);
-void duty_cycle_add_server(struct duty_cycle *rounds, uint32_t invoker, uint32_t size);
-void duty_cycle_add_slot(struct duty_cycle *rounds, struct duty_cycle_slot slot);
-void duty_cycle_end(struct duty_cycle *rounds, const struct platform *platform);
+void duty_cycle_begin(struct duty_cycle *cycle);
+void duty_cycle_add_server(struct duty_cycle *cycle, uint32_t invoker, uint32_t size);
+void duty_cycle_add_slot(struct duty_cycle *cycle, struct duty_cycle_slot slot);
+void duty_cycle_end(struct duty_cycle *cycle, const struct platform *platform);
 
 /* Mean time for which a batch of the queue held its resources before it executed, over the batches
  * on warm containers so far. 0 before the first. Early drop counts it as part of a batch's time. */
-sim_time_t duty_cycle_overhead(const struct duty_cycle *rounds, uint32_t queue);
+sim_time_t duty_cycle_overhead(const struct duty_cycle *cycle, uint32_t queue);
 
 /* Call these from the policy's callbacks of the same names. duty_cycle_wake makes every server that
  * waits for room retry. */
-void duty_cycle_on_ready(struct duty_cycle *rounds, uint32_t queue);
-void duty_cycle_on_finish(struct duty_cycle *rounds, const struct finished_batch *batch);
-void duty_cycle_wake(struct duty_cycle *rounds);
-bool duty_cycle_decide(struct duty_cycle *rounds, struct platform *platform);
+void duty_cycle_on_ready(struct duty_cycle *cycle, uint32_t queue);
+void duty_cycle_on_finish(struct duty_cycle *cycle, const struct finished_batch *batch);
+void duty_cycle_wake(struct duty_cycle *cycle);
+bool duty_cycle_decide(struct duty_cycle *cycle, struct platform *platform);
 
 #endif

@@ -87,8 +87,8 @@ static double slowdown(const void *context, uint32_t own, uint16_t own_units, ui
     const uint16_t units[2] = {own_units, other_units};
     struct co_runner runners[2];
     for (size_t i = 0; i < 2; i++) {
-        const size_t f =
-            (size_t)(fleet->tasks[queues[i]].ladders - fleet->ladders) / fleet->part_count;
+        const size_t f = (size_t)(fleet->tasks[queues[i]].latency_tables - fleet->latency_tables) /
+                         fleet->part_count;
         const struct function *function = &self->workload->functions[f];
         runners[i] =
             (struct co_runner){.index = function->gpus[neighbours->kind].interference_index,
@@ -128,7 +128,7 @@ static void rates_take(struct gpulets *self, sim_time_t now)
     const double elapsed = sim_to_s(now - self->since);
     for (uint32_t q = 0; q < self->workload->queue_count; q++) {
         for (uint32_t k = 0; k < self->kinds; k++)
-            self->fleets[k].tasks[q].overhead = duty_cycle_overhead(self->rounds, q);
+            self->fleets[k].tasks[q].overhead = duty_cycle_overhead(self->cycle, q);
         rate_divide(self, q, rate_planned(self, (double)self->arrived[q] / elapsed));
         self->arrived[q] = 0;
     }
@@ -200,21 +200,22 @@ static void let_install(struct gpulets *self, struct platform *platform, const s
     const uint32_t size = size_of(gpu->kind, let->units);
     if (let->units == 0)
         return;
-    duty_cycle_add_server(self->rounds, gpu->invoker, size);
+    duty_cycle_add_server(self->cycle, gpu->invoker, size);
     for (uint32_t q = 0; fleet->scaled && let->count == 0 && q < self->workload->queue_count; q++) {
         struct duty_cycle_slot slot;
         if (!gpulet_orphan(self, q, gpu->invoker, size, &slot))
             continue;
         slot.overflow = is_served(self, q);
-        duty_cycle_add_slot(self->rounds, slot);
+        duty_cycle_add_slot(self->cycle, slot);
     }
     for (size_t s = 0; s < let->count; s++) {
         const struct gpulet_share *share = &let->shares[s];
         const size_t part = gpulet_part(&world, let->units);
         const struct duty_cycle_slot slot = {.queue = share->task,
                                              .batch = share->batch,
-                                             .ladder = &fleet->tasks[share->task].ladders[part]};
-        duty_cycle_add_slot(self->rounds, slot);
+                                             .latency_table =
+                                                 &fleet->tasks[share->task].latency_tables[part]};
+        duty_cycle_add_slot(self->cycle, slot);
         share_load(self, platform, gpu->invoker, share->task);
     }
 }
@@ -222,7 +223,7 @@ static void let_install(struct gpulets *self, struct platform *platform, const s
 static void plan_install(struct gpulets *self, struct platform *platform)
 {
     const size_t cells = self->workload->cluster.invoker_count * self->workload->function_count;
-    duty_cycle_begin(self->rounds);
+    duty_cycle_begin(self->cycle);
     for (uint32_t k = 0; k < self->kinds; k++)
         self->fleets[k].installed = 0;
     for (size_t i = 0; i < cells; i++)
@@ -238,7 +239,7 @@ static void plan_install(struct gpulets *self, struct platform *platform)
     }
     for (size_t i = 0; i < cells; i++)
         self->planned[i] &= 1;
-    duty_cycle_end(self->rounds, platform);
+    duty_cycle_end(self->cycle, platform);
 }
 
 static void replan(struct gpulets *self, struct platform *platform)
@@ -272,7 +273,7 @@ static void gpulet_on_ready(void *state, struct platform *platform, uint32_t que
         platform_set_timer(platform, self->since + self->interval, TIMER_PLAN);
     }
     self->arrived[queue]++;
-    duty_cycle_on_ready(self->rounds, queue);
+    duty_cycle_on_ready(self->cycle, queue);
 }
 
 static void gpulet_on_finish(void *state, struct platform *platform,
@@ -280,7 +281,7 @@ static void gpulet_on_finish(void *state, struct platform *platform,
 {
     struct gpulets *self = state;
     (void)platform;
-    duty_cycle_on_finish(self->rounds, batch);
+    duty_cycle_on_finish(self->cycle, batch);
 }
 
 static void gpulet_on_timer(void *state, struct platform *platform, uint32_t id)
@@ -290,7 +291,7 @@ static void gpulet_on_timer(void *state, struct platform *platform, uint32_t id)
     if (id == TIMER_PLAN)
         self->due = true;
     else
-        duty_cycle_wake(self->rounds);
+        duty_cycle_wake(self->cycle);
 }
 
 static bool gpulet_decide(void *state, struct platform *platform)
@@ -298,7 +299,7 @@ static bool gpulet_decide(void *state, struct platform *platform)
     struct gpulets *self = state;
     if (self->due)
         replan(self, platform);
-    return duty_cycle_decide(self->rounds, platform);
+    return duty_cycle_decide(self->cycle, platform);
 }
 
 static sim_time_t gpulet_keep_alive(void *state, struct platform *platform, uint32_t function,

@@ -36,14 +36,14 @@ struct fleet {
     uint16_t units;
     uint16_t parts[SIZES];
     size_t part_count;
-    size_t gpu_count;              /* planned ones */
-    bool shared;                   /* by MPS: gpu-lets slow one another */
-    struct batch_latency *ladders; /* by function × part */
-    struct gpulet_task *tasks;     /* by queue */
-    double *rates;                 /* by queue: its part of the rate planned for */
-    bool scaled;                   /* the plan is for scaled-down rates */
-    struct gpulet_plan plan;       /* while it is made and installed */
-    size_t installed;              /* GPUs of it, so far */
+    size_t gpu_count;                     /* planned ones */
+    bool shared;                          /* by MPS: gpu-lets slow one another */
+    struct batch_latency *latency_tables; /* by function × part */
+    struct gpulet_task *tasks;            /* by queue */
+    double *rates;                        /* by queue: its part of the rate planned for */
+    bool scaled;                          /* the plan is for scaled-down rates */
+    struct gpulet_plan plan;              /* while it is made and installed */
+    size_t installed;                     /* GPUs of it, so far */
 };
 
 struct gpulets {
@@ -57,7 +57,7 @@ struct gpulets {
     size_t gpu_count;
     uint64_t *arrived; /* by queue, since `since` */
     uint8_t *planned;  /* by invoker × function */
-    struct duty_cycle *rounds;
+    struct duty_cycle *cycle;
     sim_time_t since;
     sim_time_t interval; /* time until the next plan */
     bool due;

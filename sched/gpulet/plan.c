@@ -42,10 +42,10 @@ static double work_of(const struct gpulet_world *world, const struct gpulet_gpu 
 static uint32_t batch_below(const struct gpulet_world *world, uint32_t task, size_t part,
                             uint32_t batch)
 {
-    const struct batch_latency *ladder = &world->tasks[task].ladders[part];
+    const struct batch_latency *latency_table = &world->tasks[task].latency_tables[part];
     uint32_t below = 0;
-    for (size_t i = 0; i < ladder->count && ladder->batch[i] < batch; i++)
-        below = ladder->batch[i];
+    for (size_t i = 0; i < latency_table->count && latency_table->batch[i] < batch; i++)
+        below = latency_table->batch[i];
     return below;
 }
 
@@ -381,12 +381,12 @@ static bool others_follow(const struct gpulet_world *world, struct gpulet *let, 
     const size_t part = gpulet_part(world, let->units);
     for (size_t i = 0; i < let->count; i++) {
         struct gpulet_share *share = &let->shares[i];
-        const struct batch_latency *ladder = &world->tasks[share->task].ladders[part];
+        const struct batch_latency *latency_table = &world->tasks[share->task].latency_tables[part];
         const double jobs = ceil(share->rate * duty / (double)SIM_S - 1e-6);
-        const size_t step = batch_latency_step(ladder, jobs > 1 ? (uint32_t)jobs : 1);
-        if (step == ladder->count)
+        const size_t step = batch_latency_step(latency_table, jobs > 1 ? (uint32_t)jobs : 1);
+        if (step == latency_table->count)
             return false;
-        share->batch = ladder->batch[step];
+        share->batch = latency_table->batch[step];
     }
     return true;
 }
@@ -429,10 +429,10 @@ static bool share_time(const struct gpulet_world *world, struct gpulet_gpu *gpu,
                        uint32_t task, double rate)
 {
     const struct gpulet *let = &gpu->lets[which];
-    const struct batch_latency *ladder =
-        &world->tasks[task].ladders[gpulet_part(world, let->units)];
-    for (size_t step = ladder->count; step-- > 0;) {
-        const uint32_t batch = ladder->batch[step];
+    const struct batch_latency *latency_table =
+        &world->tasks[task].latency_tables[gpulet_part(world, let->units)];
+    for (size_t step = latency_table->count; step-- > 0;) {
+        const uint32_t batch = latency_table->batch[step];
         const double gather = batch / rate * (double)SIM_S;
         const bool slot = batch == 1 && gather > let->duty;
         if (!slot && gather > let->duty)

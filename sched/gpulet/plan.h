@@ -29,11 +29,12 @@ enum { GPULETS_PER_GPU = 2, GPULET_TASKS = 3 };
 struct gpulet_task {
     double rate; /* jobs per second; 0: not scheduled */
     sim_time_t slo;
-    sim_time_t overhead;                 /* time of a batch in addition to the ladder's */
-    const struct batch_latency *ladders; /* one per part; count 0: the task cannot run on it */
+    sim_time_t overhead; /* time of a batch in addition to the latency table's */
+    const struct batch_latency
+        *latency_tables; /* one per part; count 0: the task cannot run on it */
 };
 
-/* Input of the planner. L(b, p) is (the ladder's time × slowdown + overhead) × margin. */
+/* Input of the planner. L(b, p) is (the latency table's time × slowdown + overhead) × margin. */
 struct gpulet_world {
     const struct gpulet_task *tasks;
     size_t task_count;

@@ -26,15 +26,16 @@ double gpulet_slowdown(const struct gpulet_world *world, const struct gpulet_gpu
                        uint32_t task);
 
 /* Largest batch with 2 L <= SLO (saturated; `rate` is ignored) or L + b / rate <= SLO; 0 if there
- * is none. O(ladder). */
+ * is none. O(latency table). */
 uint32_t gpulet_most_batch(const struct gpulet_world *world, uint32_t task, size_t part,
                            double slowdown, bool saturated, double rate);
 
 /* The smallest part on which the task meets its SLO; part_count if there is none. O(parts ×
- * ladder). */
+ * latency table). */
 size_t gpulet_first_feasible(const struct gpulet_world *world, uint32_t task);
 
-/* The next gpu-let for the unserved rate of a task; false if none can serve it. O(parts × ladder).
+/* The next gpu-let for the unserved rate of a task; false if none can serve it. O(parts × latency
+ * table).
  */
 bool gpulet_wish_next(const struct gpulet_world *world, uint32_t task, double rate,
                       struct gpulet_wish *wish);

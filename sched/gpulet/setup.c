@@ -99,7 +99,7 @@ static void parts_fill(struct gpulets *self, uint32_t kind)
     }
 }
 
-static void ladders_fill(struct gpulets *self, struct arena *arena, uint32_t kind)
+static void latency_tables_fill(struct gpulets *self, struct arena *arena, uint32_t kind)
 {
     const struct workload *workload = self->workload;
     const struct fleet *fleet = &self->fleets[kind];
@@ -108,15 +108,15 @@ static void ladders_fill(struct gpulets *self, struct arena *arena, uint32_t kin
         for (size_t p = 0; p < fleet->part_count; p++) {
             const int share = planner_share(self->planner, f, kind, fleet->parts[p]);
             if (share >= 0 && (share <= fleet->parts[p] || p + 1 == fleet->part_count))
-                batch_latency_fill(&fleet->ladders[f * fleet->part_count + p], arena, workload,
-                                   self->planner, f, kind, (uint16_t)share, vcpus,
+                batch_latency_fill(&fleet->latency_tables[f * fleet->part_count + p], arena,
+                                   workload, self->planner, f, kind, (uint16_t)share, vcpus,
                                    self->parameters->max_batch);
         }
 }
 
-static const struct batch_latency *ladders_of(const struct fleet *fleet, uint32_t function)
+static const struct batch_latency *latency_tables_of(const struct fleet *fleet, uint32_t function)
 {
-    return &fleet->ladders[function * fleet->part_count];
+    return &fleet->latency_tables[function * fleet->part_count];
 }
 
 /* A job alone on a whole GPU, of the kind on which this is fastest; 0 if it runs on none. */
@@ -125,7 +125,7 @@ static sim_time_t time_alone(const struct gpulets *self, uint32_t function)
     sim_time_t least = 0;
     for (uint32_t k = 0; k < self->kinds; k++) {
         const struct batch_latency *whole =
-            ladders_of(&self->fleets[k], function) + self->fleets[k].part_count - 1;
+            latency_tables_of(&self->fleets[k], function) + self->fleets[k].part_count - 1;
         if (whole->count > 0 && (least == 0 || whole->time[0] < least))
             least = whole->time[0];
     }
@@ -140,9 +140,9 @@ static void queues_fill(struct gpulets *self, const struct application *applicat
         const uint32_t queue = application->first_queue + s;
         alone[s] = time_alone(self, function);
         for (uint32_t k = 0; k < self->kinds; k++)
-            self->fleets[k].tasks[queue] =
-                (struct gpulet_task){.slo = planner_budget(self->planner, queue, application->slo),
-                                     .ladders = ladders_of(&self->fleets[k], function)};
+            self->fleets[k].tasks[queue] = (struct gpulet_task){
+                .slo = planner_budget(self->planner, queue, application->slo),
+                .latency_tables = latency_tables_of(&self->fleets[k], function)};
     }
     slo_rest(application, alone, &self->rest[application->first_queue]);
 }
@@ -153,8 +153,8 @@ static void allocate(struct gpulets *self, struct platform *platform)
     const size_t queues = workload->queue_count;
     for (uint32_t k = 0; k < self->kinds; k++) {
         struct fleet *fleet = &self->fleets[k];
-        fleet->ladders = platform_allocate(platform, workload->function_count * fleet->part_count,
-                                           sizeof *fleet->ladders);
+        fleet->latency_tables = platform_allocate(
+            platform, workload->function_count * fleet->part_count, sizeof *fleet->latency_tables);
         fleet->tasks = platform_allocate(platform, queues, sizeof *fleet->tasks);
         fleet->rates = platform_allocate(platform, queues, sizeof *fleet->rates);
     }
@@ -171,18 +171,21 @@ bool gpulet_orphan(const void *context, uint32_t queue, uint32_t invoker, uint32
     const struct fleet *fleet = &self->fleets[size >> 16];
     const uint16_t units = (uint16_t)(size & UINT16_MAX);
     const struct gpulet_task *task = &fleet->tasks[queue];
-    const struct batch_latency *ladder = NULL;
+    const struct batch_latency *latency_table = NULL;
     for (size_t p = 0; p < fleet->part_count; p++)
-        if (task->ladders[p].count > 0 && (ladder == NULL || fleet->parts[p] <= units))
-            ladder = &task->ladders[p];
-    if (ladder == NULL)
+        if (task->latency_tables[p].count > 0 &&
+            (latency_table == NULL || fleet->parts[p] <= units))
+            latency_table = &task->latency_tables[p];
+    if (latency_table == NULL)
         return false;
     uint32_t batch = 1;
-    for (size_t i = 0; i < ladder->count && 2 * ladder->time[i] <= task->slo; i++)
-        batch = ladder->batch[i];
-    *slot = (struct duty_cycle_slot){.queue = queue, .batch = batch, .ladder = ladder};
+    for (size_t i = 0; i < latency_table->count && 2 * latency_table->time[i] <= task->slo; i++)
+        batch = latency_table->batch[i];
+    *slot =
+        (struct duty_cycle_slot){.queue = queue, .batch = batch, .latency_table = latency_table};
     const struct function *function =
-        &self->workload->functions[(size_t)(task->ladders - fleet->ladders) / fleet->part_count];
+        &self->workload->functions[(size_t)(task->latency_tables - fleet->latency_tables) /
+                                   fleet->part_count];
     size_t low = 0;
     for (size_t high = self->gpu_count; high - low > 1;) {
         const size_t middle = low + (high - low) / 2;
@@ -192,7 +195,7 @@ bool gpulet_orphan(const void *context, uint32_t queue, uint32_t invoker, uint32
             high = middle;
     }
     return planner_group_runs(self->gpus[low].group, function,
-                              &function->configurations[ladder->configuration[0]]);
+                              &function->configurations[latency_table->configuration[0]]);
 }
 
 static bool set_up(struct gpulets *self, struct platform *platform, struct error *error)
@@ -210,7 +213,7 @@ static bool set_up(struct gpulets *self, struct platform *platform, struct error
         parts_fill(self, k);
     allocate(self, platform);
     for (uint32_t k = 0; k < self->kinds; k++)
-        ladders_fill(self, arena, k);
+        latency_tables_fill(self, arena, k);
     for (size_t a = 0; a < workload->application_count; a++)
         queues_fill(self, &workload->applications[a]);
     const struct duty_cycle_rule rule = {
@@ -219,11 +222,11 @@ static bool set_up(struct gpulets *self, struct platform *platform, struct error
         .rest = self->parameters->early_drop == EARLY_DROP_ON ? self->rest : NULL,
         .retry_timer = TIMER_RETRY,
         .retry = self->parameters->epoch_s / 200};
-    self->rounds = duty_cycle_create(arena, workload, rule);
+    self->cycle = duty_cycle_create(arena, workload, rule);
     for (size_t g = 0; g < self->gpu_count; g++)
-        duty_cycle_add_server(self->rounds, self->gpus[g].invoker,
+        duty_cycle_add_server(self->cycle, self->gpus[g].invoker,
                               size_of(self->gpus[g].kind, self->gpus[g].units));
-    duty_cycle_end(self->rounds, platform);
+    duty_cycle_end(self->cycle, platform);
     return true;
 }
 

@@ -21,7 +21,7 @@ static double latency(const struct gpulet_world *world, uint32_t task, size_t pa
     if (part == world->part_count)
         return (double)INFINITY;
     const struct gpulet_task *spec = &world->tasks[task];
-    const sim_time_t time = batch_latency_time(&spec->ladders[part], batch);
+    const sim_time_t time = batch_latency_time(&spec->latency_tables[part], batch);
     if (time >= SIM_FOREVER)
         return (double)INFINITY;
     return ((double)time * slowdown + (double)spec->overhead) * world->margin;
@@ -52,13 +52,13 @@ uint32_t gpulet_most_batch(const struct gpulet_world *world, uint32_t task, size
     if (part == world->part_count)
         return 0;
     const struct gpulet_task *spec = &world->tasks[task];
-    const struct batch_latency *ladder = &spec->ladders[part];
-    for (size_t i = 0; i < ladder->count; i++) {
-        const double time = latency(world, task, part, ladder->batch[i], slowdown);
-        const double wait = saturated ? time : ladder->batch[i] / rate * (double)SIM_S;
+    const struct batch_latency *latency_table = &spec->latency_tables[part];
+    for (size_t i = 0; i < latency_table->count; i++) {
+        const double time = latency(world, task, part, latency_table->batch[i], slowdown);
+        const double wait = saturated ? time : latency_table->batch[i] / rate * (double)SIM_S;
         if (time + wait > (double)spec->slo * GPULET_ROUNDING)
             break;
-        most = ladder->batch[i];
+        most = latency_table->batch[i];
     }
     return most;
 }

@@ -7,7 +7,7 @@ struct arrival {
     uint32_t application;
 };
 
-struct tally {
+struct application_load {
     double credit;   /* admitted fraction minus admitted requests, so far */
     double fraction; /* x_a */
     uint32_t recent; /* arrivals in the window */
@@ -19,7 +19,7 @@ struct admission {
     struct admission_settings settings;
     struct arrival window[ADMISSION_WINDOW]; /* a ring */
     uint64_t arrivals;
-    struct tally *tallies; /* by application */
+    struct application_load *applications; /* by application */
     double limit;
     double load;
 };
@@ -31,10 +31,10 @@ struct admission *admission_create(struct arena *arena, const struct workload *w
     admission->workload = workload;
     admission->settings = *settings;
     admission->limit = settings->start;
-    admission->tallies =
-        arena_allocate(arena, workload->application_count, sizeof *admission->tallies);
+    admission->applications =
+        arena_allocate(arena, workload->application_count, sizeof *admission->applications);
     for (size_t a = 0; a < workload->application_count; a++)
-        admission->tallies[a].fraction = 1;
+        admission->applications[a].fraction = 1;
     return admission;
 }
 
@@ -42,9 +42,9 @@ void admission_arrive(struct admission *admission, uint32_t application, sim_tim
 {
     struct arrival *slot = &admission->window[admission->arrivals % ADMISSION_WINDOW];
     if (admission->arrivals >= ADMISSION_WINDOW)
-        admission->tallies[slot->application].recent--;
+        admission->applications[slot->application].recent--;
     *slot = (struct arrival){now, application};
-    admission->tallies[application].recent++;
+    admission->applications[application].recent++;
     admission->arrivals++;
 }
 
@@ -65,7 +65,7 @@ static double share_of(const struct admission *admission, size_t application)
 {
     const uint64_t known =
         admission->arrivals < ADMISSION_WINDOW ? admission->arrivals : ADMISSION_WINDOW;
-    const double seen = (double)admission->tallies[application].recent / (double)known;
+    const double seen = (double)admission->applications[application].recent / (double)known;
     return 0.5 * (seen + admission->workload->applications[application].weight);
 }
 
@@ -83,18 +83,18 @@ static void shed_efficient(struct admission *admission, double excess)
         size_t heaviest = count;
         double most = 0;
         for (size_t a = 0; a < count; a++) {
-            const struct tally *tally = &admission->tallies[a];
-            const double each = tally->load / share_of(admission, a);
-            if (tally->fraction >= 1 && tally->load > 0 && each > most) {
+            const struct application_load *own = &admission->applications[a];
+            const double each = own->load / share_of(admission, a);
+            if (own->fraction >= 1 && own->load > 0 && each > most) {
                 heaviest = a;
                 most = each;
             }
         }
         if (heaviest == count)
             return;
-        struct tally *tally = &admission->tallies[heaviest];
-        tally->fraction = excess < tally->load ? 1 - excess / tally->load : 0;
-        excess -= tally->load;
+        struct application_load *own = &admission->applications[heaviest];
+        own->fraction = excess < own->load ? 1 - excess / own->load : 0;
+        excess -= own->load;
     }
 }
 
@@ -104,10 +104,10 @@ void admission_balance(struct admission *admission, const double *work)
     const double rate = total_rate(admission);
     admission->load = 0;
     for (size_t a = 0; a < count; a++) {
-        struct tally *tally = &admission->tallies[a];
-        tally->fraction = 1;
-        tally->load = rate * share_of(admission, a) * work[a];
-        admission->load += tally->load;
+        struct application_load *own = &admission->applications[a];
+        own->fraction = 1;
+        own->load = rate * share_of(admission, a) * work[a];
+        admission->load += own->load;
     }
     if (admission->load <= admission->limit)
         return;
@@ -115,20 +115,20 @@ void admission_balance(struct admission *admission, const double *work)
         shed_efficient(admission, admission->load - admission->limit);
     else
         for (size_t a = 0; a < count; a++)
-            admission->tallies[a].fraction = admission->limit / admission->load;
+            admission->applications[a].fraction = admission->limit / admission->load;
 }
 
 bool admission_admit(struct admission *admission, uint32_t application, bool shed)
 {
-    struct tally *tally = &admission->tallies[application];
-    if (!shed || tally->fraction >= 1) {
-        tally->credit = 0; /* what was admitted without need counts neither way */
+    struct application_load *own = &admission->applications[application];
+    if (!shed || own->fraction >= 1) {
+        own->credit = 0; /* what was admitted without need counts neither way */
         return true;
     }
-    tally->credit += tally->fraction;
-    if (tally->credit < 1)
+    own->credit += own->fraction;
+    if (own->credit < 1)
         return false;
-    tally->credit -= 1;
+    own->credit -= 1;
     return true;
 }
 
@@ -155,5 +155,5 @@ double admission_load(const struct admission *admission)
 
 double admission_fraction(const struct admission *admission, uint32_t application)
 {
-    return admission->tallies[application].fraction;
+    return admission->applications[application].fraction;
 }

@@ -15,15 +15,15 @@ struct budgets_rule {
 
 /* Divides the rate of the sessions `sessions[kind × queues]` of one queue over the kinds of GPU, in
  * proportion to what the kind's nodes can serve within the sessions' SLO. Everything goes to the
- * first kind if none can serve any. O(kinds × ladder). */
+ * first kind if none can serve any. O(kinds × latency table). */
 void budgets_divide(struct squishy_session *sessions, size_t queues,
                     const struct budgets_rule *rule, double rate);
 
-/* Sets the SLO of each session (by kind and queue; ladder and overhead are given) to its stage's
- * budget; `rates` has the rate of each queue. If no split serves every stage of an application in
- * time, its sessions keep theirs. `cost` is scratch for max_stages × (steps + 1) numbers. The sums
- * compared are charged as decision time. O(applications ×
- * stages × steps × (steps + ladder)). */
+/* Sets the SLO of each session (by kind and queue; latency table and overhead are given) to its
+ * stage's budget; `rates` has the rate of each queue. If no split serves every stage of an
+ * application in time, its sessions keep theirs. `cost` is scratch for max_stages × (steps + 1)
+ * numbers. The sums compared are charged as decision time. O(applications × stages × steps × (steps
+ * + latency table)). */
 void budgets_fill(struct squishy_session *sessions, const double *rates, struct platform *platform,
                   const struct budgets_rule *rule, double *cost);
 

@@ -63,7 +63,7 @@ static bool rates_take(struct nexus *nexus, sim_time_t now)
         nexus->arrived[q] = 0;
         for (uint32_t k = 0; k < nexus->kinds; k++)
             if (nexus->parameters->overhead == OVERHEAD_MEASURED)
-                session_of(nexus, k, q)->overhead = duty_cycle_overhead(nexus->rounds, q);
+                session_of(nexus, k, q)->overhead = duty_cycle_overhead(nexus->cycle, q);
         left = left || nexus->rates[q] < rate_low * nexus->served[q] ||
                nexus->rates[q] > rate_high * nexus->served[q];
     }
@@ -167,24 +167,24 @@ static void plan_load(struct nexus *nexus, struct platform *platform)
 
 static void plan_install(struct nexus *nexus, const struct platform *platform)
 {
-    duty_cycle_begin(nexus->rounds);
+    duty_cycle_begin(nexus->cycle);
     for (uint32_t q = 0; q < nexus->workload->queue_count; q++)
         nexus->served[q] = 0;
     for (uint32_t n = 0; n < nexus->node_count; n++) {
         const struct node *node = &nexus->nodes[n];
         const struct squishy_plan *plan = &nexus->plans[node->kind];
-        duty_cycle_add_server(nexus->rounds, node->invoker, n);
+        duty_cycle_add_server(nexus->cycle, node->invoker, n);
         if (node->plan == SIM_NONE)
             continue;
         const struct squishy_node *planned = &plan->nodes[node->plan];
         for (uint32_t s = 0; s < planned->count; s++) {
             const struct squishy_share *share = &plan->shares[planned->first + s];
-            duty_cycle_add_slot(nexus->rounds,
+            duty_cycle_add_slot(nexus->cycle,
                                 slot_of(nexus, node->kind, share->session, share->batch));
             nexus->served[share->session] += share->batch / sim_to_s(planned->duty);
         }
     }
-    duty_cycle_end(nexus->rounds, platform);
+    duty_cycle_end(nexus->cycle, platform);
 }
 
 /* The budgets of all stages, and a plan for each kind of GPU with its part of the rates. */
@@ -244,7 +244,7 @@ static void nexus_on_ready(void *state, struct platform *platform, uint32_t queu
         platform_set_timer(platform, nexus->since + nexus->interval, TIMER_PLAN);
     }
     nexus->arrived[queue]++;
-    duty_cycle_on_ready(nexus->rounds, queue);
+    duty_cycle_on_ready(nexus->cycle, queue);
 }
 
 static void nexus_on_finish(void *state, struct platform *platform,
@@ -252,7 +252,7 @@ static void nexus_on_finish(void *state, struct platform *platform,
 {
     struct nexus *nexus = state;
     (void)platform;
-    duty_cycle_on_finish(nexus->rounds, batch);
+    duty_cycle_on_finish(nexus->cycle, batch);
 }
 
 static void nexus_on_timer(void *state, struct platform *platform, uint32_t id)
@@ -262,7 +262,7 @@ static void nexus_on_timer(void *state, struct platform *platform, uint32_t id)
     if (id == TIMER_PLAN)
         nexus->due = true;
     else
-        duty_cycle_wake(nexus->rounds);
+        duty_cycle_wake(nexus->cycle);
 }
 
 static bool nexus_decide(void *state, struct platform *platform)
@@ -270,7 +270,7 @@ static bool nexus_decide(void *state, struct platform *platform)
     struct nexus *nexus = state;
     if (nexus->due)
         replan(nexus, platform);
-    return duty_cycle_decide(nexus->rounds, platform);
+    return duty_cycle_decide(nexus->cycle, platform);
 }
 
 static sim_time_t nexus_keep_alive(void *state, struct platform *platform, uint32_t function,

@@ -33,9 +33,10 @@ struct nexus {
     const struct nexus_parameters *parameters;
     struct planner *planner;
     uint32_t kinds;
-    struct batch_latency *ladders; /* by function and kind of GPU; empty if it cannot run there */
-    sim_time_t *rest;              /* by queue: the fastest path through the later stages */
-    struct node *nodes;            /* ascending by invoker */
+    struct batch_latency
+        *latency_tables; /* by function and kind of GPU; empty if it cannot run there */
+    sim_time_t *rest;    /* by queue: the fastest path through the later stages */
+    struct node *nodes;  /* ascending by invoker */
     size_t node_count;
     size_t *nodes_of_kind;
     double *parts;                    /* by kind: its part of all nodes */
@@ -46,7 +47,7 @@ struct nexus {
     struct squishy_plan *plans;       /* by kind; while a plan is made */
     double *cost;                     /* scratch of the split */
     uint8_t *planned;                 /* by invoker × function */
-    struct duty_cycle *rounds;
+    struct duty_cycle *cycle;
     sim_time_t since, planned_at;
     sim_time_t interval; /* time until the rates are measured next */
     bool due;
@@ -59,14 +60,15 @@ static inline struct squishy_session *session_of(const struct nexus *nexus, uint
 
 static inline size_t function_of(const struct nexus *nexus, uint32_t queue)
 {
-    return (size_t)(nexus->sessions[queue].ladder - nexus->ladders) / nexus->kinds;
+    return (size_t)(nexus->sessions[queue].latency_table - nexus->latency_tables) / nexus->kinds;
 }
 
 static inline struct duty_cycle_slot slot_of(const struct nexus *nexus, uint32_t kind,
                                              uint32_t queue, uint32_t batch)
 {
-    return (struct duty_cycle_slot){
-        .queue = queue, .batch = batch, .ladder = session_of(nexus, kind, queue)->ladder};
+    return (struct duty_cycle_slot){.queue = queue,
+                                    .batch = batch,
+                                    .latency_table = session_of(nexus, kind, queue)->latency_table};
 }
 
 /* The node can run the queue's function. */

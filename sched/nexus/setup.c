@@ -88,19 +88,20 @@ static uint16_t vcpus_of_node(const struct cluster_spec *cluster, uint32_t kind,
     return (uint16_t)(least > 0 ? least : 1);
 }
 
-static struct batch_latency *ladder_of(const struct nexus *nexus, uint32_t function, uint32_t kind)
+static struct batch_latency *latency_table_of(const struct nexus *nexus, uint32_t function,
+                                              uint32_t kind)
 {
-    return &nexus->ladders[(size_t)function * nexus->kinds + kind];
+    return &nexus->latency_tables[(size_t)function * nexus->kinds + kind];
 }
 
-static void ladders_fill(struct nexus *nexus, struct arena *arena, uint32_t vgpu)
+static void latency_tables_fill(struct nexus *nexus, struct arena *arena, uint32_t vgpu)
 {
     const struct workload *workload = nexus->workload;
     for (uint32_t k = 0; k < nexus->kinds; k++) {
         const uint16_t vcpus = vcpus_of_node(&workload->cluster, k, vgpu);
         for (uint32_t f = 0; f < workload->function_count; f++) {
             const int share = planner_share(nexus->planner, f, k, vgpu > 0 ? vgpu : UINT16_MAX);
-            batch_latency_fill(ladder_of(nexus, f, k), arena, workload, nexus->planner, f, k,
+            batch_latency_fill(latency_table_of(nexus, f, k), arena, workload, nexus->planner, f, k,
                                (uint16_t)(share > 0 ? share : 0), vcpus,
                                nexus->parameters->max_batch);
         }
@@ -112,9 +113,9 @@ static sim_time_t time_alone(const struct nexus *nexus, uint32_t function)
 {
     sim_time_t least = SIM_FOREVER;
     for (uint32_t k = 0; k < nexus->kinds; k++) {
-        const struct batch_latency *ladder = ladder_of(nexus, function, k);
-        if (ladder->count > 0 && ladder->time[0] < least)
-            least = ladder->time[0];
+        const struct batch_latency *latency_table = latency_table_of(nexus, function, k);
+        if (latency_table->count > 0 && latency_table->time[0] < least)
+            least = latency_table->time[0];
     }
     return least;
 }
@@ -137,8 +138,8 @@ static void allocate(struct nexus *nexus, struct platform *platform, uint32_t vg
     for (size_t g = 0; g < cluster->group_count; g++)
         nodes += (size_t)cluster->groups[g].count * nodes_of(&cluster->groups[g], vgpu);
     nexus->kinds = (uint32_t)workload->kind_count;
-    nexus->ladders = platform_allocate(platform, workload->function_count * nexus->kinds,
-                                       sizeof *nexus->ladders);
+    nexus->latency_tables = platform_allocate(platform, workload->function_count * nexus->kinds,
+                                              sizeof *nexus->latency_tables);
     nexus->rest = platform_allocate(platform, queues, sizeof *nexus->rest);
     nexus->nodes = platform_allocate(platform, nodes, sizeof *nexus->nodes);
     nexus->nodes_of_kind = platform_allocate(platform, nexus->kinds, sizeof *nexus->nodes_of_kind);
@@ -156,11 +157,11 @@ static void allocate(struct nexus *nexus, struct platform *platform, uint32_t vg
 
 bool nexus_runs_on(const struct nexus *nexus, const struct node *node, uint32_t queue)
 {
-    const struct batch_latency *ladder = session_of(nexus, node->kind, queue)->ladder;
+    const struct batch_latency *latency_table = session_of(nexus, node->kind, queue)->latency_table;
     const struct function *function = &nexus->workload->functions[function_of(nexus, queue)];
-    return ladder->count > 0 &&
+    return latency_table->count > 0 &&
            planner_group_runs(node->group, function,
-                              &function->configurations[ladder->configuration[0]]);
+                              &function->configurations[latency_table->configuration[0]]);
 }
 
 /* Serves a queue without a node in batches of at most B, or of one job if there is no B. */
@@ -186,7 +187,7 @@ static bool set_up(struct nexus *nexus, struct platform *platform, struct error 
         return false;
     allocate(nexus, platform, vgpu);
     nodes_fill(nexus, vgpu);
-    ladders_fill(nexus, platform_arena(platform), vgpu);
+    latency_tables_fill(nexus, platform_arena(platform), vgpu);
     for (size_t a = 0; a < workload->application_count; a++) {
         const struct application *application = &workload->applications[a];
         rest_fill(nexus, application);
@@ -194,7 +195,7 @@ static bool set_up(struct nexus *nexus, struct platform *platform, struct error 
             const uint32_t queue = application->first_queue + s;
             for (uint32_t k = 0; k < nexus->kinds; k++)
                 *session_of(nexus, k, queue) = (struct squishy_session){
-                    .ladder = ladder_of(nexus, application->stages[s].function, k),
+                    .latency_table = latency_table_of(nexus, application->stages[s].function, k),
                     .slo = planner_budget(nexus->planner, queue, application->slo)};
         }
     }
@@ -204,10 +205,10 @@ static bool set_up(struct nexus *nexus, struct platform *platform, struct error 
         .rest = nexus->parameters->early_drop == EARLY_DROP_ON ? nexus->rest : NULL,
         .retry_timer = TIMER_RETRY,
         .retry = nexus->parameters->min_epoch_s / 100};
-    nexus->rounds = duty_cycle_create(platform_arena(platform), workload, rule);
+    nexus->cycle = duty_cycle_create(platform_arena(platform), workload, rule);
     for (uint32_t n = 0; n < nexus->node_count; n++)
-        duty_cycle_add_server(nexus->rounds, nexus->nodes[n].invoker, n);
-    duty_cycle_end(nexus->rounds, platform);
+        duty_cycle_add_server(nexus->cycle, nexus->nodes[n].invoker, n);
+    duty_cycle_end(nexus->cycle, platform);
     return true;
 }
 

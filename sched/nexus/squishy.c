@@ -29,17 +29,18 @@ struct packing {
 
 sim_time_t squishy_time(const struct squishy_session *session, uint32_t jobs)
 {
-    const sim_time_t time = batch_latency_time(session->ladder, jobs);
+    const sim_time_t time = batch_latency_time(session->latency_table, jobs);
     return time < SIM_FOREVER ? time + session->overhead : SIM_FOREVER;
 }
 
 uint32_t squishy_saturating_batch(const struct squishy_session *session)
 {
-    const struct batch_latency *ladder = session->ladder;
+    const struct batch_latency *latency_table = session->latency_table;
     uint32_t batch = 0;
-    for (size_t i = 0;
-         i < ladder->count && 2 * (ladder->time[i] + session->overhead) <= session->slo; i++)
-        batch = ladder->batch[i];
+    for (size_t i = 0; i < latency_table->count &&
+                       2 * (latency_table->time[i] + session->overhead) <= session->slo;
+         i++)
+        batch = latency_table->batch[i];
     return batch;
 }
 
@@ -54,16 +55,16 @@ static sim_time_t residual_duty(uint32_t batch, sim_time_t time, double rate, si
 bool squishy_residual(const struct squishy_session *session, double rate, enum squishy_rule rule,
                       uint32_t *batch, sim_time_t *duty)
 {
-    const struct batch_latency *ladder = session->ladder;
+    const struct batch_latency *latency_table = session->latency_table;
     sim_time_t time = 0;
     *batch = 0;
-    for (size_t i = 0; i < ladder->count; i++) {
-        const sim_time_t here = ladder->time[i] + session->overhead;
-        const double gathered = (double)ladder->batch[i] - (rule == SQUISHY_CODE ? 1 : 0);
+    for (size_t i = 0; i < latency_table->count; i++) {
+        const sim_time_t here = latency_table->time[i] + session->overhead;
+        const double gathered = (double)latency_table->batch[i] - (rule == SQUISHY_CODE ? 1 : 0);
         const double latest = (double)here + gathered / rate * (double)SIM_S;
         if (here > session->slo || (i > 0 && latest > (double)session->slo * (1 + 1e-12)))
             break;
-        *batch = ladder->batch[i];
+        *batch = latency_table->batch[i];
         time = here;
     }
     if (*batch == 0)
@@ -72,15 +73,16 @@ bool squishy_residual(const struct squishy_session *session, double rate, enum s
     return *duty > 0 && time <= *duty;
 }
 
-/* ceil(d r) rounded up to a step of the ladder; `time` receives its time. */
+/* ceil(d r) rounded up to a step of the latency table; `time` receives its time. */
 static uint32_t squeezed(const struct squishy_session *session, double rate, sim_time_t duty,
                          sim_time_t *time)
 {
     const double jobs = ceil(sim_to_s(duty) * rate - rounding);
-    const size_t step = batch_latency_step(session->ladder, jobs > 1 ? (uint32_t)jobs : 1);
-    *time = step < session->ladder->count ? session->ladder->time[step] + session->overhead
-                                          : SIM_FOREVER;
-    return step < session->ladder->count ? session->ladder->batch[step] : 0;
+    const size_t step = batch_latency_step(session->latency_table, jobs > 1 ? (uint32_t)jobs : 1);
+    *time = step < session->latency_table->count
+                ? session->latency_table->time[step] + session->overhead
+                : SIM_FOREVER;
+    return step < session->latency_table->count ? session->latency_table->batch[step] : 0;
 }
 
 static int compare_occupancy(const void *left, const void *right)

@@ -19,15 +19,15 @@
 enum squishy_rule { SQUISHY_PAPER, SQUISHY_CODE };
 
 struct squishy_session {
-    const struct batch_latency *ladder; /* for a whole GPU (or share) */
-    double rate;                        /* jobs per second, >= 0 */
+    const struct batch_latency *latency_table; /* for a whole GPU (or share) */
+    double rate;                               /* jobs per second, >= 0 */
     sim_time_t slo;
-    sim_time_t overhead; /* time per batch in addition to the ladder's, part of l(b) */
+    sim_time_t overhead; /* time per batch in addition to the latency table's, part of l(b) */
 };
 
 struct squishy_share {
     uint32_t session;
-    uint32_t batch; /* rounded up to a step of the ladder */
+    uint32_t batch; /* rounded up to a step of the latency table */
     double rate;    /* part of the session's load that this GPU serves */
 };
 
@@ -50,7 +50,7 @@ struct squishy_plan {
 /* B: the largest batch with 2 l(B) <= slo; 0 if there is none. */
 uint32_t squishy_saturating_batch(const struct squishy_session *session);
 
-/* l(b) for `jobs` jobs; SIM_FOREVER if they exceed the ladder. */
+/* l(b) for `jobs` jobs; SIM_FOREVER if they exceed the latency table. */
 sim_time_t squishy_time(const struct squishy_session *session, uint32_t jobs);
 
 /* Batch and duty cycle of a residual load `rate` > 0. False if no duty cycle both serves it in time

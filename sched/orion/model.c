@@ -6,22 +6,24 @@
 #include "sched/common/dominators.h"
 #include "sched/paths/search.h"
 
-/* ---- Ladders --------------------------------------------------------------------------------- */
+/* ---- Latency tables
+ * --------------------------------------------------------------------------------- */
 
 /* Entries of the table (ascending time) that cost less than all faster ones, last first. `kept` is
  * scratch. */
-static void ladder_fill(struct orion_ladder *ladder, const struct search_table *table,
-                        uint32_t max_batch, size_t *kept)
+static void latency_table_fill(struct orion_latency_table *latency_table,
+                               const struct search_table *table, uint32_t max_batch, size_t *kept)
 {
     for (size_t i = 0; i < table->count; i++)
         if (table->batch[i] <= max_batch &&
-            (ladder->count == 0 || table->cost[i] < table->cost[kept[ladder->count - 1]]))
-            kept[ladder->count++] = i;
-    for (size_t i = 0; i < ladder->count; i++) {
-        const size_t entry = kept[ladder->count - 1 - i];
-        ladder->configuration[i] = table->index[entry];
-        ladder->cost[i] = table->cost[entry];
-        ladder->time[i] = table->time[entry];
+            (latency_table->count == 0 ||
+             table->cost[i] < table->cost[kept[latency_table->count - 1]]))
+            kept[latency_table->count++] = i;
+    for (size_t i = 0; i < latency_table->count; i++) {
+        const size_t entry = kept[latency_table->count - 1 - i];
+        latency_table->configuration[i] = table->index[entry];
+        latency_table->cost[i] = table->cost[entry];
+        latency_table->time[i] = table->time[entry];
     }
 }
 
@@ -34,31 +36,33 @@ static void distribution_keep(struct distribution *kept, struct arena *arena,
     memcpy(kept->mass, scratch->mass, scratch->count * sizeof *kept->mass);
 }
 
-static bool ladder_build(struct orion_model *model, const struct workload *workload, size_t stage,
-                         uint32_t max_batch, struct error *error)
+static bool latency_table_build(struct orion_model *model, const struct workload *workload,
+                                size_t stage, uint32_t max_batch, struct error *error)
 {
-    struct orion_ladder *ladder = &model->ladders[stage];
+    struct orion_latency_table *latency_table = &model->latency_tables[stage];
     const uint32_t index = model->application->stages[stage].function;
     const struct function *function = &workload->functions[index];
     const size_t most = function->configuration_count;
     size_t *kept = arena_allocate(model->arena, most, sizeof *kept);
-    ladder->configuration = arena_allocate(model->arena, most, sizeof *ladder->configuration);
-    ladder->cost = arena_allocate(model->arena, most, sizeof *ladder->cost);
-    ladder->time = arena_allocate(model->arena, most, sizeof *ladder->time);
-    ladder->execution = arena_allocate(model->arena, most, sizeof *ladder->execution);
+    latency_table->configuration =
+        arena_allocate(model->arena, most, sizeof *latency_table->configuration);
+    latency_table->cost = arena_allocate(model->arena, most, sizeof *latency_table->cost);
+    latency_table->time = arena_allocate(model->arena, most, sizeof *latency_table->time);
+    latency_table->execution = arena_allocate(model->arena, most, sizeof *latency_table->execution);
     struct search_table *table =
         search_table_create_placeable(model->arena, workload, index, error);
     if (table == NULL)
         return false;
-    ladder_fill(ladder, table, max_batch, kept);
+    latency_table_fill(latency_table, table, max_batch, kept);
     search_table_release(model->arena, table);
     arena_release(model->arena, kept);
-    for (size_t i = 0; i < ladder->count; i++) {
-        distribution_execution(function, function->configurations[ladder->configuration[i]].kind,
-                               ladder->time[i], model->bin, model->horizon, &model->scratch[0]);
-        distribution_keep(&ladder->execution[i], model->arena, &model->scratch[0]);
+    for (size_t i = 0; i < latency_table->count; i++) {
+        distribution_execution(
+            function, function->configurations[latency_table->configuration[i]].kind,
+            latency_table->time[i], model->bin, model->horizon, &model->scratch[0]);
+        distribution_keep(&latency_table->execution[i], model->arena, &model->scratch[0]);
     }
-    return ladder->count > 0 ||
+    return latency_table->count > 0 ||
            error_input(error,
                        "function '%s': no configuration of a batch of at most %u fits the cluster; "
                        "raise policy.params.max_batch or give the function a smaller batch",
@@ -111,7 +115,7 @@ struct orion_model *orion_model_create(struct arena *arena, const struct workloa
     model_allocate(model);
     bool done = true;
     for (size_t s = 0; done && s < model->application->stage_count; s++)
-        done = ladder_build(model, workload, s, max_batch, error);
+        done = latency_table_build(model, workload, s, max_batch, error);
     return done ? model : NULL;
 }
 
@@ -159,7 +163,7 @@ static void model_run(struct orion_model *model, const uint16_t *steps)
     for (size_t s = 0; s < model->application->stage_count; s++) {
         const struct stage *stage = &model->application->stages[s];
         join(model, model->dominator[s], stage->after, stage->after_count);
-        distribution_series(&model->scratch[0], &model->ladders[s].execution[steps[s]],
+        distribution_series(&model->scratch[0], &model->latency_tables[s].execution[steps[s]],
                             model->horizon, &model->from_dominator[s]);
     }
 }
@@ -201,6 +205,6 @@ double orion_model_cost(const struct orion_model *model, const uint16_t *steps)
 {
     double cost = 0;
     for (size_t s = 0; s < model->application->stage_count; s++)
-        cost += model->ladders[s].cost[steps[s]];
+        cost += model->latency_tables[s].cost[steps[s]];
     return cost;
 }

@@ -1,7 +1,7 @@
 /* Orion's two models of one application: the end-to-end latency by percentile, and the sizes to
  * try.
  *
- * Sizes [code: Orion's memory sizes in steps; derived: here a ladder]: the non-dominated
+ * Sizes [code: Orion's memory sizes in steps; derived: here a latency table]: the non-dominated
  * configurations of a stage, from the cheapest per job to the fastest. Each step is faster and more
  * expensive. A plan is one step per stage.
  *
@@ -18,7 +18,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/error.h"
 
-struct orion_ladder {
+struct orion_latency_table {
     size_t count;
     uint16_t *configuration; /* indices into function.configurations, cheapest first */
     double *cost;            /* per job, strictly ascending */
@@ -36,7 +36,7 @@ struct orion_model {
     uint32_t dominator[WORKLOAD_MAX_STAGES];
     uint32_t sink_dominator; /* the closest stage on every path to every sink; SIM_NONE if there
                               * is none */
-    struct orion_ladder ladders[WORKLOAD_MAX_STAGES];
+    struct orion_latency_table latency_tables[WORKLOAD_MAX_STAGES];
     struct distribution from_dominator[WORKLOAD_MAX_STAGES];
     struct distribution scratch[4];
 };

@@ -30,8 +30,8 @@
  * [code]) instead of starting its own.
  *
  * Porting assumptions:
- * - Sizes are the profile's non-dominated configurations, one ladder per stage [derived; Orion:
- *   memory in steps of 64 MB].
+ * - Sizes are the profile's non-dominated configurations, one latency table per stage [derived;
+ * Orion: memory in steps of 64 MB].
  * - Distributions are known, not sampled: nominal time and noise of the profile. Stages are
  *   independent [derived; Orion also measures the correlation between the workers of one stage,
  *   which no stage here has].

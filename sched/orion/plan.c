@@ -138,7 +138,7 @@ static struct node node_pop(struct search *search)
 static void fastest(const struct search *search, uint16_t *steps)
 {
     for (size_t s = 0; s < search->stages; s++)
-        steps[s] = (uint16_t)(search->model->ladders[s].count - 1);
+        steps[s] = (uint16_t)(search->model->latency_tables[s].count - 1);
 }
 
 /* Computes first[s], the cheapest step of stage s that is feasible with all other stages at their
@@ -149,7 +149,7 @@ static void cut_slow(struct search *search, uint16_t *first)
     uint16_t steps[WORKLOAD_MAX_STAGES] = {0};
     for (size_t s = 0; s < search->stages; s++) {
         size_t low = 0;
-        size_t high = search->model->ladders[s].count - 1;
+        size_t high = search->model->latency_tables[s].count - 1;
         fastest(search, steps);
         while (low < high && !exhausted(search)) {
             const size_t middle = (low + high) / 2;
@@ -194,7 +194,7 @@ static void best_first(struct search *search, const uint16_t *first)
     while (search->node_count > 0 && !exhausted(search)) {
         struct node node = node_pop(search);
         for (size_t s = 0; s < search->stages; s++) {
-            if (node.steps[s] + 1u >= search->model->ladders[s].count)
+            if (node.steps[s] + 1u >= search->model->latency_tables[s].count)
                 continue;
             node.steps[s]++;
             offer(search, node.steps);
@@ -212,7 +212,7 @@ static void steepest(struct search *search)
         size_t best = search->stages;
         uint32_t least = UINT32_MAX;
         for (size_t s = 0; s < search->stages && !exhausted(search); s++) {
-            if (steps[s] + 1u >= search->model->ladders[s].count)
+            if (steps[s] + 1u >= search->model->latency_tables[s].count)
                 continue;
             steps[s]++;
             const uint32_t here = evaluate(search, steps);
@@ -235,7 +235,7 @@ static void plan_complete(struct search *search)
 {
     struct orion_plan *plan = search->plan;
     for (size_t s = 0; s < search->stages; s++)
-        plan->configuration[s] = search->model->ladders[s].configuration[plan->steps[s]];
+        plan->configuration[s] = search->model->latency_tables[s].configuration[plan->steps[s]];
     orion_model_starts(search->model, plan->steps, plan->start);
 }
 

@@ -1,4 +1,5 @@
-/* Orion's right-sizing: chooses a step of the ladder for each stage to meet a percentile target. */
+/* Orion's right-sizing: chooses a step of the latency table for each stage to meet a percentile
+ * target. */
 #ifndef ESGSIM_SCHED_ORION_PLAN_H
 #define ESGSIM_SCHED_ORION_PLAN_H
 

@@ -107,7 +107,7 @@ static bool preview_add(const struct sweep *sweep, size_t run, struct results *r
         return false;
     struct summary_row *row = &results->runs[results->run_count++];
     *row = (struct summary_row){.seed = plan.run.experiment->seed};
-    store_name_summary(row, plan.facts);
+    store_name_summary(row, plan.metadata);
     const struct workload *workload = &plan.run.experiment->workload;
     struct application_row *rows =
         realloc(results->applications,

@@ -105,7 +105,7 @@ static void list_configurable(struct listing *listing, const char *name, const c
     }
 }
 
-/* Where a policy's facts come from. */
+/* Where a policy's metadata come from. */
 static void print_source(const struct listing *listing)
 {
     if (listing->rows == NULL && listing->only != NULL && listing->shown > 0 && !listing->counting)

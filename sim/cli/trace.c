@@ -137,7 +137,7 @@ struct window {
     double sum, sum_squares; /* over the complete windows before it */
 };
 
-struct source_tally {
+struct source_counts {
     struct string_index labels;
     uint64_t *requests;
     size_t capacity;
@@ -151,19 +151,19 @@ struct statistics {
     sim_time_t first, last, longest_gap;
     gsl_rstat_workspace *intervals;
     struct window windows[WINDOWS];
-    struct source_tally sources;
+    struct source_counts sources;
 };
 
-static void tally_source(void *context, const char *label, uint64_t requests)
+static void count_source(void *context, const char *label, uint64_t requests)
 {
-    struct source_tally *tally = context;
-    int32_t number = string_index_add(&tally->labels, label);
+    struct source_counts *counts = context;
+    int32_t number = string_index_add(&counts->labels, label);
     if (number == STRING_INDEX_NONE ||
-        !array_reserve_zeroed(&tally->requests, &tally->capacity, (size_t)number + 1,
-                              sizeof *tally->requests))
-        tally->full = true;
+        !array_reserve_zeroed(&counts->requests, &counts->capacity, (size_t)number + 1,
+                              sizeof *counts->requests))
+        counts->full = true;
     else
-        tally->requests[number] += requests;
+        counts->requests[number] += requests;
 }
 
 static void window_close(struct window *window)
@@ -226,7 +226,7 @@ static bool statistics_read(struct statistics *statistics, const struct trace_op
                                     .duration_s = options->duration_s,
                                     .scale_rate = options->scale_rate,
                                     .columns = columns_of(options),
-                                    .tally = tally_source,
+                                    .count = count_source,
                                     .context = &statistics->sources};
     struct trace_reader *reader =
         trace_open_view(options->file, options->format, options->seed, &view, error);
@@ -262,16 +262,17 @@ static double interval_cv(struct statistics *statistics)
 }
 
 /* Sources with a label, by number of requests; ties in order of appearance. */
-static size_t top_sources(const struct source_tally *tally, size_t top[TOP_SOURCES], size_t *named)
+static size_t top_sources(const struct source_counts *counts, size_t top[TOP_SOURCES],
+                          size_t *named)
 {
     size_t count = 0;
     *named = 0;
-    for (size_t i = 0; i < tally->labels.count; i++) {
-        if (*tally->labels.names[i] == '\0')
+    for (size_t i = 0; i < counts->labels.count; i++) {
+        if (*counts->labels.names[i] == '\0')
             continue;
         (*named)++;
         size_t at = count < TOP_SOURCES ? count++ : TOP_SOURCES;
-        while (at > 0 && tally->requests[i] > tally->requests[top[at - 1]]) {
+        while (at > 0 && counts->requests[i] > counts->requests[top[at - 1]]) {
             if (at < TOP_SOURCES)
                 top[at] = top[at - 1];
             at--;
@@ -282,13 +283,13 @@ static size_t top_sources(const struct source_tally *tally, size_t top[TOP_SOURC
     return count;
 }
 
-static cJSON *sources_json(const struct source_tally *tally, const size_t *top, size_t count)
+static cJSON *sources_json(const struct source_counts *counts, const size_t *top, size_t count)
 {
     cJSON *rows = cJSON_CreateArray();
     for (size_t i = 0; i < count; i++) {
         cJSON *row = cJSON_CreateObject();
-        (void)utf8_add_json(row, "name", tally->labels.names[top[i]]);
-        cJSON_AddNumberToObject(row, "requests", (double)tally->requests[top[i]]);
+        (void)utf8_add_json(row, "name", counts->labels.names[top[i]]);
+        cJSON_AddNumberToObject(row, "requests", (double)counts->requests[top[i]]);
         cJSON_AddItemToArray(rows, row);
     }
     return rows;

@@ -85,16 +85,16 @@ static void jobs_record(struct platform *platform, const struct batch *batch, do
 
 /* Counts the measured jobs of a batch, by application and overall. The batch is counted for the
  * application of its oldest measured job. Returns the number of measured jobs. */
-static uint32_t batch_tally_jobs(struct platform *platform, const struct batch *batch)
+static uint32_t batch_count_jobs(struct platform *platform, const struct batch *batch)
 {
-    struct tally *tallies = platform->metrics.tallies;
-    struct tally *all = &tallies[platform->metrics.application_count];
+    struct metric_sums *sums = platform->metrics.sums;
+    struct metric_sums *all = &sums[platform->metrics.application_count];
     uint32_t measured = 0;
     for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {
         const struct request *request = job_request(platform, job);
         if (!request->measured)
             continue;
-        struct tally *own = &tallies[request->application];
+        struct metric_sums *own = &sums[request->application];
         bool cold =
             batch->instance == SIM_NONE ? batch->cold : job_cold_wait(platform, batch, job) > 0;
         own->jobs++;
@@ -140,13 +140,13 @@ void batch_account(struct platform *platform, const struct batch *batch,
         request->cost += cost / batch->jobs;
     }
     metrics->total_batch_cost += cost;
-    uint32_t measured = batch_tally_jobs(platform, batch);
+    uint32_t measured = batch_count_jobs(platform, batch);
     if (measured > 0) {
         /* resources held by instances are billed separately */
         if (batch->instance == SIM_NONE) {
             const double share = hold * measured / batch->jobs;
-            metrics->tallies[platform->queues[batch->queue].application].hold_cost += share;
-            metrics->tallies[metrics->application_count].hold_cost += share;
+            metrics->sums[platform->queues[batch->queue].application].hold_cost += share;
+            metrics->sums[metrics->application_count].hold_cost += share;
         }
         metrics->batches++;
         metrics->slowdown_sum += slowdown;

@@ -13,14 +13,13 @@ static const double RISING_PAIRS = 0.85;
 bool metrics_init(struct metrics *metrics, size_t applications, struct error *error)
 {
     *metrics = (struct metrics){.application_count = applications, .last_arrival = SIM_FOREVER};
-    metrics->tallies = calloc(applications + 1, sizeof *metrics->tallies);
-    bool ok = metrics->tallies != NULL &&
-              batch_means_init(&metrics->warmup, BATCH_MEANS_MSER_BATCH) &&
+    metrics->sums = calloc(applications + 1, sizeof *metrics->sums);
+    bool ok = metrics->sums != NULL && batch_means_init(&metrics->warmup, BATCH_MEANS_MSER_BATCH) &&
               batch_means_init(&metrics->latency, 1) && batch_means_init(&metrics->hits, 1) &&
               batch_means_init(&metrics->waiting, 1);
     for (size_t i = 0; ok && i <= applications; i++) {
-        metrics->tallies[i].latency = quantile_create(QUANTILE_EXACT_SAMPLES);
-        ok = metrics->tallies[i].latency != NULL;
+        metrics->sums[i].latency = quantile_create(QUANTILE_EXACT_SAMPLES);
+        ok = metrics->sums[i].latency != NULL;
     }
     if (!ok) {
         metrics_clear(metrics);
@@ -31,9 +30,9 @@ bool metrics_init(struct metrics *metrics, size_t applications, struct error *er
 
 void metrics_clear(struct metrics *metrics)
 {
-    for (size_t i = 0; metrics->tallies != NULL && i <= metrics->application_count; i++)
-        quantile_destroy(metrics->tallies[i].latency);
-    free(metrics->tallies);
+    for (size_t i = 0; metrics->sums != NULL && i <= metrics->application_count; i++)
+        quantile_destroy(metrics->sums[i].latency);
+    free(metrics->sums);
     batch_means_clear(&metrics->warmup);
     batch_means_clear(&metrics->latency);
     batch_means_clear(&metrics->hits);
@@ -102,27 +101,27 @@ static void latencies_fill(struct measures *out, struct quantile *latency)
     out->latency_ms_max = any ? sim_to_ms(quantile_max(latency)) : NAN;
 }
 
-static void measures_fill(struct measures *out, const struct tally *tally, bool bounded)
+static void measures_fill(struct measures *out, const struct metric_sums *sums, bool bounded)
 {
-    double n = (double)tally->requests;
-    out->requests = tally->requests;
-    out->dropped = tally->dropped;
-    out->slo_hit_rate = share((double)tally->hits, n);
-    out->cost_usd = tally->cost;
-    out->cost_per_request_usd = share(tally->cost, n);
-    out->cost_hold_usd = tally->hold_cost;
-    latencies_fill(out, tally->latency);
-    out->queue_ms_mean = share(tally->queue_ns, n) / 1e6;
-    out->transfer_ms_mean = share(tally->transfer_ns, n) / 1e6;
-    out->cold_ms_mean = share(tally->cold_ns, n) / 1e6;
-    out->exec_ms_mean = share(tally->exec_ns, n) / 1e6;
-    out->cold_start_rate = ratio((double)tally->cold_jobs, (double)tally->jobs);
-    out->mean_batch = ratio((double)tally->batched_jobs, (double)tally->batches);
-    out->preplanned_batches = tally->planned_batches;
-    out->preplanned_miss_rate = tally->planned_batches > 0 ? ratio((double)tally->planned_misses,
-                                                                   (double)tally->planned_batches)
-                                                           : NAN;
-    out->bound_slo_hit_rate = bounded ? share((double)tally->bound_hits, n) : NAN;
+    double n = (double)sums->requests;
+    out->requests = sums->requests;
+    out->dropped = sums->dropped;
+    out->slo_hit_rate = share((double)sums->hits, n);
+    out->cost_usd = sums->cost;
+    out->cost_per_request_usd = share(sums->cost, n);
+    out->cost_hold_usd = sums->hold_cost;
+    latencies_fill(out, sums->latency);
+    out->queue_ms_mean = share(sums->queue_ns, n) / 1e6;
+    out->transfer_ms_mean = share(sums->transfer_ns, n) / 1e6;
+    out->cold_ms_mean = share(sums->cold_ns, n) / 1e6;
+    out->exec_ms_mean = share(sums->exec_ns, n) / 1e6;
+    out->cold_start_rate = ratio((double)sums->cold_jobs, (double)sums->jobs);
+    out->mean_batch = ratio((double)sums->batched_jobs, (double)sums->batches);
+    out->preplanned_batches = sums->planned_batches;
+    out->preplanned_miss_rate = sums->planned_batches > 0 ? ratio((double)sums->planned_misses,
+                                                                  (double)sums->planned_batches)
+                                                          : NAN;
+    out->bound_slo_hit_rate = bounded ? share((double)sums->bound_hits, n) : NAN;
     out->bound_cost_per_request_usd = NAN; /* metrics_report_bounds sets it */
 }
 
@@ -212,9 +211,9 @@ bool metrics_report(struct metrics *metrics, const struct workload *workload,
     if (result->applications == NULL)
         return error_run(error, "out of memory for the results of %zu applications", n);
     for (size_t a = 0; a < n; a++)
-        measures_fill(&result->applications[a], &metrics->tallies[a], bounded);
-    measures_fill(&result->overall, &metrics->tallies[n], bounded);
-    result->exact_quantiles = quantile_is_exact(metrics->tallies[n].latency);
+        measures_fill(&result->applications[a], &metrics->sums[a], bounded);
+    measures_fill(&result->overall, &metrics->sums[n], bounded);
+    result->exact_quantiles = quantile_is_exact(metrics->sums[n].latency);
     run_measures_fill(&result->run, metrics, workload, capacity, now, &result->overall);
     if (metrics->measuring && metrics->last_arrival < SIM_FOREVER)
         stationarity_judge(metrics, result);

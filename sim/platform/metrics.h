@@ -19,7 +19,7 @@ struct batch;
 struct capacity_bound;
 
 /* Totals of one application. */
-struct tally {
+struct metric_sums {
     uint64_t requests, dropped, hits, bound_hits, jobs, cold_jobs, batches, batched_jobs;
     uint64_t planned_batches, planned_misses; /* batches: planned; that missed their plan */
     double cost, hold_cost;
@@ -28,7 +28,7 @@ struct tally {
 };
 
 struct metrics {
-    struct tally *tallies;      /* per application, then overall */
+    struct metric_sums *sums;   /* per application, then overall */
     struct batch_means warmup;  /* latency, ms: all requests in order of finish, with warm-up */
     struct batch_means latency; /* latency in ms of requests that are measured and not dropped */
     struct batch_means hits;    /* 1 or 0 per measured request: SLO hit or miss */

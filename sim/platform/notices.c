@@ -99,32 +99,32 @@ static const char *file_name(const char *path)
 }
 
 static void add_trace(FILE *text, const struct experiment *experiment,
-                      const struct arrival_tally *tally)
+                      const struct arrival_counts *counts)
 {
     const size_t applications = experiment->workload.application_count;
     const double share =
-        tally->requests > 0 ? 100.0 * (double)tally->drawn / (double)tally->requests : 0;
+        counts->requests > 0 ? 100.0 * (double)counts->drawn / (double)counts->requests : 0;
     const char *trace = file_name(experiment->arrivals.trace_path);
-    if (tally->drawn > 0 && tally->drawn_labels > 0)
+    if (counts->drawn > 0 && counts->drawn_labels > 0)
         add(text,
             "%s: %zu label%s of trace %s name%s no application: %.3g %% of the requests (%" PRIu64
             " of %" PRIu64 ") %s; \"mapping\" of the arrivals assigns labels",
-            applications > 1 ? "warning" : "note", tally->drawn_labels,
-            tally->drawn_labels == 1 ? "" : "s", trace, tally->drawn_labels == 1 ? "s" : "", share,
-            tally->drawn, tally->requests,
+            applications > 1 ? "warning" : "note", counts->drawn_labels,
+            counts->drawn_labels == 1 ? "" : "s", trace, counts->drawn_labels == 1 ? "s" : "",
+            share, counts->drawn, counts->requests,
             applications > 1 ? "were assigned to applications at random, by weight"
                              : "went to the only application");
-    else if (tally->drawn > 0 && applications > 1)
+    else if (counts->drawn > 0 && applications > 1)
         add(text,
             "note: trace %s names no applications: each request was assigned to one at random, by "
             "weight",
             trace);
-    if (tally->first_s != 0)
+    if (counts->first_s != 0)
         add(text, "note: trace %s begins at %.13g s, which is time 0 of the run and of \"start_s\"",
-            trace, tally->first_s);
+            trace, counts->first_s);
     if (trace_file_is_cut(experiment->arrivals.trace_path))
         add(text, "note: the last line of trace %s has no end: the file may be cut", trace);
-    if (tally->fixed_times && experiment_is_random(experiment))
+    if (counts->fixed_times && experiment_is_random(experiment))
         add(text,
             "note: every seed replays the arrival times of trace %s: intervals over seeds cover "
             "noise only, not arrivals",

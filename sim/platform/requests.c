@@ -467,19 +467,19 @@ static void request_record(struct platform *platform, const struct request *requ
 }
 
 /* Returns false if memory is exhausted. */
-static inline bool tally_request(struct tally *tally, const struct request *request, sim_time_t now,
-                                 bool hit, bool bound_hit)
+static inline bool sums_add_request(struct metric_sums *sums, const struct request *request,
+                                    sim_time_t now, bool hit, bool bound_hit)
 {
-    tally->requests++;
-    tally->dropped += request->dropped;
-    tally->hits += hit;
-    tally->bound_hits += bound_hit;
-    tally->cost += request->cost;
-    tally->queue_ns += (double)request->queue_time;
-    tally->transfer_ns += (double)request->transfer_time;
-    tally->cold_ns += (double)request->cold_time;
-    tally->exec_ns += (double)request->exec_time;
-    return request->dropped || quantile_add(tally->latency, now - request->arrival);
+    sums->requests++;
+    sums->dropped += request->dropped;
+    sums->hits += hit;
+    sums->bound_hits += bound_hit;
+    sums->cost += request->cost;
+    sums->queue_ns += (double)request->queue_time;
+    sums->transfer_ns += (double)request->transfer_time;
+    sums->cold_ns += (double)request->cold_time;
+    sums->exec_ns += (double)request->exec_time;
+    return request->dropped || quantile_add(sums->latency, now - request->arrival);
 }
 
 static void request_finish(struct platform *platform, uint32_t slot)
@@ -506,10 +506,10 @@ static void request_finish(struct platform *platform, uint32_t slot)
             batch_means_add(&metrics->latency, sim_to_ms(latency));
         batch_means_add(&metrics->hits, hit);
         const bool bound_hit = platform->bounded && fastest_path(platform, slot, path) <= slo;
-        if (!tally_request(&metrics->tallies[request->application], request, platform->now, hit,
-                           bound_hit) ||
-            !tally_request(&metrics->tallies[metrics->application_count], request, platform->now,
-                           hit, bound_hit))
+        if (!sums_add_request(&metrics->sums[request->application], request, platform->now, hit,
+                              bound_hit) ||
+            !sums_add_request(&metrics->sums[metrics->application_count], request, platform->now,
+                              hit, bound_hit))
             platform_fail(platform, "out of memory for the latencies of requests");
     }
     if (requests_recorded(platform) || platform->bound != NULL)

@@ -137,7 +137,7 @@ static bool result_complete(struct platform *platform, const struct cursor *curs
     if (platform->bounded && measured)
         metrics_report_bounds(&platform->arena, platform->workload, platform->bound, result);
     if (cursor->stream != NULL)
-        result->arrivals = arrival_stream_tally(cursor->stream);
+        result->arrivals = arrival_stream_counts(cursor->stream);
     if (!measured && experiment->workload.application_count > 0)
         error_input(platform->error,
                     "%s: arrivals: the trace ended within the warm-up of %" PRIu64

@@ -47,7 +47,7 @@ struct simulation_result {
     struct run_measures run;
     struct training_measures *training; /* NULL: the experiment has no trainings */
     bool gpus_shared;                   /* two trainings were on one GPU at one time */
-    struct arrival_tally arrivals;      /* of a trace; zero for other arrival processes */
+    struct arrival_counts arrivals;     /* of a trace; zero for other arrival processes */
     /* What a reader of the figures must know, one per line; "": nothing. "warning: ..." means that
      * figures may not mean what they seem to. "note: ..." is about something the experiment asked
      * for. */

@@ -89,7 +89,7 @@ static bool run_take(struct taking *taking, struct run_source *source, size_t ro
     struct plan plan;
     if (!plan_load(taking->plans->sweep, run, &plan, error))
         return false;
-    const bool good = store_copy_run(taking->part, source, row, plan.facts, error);
+    const bool good = store_copy_run(taking->part, source, row, plan.metadata, error);
     plan_clear(&plan);
     if (good)
         run_folder_note(taking->folder, run, taking->first);
@@ -103,11 +103,11 @@ static bool file_take(struct taking *taking, const char *path, bool must, struct
     if (source == NULL)
         return !must;
     const struct results *results = run_source_results(source);
-    const struct sweep_facts *facts = &taking->plans->facts;
+    const struct sweep_metadata *metadata = &taking->plans->metadata;
     const bool ours =
-        results->sweep.shard == facts->shard && results->sweep.shards == facts->shards;
+        results->sweep.shard == metadata->shard && results->sweep.shards == metadata->shards;
     bool good = !ours || known_fill(taking, error), fits = false;
-    taking->same = taking->same || sweep_facts_equal(&results->sweep, facts);
+    taking->same = taking->same || sweep_metadata_equal(&results->sweep, metadata);
     for (size_t row = 0; ours && good && row < results->run_count; row++) {
         struct plan_hash wanted = {.run = 0};
         memcpy(wanted.hash, results->runs[row].hash, sizeof wanted.hash);

@@ -46,7 +46,7 @@ static enum worker_pool_outcome run_record(struct sweep_runner *runner, const st
 {
     struct store *part = runner->part;
     struct simulation_result result;
-    bool good = store_begin_run(part, plan->facts, error);
+    bool good = store_begin_run(part, plan->metadata, error);
     if (good) {
         const struct recorder recorder = store_recorder(part);
         good = resolved_run_simulate(
@@ -254,7 +254,7 @@ static bool sweep_runner_prepare(struct sweep_runner *runner, struct error *erro
 static bool folder_open(struct sweep_runner *runner, struct error *error)
 {
     const struct sweep_runner_options *options = runner->options;
-    runner->folder = run_folder_open(runner->runs_path, &runner->plans.facts,
+    runner->folder = run_folder_open(runner->runs_path, &runner->plans.metadata,
                                      options->resume    ? RUNS_RESUME
                                      : options->restart ? RUNS_RESTART
                                                         : RUNS_NEW,
@@ -301,7 +301,8 @@ static bool missing_write(const struct sweep_runner *runner, struct error *error
 static bool older_find(const struct sweep_runner *runner, size_t *runs, size_t *missing)
 {
     struct results *older = results_load(runner->options->out, NULL);
-    const bool found = older != NULL && sweep_facts_equal(&older->sweep, &runner->plans.facts);
+    const bool found =
+        older != NULL && sweep_metadata_equal(&older->sweep, &runner->plans.metadata);
     *runs = found ? older->run_count : 0;
     *missing = found ? (size_t)older->sweep.missing : 0;
     results_free(older);
@@ -379,12 +380,12 @@ static bool outcome_write(struct sweep_runner *runner, struct sweep_outcome *out
     const size_t lacks = outcome->expected - outcome->finished;
     const size_t missing = lacks == 0 && outcome->stopped_by.kind != ERROR_NONE ? 1 : lacks;
     /* A shard says which of its runs failed even if all did: merge needs its file. */
-    const bool shard_failed = runner->failures > 0 && runner->plans.facts.shards > 1;
+    const bool shard_failed = runner->failures > 0 && runner->plans.metadata.shards > 1;
     if ((outcome->finished == 0 && !shard_failed) || !may_replace(runner, missing))
         return true;
-    runner->plans.facts.missing = missing;
+    runner->plans.metadata.missing = missing;
     if (!missing_write(runner, error) ||
-        !store_set_sweep(runner->store, &runner->plans.facts, error))
+        !store_set_sweep(runner->store, &runner->plans.metadata, error))
         return false;
     outcome->written = store_finish(runner->store, error);
     runner->store = NULL;

@@ -12,25 +12,26 @@
 
 void plan_clear(struct plan *plan)
 {
-    run_facts_free(plan->facts);
+    run_metadata_free(plan->metadata);
     resolved_run_clear(&plan->run);
 }
 
-static bool facts_make(const struct sweep *sweep, size_t run, struct plan *plan,
-                       struct error *error)
+static bool metadata_make(const struct sweep *sweep, size_t run, struct plan *plan,
+                          struct error *error)
 {
     char label[POLICY_LABEL];
-    plan->facts = run_facts_create(plan->run.experiment, plan->run.policy, plan->run.values,
-                                   plan->bounds, sweep->runs[run].label, error);
-    if (plan->facts == NULL)
+    plan->metadata = run_metadata_create(plan->run.experiment, plan->run.policy, plan->run.values,
+                                         plan->bounds, sweep->runs[run].label, error);
+    if (plan->metadata == NULL)
         return false;
     sweep_keys_values(sweep->keys, run / sweep->seeds, plan->swept);
     modules_label(sweep, &plan->run, label);
-    free(plan->facts->policy_label);
-    plan->facts->policy_label = strdup(label);
-    plan->facts->position = run;
-    plan->facts->swept = plan->swept;
-    return plan->facts->policy_label != NULL || error_run(error, "out of memory for a run's label");
+    free(plan->metadata->policy_label);
+    plan->metadata->policy_label = strdup(label);
+    plan->metadata->position = run;
+    plan->metadata->swept = plan->swept;
+    return plan->metadata->policy_label != NULL ||
+           error_run(error, "out of memory for a run's label");
 }
 
 bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, struct error *error)
@@ -45,7 +46,7 @@ bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, struct 
     plan->run.policy = runner_policy(experiment, &plan->run.values, &fault);
     if (plan->run.policy == NULL)
         (void)sweep_fault(sweep, run, &fault, error);
-    else if (facts_make(sweep, run, plan, error))
+    else if (metadata_make(sweep, run, plan, error))
         return true;
     plan_clear(plan);
     return false;
@@ -71,7 +72,7 @@ bool plans_have(const struct plans *plans, size_t run)
     const size_t seeds = plans->sweep->seeds;
     const struct plan_cell *cell = &plans->cells[run / seeds];
     const size_t unit = plans->sweep->precision.given ? run / seeds : cell->before + run % seeds;
-    return run % seeds < cell->seeds && unit % plans->facts.shards == plans->facts.shard - 1;
+    return run % seeds < cell->seeds && unit % plans->metadata.shards == plans->metadata.shard - 1;
 }
 
 bool plans_want(const struct plans *plans, size_t run)
@@ -135,23 +136,24 @@ static void identity_begin(const struct sweep *sweep, FILE *identity)
 static void cell_fill(const struct sweep *sweep, const struct plan *plan, struct plan_cell *cell,
                       FILE *identity)
 {
-    const struct run_facts *facts = plan->facts;
-    const char *const texts[] = {facts->hash,     facts->label,        facts->setting,
-                                 facts->recorded, facts->policy_label, facts->setting_label};
+    const struct run_metadata *metadata = plan->metadata;
+    const char *const texts[] = {metadata->hash,         metadata->label,
+                                 metadata->setting,      metadata->recorded,
+                                 metadata->policy_label, metadata->setting_label};
     struct missing_run *names = &cell->names;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         identity_add(identity, texts[i]);
     for (size_t k = 0; k < sweep->keys->count; k++)
-        identity_add(identity, facts->swept[k]);
-    column_copy_text(names->setting, sizeof names->setting, facts->setting);
-    column_copy_text(names->setting_label, sizeof names->setting_label, facts->setting_label);
-    column_copy_text(names->policy, sizeof names->policy, facts->policy);
-    column_copy_text(names->policy_label, sizeof names->policy_label, facts->policy_label);
-    column_copy_text(names->label, sizeof names->label, facts->label);
-    column_copy_text(cell->policy_sha256, sizeof cell->policy_sha256, facts->policy_sha256);
-    column_copy_text(cell->recorded, sizeof cell->recorded, facts->recorded);
+        identity_add(identity, metadata->swept[k]);
+    column_copy_text(names->setting, sizeof names->setting, metadata->setting);
+    column_copy_text(names->setting_label, sizeof names->setting_label, metadata->setting_label);
+    column_copy_text(names->policy, sizeof names->policy, metadata->policy);
+    column_copy_text(names->policy_label, sizeof names->policy_label, metadata->policy_label);
+    column_copy_text(names->label, sizeof names->label, metadata->label);
+    column_copy_text(cell->policy_sha256, sizeof cell->policy_sha256, metadata->policy_sha256);
+    column_copy_text(cell->recorded, sizeof cell->recorded, metadata->recorded);
     cell->seeds = experiment_is_random(plan->run.experiment) ? sweep->seeds : 1;
-    cell->before = facts->position == 0 ? 0 : cell[-1].before + cell[-1].seeds;
+    cell->before = metadata->position == 0 ? 0 : cell[-1].before + cell[-1].seeds;
     cell->decided = !sweep->precision.given || cell->seeds == 1;
     cell->wanted = cell->decided ? cell->seeds : sweep->precision.first_seeds;
 }
@@ -163,10 +165,10 @@ static bool combination_add(const struct sweep *sweep, size_t run, struct plan_h
     struct plan plan;
     if (!plan_load(sweep, run, &plan, error))
         return false;
-    column_copy_text(hash->hash, sizeof hash->hash, plan.facts->hash);
+    column_copy_text(hash->hash, sizeof hash->hash, plan.metadata->hash);
     hash->run = run;
     cell_fill(sweep, &plan, cell, identity);
-    const bool good = modules_note(modules, &plan.run, plan.facts->policy_label, error);
+    const bool good = modules_note(modules, &plan.run, plan.metadata->policy_label, error);
     plan_clear(&plan);
     return good;
 }
@@ -201,11 +203,12 @@ bool plans_make(struct plans *plans, const struct sweep *sweep, uint64_t shard, 
     const size_t combinations = sweep->run_count / sweep->seeds;
     char *text = NULL;
     size_t size = 0;
-    *plans = (struct plans){.sweep = sweep,
-                            .combinations = combinations,
-                            .cells = calloc(combinations + 1, sizeof *plans->cells),
-                            .swept = swept_make(sweep, error),
-                            .facts = {.shard = shard, .shards = shards, .runs = sweep->run_count}};
+    *plans =
+        (struct plans){.sweep = sweep,
+                       .combinations = combinations,
+                       .cells = calloc(combinations + 1, sizeof *plans->cells),
+                       .swept = swept_make(sweep, error),
+                       .metadata = {.shard = shard, .shards = shards, .runs = sweep->run_count}};
     struct plan_hash *hashes = calloc(combinations + 1, sizeof *hashes);
     FILE *identity = open_memstream(&text, &size);
     struct modules *modules = modules_create(sweep, error);
@@ -216,7 +219,7 @@ bool plans_make(struct plans *plans, const struct sweep *sweep, uint64_t shard, 
     if (identity != NULL && fclose(identity) != 0 && good)
         good = error_run(error, "out of memory for the sweep");
     if (good)
-        hash_bytes(text, size, plans->facts.identity);
+        hash_bytes(text, size, plans->metadata.identity);
     modules_free(modules);
     free(text);
     free(hashes);

@@ -15,7 +15,7 @@
 
 struct plan {
     struct resolved_run run;
-    struct run_facts *facts;             /* as this sweep names the run */
+    struct run_metadata *metadata;       /* as this sweep names the run */
     const char *swept[SWEEP_KEYS_LIMIT]; /* its values of the sweep's keys */
     /* The run computes bounds. Those of a setting and seed are the same for all policies, so the
      * run of the first policy has them. With a closed process each run has its own, because its
@@ -32,7 +32,7 @@ void plan_clear(struct plan *plan);
 struct plan_cell {
     struct missing_run names;            /* what a row of /missing takes from the combination */
     char policy_sha256[TEXT_SHA256 + 1]; /* of the policy's module, or "" */
-    char recorded[TEXT_RECORDED];        /* as in struct run_facts */
+    char recorded[TEXT_RECORDED];        /* as in struct run_metadata */
     size_t seeds;                        /* runs that it has at most: 1 if nothing is random */
     size_t before;                       /* runs of the combinations before it */
     size_t wanted;                       /* seeds needed as known so far */
@@ -42,7 +42,7 @@ struct plan_cell {
 /* A sweep, or one shard of it. */
 struct plans {
     const struct sweep *sweep;
-    struct sweep_facts facts;
+    struct sweep_metadata metadata;
     struct plan_cell *cells; /* per combination */
     size_t combinations;
     struct swept_keys *swept; /* columns of the sweep's keys */
@@ -50,7 +50,7 @@ struct plans {
 
 /* Loads one run of each combination, so that a mistake in the last one is told at once and not
  * after the others have run. Two combinations must differ, or the results would hold one run twice.
- * Each begins with as many seeds as it needs at least. facts.identity becomes the SHA-256 of all
+ * Each begins with as many seeds as it needs at least. metadata.identity becomes the SHA-256 of all
  * that decides the sweep's tables. False: ERROR_INPUT. End with plans_clear in either case. */
 bool plans_make(struct plans *plans, const struct sweep *sweep, uint64_t shard, uint64_t shards,
                 struct error *error);

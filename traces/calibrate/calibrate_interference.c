@@ -28,7 +28,7 @@ static bool is_seen(const struct sample_set *set, const bool *left_out, size_t i
 /* A function with unknown demand has demand 0, as in the simulator. */
 static struct co_runner runner_of(const struct sample_set *set, const struct co_run *run)
 {
-    double demand = set->facts[run->function].demand;
+    double demand = set->properties[run->function].demand;
     return (struct co_runner){.index = run->function,
                               .demand = isnan(demand) ? 0 : demand,
                               .share = (double)run->share / set->unit,
@@ -426,7 +426,7 @@ static bool count_locations(const struct sample_set *set, struct interference_fi
                                group.end - group.first, MEMBERS);
         if (run->location >= fit->locations)
             fit->locations = (size_t)run->location + 1;
-        fit->has_demand = fit->has_demand || !isnan(set->facts[run->function].demand);
+        fit->has_demand = fit->has_demand || !isnan(set->properties[run->function].demand);
         if (isnan(run->slowdown))
             continue;
         slowdowns++;

@@ -173,8 +173,8 @@ static const char *grade(const struct sample_set *set)
 
 /* Returns the measured value, or the base profile's if there is none, and records the source in
  * `evidence`. */
-static double fact(const struct writer *writer, double measured, double base, const char *key,
-                   cJSON *evidence)
+static double property(const struct writer *writer, double measured, double base, const char *key,
+                       cJSON *evidence)
 {
     if (isfinite(measured))
         profile_put_text(evidence, key, "%s", grade(writer->calibration->set));
@@ -183,7 +183,8 @@ static double fact(const struct writer *writer, double measured, double base, co
     return isfinite(measured) ? measured : base;
 }
 
-static void put_facts(const struct writer *writer, uint32_t index, cJSON *function, cJSON *evidence)
+static void put_properties(const struct writer *writer, uint32_t index, cJSON *function,
+                           cJSON *evidence)
 {
     static const struct profile_function unknown = {.input_bytes = NAN,
                                                     .noise_cv = NAN,
@@ -193,27 +194,29 @@ static void put_facts(const struct writer *writer, uint32_t index, cJSON *functi
                                                     .gpu_per_item_mb = NAN,
                                                     .host_memory_mb = NAN,
                                                     .bandwidth_share = NAN};
-    const struct function_facts *measured = &writer->calibration->set->facts[index];
+    const struct function_properties *measured = &writer->calibration->set->properties[index];
     const struct profile_function *base =
         writer->options->base == NULL ? NULL
                                       : profile_find(writer->options->base, function->string);
-    struct profile_function facts = base == NULL ? unknown : *base;
+    struct profile_function properties = base == NULL ? unknown : *base;
     const bool sampled = measured->cold_count > 0;
-    facts.noise_cv = fact(writer, calibration_noise(writer->calibration, index), facts.noise_cv,
-                          "noise.cv", evidence);
-    facts.cold_start_mean_ms = fact(writer, sampled ? measured->cold_samples_ms[0] : NAN,
-                                    facts.cold_start_mean_ms, "cold_start_ms", evidence);
-    facts.cold_start_samples_ms = sampled ? measured->cold_samples_ms : NULL;
-    facts.cold_start_sample_count = measured->cold_count;
-    facts.gpu_weights_mb =
-        fact(writer, measured->weights_mb, facts.gpu_weights_mb, "gpu_memory_mb.weights", evidence);
-    facts.gpu_per_item_mb = fact(writer, measured->per_item_mb, facts.gpu_per_item_mb,
-                                 "gpu_memory_mb.per_item", evidence);
-    facts.host_memory_mb = fact(writer, NAN, facts.host_memory_mb, "host_memory_mb", evidence);
-    facts.bandwidth_share =
-        fact(writer, measured->demand, facts.bandwidth_share, "bandwidth_share", evidence);
-    facts.input_bytes = fact(writer, NAN, facts.input_bytes, "input_bytes", evidence);
-    profile_put_facts(function, &facts);
+    properties.noise_cv = property(writer, calibration_noise(writer->calibration, index),
+                                   properties.noise_cv, "noise.cv", evidence);
+    properties.cold_start_mean_ms =
+        property(writer, sampled ? measured->cold_samples_ms[0] : NAN,
+                 properties.cold_start_mean_ms, "cold_start_ms", evidence);
+    properties.cold_start_samples_ms = sampled ? measured->cold_samples_ms : NULL;
+    properties.cold_start_sample_count = measured->cold_count;
+    properties.gpu_weights_mb = property(writer, measured->weights_mb, properties.gpu_weights_mb,
+                                         "gpu_memory_mb.weights", evidence);
+    properties.gpu_per_item_mb = property(writer, measured->per_item_mb, properties.gpu_per_item_mb,
+                                          "gpu_memory_mb.per_item", evidence);
+    properties.host_memory_mb =
+        property(writer, NAN, properties.host_memory_mb, "host_memory_mb", evidence);
+    properties.bandwidth_share =
+        property(writer, measured->demand, properties.bandwidth_share, "bandwidth_share", evidence);
+    properties.input_bytes = property(writer, NAN, properties.input_bytes, "input_bytes", evidence);
+    profile_put_properties(function, &properties);
 }
 
 static bool put_function(struct writer *writer, struct span span, cJSON *functions,
@@ -238,7 +241,7 @@ static bool put_function(struct writer *writer, struct span span, cJSON *functio
                      "fitted; shapes latency between cells, and outside the grid if its "
                      "ranges are wider");
     calibrated_grid_clear(&grid);
-    put_facts(writer, first->function, function, evidence);
+    put_properties(writer, first->function, function, evidence);
     (void)cJSON_AddItemToObject(function, "evidence", evidence);
     cJSON *list = cJSON_AddArrayToObject(function, "calibration");
     for (size_t s = span.first; s < span.end; s++)

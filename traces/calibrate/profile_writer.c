@@ -52,34 +52,34 @@ void profile_put_axes(cJSON *function, const struct profile_axis *batch,
     (void)cJSON_AddItemToObject(grid, "vgpu", cJSON_CreateIntArray(vgpu->values, (int)vgpu->count));
 }
 
-static void put_cold_start(cJSON *function, const struct profile_function *facts)
+static void put_cold_start(cJSON *function, const struct profile_function *properties)
 {
-    if (facts->cold_start_samples_ms == NULL && !isfinite(facts->cold_start_mean_ms))
+    if (properties->cold_start_samples_ms == NULL && !isfinite(properties->cold_start_mean_ms))
         return;
     cJSON *cold = cJSON_AddObjectToObject(function, "cold_start_ms");
-    if (facts->cold_start_samples_ms == NULL) {
-        profile_put_number(cold, "mean", facts->cold_start_mean_ms);
-        profile_put_known(cold, "cv", facts->cold_start_cv);
+    if (properties->cold_start_samples_ms == NULL) {
+        profile_put_number(cold, "mean", properties->cold_start_mean_ms);
+        profile_put_known(cold, "cv", properties->cold_start_cv);
         return;
     }
     cJSON *samples = cJSON_AddArrayToObject(cold, "samples_ms");
-    for (size_t i = 0; i < facts->cold_start_sample_count; i++)
-        (void)cJSON_AddItemToArray(samples, profile_number(facts->cold_start_samples_ms[i]));
+    for (size_t i = 0; i < properties->cold_start_sample_count; i++)
+        (void)cJSON_AddItemToArray(samples, profile_number(properties->cold_start_samples_ms[i]));
 }
 
-void profile_put_facts(cJSON *function, const struct profile_function *facts)
+void profile_put_properties(cJSON *function, const struct profile_function *properties)
 {
-    if (isfinite(facts->noise_cv))
-        profile_put_number(cJSON_AddObjectToObject(function, "noise"), "cv", facts->noise_cv);
-    put_cold_start(function, facts);
-    if (isfinite(facts->gpu_weights_mb) || isfinite(facts->gpu_per_item_mb)) {
+    if (isfinite(properties->noise_cv))
+        profile_put_number(cJSON_AddObjectToObject(function, "noise"), "cv", properties->noise_cv);
+    put_cold_start(function, properties);
+    if (isfinite(properties->gpu_weights_mb) || isfinite(properties->gpu_per_item_mb)) {
         cJSON *memory = cJSON_AddObjectToObject(function, "gpu_memory_mb");
-        profile_put_known(memory, "weights", facts->gpu_weights_mb);
-        profile_put_known(memory, "per_item", facts->gpu_per_item_mb);
+        profile_put_known(memory, "weights", properties->gpu_weights_mb);
+        profile_put_known(memory, "per_item", properties->gpu_per_item_mb);
     }
-    profile_put_known(function, "host_memory_mb", facts->host_memory_mb);
-    profile_put_known(function, "bandwidth_share", facts->bandwidth_share);
-    profile_put_known(function, "input_bytes", facts->input_bytes);
+    profile_put_known(function, "host_memory_mb", properties->host_memory_mb);
+    profile_put_known(function, "bandwidth_share", properties->bandwidth_share);
+    profile_put_known(function, "input_bytes", properties->input_bytes);
 }
 
 static void put_pairs(cJSON *profile, const struct interference *law, cJSON *object)

@@ -26,8 +26,9 @@ void profile_put_text(cJSON *object, const char *key, const char *format, ...)
 void profile_put_axes(cJSON *function, const struct profile_axis *batch,
                       const struct profile_axis *vcpu, const struct profile_axis *vgpu);
 
-/* Adds what `facts` knows of noise, cold start, memory, bandwidth and input; NAN: not known. */
-void profile_put_facts(cJSON *function, const struct profile_function *facts);
+/* Adds what `properties` knows of noise, cold start, memory, bandwidth and input; NAN: not known.
+ */
+void profile_put_properties(cJSON *function, const struct profile_function *properties);
 
 /* Adds "interference" with the law's numbers, and returns it. A table of pairs gets the functions
  * that the profile has, because it cannot name others. O(pair_count^2). */

@@ -21,10 +21,10 @@ static bool out_of_memory(struct error *error)
 
 void samples_clear(struct sample_set *set)
 {
-    for (size_t i = 0; i < set->functions.count && set->facts != NULL; i++)
-        free(set->facts[i].cold_samples_ms);
+    for (size_t i = 0; i < set->functions.count && set->properties != NULL; i++)
+        free(set->properties[i].cold_samples_ms);
     string_index_clear(&set->functions);
-    free(set->facts);
+    free(set->properties);
     free(set->latencies);
     free(set->refused);
     free(set->co_runs);
@@ -59,10 +59,10 @@ bool samples_function(struct sample_set *set, const char *name, uint32_t *index,
     *index = (uint32_t)found;
     if (set->functions.count == before)
         return true;
-    if (!grow(&set->facts, before, &set->fact_capacity, sizeof *set->facts, error))
+    if (!grow(&set->properties, before, &set->fact_capacity, sizeof *set->properties, error))
         return false;
-    set->facts[before] =
-        (struct function_facts){.weights_mb = NAN, .per_item_mb = NAN, .demand = NAN};
+    set->properties[before] =
+        (struct function_properties){.weights_mb = NAN, .per_item_mb = NAN, .demand = NAN};
     return true;
 }
 
@@ -96,51 +96,56 @@ bool samples_add_co_run(struct sample_set *set, const struct co_run *run, struct
 
 void samples_add_demand(struct sample_set *set, uint32_t function, int share, double demand)
 {
-    struct function_facts *facts = &set->facts[function];
-    if (isnan(demand) || share < facts->demand_share)
+    struct function_properties *properties = &set->properties[function];
+    if (isnan(demand) || share < properties->demand_share)
         return;
-    if (share > facts->demand_share) {
-        facts->demand_share = share;
-        facts->demand_reads = 0;
-        facts->demand = 0;
+    if (share > properties->demand_share) {
+        properties->demand_share = share;
+        properties->demand_reads = 0;
+        properties->demand = 0;
     }
-    facts->demand_reads++;
-    facts->demand += (demand - facts->demand) / (double)facts->demand_reads;
+    properties->demand_reads++;
+    properties->demand += (demand - properties->demand) / (double)properties->demand_reads;
 }
 
 void samples_add_memory(struct sample_set *set, uint32_t function, int batch, double mb)
 {
-    struct function_facts *facts = &set->facts[function];
+    struct function_properties *properties = &set->properties[function];
     if (isnan(mb))
         return;
-    facts->memory_reads++;
-    facts->memory_batches += batch;
-    facts->memory_mb += mb;
-    facts->memory_squares += (double)batch * batch;
-    facts->memory_products += batch * mb;
+    properties->memory_reads++;
+    properties->memory_batches += batch;
+    properties->memory_mb += mb;
+    properties->memory_squares += (double)batch * batch;
+    properties->memory_products += batch * mb;
 }
 
 /* Least squares of memory over batch. One batch size alone does not tell weights and items apart:
  * then nothing is known. */
-static void fit_memory(struct function_facts *facts)
+static void fit_memory(struct function_properties *properties)
 {
-    const double n = (double)facts->memory_reads;
-    const double spread = n * facts->memory_squares - facts->memory_batches * facts->memory_batches;
+    const double n = (double)properties->memory_reads;
+    const double spread =
+        n * properties->memory_squares - properties->memory_batches * properties->memory_batches;
     if (!(spread > 0))
         return;
-    double slope = (n * facts->memory_products - facts->memory_batches * facts->memory_mb) / spread;
+    double slope =
+        (n * properties->memory_products - properties->memory_batches * properties->memory_mb) /
+        spread;
     slope = fmax(0, slope);
-    facts->per_item_mb = slope;
-    facts->weights_mb = fmax(0, (facts->memory_mb - slope * facts->memory_batches) / n);
+    properties->per_item_mb = slope;
+    properties->weights_mb =
+        fmax(0, (properties->memory_mb - slope * properties->memory_batches) / n);
 }
 
 bool samples_add_cold_start(struct sample_set *set, uint32_t function, double ms,
                             struct error *error)
 {
-    struct function_facts *facts = &set->facts[function];
-    if (!grow(&facts->cold_samples_ms, facts->cold_count, &facts->cold_capacity, sizeof ms, error))
+    struct function_properties *properties = &set->properties[function];
+    if (!grow(&properties->cold_samples_ms, properties->cold_count, &properties->cold_capacity,
+              sizeof ms, error))
         return false;
-    facts->cold_samples_ms[facts->cold_count++] = ms;
+    properties->cold_samples_ms[properties->cold_count++] = ms;
     return true;
 }
 
@@ -198,7 +203,7 @@ void samples_refine_unit(struct sample_set *set, int unit)
     for (size_t i = 0; i < set->co_run_count; i++)
         set->co_runs[i].share *= by;
     for (size_t i = 0; i < set->functions.count; i++)
-        set->facts[i].demand_share *= by;
+        set->properties[i].demand_share *= by;
     set->unit = unit;
 }
 
@@ -264,7 +269,7 @@ void samples_reduce(struct sample_set *set)
 {
     size_t kept = 0;
     for (size_t i = 0; i < set->functions.count; i++)
-        fit_memory(&set->facts[i]);
+        fit_memory(&set->properties[i]);
     if (set->latency_count == 0)
         return;
     qsort(set->latencies, set->latency_count, sizeof *set->latencies, compare);

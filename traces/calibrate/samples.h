@@ -39,7 +39,7 @@ struct co_run {
 };
 
 /* Properties that calibration copies to the profile unchanged; NAN: not measured. */
-struct function_facts {
+struct function_properties {
     double weights_mb;
     double per_item_mb;
     double demand;       /* memory bandwidth used on a whole GPU, as a fraction 0..1 */
@@ -62,7 +62,7 @@ enum { SAMPLE_FILTERS = 16, SMS_MOST = 1000 };
 
 struct sample_set {
     struct string_index functions; /* names by index */
-    struct function_facts *facts;
+    struct function_properties *properties;
     size_t fact_capacity;
     struct latency_sample *latencies;
     size_t latency_count, latency_capacity;

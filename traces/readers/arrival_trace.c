@@ -267,8 +267,8 @@ bool trace_next(struct trace_reader *reader, struct trace_record *record, struct
         if (status != RAW_READ || raw.time >= reader->end)
             return false;
     } while (raw.time < reader->start || raw.selected == TRACE_DROPPED);
-    if (reader->view.tally != NULL && !reader->layout->whole)
-        reader->view.tally(reader->view.context, raw.label, 1);
+    if (reader->view.count != NULL && !reader->layout->whole)
+        reader->view.count(reader->view.context, raw.label, 1);
     sim_time_t time = raw.time - reader->start;
     if (reader->scale != 1)
         time = sim_round((double)time / reader->scale);

@@ -94,7 +94,7 @@ struct trace_view {
     /* Called for every source that is not dropped, under its own label even if merged, with a
      * number of requests. That is 1 per record, except for azure-2019: one call per source at
      * opening, with the count of the whole day. May be NULL. */
-    void (*tally)(void *context, const char *label, uint64_t requests);
+    void (*count)(void *context, const char *label, uint64_t requests);
     void *context;
 };
 

@@ -118,8 +118,8 @@ static bool add_line(struct trace_reader *reader, char *line, uint32_t file_row,
     }
     if (!add_counts(reader, rest, row, &total, error))
         return false;
-    if (reader->view.tally != NULL && row != NULL)
-        reader->view.tally(reader->view.context, labels[2], total);
+    if (reader->view.count != NULL && row != NULL)
+        reader->view.count(reader->view.context, labels[2], total);
     return true;
 }
 

@@ -24,7 +24,7 @@
 /* A record before the view's window and scale are applied. */
 struct raw_record {
     sim_time_t time;
-    const char *label; /* of its own source, for the tally */
+    const char *label; /* of its own source, for the count */
     uint32_t selected;
     sim_time_t slo;
 };
@@ -41,7 +41,7 @@ struct trace_layout {
     bool (*recognises)(const char *line); /* recognises a header; NULL: compare with `headers` */
     sim_time_t bin;                       /* width of its bins; 0: none */
     bool bare;                            /* also accepts integers without a header */
-    bool whole;    /* read completely when opened, which is when it reports to the tally */
+    bool whole;    /* read completely when opened, which is when it reports to the count */
     bool dated;    /* its stamps are dates */
     size_t fields; /* of every line; 0: `open` sets the reader's */
     /* Called after the header line. Sets the reader's `fields` or `state`; may be NULL. */

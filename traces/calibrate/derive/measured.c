@@ -128,7 +128,7 @@ static bool add_igniter(const struct raw *raw, uint32_t index, cJSON *profile, s
         if (set->co_runs[i].function == index)
             cv += (set->co_runs[i].cv - cv) / (double)++runs;
     raw_put(values, "cv", cv);
-    raw_put(values, "demand", set->facts[index].demand);
+    raw_put(values, "demand", set->properties[index].demand);
     profile_put_text(values, "runs", "%zu", runs);
     output_fill(function, values);
     cJSON_Delete(values);

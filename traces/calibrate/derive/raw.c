@@ -85,7 +85,7 @@ bool raw_open(struct raw *raw, const char *folder, struct error *error)
     profile_put_text(raw->values, "pairs", "%zu", raw->igniter.co_run_count / 2);
     profile_put_text(raw->values, "slowdowns", "%zu", raw->igniter.co_run_count);
     for (size_t i = 0; fine && i < raw->igniter.functions.count; i++)
-        raw->igniter.facts[i].demand = raw_demand(raw, raw->igniter.functions.names[i]);
+        raw->igniter.properties[i].demand = raw_demand(raw, raw->igniter.functions.names[i]);
     return fine;
 }
 
