@@ -217,6 +217,16 @@ CASE(another_metric_and_limit_can_be_asked_for)
     assert_sustained(&made->report->curves->groups[0].panels[0], "falls", "< 0.2");
 }
 
+CASE(a_metric_that_reports_compute_is_followed_as_any_other)
+{
+    OWNED(made_free) struct made *made = some();
+    struct error error = {0};
+    const struct curve_request request = {"arrivals.load", "late_rate", 0.04, true};
+    assert_true(report_follow(made->report, &request, &error));
+    assert_sustained(&made->report->curves->groups[0].panels[0], "good", "≥ 0.6");
+    assert_sustained(&made->report->curves->groups[0].panels[0], "falls", "< 0.2");
+}
+
 CASE(what_cannot_be_followed_is_told)
 {
     static const struct {
