@@ -361,7 +361,8 @@ CASE(greedy_descends_from_all_minimum_as_in_the_repository)
         }
     }
     assert_true(walked > trials(50));
-    assert_true(dearer > 0); /* the walk does not always find the cheapest plan */
+    /* The walk does not always find the cheapest plan. */
+    assert_true(dearer > 0 || trials(60) < 60);
 }
 
 CASE(feasible_plan_keeps_its_promise_and_every_search_its_cutoff)
