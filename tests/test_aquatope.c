@@ -656,7 +656,7 @@ static bool run_setup(const struct setup *setup, const struct policy *instead, s
 
 static struct simulation_result run_setup_well(const struct setup *setup, struct log *log)
 {
-    struct simulation_result result;
+    struct simulation_result result = {0};
     struct error error = {0};
     assert_good(run_setup(setup, NULL, log, &result, &error), &error);
     return result;

@@ -822,7 +822,7 @@ static void make_slices(struct sample_set *set, bool counted)
 
 static struct calibration calibrate_set(const struct sample_set *set)
 {
-    struct calibration calibration;
+    struct calibration calibration = {0};
     struct error error = {0};
     assert_good(calibration_run(set, NULL, NULL, &calibration, &error), &error);
     return calibration;

@@ -88,7 +88,7 @@ static void assert_claim(const char *claim, double mean, double half_width,
     char text[2048];
     CLOSED(judged_clear) struct judged judged = {0};
     struct error error = {0};
-    struct estimate ours;
+    struct estimate ours = {0};
     snprintf(text, sizeof text, CLAIMS("%s"), claim);
     judge(&judged, text);
     assert_good(claim_estimate(judged.report, &judged.claims->list[0], &ours, &error), &error);
@@ -207,7 +207,7 @@ CASE(the_time_of_gpus_in_use_follows_from_what_they_hold)
     judge(&judged, CLAIMS("{" HEAD "\"kind\": \"open\", \"metric\": \"gpu_use_s\", " OF(
                        "clockwork", "light") "\"low\": 0}"));
     struct error error = {0};
-    struct estimate ours;
+    struct estimate ours = {0};
     for (size_t i = 0; i < judged.results->run_count; i++) {
         judged.results->runs[i].run.gpu_fragmentation = 0.2;
         judged.results->runs[i].run.simulated_s = 100;
@@ -240,7 +240,7 @@ CASE(runs_that_are_not_there_and_runs_in_several_settings_are_refused)
         char text[2048];
         CLOSED(judged_clear) struct judged judged = {0};
         struct error error = {0};
-        struct estimate ours;
+        struct estimate ours = {0};
         snprintf(text, sizeof text, CLAIMS("%s"), wrong[i][0]);
         judge(&judged, text);
         assert_false(claim_estimate(judged.report, &judged.claims->list[0], &ours, &error));

@@ -45,7 +45,7 @@ static void add_pair(struct sample_set *set, size_t a, size_t b, double of_a, do
 
 static struct unseen_pairs measure(const struct sample_set *set)
 {
-    struct unseen_pairs unseen;
+    struct unseen_pairs unseen = {0};
     struct error error = {0};
     assert_good(unseen_pairs_measure(set, &unseen, &error), &error);
     return unseen;

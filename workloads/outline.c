@@ -72,7 +72,8 @@ bool outline_load(const char *configuration, struct outline *outline, struct err
         const cJSON *process = !json_child(&root, "arrivals", &arrivals)
                                    ? NULL
                                    : cJSON_GetObjectItemCaseSensitive(arrivals.node, "process");
-        outline->closed = cJSON_IsString(process) && strcmp(process->valuestring, "closed") == 0;
+        outline->closed = process != NULL && cJSON_IsString(process) &&
+                          strcmp(process->valuestring, "closed") == 0;
     }
     free(functions.entries);
     cJSON_Delete(json);

@@ -244,8 +244,9 @@ static bool claim_read(struct arena *arena, const struct json_value *value,
     if (!expectation_load(claim_keys, value, claim, error))
         return false;
     claim->measured = report_metric_find(claim->metric);
-    if ((claim->measured == NULL && !metric_fault(value, false, error)) ||
-        !formula_check(value, claim, error))
+    if (claim->measured == NULL)
+        return metric_fault(value, false, error);
+    if (!formula_check(value, claim, error))
         return false;
     unit_set(claim);
     return range_check(value, claim, true, error);

@@ -110,6 +110,8 @@ static struct paired_contenders contenders_of(const struct report *report,
                                               const struct expectation *figure,
                                               const struct verdict_pair *pair)
 {
+    if (pair->scenario == NULL)
+        return (struct paired_contenders){.first = NULL};
     const struct report_contender *policy = &pair->scenario->contenders[pair->contender];
     if (!expectation_is_comparison(figure))
         return (struct paired_contenders){.first = policy};

@@ -31,10 +31,10 @@ static struct search_table *table_from_keys(struct arena *arena, struct sort_key
     const size_t row = sizeof *table->time + 2 * sizeof *table->cost + 3 * sizeof *table->batch;
     table = arena_allocate(arena, 1, sizeof *table + count * row);
     table->count = count;
-    table->time = (sim_time_t *)(table + 1);
-    table->cost = (double *)(table->time + count);
+    table->time = (void *)(table + 1);
+    table->cost = (void *)(table->time + count);
     table->least = table->cost + count;
-    table->batch = (uint16_t *)(table->least + count);
+    table->batch = (void *)(table->least + count);
     table->kind = table->batch + count;
     table->index = table->kind + count;
     qsort(keys, count, sizeof *keys, sort_key_compare);

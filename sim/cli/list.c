@@ -211,8 +211,10 @@ static bool list_cluster(struct listing *listing, const char *path, const char *
         line_add(&line, "%s%g x (%g vCPUs", line.used > 0 ? ", " : "",
                  number_of(invoker, "count", 1), number_of(invoker, "vcpus", 0));
         cJSON_ArrayForEach(gpu, cJSON_GetObjectItemCaseSensitive(invoker, "gpus"))
+        {
             line_add(&line, ", %g %s %s in %g", number_of(gpu, "count", 1), text_of(gpu, "model"),
                      text_of(gpu, "sharing"), number_of(gpu, "units", 1));
+        }
         line_add(&line, ")");
     }
     line_add_note(&line, listing, text_of(json, "note"));

@@ -232,7 +232,7 @@ static bool print_reports(const struct options *options, const struct results *c
     if (options->verdicts)
         return verdicts[options->format]((const struct report *const *)reports, options->file_count,
                                          out, error);
-    return curves_choose(options, reports[0], error) &&
+    return reports[0] != NULL && curves_choose(options, reports[0], error) &&
            (options->reference_policy == NULL ||
             report_set_reference(reports[0], options->reference_policy, error)) &&
            print_to(options, reports[0], NULL, out, error);

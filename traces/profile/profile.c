@@ -295,7 +295,7 @@ static bool read_pair_names(const struct json_value *value, const struct profile
         if (name == NULL || !know_function(&v, profile, error))
             return false;
         for (size_t j = 0; j < model->pair_count; j++)
-            if (strcmp(model->pair_names[j], name) == 0)
+            if (model->pair_names[j] != NULL && strcmp(model->pair_names[j], name) == 0)
                 return json_fault(&v, error, "\"%s\" is there twice; keep one", name);
         if ((model->pair_names[model->pair_count++] = copy_string(name, error)) == NULL)
             return false;
