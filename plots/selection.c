@@ -125,7 +125,9 @@ bool selection_comparison(const struct comparison *against, const char *const *n
     *view = *against;
     view->run_count = 0;
     view->runs = calloc(against->run_count + 1, sizeof *view->runs);
-    bool good = view->runs != NULL || figure_no_memory(error);
+    if (view->runs == NULL)
+        return figure_no_memory(error);
+    bool good = true;
     for (size_t i = 0; good && i < against->run_count; i++) {
         bool wanted = false;
         for (size_t n = 0; n < count; n++)

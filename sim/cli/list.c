@@ -251,8 +251,10 @@ static bool list_application(struct listing *listing, const char *path, const ch
         const cJSON *after = cJSON_GetObjectItemCaseSensitive(stage, "after");
         line_add(&line, "%s%s", line.used > 0 ? ", " : "", text_of(stage, "function"));
         cJSON_ArrayForEach(before, after)
+        {
             line_add(&line, "%s %s%s", before == after->child ? " (after" : "", before->valuestring,
                      before->next == NULL ? ")" : "");
+        }
     }
     const char *own = text_of(json, "name");
     listing_add(listing, own[0] != '\0' ? own : name, line.text);
