@@ -103,15 +103,6 @@ static inline void assert_same_rows(const struct log *a, const struct log *b)
         assert_true(batch_row_equal(&a->batches[i], &b->batches[i]));
 }
 
-/* A file with `text` in it, named by `path`, a mkstemp template. */
-static inline void write_temporary(char *path, const char *text)
-{
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
-    close(file);
-}
-
 /* The experiment of a text with the override (NULL: none); both may have ' for ". */
 static inline struct experiment *load_or_fail(const char *json, const struct override *override,
                                               struct error *error)

@@ -770,9 +770,7 @@ CASE(the_results_file_has_trainings_and_leases)
     const struct override all = {"record", "all"};
     struct error error = {0};
     struct training_measures measures;
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
+    write_temporary(path, "");
     EXPERIMENT *experiment =
         experiment_load("workloads/experiments/training-dynamic.json", &all, 1, &error);
     assert_good(experiment, &error);
