@@ -22,6 +22,10 @@ struct log {
 #define EXPERIMENT OWNED(experiment_free) struct experiment
 OWNER(experiment_free, struct experiment)
 
+/* A policy of a test, under the name that it has there: POLICY(idle, .decide = idle_decide); */
+#define POLICY(title, ...)                                                                         \
+    static const struct policy title = {.abi = POLICY_ABI, .name = #title, __VA_ARGS__}
+
 /* The log, empty, of a test that needs one at a time. */
 static inline struct log *log_one(void)
 {
