@@ -44,14 +44,6 @@ static inline const char *in_folder(const char *name)
     return strcpy(folder_paths[i], path);
 }
 
-static inline void write_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 /* JSON, which may have ' for ". */
 static inline void write_json(const char *path, const char *json)
 {

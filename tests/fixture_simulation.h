@@ -22,6 +22,10 @@ struct log {
 #define EXPERIMENT OWNED(experiment_free) struct experiment
 OWNER(experiment_free, struct experiment)
 
+/* A policy of a test, under the name that it has there: POLICY(idle, .decide = idle_decide); */
+#define POLICY(title, ...)                                                                         \
+    static const struct policy title = {.abi = POLICY_ABI, .name = #title, __VA_ARGS__}
+
 /* The log, empty, of a test that needs one at a time. */
 static inline struct log *log_one(void)
 {
@@ -101,15 +105,6 @@ static inline void assert_same_rows(const struct log *a, const struct log *b)
         assert_true(request_row_equal(&a->requests[i], &b->requests[i]));
     for (size_t i = 0; i < a->batch_count; i++)
         assert_true(batch_row_equal(&a->batches[i], &b->batches[i]));
-}
-
-/* A file with `text` in it, named by `path`, a mkstemp template. */
-static inline void write_temporary(char *path, const char *text)
-{
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
-    close(file);
 }
 
 /* The experiment of a text with the override (NULL: none); both may have ' for ". */

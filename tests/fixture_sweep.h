@@ -22,11 +22,8 @@ static const char fixture_base[] =
 static inline void sweep_write(const char *path, const char *rest)
 {
     STRING *text = NULL;
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
     assert_true(asprintf(&text, "{'base': %s, %s}", fixture_base, rest) > 0);
-    assert_true(fputs(json_requote(text), file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    write_text(path, json_requote(text));
 }
 
 /* Exit status of the child: 0 done, 1 or 2 by the kind of error; its messages go to `messages`, or
@@ -86,6 +83,13 @@ struct table_bytes {
     size_t size;
 };
 
+static inline void table_bytes_clear(struct table_bytes *all)
+{
+    free(all->bytes);
+}
+
+#define TABLES CLOSED(table_bytes_clear) struct table_bytes
+
 static inline void table_bytes_add(struct table_bytes *all, const void *bytes, size_t size)
 {
     unsigned char *grown = realloc(all->bytes, all->size + size + 1);
@@ -106,19 +110,18 @@ static inline herr_t table_visit(hid_t file, const char *name, const H5L_info_t 
     hid_t type = H5Dget_type(dataset);
     hid_t space = H5Dget_space(dataset);
     size_t size = (size_t)H5Sget_simple_extent_npoints(space) * H5Tget_size(type);
-    unsigned char *bytes = malloc(size + 1);
+    OWNED(free) unsigned char *bytes = malloc(size + 1);
     assert_non_null(bytes);
     assert_true(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) >= 0);
     table_bytes_add(all, name, strlen(name) + 1);
     table_bytes_add(all, bytes, size);
-    free(bytes);
     (void)H5Sclose(space);
     (void)H5Tclose(type);
     (void)H5Dclose(dataset);
     return 0;
 }
 
-/* Every table's name and stored bytes, by name. The caller frees .bytes. */
+/* Every table's name and stored bytes, by name. */
 static inline struct table_bytes tables_read(const char *path)
 {
     struct table_bytes all = {0};
@@ -131,10 +134,9 @@ static inline struct table_bytes tables_read(const char *path)
 
 static inline void assert_tables(const char *path, const struct table_bytes *expected)
 {
-    struct table_bytes found = tables_read(path);
+    TABLES found = tables_read(path);
     assert_int_equal(found.size, expected->size);
     assert_memory_equal(found.bytes, expected->bytes, expected->size);
-    free(found.bytes);
 }
 
 #endif

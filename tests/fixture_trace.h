@@ -24,10 +24,7 @@ static inline int trace_remove(void **state)
 /* From now on the trace is `text`. */
 static inline void trace_is(const char *text)
 {
-    FILE *file = fopen(trace_path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    write_text(trace_path, text);
 }
 
 #endif

@@ -146,4 +146,47 @@ OWNER(cJSON_Delete, cJSON)
 #define JSON OWNED(cJSON_Delete) cJSON
 #define STRING OWNED(free) char
 
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+static inline void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A file with `text` in it, named by `path`, a mkstemp template. */
+static inline void write_temporary(char *path, const char *text)
+{
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
+    close(file);
+}
+
+/* All of a file, with a NUL behind it. The caller frees. */
+static inline char *file_bytes(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        fail_msg("%s cannot be read", path);
+        abort();
+    }
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    *size = (size_t)ftell(file);
+    rewind(file);
+    char *bytes = calloc(1, *size + 1);
+    assert_non_null(bytes);
+    assert_int_equal(fread(bytes, 1, *size, file), *size);
+    assert_int_equal(fclose(file), 0);
+    return bytes;
+}
+
+static inline char *file_text(const char *path)
+{
+    size_t size = 0;
+    return file_bytes(path, &size);
+}
+
 #endif

@@ -186,13 +186,8 @@ static void glutton_finish(void *state)
     eat(table.platform, MEAL_FINISH);
 }
 
-static const struct policy policy_glutton = {.abi = POLICY_ABI,
-                                             .name = "glutton",
-                                             .init = glutton_init,
-                                             .on_ready = glutton_on_ready,
-                                             .on_withdrawn = glutton_on_withdrawn,
-                                             .decide = glutton_decide,
-                                             .finish = glutton_finish};
+POLICY(glutton, .init = glutton_init, .on_ready = glutton_on_ready,
+       .on_withdrawn = glutton_on_withdrawn, .decide = glutton_decide, .finish = glutton_finish);
 
 CASE(a_run_ends_with_one_message_wherever_its_policy_exhausts_memory)
 {
@@ -207,7 +202,7 @@ CASE(a_run_ends_with_one_message_wherever_its_policy_exhausts_memory)
         struct error error = {0};
         table.meal = meal;
         table.finished = 0;
-        assert_int_equal(run(diamond, &policy_glutton, log, &result, &error), meal == MEAL_NEVER);
+        assert_int_equal(run(diamond, &glutton, log, &result, &error), meal == MEAL_NEVER);
         assert_int_equal(table.finished, 1);
         if (meal < MEAL_NEVER) {
             assert_int_equal(error.kind, ERROR_RUN);
@@ -230,7 +225,7 @@ static bool nested_init(void *state, struct platform *platform, const void *para
     struct log *log = log_one();
     uint32_t *mine = platform_allocate(platform, 5, sizeof *mine);
     mine[4] = 7;
-    *failed = !run(diamond, &policy_glutton, log, &result, &inner);
+    *failed = !run(diamond, &glutton, log, &result, &inner);
     assert_int_equal(mine[4], 7);
     return true;
 }
@@ -244,13 +239,8 @@ static void nested_finish(void *state)
 
 CASE(a_run_within_a_run_ends_alone)
 {
-    static const struct policy nested = {.abi = POLICY_ABI,
-                                         .name = "nested",
-                                         .state_bytes = sizeof(bool),
-                                         .init = nested_init,
-                                         .on_ready = glutton_on_ready,
-                                         .decide = glutton_decide,
-                                         .finish = nested_finish};
+    POLICY(nested, .state_bytes = sizeof(bool), .init = nested_init, .on_ready = glutton_on_ready,
+           .decide = glutton_decide, .finish = nested_finish);
     RESULT result = {0};
     struct error error = {0};
     struct log *log = log_one();

@@ -645,10 +645,7 @@ CASE(a_plain_file_whose_last_line_has_no_end_may_be_cut)
                  {"", false}};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         char path[] = "/tmp/esgsim-cut-XXXXXX";
-        const int file = mkstemp(path);
-        const size_t length = strlen(files[i].text);
-        assert_int_equal(write(file, files[i].text, length), (ssize_t)length);
-        assert_int_equal(close(file), 0);
+        write_temporary(path, files[i].text);
         assert_int_equal(trace_file_is_cut(path), files[i].cut);
         assert_int_equal(unlink(path), 0);
     }

@@ -39,21 +39,9 @@ static const char *place(char *path, const char *name)
     return path;
 }
 
-static void write_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 static void assert_text(const char *path, const char *wanted)
 {
-    char text[TEXT_SIZE] = "";
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    fclose(file);
+    STRING *text = file_text(path);
     assert_string_equal(text, wanted);
 }
 

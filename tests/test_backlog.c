@@ -247,13 +247,8 @@ static bool census_decide(void *state, struct platform *platform)
     return acted;
 }
 
-static const struct policy policy_census = {.abi = POLICY_ABI,
-                                            .name = "census",
-                                            .state_bytes = sizeof(struct census),
-                                            .init = census_init,
-                                            .on_ready = census_on_ready,
-                                            .on_withdrawn = census_on_withdrawn,
-                                            .decide = census_decide};
+POLICY(census, .state_bytes = sizeof(struct census), .init = census_init,
+       .on_ready = census_on_ready, .on_withdrawn = census_on_withdrawn, .decide = census_decide);
 
 /* Every other world has short queues, which give up requests by themselves. */
 CASE(counts_by_hooks_and_backlogs_agree_with_the_platform_whatever_is_dropped)
@@ -268,7 +263,7 @@ CASE(counts_by_hooks_and_backlogs_agree_with_the_platform_whatever_is_dropped)
         if (world % 2 == 1)
             world_replace(json, "'prewarm':'none'", "'prewarm':'none','queue_capacity':3");
         const uint64_t before = seen.dropped;
-        run_well(json, &policy_census, log, &result);
+        run_well(json, &census, log, &result);
         world_check_conserved(log, &result, 400);
         full += result.overall.dropped - (seen.dropped - before);
     }
@@ -296,10 +291,7 @@ static bool drop_the_first(void *state, struct platform *platform)
 
 CASE(acting_on_a_withdrawal_is_refused_within_decide_too)
 {
-    static const struct policy hasty = {.abi = POLICY_ABI,
-                                        .name = "hasty",
-                                        .on_withdrawn = act_when_told,
-                                        .decide = drop_the_first};
+    POLICY(hasty, .on_withdrawn = act_when_told, .decide = drop_the_first);
     struct log *log = log_one();
     struct simulation_result result = {0};
     struct error error = {0};

@@ -3,7 +3,7 @@
 #include <gsl/gsl_rng.h>
 
 #include "sim/base/atomic_file.h"
-#include "tests/suite.h"
+#include "tests/fixture_folder.h"
 #include "traces/calibrate/calibrate.h"
 #include "sim/base/json.h"
 
@@ -441,23 +441,6 @@ CASE(a_bandwidth_law_is_recovered_and_speaks_of_functions_that_never_met)
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
-static void write_file(const char *path, const char *text)
-{
-    FILE *out = fopen(path, "w");
-    assert_non_null(out);
-    assert_true(fputs(text, out) >= 0);
-    assert_int_equal(fclose(out), 0);
-}
-
-static char folder[64];
-
-static const char *in_folder(const char *name)
-{
-    static char path[128];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
-
 CASE(published_formats_are_known_by_their_first_line)
 {
     static const struct {
@@ -482,7 +465,7 @@ CASE(published_formats_are_known_by_their_first_line)
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         CLOSED(samples_clear) struct sample_set set = {0};
         struct error error = {0};
-        write_file(in_folder(formats[i].file), formats[i].text);
+        write_text(in_folder(formats[i].file), formats[i].text);
         assert_good(sample_table_read(&set, in_folder(formats[i].file), &error), &error);
         assert_int_equal(set.latency_count, 1);
         assert_string_equal(set.functions.names[0], formats[i].function);
@@ -518,7 +501,7 @@ CASE(faulty_tables_are_refused_with_the_line_and_the_fault)
         CLOSED(samples_clear) struct sample_set set = {0};
         struct error error = {0};
         snprintf(text, sizeof text, "%s%s", head, faults[i].rows);
-        write_file(in_folder("fault.csv"), text);
+        write_text(in_folder("fault.csv"), text);
         assert_false(sample_table_read(&set, in_folder("fault.csv"), &error));
         assert_input_error(&error, faults[i].message);
     }
@@ -530,7 +513,7 @@ CASE(a_table_of_something_else_is_refused)
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         CLOSED(samples_clear) struct sample_set set = {0};
         struct error error = {0};
-        write_file(in_folder("other.csv"), texts[i]);
+        write_text(in_folder("other.csv"), texts[i]);
         assert_false(sample_table_read(&set, in_folder("other.csv"), &error));
         assert_int_equal(error.kind, ERROR_INPUT);
     }
@@ -540,9 +523,9 @@ CASE(devices_of_different_units_are_not_mixed)
 {
     CLOSED(samples_clear) struct sample_set set = {0};
     struct error error = {0};
-    write_file(in_folder("one.csv"), "model,batch,mps_pct,latency_ms\nx,2,40,3.5\n");
+    write_text(in_folder("one.csv"), "model,batch,mps_pct,latency_ms\nx,2,40,3.5\n");
     assert_true(sample_table_read(&set, in_folder("one.csv"), &error));
-    write_file(in_folder("two.csv"), "model,batch,mig_gpcs,latency_ms\nx,2,4,3.5\n");
+    write_text(in_folder("two.csv"), "model,batch,mig_gpcs,latency_ms\nx,2,4,3.5\n");
     assert_false(sample_table_read(&set, in_folder("two.csv"), &error));
     assert_contains(error.message, "calibrate one device at a time");
 }
@@ -968,24 +951,4 @@ CASE(igniter_pairs_calibrate_within_what_is_reported_of_them)
     assert_true(shaped[FOLD_FUNCTIONS].mape < pairs[FOLD_FUNCTIONS].mape);
 }
 
-/* ---- Main ------------------------------------------------------------------------------------ */
-
-static int make_folder(void **state)
-{
-    snprintf(folder, sizeof folder, "/tmp/esgsim-calibrate-XXXXXX");
-    return mkdtemp(folder) == NULL;
-}
-
-static int remove_folder(void **state)
-{
-    static const char *const files[] = {
-        "own.csv",     "sms.csv",      "resnet50.csv",  "bs_sm_bert_base.csv",
-        "speedup.csv", "fault.csv",    "other.csv",     "one.csv",
-        "two.csv",     "profile.json", "extended.json", "bytes.json",
-        "three.json",  "sliced.json",  "points.csv",    "x-profile-results.txt"};
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-        unlink(in_folder(files[i]));
-    return rmdir(folder);
-}
-
-SUITE_WITH("calibrate", make_folder, remove_folder)
+SUITE_WITH("calibrate", folder_make, folder_remove)

@@ -28,10 +28,7 @@ static int path_remove(void **state)
 
 static void write_table(const char *text)
 {
-    FILE *out = fopen(path, "w");
-    assert_non_null(out);
-    assert_true(fputs(text, out) >= 0);
-    assert_int_equal(fclose(out), 0);
+    write_text(path, text);
 }
 
 static void read_table(struct sample_set *set, const char *text)

@@ -44,12 +44,8 @@ struct judged {
 /* Writes the text to a file and loads it as claims. */
 static struct expectations *load(const char *text, struct error *error)
 {
-    char path[512];
-    snprintf(path, sizeof path, "%s/esgsim-claims-XXXXXX", P_tmpdir);
-    const int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_true(dprintf(fd, "%s", text) > 0);
-    close(fd);
+    char path[] = "/tmp/esgsim-claims-XXXXXX";
+    write_temporary(path, text);
     struct expectations *claims = expectations_load(path, EXPECTATION_CLAIMS, error);
     unlink(path);
     return claims;

@@ -4,8 +4,6 @@
 #include "sim/engine/random.h"
 #include "tests/suite.h"
 
-OWNER(cluster_clear, struct cluster)
-
 enum { FUNCTIONS = 4, INVOKERS = 23, STEPS = 20000, KINDS = 3 };
 
 /* A workload of our own, without files: four functions, unlike invokers. */
@@ -64,7 +62,8 @@ static void fixture_cluster(struct fixture *fixture, enum sharing sharing)
     spec->invoker_count = INVOKERS;
 }
 
-static int fixture_make(struct fixture *fixture, enum sharing sharing)
+/* A workload whose cluster is yet to be opened. */
+static void fixture_make(struct fixture *fixture, enum sharing sharing)
 {
     static const uint16_t shares[6] = {1, 2, 3, 4, 5, 7}, shapes[6] = {1, 2, 3, 4, 3, 7};
     memset(fixture, 0, sizeof *fixture);
@@ -77,9 +76,20 @@ static int fixture_make(struct fixture *fixture, enum sharing sharing)
     fixture->workload.functions = fixture->functions;
     fixture->workload.function_count = FUNCTIONS;
     random_stream_open(&fixture->random, 11, RANDOM_TEST, (uint64_t)sharing, 0);
-    struct error error = {0};
-    return cluster_init(&fixture->cluster, &fixture->workload, REUSE_MRU, &error) ? 0 : -1;
 }
+
+static struct cluster *fixture_open(struct fixture *fixture, enum reuse_order reuse)
+{
+    assert_true(cluster_init(&fixture->cluster, &fixture->workload, reuse, NULL));
+    return &fixture->cluster;
+}
+
+static void fixture_clear(struct fixture *fixture)
+{
+    cluster_clear(&fixture->cluster);
+}
+
+#define FIXTURE CLOSED(fixture_clear) struct fixture
 
 static uint32_t draw(struct fixture *fixture, uint32_t below)
 {
@@ -288,17 +298,17 @@ CASE(whatever_is_reserved_is_released_and_best_fit_equals_a_full_scan)
 {
     static const enum sharing kinds[] = {SHARING_MPS, SHARING_MIG, SHARING_EXCLUSIVE};
     for (size_t i = 0; i < 3; i++) {
-        struct fixture fixture;
-        assert_int_equal(fixture_make(&fixture, kinds[i]), 0);
+        FIXTURE fixture;
+        fixture_make(&fixture, kinds[i]);
+        struct cluster *cluster = fixture_open(&fixture, REUSE_MRU);
         random_life(&fixture, STEPS);
         for (uint32_t v = 0; v < INVOKERS; v++)
-            for (uint32_t id; (id = cluster_longest_idle(&fixture.cluster, v)) != SIM_NONE;)
-                cluster_evict(&fixture.cluster, id);
-        assert_int_equal(fixture.cluster.use.memory_kb, 0);
-        assert_int_equal(fixture.cluster.use.gpu_memory_kb, 0);
-        assert_int_equal(fixture.cluster.use.unit_parts, 0);
-        assert_int_equal(fixture.cluster.use.active_unit_parts, 0);
-        cluster_clear(&fixture.cluster);
+            for (uint32_t id; (id = cluster_longest_idle(cluster, v)) != SIM_NONE;)
+                cluster_evict(cluster, id);
+        assert_int_equal(cluster->use.memory_kb, 0);
+        assert_int_equal(cluster->use.gpu_memory_kb, 0);
+        assert_int_equal(cluster->use.unit_parts, 0);
+        assert_int_equal(cluster->use.active_unit_parts, 0);
     }
 }
 
@@ -322,22 +332,6 @@ static void unlike_invokers(struct fixture *fixture, struct gpu_spec (*gpus)[4])
     }
     if (draw(fixture, 2) == 0)
         fixture->configurations[1][0].vgpu = 0;
-}
-
-CASE(best_fit_equals_a_full_scan_of_random_clusters)
-{
-    for (uint64_t round = 0; round < 24; round++) {
-        struct fixture fixture;
-        struct gpu_spec gpus[3][4];
-        assert_int_equal(fixture_make(&fixture, SHARING_MIG), 0);
-        cluster_clear(&fixture.cluster);
-        random_stream_open(&fixture.random, 12, RANDOM_TEST, round, 0);
-        unlike_invokers(&fixture, gpus);
-        assert_true(
-            cluster_init(&fixture.cluster, &fixture.workload, (enum reuse_order)(round % 3), NULL));
-        random_life(&fixture, STEPS / 8);
-        cluster_clear(&fixture.cluster);
-    }
 }
 
 /* Three kinds of GPU, of unlike units and unlike memory of the functions, in one invoker and
@@ -373,38 +367,44 @@ static void unlike_kinds(struct fixture *fixture, struct gpu_spec (*gpus)[4])
     fixture->on[2][2].runs = false;
 }
 
+static void check_random_clusters(uint64_t rounds, uint64_t seed,
+                                  void (*unlike)(struct fixture *, struct gpu_spec (*)[4]))
+{
+    for (uint64_t round = 0; round < rounds; round++) {
+        FIXTURE fixture;
+        struct gpu_spec gpus[3][4];
+        fixture_make(&fixture, SHARING_MIG);
+        random_stream_open(&fixture.random, seed, RANDOM_TEST, round, 0);
+        unlike(&fixture, gpus);
+        fixture_open(&fixture, (enum reuse_order)(round % 3));
+        random_life(&fixture, STEPS / 8);
+    }
+}
+
+CASE(best_fit_equals_a_full_scan_of_random_clusters)
+{
+    check_random_clusters(24, 12, unlike_invokers);
+}
+
 CASE(best_fit_equals_a_full_scan_of_clusters_of_unlike_gpus)
 {
-    for (uint64_t round = 0; round < 12; round++) {
-        struct fixture fixture;
-        struct gpu_spec gpus[3][4];
-        assert_int_equal(fixture_make(&fixture, SHARING_MIG), 0);
-        cluster_clear(&fixture.cluster);
-        random_stream_open(&fixture.random, 13, RANDOM_TEST, round, 0);
-        unlike_kinds(&fixture, gpus);
-        assert_true(
-            cluster_init(&fixture.cluster, &fixture.workload, (enum reuse_order)(round % 3), NULL));
-        random_life(&fixture, STEPS / 8);
-        cluster_clear(&fixture.cluster);
-    }
+    check_random_clusters(12, 13, unlike_kinds);
 }
 
 /* Two GPUs with 1 and 4 units free on invoker 0, one with 2 on invoker 1: one unit fits the first
  * exactly. */
 CASE(best_fit_looks_for_the_gpu_that_fits_and_not_for_the_emptiest)
 {
-    struct fixture fixture;
+    FIXTURE fixture;
     struct placement placement;
     uint8_t slots;
-    assert_int_equal(fixture_make(&fixture, SHARING_MPS), 0);
-    cluster_clear(&fixture.cluster);
+    fixture_make(&fixture, SHARING_MPS);
     fixture.groups[0].count = fixture.groups[1].count = 1;
     fixture.groups[0].gpu_count = 2;
     fixture.groups[1].gpu_count = 1;
     fixture.workload.cluster.group_count = 2;
     fixture.workload.cluster.invoker_count = 2;
-    OWNED(cluster_clear) struct cluster *cluster = &fixture.cluster;
-    assert_true(cluster_init(cluster, &fixture.workload, REUSE_MRU, NULL));
+    struct cluster *cluster = fixture_open(&fixture, REUSE_MRU);
     struct configuration *held = fixture.configurations[0];
     held[1].vgpu = 6, held[2].vgpu = 3, held[3].vgpu = 5;
     static const uint32_t invokers[] = {0, 0, 1}, gpus[] = {0, 1, 2};
@@ -433,28 +433,28 @@ CASE(mig_places_the_slices_an_a100_offers)
         {{3, 2, 1, 1}, 4}, {{1, 1, 1, 4}, 4}, {{1, 1, 1, 1, 4}, 4}, {{3, 4}, 2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct fixture fixture;
-        assert_int_equal(fixture_make(&fixture, SHARING_MIG), 0);
+        FIXTURE fixture;
+        fixture_make(&fixture, SHARING_MIG);
+        struct cluster *cluster = fixture_open(&fixture, REUSE_MRU);
         struct configuration c = {.batch = 1, .vcpu = 1, .gpu_memory_mb = 600};
         int placed = 0;
         for (int k = 0; k < 8 && cases[i].slices[k] != 0; k++, placed++) {
             struct placement placement;
             uint8_t slots;
             c.vgpu = cases[i].slices[k];
-            if (!cluster_place(&fixture.cluster, 0, &c, 0, false, &placement))
+            if (!cluster_place(cluster, 0, &c, 0, false, &placement))
                 break;
-            cluster_reserve(&fixture.cluster, 0, &c, &placement, &slots);
+            cluster_reserve(cluster, 0, &c, &placement, &slots);
         }
         assert_int_equal(placed, cases[i].placed);
-        cluster_clear(&fixture.cluster);
     }
 }
 
 CASE(a_full_gpu_evicts_the_least_recently_used_idle_container)
 {
-    struct fixture fixture;
-    assert_int_equal(fixture_make(&fixture, SHARING_MPS), 0);
-    OWNED(cluster_clear) struct cluster *cluster = &fixture.cluster;
+    FIXTURE fixture;
+    fixture_make(&fixture, SHARING_MPS);
+    struct cluster *cluster = fixture_open(&fixture, REUSE_MRU);
     const uint32_t small = 20; /* 6,000 MB of GPU memory */
     uint32_t ids[3];
     for (uint32_t f = 0; f < 3; f++) { /* 500 + 1,000 + 1,500 MB of weights */
@@ -514,13 +514,11 @@ static void assert_list(const struct cluster *cluster, uint32_t invoker, uint32_
 /* Containers come and go at the head, leave from the middle and from the end. */
 CASE(lists_of_idle_containers_are_in_order_of_last_use)
 {
-    struct fixture fixture;
-    assert_int_equal(fixture_make(&fixture, SHARING_MPS), 0);
-    cluster_clear(&fixture.cluster);
+    FIXTURE fixture;
+    fixture_make(&fixture, SHARING_MPS);
     fixture.groups[0] = (struct invoker_group){INVOKERS, 64, 65536, &fixture.gpus[0], 1};
     fixture.workload.cluster.group_count = 1;
-    assert_true(cluster_init(&fixture.cluster, &fixture.workload, REUSE_MRU, NULL));
-    OWNED(cluster_clear) struct cluster *cluster = &fixture.cluster;
+    struct cluster *cluster = fixture_open(&fixture, REUSE_MRU);
     const uint32_t f = 3, invoker = 5;
     const struct configuration *c = &fixture.configurations[f][0];
     struct plain_list idle = {.count = 0}, busy = {.count = 0};
@@ -557,19 +555,18 @@ CASE(lists_of_idle_containers_are_in_order_of_last_use)
 
 CASE(home_walks_visit_every_invoker_once)
 {
-    struct fixture fixture;
-    assert_int_equal(fixture_make(&fixture, SHARING_MPS), 0);
+    FIXTURE fixture;
+    fixture_make(&fixture, SHARING_MPS);
+    const struct cluster *cluster = fixture_open(&fixture, REUSE_MRU);
     for (uint32_t f = 0; f < FUNCTIONS; f++) {
         bool seen[INVOKERS] = {false};
         for (uint32_t w = 0; w < INVOKERS; w++) {
-            uint32_t i = (fixture.cluster.functions[f].home_first +
-                          w * fixture.cluster.functions[f].home_step) %
-                         INVOKERS;
+            uint32_t i =
+                (cluster->functions[f].home_first + w * cluster->functions[f].home_step) % INVOKERS;
             assert_false(seen[i]);
             seen[i] = true;
         }
     }
-    cluster_clear(&fixture.cluster);
 }
 
 /* ---- The walk of warm invokers -------------------------------------------------------------- */
@@ -780,9 +777,8 @@ CASE(walks_by_best_fit_follow_an_account_of_all_changes)
 {
     static const enum sharing kinds[] = {SHARING_MPS, SHARING_MIG};
     for (size_t i = 0; i < 5; i++) {
-        struct fixture fixture;
-        assert_int_equal(fixture_make(&fixture, kinds[i % 2]), 0);
-        cluster_clear(&fixture.cluster);
+        FIXTURE fixture;
+        fixture_make(&fixture, kinds[i % 2]);
         fixture.groups[0].count = 100;
         fixture.groups[1].count = 20;
         fixture.groups[2].count = 30;
@@ -798,9 +794,8 @@ CASE(walks_by_best_fit_follow_an_account_of_all_changes)
                 for (size_t c = 0; c < 6; c += 2)
                     fixture.configurations[f][c].kind = 1;
         }
-        assert_true(cluster_init(&fixture.cluster, &fixture.workload, REUSE_MRU, NULL));
+        fixture_open(&fixture, REUSE_MRU);
         crowd_life(&fixture);
-        cluster_clear(&fixture.cluster);
     }
 }
 
@@ -817,9 +812,9 @@ CASE(walks_by_best_fit_follow_an_account_of_all_changes)
 
 CASE(a_broken_account_is_noticed)
 {
-    struct fixture fixture;
-    assert_int_equal(fixture_make(&fixture, SHARING_MPS), 0);
-    OWNED(cluster_clear) struct cluster *cluster = &fixture.cluster;
+    FIXTURE fixture;
+    fixture_make(&fixture, SHARING_MPS);
+    struct cluster *cluster = fixture_open(&fixture, REUSE_MRU);
     struct invoker_state *invoker = &cluster->invokers[1];
     struct gpu_state *gpu = &cluster->gpus[1];
     const int64_t memory_kb = cluster->sizes[1].memory_kb;

@@ -29,8 +29,7 @@ struct pair {
 static void path_make(char path[PATH_SIZE])
 {
     snprintf(path, PATH_SIZE, "/tmp/esgsim-against-XXXXXX");
-    const int file = mkstemp(path);
-    assert_true(file >= 0 && close(file) == 0);
+    write_temporary(path, "");
 }
 
 static void pair_clear(struct pair *pair)

@@ -257,8 +257,7 @@ static bool split_decide(void *state, struct platform *platform)
     return any;
 }
 
-static const struct policy splitting = {
-    .abi = POLICY_ABI, .name = "splitting", .decide = split_decide, .serves = SERVES_TRAININGS};
+POLICY(splitting, .decide = split_decide, .serves = SERVES_TRAININGS);
 
 /* Only a language model may be split, and its parts add up to it. */
 CASE(a_wrong_split_is_refused)

@@ -509,14 +509,6 @@ CASE(the_canonical_form_is_an_experiment_of_the_same_hash)
     assert_string_equal(e->resolved_json, again->resolved_json);
 }
 
-static void write_file(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 /* The same experiment as one file and as three in two folders, found beside the file and through
  * the data folder. */
 CASE(the_hash_does_not_depend_on_where_files_lie)
@@ -538,7 +530,7 @@ CASE(the_hash_does_not_depend_on_where_files_lie)
     cJSON *const parts[] = {cluster, application, root};
     for (int i = 0; i < 3; i++) {
         OWNED(cJSON_free) char *text = cJSON_Print(parts[i]);
-        write_file(path[i + 1], text);
+        write_text(path[i + 1], text);
         cJSON_Delete(parts[i]);
     }
     struct error error = {0};
@@ -550,7 +542,7 @@ CASE(the_hash_does_not_depend_on_where_files_lie)
     OWNED(experiment_free) struct experiment *whole = parse(plain, NULL, 0);
     assert_string_equal(split->hash, whole->hash);
     /* A fault is told with the file to mend. */
-    write_file(path[1], "{\"invokers\": [{\"vcpus\": 0, \"memory_mb\": 1}]}");
+    write_text(path[1], "{\"invokers\": [{\"vcpus\": 0, \"memory_mb\": 1}]}");
     assert_null(experiment_load(path[3], NULL, 0, &error));
     assert_contains(error.message, "parts/cluster.json: invokers[0].vcpus: is 0");
     assert_int_equal(unsetenv("ESGSIM_DATA"), 0);

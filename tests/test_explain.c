@@ -217,11 +217,7 @@ CASE(the_words_are_those_of_the_golden_file)
     const char *own = recorded.results->runs[0].hash;
     while ((hash = strstr(hash, own)) != NULL)
         memset(hash, '#', strlen(own));
-    FILE *golden = fopen("tests/golden/explain.txt", "r");
-    assert_non_null(golden);
-    char wanted[16384] = "";
-    assert_true(fread(wanted, 1, sizeof wanted - 1, golden) > 0);
-    fclose(golden);
+    STRING *wanted = file_text("tests/golden/explain.txt");
     if (strcmp(text, wanted) != 0) {
         fputs(text, stderr);
         fail_msg("tests/golden/explain.txt differs from the text above");

@@ -152,12 +152,8 @@ static bool wild_decide(void *state, struct platform *platform)
     return false;
 }
 
-static const struct policy going_wild = {.abi = POLICY_ABI,
-                                         .name = "wild",
-                                         .state_bytes = sizeof(struct wild),
-                                         .init = wild_init,
-                                         .decide = wild_decide,
-                                         .serves = SERVES_TRAININGS};
+POLICY(wild, .state_bytes = sizeof(struct wild), .init = wild_init, .decide = wild_decide,
+       .serves = SERVES_TRAININGS);
 
 /* Models: a asks for whole GPUs with 3 vCPUs and 20 GB each, b for 0.3 of a GPU, c for more vCPUs
  * than the proportional share of 4, which then counts. Gangs of 1, 2 and 4. */
@@ -202,9 +198,9 @@ static void simulate(unsigned trial)
     lease_count = 0;
     first_arrival = SIM_FOREVER;
     last_finish = 0;
-    assert_good(simulation_run(experiment, &going_wild, (const double[]){0}, &recorder, NULL,
-                               &result, &error),
-                &error);
+    assert_good(
+        simulation_run(experiment, &wild, (const double[]){0}, &recorder, NULL, &result, &error),
+        &error);
     unlink(path);
     measures = *result.training;
     summary_fragmentation = result.run.gpu_fragmentation;

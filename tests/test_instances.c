@@ -46,13 +46,8 @@ static void script_ready(void *state, struct platform *platform, uint32_t instan
     assert_true(platform_instance(platform, instance).ready == platform_now(platform));
 }
 
-static const struct policy policy_script = {.abi = POLICY_ABI,
-                                            .name = "script",
-                                            .state_bytes = sizeof(struct script),
-                                            .init = script_init,
-                                            .on_timer = script_timer,
-                                            .on_instance_ready = script_ready,
-                                            .decide = script_decide};
+POLICY(script, .state_bytes = sizeof(struct script), .init = script_init, .on_timer = script_timer,
+       .on_instance_ready = script_ready, .decide = script_decide);
 
 /* f at batch 1: 80, 40, 20 ms on 1, 2, 4 units; twice that at batch 2. No noise. Two applications
  * of one stage each. */
@@ -114,7 +109,7 @@ static void run_script(const char *json, void (*step)(struct script *, struct pl
                        struct simulation_result *result)
 {
     script_next = (struct script){.step = step};
-    run_well(json, &policy_script, &rows, result);
+    run_well(json, &script, &rows, result);
 }
 
 static void half_time_step(struct script *script, struct platform *platform)
@@ -584,7 +579,7 @@ CASE(each_broken_rule_ends_the_run_and_is_named)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         RESULT result = {0};
         struct error error = {0};
-        struct policy policy = policy_script;
+        struct policy policy = script;
         script_next = (struct script){.step = cases[i].step};
         if (cases[i].step == spin)
             policy.decide = spin_decide;

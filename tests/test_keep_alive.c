@@ -491,10 +491,7 @@ static bool wasteful_decide(void *state, struct platform *platform)
  * still thought to work, no container would ever go. */
 CASE(an_instance_given_up_at_once_does_not_count_as_working)
 {
-    static const struct policy wasteful = {.abi = POLICY_ABI,
-                                           .name = "wasteful",
-                                           .state_bytes = sizeof(bool),
-                                           .decide = wasteful_decide};
+    POLICY(wasteful, .state_bytes = sizeof(bool), .decide = wasteful_decide);
     RESULT result = {0};
     run_experiment(load_single((struct world){.every_ms = {20000, 20000}, .requests = 20}, 100,
                                1000, "{'name':'hybrid-histogram','params':{'bin_s':1,'head':20}}"),

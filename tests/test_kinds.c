@@ -70,8 +70,7 @@ static bool first_decide(void *state, struct platform *platform)
     return false;
 }
 
-static const struct policy first_fit = {
-    .abi = POLICY_ABI, .name = "first-fit", .state_bytes = 1, .decide = first_decide};
+POLICY(first_fit, .state_bytes = 1, .decide = first_decide);
 
 /* Any queue, at random any configuration that fits; checks that none fits a foreign invoker. */
 struct random_state {
@@ -105,11 +104,8 @@ static bool random_decide(void *state, struct platform *platform)
     return false;
 }
 
-static const struct policy at_random = {.abi = POLICY_ABI,
-                                        .name = "at-random",
-                                        .state_bytes = sizeof(struct random_state),
-                                        .init = random_init,
-                                        .decide = random_decide};
+POLICY(at_random, .state_bytes = sizeof(struct random_state), .init = random_init,
+       .decide = random_decide);
 
 /* ---- Configurations -------------------------------------------------------------------------- */
 
@@ -349,8 +345,7 @@ static bool reshare_decide(void *state, struct platform *platform)
 
 CASE(an_instance_keeps_its_kind)
 {
-    static const struct policy policy = {
-        .abi = POLICY_ABI, .name = "reshares", .state_bytes = 1, .decide = reshare_decide};
+    POLICY(policy, .state_bytes = 1, .decide = reshare_decide);
     struct simulation_result result = {0};
     struct error error = {0};
     assert_false(run(MIXED, &policy, NULL, &result, &error));
@@ -528,8 +523,7 @@ static bool pair_decide(void *state, struct platform *platform)
 
 CASE(interference_is_that_of_the_gpu)
 {
-    static const struct policy pairs = {
-        .abi = POLICY_ABI, .name = "pairs", .state_bytes = 1, .decide = pair_decide};
+    POLICY(pairs, .state_bytes = 1, .decide = pair_decide);
     static struct log log;
     RESULT result = {0};
     run_well("{'cluster':{'invokers':[" GROUP("1", GPU_A("")) "," GROUP(

@@ -96,8 +96,7 @@ static bool whole_decide(void *state, struct platform *platform)
     return invoker != SIM_NONE && platform_dispatch(platform, queue, 1, 0, invoker);
 }
 
-static const struct policy whole = {
-    .abi = POLICY_ABI, .name = "whole", .decide = whole_decide, .serves = SERVES_BOTH};
+POLICY(whole, .decide = whole_decide, .serves = SERVES_BOTH);
 
 static void assert_finish(size_t training, double seconds)
 {
@@ -226,8 +225,7 @@ static bool move_decide(void *state, struct platform *platform)
     return false;
 }
 
-static const struct policy moving = {
-    .abi = POLICY_ABI, .name = "moving", .decide = move_decide, .serves = SERVES_TRAININGS};
+POLICY(moving, .decide = move_decide, .serves = SERVES_TRAININGS);
 
 /* 0 has its GPU for itself while 1 restarts there from 10 s to 17 s; then both have half. */
 CASE(a_training_that_restarts_does_not_execute)
@@ -293,12 +291,8 @@ static bool crowd_decide(void *state, struct platform *platform)
     return whole_decide(state, platform);
 }
 
-static const struct policy crowding = {.abi = POLICY_ABI,
-                                       .name = "crowding",
-                                       .state_bytes = sizeof(struct crowd),
-                                       .init = crowd_init,
-                                       .decide = crowd_decide,
-                                       .serves = SERVES_BOTH};
+POLICY(crowding, .state_bytes = sizeof(struct crowd), .init = crowd_init, .decide = crowd_decide,
+       .serves = SERVES_BOTH);
 
 /* What held a part of a GPU, and when it executed there. */
 struct holder {

@@ -179,8 +179,7 @@ static bool give_up_decide(void *state, struct platform *platform)
     return platform_drop(platform, 1, 0);
 }
 
-static const struct policy give_up = {
-    .abi = POLICY_ABI, .name = "give-up", .on_ready = give_up_later, .decide = give_up_decide};
+POLICY(give_up, .on_ready = give_up_later, .decide = give_up_decide);
 
 CASE(a_dropped_request_ends_with_its_running_branch_and_counts_as_a_miss)
 {
@@ -267,11 +266,7 @@ static bool claimer_decide(void *state, struct platform *platform)
     return platform_now(platform) >= 1700 * SIM_MS && follow(platform, &rule, 1);
 }
 
-static const struct policy claimer = {.abi = POLICY_ABI,
-                                      .name = "claimer",
-                                      .init = claimer_init,
-                                      .on_timer = claimer_timer,
-                                      .decide = claimer_decide};
+POLICY(claimer, .init = claimer_init, .on_timer = claimer_timer, .decide = claimer_decide);
 
 CASE(a_batch_that_claims_a_starting_container_waits_for_the_rest_of_its_start)
 {
@@ -303,7 +298,7 @@ static bool hasty_decide(void *state, struct platform *platform)
     return follow(platform, &rule, 1);
 }
 
-static const struct policy hasty = {.abi = POLICY_ABI, .name = "hasty", .decide = hasty_decide};
+POLICY(hasty, .decide = hasty_decide);
 
 CASE(a_start_that_ends_at_time_0_is_over)
 {
@@ -421,10 +416,8 @@ static bool everyone_decide(void *state, struct platform *platform)
 
 CASE(initial_counts_walk_from_the_home_invoker)
 {
-    static const struct policy counting = {
-        .abi = POLICY_ABI, .name = "counting", .decide = counting_decide};
-    static const struct policy everyone = {
-        .abi = POLICY_ABI, .name = "everyone", .decide = everyone_decide};
+    POLICY(counting, .decide = counting_decide);
+    POLICY(everyone, .decide = everyone_decide);
     go(WORLD(INVOKERS("2", "8", MPS4), QUARTERS, ",'initial':{'f':3}", EVERY("1000"),
              FORK COUNT("0", "1")),
        &counting);
@@ -556,8 +549,7 @@ static bool shares_decide(void *state, struct platform *platform)
 
 CASE(a_gpu_runs_only_the_shares_its_slicing_allows)
 {
-    static const struct policy shares = {
-        .abi = POLICY_ABI, .name = "shares", .decide = shares_decide};
+    POLICY(shares, .decide = shares_decide);
     go(WORLD(INVOKERS("1", "8", GPU("A100", "mps", "7", "40960")) "," INVOKERS(
                  "1", "8", GPU("A100", "mig", "7", "40960")) "," INVOKERS("1", "8",
                                                                           GPU("A100", "exclusive",
@@ -706,8 +698,7 @@ static bool foreseeing_decide(void *state, struct platform *platform)
 
 CASE(a_plan_made_ahead_is_missed_where_its_batch_is_not_there)
 {
-    static const struct policy foreseeing = {
-        .abi = POLICY_ABI, .name = "foreseeing", .decide = foreseeing_decide};
+    POLICY(foreseeing, .decide = foreseeing_decide);
     const char *lines = "1000,app\n1000,app\n2000,app\n3000,app\n3000,app\n4000,app\n4000,app\n"
                         "5000,app\n";
 #define FORESEEN_WORLD(warmup, requests)                                                           \
@@ -741,8 +732,7 @@ static bool confused_decide(void *state, struct platform *platform)
 
 CASE(a_plan_of_a_configuration_that_does_not_exist_is_a_breach)
 {
-    static const struct policy confused = {
-        .abi = POLICY_ABI, .name = "confused", .decide = confused_decide};
+    POLICY(confused, .decide = confused_decide);
     RESULT result = {0};
     struct error error = {0};
     assert_false(
@@ -789,10 +779,7 @@ static bool hesitant_decide(void *state, struct platform *platform)
 
 CASE(a_policy_may_ask_again_and_then_sleep_any_number_of_times)
 {
-    static const struct policy hesitant = {.abi = POLICY_ABI,
-                                           .name = "hesitant",
-                                           .state_bytes = sizeof(int),
-                                           .decide = hesitant_decide};
+    POLICY(hesitant, .state_bytes = sizeof(int), .decide = hesitant_decide);
     go(PLAIN("", EVERY("1"), ONE COUNT("0", "13100")), &hesitant);
     assert_int_equal(result.overall.dropped, 13100);
 }
@@ -847,11 +834,7 @@ static bool patient_decide(void *state, struct platform *platform)
 
 CASE(a_policy_may_watch_the_clock_for_long_before_it_acts)
 {
-    static const struct policy patient = {.abi = POLICY_ABI,
-                                          .name = "patient",
-                                          .init = ringer_init,
-                                          .on_timer = ring_again,
-                                          .decide = patient_decide};
+    POLICY(patient, .init = ringer_init, .on_timer = ring_again, .decide = patient_decide);
     go(PLAIN(",'initial':{'f':3}", EVERY("1"), ONE COUNT("0", "3")), &patient);
     /* Three at once from 20,000 on, each slowed by two others. */
     assert_close(result.overall.latency_ms_max, 20000 - 1 + 200);
@@ -1034,7 +1017,7 @@ static bool walk_decide(void *state, struct platform *platform)
 
 CASE(esg_asks_four_homes_and_then_takes_the_best_fit)
 {
-    static const struct policy walk = {.abi = POLICY_ABI, .name = "walk", .decide = walk_decide};
+    POLICY(walk, .decide = walk_decide);
     walk_placed = walk_apart = 0;
     /* One vCPU each, so that a home that has its job is full: for 1.1 s, cold. */
     go(WORLD(INVOKERS("8", "1", MPS4), QUARTERS, ",'initial':'cold'", EVERY("1"),

@@ -1,6 +1,4 @@
 /* Figures: what their CSVs hold, worked out by hand; every script drawn, twice; refusals. */
-#include <sys/stat.h>
-
 #include "plots/gnuplot.h"
 #include "plots/palette.h"
 #include "plots/plot.h"
@@ -16,27 +14,14 @@
 /* A test with a folder of its own. */
 #define DRAWING(title) CASE_WITH(title, folder_make, folder_remove)
 
-static char *bytes_of(const char *path, size_t *size)
-{
-    FILE *file = fopen(path, "r");
-    if (file == NULL)
-        fail_msg("%s is missing", path);
-    char *bytes = calloc(1, 1 << 22);
-    assert_non_null(bytes);
-    *size = fread(bytes, 1, (1 << 22) - 1, file);
-    assert_int_equal(fclose(file), 0);
-    return bytes;
-}
-
 /* Until the next call. */
 static char *csv_of(const char *name)
 {
     static char *csv;
     char file[256];
-    size_t size;
     (void)snprintf(file, sizeof file, "%s.csv", name);
     free(csv);
-    csv = bytes_of(in_folder(file), &size);
+    csv = file_text(in_folder(file));
     return csv;
 }
 
@@ -53,9 +38,8 @@ static const struct fixture light[] = {
 
 static const char *results_write(const struct fixture *runs, size_t count, size_t rows)
 {
-    static char path[600];
+    const char *path = in_folder("made-up.h5");
     struct error error = {0};
-    (void)snprintf(path, sizeof path, "%s/made-up.h5", folder);
     struct store *store = store_create(path, &error);
     assert_non_null(store);
     for (size_t i = 0; i < count; i++)
@@ -75,29 +59,24 @@ static struct figure_list drawn(const char *path)
     return list;
 }
 
-static void a_row_is(const char *csv, const char *row)
-{
-    assert_contains(csv, row);
-}
-
 DRAWING(hit_rates_are_percentages_with_intervals_by_application)
 {
     FIGURES list = drawn(results_write(light, COUNT(light), 0));
     char *csv = csv_of("hit-rate-light");
     /* Mean 92, sd 2: Wilson's interval. The second application's rate is half, that of all together
      * 0.8 of it. */
-    a_row_is(csv, "1,classification,SLO hit rate (%),1,esg,92,85.56364169,95.7106055,");
-    a_row_is(csv, "2,depth,SLO hit rate (%),1,esg,46,43.52883487,48.4909");
-    a_row_is(csv, "3,all,SLO hit rate (%),2,fifo,44,");
+    assert_contains(csv, "1,classification,SLO hit rate (%),1,esg,92,85.56364169,95.7106055,");
+    assert_contains(csv, "2,depth,SLO hit rate (%),1,esg,46,43.52883487,48.4909");
+    assert_contains(csv, "3,all,SLO hit rate (%),2,fifo,44,");
     /* One seed has no interval; colours and markers are the policy's own. */
-    a_row_is(csv, "1,classification,SLO hit rate (%),3,edf,40,,,100,0x009E73,12,");
-    a_row_is(csv, ",100,0x0072B2,7,light,Requests that finished within their "
-                  "SLO. Dashed: what no policy can beat. Means of 1 to 3 seeds of "
-                  "1\u202F000 requests each; bars: 95 % intervals. Latency profile: "
-                  "assumed.\n");
+    assert_contains(csv, "1,classification,SLO hit rate (%),3,edf,40,,,100,0x009E73,12,");
+    assert_contains(csv, ",100,0x0072B2,7,light,Requests that finished within their "
+                         "SLO. Dashed: what no policy can beat. Means of 1 to 3 seeds of "
+                         "1\u202F000 requests each; bars: 95 % intervals. Latency profile: "
+                         "assumed.\n");
     csv = csv_of("cost-light");
-    a_row_is(csv, "1,classification,$ per 1\u202F000 requests,1,esg,0.24,");
-    a_row_is(csv, "1,classification,$ per 1\u202F000 requests,2,fifo,0.6,");
+    assert_contains(csv, "1,classification,$ per 1\u202F000 requests,1,esg,0.24,");
+    assert_contains(csv, "1,classification,$ per 1\u202F000 requests,2,fifo,0.6,");
 }
 
 DRAWING(the_pareto_front_is_of_those_that_none_beats_on_both)
@@ -105,12 +84,12 @@ DRAWING(the_pareto_front_is_of_those_that_none_beats_on_both)
     FIGURES list = drawn(results_write(light, COUNT(light), 0));
     char *csv = csv_of("hit-against-cost-light");
     /* esg 73.6 % at 0.336, fifo 44 % at 0.84, edf 32 % at 0.14: fifo alone is beaten. */
-    a_row_is(csv, "1,esg,0.336,0.1968882881,0.4751117119,");
-    a_row_is(csv, ",73.6,69.44653748,77.3728046,");
-    a_row_is(csv, "2,fifo,0.84,");
-    a_row_is(csv, "3,edf,0.14,,,32,,,1,0.1,100,0x009E73,12,-,-\n");
+    assert_contains(csv, "1,esg,0.336,0.1968882881,0.4751117119,");
+    assert_contains(csv, ",73.6,69.44653748,77.3728046,");
+    assert_contains(csv, "2,fifo,0.84,");
+    assert_contains(csv, "3,edf,0.14,,,32,,,1,0.1,100,0x009E73,12,-,-\n");
     char *fifo = strstr(csv, "2,fifo,");
-    a_row_is(fifo, ",0,0.1,100,0x56B4E9,15,-,-\n");
+    assert_contains(fifo, ",0,0.1,100,0x56B4E9,15,-,-\n");
 }
 
 DRAWING(figures_that_need_rows_are_left_out_with_a_note)
@@ -135,10 +114,10 @@ DRAWING(settings_stand_side_by_side_and_a_contender_keeps_its_look_in_all)
     FIGURES list = drawn(results_write(runs, COUNT(runs), 0));
     char *csv = csv_of("settings");
     /* All together 0.8 of the hit rate, 1.4 of the cost. */
-    a_row_is(csv, "1,SLO hit rate (%),0,1,light,2,esg,72,,,0x0072B2,7,");
-    a_row_is(csv, "1,SLO hit rate (%),0,2,heavy,2,esg,64,,,0x0072B2,7,");
-    a_row_is(csv, "2,$ per 1\u202F000 requests,0,2,heavy,2,esg,0.42,,");
-    a_row_is(csv, "3,95th percentile of latency (ms),1,1,light,1,fifo,200,,");
+    assert_contains(csv, "1,SLO hit rate (%),0,1,light,2,esg,72,,,0x0072B2,7,");
+    assert_contains(csv, "1,SLO hit rate (%),0,2,heavy,2,esg,64,,,0x0072B2,7,");
+    assert_contains(csv, "2,$ per 1\u202F000 requests,0,2,heavy,2,esg,0.42,,");
+    assert_contains(csv, "3,95th percentile of latency (ms),1,1,light,1,fifo,200,,");
 }
 
 DRAWING(costs_are_parts_of_what_is_provisioned)
@@ -146,12 +125,12 @@ DRAWING(costs_are_parts_of_what_is_provisioned)
     FIGURES list = drawn(results_write(light, COUNT(light), 0));
     char *csv = csv_of("cost-parts-light");
     /* 1.4 of the mean 0.00024; the second panel has parts that the made-up run does not. */
-    a_row_is(csv, "requests,1,esg,1,execution,0,0.336,");
-    a_row_is(csv, "requests,1,esg,2,held before it,0.336,0.336,");
-    a_row_is(csv, ",0.336,-,-\n");
+    assert_contains(csv, "requests,1,esg,1,execution,0,0.336,");
+    assert_contains(csv, "requests,1,esg,2,held before it,0.336,0.336,");
+    assert_contains(csv, ",0.336,-,-\n");
     csv = csv_of("resources-light");
-    a_row_is(csv, "1,vGPUs,held (%),1,esg,50,50,50,");
-    a_row_is(csv, "6,batches,jobs per batch,1,esg,2.5,2.5,2.5,");
+    assert_contains(csv, "1,vGPUs,held (%),1,esg,50,50,50,");
+    assert_contains(csv, "6,batches,jobs per batch,1,esg,2.5,2.5,2.5,");
 }
 
 DRAWING(jobs_are_counted_by_the_size_of_their_batch)
@@ -160,10 +139,10 @@ DRAWING(jobs_are_counted_by_the_size_of_their_batch)
     FIGURES list = drawn(results_write(&run, 1, 300));
     char *csv = csv_of("batch-sizes-light");
     /* 100 batches of 1, 2, 3, 4, 1, … jobs: of ten jobs one alone, two in twos, seven in larger. */
-    a_row_is(csv, "share of the jobs (%),1,esg,1,1,0,10,");
-    a_row_is(csv, "share of the jobs (%),1,esg,2,2,10,30,");
-    a_row_is(csv, "share of the jobs (%),1,esg,3,3 to 4,30,100,");
-    a_row_is(csv, ",mean 2.50,-,-");
+    assert_contains(csv, "share of the jobs (%),1,esg,1,1,0,10,");
+    assert_contains(csv, "share of the jobs (%),1,esg,2,2,10,30,");
+    assert_contains(csv, "share of the jobs (%),1,esg,3,3 to 4,30,100,");
+    assert_contains(csv, ",mean 2.50,-,-");
 }
 
 /* ---- Requests ------------------------------------------------------------------------------- */
@@ -173,14 +152,13 @@ DRAWING(jobs_are_counted_by_the_size_of_their_batch)
  * hour. */
 static const char *requests_write(unsigned dropped)
 {
-    static char path[600];
+    const char *path = in_folder("requests.h5");
     struct error error = {0};
     struct fixture fixture = {"light", "esg", FIXTURE_ESG, 1, 0.9, 0.0002, RECORD_REQUESTS};
     struct fixture_texts texts;
     struct measures applications[FIXTURE_APPLICATIONS];
     struct run_metadata metadata = fixture_metadata(&fixture, &texts);
     struct simulation_result result = fixture_result(&fixture, applications);
-    (void)snprintf(path, sizeof path, "%s/requests.h5", folder);
     struct store *store = store_create(path, &error);
     assert_non_null(store);
     assert_true(store_begin_run(store, &metadata, &error));
@@ -209,21 +187,21 @@ DRAWING(latencies_are_quantiles_split_by_what_their_requests_did)
     FIGURES list = drawn(requests_write(0));
     char *csv = csv_of("latency-cdf-light");
     /* Position (n − 1) q = 49.5 of 1 … 100. */
-    a_row_is(csv, "1,esg,50,50.5,0.2525,0x0072B2,1,");
-    a_row_is(csv, "1,esg,0,1,0.005,");
+    assert_contains(csv, "1,esg,50,50.5,0.2525,0x0072B2,1,");
+    assert_contains(csv, "1,esg,0,1,0.005,");
     csv = csv_of("latency-parts-light");
-    a_row_is(csv, "1,p50,1,esg,12.625,0,0,37.875,50.5,");
-    a_row_is(csv, "5,p99.9,1,esg,24.97525,0,0,74.92575,99.901,");
+    assert_contains(csv, "1,p50,1,esg,12.625,0,0,37.875,50.5,");
+    assert_contains(csv, "5,p99.9,1,esg,24.97525,0,0,74.92575,99.901,");
 }
 
 DRAWING(what_was_dropped_never_finishes)
 {
     FIGURES list = drawn(requests_write(10));
     char *csv = csv_of("latency-cdf-light");
-    a_row_is(csv, "1,esg,89.5,89.605,");
+    assert_contains(csv, "1,esg,89.5,89.605,");
     assert_null(strstr(csv, "1,esg,90.5,"));
     csv = csv_of("latency-parts-light");
-    a_row_is(csv, "1,p50,1,esg,");
+    assert_contains(csv, "1,p50,1,esg,");
     assert_null(strstr(csv, "p95"));
 }
 
@@ -252,9 +230,8 @@ static const char *sensitivity_write(void)
         "policy.name=esg policy.params.k=20 setting=light",
         "policy.name=esg policy.params.k=1 policy.params.method=frontier setting=light",
         "policy.name=esg policy.params.method=frontier setting=light"};
-    static char path[600];
+    const char *path = in_folder("sensitivity.h5");
     struct error error = {0};
-    (void)snprintf(path, sizeof path, "%s/sensitivity.h5", folder);
     struct store *store = store_create(path, &error);
     assert_non_null(store);
     for (size_t i = 0; i < COUNT(labels); i++) {
@@ -276,9 +253,9 @@ DRAWING(a_line_joins_three_values_or_more_of_one_parameter_all_else_equal)
 {
     FIGURES list = drawn(sensitivity_write());
     char *csv = csv_of("sensitivity-k");
-    a_row_is(csv, "1,SLO hit rate (%),1,light\u201A esg,k,1,40,");
-    a_row_is(csv, "1,SLO hit rate (%),1,light\u201A esg,k,5,48,");
-    a_row_is(csv, "1,SLO hit rate (%),1,light\u201A esg,k,20,56,");
+    assert_contains(csv, "1,SLO hit rate (%),1,light\u201A esg,k,1,40,");
+    assert_contains(csv, "1,SLO hit rate (%),1,light\u201A esg,k,5,48,");
+    assert_contains(csv, "1,SLO hit rate (%),1,light\u201A esg,k,20,56,");
     /* By frontier there are two values: too few for a line. */
     assert_null(strstr(csv, "frontier"));
 }
@@ -288,14 +265,11 @@ DRAWING(a_line_joins_three_values_or_more_of_one_parameter_all_else_equal)
 /* What a calibration writes, of two functions on a small grid. */
 static const char *points_write(void)
 {
-    static char path[600];
-    char table[600];
+    const char *path = in_folder("points-of-a-fit.csv"), *table = in_folder("samples.csv");
     struct sample_set set = {0};
     struct calibration calibration = {0};
     struct atomic_file points;
     struct error error = {0};
-    (void)snprintf(table, sizeof table, "%s/samples.csv", folder);
-    (void)snprintf(path, sizeof path, "%s/points-of-a-fit.csv", folder);
     FILE *file = fopen(table, "w");
     assert_non_null(file);
     (void)fputs("model,batch,mps_pct,latency_ms,throughput_qps,l2_util_pct,dram_util_pct\n", file);
@@ -324,15 +298,15 @@ DRAWING(a_calibrations_points_are_drawn_as_residuals_and_as_surfaces)
     assert_string_equal(list.figures[0].script, "calibration");
     assert_string_equal(list.figures[1].script, "profile");
     char *csv = csv_of("calibration-points-of-a-fit-csv");
-    a_row_is(csv, "function,batch,share,measured_ms,fitted_ms,left_out_ms,");
-    a_row_is(csv, "\nresnet,4,20,12.16,");
+    assert_contains(csv, "function,batch,share,measured_ms,fitted_ms,left_out_ms,");
+    assert_contains(csv, "\nresnet,4,20,12.16,");
     size_t rows = 0;
     for (const char *c = csv; *c != '\0'; c++)
         rows += *c == '\n';
     assert_int_equal(rows, 1 + 2 * 4 * 3);
     csv = csv_of("profile-points-of-a-fit-csv");
     /* What was measured bears a marker and no line. */
-    a_row_is(csv, "\n2,vgg_19,8,100,10.64,1,0,");
+    assert_contains(csv, "\n2,vgg_19,8,100,10.64,1,0,");
 }
 
 static void a_file_is_drawn_the_same_twice(const char *path, const char *format)
@@ -349,7 +323,7 @@ static void a_file_is_drawn_the_same_twice(const char *path, const char *format)
         assert_good(plot_draw(&list, format, &error), &error);
         for (size_t i = 0; i < list.count; i++) {
             size_t size;
-            char *bytes = bytes_of(list.figures[i].picture, &size);
+            char *bytes = file_bytes(list.figures[i].picture, &size);
             assert_true(size > 1000);
             if (round == 0) {
                 first[i] = bytes;
@@ -373,17 +347,14 @@ DRAWING(bare_integers_are_drawn_once_their_format_is_named)
 {
     FIGURES list = {.folder = folder};
     struct error error = {0};
-    FILE *file = fopen(in_folder("counts.txt"), "w");
-    assert_non_null(file);
-    (void)fputs("3\n0\n60\n7\n", file);
-    assert_int_equal(fclose(file), 0);
+    write_text(in_folder("counts.txt"), "3\n0\n60\n7\n");
     assert_false(plot_file(in_folder("counts.txt"), NULL, &list, &error));
     error = (struct error){0};
     if (!plot_file(in_folder("counts.txt"), "counts-per-minute", &list, &error) ||
         !plot_draw(&list, "svg", &error))
         fail_msg("%s", error.message);
     char *csv = csv_of("arrivals-counts-txt");
-    a_row_is(csv, "counts.txt (counts-per-minute): 70 requests in ");
+    assert_contains(csv, "counts.txt (counts-per-minute): 70 requests in ");
 }
 
 /* ---- Curves ---------------------------------------------------------------------------------- */
@@ -415,17 +386,19 @@ DRAWING(a_sweep_over_the_load_is_drawn_as_curves_alone)
     assert_string_equal(list.figures[0].name, "curve-light");
     char *csv = csv_of("curve-light");
     /* Series by appearance: esg, fifo, edf, each with its policy's look. */
-    a_row_is(csv,
-             "1,SLO hit rate (%),0,95,1,slo.factor=1,1,esg,arrivals.load,0.2,80,,,0x0072B2,7,1,");
+    assert_contains(
+        csv, "1,SLO hit rate (%),0,95,1,slo.factor=1,1,esg,arrivals.load,0.2,80,,,0x0072B2,7,1,");
     /* Mean 44, sd 0.8 × 100 × 0.0707: Student's half-width, 12.706 × 5.657 / √2 = 50.8, leaves 0 to
      * 100 %. */
-    a_row_is(csv, "1,SLO hit rate "
-                  "(%),0,95,1,slo.factor=1,1,esg,arrivals.load,0.6,44,11.42651413,82.71514435,");
-    a_row_is(csv, "1,SLO hit rate (%),0,95,1,slo.factor=1,2,fifo,arrivals.load,0.4,0,,");
-    a_row_is(csv,
-             "1,SLO hit rate (%),0,95,2,slo.factor=2,3,edf,arrivals.load,0.4,56,,,0x009E73,12,2,");
-    a_row_is(csv, "2,$ per 1\u202F000 requests,0,,2,slo.factor=2,1,esg,arrivals.load,0.6,0.28,");
-    a_row_is(csv, "3,p95 latency (ms),1,,1,slo.factor=1,2,fifo,arrivals.load,0.2,200,");
+    assert_contains(csv,
+                    "1,SLO hit rate "
+                    "(%),0,95,1,slo.factor=1,1,esg,arrivals.load,0.6,44,11.42651413,82.71514435,");
+    assert_contains(csv, "1,SLO hit rate (%),0,95,1,slo.factor=1,2,fifo,arrivals.load,0.4,0,,");
+    assert_contains(
+        csv, "1,SLO hit rate (%),0,95,2,slo.factor=2,3,edf,arrivals.load,0.4,56,,,0x009E73,12,2,");
+    assert_contains(csv,
+                    "2,$ per 1\u202F000 requests,0,,2,slo.factor=2,1,esg,arrivals.load,0.6,0.28,");
+    assert_contains(csv, "3,p95 latency (ms),1,,1,slo.factor=1,2,fifo,arrivals.load,0.2,200,");
     assert_contains(csv, "Dotted: 95");
     figure_list_clear(&list);
     /* What is named is drawn beside them. */
@@ -443,7 +416,7 @@ DRAWING(any_swept_key_can_be_drawn_against)
     struct figure_list list = {.folder = folder, .over = "slo.factor"};
     assert_true(plot_file(curve_write(), NULL, &list, &error));
     char *csv = csv_of("curve-light");
-    a_row_is(csv, "1,SLO hit rate (%),0,95,1,arrivals.load=0.6,1,esg,slo.factor,2,80,");
+    assert_contains(csv, "1,SLO hit rate (%),0,95,1,arrivals.load=0.6,1,esg,slo.factor,2,80,");
     figure_list_clear(&list);
     list = (struct figure_list){.folder = folder, .over = "slo.factr"};
     assert_false(plot_file(in_folder("made-up.h5"), NULL, &list, &error));
@@ -476,14 +449,14 @@ DRAWING(a_picture_names_no_version_of_gnuplot_and_no_date)
 {
     FIGURES list = drawn(points_write());
     struct error error = {0};
-    size_t size;
+    size_t size = 0;
     assert_true(plot_draw(&list, "svg", &error));
-    STRING *svg = bytes_of(list.figures[0].picture, &size);
+    STRING *svg = file_text(list.figures[0].picture);
     assert_null(strstr(svg, "patchlevel"));
     assert_null(strstr(svg, "GNUPLOT"));
     assert_contains(svg, "</svg>");
     assert_true(plot_draw(&list, "pdf", &error));
-    STRING *pdf = bytes_of(list.figures[0].picture, &size);
+    STRING *pdf = file_bytes(list.figures[0].picture, &size);
     assert_non_null(memmem(pdf, size, "/CreationDate (D:19700101000000", 31));
 }
 
@@ -494,15 +467,14 @@ DRAWING(hostile_names_are_only_text)
         {setting, "no,\"such\"<policy>", "policy.name=x", 1, 0.5, 0.0002, RECORD_REQUESTS}};
     FIGURES list = drawn(results_write(hostile, 1, 300));
     struct error error = {0};
-    size_t size;
     assert_good(plot_draw(&list, "svg", &error), &error);
     for (size_t i = 0; i < list.count; i++) {
-        STRING *svg = bytes_of(list.figures[i].picture, &size);
+        STRING *svg = file_text(list.figures[i].picture);
         assert_contains(svg, "&lt;c");
         assert_null(strstr(svg, "<c>"));
         if (strstr(svg, "a\u201A\u201Db\u201D &lt;c> &amp; \\n`touch") == NULL)
             fail_msg("%s does not show the name as it is", list.figures[i].name);
-        STRING *csv = bytes_of(list.figures[i].csv, &size);
+        STRING *csv = file_text(list.figures[i].csv);
         size_t columns = 0;
         for (const char *line = csv; *line != '\0'; line = strchr(line, '\n') + 1) {
             size_t commas = 0;
@@ -521,12 +493,11 @@ DRAWING(a_name_that_could_be_a_formula_has_an_apostrophe_in_the_csv_alone)
                                        0.5,    0.0002, RECORD_SUMMARY};
     FIGURES list = drawn(results_write(&run, 1, 0));
     struct error error = {0};
-    size_t size;
     char *csv = csv_of("hit-rate-1-1");
-    a_row_is(csv, "1,classification,SLO hit rate (%),1,''esg,50,,,100,");
-    a_row_is(csv, ",'=1+1,Requests that finished");
+    assert_contains(csv, "1,classification,SLO hit rate (%),1,''esg,50,,,100,");
+    assert_contains(csv, ",'=1+1,Requests that finished");
     assert_good(plot_draw(&list, "svg", &error), &error);
-    STRING *svg = bytes_of(in_folder("hit-rate-1-1.svg"), &size);
+    STRING *svg = file_text(in_folder("hit-rate-1-1.svg"));
     assert_contains(svg, ": =1+1</text>");
     assert_contains(svg, "<text>'esg</text>");
 }
@@ -566,13 +537,8 @@ static void refused(const char *content, const char *said)
 {
     FIGURES list = {.folder = folder};
     struct error error = {0};
-    char path[600];
-    (void)snprintf(path, sizeof path, "%s/bad-input", folder);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    (void)fputs(content, file);
-    assert_int_equal(fclose(file), 0);
-    assert_false(plot_file(path, NULL, &list, &error));
+    write_text(in_folder("bad-input"), content);
+    assert_false(plot_file(in_folder("bad-input"), NULL, &list, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
     if (strstr(error.message, said) == NULL || strstr(error.message, "bad-input") == NULL ||
         strchr(error.message, '\n') != NULL)

@@ -721,24 +721,12 @@ static int run_program(const char *path, const char *option, const char *value)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static char *read_file(const char *path, size_t *size)
-{
-    FILE *in = fopen(path, "rb");
-    if (in == NULL)
-        fail_msg("%s cannot be read", path);
-    char *bytes = calloc(1, 1 << 20);
-    assert_non_null(bytes);
-    *size = fread(bytes, 1, 1 << 20, in);
-    (void)fclose(in);
-    return bytes;
-}
-
 static void assert_same_bytes(const char *path, const char *other)
 {
     size_t size = 0;
     size_t other_size = 0;
-    STRING *bytes = read_file(path, &size);
-    STRING *other_bytes = read_file(other, &other_size);
+    STRING *bytes = file_bytes(path, &size);
+    STRING *other_bytes = file_bytes(other, &other_size);
     bool same = size == other_size && memcmp(bytes, other_bytes, size) == 0;
     if (!same)
         fail_msg("%s differs from %s; run derive-profiles", path, other);

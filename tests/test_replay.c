@@ -540,8 +540,7 @@ CASE(a_replay_s_file_says_that_no_gpu_took_part)
     OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options, &error);
     const struct replay_target target = replay_rehearsal(rehearsal);
     RESULT result = {0};
-    const int file = mkstemp(path);
-    assert_true(file >= 0 && close(file) == 0);
+    write_temporary(path, "");
     struct store *store = store_create(path, &error);
     assert_non_null(store);
     /* What is refused leaves the file fit for the next run. */

@@ -22,18 +22,6 @@ static const struct fixture light[] = {
 };
 enum { LIGHT = sizeof light / sizeof light[0] };
 
-static char *file_text(const char *path)
-{
-    FILE *file = fopen(path, "r");
-    if (file == NULL)
-        fail_msg("%s is missing", path);
-    char *text = calloc(1, 65536);
-    assert_non_null(text);
-    assert_in_range(fread(text, 1, 65535, file), 1, 65534);
-    (void)fclose(file);
-    return text;
-}
-
 /* On a difference the text is printed, so that a wanted change can be seen and taken over. */
 static void assert_golden(const char *text, const char *path)
 {
@@ -229,22 +217,16 @@ CASE(bad_reference_files_are_refused)
          "[\"fifo\"], \"comparison\": \"ratio\"}",
          "is a comparison already"},
     };
-    char path[512];
-    (void)snprintf(path, sizeof path, "%s/esgsim-reference-XXXXXX", P_tmpdir);
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct error error = {0};
-        FILE *file = fopen(path, "w");
-        assert_non_null(file);
-        (void)fprintf(file, "{\"title\": \"t\", \"source\": \"s\", \"figures\": [%s]}",
-                      bad[i].figure);
-        assert_int_equal(fclose(file), 0);
+        char path[] = "/tmp/esgsim-reference-XXXXXX", text[512];
+        (void)snprintf(text, sizeof text,
+                       "{\"title\": \"t\", \"source\": \"s\", \"figures\": [%s]}", bad[i].figure);
+        write_temporary(path, text);
         assert_null(expectations_load(path, EXPECTATION_FIGURES, &error));
         assert_input_error(&error, bad[i].says);
+        assert_int_equal(unlink(path), 0);
     }
-    (void)close(fd);
-    assert_int_equal(unlink(path), 0);
 }
 
 CASE(runs_of_one_label_make_one_contender)

@@ -45,13 +45,11 @@ static void judge(struct judged *judged, const struct fixture *made, size_t coun
                   const char *figures)
 {
     struct error error = {0};
-    char path[512];
-    (void)snprintf(path, sizeof path, "%s/esgsim-reference-XXXXXX", P_tmpdir);
-    const int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_true(dprintf(fd, "{\"title\": \"t\", \"source\": \"s\", \"figures\": [%s]}", figures) >
-                0);
-    (void)close(fd);
+    char path[] = "/tmp/esgsim-reference-XXXXXX";
+    STRING *text = NULL;
+    assert_true(
+        asprintf(&text, "{\"title\": \"t\", \"source\": \"s\", \"figures\": [%s]}", figures) > 0);
+    write_temporary(path, text);
     judged->results = fixture_results(made, count);
     assert_non_null(judged->results);
     judged->report = report_build(judged->results);

@@ -69,10 +69,7 @@ static bool scattered_decide(void *state, struct platform *platform)
     return false;
 }
 
-static const struct policy scattered = {.abi = POLICY_ABI,
-                                        .name = "scattered",
-                                        .state_bytes = sizeof(struct scattered),
-                                        .decide = scattered_decide};
+POLICY(scattered, .state_bytes = sizeof(struct scattered), .decide = scattered_decide);
 
 /* Of the last run. */
 static struct log rows;
@@ -434,8 +431,7 @@ static bool padded_decide(void *state, struct platform *platform)
 
 CASE(a_batch_that_is_not_full_takes_and_costs_what_a_full_one_does)
 {
-    static const struct policy padded = {
-        .abi = POLICY_ABI, .name = "padded", .decide = padded_decide};
+    POLICY(padded, .decide = padded_decide);
     char json[] = WORLD("1", QUIET, EVERY("1000"), ONE ",'warmup_requests':0,'requests':1");
     char *of_two = strstr(json, ",[[100,100,100]]]"); /* 160 ms instead */
     assert_non_null(of_two);

@@ -40,20 +40,6 @@ static void file_write_all(const char *path)
     file_write(path, runs, 3, ROWS);
 }
 
-static unsigned char *file_bytes(const char *path, size_t *size)
-{
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    assert_int_equal(fseek(file, 0, SEEK_END), 0);
-    *size = (size_t)ftell(file);
-    rewind(file);
-    unsigned char *bytes = malloc(*size);
-    assert_non_null(bytes);
-    assert_int_equal(fread(bytes, 1, *size, file), *size);
-    (void)fclose(file);
-    return bytes;
-}
-
 static void bytes_write(const char *path, const void *bytes, size_t size)
 {
     FILE *file = fopen(path, "wb");
@@ -257,7 +243,7 @@ STORING(a_seal_tells_every_change)
     assert_true(seal_put(path, &error));
     assert_true(seal_is_whole(path));
     size_t size = 0;
-    OWNED(free) unsigned char *sealed = file_bytes(path, &size);
+    STRING *sealed = file_bytes(path, &size);
     assert_in_range(size, SIZE + 1, sizeof bytes);
     memcpy(bytes, sealed, size);
     for (size_t bit = 0; bit < 8 * size; bit++) {
@@ -473,20 +459,12 @@ STORING(places_that_cannot_be_written_are_refused_at_once)
 /* A file that esgsim did not write as results may be somebody's input. */
 STORING(a_file_that_is_no_results_file_is_not_replaced)
 {
-    char text[64];
     const char *path = in_folder("profile.json");
     struct error error = {0};
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    (void)fputs("{}\n", file);
-    assert_int_equal(fclose(file), 0);
+    write_text(path, "{}\n");
     assert_null(store_create(path, &error));
     assert_input_error(&error, "profile.json: is there and is no results file");
-    file = fopen(path, "r");
-    assert_non_null(file);
-    const bool is_read = fgets(text, sizeof text, file) != NULL;
-    assert_int_equal(fclose(file), 0);
-    assert_true(is_read);
+    STRING *text = file_text(path);
     assert_string_equal(text, "{}\n");
     assert_int_equal(unlink(path), 0);
     const hid_t foreign =
@@ -495,7 +473,7 @@ STORING(a_file_that_is_no_results_file_is_not_replaced)
     assert_null(store_create(path, &error));
     assert_int_equal(unlink(path), 0);
     /* An empty file is nobody's: mktemp makes one. */
-    assert_true((file = fopen(path = in_folder("empty.h5"), "w")) != NULL && fclose(file) == 0);
+    write_text(path = in_folder("empty.h5"), "");
     struct store *store = store_create(path, &error);
     assert_non_null(store);
     store_abandon(store);
@@ -554,7 +532,7 @@ STORING(a_file_cut_anywhere_is_refused)
     size_t size = 0;
     const struct fixture *const runs[] = {&run_requests};
     file_write(path, runs, 1, 10);
-    OWNED(free) unsigned char *bytes = file_bytes(path, &size);
+    STRING *bytes = file_bytes(path, &size);
     for (size_t kept = 8; kept < size; kept += 1 + size / 64) {
         bytes_write(bad, bytes, kept);
         assert_refused(bad, "damaged");
@@ -568,13 +546,13 @@ static bool bytes_equal(const void *a, const void *b, size_t size)
 }
 
 /* Flips one bit in many places; false where a damaged file was read as another. */
-static bool flips_are_harmless(const char *bad, unsigned char *bytes, size_t size,
+static bool flips_are_harmless(const char *bad, char *bytes, size_t size,
                                const struct results *good, size_t *refused)
 {
     struct error error = {0};
     bool harmless = true;
     for (size_t at = 0; harmless && at < size; at += 1 + size / 700) {
-        bytes[at] ^= (unsigned char)(1U << (at % 8));
+        bytes[at] ^= (char)(1U << (at % 8));
         bytes_write(bad, bytes, size);
         RESULTS *results = results_load(bad, &error);
         if (results == NULL) {
@@ -587,7 +565,7 @@ static bool flips_are_harmless(const char *bad, unsigned char *bytes, size_t siz
                        bytes_equal(results->applications, good->applications,
                                    good->application_count * sizeof *good->applications);
         }
-        bytes[at] ^= (unsigned char)(1U << (at % 8));
+        bytes[at] ^= (char)(1U << (at % 8));
     }
     return harmless;
 }
@@ -605,7 +583,7 @@ STORING(a_flipped_bit_never_changes_what_is_read)
     const struct fixture *const runs[] = {&run_requests};
     file_write(path, runs, 1, 10);
     RESULTS *good = results_load(path, &error);
-    OWNED(free) unsigned char *bytes = file_bytes(path, &size);
+    STRING *bytes = file_bytes(path, &size);
     pid_t pid = fork();
     if (pid == 0)
         _exit(!flips_are_harmless(bad, bytes, size, good, &refused) ? 1 : refused < 50 ? 2 : 0);

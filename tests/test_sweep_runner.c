@@ -46,17 +46,42 @@ static int run(const struct sweep_runner_options *options)
     return sweep_run(in_folder("sweep.json"), options, in_folder("out"));
 }
 
-static bool was_said(const char *text)
+__attribute__((format(printf, 1, 2))) static bool was_said(const char *format, ...)
 {
-    char said[4096] = "";
-    FILE *file = fopen(in_folder("out"), "r");
-    assert_non_null(file);
-    said[fread(said, 1, sizeof said - 1, file)] = '\0';
-    (void)fclose(file);
+    STRING *said = file_text(in_folder("out"));
+    STRING *text = NULL;
+    va_list args;
+    va_start(args, format);
+    const int length = vasprintf(&text, format, args);
+    va_end(args);
+    assert_true(length > 0);
     if (strstr(said, text) != NULL)
         return true;
     print_message("not \"%s\" but: %s", text, said);
     return false;
+}
+
+/* Runs `sweep` to its end. Returns the options, for what follows. */
+static struct sweep_runner_options swept(const char *sweep, const char *out, uint64_t jobs)
+{
+    const struct sweep_runner_options options = options_of(out, jobs);
+    sweep_write(in_folder("sweep.json"), sweep);
+    assert_int_equal(run(&options), 0);
+    return options;
+}
+
+static struct results *results_of(const char *name)
+{
+    struct error error = {0};
+    struct results *results = results_load(in_folder(name), &error);
+    assert_good(results != NULL, &error);
+    return results;
+}
+
+static size_t runs_in(const char *name)
+{
+    RESULTS *results = results_of(name);
+    return results->run_count;
 }
 
 /* Neither a lock nor a temporary file is left. */
@@ -70,19 +95,18 @@ static void nothing_unfinished(void)
     (void)closedir(listing);
 }
 
-static void run_shard(const char *out, uint64_t shard, uint64_t shards)
+static int run_shard(const char *out, uint64_t shard, uint64_t shards)
 {
     struct sweep_runner_options options = options_of(out, 1);
     options.shard = shard;
     options.shards = shards;
-    assert_int_equal(run(&options), 0);
+    return run(&options);
 }
 
 /* The tables of the whole sweep. */
-static struct table_bytes tables_of(const char *sweep, const struct sweep_runner_options *options)
+static struct table_bytes tables_of(const char *sweep)
 {
-    sweep_write(in_folder("sweep.json"), sweep);
-    assert_int_equal(run(options), 0);
+    (void)swept(sweep, "all.h5", 1);
     return tables_read(in_folder("all.h5"));
 }
 
@@ -90,10 +114,9 @@ static void assert_same_for_jobs_and_shards(const char *sweep)
 {
     static const char *const parts[] = {"a.h5", "b.h5", "c.h5", "d.h5", "e.h5", "f.h5", "g.h5"};
     struct error error = {0};
-    struct sweep_runner_options options = options_of("all.h5", 1);
-    struct table_bytes expected = tables_of(sweep, &options);
+    TABLES expected = tables_of(sweep);
     for (uint64_t jobs = 1; jobs <= 3; jobs++) {
-        options = options_of("all.h5", jobs);
+        struct sweep_runner_options options = options_of("all.h5", jobs);
         options.hold_ms = jobs == 2 ? 20 : 1000;
         assert_int_equal(run(&options), 0);
         assert_tables(in_folder("all.h5"), &expected);
@@ -101,13 +124,12 @@ static void assert_same_for_jobs_and_shards(const char *sweep)
     for (uint64_t shards = 1; shards <= 3; shards++) {
         const char *paths[7];
         for (uint64_t s = 0; s < shards; s++) {
-            run_shard(parts[s], s + 1, shards);
+            assert_int_equal(run_shard(parts[s], s + 1, shards), 0);
             paths[shards - 1 - s] = in_folder(parts[s]); /* any order will do */
         }
         assert_true(store_merge(in_folder("all.h5"), paths, (size_t)shards, &error));
         assert_tables(in_folder("all.h5"), &expected);
     }
-    free(expected.bytes);
 }
 
 SWEEPING(jobs_and_shards_do_not_change_the_tables)
@@ -123,12 +145,8 @@ SWEEPING(nor_do_they_where_seeds_are_run_until_an_interval_is_narrow)
 /* Recomputed from the file: each combination has as many seeds as the rule asks for. */
 SWEEPING(a_combination_ends_with_a_narrow_interval_or_at_its_limit)
 {
-    struct error error = {0};
-    sweep_write(in_folder("sweep.json"), precise);
-    struct sweep_runner_options options = options_of("all.h5", 2);
-    assert_int_equal(run(&options), 0);
-    RESULTS *results = results_load(in_folder("all.h5"), &error);
-    assert_non_null(results);
+    (void)swept(precise, "all.h5", 2);
+    RESULTS *results = results_of("all.h5");
     size_t combinations = 0;
     size_t fewest = 99;
     for (size_t first = 0; first < results->run_count; combinations++) {
@@ -159,13 +177,11 @@ SWEEPING(a_combination_ends_with_a_narrow_interval_or_at_its_limit)
 /* Sets whether each of the sweep's four runs, two policies by two seeds, has bounds. */
 static void bounds_of(const char *sweep, bool has[static 4])
 {
-    struct error error = {0};
     sweep_write(in_folder("sweep.json"), sweep);
     struct sweep_runner_options options = options_of("all.h5", 1);
     options.restart = true;
     assert_int_equal(run(&options), 0);
-    RESULTS *results = results_load(in_folder("all.h5"), &error);
-    assert_non_null(results);
+    RESULTS *results = results_of("all.h5");
     assert_int_equal(results->run_count, 4);
     for (size_t r = 0; r < 4; r++) {
         const struct summary_row *row = &results->runs[r];
@@ -201,12 +217,12 @@ static void expect_no_merge(const char *const *paths, size_t count, const char *
 SWEEPING(shards_that_overlap_are_missing_or_foreign_are_refused)
 {
     sweep_write(in_folder("sweep.json"), plain);
-    run_shard("a.h5", 1, 3);
-    run_shard("b.h5", 2, 3);
-    run_shard("c.h5", 3, 3);
-    run_shard("d.h5", 2, 2);
+    assert_int_equal(run_shard("a.h5", 1, 3), 0);
+    assert_int_equal(run_shard("b.h5", 2, 3), 0);
+    assert_int_equal(run_shard("c.h5", 3, 3), 0);
+    assert_int_equal(run_shard("d.h5", 2, 2), 0);
     sweep_write(in_folder("sweep.json"), precise);
-    run_shard("e.h5", 3, 3);
+    assert_int_equal(run_shard("e.h5", 3, 3), 0);
     const char *missing[] = {in_folder("a.h5"), in_folder("c.h5")};
     const char *twice[] = {in_folder("a.h5"), in_folder("b.h5"), in_folder("a.h5")};
     const char *overlap[] = {in_folder("a.h5"), in_folder("d.h5")};
@@ -232,7 +248,6 @@ SWEEPING(resuming_what_is_whole_runs_nothing_and_what_is_foreign_is_refused)
     struct sweep_runner_options options = options_of("a.h5", 2);
     options.resume = true;
     assert_int_equal(run(&options), 0);
-    struct results *results = NULL;
     struct error error = {0};
     assert_int_equal(run(&options), 0);
     assert_true(was_said("18 of 18 runs are in"));
@@ -247,24 +262,16 @@ SWEEPING(resuming_what_is_whole_runs_nothing_and_what_is_foreign_is_refused)
     assert_int_equal(truncate(in_folder("a.h5"), 5000), 0);
     assert_int_equal(run(&options), 2);
     assert_true(was_said("a.h5"));
-    results = results_load(in_folder("a.h5"), &error);
-    assert_null(results);
+    assert_null(results_load(in_folder("a.h5"), &error));
     options.resume = false;
     assert_int_equal(run(&options), 0);
 }
 
 SWEEPING(one_run_is_a_sweep_and_a_shard_without_runs_is_refused)
 {
-    sweep_write(in_folder("sweep.json"), "'seeds': 1");
-    struct sweep_runner_options options = options_of("a.h5", 2);
-    assert_int_equal(run(&options), 0);
-    struct error error = {0};
-    RESULTS *results = results_load(in_folder("a.h5"), &error);
-    assert_non_null(results);
-    assert_int_equal(results->run_count, 1);
-    options = options_of("b.h5", 2);
-    options.shard = options.shards = 2;
-    assert_int_equal(run(&options), 2);
+    (void)swept("'seeds': 1", "a.h5", 2);
+    assert_int_equal(runs_in("a.h5"), 1);
+    assert_int_equal(run_shard("b.h5", 2, 2), 2);
     assert_true(was_said("no run falls to shard 2/2"));
     assert_int_equal(access(in_folder("b.h5"), F_OK), -1);
 }
@@ -275,7 +282,7 @@ SWEEPING(through_a_link_the_runs_lie_beside_the_results)
     struct stat status;
     sweep_write(in_folder("sweep.json"), plain);
     assert_int_equal(symlink("a.h5", in_folder("link.h5")), 0);
-    run_shard("link.h5", 1, 1);
+    assert_int_equal(run_shard("link.h5", 1, 1), 0);
     assert_int_equal(lstat(in_folder("link.h5"), &status), 0);
     assert_true(S_ISLNK(status.st_mode));
     assert_int_equal(lstat(in_folder("a.h5"), &status), 0);
@@ -345,69 +352,8 @@ SWEEPING(no_seeds_and_senseless_precisions_are_refused)
         struct sweep_runner_options options = options_of("a.h5", 1);
         sweep_write(in_folder("sweep.json"), rests[i][0]);
         assert_int_equal(run(&options), 2);
-        assert_true(was_said(rests[i][1]));
+        assert_true(was_said("%s", rests[i][1]));
     }
-}
-
-/* Room for nothing, for a part, for some runs in the results, and at last for all. */
-SWEEPING(a_full_disk_keeps_what_had_finished_and_resuming_completes_it)
-{
-    struct rlimit old, small;
-    struct sweep_runner_options options = options_of("all.h5", 1);
-    struct table_bytes expected = tables_of(plain, &options);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
-    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-    options = options_of("a.h5", 1);
-    options.resume = true;
-    int failures = 0;
-    for (rlim_t room = 1000; room < 400000; room = room * 3 / 2) {
-        small = old;
-        small.rlim_cur = room;
-        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-        int status = run(&options);
-        assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
-        if (status != 0 && status != 1)
-            (void)was_said("?");
-        assert_true(status == 0 || was_said("File too large"));
-        assert_true(status == 0 || status == 1);
-        failures += status == 1;
-        nothing_unfinished();
-        if (status == 0)
-            break;
-    }
-    (void)signal(SIGXFSZ, handler);
-    assert_true(failures > 3);
-    assert_int_equal(run(&options), 0);
-    assert_tables(in_folder("a.h5"), &expected);
-    free(expected.bytes);
-}
-
-/* Ctrl-C: what has finished can be read at once, and the rest follows. */
-SWEEPING(an_interrupted_sweep_leaves_a_readable_file_and_goes_on)
-{
-    struct error error = {0};
-    struct sweep_runner_options options = options_of("all.h5", 1);
-    struct table_bytes expected = tables_of(plain, &options);
-    options = options_of("a.h5", 1);
-    options.resume = true;
-    pid_t pid = sweep_start(in_folder("sweep.json"), &options, in_folder("out"));
-    /* Some runs have finished, or it was too fast for us. */
-    struct timespec nap = {.tv_nsec = 200000};
-    while (parts_count(in_folder("a.h5.runs")) < 2 && access(in_folder("a.h5"), F_OK) != 0)
-        (void)nanosleep(&nap, NULL);
-    assert_int_equal(kill(pid, SIGINT), 0);
-    int status = sweep_wait(pid);
-    assert_true(status == 1 || status == 0);
-    if (status == 1)
-        assert_true(was_said("interrupted"));
-    nothing_unfinished();
-    RESULTS *results = results_load(in_folder("a.h5"), &error);
-    assert_non_null(results);
-    assert_in_range(results->run_count, 1, 18);
-    assert_int_equal(run(&options), 0);
-    assert_tables(in_folder("a.h5"), &expected);
-    assert_int_equal(access(in_folder("a.h5.runs"), F_OK), -1);
-    free(expected.bytes);
 }
 
 /* Runs the sweep with room for files of that many bytes, so that some of its runs have none, on
@@ -426,23 +372,58 @@ static int run_with_room(const struct sweep_runner_options *options, rlim_t room
     return status;
 }
 
-static size_t runs_in(const char *name)
+/* Room for nothing, for a part, for some runs in the results, and at last for all. */
+SWEEPING(a_full_disk_keeps_what_had_finished_and_resuming_completes_it)
 {
-    struct error error = {0};
-    RESULTS *results = results_load(in_folder(name), &error);
-    assert_non_null(results);
-    const size_t count = results->run_count;
-    return count;
+    TABLES expected = tables_of(plain);
+    struct sweep_runner_options options = options_of("a.h5", 1);
+    options.resume = true;
+    int failures = 0;
+    for (rlim_t room = 1000; room < 400000; room = room * 3 / 2) {
+        const int status = run_with_room(&options, room);
+        if (status != 0 && status != 1)
+            (void)was_said("?");
+        assert_true(status == 0 || was_said("File too large"));
+        assert_true(status == 0 || status == 1);
+        failures += status == 1;
+        nothing_unfinished();
+        if (status == 0)
+            break;
+    }
+    assert_true(failures > 3);
+    assert_int_equal(run(&options), 0);
+    assert_tables(in_folder("a.h5"), &expected);
+}
+
+/* Ctrl-C: what has finished can be read at once, and the rest follows. */
+SWEEPING(an_interrupted_sweep_leaves_a_readable_file_and_goes_on)
+{
+    TABLES expected = tables_of(plain);
+    struct sweep_runner_options options = options_of("a.h5", 1);
+    options.resume = true;
+    pid_t pid = sweep_start(in_folder("sweep.json"), &options, in_folder("out"));
+    /* Some runs have finished, or it was too fast for us. */
+    struct timespec nap = {.tv_nsec = 200000};
+    while (parts_count(in_folder("a.h5.runs")) < 2 && access(in_folder("a.h5"), F_OK) != 0)
+        (void)nanosleep(&nap, NULL);
+    assert_int_equal(kill(pid, SIGINT), 0);
+    int status = sweep_wait(pid);
+    assert_true(status == 1 || status == 0);
+    if (status == 1)
+        assert_true(was_said("interrupted"));
+    nothing_unfinished();
+    assert_in_range(runs_in("a.h5"), 1, 18);
+    assert_int_equal(run(&options), 0);
+    assert_tables(in_folder("a.h5"), &expected);
+    assert_int_equal(access(in_folder("a.h5.runs"), F_OK), -1);
 }
 
 enum { RECORDED_RUNS = 5, ROOM_FOR_SOME = 450000, ROOM_FOR_MORE = 1400000 };
 
 SWEEPING(a_sweep_that_fails_leaves_the_older_whole_results)
 {
-    sweep_write(in_folder("sweep.json"), recorded);
-    struct sweep_runner_options options = options_of("a.h5", 1);
-    assert_int_equal(run(&options), 0);
-    struct table_bytes expected = tables_read(in_folder("a.h5"));
+    struct sweep_runner_options options = swept(recorded, "a.h5", 1);
+    TABLES expected = tables_read(in_folder("a.h5"));
     options.quiet = true;
     assert_int_equal(run_with_room(&options, ROOM_FOR_SOME), 1);
     assert_true(was_said("a.h5 is as it was; go on with --resume"));
@@ -463,7 +444,6 @@ SWEEPING(a_sweep_that_fails_leaves_the_older_whole_results)
     assert_true(was_said("kept 5 of 5 runs"));
     assert_tables(in_folder("a.h5"), &expected);
     assert_int_equal(access(in_folder("a.h5.runs"), F_OK), -1);
-    free(expected.bytes);
 }
 
 SWEEPING(incomplete_results_are_replaced_by_those_of_no_fewer_runs)
@@ -490,16 +470,14 @@ SWEEPING(a_second_sweep_is_refused_while_the_first_holds_the_results)
 {
     struct atomic_file file;
     struct error error = {0};
-    char wanted[64];
     sweep_write(in_folder("sweep.json"), plain);
-    (void)snprintf(wanted, sizeof wanted, "process %ld is writing there", (long)getpid());
     assert_true(atomic_file_begin(&file, in_folder("a.h5"), &error));
     struct sweep_runner_options options = options_of("a.h5", 1);
     for (int resume = 0; resume <= 1; resume++) {
         options.resume = resume != 0;
         options.restart = !options.resume;
         assert_int_equal(run(&options), 1);
-        assert_true(was_said(wanted));
+        assert_true(was_said("process %ld is writing there", (long)getpid()));
         assert_int_equal(access(in_folder("a.h5.runs"), F_OK), -1);
     }
     assert_false(atomic_file_end(&file, false, &error));
@@ -526,10 +504,9 @@ static void damage(const char *path, bool cut)
 
 SWEEPING(damage_in_a_part_is_told_and_costs_the_runs_in_it)
 {
-    struct sweep_runner_options options = options_of("all.h5", 1);
-    struct table_bytes expected = tables_of(recorded, &options);
+    TABLES expected = tables_of(recorded);
     for (int cut = 0; cut <= 1; cut++) {
-        options = options_of("a.h5", 1);
+        struct sweep_runner_options options = options_of("a.h5", 1);
         options.restart = true;
         assert_int_equal(run_with_room(&options, ROOM_FOR_SOME), 1);
         const size_t some = runs_in("a.h5");
@@ -538,21 +515,17 @@ SWEEPING(damage_in_a_part_is_told_and_costs_the_runs_in_it)
         options.resume = true;
         assert_int_equal(unlink(in_folder("a.h5")), 0); /* it holds the damaged part's runs, too */
         assert_int_equal(run(&options), 0);
-        char wanted[64];
-        (void)snprintf(wanted, sizeof wanted, "kept %zu of 5 runs", some - 1);
-        assert_true(was_said(wanted));
+        assert_true(was_said("kept %zu of 5 runs", some - 1));
         assert_true(was_said("files that are damaged or cut short: 1; their runs are done again"));
         assert_tables(in_folder("a.h5"), &expected);
         assert_int_equal(unlink(in_folder("a.h5")), 0);
     }
-    free(expected.bytes);
 }
 
 /* A worker that is killed from outside says nothing of its run: merge asks for it. */
 SWEEPING(a_run_whose_worker_is_killed_was_not_run)
 {
     char text[512];
-    struct error error = {0};
     (void)snprintf(text, sizeof text,
                    "'matrix': {'policy': [{'name': 'fifo'}, {'name': '%s/culprit.so', 'params': "
                    "{'fault': 'kill'}}]}",
@@ -561,8 +534,7 @@ SWEEPING(a_run_whose_worker_is_killed_was_not_run)
     struct sweep_runner_options options = options_of("a.h5", 1);
     assert_int_equal(run(&options), 1);
     assert_true(was_said("1 of 2 runs were not finished"));
-    RESULTS *results = results_load(in_folder("a.h5"), &error);
-    assert_non_null(results);
+    RESULTS *results = results_of("a.h5");
     assert_int_equal(results->missing_count, 1);
     assert_string_equal(results->missing[0].status, MISSING_NOT_RUN);
     const char *alone[] = {in_folder("a.h5")};
@@ -578,13 +550,9 @@ SWEEPING(one_seed_is_run_where_nothing_is_drawn)
         "'mean_ms': 10}}]], 'arrivals': [{'process': 'uniform', 'low_ms': 9, 'high_ms': 9}, "
         "{'process': 'uniform', 'low_ms': 8, 'high_ms': 9}], 'policy.name': ['fifo', "
         "'power-of-two']}, 'seeds': 3";
-    struct error error = {0};
-    sweep_write(in_folder("sweep.json"), sweep);
-    struct sweep_runner_options options = options_of("a.h5", 2);
-    assert_int_equal(run(&options), 0);
-    assert_int_equal(runs_in("a.h5"), 1 + 3 + 3 + 3);
-    RESULTS *results = results_load(in_folder("a.h5"), &error);
-    assert_non_null(results);
+    (void)swept(sweep, "a.h5", 2);
+    RESULTS *results = results_of("a.h5");
+    assert_int_equal(results->run_count, 1 + 3 + 3 + 3);
     assert_contains(results->notices[0], "nothing random is drawn");
     for (size_t run = 1; run < results->run_count; run++)
         assert_true(results->notices[run] == NULL);
@@ -705,12 +673,11 @@ static void assert_resumed(size_t runs, size_t kept, const char *said)
     struct sweep_runner_options options = options_of("a.h5", 2);
     options.resume = true;
     assert_int_equal(run(&options), 0);
-    assert_true(was_said(said));
+    assert_true(was_said("%s", said));
     options = options_of("b.h5", 1);
     assert_int_equal(run(&options), 0);
-    struct table_bytes expected = tables_read(in_folder("b.h5"));
+    TABLES expected = tables_read(in_folder("b.h5"));
     assert_tables(in_folder("a.h5"), &expected);
-    free(expected.bytes);
     assert_int_equal(runs_in("a.h5"), runs);
     assert_int_equal(runs_mark("a.h5"), kept);
 }
@@ -746,26 +713,20 @@ SWEEPING(parts_of_an_earlier_form_are_kept)
                 "'matrix': {'record': ['all'], 'requests': [50, 100, 400, 1600, 6400]}");
     options.resume = true;
     assert_int_equal(run_with_room(&options, ROOM_FOR_SOME), 1);
-    char wanted[64];
-    (void)snprintf(wanted, sizeof wanted, "kept %zu of 5 runs", some);
-    assert_true(was_said(wanted));
+    assert_true(was_said("kept %zu of 5 runs", some));
     assert_int_equal(run(&options), 0);
-    (void)snprintf(wanted, sizeof wanted, "kept %zu of 5 runs", some + 1);
-    assert_true(was_said(wanted));
+    assert_true(was_said("kept %zu of 5 runs", some + 1));
     options = options_of("b.h5", 1);
     assert_int_equal(run(&options), 0);
-    struct table_bytes expected = tables_read(in_folder("b.h5"));
+    TABLES expected = tables_read(in_folder("b.h5"));
     assert_tables(in_folder("a.h5"), &expected);
-    free(expected.bytes);
     assert_int_equal(access(in_folder("a.h5.runs"), F_OK), -1);
 }
 
 /* --resume refuses runs of another sweep, and neither it nor whole results discard them. */
 SWEEPING(runs_of_another_sweep_stay_in_the_folder)
 {
-    sweep_write(in_folder("sweep.json"), plain);
-    struct sweep_runner_options options = options_of("a.h5", 1);
-    assert_int_equal(run(&options), 0);
+    struct sweep_runner_options options = swept(plain, "a.h5", 1);
     sweep_write(in_folder("sweep.json"), recorded);
     assert_int_equal(run_with_room(&options, ROOM_FOR_SOME), 1);
     const size_t parts = parts_count(in_folder("a.h5.runs"));
@@ -788,9 +749,7 @@ SWEEPING(a_precision_that_is_eased_leaves_seeds_out)
     static const char eased[] =
         "'matrix': {'arrivals.rate_per_s': [50, 150, 320]}, 'seeds': 3, 'precision': {'metric': "
         "'latency_ms_mean', 'half_width': 1000, 'max_seeds': 24}";
-    sweep_write(in_folder("sweep.json"), precise);
-    struct sweep_runner_options options = options_of("a.h5", 2);
-    assert_int_equal(run(&options), 0);
+    (void)swept(precise, "a.h5", 2);
     const size_t kept = runs_in("a.h5");
     assert_in_range(kept, 10, 72);
     assert_int_equal(runs_mark("a.h5"), 0);
@@ -821,14 +780,10 @@ SWEEPING(runs_that_record_otherwise_or_of_another_program_are_not_joined)
         "'matrix': {'requests': [50, 60], 'record': ['summary']}, 'seeds': 2";
     static const char requests[] =
         "'matrix': {'requests': [50, 60], 'record': ['requests']}, 'seeds': 2";
-    struct error error = {0};
-    sweep_write(in_folder("sweep.json"), summary);
-    struct sweep_runner_options options = options_of("a.h5", 1);
-    assert_int_equal(run(&options), 0);
+    (void)swept(summary, "a.h5", 1);
     sweep_write(in_folder("sweep.json"), requests);
     assert_resumed(4, 0, "kept 0 of 4 runs; 4 are done again: what is recorded changed");
-    RESULTS *results = results_load(in_folder("a.h5"), &error);
-    assert_non_null(results);
+    RESULTS *results = results_of("a.h5");
     char identity[65];
     (void)snprintf(identity, sizeof identity, "%s", results->sweep.identity);
     /* Another program: its digest stands in the runs and in the file. */
@@ -843,8 +798,8 @@ SWEEPING(runs_that_record_otherwise_or_of_another_program_are_not_joined)
         4, 0,
         "kept 0 of 4 runs; 4 are done again: the program changed, its sources were 0123456789ab");
     assert_true(was_said("4 of 4 runs"));
-    run_shard("c.h5", 1, 2);
-    run_shard("d.h5", 2, 2);
+    assert_int_equal(run_shard("c.h5", 1, 2), 0);
+    assert_int_equal(run_shard("d.h5", 2, 2), 0);
     attribute_set("d.h5", "sources", "0123456789ab");
     attribute_set("d.h5", "sweep", identity);
     const char *unlike[] = {in_folder("c.h5"), in_folder("d.h5")};
@@ -865,15 +820,12 @@ SWEEPING(failed_runs_are_rows_that_merge_carries)
         getenv("ESGSIM_PLUGINS"), getenv("ESGSIM_PLUGINS"));
     sweep_write(in_folder("sweep.json"), text);
     for (uint64_t s = 0; s < 3; s++) {
-        struct sweep_runner_options options = options_of(parts[s], 1);
-        options.shard = s + 1;
-        options.shards = 3;
-        assert_int_equal(run(&options), s == 0 ? 0 : 1); /* runs 0 and 3, 1 and 4, 2 and 5 */
+        /* Runs 0 and 3, 1 and 4, 2 and 5. */
+        assert_int_equal(run_shard(parts[s], s + 1, 3), s == 0 ? 0 : 1);
         paths[s] = in_folder(parts[s]);
     }
     assert_true(store_merge(in_folder("all.h5"), paths, 3, &error));
-    RESULTS *results = results_load(in_folder("all.h5"), &error);
-    assert_non_null(results);
+    RESULTS *results = results_of("all.h5");
     assert_int_equal(results->sweep.missing, 2);
     assert_int_equal(results->missing_count, 2);
     for (size_t i = 0; i < 2; i++) {

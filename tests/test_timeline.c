@@ -1,6 +1,5 @@
 /* The timeline: what a trace viewer takes for granted of every file, and that it tells the run. */
 #include <cjson/cJSON.h>
-#include <sys/stat.h>
 
 #include "results/store/record.h"
 #include "results/inspect/timeline.h"
@@ -21,19 +20,6 @@ struct trace {
     struct traced *events;
     size_t count;
 };
-
-static char *file_text(const char *path)
-{
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    struct stat status;
-    assert_int_equal(fstat(fileno(file), &status), 0);
-    char *text = calloc((size_t)status.st_size + 1, 1);
-    assert_non_null(text);
-    assert_int_equal(fread(text, 1, (size_t)status.st_size, file), status.st_size);
-    fclose(file);
-    return text;
-}
 
 static double field(const cJSON *object, const char *name)
 {
@@ -314,9 +300,7 @@ static bool look(void *context, uint64_t finished, uint64_t total)
 static void folder_file(char path[64])
 {
     (void)snprintf(path, 64, "/tmp/esgsim-timeline-XXXXXX");
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
+    write_temporary(path, "");
 }
 
 /* Runs `json` under the policy named with its timeline in `path`. */
@@ -457,10 +441,7 @@ CASE(a_run_that_stops_leaves_the_older_timeline)
 {
     char path[64], json[sizeof diamond + 64];
     folder_file(path);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs("an older timeline", file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    write_text(path, "an older timeline");
     /* Long enough for a few looks at the file: one every 65,536 events. */
     static const char few[] = "\"requests\":800";
     const char *requests = strstr(diamond, few);

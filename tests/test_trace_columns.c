@@ -18,21 +18,10 @@ struct row {
 
 static char path[64];
 
-static FILE *begin(void)
+static void write_trace(const char *text)
 {
     (void)snprintf(path, sizeof path, "/tmp/esgsim-columns-XXXXXX");
-    const int descriptor = mkstemp(path);
-    assert_true(descriptor >= 0);
-    FILE *file = fdopen(descriptor, "w");
-    assert_non_null(file);
-    return file;
-}
-
-static void write_text(const char *text)
-{
-    FILE *file = begin();
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    write_temporary(path, text);
 }
 
 /* Reads a trace whole. The number of records; -1 with an error. */
@@ -75,7 +64,9 @@ static void write_rows(const struct row *rows, const int order[5], sim_time_t un
                        struct random_stream *random)
 {
     static const char *const names[] = {"when it came", "app", "deadline", "note", "user"};
-    FILE *file = begin();
+    write_trace("");
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
     for (int c = 0; c < 5; c++) {
         (void)fputs(c > 0 ? "," : "", file);
         put_field(file, random, names[order[c]]);
@@ -185,7 +176,7 @@ CASE(minutes_are_sixty_seconds)
     struct row rows[4];
     struct error error = {0};
     double first_s = 0;
-    write_text("minute\n1.5\n2\n4.25\n");
+    write_trace("minute\n1.5\n2\n4.25\n");
     assert_int_equal(read_rows(path, NULL, &columns, rows, 4, &first_s, &error), 3);
     (void)unlink(path);
     assert_true(first_s == 90);
@@ -234,7 +225,7 @@ CASE(faults_name_line_column_and_remedy)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct row rows[4];
         struct error error = {0};
-        write_text(cases[i].text);
+        write_trace(cases[i].text);
         const int count = read_rows(path, NULL, &cases[i].columns, rows, 4, NULL, &error);
         (void)unlink(path);
         if (count != -1 || error.kind != ERROR_INPUT ||
@@ -271,11 +262,11 @@ CASE(every_format_says_where_its_time_zero_is)
             fail_msg("%s", error.message);
         assert_true(first_s == cases[i].first_s);
     }
-    write_text("time_ms,application\n5000.5,a\n6000,a\n");
+    write_trace("time_ms,application\n5000.5,a\n6000,a\n");
     assert_int_equal(read_rows(path, NULL, NULL, rows, 1, &first_s, &error), 2);
     (void)unlink(path);
     assert_true(first_s == 5.0005);
-    write_text("minute,requests\n30,1\n31,2\n");
+    write_trace("minute,requests\n30,1\n31,2\n");
     assert_int_equal(read_rows(path, NULL, NULL, rows, 1, &first_s, &error), 3);
     (void)unlink(path);
     assert_true(first_s == 1800);
@@ -301,7 +292,7 @@ CASE(a_foreign_trace_is_converted)
     char out[80];
     struct row rows[4] = {{0}};
     struct error error = {0};
-    write_text("id,\"app\",at,limit\n1,\"b c\",12.25,\n2,a,10,30\n3,a,11.5,\n");
+    write_trace("id,\"app\",at,limit\n1,\"b c\",12.25,\n2,a,10,30\n3,a,11.5,\n");
     (void)snprintf(out, sizeof out, "%s.out", path);
     assert_good(command(&error, 10, "trace", "convert", path, "--columns",
                         "time=at,application=app,slo_ms=limit", "--unit", "s", "--sort", "--out",

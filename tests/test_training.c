@@ -235,8 +235,7 @@ static bool together_decide(void *state, struct platform *platform)
     return false;
 }
 
-static const struct policy together = {
-    .abi = POLICY_ABI, .name = "together", .decide = together_decide, .serves = SERVES_TRAININGS};
+POLICY(together, .decide = together_decide, .serves = SERVES_TRAININGS);
 
 /* First come, first served: whole GPUs, the first that are free; nobody overtakes. */
 static bool first_decide(void *state, struct platform *platform)
@@ -259,8 +258,7 @@ static bool first_decide(void *state, struct platform *platform)
     return false;
 }
 
-static const struct policy first_come = {
-    .abi = POLICY_ABI, .name = "first-come", .decide = first_decide, .serves = SERVES_TRAININGS};
+POLICY(first_come, .decide = first_decide, .serves = SERVES_TRAININGS);
 
 /* ---- Closed forms ---------------------------------------------------------------------------- */
 
@@ -313,10 +311,7 @@ static bool alternate_decide(void *state, struct platform *platform)
     return false;
 }
 
-static const struct policy alternating = {.abi = POLICY_ABI,
-                                          .name = "alternating",
-                                          .decide = alternate_decide,
-                                          .serves = SERVES_TRAININGS};
+POLICY(alternating, .decide = alternate_decide, .serves = SERVES_TRAININGS);
 
 /* a has the file's penalty, b its own: 100 iterations of a second take 100 s ÷ penalty. */
 CASE(a_gang_pays_for_each_further_invoker)
@@ -442,12 +437,8 @@ static bool shuffle_decide(void *state, struct platform *platform)
     return false;
 }
 
-static const struct policy shuffling = {.abi = POLICY_ABI,
-                                        .name = "shuffling",
-                                        .state_bytes = sizeof(struct shuffle),
-                                        .init = shuffle_init,
-                                        .decide = shuffle_decide,
-                                        .serves = SERVES_TRAININGS};
+POLICY(shuffling, .state_bytes = sizeof(struct shuffle), .init = shuffle_init,
+       .decide = shuffle_decide, .serves = SERVES_TRAININGS);
 
 /* What holds of every run: Σ over leases of iterations = I, leases in order and without overlap,
  * the time held, and the ledger at every instant. (The platform checks the ledger too; here the
@@ -535,8 +526,7 @@ static bool turn_decide(void *state, struct platform *platform)
     return false;
 }
 
-static const struct policy by_turns = {
-    .abi = POLICY_ABI, .name = "by-turns", .decide = turn_decide, .serves = SERVES_TRAININGS};
+POLICY(by_turns, .decide = turn_decide, .serves = SERVES_TRAININGS);
 
 CASE(restarts_cost_time_but_for_the_same_place)
 {
@@ -641,8 +631,7 @@ static bool monotone_decide(void *state, struct platform *platform)
     return false;
 }
 
-static const struct policy monotone = {
-    .abi = POLICY_ABI, .name = "monotone", .decide = monotone_decide, .serves = SERVES_TRAININGS};
+POLICY(monotone, .decide = monotone_decide, .serves = SERVES_TRAININGS);
 
 /* On servers of all sizes. The run itself does not matter. */
 CASE(a_gang_is_never_slower_with_more_vcpus_or_memory)
@@ -687,8 +676,7 @@ static bool both_decide(void *state, struct platform *platform)
     return invoker != SIM_NONE && platform_dispatch(platform, queue, 1, 0, invoker);
 }
 
-static const struct policy both = {
-    .abi = POLICY_ABI, .name = "both", .decide = both_decide, .serves = SERVES_BOTH};
+POLICY(both, .decide = both_decide, .serves = SERVES_BOTH);
 
 /* The platform checks the sum of what batches and trainings hold every second. Warm containers make
  * room for the memory of a gang. */
@@ -770,9 +758,7 @@ CASE(the_results_file_has_trainings_and_leases)
     const struct override all = {"record", "all"};
     struct error error = {0};
     struct training_measures measures;
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
+    write_temporary(path, "");
     EXPERIMENT *experiment =
         experiment_load("workloads/experiments/training-dynamic.json", &all, 1, &error);
     assert_good(experiment, &error);
@@ -852,11 +838,8 @@ static void bad_arrived(void *state, struct platform *platform, uint32_t trainin
         (void)platform_preempt(platform, training);
 }
 
-static const struct policy breaking = {.abi = POLICY_ABI,
-                                       .name = "breaking",
-                                       .decide = bad_decide,
-                                       .on_training_arrived = bad_arrived,
-                                       .serves = SERVES_TRAININGS};
+POLICY(breaking, .decide = bad_decide, .on_training_arrived = bad_arrived,
+       .serves = SERVES_TRAININGS);
 
 CASE(broken_rules_end_the_run_and_are_named)
 {
