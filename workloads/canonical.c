@@ -179,6 +179,7 @@ static struct function_entry entry_of(const struct workload *workload,
         .gpu_per_item_mb = COMMON(gpu_per_item_mb),
         .host_memory_mb = function->host_memory_mb,
         .bandwidth_share = COMMON(bandwidth_share),
+        .turnaround_ms = COMMON(turnaround_ms) > 0 ? COMMON(turnaround_ms) : NAN,
         .batch = only->batch,
         .vcpu = only->vcpu,
         .vgpu = only->vgpu};

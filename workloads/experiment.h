@@ -53,6 +53,7 @@ struct platform_spec {
     double decision_ns_per_unit;
     double transfer_latency_ms;
     double transfer_bandwidth_gbps; /* 10^9 bits per second */
+    double ingress_ms; /* from the arrival of a request until its first jobs are ready */
     bool interference;
     double noise_cv;            /* overrides the profile's value if >= 0; -1: use the profile's */
     size_t queue_capacity;      /* M/M/c/K: most jobs waiting in one queue; 0: unbounded. If the

@@ -190,6 +190,7 @@ static const struct key function_keys[] = {
     KEY_OBJECT("gpu_memory_mb", memory_keys, OPTIONAL),
     KEY_NUMBER("host_memory_mb", OF, host_memory_mb, 0, MB_LIMIT, NAN, OPTIONAL),
     KEY_NUMBER("bandwidth_share", OF, bandwidth_share, 0, 1, NAN, OPTIONAL),
+    KEY_NUMBER("turnaround_ms", OF, turnaround_ms, 0, MS_LIMIT, NAN, OPTIONAL),
     KEY_NUMBER("input_bytes", OF, input_bytes, 0, 1e15, NAN, OPTIONAL),
     KEY_OWN("evidence"),
     KEY_OWN("derivation"),

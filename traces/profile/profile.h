@@ -90,6 +90,7 @@ struct profile_function {
     double gpu_per_item_mb;
     double host_memory_mb;
     double bandwidth_share;
+    double turnaround_ms;
     struct profile_law *extension; /* NULL if the file gives no law */
     size_t extension_count;        /* of laws: one for all vCPU counts, or one for each */
     char *sources;                 /* [cells], an enum profile_source each; NULL: not given */
