@@ -143,10 +143,10 @@ struct job_view {
 /* The job at `position` of a queue; 0 is the oldest. position < length. */
 struct job_view platform_job(const struct platform *platform, uint32_t queue, uint32_t position);
 
-/* Invoker that ran predecessor number `which` of the queue's oldest job. SIM_NONE if there are
- * fewer predecessors, so that 0, 1, … enumerates them. */
+/* Invoker that ran predecessor number `which` of the job at `position` of a queue. SIM_NONE if there
+ * are fewer predecessors, so that 0, 1, … enumerates them, or no such job. */
 uint32_t platform_predecessor_invoker(const struct platform *platform, uint32_t queue,
-                                      uint32_t which);
+                                      uint32_t position, uint32_t which);
 
 uint32_t platform_free_vcpus(const struct platform *platform, uint32_t invoker);
 /* The largest number of free units on a single GPU of the invoker; at most the GPU's units, also if
