@@ -8,6 +8,7 @@
  * - A group is an invoker. It hosts the functions that have a container on it at the start
  *   ("initial": {"m0": [0, 3]}). Stage s of an application is one stage of the pipeline: the group
  *   needs a GPU for each [derived].
+ *   A model without a group is refused [code].
  * - A request goes, on its arrival, to the group of its model with the fewest unfinished requests;
  *   of several the first [code].
  * - A group has a clock per stage: when its last accepted batch will have ended, its turnaround
@@ -39,7 +40,13 @@ struct group {
     bool busy[WORKLOAD_MAX_STAGES];
 };
 
+struct alpaserve_parameters {
+    enum { ADMISSION_PREDICTED, ADMISSION_ALL } admission;
+    sim_time_t margin_ms;
+};
+
 struct alpaserve {
+    const struct alpaserve_parameters *parameters;
     const struct workload *workload;
     struct group *groups; /* by invoker */
     uint32_t group_count;
@@ -47,8 +54,6 @@ struct alpaserve {
     struct line arrivals;     /* queues of requests that have no group yet */
     uint32_t *unassigned;     /* by queue: their number; they are its newest jobs */
     struct unique_fifo turns; /* groups that may start a batch */
-    sim_time_t margin;
-    bool refuse;
 };
 
 static void line_push(struct platform *platform, struct line *line, uint32_t queue)
@@ -81,31 +86,33 @@ static bool hosts_all(const struct platform *platform, const struct application 
     return true;
 }
 
-/* Reads the placement, before the first batch. An application without a group has all of them. */
+/* Reads the placement, before the first batch. Without any, every group has all applications. */
 static void hosts_read(struct alpaserve *self, struct platform *platform)
 {
     const struct workload *workload = self->workload;
+    bool placed = false;
     self->hosts = platform_allocate(platform, workload->application_count, sizeof *self->hosts);
+    for (size_t a = 0; a < workload->application_count; a++)
+        for (uint32_t i = 0; i < self->group_count; i++)
+            placed = placed || hosts_all(platform, &workload->applications[a], i);
     for (size_t a = 0; a < workload->application_count; a++) {
         uint32_t count = 0;
-        uint32_t *hosts = platform_allocate(platform, self->group_count + 1, sizeof *hosts);
+        self->hosts[a] = platform_allocate(platform, self->group_count + 1, sizeof *self->hosts[a]);
         for (uint32_t i = 0; i < self->group_count; i++)
-            if (hosts_all(platform, &workload->applications[a], i))
-                hosts[count++] = i;
-        for (uint32_t i = 0; count == 0 && i < self->group_count; i++)
-            hosts[i] = i;
-        hosts[count == 0 ? self->group_count : count] = SIM_NONE;
-        self->hosts[a] = hosts;
+            if (!placed || hosts_all(platform, &workload->applications[a], i))
+                self->hosts[a][count++] = i;
+        self->hosts[a][count] = SIM_NONE;
     }
 }
 
-/* The group that hosts the queue's application and has the fewest unfinished requests. */
+/* The group that hosts the queue's application and has the fewest unfinished requests; SIM_NONE if
+ * none hosts it. */
 static uint32_t group_choose(const struct alpaserve *self, const struct platform *platform,
                              uint32_t queue)
 {
     const uint32_t *hosts = self->hosts[platform_queue_application(platform, queue)];
     uint32_t best = hosts[0];
-    for (size_t i = 1; hosts[i] != SIM_NONE; i++)
+    for (size_t i = 1; best != SIM_NONE && hosts[i] != SIM_NONE; i++)
         if (self->groups[hosts[i]].unfinished < self->groups[best].unfinished)
             best = hosts[i];
     return best;
@@ -133,11 +140,13 @@ static void request_assign(struct alpaserve *self, struct platform *platform, ui
                            uint32_t position)
 {
     const uint32_t chosen = group_choose(self, platform, queue);
-    struct group *group = &self->groups[chosen];
+    struct group *group = &self->groups[chosen == SIM_NONE ? 0 : chosen];
     sim_time_t after[WORKLOAD_MAX_STAGES];
     const sim_time_t end = clocks_advance(self, platform, queue, group->clocks, after);
     platform_charge(platform, 1);
-    if (self->refuse && end + self->margin > platform_job(platform, queue, position).deadline) {
+    if (chosen == SIM_NONE ||
+        (self->parameters->admission == ADMISSION_PREDICTED &&
+         end + self->parameters->margin_ms > platform_job(platform, queue, position).deadline)) {
         platform_drop(platform, queue, position);
         return;
     }
@@ -221,10 +230,11 @@ static void alpaserve_on_finish(void *state, struct platform *platform,
 
 /* ---- The policy ------------------------------------------------------------------------------ */
 
-static bool alpaserve_init(void *state, struct platform *platform, const double *values,
+static bool alpaserve_init(void *state, struct platform *platform, const void *parameters,
                            struct error *error)
 {
     struct alpaserve *self = state;
+    self->parameters = parameters;
     self->workload = platform_workload(platform);
     for (size_t a = 0; a < self->workload->application_count; a++)
         for (size_t s = 0; s < self->workload->applications[a].stage_count; s++)
@@ -237,14 +247,15 @@ static bool alpaserve_init(void *state, struct platform *platform, const double 
     self->unassigned =
         platform_allocate(platform, self->workload->queue_count, sizeof *self->unassigned);
     unique_fifo_init(&self->turns, platform_arena(platform), self->group_count);
-    self->refuse = values[0] == 0;
-    self->margin = sim_from_ms(values[1]);
     return true;
 }
 
-static const struct parameter alpaserve_parameters[] = {
-    {"admission", 0, 0, 1, "predicted|all", "refuse requests whose predicted end is late [code]"},
-    {"margin_ms", 5, 0, 1e6, NULL, "predicted ends are this much before the deadline [code]"},
+static const struct key alpaserve_parameters[] = {
+    PARAMETER_WORD(alpaserve, admission, WORDS("predicted", "all"), ADMISSION_PREDICTED,
+                   "refuse requests whose predicted end is late (code), or none"),
+    PARAMETER_MS(alpaserve, margin_ms, 0, 1e6, 5,
+                 "predicted ends are this much before the deadline (code)"),
+    KEY_END,
 };
 
 extern const struct policy policy_alpaserve;
@@ -253,7 +264,7 @@ const struct policy policy_alpaserve = {
     .name = "alpaserve",
     .summary = "models on groups of GPUs as pipelines; requests that would be late are refused",
     .parameters = alpaserve_parameters,
-    .parameter_count = sizeof alpaserve_parameters / sizeof *alpaserve_parameters,
+    .parameters_bytes = sizeof(struct alpaserve_parameters),
     .state_bytes = sizeof(struct alpaserve),
     .init = alpaserve_init,
     .on_ready = alpaserve_on_ready,
