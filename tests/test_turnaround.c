@@ -385,6 +385,28 @@ CASE(faulty_turnarounds_and_ingress_are_refused)
     assert_text_refused(json, "profile.functions.f.turnaround_ms", "'x'", "turnaround_ms");
 }
 
+CASE(times_of_kernels_without_a_turnaround_are_told_once)
+{
+    static const char note[] = "note: the latencies of the profile are times of kernels, and f has";
+    char json[WORLD_BYTES];
+    world_build(json, &diamond_world);
+    go(json);
+    assert_null(strstr(result.notices, "times of kernels"));
+    world_replace(json, "'device':'test'", "'device':'test','latency_of':'kernel'");
+    go(json);
+    const char *first = strstr(result.notices, note);
+    assert_non_null(first);
+    assert_null(strstr(first + 1, note));
+    world_replace(json, "'name':'f','model':'f'", "'name':'f','model':'f','turnaround_ms':2");
+    go(json);
+    assert_null(strstr(result.notices, "times of kernels"));
+    world_replace(json, "'turnaround_ms':2", "'turnaround_ms':0");
+    world_replace(json, "'latency_of':'kernel'", "'latency_of':'service'");
+    go(json);
+    assert_null(strstr(result.notices, "times of kernels"));
+    assert_text_refused(json, "profile.latency_of", "'kernels'", "latency_of");
+}
+
 /* A key at its default leaves the canonical form, and so the hash, as it was. */
 CASE(defaults_of_turnaround_and_ingress_are_not_in_the_canonical_form)
 {

@@ -98,6 +98,13 @@ struct profile_function {
                                                    given */
 };
 
+/* What a profile's latencies are the times of ("latency_of"). */
+enum profile_latency {
+    PROFILE_LATENCY_KERNEL,  /* from the first kernel of a batch to the end of the last */
+    PROFILE_LATENCY_SERVICE, /* as a server took them, from batch to batch */
+    PROFILE_LATENCY_UNSTATED
+};
+
 struct profile {
     char *path;
     char *device; /* this and the next three: "" if the file gives none */
@@ -105,6 +112,7 @@ struct profile {
     char *source;
     char *licence;
     int unit; /* slicing unit: a whole GPU is `unit` vGPUs */
+    enum profile_latency latency_of;
     struct profile_function *functions;
     size_t function_count;
     struct interference *interference; /* NULL if the file gives none */
