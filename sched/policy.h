@@ -82,6 +82,8 @@ struct policy {
      * removal, also for the job named to platform_drop and also during `decide`. As in every event
      * callback, dispatching is not allowed here. */
     void (*on_withdrawn)(void *state, struct platform *platform, uint32_t queue, uint32_t instance);
+    /* A batch has released its resources, or its instance is idle: at its end, or after its
+     * function's turnaround. Its answer left at `started` + `execution`. */
     void (*on_finish)(void *state, struct platform *platform, const struct finished_batch *batch);
     /* An instance made by platform_create has started and is idle. */
     void (*on_instance_ready)(void *state, struct platform *platform, uint32_t instance);
@@ -143,10 +145,10 @@ struct job_view {
 /* The job at `position` of a queue; 0 is the oldest. position < length. */
 struct job_view platform_job(const struct platform *platform, uint32_t queue, uint32_t position);
 
-/* Invoker that ran predecessor number `which` of the queue's oldest job. SIM_NONE if there are
- * fewer predecessors, so that 0, 1, … enumerates them. */
+/* Invoker that ran predecessor number `which` of the job at `position` of a queue. SIM_NONE if
+ * there are fewer predecessors, so that 0, 1, … enumerates them, or no such job. */
 uint32_t platform_predecessor_invoker(const struct platform *platform, uint32_t queue,
-                                      uint32_t which);
+                                      uint32_t position, uint32_t which);
 
 uint32_t platform_free_vcpus(const struct platform *platform, uint32_t invoker);
 /* The largest number of free units on a single GPU of the invoker; at most the GPU's units, also if

@@ -34,6 +34,7 @@
     ROW(nexus) \
     ROW(gpulet) \
     ROW(clipper) \
+    ROW(alpaserve) \
     ROW(synergy) \
     ROW(sjf_bsbf) \
     ROW(sjf_ffs) \

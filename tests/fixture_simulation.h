@@ -43,12 +43,14 @@ static inline FILE *trace_begin(char *path)
     return trace;
 }
 
-/* The i-th registered policy of those that serve requests, NULL past the last. */
+/* The i-th registered policy of those that serve requests of any application, NULL past the last.
+ * alpaserve serves chains only. */
 static inline const struct policy *policy_for_requests(size_t index)
 {
     const struct policy *policy = NULL;
     for (size_t i = 0; (policy = policy_at(i)) != NULL; i++)
-        if (policy->serves != SERVES_TRAININGS && index-- == 0)
+        if (policy->serves != SERVES_TRAININGS && strcmp(policy->name, "alpaserve") != 0 &&
+            index-- == 0)
             break;
     return policy;
 }

@@ -46,7 +46,7 @@ static void probe_on_finish(void *state, struct platform *platform,
 static bool ran_predecessor(const struct platform *platform, uint32_t queue, uint32_t invoker)
 {
     for (uint32_t which = 0;; which++) {
-        const uint32_t ran = platform_predecessor_invoker(platform, queue, which);
+        const uint32_t ran = platform_predecessor_invoker(platform, queue, 0, which);
         if (ran == SIM_NONE || ran == invoker)
             return ran == invoker;
     }

@@ -38,7 +38,7 @@ static uint32_t buffered_at(const struct platform *p, uint32_t instance, uint32_
     WRONG(job, 0, job_at(p, MANY, 0))                                                              \
     WRONG(job, 0, job_at(p, 0, 1))                                                                 \
     WRONG(job, 0, job_at(p, 1, 0)) /* the queue is empty */                                        \
-    WRONG(predecessor_invoker, SIM_NONE, platform_predecessor_invoker(p, MANY, 0))                 \
+    WRONG(predecessor_invoker, SIM_NONE, platform_predecessor_invoker(p, MANY, 0, 0))              \
     WRONG(free_vcpus, 0, platform_free_vcpus(p, 2))                                                \
     WRONG(free_vgpus, 0, platform_free_vgpus(p, MANY))                                             \
     WRONG(running_batches, 0, platform_running_batches(p, MANY))                                   \

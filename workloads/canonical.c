@@ -179,6 +179,7 @@ static struct function_entry entry_of(const struct workload *workload,
         .gpu_per_item_mb = COMMON(gpu_per_item_mb),
         .host_memory_mb = function->host_memory_mb,
         .bandwidth_share = COMMON(bandwidth_share),
+        .turnaround_ms = COMMON(turnaround_ms) > 0 ? COMMON(turnaround_ms) : NAN,
         .batch = only->batch,
         .vcpu = only->vcpu,
         .vgpu = only->vgpu};
@@ -315,9 +316,13 @@ static bool write_initial(cJSON *object, const struct experiment *experiment)
         return json_put(object, "initial %s", initial_names[platform->initial]);
     cJSON *counts = cJSON_AddObjectToObject(object, "initial");
     bool good = counts != NULL;
-    for (size_t f = 0; f < experiment->workload.function_count; f++)
-        good = good && cJSON_AddNumberToObject(counts, experiment->workload.functions[f].name,
-                                               platform->initial_counts[f]);
+    for (size_t f = 0; good && f < experiment->workload.function_count; f++) {
+        const int *invokers = platform->initial_invokers[f];
+        const int count = (int)platform->initial_counts[f];
+        good = put(counts, experiment->workload.functions[f].name,
+                   invokers != NULL ? cJSON_CreateIntArray(invokers, count)
+                                    : cJSON_CreateNumber(count));
+    }
     return good;
 }
 

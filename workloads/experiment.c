@@ -383,6 +383,10 @@ void experiment_free(struct experiment *experiment)
     if (experiment == NULL)
         return;
     planning_clear(&experiment->planning);
+    for (size_t f = 0; f < experiment->workload.function_count; f++)
+        if (experiment->platform.initial_invokers != NULL)
+            free(experiment->platform.initial_invokers[f]);
+    free(experiment->platform.initial_invokers);
     workload_clear(&experiment->workload);
     profiles_clear(&experiment->profiles);
     free(experiment->profile_sha256);

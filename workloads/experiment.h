@@ -38,8 +38,9 @@ extern const char *const experiment_record_names[];
 
 struct platform_spec {
     enum initial_state initial;
-    uint32_t *initial_counts; /* INITIAL_COUNTS: idle containers per function in the whole
-                               * cluster; a run is refused if its memory cannot hold them */
+    int **initial_invokers; /* by function: on these invokers, one each; NULL: by home order */
+    uint32_t *initial_counts;    /* INITIAL_COUNTS: idle containers per function in the whole
+                                  * cluster; a run is refused if its memory cannot hold them */
     enum reuse_order reuse;
     sim_time_t keep_alive; /* SIM_FOREVER: never evicted for age; 0: never kept. Used if `keep-alive
                             * policy` is NULL and the policy has no keep_alive function */
@@ -53,6 +54,7 @@ struct platform_spec {
     double decision_ns_per_unit;
     double transfer_latency_ms;
     double transfer_bandwidth_gbps; /* 10^9 bits per second */
+    double ingress_ms; /* from the arrival of a request until its first jobs are ready */
     bool interference;
     double noise_cv;            /* overrides the profile's value if >= 0; -1: use the profile's */
     size_t queue_capacity;      /* M/M/c/K: most jobs waiting in one queue; 0: unbounded. If the

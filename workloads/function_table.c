@@ -190,6 +190,7 @@ static bool service_values(const struct function_entry *entry, size_t kind_count
             (struct function_gpu){.gpu_weights_mb = or_default(entry->gpu_weights_mb, 0),
                                   .gpu_per_item_mb = or_default(entry->gpu_per_item_mb, 0),
                                   .bandwidth_share = or_default(entry->bandwidth_share, 0),
+                                  .turnaround_ms = or_default(entry->turnaround_ms, 0),
                                   .interference_index = SIM_NONE};
         merge_cold_start(entry, NULL, function, &function->gpus[k]);
     }
@@ -274,6 +275,7 @@ static bool merge_values(const struct source *source, struct function *function,
     gpu->gpu_weights_mb = or_default(e->gpu_weights_mb, p->gpu_weights_mb);
     gpu->gpu_per_item_mb = or_default(e->gpu_per_item_mb, p->gpu_per_item_mb);
     gpu->bandwidth_share = or_default(e->bandwidth_share, p->bandwidth_share);
+    gpu->turnaround_ms = or_default(or_default(e->turnaround_ms, p->turnaround_ms), 0);
     if (isnan(gpu->cold_start_mean_ms))
         return missing(source, function, "cold_start_ms", error);
     if (isnan(gpu->gpu_weights_mb))

@@ -47,6 +47,7 @@ const struct key function_keys[] = {
     KEY_NUMBER("host_memory_mb", OF, host_memory_mb, 0, LIMIT_MB, NAN, OPTIONAL),
     KEY_OWN("note"),
     KEY_NUMBER("bandwidth_share", OF, bandwidth_share, 0, 1, NAN, OPTIONAL),
+    KEY_NUMBER("turnaround_ms", OF, turnaround_ms, 0, LIMIT_MS, NAN, OPTIONAL),
     KEY_OWN("configurations"),
     KEY_OBJECT("configuration", configuration_keys, WRITTEN_IF(OF, has_service, true)),
     KEY_OWN("evidence"),

@@ -37,6 +37,7 @@ const struct key platform_keys[] = {
     KEY_OBJECT("noise", noise_keys, SPARSE),
     KEY_NOTES,
     KEY_WHOLE("queue_capacity", OF, queue_capacity, 0, UINT32_MAX, 0, OPTIONAL),
+    KEY_NUMBER("ingress_ms", OF, ingress_ms, 0, LIMIT_MS, 0, SPARSE),
     KEY_SECONDS("sample_interval_s", OF, sample_interval, 1e-6, LIMIT_S, 1, OPTIONAL),
     KEY_OWN("keep_alive"),
     KEY_END};
@@ -59,10 +60,12 @@ static const struct key slo_keys[] = {KEY_NUMBER("factor", slo, factor, 1e-6, 1e
 enum { INITIAL_LIMIT = 1 << 24 };
 
 /* Loads one number, of every function in use, or an object of numbers by function, but the member
- * `done`. Each counts `times`. */
+ * `done`. Each counts `times`. With `invokers`, a list of invokers stands for one on each. */
 static bool load_counts(const struct json_value *value, const struct workload *workload,
-                        const cJSON *done, uint32_t times, uint32_t *counts, struct error *error)
+                        const cJSON *done, uint32_t times, uint32_t *counts, int **invokers,
+                        struct error *error)
 {
+    const int last = (int)workload->cluster.invoker_count - 1;
     const int64_t limit = INITIAL_LIMIT / times;
     int64_t count = 0;
     if (!cJSON_IsObject(value->node)) {
@@ -77,10 +80,14 @@ static bool load_counts(const struct json_value *value, const struct workload *w
         if (entry.node == done)
             continue;
         if (!load_index(&entry, "function in use", entry.node->string, &workload->functions[0].name,
-                        workload->function_count, sizeof *workload->functions, &f, error) ||
-            !json_as_integer(&entry, 0, limit, &count, error))
+                        workload->function_count, sizeof *workload->functions, &f, error))
             return false;
-        counts[f] = (uint32_t)count * times;
+        size_t listed = 0;
+        const bool list = invokers != NULL && cJSON_IsArray(entry.node);
+        if (list ? !axis_load(&entry, 0, last, &invokers[f], &listed, error)
+                 : !json_as_integer(&entry, 0, limit, &count, error))
+            return false;
+        counts[f] = list ? (uint32_t)listed : (uint32_t)count * times;
     }
     return true;
 }
@@ -113,11 +120,14 @@ static bool load_initial(const struct json_value *platform_value, const struct w
     platform->initial = INITIAL_COUNTS;
     platform->initial_counts =
         load_array(workload->function_count, sizeof *platform->initial_counts, error);
+    platform->initial_invokers =
+        load_array(workload->function_count, sizeof *platform->initial_invokers, error);
     const struct json_value each = per_invoker_of(&value, workload);
-    return platform->initial_counts != NULL &&
+    return platform->initial_counts != NULL && platform->initial_invokers != NULL &&
            (each.node == NULL || load_counts(&each, workload, NULL, workload->cluster.invoker_count,
-                                             platform->initial_counts, error)) &&
-           load_counts(&value, workload, each.node, 1, platform->initial_counts, error);
+                                             platform->initial_counts, NULL, error)) &&
+           load_counts(&value, workload, each.node, 1, platform->initial_counts,
+                       platform->initial_invokers, error);
 }
 
 static bool load_keep_alive(const struct json_value *value, struct platform_spec *platform,

@@ -83,6 +83,7 @@ struct function_gpu {
     double gpu_weights_mb;       /* resident while a container exists */
     double gpu_per_item_mb;      /* activations, per job of the running batch */
     double bandwidth_share;      /* demand for memory bandwidth, 0..1, for the interference model */
+    double turnaround_ms;        /* after a batch: its share and container stay held for so long */
     uint32_t interference_index; /* row in the profile's pair table; SIM_NONE if not in it */
     /* The kind's configurations are function.configurations[first .. first + count). Those without
      * a GPU are among kind 0's. */

@@ -36,7 +36,7 @@ static uint32_t choose(struct platform *platform, uint32_t queue, uint32_t funct
 {
     if (rule == PLACEMENT_LOCALITY) {
         for (uint32_t which = 0; which < PREDECESSORS_ASKED; which++) {
-            const uint32_t invoker = platform_predecessor_invoker(platform, queue, which);
+            const uint32_t invoker = platform_predecessor_invoker(platform, queue, 0, which);
             if (invoker == SIM_NONE)
                 break;
             if (placement_fits(platform, function, configuration, invoker, warm))
@@ -71,7 +71,7 @@ static uint32_t esg_predecessor(const struct platform *platform, uint32_t queue,
 {
     uint32_t found = SIM_NONE;
     for (uint32_t which = 0; found == SIM_NONE || least; which++) {
-        const uint32_t invoker = platform_predecessor_invoker(platform, queue, which);
+        const uint32_t invoker = platform_predecessor_invoker(platform, queue, 0, which);
         if (invoker == SIM_NONE)
             break;
         if (placement_fits(platform, function, configuration, invoker, warm) &&

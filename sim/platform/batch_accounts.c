@@ -124,7 +124,8 @@ void batch_account(struct platform *platform, const struct batch *batch,
     sim_time_t priced_since = batch->reshared ? batch->priced_since : batch->started;
     double cost =
         (batch->reshared ? batch->billed : 0) + (double)(platform->now - priced_since) * price;
-    double hold = (double)(batch->started - batch->dispatched) * price;
+    double hold =
+        (double)(batch->started - batch->dispatched + batch_turnaround(platform, batch)) * price;
     double alone = (batch->reshared ? batch->alone : 0) +
                    batch_work(platform, batch) / quota_part(1, batch->quota);
     double slowdown = alone > 0 ? (double)execution / alone : 1.0;

@@ -118,6 +118,11 @@ void batches_reshare(struct platform *platform, uint32_t id, uint32_t configurat
     struct batch *batch = &platform->batches[id];
     const struct function *function =
         &platform->workload->functions[batch_function(platform, batch)];
+    if (batch->answered) {
+        batch->configuration = configuration;
+        batch->quota = (uint8_t)quota;
+        return;
+    }
     const bool disturbed = batch->executing && gpu_interferes(platform, batch->gpu);
     batch_set_reshared(platform, batch);
     if (batch->executing)
@@ -364,43 +369,71 @@ bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
 
 /* ---- Finish ---------------------------------------------------------------------------------- */
 
-void batches_finish(struct platform *platform, uint32_t id)
+/* Gives back the share and the container, or makes the instance idle, and frees the slot. */
+static void batch_release(struct platform *platform, uint32_t id)
 {
     struct batch *batch = &platform->batches[id];
-    const struct configuration *spec = batch_configuration(platform, batch);
-    if (batch->gpu != SIM_NONE)
-        platform->cluster.gpus[batch->gpu].executing_count--;
-    if (gpu_interferes(platform, batch->gpu))
-        gpu_work_remove(platform, id);
-    batch_account(platform, batch, spec);
     if (batch->instance != SIM_NONE) {
         struct instance *instance = &platform->instances[batch->instance];
         instance->state = INSTANCE_IDLE;
         instance->batch = SIM_NONE;
-        instance->unused_since = platform->now;
     } else {
-        uint32_t container = batch->container;
         metrics_integrate(&platform->metrics, &platform->cluster.use, platform->now);
-        cluster_release(&platform->cluster, container, spec, batch->slots, platform->now);
-        containers_keep(platform, container, true);
+        cluster_release(&platform->cluster, batch->container, batch_configuration(platform, batch),
+                        batch->slots, platform->now);
+        containers_keep(platform, batch->container, true);
     }
-    struct finished_batch finished = {.queue = batch->queue,
-                                      .invoker = batch->invoker,
-                                      .instance = batch->instance,
-                                      .jobs = batch->jobs,
-                                      .configuration = batch->configuration,
-                                      .started = batch->started,
-                                      .execution = platform->now - batch->started};
-    uint32_t job = batch->first_job;
     batch->jobs = 0;
     batch->first_job = platform->batch_free;
     platform->batch_free = id;
     platform->running_batches--;
     platform->controller.changed = true;
+}
+
+static struct finished_batch batch_finished(const struct batch *batch)
+{
+    return (struct finished_batch){.queue = batch->queue,
+                                   .invoker = batch->invoker,
+                                   .instance = batch->instance,
+                                   .jobs = batch->jobs,
+                                   .configuration = batch->configuration,
+                                   .started = batch->started,
+                                   .execution = batch->finished - batch->started};
+}
+
+void batches_release(struct platform *platform, uint32_t id)
+{
+    const struct finished_batch finished = batch_finished(&platform->batches[id]);
+    batch_release(platform, id);
+    policy_call_finish(platform, &finished);
+}
+
+void batches_finish(struct platform *platform, uint32_t id)
+{
+    struct batch *batch = &platform->batches[id];
+    const sim_time_t turnaround = batch_turnaround(platform, batch);
+    uint32_t job = batch->first_job;
+    batch->finished = platform->now;
+    if (batch->gpu != SIM_NONE)
+        platform->cluster.gpus[batch->gpu].executing_count--;
+    if (gpu_interferes(platform, batch->gpu))
+        gpu_work_remove(platform, id);
+    batch_account(platform, batch, batch_configuration(platform, batch));
+    if (batch->instance != SIM_NONE)
+        platform->instances[batch->instance].unused_since = platform->now;
+    const struct finished_batch finished = batch_finished(batch);
+    if (turnaround > 0) {
+        batch->answered = true;
+        batch->executing = false;
+        platform_schedule(platform, platform->now + turnaround, EVENT_BATCH_RELEASE, id);
+    } else {
+        batch_release(platform, id);
+    }
     while (job != SIM_NONE) {
         uint32_t next = platform->jobs[job].next;
         jobs_done(platform, job);
         job = next;
     }
-    policy_call_finish(platform, &finished);
+    if (turnaround == 0)
+        policy_call_finish(platform, &finished);
 }

@@ -21,9 +21,11 @@ bool batches_launch(struct platform *platform, uint32_t id, uint32_t jobs);
 /* Gives the batch another configuration and quota. It keeps its remaining work. */
 void batches_reshare(struct platform *platform, uint32_t id, uint32_t configuration,
                      uint32_t quota);
-/* Handle EVENT_BATCH_START and EVENT_BATCH_FINISH of batch `id`. */
+/* Handle the events of batch `id`. At its finish its jobs end. Its share and its container, or its
+ * instance, are free after its turnaround, and only then the policy hears of it. */
 void batches_start(struct platform *platform, uint32_t id);
 void batches_finish(struct platform *platform, uint32_t id);
+void batches_release(struct platform *platform, uint32_t id);
 /* Checks that the cluster's reservations are within its capacities and equal those of the existing
  * batches and instances. Fails the run otherwise. O(invokers + GPUs + batches + instances). */
 void batches_check_holdings(struct platform *platform);
@@ -50,6 +52,16 @@ static inline const struct configuration *batch_configuration(const struct platf
 {
     return &platform->workload->functions[batch_function(platform, batch)]
                 .configurations[batch->configuration];
+}
+
+/* Returns for how long the batch holds its share after its end. A backend has its own. */
+static inline sim_time_t batch_turnaround(const struct platform *platform,
+                                          const struct batch *batch)
+{
+    const struct function *function =
+        &platform->workload->functions[batch_function(platform, batch)];
+    const double ms = function->gpus[batch_configuration(platform, batch)->kind].turnaround_ms;
+    return platform->backend == NULL && ms > 0 ? sim_from_ms(ms) : 0;
 }
 
 /* Returns how long the batch waited for its container after its input had arrived. */

@@ -204,34 +204,42 @@ static bool container_place_warm(struct platform *platform, uint32_t function, u
     return placed;
 }
 
+/* Places the function's initial containers: on the listed invokers, or by its home order, again
+ * from the first until a whole round places none. Returns how many found no room. */
+static uint32_t initial_place(struct platform *platform, uint32_t function)
+{
+    const struct platform_spec *spec = &platform->experiment->platform;
+    const int *listed = spec->initial_invokers[function];
+    const uint32_t invokers = platform->cluster.invoker_count;
+    uint32_t left = spec->initial_counts[function], failures = 0;
+    for (uint32_t w = 0; left > 0 && failures < (listed != NULL ? 1 : invokers); w++) {
+        const uint32_t invoker =
+            listed != NULL ? (uint32_t)listed[w] : platform_home(platform, function, w % invokers);
+        const bool placed = container_place_warm(platform, function, invoker);
+        failures = placed ? 0 : failures + 1;
+        left -= placed;
+    }
+    return left;
+}
+
 void containers_init(struct platform *platform)
 {
     platform->cluster.on_leave_idle = container_left_idle;
     platform->cluster.context = platform;
     const struct platform_spec *spec = &platform->experiment->platform;
-    uint32_t invokers = platform->cluster.invoker_count;
-    for (uint32_t f = 0; f < platform->cluster.function_count; f++) {
-        if (spec->initial == INITIAL_WARM) {
-            for (uint32_t i = 0; i < invokers; i++)
-                container_place_warm(platform, f, i);
-        } else if (spec->initial == INITIAL_COUNTS) {
-            /* Repeat the home walk until all are placed or a full round places none. */
-            uint32_t left = spec->initial_counts[f], failures = 0;
-            for (uint32_t w = 0; left > 0 && failures < invokers; w = (w + 1) % invokers) {
-                bool placed = container_place_warm(platform, f, platform_home(platform, f, w));
-                failures = placed ? 0 : failures + 1;
-                left -= placed;
-            }
-            if (left > 0) {
-                platform->failed = true;
-                error_input(platform->error,
-                            "%s: platform.initial.%s: memory holds only %" PRIu32 " of %" PRIu32
-                            " containers; lower it, or use a cluster with more memory",
-                            platform->experiment->path, platform->workload->functions[f].name,
-                            spec->initial_counts[f] - left, spec->initial_counts[f]);
-                return;
-            }
-        }
+    uint32_t left = 0;
+    for (uint32_t f = 0; f < platform->cluster.function_count && !platform->failed; f++) {
+        for (uint32_t i = 0; spec->initial == INITIAL_WARM && i < platform->cluster.invoker_count;
+             i++)
+            container_place_warm(platform, f, i);
+        if (spec->initial != INITIAL_COUNTS || (left = initial_place(platform, f)) == 0)
+            continue;
+        platform->failed = true;
+        error_input(platform->error,
+                    "%s: platform.initial.%s: memory holds only %" PRIu32 " of %" PRIu32
+                    " containers; lower it, or use a cluster with more memory",
+                    platform->experiment->path, platform->workload->functions[f].name,
+                    spec->initial_counts[f] - left, spec->initial_counts[f]);
     }
 }
 

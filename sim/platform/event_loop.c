@@ -186,6 +186,12 @@ static void event_handle(struct platform *platform, const struct event *event)
     case EVENT_BATCH_FINISH:
         batches_finish(platform, event->subject);
         break;
+    case EVENT_BATCH_RELEASE:
+        batches_release(platform, event->subject);
+        break;
+    case EVENT_REQUEST_READY:
+        jobs_enter(platform, event->subject);
+        break;
     case EVENT_CONTAINER_READY:
         containers_ready(platform, event->subject);
         break;
@@ -243,6 +249,10 @@ static const char *event_cause(enum event_kind kind)
     case EVENT_BATCH_FINISH:
         return "a function's latency_ms or service, platform.noise.cv, the interference model or a "
                "GPU's speed";
+    case EVENT_BATCH_RELEASE:
+        return "a function's turnaround_ms";
+    case EVENT_REQUEST_READY:
+        return "platform.ingress_ms";
     case EVENT_CONTROLLER_FREE:
         return "platform.decision_cost";
     case EVENT_USER:
@@ -322,7 +332,8 @@ static bool simulation_step(struct platform *platform, struct cursor *cursor)
 static bool simulation_over(const struct platform *platform, const struct cursor *cursor)
 {
     const struct experiment *experiment = platform->experiment;
-    if (cursor->there || platform->in_flight > 0 || !trainings_over(platform))
+    if (cursor->there || platform->in_flight > 0 || platform->running_batches > 0 ||
+        !trainings_over(platform))
         return false;
     return experiment->arrivals.process != ARRIVAL_CLOSED ||
            platform->next_request >= requests_total(experiment);

@@ -81,6 +81,28 @@ static void add_interference(FILE *text, const struct experiment *experiment)
     }
 }
 
+/* Says once that times of kernels without a turnaround leave out what a server needs. */
+static void add_kernels(FILE *text, const struct workload *workload)
+{
+    for (size_t k = 0; k < workload->kind_count; k++) {
+        const struct profile *profile = workload->kinds[k].profile;
+        if (profile == NULL || profile->latency_of != PROFILE_LATENCY_KERNEL)
+            continue;
+        for (size_t f = 0; f < workload->function_count; f++) {
+            const struct function_gpu *gpu = &workload->functions[f].gpus[k];
+            if (workload->functions[f].service != SERVICE_PROFILE || !gpu->runs ||
+                gpu->turnaround_ms > 0)
+                continue;
+            add(text,
+                "note: the latencies of the profile are times of kernels, and %s has no "
+                "turnaround_ms: what a server needs between two batches is left out, so short "
+                "batches are served too fast",
+                workload->functions[f].name);
+            return;
+        }
+    }
+}
+
 /* No figures in the texts: a report counts equal notices over its runs. */
 static void add_stationarity(FILE *text, const struct simulation_result *result)
 {
@@ -207,6 +229,7 @@ char *notices_text(const struct experiment *experiment, const struct simulation_
     if (text == NULL)
         return NULL;
     add_interference(text, experiment);
+    add_kernels(text, &experiment->workload);
     add_planning(text, experiment);
     add_predicted(text, &result->run);
     add_stationarity(text, result);

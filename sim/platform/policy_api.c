@@ -152,16 +152,16 @@ inline struct job_view platform_job(const struct platform *platform, uint32_t qu
 }
 
 inline uint32_t platform_predecessor_invoker(const struct platform *platform, uint32_t queue,
-                                             uint32_t which)
+                                             uint32_t position, uint32_t which)
 {
     if (!is_queue(platform, "predecessor_invoker", queue))
         return SIM_NONE;
     const struct queue *state = &platform->queues[queue];
     const struct stage *stage =
         &platform->workload->applications[state->application].stages[state->stage];
-    if (which >= stage->after_count || state->length == 0)
+    if (which >= stage->after_count || position >= state->length)
         return SIM_NONE;
-    uint32_t first = queue_job(state, 0) - state->stage;
+    uint32_t first = queue_job(state, position) - state->stage;
     return platform->jobs[first + stage->after[which]].invoker;
 }
 

@@ -236,6 +236,7 @@ bool jobs_init(struct platform *platform)
         platform->slot_shift++;
     platform->stride = UINT32_C(1) << platform->slot_shift;
     platform->request_free = SIM_NONE;
+    platform->ingress = sim_from_ms(platform->experiment->platform.ingress_ms);
     platform->queues = calloc(workload->queue_count, sizeof *platform->queues);
     platform->queue_mask = calloc(workload->queue_count / 64 + 1, sizeof *platform->queue_mask);
     if (platform->queues == NULL || platform->queue_mask == NULL)
@@ -356,6 +357,17 @@ void jobs_admit(struct platform *platform, uint32_t application, sim_time_t slo,
     if (request->measured)
         batch_means_add(&platform->metrics.waiting, (double)platform->waiting_jobs);
     request_fill(platform, slot, application);
+    if (platform->ingress > 0)
+        platform_schedule(platform, platform->now + platform->ingress, EVENT_REQUEST_READY, slot);
+    else
+        jobs_enter(platform, slot);
+}
+
+void jobs_enter(struct platform *platform, uint32_t slot)
+{
+    struct request *request = &platform->requests[slot];
+    const struct application *spec = &platform->workload->applications[request->application];
+    request->transfer_time += platform->now - request->arrival;
     for (uint32_t s = 0; s < spec->stage_count && !platform->requests[slot].dropped; s++)
         if (spec->stages[s].after_count == 0)
             job_ready(platform, slot * platform->stride + s, spec->first_queue + s);
@@ -402,7 +414,7 @@ static inline sim_time_t critical_path(const struct platform *platform, uint32_t
             finish[s] = SIM_FOREVER;
         longest = finish[s] > longest ? finish[s] : longest;
     }
-    return longest;
+    return longest + platform->ingress;
 }
 
 /* The job's least noise on any kind of GPU. */

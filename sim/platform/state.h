@@ -48,6 +48,8 @@ __extension__ typedef __int128 wide_t;
 enum event_kind {
     EVENT_BATCH_START,     /* subject: batch; its transfer and cold start have ended */
     EVENT_BATCH_FINISH,    /* subject: batch */
+    EVENT_BATCH_RELEASE,   /* subject: finished batch, whose turnaround has ended */
+    EVENT_REQUEST_READY,   /* subject: slot of a request, whose input is there */
     EVENT_CONTAINER_READY, /* subject: prewarmed container */
     EVENT_INSTANCE_READY,  /* subject: instance */
     EVENT_CONTROLLER_FREE,
@@ -109,12 +111,14 @@ struct batch {
     uint8_t slots;      /* MIG memory slots */
     uint8_t quota;      /* percentage of time for which it may use its share of the GPU */
     bool cold, executing;
+    bool answered; /* its jobs have ended; it still holds its share, for its turnaround */
     /* planned: its configuration was planned (platform_planned). planned_missed: but the batch has
      * another configuration or is smaller. */
     bool planned, planned_missed;
     bool reshared; /* its share changed during execution */
     sim_time_t dispatched, launched, transfer;
-    sim_time_t started;              /* or will start: when both input and container are ready */
+    sim_time_t started; /* or will start: when both input and container are ready */
+    sim_time_t finished;
     event_queue_handle finish_event; /* of an instance's batch without interference */
     /* Only if reshared: */
     double work; /* ns of execution left at rate 1, at priced_since */
@@ -231,7 +235,8 @@ struct platform {
     struct keep_alive_state keep_alive_state;
 
     sim_time_t now;
-    uint32_t stride; /* jobs per request slot: a power of two, 1 << slot_shift */
+    sim_time_t ingress; /* from the arrival of a request until its first jobs are ready */
+    uint32_t stride;    /* jobs per request slot: a power of two, 1 << slot_shift */
     uint32_t slot_shift;
     struct request *requests;
     struct job *jobs;

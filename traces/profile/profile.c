@@ -190,6 +190,7 @@ static const struct key function_keys[] = {
     KEY_OBJECT("gpu_memory_mb", memory_keys, OPTIONAL),
     KEY_NUMBER("host_memory_mb", OF, host_memory_mb, 0, MB_LIMIT, NAN, OPTIONAL),
     KEY_NUMBER("bandwidth_share", OF, bandwidth_share, 0, 1, NAN, OPTIONAL),
+    KEY_NUMBER("turnaround_ms", OF, turnaround_ms, 0, MS_LIMIT, NAN, OPTIONAL),
     KEY_NUMBER("input_bytes", OF, input_bytes, 0, 1e15, NAN, OPTIONAL),
     KEY_OWN("evidence"),
     KEY_OWN("derivation"),
@@ -420,14 +421,19 @@ static bool read_interference(const struct json_value *root, struct profile *pro
 static bool read_profile(const struct json_value *root, struct profile *profile,
                          struct error *error)
 {
-    static const char *const keys[] = {"device",    "evidence",     "source",     "licence", "unit",
-                                       "functions", "interference", "derivation", NULL};
+    static const char *const keys[] = {"device",     "evidence",  "source",       "licence",
+                                       "unit",       "functions", "interference", "derivation",
+                                       "latency_of", NULL};
+    static const char *const latencies[] = {"kernel", "service", NULL};
     struct json_value unit_value;
     int64_t unit = 0;
+    int latency_of = PROFILE_LATENCY_UNSTATED;
     if (!json_is_object(root, keys, error) || !json_require(root, "unit", &unit_value, error) ||
-        !json_integer(root, "unit", 1, 1000, &unit, error))
+        !json_integer(root, "unit", 1, 1000, &unit, error) ||
+        !json_choice(root, "latency_of", latencies, &latency_of, error))
         return false;
     profile->unit = (int)unit;
+    profile->latency_of = (enum profile_latency)latency_of;
     return read_text(root, "device", &profile->device, error) &&
            read_text(root, "evidence", &profile->evidence, error) &&
            read_text(root, "source", &profile->source, error) &&

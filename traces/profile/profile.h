@@ -90,11 +90,19 @@ struct profile_function {
     double gpu_per_item_mb;
     double host_memory_mb;
     double bandwidth_share;
+    double turnaround_ms;
     struct profile_law *extension; /* NULL if the file gives no law */
     size_t extension_count;        /* of laws: one for all vCPU counts, or one for each */
     char *sources;                 /* [cells], an enum profile_source each; NULL: not given */
     double *expected_errors[PROFILE_QUANTILES]; /* [cells], fractions, NAN where null; NULL: not
                                                    given */
+};
+
+/* What a profile's latencies are the times of ("latency_of"). */
+enum profile_latency {
+    PROFILE_LATENCY_KERNEL,  /* from the first kernel of a batch to the end of the last */
+    PROFILE_LATENCY_SERVICE, /* as a server took them, from batch to batch */
+    PROFILE_LATENCY_UNSTATED
 };
 
 struct profile {
@@ -104,6 +112,7 @@ struct profile {
     char *source;
     char *licence;
     int unit; /* slicing unit: a whole GPU is `unit` vGPUs */
+    enum profile_latency latency_of;
     struct profile_function *functions;
     size_t function_count;
     struct interference *interference; /* NULL if the file gives none */
