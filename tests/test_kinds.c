@@ -630,15 +630,14 @@ CASE(a_plan_knows_the_speed_of_the_gpu)
 /* A serves 4 jobs at once of 40 ms, B 5 of 90 ms: 100 and 55.6 per second. */
 CASE(capacities_of_kinds_add_up)
 {
-    struct experiment *e = load(WORLD(GROUP("1", GPU_A("")) "," GROUP("1", GPU_B("")), BOTH,
-                                      ONE_STAGE, POISSON("1"), "'requests':1"));
+    EXPERIMENT *e = load(WORLD(GROUP("1", GPU_A("")) "," GROUP("1", GPU_B("")), BOTH, ONE_STAGE,
+                               POISSON("1"), "'requests':1"));
     assert_absolute(capacity_find(&e->workload).rate_per_s, 4 / 0.04 + 5 / 0.09, 1e-9);
-    experiment_free(e);
     /* x needs A and y needs B: half of the requests each. */
-    e = load(WORLD(GROUP("1", GPU_A("")) "," GROUP("1", GPU_B("")), ONLY_A "," ONLY_B,
+    EXPERIMENT *halves =
+        load(WORLD(GROUP("1", GPU_A("")) "," GROUP("1", GPU_B("")), ONLY_A "," ONLY_B,
                    "[" ONLY("x", "f") "," ONLY("y", "g") "]", POISSON("1"), "'requests':1"));
-    assert_absolute(capacity_find(&e->workload).rate_per_s, 2 * 5 / 0.09, 1e-9);
-    experiment_free(e);
+    assert_absolute(capacity_find(&halves->workload).rate_per_s, 2 * 5 / 0.09, 1e-9);
 }
 
 SUITE("kinds")

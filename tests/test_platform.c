@@ -200,7 +200,6 @@ CASE(a_dropped_request_ends_with_its_running_branch_and_counts_as_a_miss)
 
 CASE(a_refusal_in_one_branch_leaves_no_policy_with_an_empty_queue)
 {
-    struct simulation_result result;
     for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
         for (unsigned world = 0; world < 12; world++) {
             char json[8192];
@@ -213,9 +212,8 @@ CASE(a_refusal_in_one_branch_leaves_no_policy_with_an_empty_queue)
                            STAGE("w", "g", ",'after':['y']"), STAGE("z", "f", ",'after':['x','w']"))
                           COUNT("0", "400") ",'policy':{'name':'%s'}"),
                 vcpus, capacity, rate, policy_for_requests(p)->name);
-            run_well(json, NULL, NULL, &result);
+            go(json, NULL);
             assert_int_equal(result.overall.requests, 400);
-            simulation_result_clear(&result);
         }
     }
 }
@@ -508,7 +506,6 @@ CASE(mig_slices_run_side_by_side_without_slowing_each_other)
 
 CASE(every_policy_runs_on_every_kind_of_sharing)
 {
-    struct simulation_result result;
     static const char *const invokers[] = {
         INVOKERS("2", "4", GPU("A30", "mig", "4", "24576")),
         INVOKERS("2", "4", GPU("A30", "mig", "4", "24576") "," GPU("A30", "mps", "4", "2000")),
@@ -523,9 +520,8 @@ CASE(every_policy_runs_on_every_kind_of_sharing)
                      WORLD("%s", QUARTERS, "", "'process':'poisson','rate_per_s':20",
                            FORK COUNT("0", "300") ",'policy':{'name':'%s'}"),
                      invokers[i], policy_for_requests(p)->name);
-            run_well(json, NULL, NULL, &result);
+            go(json, NULL);
             assert_int_equal(result.overall.requests, 300);
-            simulation_result_clear(&result);
         }
 }
 

@@ -239,7 +239,7 @@ CASE(a_full_queue_refuses_and_the_refusal_is_a_miss)
 CASE(the_same_run_gives_the_same_figures_to_the_last_bit)
 {
     static struct log first, second;
-    struct simulation_result a, b;
+    RESULT a = {0}, b = {0};
     const char *json =
         WORLD("2", "'noise':{'cv':0.1}", "'process':'poisson','rate_per_s':30",
               CHAIN ",'requests':1000,'warmup_requests':50,'policy':{'name':'fifo'}");
@@ -248,8 +248,6 @@ CASE(the_same_run_gives_the_same_figures_to_the_last_bit)
     assert_memory_equal(&a.overall, &b.overall, sizeof a.overall);
     assert_memory_equal(&a.run, &b.run, sizeof a.run);
     assert_same_rows(&first, &second);
-    simulation_result_clear(&a);
-    simulation_result_clear(&b);
 }
 
 static int by_number(const void *a, const void *b)
@@ -261,7 +259,7 @@ static int by_number(const void *a, const void *b)
 CASE(two_policies_meet_the_same_arrivals_and_noise)
 {
     static struct log first, second;
-    struct simulation_result a, b;
+    RESULT a = {0}, b = {0};
     const char *head =
         WORLD("2", "'noise':{'cv':0.1}", "'process':'poisson','rate_per_s':30",
               CHAIN ",'warmup_requests':0,'requests':1000,'seed':7,'policy':{'name':'min-config'}");
@@ -277,8 +275,6 @@ CASE(two_policies_meet_the_same_arrivals_and_noise)
         differ = differ || first.requests[i].finish_ns != second.requests[i].finish_ns;
     }
     assert_true(differ);
-    simulation_result_clear(&a);
-    simulation_result_clear(&b);
 }
 
 CASE(noise_has_mean_one_and_the_spread_that_the_platform_asks_for)
@@ -463,14 +459,12 @@ CASE(a_program_gets_bounds_when_it_asks_and_notices_always)
     EXPERIMENT *experiment =
         load(WORLD("1", QUIET ",'interference':false", EVERY("6.25"),
                    ONE ",'slo':{'ms':150},'warmup_requests':0,'requests':400"));
-    struct simulation_result plain = {0}, asked = {0};
+    RESULT plain = {0}, asked = {0};
     struct error error = {0};
     const struct simulation_options bounds = {.bounds = true};
-    if (!simulation_run(experiment, &scattered, NULL, NULL, NULL, &plain, &error) ||
-        !simulation_run_with(experiment, &scattered, NULL, &bounds, &asked, &error)) {
-        fail_msg("%s", error.message);
-        return;
-    }
+    assert_good(simulation_run(experiment, &scattered, NULL, NULL, NULL, &plain, &error) &&
+                    simulation_run_with(experiment, &scattered, NULL, &bounds, &asked, &error),
+                &error);
     assert_no_bounds(&plain);
     assert_true(asked.overall.bound_slo_hit_rate == 1);
     assert_true(asked.applications[0].bound_slo_hit_rate == 1);
@@ -483,8 +477,6 @@ CASE(a_program_gets_bounds_when_it_asks_and_notices_always)
     assert_true(plain.queues_grew && asked.queues_grew);
     assert_contains(plain.notices, "warning: the run is not stationary");
     assert_string_equal(plain.notices, asked.notices);
-    simulation_result_clear(&plain);
-    simulation_result_clear(&asked);
 }
 
 /* ---- Runs that are not stationary --------------------------------------------------------------

@@ -815,26 +815,32 @@ CASE(the_timeline_has_a_slice_per_lease)
 
 /* ---- Rules ----------------------------------------------------------------------------------- */
 
-static struct training_grant bad[2];
-static uint32_t bad_count, bad_training;
-static sim_time_t bad_end;
-static int bad_deed;
+enum bad_deed { PLACE, PLACE_UNTIL_NOW, RESIZE, PREEMPT, PREEMPT_OUTSIDE_DECIDE, NOTHING };
+
+/* What the policy does that breaks a rule. */
+static struct bad {
+    enum bad_deed deed;
+    uint32_t training, count;
+    struct training_grant grants[2];
+    const char *message;
+} bad;
 
 static bool bad_decide(void *state, struct platform *platform)
 {
     const struct training_grant good = {.gpu = 0, .share = 100, .quota = 100};
-    if (bad_deed == 1)
-        (void)platform_preempt(platform, bad_training);
-    else if (bad_deed == 2 && platform_place(platform, 0, &good, 1, SIM_FOREVER))
-        (void)platform_resize(platform, 0, bad, bad_count);
-    else if (bad_deed == 0)
-        (void)platform_place(platform, bad_training, bad, bad_count, bad_end);
+    if (bad.deed == PREEMPT)
+        (void)platform_preempt(platform, bad.training);
+    else if (bad.deed == RESIZE && platform_place(platform, 0, &good, 1, SIM_FOREVER))
+        (void)platform_resize(platform, 0, bad.grants, bad.count);
+    else if (bad.deed == PLACE || bad.deed == PLACE_UNTIL_NOW)
+        (void)platform_place(platform, bad.training, bad.grants, bad.count,
+                             bad.deed == PLACE ? SIM_FOREVER : 0);
     return false;
 }
 
 static void bad_arrived(void *state, struct platform *platform, uint32_t training)
 {
-    if (bad_deed == 3)
+    if (bad.deed == PREEMPT_OUTSIDE_DECIDE)
         (void)platform_preempt(platform, training);
 }
 
@@ -843,50 +849,34 @@ POLICY(breaking, .decide = bad_decide, .on_training_arrived = bad_arrived,
 
 CASE(broken_rules_end_the_run_and_are_named)
 {
-    static const struct {
-        int deed;
-        uint32_t training, count;
-        struct training_grant grants[2];
-        sim_time_t end;
-        const char *message;
-    } cases[] = {
-        {0,
-         0,
-         2,
-         {{0}},
-         SIM_FOREVER,
-         "rule gang: place gives training 0 2 GPUs, and its gang is 1"},
-        {0, 5, 1, {{0}}, SIM_FOREVER, "rule range: place names training 5 of 1"},
-        {0,
+    static const struct bad cases[] = {
+        {PLACE, 0, 2, {{0}}, "rule gang: place gives training 0 2 GPUs, and its gang is 1"},
+        {PLACE, 5, 1, {{0}}, "rule range: place names training 5 of 1"},
+        {PLACE, 0, 1, {{.gpu = 2, .share = 1, .quota = 1}}, "rule range: place names GPU 2 of 2"},
+        {PLACE, 0, 1, {{.share = 101, .quota = 1}}, "a share beyond 1..the GPU's units"},
+        {PLACE, 0, 1, {{.share = 1, .quota = 101}}, "a quota beyond 1..100"},
+        {PLACE, 0, 1, {{.share = 1, .quota = 1, .vcpus = -1}}, "negative vCPUs"},
+        {PLACE, 0, 1, {{.share = 1, .quota = 1, .vcpus = NAN}}, "negative vCPUs"},
+        {PLACE_UNTIL_NOW,
          0,
          1,
-         {{.gpu = 2, .share = 1, .quota = 1}},
-         SIM_FOREVER,
-         "rule range: place names GPU 2 of 2"},
-        {0, 0, 1, {{.share = 101, .quota = 1}}, SIM_FOREVER, "a share beyond 1..the GPU's units"},
-        {0, 0, 1, {{.share = 1, .quota = 101}}, SIM_FOREVER, "a quota beyond 1..100"},
-        {0, 0, 1, {{.share = 1, .quota = 1, .vcpus = -1}}, SIM_FOREVER, "negative vCPUs"},
-        {0, 0, 1, {{.share = 1, .quota = 1, .vcpus = NAN}}, SIM_FOREVER, "negative vCPUs"},
-        {0, 0, 1, {{.share = 1, .quota = 1}}, 0, "rule time: place with a lease that ends"},
-        {1, 0, 0, {{0}}, 0, "rule state: preempt of training 0, which does not run"},
-        {2,
+         {{.share = 1, .quota = 1}},
+         "rule time: place with a lease that ends"},
+        {PREEMPT, .message = "rule state: preempt of training 0, which does not run"},
+        {RESIZE,
          0,
          1,
          {{.gpu = 1, .share = 1, .quota = 1}},
-         0,
          "rule gang: resize gives grant 0 of training 0 another GPU"},
-        {3, 0, 0, {{0}}, 0, "rule timing: preempt outside decide (on_training_arrived, at"},
-        {4, 0, 0, {{0}}, 0, "rule progress: 1 trainings wait, nothing runs"},
+        {PREEMPT_OUTSIDE_DECIDE,
+         .message = "rule timing: preempt outside decide (on_training_arrived, at"},
+        {NOTHING, .message = "rule progress: 1 trainings wait, nothing runs"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct error error = {0};
-        memcpy(bad, cases[c].grants, sizeof bad);
-        bad_deed = cases[c].deed;
-        bad_training = cases[c].training;
-        bad_count = cases[c].count;
-        bad_end = cases[c].end;
+        bad = cases[c];
         assert_false(train(world("0,a,0,35,1\n", 1, 2, ""), &breaking, NULL, &error));
-        if (error.kind != ERROR_RUN || strstr(error.message, cases[c].message) == NULL ||
+        if (error.kind != ERROR_RUN || strstr(error.message, bad.message) == NULL ||
             strstr(error.message, "policy breaking, seed 1") == NULL)
             fail_msg("case %zu: %s", c, error.message);
     }
