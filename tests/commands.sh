@@ -194,8 +194,8 @@ expect "explain names the planned time of each execution" 0 'execution [0-9.]* m
 robustness=workloads/experiments/robustness.json
 "$esgsim" list policies | awk '/\[(requests|both)\]$/ { print $1 }' | sort >"$folder/policies"
 sed -n '/"policy": \[/,/\]/p' "$robustness" | grep -o '"name": "[^"]*"' | cut -d '"' -f 4 | sort >"$folder/studied"
-run diff "$folder/policies" "$folder/studied"
-expect "the study of robustness has every policy that serves requests" 0
+run sh -c "grep -v '^alpaserve$' '$folder/policies' | diff - '$folder/studied'"
+expect "the study of robustness has every policy that serves requests but the one that needs a placement" 0
 run "$esgsim" sweep "$robustness" --set seeds=2 --set 'matrix.requests=[100]' --quiet --jobs 2 \
     --set 'matrix.policy=[{"name":"esg"},{"name":"min-config"}]' --out "$folder/robustness.h5"
 expect "a short study runs" 0

@@ -38,9 +38,9 @@ extern const char *const experiment_record_names[];
 
 struct platform_spec {
     enum initial_state initial;
-    int **initial_invokers; /* by function: on these invokers, one each; NULL: by home order */
-    uint32_t *initial_counts;    /* INITIAL_COUNTS: idle containers per function in the whole
-                                  * cluster; a run is refused if its memory cannot hold them */
+    int **initial_invokers;   /* by function: on these invokers, one each; NULL: by home order */
+    uint32_t *initial_counts; /* INITIAL_COUNTS: idle containers per function in the whole
+                               * cluster; a run is refused if its memory cannot hold them */
     enum reuse_order reuse;
     sim_time_t keep_alive; /* SIM_FOREVER: never evicted for age; 0: never kept. Used if `keep-alive
                             * policy` is NULL and the policy has no keep_alive function */

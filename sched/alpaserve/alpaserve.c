@@ -141,7 +141,7 @@ static void request_assign(struct alpaserve *self, struct platform *platform, ui
 {
     const uint32_t chosen = group_choose(self, platform, queue);
     struct group *group = &self->groups[chosen == SIM_NONE ? 0 : chosen];
-    sim_time_t after[WORKLOAD_MAX_STAGES];
+    sim_time_t after[WORKLOAD_MAX_STAGES] = {0};
     const sim_time_t end = clocks_advance(self, platform, queue, group->clocks, after);
     platform_charge(platform, 1);
     if (chosen == SIM_NONE ||
