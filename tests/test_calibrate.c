@@ -659,6 +659,27 @@ static void write_profile(const struct sample_set *set, int extend, const char *
     assert_true(atomic_file_end(&file, true, &error));
 }
 
+/* The mean of a function's rows that have one. */
+CASE(a_turnaround_column_becomes_the_functions_turnaround)
+{
+    static const char rows[] = "model,batch,mps_pct,latency_ms,turnaround_ms\n"
+                               "a,1,50,10,2\na,2,50,14,4\na,4,50,22,\na,1,100,8,4.5\n"
+                               "b,1,50,10,\nb,2,50,14,\nb,1,100,8,\nb,2,100,10,\n";
+    CLOSED(samples_clear) struct sample_set set = {0};
+    struct error error = {0};
+    write_text(in_folder("held.csv"), rows);
+    assert_good(sample_table_read(&set, in_folder("held.csv"), &error), &error);
+    samples_reduce(&set);
+    write_profile(&set, 0, "held.json");
+    OWNED(profile_free) struct profile *profile = load(in_folder("held.json"));
+    assert_relative(profile_find(profile, "a")->turnaround_ms, 3.5, 1e-12);
+    assert_true(isnan(profile_find(profile, "b")->turnaround_ms));
+    write_text(in_folder("fault.csv"),
+               "model,batch,mps_pct,latency_ms,turnaround_ms\na,1,50,10,-2\n");
+    assert_false(sample_table_read(&set, in_folder("fault.csv"), &error));
+    assert_input_error(&error, ":2: column 5: -2 is not from 0");
+}
+
 CASE(a_written_profile_is_read_back_with_the_measured_values)
 {
     CLOSED(samples_clear) struct sample_set set = {0};

@@ -14,6 +14,7 @@ static const char TABLE[] = "traces/profiles/raw/infless/infless_profiles_clean.
 
 struct table {
     struct configuration rows[TABLE_MAX];
+    struct function_gpu gpu;
     struct function function;
 };
 
@@ -37,6 +38,7 @@ static void table_load(struct table *table, const char *model)
     assert_non_null(file);
     memset(table, 0, sizeof *table);
     table->function.configurations = table->rows;
+    table->function.gpus = &table->gpu;
     while (fgets(line, sizeof line, file) != NULL) {
         char *rest = strchr(line, ',');
         assert_non_null(rest);
@@ -122,6 +124,22 @@ CASE(bounds_are_those_of_the_notes_and_the_code)
     assert_false(infless_bound(INFLESS_PAPER, 1, 201 * SIM_MS, 200 * SIM_MS, &bounds));
     assert_true(infless_bound(INFLESS_REPO, 1, 1600 * SIM_MS, 2000 * SIM_MS, &bounds));
     assert_true(bounds.low == 0.625 && bounds.up == 0.625);
+}
+
+/* A batch of 4 in 50 ms, and 10 ms until the next: r_up is 4 per 60 ms. Where r_low would exceed
+ * that it is r_up. Times and time-outs stay. */
+CASE(a_turnaround_lowers_what_an_instance_serves)
+{
+    const struct infless_rule rule = {.form = INFLESS_PAPER};
+    struct function_gpu gpu = {.turnaround_ms = 10};
+    const struct function function = {.gpus = &gpu};
+    struct infless_candidate one = {.batch = 4, .time = 50 * SIM_MS};
+    assert_true(infless_bound_candidate(&rule, &function, 200 * SIM_MS, &one));
+    assert_true(fabs(one.bounds.up - 4 / 0.06) < 1e-9 && fabs(one.bounds.low - 4 / 0.15) < 1e-9);
+    assert_int_equal(one.bounds.timeout, 150 * SIM_MS);
+    assert_true(infless_bound_candidate(&rule, &function, 100 * SIM_MS, &one));
+    assert_true(one.bounds.low == one.bounds.up && one.bounds.up < 80);
+    assert_false(infless_bound_candidate(&rule, &function, 99 * SIM_MS, &one));
 }
 
 static void check_documented(const char *model, double slo_ms, struct configuration expected,

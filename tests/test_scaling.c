@@ -1,6 +1,6 @@
-/* A world in which every time is twice as long: profile, cold starts, arrivals, SLO, transfers,
- * decision time, keep-alives, and the policies' own times. Every time and cost of the results is
- * twice as great, and nothing else differs. */
+/* A world in which every time is twice as long: profile, turnaround, cold starts, arrivals, SLO,
+ * ingress, transfers, decision time, keep-alives, and the policies' own times. Every time and cost
+ * of the results is twice as great, and nothing else differs. */
 #include <inttypes.h>
 
 #include "sched/registry.h"
@@ -16,8 +16,9 @@ static void world_write(char *json, int x, const char *trace, const char *policy
     const int length = snprintf(
         json, JSON_BYTES,
         "{'name':'scaling','cluster':{'invokers':[{'count':2,'vcpus':8,'memory_mb':32768,'gpus':[{'"
-        "sharing':'mps','units':4,'memory_mb':16384}]}]},'functions':{'functions':[{'name':'f'},{'"
-        "name':'g'}]},'profile':{'device':'test','evidence':'assumed','source':'test','licence':'"
+        "sharing':'mps','units':4,'memory_mb':16384}]}]},'functions':{'functions':[{'name':'f','"
+        "turnaround_ms':%d},{'name':'g'}]},'profile':{'device':'test','evidence':'assumed','source'"
+        ":'test','licence':'"
         "none','unit':4,'functions':{'f':{'grid':{'batch':[1,2,4],'vcpu':[1],'vgpu':[1,2,4]},'"
         "latency_ms':[[[%d,%d,%d]],[[%d,%d,%d]],[[%d,%d,%d]]],'cold_start_ms':{'mean':%d,'cv':0},'"
         "gpu_memory_mb':{'weights':200,'per_item':50},'host_memory_mb':1024},'g':{'grid':{'batch':["
@@ -28,10 +29,10 @@ static void world_write(char *json, int x, const char *trace, const char *policy
         "'name':'s','function':'f'}]}],'arrivals':{'process':'trace','file':'%s'},'slo':{'ms':%d},'"
         "policy':%s,'platform':{'initial':'cold','interference':false,'sample_interval_s':%d,'"
         "transfer':{'latency_ms':%d,'bandwidth_gbps':%d},'decision_cost':{'model':'modelled','ns_"
-        "per_unit':%d}%s},'requests':%d,'warmup_requests':100}",
-        40 * x, 24 * x, 16 * x, 64 * x, 36 * x, 22 * x, 110 * x, 60 * x, 34 * x, 2000 * x, 20 * x,
-        13 * x, 10 * x, 30 * x, 18 * x, 13 * x, 50 * x, 29 * x, 19 * x, 1500 * x, trace, 200 * x,
-        policy, x, x, 8 / x, 100 * x, platform, REQUESTS);
+        "per_unit':%d},'ingress_ms':%d%s},'requests':%d,'warmup_requests':100}",
+        4 * x, 40 * x, 24 * x, 16 * x, 64 * x, 36 * x, 22 * x, 110 * x, 60 * x, 34 * x, 2000 * x,
+        20 * x, 13 * x, 10 * x, 30 * x, 18 * x, 13 * x, 50 * x, 29 * x, 19 * x, 1500 * x, trace,
+        200 * x, policy, x, x, 8 / x, 100 * x, 3 * x, platform, REQUESTS);
     assert_in_range(length, 1, JSON_BYTES - 1);
 }
 

@@ -3,6 +3,7 @@
 #include "sched/policy_instances.h"
 #include "sim/engine/queueing_theory.h"
 #include "tests/worlds.h"
+#include "workloads/capacity.h"
 
 /* One server of a constant service time: a vCPU and no GPU, or one whole GPU. */
 #define SERVER(gpus, configuration, service_ms, turnaround_ms, arrivals, rest)                     \
@@ -191,6 +192,47 @@ CASE(every_policy_meets_turnarounds_and_ingress_and_keeps_every_invariant)
                 assert_true(rows.batches[i].dispatched_ns >= request->arrival_ns + 3 * SIM_MS);
             }
         }
+}
+
+/* ---- Planners -------------------------------------------------------------------------------- */
+
+/* A GPU serves 111 batches of 9 ms per second by their time, and 77 with a turnaround of 4 ms. A
+ * policy that plans how many GPUs 100 or 250 requests per second need must count the turnaround. */
+CASE(planners_of_capacity_count_the_turnaround)
+{
+    static const struct {
+        const char *policy;
+        double every_ms;
+    } cases[] = {{"'infless'", 10},
+                 {"'dilu'", 10},
+                 {"'nexus'", 10},
+                 {"'gpulet'", 4},
+                 {"'fast-gshare','params':{'quotas':'off','backlog':'off'}", 10}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char json[WORLD_BYTES], policy[128];
+        (void)snprintf(policy, sizeof policy, "'policy':{'name':%s}", cases[i].policy);
+        world_build(json, &(struct world){.invokers = 6,
+                                          .units = 1,
+                                          .functions = {{"f", "1", "1", "1", "[[9]]", 0, 100, 0}},
+                                          .applications = "a: a=f",
+                                          .every_ms = {cases[i].every_ms, cases[i].every_ms},
+                                          .slo_ms = 60,
+                                          .more = policy,
+                                          .requests = 6000,
+                                          .warmup_requests = 6000});
+        world_replace(json, "'name':'f','model':'f'", "'name':'f','model':'f','turnaround_ms':4");
+        go(json);
+        if (result.overall.slo_hit_rate < 1)
+            fail_msg("%s: hit rate %g", cases[i].policy, result.overall.slo_hit_rate);
+    }
+}
+
+CASE(a_load_counts_the_turnaround)
+{
+    EXPERIMENT *experiment =
+        load(GPU("10", "2.5", "'process':'poisson','load':0.8", "'requests':10"));
+    assert_relative(capacity_find(&experiment->workload).rate_per_s, 80, 1e-12);
+    assert_relative(experiment->arrivals.rate_per_s, 64, 1e-12);
 }
 
 /* ---- Kinds of GPU ---------------------------------------------------------------------------- */

@@ -24,15 +24,18 @@ static double kind_rate(const struct kind_load *load, const struct function *fun
     const struct configuration *reference =
         &function->configurations[function->gpus[kind].reference];
     return function->gpus[kind].runs && reference->vgpu > 0
-               ? load->units * reference->batch / (sim_to_s(reference->time) * reference->vgpu)
+               ? load->units * reference->batch /
+                     (sim_to_s(configuration_held(function, reference)) * reference->vgpu)
                : 0;
 }
 
 /* Adds the work of one stage: `part` of its jobs runs at this configuration. */
 static void add_work(struct capacity *capacity, struct kind_load *load,
-                     const struct configuration *reference, double weight, double part)
+                     const struct function *function, const struct configuration *reference,
+                     double weight, double part)
 {
-    const double job_s = weight * sim_to_s(reference->time) / (double)reference->batch * part;
+    const double job_s = weight * sim_to_s(configuration_held(function, reference)) /
+                         (double)reference->batch * part;
     load->unit_s += job_s * reference->vgpu;
     capacity->vcpu_s += job_s * reference->vcpu;
 }
@@ -48,14 +51,14 @@ static void add_demand(const struct workload *workload, const struct function *f
     for (size_t k = 0; k < workload->kind_count; k++)
         rate += kind_rate(&loads[k], function, k);
     if (least->vgpu == 0 || !(rate > 0)) {
-        add_work(capacity, &loads[least->kind], least, weight, 1);
+        add_work(capacity, &loads[least->kind], function, least, weight, 1);
         return;
     }
     for (size_t k = 0; k < workload->kind_count; k++) {
         const double part = kind_rate(&loads[k], function, k) / rate;
         if (part > 0)
-            add_work(capacity, &loads[k], &function->configurations[function->gpus[k].reference],
-                     weight, part);
+            add_work(capacity, &loads[k], function,
+                     &function->configurations[function->gpus[k].reference], weight, part);
     }
 }
 

@@ -8,7 +8,7 @@
  * on the fewest units and vCPUs that were measured (`slo.reference`).
  * Per request of the mix, weighted as the applications are,
  *
- *   GPU-unit time = Σ over stages of time × vGPUs / batch,     vCPU time likewise,
+ *   GPU-unit time = Σ over stages of (time + turnaround) × vGPUs / batch,   vCPU time likewise,
  *   capacity = min(GPU units / GPU-unit time, vCPUs / vCPU time).
  *
  * For one stage with c servers this is the ρ = λ / (c μ) of queueing theory.

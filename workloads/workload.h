@@ -197,6 +197,21 @@ bool configuration_matches(const struct configuration *c, const struct reference
  * O(size). */
 void workload_derive(struct workload *workload);
 
+/* Returns for how long a batch of the function keeps its share of a GPU of this kind after its end.
+ */
+static inline sim_time_t function_turnaround(const struct function *function, size_t kind)
+{
+    return sim_from_ms(function->gpus[kind].turnaround_ms);
+}
+
+/* Returns the time from the start of a batch until the next one can start in its place: what counts
+ * for throughput and occupancy. Latencies have `time` alone. */
+static inline sim_time_t configuration_held(const struct function *function,
+                                            const struct configuration *configuration)
+{
+    return configuration->time + function_turnaround(function, configuration->kind);
+}
+
 /* Fills a function's own fields of these: costs, ranges, minimum, reference and fastest. */
 void workload_derive_function(struct function *function, const struct workload *workload);
 

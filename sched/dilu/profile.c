@@ -119,6 +119,13 @@ static bool nearer(const struct configuration *all, uint32_t index, uint32_t oth
     return other == SIM_NONE || fabs(all[index].vcpu - wanted) < fabs(all[other].vcpu - wanted);
 }
 
+/* Jobs per second of an instance that is never idle. At least 1 ns, so that none is infinite. */
+static double throughput_of(const struct function *function, const struct configuration *one)
+{
+    const sim_time_t held = configuration_held(function, one);
+    return one->batch / sim_to_s(held > 0 ? held : 1);
+}
+
 static void surface_fill(struct surface *surface, const struct workload *workload,
                          const struct planner *planner, uint32_t function,
                          const struct dilu_profile_rule *rule)
@@ -152,8 +159,7 @@ static void surface_fill(struct surface *surface, const struct workload *workloa
             continue;
         surface->configurations[at] = k;
         surface->points[at].latency = (double)all[k].time;
-        /* At least 1 ns, so that no throughput is infinite. */
-        surface->points[at].throughput = all[k].batch / sim_to_s(all[k].time > 0 ? all[k].time : 1);
+        surface->points[at].throughput = throughput_of(&workload->functions[function], &all[k]);
     }
 }
 
@@ -247,7 +253,7 @@ void dilu_profile_single(struct dilu_profile *profile, struct arena *arena,
         .kind = one->kind,
         .limit = one->vgpu,
         .memory_mb = one->gpu_memory_mb,
-        .throughput = one->batch / sim_to_s(time)};
+        .throughput = throughput_of(spec, one)};
     profile->levels[0] = (struct dilu_level){configuration, one->vgpu, time};
     if (one->vgpu > 0)
         profile_levels(profile, spec, planner, function, factor);

@@ -45,9 +45,11 @@ static bool first_of_share(const struct configuration *all, uint32_t index)
 }
 
 static struct scaler_point point_of(const struct workload *workload,
-                                    const struct configuration *spec, uint32_t configuration,
+                                    const struct function *function, uint32_t configuration,
                                     uint32_t quota, sim_time_t budget, double bound)
 {
+    const struct configuration *spec = &function->configurations[configuration];
+    const sim_time_t turnaround = function_turnaround(function, spec->kind);
     struct scaler_point point = {.configuration = configuration,
                                  .quota = quota,
                                  .batch = spec->batch,
@@ -57,11 +59,13 @@ static struct scaler_point point_of(const struct workload *workload,
         spec->vgpu > 0 ? spec->vgpu * kinds_worth(workload, spec->kind) : spec->vcpu;
     /* At least 1 ns, so that no throughput is infinite. */
     point.time = (sim_time_t)fmax(ceil((double)spec->time * 100 / quota), 1);
-    point.throughput = spec->batch / sim_to_s(point.time);
+    point.throughput = spec->batch / sim_to_s(point.time + turnaround);
     point.area = spec->vgpu > 0 ? held * (quota / 100.0) : held;
-    /* Throughput and area are both in proportion to the quota. Without it, the RPR of a
-     * configuration is the same at every quota, not only up to rounding. */
-    point.rpr = spec->batch / sim_to_s(spec->time > 0 ? spec->time : 1) / held;
+    /* Throughput and area are both in proportion to the quota, but for the turnaround, which no
+     * quota scales. Without the quota the RPR of a configuration without turnaround is the same at
+     * every quota, not only up to rounding. */
+    point.rpr =
+        spec->batch / sim_to_s((spec->time > 0 ? spec->time : 1) + turnaround * quota / 100) / held;
     const double limit = (double)budget * (spec->batch > 1 ? bound / 2 : bound);
     point.feasible = (double)point.time <= limit;
     return point;
@@ -122,7 +126,7 @@ void scaler_points_fill(struct scaler_points *points, struct arena *arena,
             const uint32_t k = nearest_vcpus(spec, planner, function, i, vcpus);
             if (k != SIM_NONE)
                 points->points[points->count++] =
-                    point_of(workload, &all[k], k, gpu ? quotas[q] : 100, budget, bound);
+                    point_of(workload, spec, k, gpu ? quotas[q] : 100, budget, bound);
         }
     }
     qsort(points->points, points->count, sizeof *points->points,

@@ -29,7 +29,8 @@ enum { GPULETS_PER_GPU = 2, GPULET_TASKS = 3 };
 struct gpulet_task {
     double rate; /* jobs per second; 0: not scheduled */
     sim_time_t slo;
-    sim_time_t overhead; /* time of a batch in addition to the latency table's */
+    sim_time_t turnaround; /* of the function; part of `overhead` */
+    sim_time_t overhead;   /* time of a batch in addition to the latency table's */
     const struct batch_latency
         *latency_tables; /* one per part; count 0: the task cannot run on it */
 };

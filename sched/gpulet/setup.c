@@ -142,6 +142,7 @@ static void queues_fill(struct gpulets *self, const struct application *applicat
         for (uint32_t k = 0; k < self->kinds; k++)
             self->fleets[k].tasks[queue] = (struct gpulet_task){
                 .slo = planner_budget(self->planner, queue, application->slo),
+                .turnaround = function_turnaround(&self->workload->functions[function], k),
                 .latency_tables = latency_tables_of(&self->fleets[k], function)};
     }
     slo_rest(application, alone, &self->rest[application->first_queue]);

@@ -28,6 +28,20 @@ bool infless_bound(enum infless_form form, uint32_t batch, sim_time_t time, sim_
     return true;
 }
 
+bool infless_bound_candidate(const struct infless_rule *rule, const struct function *function,
+                             sim_time_t slo, struct infless_candidate *candidate)
+{
+    const sim_time_t turnaround = function_turnaround(function, candidate->kind);
+    struct infless_bounds *bounds = &candidate->bounds;
+    if (!infless_bound(rule->form, candidate->batch, candidate->time, slo, bounds))
+        return false;
+    if (turnaround > 0) {
+        bounds->up = whole(rule->form, candidate->batch / sim_to_s(candidate->time + turnaround));
+        bounds->low = fmin(bounds->low, bounds->up);
+    }
+    return true;
+}
+
 static sim_time_t predicted(const struct infless_rule *rule, sim_time_t time)
 {
     return (sim_time_t)ceil((double)time * (1 + rule->margin));
@@ -72,8 +86,7 @@ size_t infless_candidates(const struct infless_rule *rule, const struct function
             !threads_allowed(rule, one))
             continue;
         candidates[count] = candidate_of(rule, function, i);
-        count += infless_bound(rule->form, one->batch, candidates[count].time, slo,
-                               &candidates[count].bounds);
+        count += infless_bound_candidate(rule, function, slo, &candidates[count]);
     }
     qsort(candidates, count, sizeof *candidates, compare_candidates);
     return count;
@@ -92,7 +105,7 @@ bool infless_best_effort(const struct infless_rule *rule, const struct function 
     if (best == SIZE_MAX)
         return false;
     *candidate = candidate_of(rule, function, best);
-    return infless_bound(rule->form, 1, candidate->time, candidate->time, &candidate->bounds);
+    return infless_bound_candidate(rule, function, candidate->time, candidate);
 }
 
 double infless_best_throughput(const struct infless_rule *rule, const struct function *function)
@@ -101,7 +114,7 @@ double infless_best_throughput(const struct infless_rule *rule, const struct fun
     for (size_t i = 0; i < function->configuration_count; i++) {
         const struct configuration *one = &function->configurations[i];
         const double need = infless_need(rule, one->vcpu, one->vgpu, one->kind);
-        best = fmax(best, one->batch / sim_to_s(one->time) / need);
+        best = fmax(best, one->batch / sim_to_s(configuration_held(function, one)) / need);
     }
     return best;
 }

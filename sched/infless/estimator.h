@@ -74,6 +74,11 @@ struct infless_candidate {
     struct infless_bounds bounds;
 };
 
+/* Computes the bounds of a candidate whose other fields are set. A turnaround of the function
+ * lowers r_up, and r_low to at most that [derived]. False if it cannot meet `slo`. */
+bool infless_bound_candidate(const struct infless_rule *rule, const struct function *function,
+                             sim_time_t slo, struct infless_candidate *candidate);
+
 /* Fills `candidates` with the configurations of `function` that can meet `slo`, largest batch
  * first, none above `max_batch`. `allowed`, by configuration, may be NULL: all are allowed.
  * `candidates` has room for all configurations of the function. Returns their number, 0 if the SLO

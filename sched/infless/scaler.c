@@ -270,7 +270,8 @@ static bool make_makeshift(struct infless *self, struct infless_pool *pool, uint
                                          .vgpu = one->vgpu,
                                          .kind = one->kind,
                                          .time = one->time};
-    (void)infless_bound(self->rule.form, 1, one->time, one->time, &smallest.bounds);
+    (void)infless_bound_candidate(&self->rule, &self->workload->functions[pool->base.function],
+                                  one->time, &smallest);
     struct infless_choice choice = {.candidate = &smallest, .looked = 1};
     struct slot_search search = {self, pool->base.function};
     platform_charge(self->fleet.platform, 1);

@@ -22,7 +22,8 @@ struct squishy_session {
     const struct batch_latency *latency_table; /* for a whole GPU (or share) */
     double rate;                               /* jobs per second, >= 0 */
     sim_time_t slo;
-    sim_time_t overhead; /* time per batch in addition to the latency table's, part of l(b) */
+    sim_time_t turnaround; /* of the function; part of `overhead` */
+    sim_time_t overhead;   /* time per batch in addition to the latency table's, part of l(b) */
 };
 
 struct squishy_share {

@@ -63,11 +63,14 @@ static double expect_mm1_p95(const struct experiment *experiment)
     return queueing_mm1_sojourn_quantile(rate_per_ms(experiment), mean_ms(experiment, 0), 0.95);
 }
 
+/* The turnaround is a part of the service that answers do not wait for. */
 static double expect_mg1_wait(const struct experiment *experiment)
 {
     const struct function *function = &experiment->workload.functions[0];
     const double cv = function->service == SERVICE_CONSTANT ? 0 : function->service_cv;
-    return queueing_mg1_wait(rate_per_ms(experiment), mean_ms(experiment, 0), cv);
+    const double mean = mean_ms(experiment, 0);
+    const double held = mean + function->gpus[0].turnaround_ms;
+    return queueing_mg1_wait(rate_per_ms(experiment), held, cv * mean / held);
 }
 
 static uint32_t places(const struct experiment *experiment)
@@ -160,6 +163,10 @@ static const struct check checks[] = {
     {"closed, 12 users, 1 server", LATENCY, THEORY("closed"), expect_closed_latency, ""},
     {"closed, 40 users, 3 servers", LATENCY, THEORY("closed"), expect_closed_latency,
      "arrivals.users=40 " SERVERS("3")},
+    {"M/D/1, turnaround, load 0.8", WAIT, THEORY("md1"), expect_mg1_wait,
+     RATE("64") "functions.functions.0.turnaround_ms=2.5"},
+    {"M/G/1, turnaround, load 0.7", WAIT, THEORY("mg1"), expect_mg1_wait,
+     RATE("56") "functions.functions.0.turnaround_ms=2.5 requests=400000"},
 };
 
 enum { CHECK_COUNT = sizeof checks / sizeof *checks };

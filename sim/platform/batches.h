@@ -60,8 +60,9 @@ static inline sim_time_t batch_turnaround(const struct platform *platform,
 {
     const struct function *function =
         &platform->workload->functions[batch_function(platform, batch)];
-    const double ms = function->gpus[batch_configuration(platform, batch)->kind].turnaround_ms;
-    return platform->backend == NULL && ms > 0 ? sim_from_ms(ms) : 0;
+    return platform->backend != NULL
+               ? 0
+               : function_turnaround(function, batch_configuration(platform, batch)->kind);
 }
 
 /* Returns how long the batch waited for its container after its input had arrived. */

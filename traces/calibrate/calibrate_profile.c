@@ -193,7 +193,8 @@ static void put_properties(const struct writer *writer, uint32_t index, cJSON *f
                                                     .gpu_weights_mb = NAN,
                                                     .gpu_per_item_mb = NAN,
                                                     .host_memory_mb = NAN,
-                                                    .bandwidth_share = NAN};
+                                                    .bandwidth_share = NAN,
+                                                    .turnaround_ms = NAN};
     const struct function_properties *measured = &writer->calibration->set->properties[index];
     const struct profile_function *base =
         writer->options->base == NULL ? NULL
@@ -215,6 +216,8 @@ static void put_properties(const struct writer *writer, uint32_t index, cJSON *f
         property(writer, NAN, properties.host_memory_mb, "host_memory_mb", evidence);
     properties.bandwidth_share =
         property(writer, measured->demand, properties.bandwidth_share, "bandwidth_share", evidence);
+    properties.turnaround_ms = property(writer, measured->turnaround_ms, properties.turnaround_ms,
+                                        "turnaround_ms", evidence);
     properties.input_bytes = property(writer, NAN, properties.input_bytes, "input_bytes", evidence);
     profile_put_properties(function, &properties);
 }

@@ -5,7 +5,8 @@
  *   "Mig instance", "Batch size", …        a ParvaGPU file as published, named after its model
  *   model (function, network), batch,      latencies alone; optional columns: a share (else the
  *   latency_ms                             whole GPU), cpu_cores or vcpu, mps_procs, saturated,
- *                                          dram_util_pct, std_ms (std), gpu_memory_mb (memory_mb)
+ *                                          dram_util_pct, std_ms (std), gpu_memory_mb (memory_mb),
+ *                                          turnaround_ms
  *   model (…), cold_start_ms               samples of cold starts, one a row; optional column: run
  *   members, slowdown, latency_ms,         co-locations of any size, one a row: members are
  *   std_ms                                 MODEL:BATCH:SHARE, members and numbers are separated by
@@ -41,6 +42,7 @@ enum {
     ALONE_RATE,
     ALONE_STD,
     ALONE_MEMORY,
+    ALONE_TURNAROUND,
     ALONE_SMS, /* multiprocessors of the GPU */
     ALONE_GOT, /* multiprocessors of a named share */
     ALONE_FIELDS
@@ -84,7 +86,7 @@ static bool read_time(struct table_reader *reader, int batch, double *ms, struct
 
 /* The columns that a table may have beside a name, a batch, a share and a time. */
 struct extras {
-    double saturated, processes, demand, deviation, memory;
+    double saturated, processes, demand, deviation, memory, turnaround;
 };
 
 static bool read_extras(struct table_reader *reader, struct latency_sample *sample,
@@ -102,7 +104,9 @@ static bool read_extras(struct table_reader *reader, struct latency_sample *samp
         return false;
     return cell_optional(reader, column[ALONE_DEMAND], 0, PERCENT, &extras->demand, error) &&
            cell_optional(reader, column[ALONE_STD], 0, TABLE_MS_LIMIT, &extras->deviation, error) &&
-           cell_optional(reader, column[ALONE_MEMORY], 0, TABLE_MS_LIMIT, &extras->memory, error);
+           cell_optional(reader, column[ALONE_MEMORY], 0, TABLE_MS_LIMIT, &extras->memory, error) &&
+           cell_optional(reader, column[ALONE_TURNAROUND], 0, TABLE_MS_LIMIT, &extras->turnaround,
+                         error);
 }
 
 /* Takes the unit from the row: a table is of one GPU. */
@@ -146,7 +150,7 @@ static bool read_alone(struct table_reader *reader, struct error *error)
 {
     const int *column = reader->column;
     struct latency_sample sample = {.vcpu = 1, .share = WHOLE, .repeats = 1, .cv = NAN};
-    struct extras extras = {0, 1, NAN, NAN, NAN};
+    struct extras extras = {0, 1, NAN, NAN, NAN, NAN};
     bool alone = false;
     if (!read_sms(reader, error) ||
         !cell_function(reader, column[ALONE_NAME], &sample.function, error) ||
@@ -165,6 +169,7 @@ static bool read_alone(struct table_reader *reader, struct error *error)
     sample.cv = extras.deviation / sample.ms;
     samples_add_demand(reader->set, sample.function, sample.share, extras.demand / PERCENT);
     samples_add_memory(reader->set, sample.function, sample.batch, extras.memory);
+    samples_add_turnaround(reader->set, sample.function, extras.turnaround);
     reader->taken++;
     return samples_add_latency(reader->set, &sample, error);
 }
@@ -365,6 +370,7 @@ static bool is_alone(struct table_reader *reader)
     column[ALONE_RATE] = table_column(reader, "Throughput");
     column[ALONE_STD] = table_column_any(reader, deviations);
     column[ALONE_MEMORY] = table_column_any(reader, memories);
+    column[ALONE_TURNAROUND] = table_column(reader, "turnaround_ms");
     reader->fields = ALONE_FIELDS;
     /* A table without a name column is named after its model. */
     return column[ALONE_BATCH] >= 0 &&

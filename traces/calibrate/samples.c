@@ -61,8 +61,8 @@ bool samples_function(struct sample_set *set, const char *name, uint32_t *index,
         return true;
     if (!grow(&set->properties, before, &set->fact_capacity, sizeof *set->properties, error))
         return false;
-    set->properties[before] =
-        (struct function_properties){.weights_mb = NAN, .per_item_mb = NAN, .demand = NAN};
+    set->properties[before] = (struct function_properties){
+        .weights_mb = NAN, .per_item_mb = NAN, .demand = NAN, .turnaround_ms = NAN};
     return true;
 }
 
@@ -118,6 +118,16 @@ void samples_add_memory(struct sample_set *set, uint32_t function, int batch, do
     properties->memory_mb += mb;
     properties->memory_squares += (double)batch * batch;
     properties->memory_products += batch * mb;
+}
+
+void samples_add_turnaround(struct sample_set *set, uint32_t function, double ms)
+{
+    struct function_properties *properties = &set->properties[function];
+    if (isnan(ms))
+        return;
+    const double before = properties->turnaround_reads > 0 ? properties->turnaround_ms : 0;
+    properties->turnaround_reads++;
+    properties->turnaround_ms = before + (ms - before) / (double)properties->turnaround_reads;
 }
 
 /* Least squares of memory over batch. One batch size alone does not tell weights and items apart:

@@ -42,7 +42,9 @@ struct co_run {
 struct function_properties {
     double weights_mb;
     double per_item_mb;
-    double demand;       /* memory bandwidth used on a whole GPU, as a fraction 0..1 */
+    double demand;        /* memory bandwidth used on a whole GPU, as a fraction 0..1 */
+    double turnaround_ms; /* the mean of its rows */
+    size_t turnaround_reads;
     double demand_share; /* share at which the demand was measured; 0 before the first */
     size_t demand_reads;
     double *cold_samples_ms;
@@ -100,6 +102,8 @@ void samples_add_demand(struct sample_set *set, uint32_t function, int share, do
 /* Adds a measured use of GPU memory by a running batch; NAN: nothing. samples_reduce fits a line.
  */
 void samples_add_memory(struct sample_set *set, uint32_t function, int batch, double mb);
+/* Adds a measured time from the end of a batch until the next one starts; NAN: nothing. */
+void samples_add_turnaround(struct sample_set *set, uint32_t function, double ms);
 bool samples_add_cold_start(struct sample_set *set, uint32_t function, double ms,
                             struct error *error);
 /* Replaces *text by a copy of `value`. */
