@@ -17,7 +17,7 @@ static const struct command *const commands[] = {
     &command_run,   &command_sweep,  &command_capacity,  &command_merge,   &command_report,
     &command_plot,  &command_search, &command_slo,       &command_explain, &command_list,
     &command_check, &command_trace,  &command_calibrate, &command_predict, &command_validate,
-    &command_bench, &command_claims, &command_replay,
+    &command_bench, &command_claims, &command_replay,    &command_verify,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 

@@ -5,7 +5,7 @@
 
 esgsim=${SAN_BUILD:-build/sanitized}/esgsim
 strict=workloads/experiments/strict-light.json
-commands="run sweep capacity merge report plot search slo explain list check trace calibrate predict validate bench claims"
+commands="run sweep capacity merge report plot search slo explain list check trace calibrate predict validate bench claims verify"
 here=$(pwd)
 
 # cases: a table on standard input. Its lines are STATUS :: NAME :: PATTERN :: ARGUMENTS, the arguments as

@@ -15,7 +15,7 @@
 . tests/shell.sh
 
 full=${DOCUMENTS:-}
-documents="README.md CONTRIBUTING.md sched/WRITING.md workloads/README.md workloads/OWN_WORLD.md traces/README.md traces/capture/PROFILE.md traces/capture/README.md sim/README.md workloads/experiments/CLASSROOM.md workloads/experiments/MEASURED.md workloads/experiments/TRAINING.md REPRODUCING.md results/README.md results/PROOF.md"
+documents="README.md CONTRIBUTING.md sched/WRITING.md workloads/README.md workloads/OWN_WORLD.md traces/README.md traces/capture/PROFILE.md traces/capture/README.md sim/README.md workloads/experiments/CLASSROOM.md workloads/experiments/MEASURED.md workloads/experiments/TRAINING.md REPRODUCING.md results/README.md results/PROOF.md results/REALITY.md"
 here=$(pwd)
 build=$(cd "${BUILD:-build}" && pwd)
 tree=$folder/tree
@@ -29,7 +29,7 @@ for entry in sched sim traces tests plots Makefile README.md; do
 done
 cp -r workloads "$tree/workloads"
 mkdir "$tree/results"
-cp -r results/paper results/python "$tree/results"
+cp -r results/paper results/python results/reality "$tree/results"
 mkdir "$folder/bin"
 python=$(python_find h5py,pandas,matplotlib)
 [ -z "$python" ] || ln -s "$python" "$folder/bin/python3"

@@ -58,6 +58,7 @@ seed= record= cluster= arrivals. platform."
     *.json*) _esgsim_files "$current" .json ;;
     *.csv*) _esgsim_files "$current" .csv .csv.gz ;;
     FILE* | DIR*) _esgsim_files "$current" '' ;;
+    reality) _esgsim_words "$current" reality ;;
     *[a-z]*'|'*) _esgsim_words "$current" "${kind//|/ }" ;;
     esac
 }

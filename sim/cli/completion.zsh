@@ -24,6 +24,7 @@ _esgsim_offer() { # _esgsim_offer PLACEHOLDER OPTION
     *.json*) _files -g '*.json' ;;
     *.csv*) _files -g '*.(csv|gz)' ;;
     FILE* | DIR*) _files ;;
+    reality) compadd -- reality ;;
     *[a-z]*'|'*) compadd -- ${(s:|:)1} ;;
     esac
 }
