@@ -174,10 +174,11 @@ static void dominated_world(char json[WORLD_BYTES])
 }
 
 /* By design: the minimum configuration is the first kind's; Nexus and gpulet divide the load over
- * all GPUs that there are, as their papers do with equal ones. */
+ * all GPUs that there are, as their papers do with equal ones; INFless takes the first slot in
+ * order, as in its logs. */
 static bool minimises(const struct policy *policy)
 {
-    static const char *const others[] = {"min-config", "nexus", "gpulet"};
+    static const char *const others[] = {"min-config", "nexus", "gpulet", "infless"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(policy->name, others[i]) == 0)
             return false;
