@@ -6,6 +6,8 @@
 #include "tests/suite.h"
 #include "tests/worlds.h"
 
+OWNER(sweep_free, struct sweep)
+
 enum { TABLE_MAX = 128, SLOTS = 6, SHARES_MAX = 40, WORLDS = 25, GAPS_MAX = 4000 };
 
 static const char TABLE[] = "traces/profiles/raw/infless/infless_profiles_clean.csv";
@@ -94,11 +96,27 @@ static bool slots_fullest(void *context, const struct infless_candidate *candida
     return isfinite(least);
 }
 
+static bool slots_next(void *context, struct infless_slot *slot)
+{
+    const struct slots *slots = context;
+    const size_t next = slot->invoker == SIM_NONE ? 0 : slot->invoker + (size_t)1;
+    if (next < slots->count)
+        *slot = slots->slot[next];
+    return next < slots->count;
+}
+
+static bool slots_fit(void *context, const struct infless_candidate *candidate,
+                      const struct infless_slot *slot)
+{
+    (void)context;
+    return slot_fits(slot, candidate);
+}
+
 static struct infless_choice choose_from(struct slots *slots, const struct function *function,
                                          double slo_ms, double rate,
                                          struct infless_candidate *candidates, size_t *count)
 {
-    const struct infless_cluster cluster = {slots, slots_fullest};
+    const struct infless_cluster cluster = {slots, slots_fullest, slots_next, slots_fit};
     *count =
         infless_candidates(slots->rule, function, NULL, sim_from_ms(slo_ms), 65535, candidates);
     return infless_choose(slots->rule, candidates, *count,
@@ -252,32 +270,32 @@ static struct infless_share share_of(double low, double up, double need)
 CASE(rates_follow_the_three_regimes)
 {
     struct infless_share shares[2] = {share_of(20, 60, 1), share_of(10, 20, 1)};
-    struct infless_split split = infless_divide(shares, 2, 100, 0.8);
+    struct infless_split split = infless_divide(shares, 2, 100, 0.8, NULL);
     assert_int_equal(split.regime, INFLESS_EXCESS);
     assert_true(split.excess == 20 && shares[0].rate == 60 && shares[1].rate == 20);
     /* R_min 30, R_max 80: regime 2 from 70. */
-    split = infless_divide(shares, 2, 75, 0.8);
+    split = infless_divide(shares, 2, 75, 0.8, NULL);
     assert_int_equal(split.regime, INFLESS_SHARED);
     assert_true(fabs(shares[0].rate - 56) < 1e-9 && fabs(shares[1].rate - 19) < 1e-9);
-    split = infless_divide(shares, 2, 70, 0.8);
+    split = infless_divide(shares, 2, 70, 0.8, NULL);
     assert_int_equal(split.regime, INFLESS_SHARED);
     assert_true(fabs(shares[0].rate - 52) < 1e-9 && fabs(shares[1].rate - 18) < 1e-9);
-    split = infless_divide(shares, 2, 58, 0.8);
+    split = infless_divide(shares, 2, 58, 0.8, NULL);
     assert_int_equal(split.regime, INFLESS_RETIRED);
     assert_int_equal(split.quality, 0);
     assert_true(fabs(shares[0].rate - 58) < 1e-9 && shares[1].rate == 0);
     /* 25 is too much for the second and 5 / 40 of the first's interval: class 3; with both at 30 it
      * is below their least. */
-    split = infless_divide(shares, 2, 25, 0.8);
+    split = infless_divide(shares, 2, 25, 0.8, NULL);
     assert_int_equal(split.quality, 3);
     assert_true(fabs(shares[0].rate - 25) < 1e-9 && shares[1].rate == 0);
     /* 5: below every bound; the least stays. Nothing: all go. */
-    split = infless_divide(shares, 2, 5, 0.8);
+    split = infless_divide(shares, 2, 5, 0.8, NULL);
     assert_int_equal(split.quality, 4);
     assert_true(shares[0].rate == 0 && shares[1].rate > 0);
-    infless_divide(shares, 2, 0, 0.8);
+    infless_divide(shares, 2, 0, 0.8, NULL);
     assert_true(shares[0].rate == 0 && shares[1].rate == 0);
-    split = infless_divide(shares, 0, 7, 0.8);
+    split = infless_divide(shares, 0, 7, 0.8, NULL);
     assert_int_equal(split.regime, INFLESS_EXCESS);
     assert_true(split.excess == 7);
 }
@@ -341,7 +359,7 @@ CASE(who_retires_is_as_good_as_any_subset)
         for (size_t i = 0; i < count; i++)
             up += shares[i].bounds.up;
         const double rate = up * gsl_rng_uniform(&stream.rng) * gsl_rng_uniform(&stream.rng);
-        const struct infless_split split = infless_divide(shares, count, rate, 0.8);
+        const struct infless_split split = infless_divide(shares, count, rate, 0.8, NULL);
         if (split.regime != INFLESS_RETIRED)
             continue;
         uint32_t kept = 0;
@@ -386,7 +404,7 @@ CASE(many_kinds_retire_one_by_one_and_still_carry_the_load)
             up += most;
         }
         const double rate = up * (0.1 + 0.4 * gsl_rng_uniform(&stream.rng));
-        const struct infless_split split = infless_divide(shares, SHARES_MAX, rate, 0.8);
+        const struct infless_split split = infless_divide(shares, SHARES_MAX, rate, 0.8, NULL);
         assert_int_equal(split.regime, INFLESS_RETIRED);
         assert_true(split.sets < 100);
         if (split.quality < 4)
@@ -394,6 +412,172 @@ CASE(many_kinds_retire_one_by_one_and_still_carry_the_load)
         good += split.quality == 0;
     }
     assert_true(good > trials(250));
+}
+
+/* ---- The authors' logs ----------------------------------------------------------------------- */
+
+/* Placements of ssd in three logs of the authors' scheduler (TankLabTJU/INFless @ 8940934,
+ * workload/results/scalingEfficiency/INFless/ssd: 200 and 350 ms of workload 2, 650 ms of workload
+ * 3), all that differ. A slot has 20 threads and one GPU, of which so much is used. At the least
+ * and at the greatest rate left, which the log shows in that state, the scheduler chose (batch,
+ * threads, GPU %). */
+CASE(every_placement_of_the_logs_is_chosen)
+{
+    static const struct {
+        uint16_t slo_ms, vcpus, units, least, most, batch, vcpu, vgpu;
+    } placed[] = {{200, 0, 0, 5, 5, 1, 2, 0},      {200, 2, 0, 1, 68, 1, 2, 10},
+                  {200, 4, 10, 2, 61, 1, 2, 10},   {200, 6, 20, 1, 54, 1, 2, 10},
+                  {200, 8, 30, 2, 47, 1, 2, 10},   {200, 10, 40, 1, 40, 1, 2, 10},
+                  {200, 12, 50, 2, 33, 1, 2, 10},  {200, 14, 60, 2, 26, 1, 2, 10},
+                  {200, 16, 70, 1, 19, 1, 2, 10},  {200, 18, 80, 1, 12, 1, 2, 10},
+                  {350, 0, 0, 5, 11, 1, 2, 0},     {350, 2, 0, 1, 9, 1, 2, 10},
+                  {350, 2, 0, 11, 68, 2, 2, 30},   {350, 4, 0, 2, 4, 1, 2, 10},
+                  {350, 4, 10, 2, 8, 1, 2, 10},    {350, 4, 10, 12, 39, 2, 2, 30},
+                  {350, 4, 30, 2, 57, 1, 2, 0},    {350, 6, 0, 3, 3, 1, 2, 10},
+                  {350, 6, 10, 3, 3, 1, 2, 10},    {350, 6, 10, 15, 15, 2, 2, 30},
+                  {350, 6, 20, 1, 9, 1, 2, 10},    {350, 6, 30, 1, 52, 1, 2, 0},
+                  {350, 6, 40, 1, 28, 1, 2, 0},    {350, 8, 10, 13, 13, 2, 2, 30},
+                  {350, 8, 30, 1, 10, 1, 2, 10},   {350, 8, 30, 12, 47, 2, 2, 30},
+                  {350, 8, 40, 4, 23, 1, 2, 0},    {350, 10, 40, 1, 10, 1, 2, 10},
+                  {350, 10, 40, 14, 21, 2, 2, 30}, {350, 10, 50, 23, 23, 1, 2, 0},
+                  {350, 10, 60, 1, 36, 1, 2, 0},   {350, 12, 50, 2, 9, 1, 2, 10},
+                  {350, 12, 50, 11, 18, 2, 2, 30}, {350, 12, 60, 7, 31, 1, 2, 0},
+                  {350, 12, 70, 3, 10, 1, 2, 0},   {350, 14, 60, 2, 6, 1, 2, 10},
+                  {350, 14, 60, 26, 27, 2, 2, 30}, {350, 14, 70, 1, 5, 1, 2, 0},
+                  {350, 14, 80, 7, 7, 1, 2, 0},    {350, 16, 40, 1, 1, 1, 2, 10},
+                  {350, 16, 70, 5, 5, 1, 2, 10},   {350, 16, 70, 13, 27, 2, 2, 30},
+                  {350, 16, 80, 2, 2, 1, 2, 0},    {350, 16, 90, 15, 16, 1, 2, 0},
+                  {350, 18, 80, 3, 3, 1, 2, 10},   {350, 18, 90, 10, 11, 1, 2, 0},
+                  {350, 18, 100, 2, 16, 1, 2, 0},  {650, 0, 0, 14, 46, 4, 4, 0},
+                  {650, 0, 0, 10, 10, 4, 4, 10},   {650, 2, 0, 1, 3, 1, 2, 10},
+                  {650, 2, 0, 4, 6, 2, 2, 10},     {650, 2, 0, 49, 50, 4, 2, 10},
+                  {650, 2, 10, 2, 2, 1, 2, 0},     {650, 2, 10, 38, 38, 4, 4, 0},
+                  {650, 4, 0, 2, 2, 1, 2, 10},     {650, 4, 0, 5, 7, 2, 2, 10},
+                  {650, 4, 0, 19, 51, 4, 2, 10},   {650, 4, 0, 10, 10, 4, 4, 20},
+                  {650, 4, 10, 1, 3, 1, 2, 10},    {650, 4, 10, 4, 5, 2, 2, 10},
+                  {650, 4, 10, 12, 54, 4, 2, 10},  {650, 6, 10, 6, 7, 2, 2, 10},
+                  {650, 6, 10, 11, 56, 4, 2, 10},  {650, 6, 20, 1, 2, 1, 2, 10},
+                  {650, 6, 20, 4, 8, 2, 2, 10},    {650, 6, 20, 11, 80, 4, 2, 10},
+                  {650, 6, 20, 9, 10, 4, 4, 20},   {650, 8, 20, 8, 8, 2, 2, 10},
+                  {650, 8, 20, 13, 67, 4, 2, 10},  {650, 8, 30, 1, 3, 1, 2, 10},
+                  {650, 8, 30, 5, 8, 2, 2, 10},    {650, 8, 30, 11, 67, 4, 2, 10},
+                  {650, 8, 30, 10, 10, 4, 4, 20},  {650, 10, 30, 7, 7, 2, 2, 10},
+                  {650, 10, 30, 12, 54, 4, 2, 10}, {650, 10, 40, 1, 3, 1, 2, 10},
+                  {650, 10, 40, 4, 7, 2, 2, 10},   {650, 10, 40, 11, 54, 4, 2, 10},
+                  {650, 10, 40, 9, 10, 4, 4, 20},  {650, 12, 40, 17, 41, 4, 2, 10},
+                  {650, 12, 40, 10, 10, 4, 4, 20}, {650, 12, 50, 1, 3, 1, 2, 10},
+                  {650, 12, 50, 4, 8, 2, 2, 10},   {650, 12, 50, 12, 46, 4, 2, 10},
+                  {650, 12, 50, 9, 10, 4, 4, 20},  {650, 14, 50, 4, 4, 2, 2, 10},
+                  {650, 14, 50, 26, 28, 4, 2, 10}, {650, 14, 60, 1, 2, 1, 2, 10},
+                  {650, 14, 60, 5, 6, 2, 2, 10},   {650, 14, 60, 11, 58, 4, 2, 10},
+                  {650, 14, 60, 9, 9, 4, 4, 20},   {650, 16, 60, 13, 15, 4, 2, 10},
+                  {650, 16, 70, 1, 1, 1, 2, 10},   {650, 16, 70, 4, 8, 2, 2, 10},
+                  {650, 16, 70, 11, 62, 4, 2, 10}, {650, 16, 70, 10, 10, 4, 4, 20},
+                  {650, 18, 70, 2, 2, 1, 2, 10},   {650, 18, 80, 2, 3, 1, 2, 10},
+                  {650, 18, 80, 4, 8, 2, 2, 10},   {650, 18, 80, 15, 51, 4, 2, 10}};
+    static struct table table;
+    static struct infless_candidate candidates[TABLE_MAX];
+    const struct infless_rule rule = {
+        .form = INFLESS_LOGGED, .vcpu_weight = 64, .unit_weight = 142, .batch_threads = true};
+    table_load(&table, "ssd");
+    for (size_t i = 0; i < sizeof placed / sizeof *placed; i++)
+        for (int end = 0; end < 2; end++) {
+            struct slots slots = {.rule = &rule,
+                                  .slot = {{.free_vcpus = 20 - placed[i].vcpus,
+                                            .free_units = 100 - placed[i].units,
+                                            .vcpus = 20,
+                                            .units = 100}},
+                                  .count = 1};
+            size_t count = 0;
+            const struct infless_choice choice =
+                choose_from(&slots, &table.function, placed[i].slo_ms,
+                            end == 0 ? placed[i].least : placed[i].most, candidates, &count);
+            assert_non_null(choice.candidate);
+            assert_int_equal(choice.candidate->batch, placed[i].batch);
+            assert_int_equal(choice.candidate->vcpu, placed[i].vcpu);
+            assert_int_equal(choice.candidate->vgpu, placed[i].vgpu);
+        }
+}
+
+/* A slot without a configuration of the wanted kind is skipped; if all are, the other kind counts.
+ */
+CASE(a_slot_that_wants_the_other_resource_is_skipped)
+{
+    static const struct configuration gpu = {
+        .batch = 1, .vcpu = 2, .vgpu = 50, .time = 50 * SIM_MS};
+    struct configuration rows[1] = {gpu};
+    struct infless_candidate candidates[1];
+    struct function_gpu values = {0};
+    const struct function function = {
+        .gpus = &values, .configurations = rows, .configuration_count = 1};
+    const struct infless_rule rule = {
+        .form = INFLESS_LOGGED, .vcpu_weight = 64, .unit_weight = 142};
+    const struct infless_slot empty = {
+        .free_vcpus = 20, .free_units = 100, .vcpus = 20, .units = 100};
+    struct slots slots = {.rule = &rule, .slot = {empty, empty}, .count = 2};
+    slots.slot[1].invoker = 1;
+    size_t count = 0;
+    assert_int_equal(choose_from(&slots, &function, 200, 9, candidates, &count).slot.invoker, 0);
+    slots.slot[1].free_vcpus = 18;
+    assert_int_equal(choose_from(&slots, &function, 200, 9, candidates, &count).slot.invoker, 1);
+}
+
+/* The logs' rule of retirement by its text: all masks from 1, bit i retires instance i. */
+static uint32_t first_mask(const struct infless_share *shares, size_t count, double rate)
+{
+    uint32_t best = 0;
+    int least = 4;
+    for (uint32_t mask = 1; mask + 1 < UINT32_C(1) << count; mask++) {
+        double low = 0;
+        double up = 0;
+        for (size_t i = 0; i < count; i++) {
+            low += (mask >> i & 1u) != 0 ? 0 : shares[i].bounds.low;
+            up += (mask >> i & 1u) != 0 ? 0 : shares[i].bounds.up;
+        }
+        const int part = (int)((up - low) * 0.8);
+        const double above = rate - low;
+        const int class = above >= part ? 0 : above >= part / 2 ? 1 : above >= part / 4 ? 2 : 3;
+        if (above < 0 || rate > up || class >= least)
+            continue;
+        least = class;
+        best = mask;
+    }
+    return best;
+}
+
+CASE(the_first_set_in_order_of_masks_stays_while_it_contains_the_rate)
+{
+    struct random_stream stream;
+    struct infless_share shares[8];
+    size_t seen[4] = {0};
+    for (uint64_t n = 0; n < trials(1500); n++) {
+        random_stream_open(&stream, 15, RANDOM_TEST, n, 0);
+        const size_t count = 1 + gsl_rng_uniform_int(&stream.rng, 8);
+        double low = 0;
+        for (size_t i = 0; i < count; i++) {
+            const double least = 1 + (double)gsl_rng_uniform_int(&stream.rng, 9);
+            shares[i] = share_of(least, least + (double)gsl_rng_uniform_int(&stream.rng, 12), 1);
+            low += least;
+        }
+        uint32_t cached = 0;
+        const double rate = (double)gsl_rng_uniform_int(&stream.rng, 40);
+        const struct infless_split split = infless_divide(shares, count, rate, 0.8, &cached);
+        if (split.regime != INFLESS_RETIRED)
+            continue;
+        const uint32_t mask = rate > 0 ? first_mask(shares, count, rate) : 0;
+        const bool all = rate > 0 && mask == 0 && rate >= low;
+        for (size_t i = 0; i < count; i++)
+            assert_int_equal(shares[i].rate > 0, all || (mask != 0 && (mask >> i & 1u) == 0));
+        assert_true(split.excess == (rate > 0 && !all ? rate : 0));
+        seen[mask != 0 ? 0 : all ? 1 : rate > 0 ? 2 : 3]++;
+        if (mask == 0)
+            continue;
+        check_rates(shares, count, rate);
+        assert_true(infless_divide(shares, count, rate, 0.8, &cached).excess == 0);
+        check_rates(shares, count, rate);
+    }
+    for (size_t i = 0; i < 4; i++)
+        assert_true(seen[i] > 0);
 }
 
 /* ---- LSTH ------------------------------------------------------------------------------------ */
@@ -546,6 +730,21 @@ static struct policy watch(void)
     return watched;
 }
 
+/* The same with the efficiency of the paper, whose choices some cases know. */
+static struct policy watch_paper(void)
+{
+    static struct key parameters[64];
+    struct policy policy = watch();
+    const size_t count = keys_count(policy.parameters);
+    assert_true(count < sizeof parameters / sizeof *parameters);
+    memcpy(parameters, policy.parameters, (count + 1) * sizeof *parameters);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(parameters[i].name, "efficiency") == 0)
+            parameters[i].fallback = INFLESS_PAPER;
+    policy.parameters = parameters;
+    return policy;
+}
+
 /* An SLO that leaves time for batches to fill. */
 static void relax(char *json)
 {
@@ -558,12 +757,26 @@ static void relax(char *json)
 
 CASE(every_world_runs_to_its_end_and_again_to_the_same_bytes)
 {
-    static const struct world_case variants[] = {
-        {NULL, 0},        {"efficiency", 1}, {"efficiency", 2},     {"pool", 1},
-        {"max_batch", 1}, {"tick_s", 0.1},   {"inactive_ticks", 1}, {"split", 1},
-        {"limits", 2},    {"limits", 1},     {"load", 1},           {"lsth_bin_s", 0.05},
-        {"beta", 1},      {"placement", 1},  {"keep_alive", 1},     {"excess", 1},
-        {"scale_s", 0.1}, {"window_s", 1},   {"first", 1}};
+    static const struct world_case variants[] = {{NULL, 0},
+                                                 {"efficiency", 0},
+                                                 {"efficiency", 1},
+                                                 {"efficiency", 2},
+                                                 {"pool", 1},
+                                                 {"max_batch", 1},
+                                                 {"tick_s", 0.1},
+                                                 {"inactive_ticks", 1},
+                                                 {"split", 1},
+                                                 {"limits", 2},
+                                                 {"limits", 1},
+                                                 {"load", 1},
+                                                 {"lsth_bin_s", 0.05},
+                                                 {"beta", 1},
+                                                 {"placement", 1},
+                                                 {"keep_alive", 1},
+                                                 {"excess", 1},
+                                                 {"scale_s", 0.1},
+                                                 {"window_s", 1},
+                                                 {"first", 1}};
     OWNED(free) struct log *logs = malloc(2 * sizeof *logs);
     char json[WORLD_BYTES];
     assert_non_null(logs);
@@ -801,7 +1014,7 @@ CASE(arrivals_beyond_the_capacity_fail_or_wait)
     char json[WORLD_BYTES];
     struct log *log = log_one();
     world_narrow(json, 4, "1,4", "[[60,25]]", path, STEADY);
-    struct policy policy = watch();
+    struct policy policy = watch_paper();
     struct simulation_result result = {0};
     run_well(json, &policy, log, &result);
     const double expected = (STEADY - 80) * (1 - 1 / 0.0275 / 80);
@@ -827,7 +1040,7 @@ CASE(half_a_gpu_is_the_nearest_share)
     char json[WORLD_BYTES];
     struct log *log = log_one();
     world_narrow(json, 7, "1,2,4,7", "[[90,80,30,20]]", path, STEADY);
-    struct policy policy = watch();
+    struct policy policy = watch_paper();
     for (size_t limits = 0; limits < 2; limits++) {
         RESULT result = {0};
         run_well_with(json, &policy, "limits", (double)limits, log, &result);
@@ -867,7 +1080,7 @@ CASE(who_takes_room_from_others_takes_no_more_than_is_of_use)
     char json[WORLD_BYTES];
     struct log *log = log_one();
     world_narrow(json, 4, "1,4", "[[40,15]]", path, ALTERNATING);
-    struct policy policy = watch();
+    struct policy policy = watch_paper();
     RESULT result = {0};
     run_well(json, &policy, log, &result);
     assert_int_equal(counted.taken, 1);
@@ -875,6 +1088,75 @@ CASE(who_takes_room_from_others_takes_no_more_than_is_of_use)
     assert_int_equal(counted.alive, 2);
     assert_true(result.overall.slo_hit_rate >= 1);
     unlink(path);
+}
+
+/* What the instances of a run held: instance-seconds by configuration, and units x seconds. */
+static struct {
+    sim_time_t last;
+    double seconds[5][5][11], all, units;
+} held; // NOLINT
+
+static bool held_decide(void *state, struct platform *platform)
+{
+    const struct infless *self = state;
+    const double passed = sim_to_s(platform_now(platform) - held.last);
+    held.last = platform_now(platform);
+    for (uint32_t id = 0; id < self->fleet.instance_room; id++) {
+        const struct infless_instance *instance = &self->instances[id];
+        if (self->fleet.instances[id].deployment == SIM_NONE || instance->prewarmed)
+            continue;
+        const struct infless_candidate *candidate = &instance->candidate;
+        assert_true(candidate->batch <= 4 && candidate->vcpu <= 4 && candidate->vgpu <= 10);
+        held.seconds[candidate->batch][candidate->vcpu][candidate->vgpu] += passed;
+        held.all += passed;
+        held.units += passed * candidate->vgpu;
+    }
+    return inner->decide(state, platform);
+}
+
+/* Of the same logs, without the prewarmed instance, to the last second with load: shares of
+ * instance time above 10 %, and the GPU held on average, in %. */
+CASE(the_runs_of_the_logs_hold_what_the_authors_instances_held)
+{
+    static const struct {
+        const char *setting;
+        double gpu;
+        struct {
+            uint16_t batch, vcpu, vgpu;
+            double share;
+        } shares[3];
+    } logs[] = {
+        {"ssd-200ms", 9.8, {{1, 2, 1, 99.7}}},
+        {"ssd-350ms", 10.7, {{1, 2, 1, 60.1}, {1, 2, 0, 26.0}, {2, 2, 3, 13.9}}},
+        {"ssd-650ms", 31.7, {{4, 2, 1, 52.4}, {2, 2, 1, 24.8}, {1, 2, 1, 15.4}}},
+    };
+    struct error error = {0};
+    OWNED(sweep_free)
+    struct sweep *sweep = sweep_load("workloads/experiments/reality/infless.json", NULL, 0, &error);
+    assert_good(sweep != NULL, &error);
+    assert_int_equal(sweep->run_count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        EXPERIMENT *experiment = sweep_experiment(sweep, i, &error);
+        assert_good(experiment != NULL, &error);
+        OWNED(free) double *values = NULL;
+        inner = runner_policy(experiment, &values, &error);
+        assert_good(inner != NULL, &error);
+        assert_string_equal(experiment->setting_name, logs[i].setting);
+        struct policy policy = *inner;
+        policy.decide = held_decide;
+        memset(&held, 0, sizeof held);
+        RESULT result = {0};
+        assert_good(simulation_run(experiment, &policy, values, NULL, NULL, &result, &error),
+                    &error);
+        for (size_t k = 0; k < 3; k++) {
+            const uint16_t batch = logs[i].shares[k].batch;
+            const double seconds =
+                held.seconds[batch][logs[i].shares[k].vcpu][logs[i].shares[k].vgpu];
+            assert_true(fabs(100 * seconds / held.all - logs[i].shares[k].share) < 15);
+        }
+        const double gpu = 10 * held.units / sim_to_s(held.last);
+        assert_true(fabs(gpu / logs[i].gpu - 1) < 0.25);
+    }
 }
 
 SUITE("infless")

@@ -57,9 +57,15 @@ void fleet_start(struct fleet *fleet)
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
+sim_time_t fleet_tick_begin(const struct fleet *fleet)
+{
+    const sim_time_t now = platform_now(fleet->platform);
+    return fleet->on_the_clock ? now - now % sim_from_s(fleet->period_s) : now;
+}
+
 static void set_tick(const struct fleet *fleet)
 {
-    platform_set_timer(fleet->platform, platform_now(fleet->platform) + sim_from_s(fleet->period_s),
+    platform_set_timer(fleet->platform, fleet_tick_begin(fleet) + sim_from_s(fleet->period_s),
                        FLEET_TICK);
 }
 

@@ -59,6 +59,7 @@ struct fleet {
     uint32_t instance_room; /* 64 × a power of 2, or 0 */
     bool unordered;         /* the last instance of a list takes the place of one that ends */
     double period_s;        /* between ticks */
+    bool on_the_clock;      /* ticks are at whole multiples of the period */
     bool ticking;
     size_t window, ticks; /* length of the window, and ticks so far */
     uint32_t starving;    /* deployments */
@@ -88,6 +89,8 @@ static inline enum instance_state fleet_state(const struct fleet *fleet, uint32_
 
 /* ---- Events ---- */
 
+/* When a tick's period begins that contains now: now, or on the clock the last whole multiple. */
+sim_time_t fleet_tick_begin(const struct fleet *fleet);
 /* For on_ready: counts the arrival, and lets `decide` process the deployment, whose number it
  * returns. The first one starts the ticks. */
 uint32_t fleet_arrived(struct fleet *fleet, uint32_t queue);

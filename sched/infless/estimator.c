@@ -14,7 +14,8 @@ double infless_need(const struct infless_rule *rule, double vcpus, double units,
 
 static double whole(enum infless_form form, double rate)
 {
-    return form == INFLESS_REPO && rate >= 1 ? floor(rate) : rate;
+    const bool wholes = form == INFLESS_REPO || form == INFLESS_LOGGED;
+    return wholes && rate >= 1 ? floor(rate) : rate;
 }
 
 bool infless_bound(enum infless_form form, uint32_t batch, sim_time_t time, sim_time_t slo,
@@ -23,7 +24,8 @@ bool infless_bound(enum infless_form form, uint32_t batch, sim_time_t time, sim_
     if (time > (batch == 1 ? slo : slo / 2))
         return false;
     const double up = whole(form, batch / sim_to_s(time));
-    const double low = batch == 1 ? fmin(1, up) : whole(form, batch / sim_to_s(slo - time));
+    const double least = up < 1 && form == INFLESS_LOGGED ? 0 : fmin(1, up);
+    const double low = batch == 1 ? least : whole(form, batch / sim_to_s(slo - time));
     *bounds = (struct infless_bounds){.low = low, .up = up, .timeout = slo - time};
     return true;
 }
@@ -141,12 +143,73 @@ static double repo_efficiency(const struct infless_rule *rule,
     return candidate->bounds.up / best / (left / all);
 }
 
+static double part_of(double part, double all)
+{
+    return part > 0 ? part / all : 0;
+}
+
 double infless_efficiency(const struct infless_rule *rule,
                           const struct infless_candidate *candidate,
                           const struct infless_slot *slot, double best)
 {
+    if (rule->form == INFLESS_LOGGED)
+        return candidate->bounds.up /
+               (part_of(candidate->vcpu, slot->vcpus) + part_of(candidate->vgpu, slot->units));
     return rule->form != INFLESS_REPO ? paper_efficiency(rule, candidate, slot)
                                       : repo_efficiency(rule, candidate, slot, best);
+}
+
+static bool within_rate(const struct infless_candidate *candidate, double rate, bool any_rate)
+{
+    return candidate->bounds.low <= rate || (any_rate && candidate->batch == 1);
+}
+
+/* The logs' choice within one slot, among candidates that take a greater part of its vCPUs than of
+ * its GPU, or among the others. */
+static void choose_in_slot(const struct infless_rule *rule,
+                           const struct infless_candidate *candidates, size_t count, double rate,
+                           bool any_rate, bool vcpus, const struct infless_cluster *cluster,
+                           struct infless_choice *choice)
+{
+    const struct infless_slot *slot = &choice->slot;
+    double greatest = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct infless_candidate *here = &candidates[i];
+        if (choice->candidate != NULL && here->batch < choice->candidate->batch)
+            break;
+        const double efficiency = infless_efficiency(rule, here, slot, 0);
+        if (!within_rate(here, rate, any_rate) || efficiency <= greatest ||
+            (here->vcpu * slot->units > here->vgpu * slot->vcpus) != vcpus)
+            continue;
+        choice->looked++;
+        if (!cluster->fits(cluster->context, here, slot))
+            continue;
+        greatest = efficiency;
+        choice->candidate = here;
+    }
+}
+
+/* The second round ignores which resource the slot should fill. */
+static struct infless_choice choose_logged(const struct infless_rule *rule,
+                                           const struct infless_candidate *candidates, size_t count,
+                                           double rate, bool any_rate,
+                                           const struct infless_cluster *cluster)
+{
+    struct infless_choice choice = {.candidate = NULL};
+    for (int round = 0; round < 2; round++) {
+        choice.slot.invoker = SIM_NONE;
+        while (choice.candidate == NULL && cluster->next(cluster->context, &choice.slot)) {
+            const struct infless_slot *slot = &choice.slot;
+            const double used_vcpus = slot->vcpus - slot->free_vcpus;
+            const double used_units = slot->units - slot->free_units;
+            const bool vcpus = used_units * slot->vcpus >= used_vcpus * slot->units;
+            choose_in_slot(rule, candidates, count, rate, any_rate, vcpus == (round == 0), cluster,
+                           &choice);
+        }
+        if (choice.candidate != NULL)
+            break;
+    }
+    return choice;
 }
 
 struct infless_choice infless_choose(const struct infless_rule *rule,
@@ -154,13 +217,15 @@ struct infless_choice infless_choose(const struct infless_rule *rule,
                                      double best, double rate, bool any_rate,
                                      const struct infless_cluster *cluster)
 {
+    if (rule->form == INFLESS_LOGGED)
+        return choose_logged(rule, candidates, count, rate, any_rate, cluster);
     struct infless_choice choice = {.candidate = NULL};
     double greatest = 0;
     for (size_t i = 0; i < count; i++) {
         const struct infless_candidate *here = &candidates[i];
         if (choice.candidate != NULL && here->batch < choice.candidate->batch)
             break;
-        if (here->bounds.low > rate && !(any_rate && here->batch == 1))
+        if (!within_rate(here, rate, any_rate))
             continue;
         struct infless_slot slot;
         choice.looked++;

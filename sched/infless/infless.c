@@ -49,6 +49,10 @@
  *   deploy.go:162]. Further batches are the largest whose r_low the excess reaches. So a deployment
  *   forms batches only when its load exceeds what the first instance serves alone. `first` starts
  *   with the largest batch that meets the SLO instead.
+ * - With efficiency `logged`, the instance made at deployment is as in the logs: of batch 1, with
+ * the fewest vCPUs and no GPU [logs]. It is kept, does not count as capacity, and serves if it is
+ * alone [derived]. A function that cannot run without a GPU has none. The ticks are at whole
+ * multiples of `tick_s` [derived], so that counts of whole seconds are seen as they are.
  * - Slots with an idle container of the function are preferred (`placement`), because a cold start
  *   takes seconds here.
  * - On a full cluster, a deployment without an instance may take an idle instance of another whose
@@ -74,8 +78,8 @@ static const double VCPU_GFLOPS = 64, GPU_GFLOPS = 14200;
 
 static const struct key infless_parameters[] = {
     PARAMETER_WORD(
-        infless, efficiency, WORDS("paper", "repo", "paper-total"), INFLESS_PAPER,
-        "metric: rate per resource / remaining share (notes), or the repository's (code)"),
+        infless, efficiency, WORDS("paper", "repo", "paper-total", "logged"), INFLESS_PAPER,
+        "rule of placement: of the authors' logs, of their later code (repo), or of the text"),
     PARAMETER_WORD(infless, pool, WORDS("function", "application"), POOL_FUNCTION,
                    "one deployment per function, or per stage of each application"),
     PARAMETER_WORD(infless, split, SPLIT_WORDS, PLANNER_PROPORTIONAL,
@@ -233,6 +237,7 @@ static bool infless_init(void *state, struct platform *platform, const void *par
     self->pools =
         fleet_open(&self->fleet, platform, sizeof *self->pools, sim_to_s(sim_from_s(own->tick_s)),
                    (size_t)fmax(1, round(own->window_s / own->tick_s)));
+    self->fleet.on_the_clock = own->efficiency == INFLESS_LOGGED;
     self->planner = planner_create(self->fleet.arena, workload, own->max_batch, own->split, error);
     if (self->planner == NULL)
         return false;
@@ -253,7 +258,7 @@ static void infless_on_ready(void *state, struct platform *platform, uint32_t qu
     struct infless *self = state;
     const sim_time_t now = platform_now(platform);
     if (!self->fleet.ticking)
-        self->next_scale = now + self->parameters->scale_s;
+        self->next_scale = fleet_tick_begin(&self->fleet) + self->parameters->scale_s;
     const struct infless_pool *pool = &self->pools[fleet_arrived(&self->fleet, queue)];
     lsth_observe(&self->lsth[pool->base.function], now);
     infless_draw(self, queue);

@@ -26,6 +26,8 @@ struct infless_instance {
     uint32_t idle_steps;   /* scaling steps since it was retired */
     sim_time_t rings;      /* when the timer of its buffer expires; SIM_FOREVER: not set */
     uint32_t next_due;
+    bool cached;    /* in its pool's cached set (regimes.h) */
+    bool prewarmed; /* made when its pool was deployed, and kept; makeshift */
     bool due;       /* in its pool's list of due instances */
     bool makeshift; /* not one of its pool's candidates, for lack of room: does not count as
                      * capacity */
@@ -36,6 +38,7 @@ struct infless_pool {
     struct infless_candidate *candidates;
     size_t candidate_count;
     double best;       /* result of infless_best_throughput */
+    uint32_t cached;   /* size of the set of instances that was found last; 0: none */
     uint32_t due;      /* head of the list of due instances, linked by next_due */
     double observed;   /* requests per second over the window */
     bool missed;       /* the last tick's sample was ignored */

@@ -204,21 +204,100 @@ static void retire(struct infless_share *shares, size_t count, double rate, doub
     share_rate(shares, count, &sums, rate);
 }
 
+static uint32_t logged_quality(const struct sums *sums, double rate, double alpha)
+{
+    uint32_t quality = 0;
+    if (!at_most(sums->low, rate) || !at_most(rate, sums->up))
+        return QUALITY_NONE;
+    double part = floor(alpha * (sums->up - sums->low));
+    for (; quality < QUALITY_NONE - 1 && !at_most(sums->low + part, rate); part = floor(part / 2))
+        quality++;
+    return quality;
+}
+
+/* The first set of the best class, in the order of the masks of those that retire, whose lowest bit
+ * is the oldest instance. Marks its members and returns their number, 0 if there is none. */
+static uint32_t cache_first_set(struct infless_share *shares, size_t count, double rate,
+                                double alpha, struct infless_split *split)
+{
+    struct sums sums = sums_of(shares, count);
+    const uint64_t all = count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX;
+    uint64_t best = 0;
+    uint32_t kept = 0;
+    split->quality = QUALITY_NONE;
+    for (uint64_t mask = 1; mask < all && mask <= INFLESS_SETS_MAX && split->quality > 0; mask++) {
+        /* Counting up retires one instance and brings back those before it. */
+        size_t i = 0;
+        for (; (mask >> i & 1) == 0; i++) {
+            sums.low += shares[i].bounds.low;
+            sums.up += shares[i].bounds.up;
+        }
+        sums.low -= shares[i].bounds.low;
+        sums.up -= shares[i].bounds.up;
+        const uint32_t quality = logged_quality(&sums, rate, alpha);
+        split->sets++;
+        best = quality < split->quality ? mask : best;
+        split->quality = quality < split->quality ? quality : split->quality;
+    }
+    const bool found = split->quality < QUALITY_NONE;
+    if (!found && all > INFLESS_SETS_MAX)
+        retire(shares, count, rate, alpha, split);
+    for (size_t i = 0; i < count; i++) {
+        shares[i].cached = found ? i >= 64 || (best >> i & 1) == 0
+                                 : split->quality < QUALITY_NONE && shares[i].rate > 0;
+        kept += shares[i].cached;
+    }
+    return kept;
+}
+
+static void retire_logged(struct infless_share *shares, size_t count, double rate, double alpha,
+                          struct infless_split *split, uint32_t *cached)
+{
+    struct sums sums = {0};
+    uint32_t alive = 0;
+    for (size_t i = 0; i < count; i++) {
+        alive += shares[i].cached;
+        sums.low += shares[i].cached ? shares[i].bounds.low : 0;
+        sums.up += shares[i].cached ? shares[i].bounds.up : 0;
+    }
+    const bool hit =
+        alive > 0 && alive == *cached && at_most(sums.low, rate) && at_most(rate, sums.up);
+    const bool enough = rate >= sums_of(shares, count).low;
+    if (rate > 0 && !hit) {
+        *cached = cache_first_set(shares, count, rate, alpha, split);
+        split->excess = *cached > 0 || !enough ? rate : 0;
+    }
+    const bool all_stay = *cached == 0 && enough;
+    sums = (struct sums){0};
+    for (size_t i = 0; i < count; i++) {
+        const bool stays = rate > 0 && (all_stay || shares[i].cached);
+        shares[i].rate = stays ? shares[i].bounds.up : 0;
+        sums.low += stays ? shares[i].bounds.low : 0;
+        sums.up += stays ? shares[i].bounds.up : 0;
+    }
+    share_rate(shares, count, &sums, rate);
+}
+
 struct infless_split infless_divide(struct infless_share *shares, size_t count, double observed,
-                                    double alpha)
+                                    double alpha, uint32_t *cached)
 {
     struct infless_split split = {.regime = INFLESS_EXCESS};
     const struct sums sums = sums_of(shares, count);
+    const double above = alpha * (sums.up - sums.low);
+    const double shared_from = cached != NULL ? floor(above) : above;
     for (size_t i = 0; i < count; i++)
         shares[i].rate = shares[i].bounds.up;
     if (count == 0 || observed > sums.up) {
         split.excess = observed - sums.up;
-    } else if (observed >= sums.low + alpha * (sums.up - sums.low)) {
+    } else if (observed >= sums.low + shared_from) {
         split.regime = INFLESS_SHARED;
         share_rate(shares, count, &sums, observed);
     } else {
         split.regime = INFLESS_RETIRED;
-        retire(shares, count, observed, alpha, &split);
+        if (cached != NULL)
+            retire_logged(shares, count, observed, alpha, &split, cached);
+        else
+            retire(shares, count, observed, alpha, &split);
     }
     return split;
 }

@@ -19,6 +19,13 @@
  * interval contains R, because R is below every r_low, the instance with the least r_low remains
  * and launches its batches by time-out [derived]. All retire at R = 0. Among equal instances the
  * oldest remain.
+ *
+ * The rule of the logs [logs] takes whole rates, rounded up [derived]. The sets are tried in the
+ * order of the masks of those that retire, in which bit 0 is the oldest instance, and the first set
+ * of the best class stays. It is cached, and stays while its interval contains R. When it is sought
+ * anew, the excess is R for one tick. If no set contains R, all stay if R is at least the sum of
+ * their r_low. Else all retire, and the excess is R. After INFLESS_SETS_MAX masks without success
+ * the sets are chosen as above [derived].
  */
 #ifndef ESGSIM_SCHED_INFLESS_REGIMES_H
 #define ESGSIM_SCHED_INFLESS_REGIMES_H
@@ -38,20 +45,22 @@ struct infless_share {
     struct infless_bounds bounds;
     double need;   /* weighted resources */
     double rate;   /* result: its share in requests per second; 0: retired */
+    bool cached;   /* given and result, of the logs' rule: in the set that was found last */
     uint32_t kind; /* scratch */
 };
 
 struct infless_split {
     enum infless_regime regime;
-    double excess;    /* R - R_max in regime 1, else 0 */
+    double excess;    /* R - R_max in regime 1; R if the logs' rule asks for it; else 0 */
     uint32_t quality; /* of regime 3: class 0 (best) to 3; 4: no set's interval contains R */
     uint64_t sets;    /* of regime 3: sets examined */
 };
 
 /* Sets the rates of `shares`, given oldest instance first, for the `observed` rate (1/s, >= 0).
- * With an empty `shares` everything is excess. O(count²) at worst for the kinds, plus the sets
- * examined. */
+ * With an empty `shares` everything is excess. `cached` selects the logs' rule: the size of the
+ * cached set, 0 at first, given and result. NULL selects the other. O(count²) at worst for the
+ * kinds, plus the sets examined. */
 struct infless_split infless_divide(struct infless_share *shares, size_t count, double observed,
-                                    double alpha);
+                                    double alpha, uint32_t *cached);
 
 #endif

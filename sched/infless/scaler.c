@@ -44,6 +44,63 @@ struct slot_search {
     uint32_t function;
 };
 
+/* Slots by invoker, then GPU; an invoker without a GPU is one slot. */
+static bool next_slot(void *context, struct infless_slot *slot)
+{
+    const struct infless *self = ((const struct slot_search *)context)->self;
+    const struct platform *platform = self->fleet.platform;
+    const bool begins = slot->invoker == SIM_NONE;
+    uint32_t invoker = begins ? 0 : slot->invoker;
+    uint32_t gpu = begins ? 0 : slot->gpu + 1;
+    if (!begins && gpu >= platform_gpu_count(platform, invoker)) {
+        invoker++;
+        gpu = 0;
+    }
+    if (invoker >= self->workload->cluster.invoker_count)
+        return false;
+    const struct invoker_group *group = kinds_group_of(self->workload, invoker);
+    const double gpus = fmax((double)group->gpu_count, 1);
+    const bool has_gpu = group->gpu_count > 0;
+    *slot = (struct infless_slot){
+        .invoker = invoker,
+        .gpu = gpu,
+        .free_vcpus = platform_free_vcpus(platform, invoker) / gpus,
+        .free_units = has_gpu ? platform_gpu_free(platform, invoker, gpu) / 100.0 : 0,
+        .vcpus = group->vcpus / gpus,
+        .units = has_gpu ? group->gpus[gpu].units : 0};
+    return true;
+}
+
+static struct instance_request request_of(uint32_t function,
+                                          const struct infless_candidate *candidate,
+                                          const struct infless_slot *slot)
+{
+    return (struct instance_request){.function = function,
+                                     .configuration = candidate->configuration,
+                                     .quota = 100,
+                                     .invoker = slot->invoker,
+                                     .gpu = candidate->vgpu > 0 ? slot->gpu : SIM_NONE};
+}
+
+static bool slot_fits(void *context, const struct infless_candidate *candidate,
+                      const struct infless_slot *slot)
+{
+    const struct slot_search *search = context;
+    const struct instance_request request = request_of(search->function, candidate, slot);
+    return candidate->vgpu <= slot->free_units &&
+           platform_instance_fits(search->self->fleet.platform, &request);
+}
+
+static bool first_slot(void *context, const struct infless_candidate *candidate,
+                       struct infless_slot *slot)
+{
+    slot->invoker = SIM_NONE;
+    while (next_slot(context, slot))
+        if (slot_fits(context, candidate, slot))
+            return true;
+    return false;
+}
+
 /* A slot with an idle container of the function, if these are preferred and one fits; else any
  * slot. Of several the one with the fewest free units, then vCPUs. */
 static bool fullest_slot(void *context, const struct infless_candidate *candidate,
@@ -53,6 +110,8 @@ static bool fullest_slot(void *context, const struct infless_candidate *candidat
     const struct infless *self = search->self;
     struct platform *platform = self->fleet.platform;
     uint32_t invoker = SIM_NONE;
+    if (self->rule.form == INFLESS_LOGGED)
+        return first_slot(context, candidate, slot);
     if (self->parameters->placement == PLACE_WARM)
         invoker = platform_best_fit(platform, search->function, candidate->configuration, true);
     const bool warm = invoker != SIM_NONE;
@@ -79,11 +138,8 @@ static bool fullest_slot(void *context, const struct infless_candidate *candidat
 static bool instance_make(struct infless *self, struct infless_pool *pool,
                           const struct infless_choice *choice)
 {
-    const struct instance_request request = {.function = pool->base.function,
-                                             .configuration = choice->candidate->configuration,
-                                             .quota = 100,
-                                             .invoker = choice->slot.invoker,
-                                             .gpu = choice->slot.gpu};
+    const struct instance_request request =
+        request_of(pool->base.function, choice->candidate, &choice->slot);
     const uint32_t id = fleet_create(&self->fleet, (uint32_t)(pool - self->pools), &request);
     if (id == SIM_NONE)
         return false;
@@ -135,11 +191,11 @@ static void instance_end(struct infless *self, uint32_t id)
 
 /* ---- Rates ----------------------------------------------------------------------------------- */
 
-/* One missing sample is ignored [code]. */
+/* One missing sample is ignored [code], but not by the scheduler of the logs. */
 static void observe(const struct infless *self, struct infless_pool *pool)
 {
     const double rate = fleet_rate(&self->fleet, &pool->base);
-    pool->missed = !(rate > 0) && !pool->missed;
+    pool->missed = self->rule.form != INFLESS_LOGGED && !(rate > 0) && !pool->missed;
     if (!pool->missed)
         pool->observed = rate;
 }
@@ -158,6 +214,7 @@ static size_t collect(const struct infless *self, const struct infless_pool *poo
         self->share_ids[count] = id;
         self->shares[count++] = (struct infless_share){
             .bounds = candidate->bounds,
+            .cached = self->instances[id].cached,
             .need = infless_need(&self->rule, candidate->vcpu, candidate->vgpu, candidate->kind)};
     }
     return count;
@@ -184,18 +241,28 @@ static void divide(struct infless *self, struct infless_pool *pool)
     for (size_t i = 0; i < pool->base.instance_count; i++)
         if (self->instances[pool->base.instances[i]].makeshift)
             self->instances[pool->base.instances[i]].rate = 0;
+    double starting = sum_up(self->shares, count);
     count = collect(self, pool, false, false);
+    starting -= sum_up(self->shares, count);
     if (count == 0)
         count = collect(self, pool, false, true);
     const double beyond = pool->observed - sum_up(self->shares, count);
     pool->failing = self->parameters->excess == EXCESS_FAIL && count > 0 && beyond > 0
                         ? beyond / pool->observed
                         : 0;
+    const bool logged = self->rule.form == INFLESS_LOGGED;
+    const double load = pool->observed + backlog;
     const struct infless_split split =
-        infless_divide(self->shares, count, pool->observed + backlog, self->parameters->alpha);
+        infless_divide(self->shares, count, logged ? ceil(load - 1e-9) : load,
+                       self->parameters->alpha, logged ? &pool->cached : NULL);
     platform_charge(self->fleet.platform, count + split.sets);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         self->instances[self->share_ids[i]].rate = self->shares[i].rate;
+        self->instances[self->share_ids[i]].cached = self->shares[i].cached;
+    }
+    /* What starts will serve a part of an excess that the logs' rule asks for. */
+    if (split.regime == INFLESS_RETIRED && split.excess > 0)
+        pool->excess = fmax(ceil(pool->observed - 1e-9) - starting, pool->excess);
     infless_rates_changed(pool);
 }
 
@@ -223,7 +290,8 @@ bool infless_scale(struct infless *self, struct infless_pool *pool)
         const uint32_t id = pool->base.instances[i];
         struct infless_instance *instance = &self->instances[id];
         const struct instance_view view = platform_instance(self->fleet.platform, id);
-        if (instance->rate > 0 || instance->idle_steps++ < self->parameters->inactive_ticks ||
+        if (instance->prewarmed || instance->rate > 0 ||
+            instance->idle_steps++ < self->parameters->inactive_ticks ||
             view.state != INSTANCE_IDLE || view.buffered > 0)
             continue;
         instance_end(self, id);
@@ -238,7 +306,7 @@ static struct infless_choice choose(const struct infless *self, const struct inf
                                     double rate, bool any_rate)
 {
     struct slot_search search = {self, pool->base.function};
-    const struct infless_cluster cluster = {&search, fullest_slot};
+    const struct infless_cluster cluster = {&search, fullest_slot, next_slot, slot_fits};
     const struct infless_choice choice = infless_choose(
         &self->rule, pool->candidates, pool->candidate_count, pool->best, rate, any_rate, &cluster);
     platform_charge(self->fleet.platform, choice.looked);
@@ -317,8 +385,29 @@ static bool make_least(struct infless *self, struct infless_pool *pool)
     return choice.candidate != NULL && instance_make(self, pool, &choice);
 }
 
+/* Makes the instance that the logs' scheduler keeps from deployment on: of batch 1 and the fewest
+ * vCPUs, without a GPU. False if no such configuration can run. */
+static bool make_prewarmed(struct infless *self, struct infless_pool *pool)
+{
+    const struct function *function = &self->workload->functions[pool->base.function];
+    uint32_t fewest = SIM_NONE;
+    for (uint32_t i = 0; i < function->configuration_count; i++) {
+        const struct configuration *one = &function->configurations[i];
+        if (one->batch == 1 && one->vgpu == 0 &&
+            planner_runs(self->planner, pool->base.function, i) &&
+            (fewest == SIM_NONE || one->vcpu < function->configurations[fewest].vcpu))
+            fewest = i;
+    }
+    if (fewest == SIM_NONE || !make_makeshift(self, pool, fewest))
+        return false;
+    self->instances[pool->base.instances[pool->base.instance_count - 1]].prewarmed = true;
+    return true;
+}
+
 static bool make_any(struct infless *self, struct infless_pool *pool)
 {
+    if (self->rule.form == INFLESS_LOGGED && !pool->base.starving && make_prewarmed(self, pool))
+        return true;
     if (pool->base.starving)
         return make_least(self, pool) || make_smallest(self, pool);
     const double rate = self->parameters->first == FIRST_LARGEST
