@@ -1,6 +1,7 @@
 #!/bin/sh
 # `esgsim verify reality`: the simulator against runs of real systems, from shipped inputs. The
 # limits are those of the page results/REALITY.md.
+# shellcheck disable=SC2016 # conditions are of awk
 . tests/shell.sh
 
 esgsim=${SAN_BUILD:-build/sanitized}/esgsim
