@@ -535,8 +535,10 @@ static uint32_t first_mask(const struct infless_share *shares, size_t count, dou
             up += (mask >> i & 1u) != 0 ? 0 : shares[i].bounds.up;
         }
         const int part = (int)((up - low) * 0.8);
+        const int half = part / 2;
+        const int quarter = part / 4;
         const double above = rate - low;
-        const int class = above >= part ? 0 : above >= part / 2 ? 1 : above >= part / 4 ? 2 : 3;
+        const int class = above >= part ? 0 : above >= half ? 1 : above >= quarter ? 2 : 3;
         if (above < 0 || rate > up || class >= least)
             continue;
         least = class;
