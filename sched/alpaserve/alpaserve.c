@@ -15,8 +15,8 @@
  *   included. A request whose end by these clocks, plus `margin_ms`, is after its deadline is
  *   refused at once [code; the margin stands for the way of the answer]. `admission` "all" refuses
  *   none.
- * - Each stage of a group serves one batch at a time, in the order in which they come to it, each
- * of one job [code: the published runs do not batch].
+ * - Each stage of a group serves one batch at a time, each of one job, in the order in which jobs
+ *   come to it [code: the published runs do not batch].
  *
  * The waiting jobs of one queue are alike but for their deadlines. A group whose turn it is takes
  * the oldest, even if that was assigned to another group of the same model [derived]: both start
@@ -130,7 +130,7 @@ static sim_time_t clocks_advance(const struct alpaserve *self, const struct plat
             &self->workload->functions[application->stages[s].function];
         const struct configuration *spec = &function->configurations[function->fastest_single];
         end = (clocks[s] > end ? clocks[s] : end) + spec->time;
-        after[s] = end + sim_from_ms(function->gpus[spec->kind].turnaround_ms);
+        after[s] = end + function_turnaround(function, spec->kind);
     }
     return end;
 }

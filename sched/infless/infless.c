@@ -50,9 +50,9 @@
  *   forms batches only when its load exceeds what the first instance serves alone. `first` starts
  *   with the largest batch that meets the SLO instead.
  * - With efficiency `logged`, the instance made at deployment is as in the logs: of batch 1, with
- * the fewest vCPUs and no GPU [logs]. It is kept, does not count as capacity, and serves if it is
- * alone [derived]. A function that cannot run without a GPU has none. The ticks are at whole
- * multiples of `tick_s` [derived], so that counts of whole seconds are seen as they are.
+ *   the fewest vCPUs and no GPU [logs]. It is kept, does not count as capacity, and serves if it is
+ *   alone [derived]. A function that cannot run without a GPU has none. The ticks are at whole
+ *   multiples of `tick_s` [derived], so that counts of whole seconds are seen as they are.
  * - Slots with an idle container of the function are preferred (`placement`), because a cold start
  *   takes seconds here.
  * - On a full cluster, a deployment without an instance may take an idle instance of another whose
