@@ -210,6 +210,7 @@ bool simulation_run_with(const struct experiment *experiment, const struct polic
                                 .workload = &experiment->workload,
                                 .planned = experiment_planned(experiment),
                                 .policy = policy,
+                                .options = options,
                                 .recorder = options->recorder,
                                 .backend = options->backend,
                                 .bounded = options->bounds,
