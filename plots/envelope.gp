@@ -19,8 +19,8 @@ take(q, o, r) = (titles[q] = cell("quantity_title"), overs[o] = cell("over_title
     ends[o] = ends[o] >= column("x") ? ends[o] : column("x"), 0)
 stats data using (take(int(column("quantity")), int(column("over")), int(column("series")))) nooutput
 
-width = 1200.0; left = 66.0; between = 74.0; tall = 190.0
-body = down * tall; height = 34 + down * (tall + 66)
+width = 1200.0; left = 72.0; between = 78.0; tall = 190.0
+body = down * tall; height = 48 + down * (tall + 66)
 eval(begin)
 tall = tall * stretch; block = tall + 66
 each = (width - left - 24.0 - between * (across - 1)) / across
@@ -38,7 +38,7 @@ do for [q=1:across] {
         set yrange [*:*]; set offsets 0, 0, graph 0.08, graph 0.08
         unit = strstrt(titles[q], " (")
         set title (o == 1 ? titles[q][:unit - 1] : "") font size(12) offset 0, -0.6
-        set ylabel "error".titles[q][unit:]
+        set ylabel "error".titles[q][unit:] offset ylabel_shift - 0.8, 0
         set xlabel overs[o]
         set arrow 1 from graph 0, first 0 to graph 1, first 0 nohead back lc rgb middle dt 2 lw 1.2
         plot for [r=rows:1:-1] data using (here(q, o, r, column("x"))):(column("error")) \

@@ -16,7 +16,7 @@ awk -F '":' '
     /}/ && within != "" { within = ""; next }
     { v[within key] = value }
     /}/ && "set" in v { print v["set"] "|" v["turnaround"] v["efficiency"] "|" v["latency"] "|" v["setting"] "|" v["mean_ms.error"] "|" \
-        v["hit_rate.error"] "|" v["correlation"] "|" v["gpu_percent.error"] "|" v["share_error_points"]; delete v }' "$folder/out" >"$folder/rows"
+        v["hit_rate.error"] "|" v["correlation"] "|" v["gpu_percent.error"] "|" v["largest_error_points"]; delete v }' "$folder/out" >"$folder/rows"
 
 # holds NAME PREFIX COUNT CONDITION: the condition holds in each of COUNT rows of $folder/rows that
 # begin with PREFIX.

@@ -69,11 +69,6 @@ static void line_push(struct platform *platform, struct line *line, uint32_t que
     line->queues[line->count++] = queue;
 }
 
-static uint32_t line_pop(struct line *line)
-{
-    return line->queues[line->head++];
-}
-
 /* ---- On arrival ------------------------------------------------------------------------------ */
 
 /* Whether the invoker has an idle container of each of the application's functions. */
@@ -186,7 +181,7 @@ static bool alpaserve_decide(void *state, struct platform *platform)
     if (self->hosts == NULL)
         hosts_read(self, platform);
     while (self->arrivals.head < self->arrivals.count) {
-        const uint32_t queue = line_pop(&self->arrivals);
+        const uint32_t queue = self->arrivals.queues[self->arrivals.head++];
         const uint32_t position = platform_queue_length(platform, queue) - self->unassigned[queue];
         self->unassigned[queue]--;
         request_assign(self, platform, queue, position);

@@ -301,8 +301,7 @@ static void json_add(struct verification *all, const struct held *held)
             json_put(cJSON_AddObjectToObject(run, quantities[i].key),
                      "measured %g simulated %g error %g", held->figures[i][0], held->figures[i][1],
                      held->error[i]);
-    json_put(run, held->instance_s != NULL ? "share_error_points %g" : "correlation %g",
-             held->instance_s != NULL ? held->largest : held->correlation);
+    json_put(run, "largest_error_points %g correlation %g", held->largest, held->correlation);
 }
 
 static void latencies_draw(struct verification *all, size_t panel, size_t row,
@@ -425,8 +424,8 @@ static bool figures_begin(struct verification *all, struct figure_list *list, st
                        "panel,panel_title,row,setting,measured_ms,simulated_ms,colour,point",
                        error) &&
            sheet_begin(&all->envelope, list, "envelope", "",
-                       "A dot is a row of the table: simulated against measured. Of 16 V100s it is "
-                       "the mean of the absolute errors of eight settings. Busy: time of the GPUs "
+                       "A dot is a row of the table: simulated against measured. Of several "
+                       "settings it is the mean of their absolute errors. Busy: time of the GPUs "
                        "used, or of what instances held of them, in which batches executed.",
                        "quantity,quantity_title,over,over_title,series,series_title,x,error,"
                        "colour,point",

@@ -517,7 +517,8 @@ static void request_finish(struct platform *platform, uint32_t slot)
         if (!request->dropped)
             batch_means_add(&metrics->latency, sim_to_ms(latency));
         batch_means_add(&metrics->hits, hit);
-        const bool bound_hit = platform->bounded && fastest_path(platform, slot, path) <= slo;
+        const bool bound_hit =
+            platform->options->bounds && fastest_path(platform, slot, path) <= slo;
         if (!sums_add_request(&metrics->sums[request->application], request, platform->now, hit,
                               bound_hit) ||
             !sums_add_request(&metrics->sums[metrics->application_count], request, platform->now,

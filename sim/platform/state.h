@@ -226,7 +226,6 @@ struct platform {
     const struct recorder *recorder;
     const struct backend *backend; /* executes batches; NULL: the model computes their times */
     const struct simulation_options *options;
-    bool bounded;                 /* the run asks for bounds */
     struct capacity_bound *bound; /* has the requests so far; NULL: none wanted */
     struct event_queue *event_queue;
     struct cluster cluster;
