@@ -2,6 +2,7 @@
 #include <cjson/cJSON.h>
 
 #include "results/report/claim.h"
+#include "sim/base/json.h"
 #include "tests/fixture_results.h"
 #include "tests/suite.h"
 #include "workloads/experiment.h"
@@ -173,6 +174,45 @@ CASE(without_an_interval_nothing_is_shown)
                  NAN, NAN, CLAIM_NOT_SHOWN);
 }
 
+#define REAL(set, setting)                                                                         \
+    "\"measured\": {\"file\": \"results/reality/runs.json\", \"set\": \"" set                      \
+    "\", \"setting\": \"" setting "\"}, "
+#define SIXTEEN REAL("AlpaServe on 16 V100s", "replicas-x3") /* 49.5 % were in time */
+
+/* One seed is judged if nothing is random. */
+CASE(a_claim_may_be_held_against_a_real_run)
+{
+#define POINTS "\"formula\": \"difference\", \"low\": -2, \"high\": 2"
+    assert_claim(HITS("real") OF("clockwork", "light") SIXTEEN POINTS "}", -1.5, 0, CLAIM_SHOWN);
+    assert_claim(HITS("real") OF("clipper", "heavy") SIXTEEN "\"low\": 0.9}", 0.32 / 0.495, 0,
+                 CLAIM_CONTRADICTED);
+    assert_claim(HITS("real") OF("edf", "heavy") SIXTEEN POINTS "}", -9.5, NAN, CLAIM_NOT_SHOWN);
+    assert_claim(HITS("real") OF("edf", "heavy") SIXTEEN POINTS ", \"deterministic\": true}", -9.5,
+                 NAN, CLAIM_CONTRADICTED);
+}
+
+/* The measured latencies count as their mean. */
+CASE(latencies_of_a_real_run_are_read_as_their_mean)
+{
+    struct error error = {0};
+    struct expectations *claims = load(
+        CLAIMS("{" HEAD "\"kind\": \"real\", \"metric\": \"latency_ms_mean\", \"low\": 0, " REAL(
+            "AlpaServe on two V100s", "bert-2.6b-apart") OF("a", "b") "\"note\": \"\"}"),
+        &error);
+    assert_good(claims != NULL, &error);
+    cJSON *root = json_parse_file("results/reality/runs.json", &error);
+    const cJSON *one = NULL,
+                *list = cJSON_GetObjectItem(
+                    cJSON_GetObjectItem(cJSON_GetArrayItem(cJSON_GetObjectItem(root, "sets"), 0),
+                                        "measured"),
+                    "bert-2.6b-apart");
+    double sum = 0;
+    cJSON_ArrayForEach(one, list) sum += one->valuedouble;
+    assert_relative(claims->list[0].real, sum / cJSON_GetArraySize(list), 1e-12);
+    cJSON_Delete(root);
+    expectations_free(claims);
+}
+
 /* Values of one application are 1 / 0.8 of those of all together. */
 CASE(a_claim_of_one_application_and_of_two_settings)
 {
@@ -263,6 +303,14 @@ CASE(faults_of_the_file_are_named_with_their_place)
         {CLAIMS(HITS("open") OF("a", "b") AGAINST("c", "b") "\"formula\": \"value\", \"low\": 1}"),
          "claims[0]: a value is of one policy"},
         {CLAIMS(HITS("open") "\"low\": 1}"), "claims[0]: "},
+        {CLAIMS(HITS("real") OF("a", "b") "\"low\": 1}"), "claims[0]: \"measured\" is of claims"},
+        {CLAIMS(HITS("open") OF("a", "b") SIXTEEN "\"low\": 1}"),
+         "claims[0]: \"measured\" is of claims"},
+        {CLAIMS(HITS("real") OF("a", "b") REAL("AlpaServe", "x") "\"low\": 1}"),
+         "claims[0]: results/reality/runs.json has no slo_hit_rate of set \"AlpaServe\""},
+        {CLAIMS(HITS("real") OF("a", "b")
+                    REAL("AlpaServe on two V100s", "bert-2.6b-apart") "\"low\": 1}"),
+         "claims[0]: results/reality/runs.json has no slo_hit_rate of set"},
         {CLAIMS(HITS("open") OF("a", "b") "\"lo\": 1}"), "claims[0]: unknown key \"lo\""},
         {CLAIMS(HITS("open") "\"of\": {\"plicy\": \"a\"}, \"low\": 1}"),
          "claims[0].of: unknown key \"plicy\""},
@@ -336,7 +384,8 @@ CASE(exact_claims_come_first_and_open_ones_last)
     free(text);
 }
 
-/* The acceptance of the shipped claims: at least five seeds for each, a source, no repetition. */
+/* The acceptance of the shipped claims: at least five seeds for each that draws numbers, a source,
+ * no repetition. */
 CASE(the_shipped_claims_have_sources_and_five_seeds)
 {
     struct error error = {0};
@@ -349,7 +398,7 @@ CASE(the_shipped_claims_have_sources_and_five_seeds)
         assert_non_null(claim->expected);
         OWNED(sweep_free) struct sweep *sweep = sweep_load(claim->sweep, NULL, 0, &error);
         assert_good(sweep != NULL, &error);
-        if (sweep->seeds < 5)
+        if (sweep->seeds < 5 && !claim->deterministic)
             fail_msg("%s has fewer than 5 seeds", claim->sweep);
     }
     expectations_free(claims);

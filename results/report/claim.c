@@ -8,7 +8,7 @@
 #include "results/report/table.h"
 #include "sim/base/json_write.h"
 
-static const char *const kind_names[] = {"exact", "paired", "open"};
+static const char *const kind_names[] = {"exact", "real", "paired", "open"};
 
 /* ---- Our estimate ---------------------------------------------------------------------------- */
 
@@ -59,6 +59,21 @@ static const struct report_contender *side_find(const struct report *report,
     return NULL;
 }
 
+/* Our value against what was measured. */
+static struct estimate real_estimate(const struct report *report,
+                                     const struct paired_contenders *pair,
+                                     const struct expectation *claim)
+{
+    struct estimate ours =
+        paired_estimate(report, pair, 1, claim->application, claim->measured, PAIRED_VALUE);
+    if (claim->comparison == PAIRED_RATIO)
+        return statistics_scaled(ours, 1 / claim->real);
+    ours.mean -= claim->real;
+    ours.low -= claim->real;
+    ours.high -= claim->real;
+    return statistics_scaled(ours, claim->scale);
+}
+
 bool claim_estimate(const struct report *report, const struct expectation *claim,
                     struct estimate *ours, struct error *error)
 {
@@ -66,18 +81,19 @@ bool claim_estimate(const struct report *report, const struct expectation *claim
         .first = side_find(report, claim, "of", claim->policy, claim->setting, error)};
     if (pair.first == NULL)
         return false;
-    if (expectation_is_comparison(claim) &&
-        (pair.second = side_find(report, claim, "against", claim->other, claim->against_setting,
-                                 error)) == NULL)
+    if (claim->other != NULL && (pair.second = side_find(report, claim, "against", claim->other,
+                                                         claim->against_setting, error)) == NULL)
         return false;
-    *ours = paired_expected(report, &pair, 1, claim);
+    *ours = claim->kind == CLAIM_REAL ? real_estimate(report, &pair, claim)
+                                      : paired_expected(report, &pair, 1, claim);
+    ours->exact = ours->exact || (claim->deterministic && ours->n == 1);
     return true;
 }
 
 enum claim_verdict claim_judge(const struct expectation *claim, struct estimate ours)
 {
     /* The value of no effect. A missing one or bound is NAN: every comparison with it is false. */
-    const double neutral = claim->kind == CLAIM_EXACT               ? NAN
+    const double neutral = claim->kind <= CLAIM_REAL                ? NAN
                            : claim->comparison == PAIRED_RATIO      ? 1
                            : claim->comparison == PAIRED_DIFFERENCE ? 0
                                                                     : NAN;
@@ -117,6 +133,10 @@ static const char *quantity_words(struct arena *arena, const struct expectation 
                      claim->other);
     if (last != NULL)
         arena_append(arena, &text, " in %s", last);
+    if (claim->kind == CLAIM_REAL)
+        arena_append(arena, &text, " %s %.4g %s measured",
+                     claim->comparison == PAIRED_RATIO ? "/" : "-", claim->real * claim->scale,
+                     claim->scale == 100 ? "%" : claim->measured->unit);
     if (claim->application != NULL)
         arena_append(arena, &text, ", %s", claim->application);
     return text;
@@ -187,7 +207,7 @@ static void print_kind(const struct expectations *claims, const struct estimate 
                        enum expectation_kind kind, FILE *out)
 {
     static const char *const titles[] = {
-        "exact: a closed form gives the value",
+        "exact: a closed form gives the value", "real: runs of the real system give the value",
         "paired: the sign and the size of a comparison, seed by seed",
         "open: the effect depends on what is assumed"};
     size_t counts[CLAIM_VERDICT_COUNT] = {0};

@@ -1,11 +1,13 @@
 #include "results/report/expectation.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "results/report/report.h"
 #include "sim/base/json.h"
 #include "sim/base/keys.h"
+#include "workloads/json_include.h"
 
 static const char *const grades[] = {"published", "readme",  "secondary",
                                      "recalled",  "assumed", NULL};
@@ -51,6 +53,7 @@ bool expectation_resolve(struct expectation *expectation)
 #define APPLICATION KEY_TEXT("application", OF, application, OPTIONAL)
 #define EVIDENCE KEY_WORD("evidence", OF, grade, grades, 0, REQUIRED)
 #define NOTE KEY_TEXT("note", OF, note, OPTIONAL)
+#define DETERMINISTIC KEY_BOOL("deterministic", OF, deterministic, false, OPTIONAL)
 #define BOUND(name, field) KEY_NUMBER(name, OF, field, -1e15, 1e15, NAN, OPTIONAL)
 
 static const char *const comparisons[] = {"none", "difference", "ratio", "gain", NULL};
@@ -67,16 +70,19 @@ static const struct key figure_keys[] = {
     EVIDENCE,
     KEY_TEXT("formula", OF, formula, OPTIONAL),
     KEY_WORD("comparison", OF, comparison, comparisons, PAIRED_VALUE, OPTIONAL),
-    KEY_BOOL("deterministic", OF, deterministic, false, OPTIONAL),
+    DETERMINISTIC,
     KEY_END};
 
-static const char *const kinds[] = {"exact", "paired", "open", NULL};
+static const char *const kinds[] = {"exact", "real", "paired", "open", NULL};
 static const char *const formulas[] = {"value", "difference", "ratio", NULL};
 static const struct key of_keys[] = {KEY_TEXT("policy", OF, policy, REQUIRED),
                                      KEY_TEXT("setting", OF, setting, OPTIONAL), KEY_END};
 static const struct key against_keys[] = {KEY_TEXT("policy", OF, other, REQUIRED),
                                           KEY_TEXT("setting", OF, against_setting, OPTIONAL),
                                           KEY_END};
+static const struct key measured_keys[] = {
+    KEY_TEXT("file", OF, real_file, REQUIRED), KEY_TEXT("set", OF, real_set, REQUIRED),
+    KEY_TEXT("setting", OF, real_setting, REQUIRED), KEY_END};
 static const struct key claim_keys[] = {
     KEY_TEXT("system", OF, system, REQUIRED),
     KEY_WORD("kind", OF, kind, kinds, CLAIM_EXACT, REQUIRED),
@@ -89,6 +95,8 @@ static const struct key claim_keys[] = {
     KEY_WORD("formula", OF, comparison, formulas, PAIRED_VALUE, OPTIONAL),
     KEY_OBJECT("of", of_keys, REQUIRED),
     KEY_OBJECT("against", against_keys, OPTIONAL),
+    KEY_OBJECT("measured", measured_keys, OPTIONAL),
+    DETERMINISTIC,
     APPLICATION,
     BOUND("low", low),
     BOUND("high", high),
@@ -213,7 +221,12 @@ static bool formula_check(const struct json_value *value, struct expectation *cl
                           struct error *error)
 {
     struct json_value given;
-    const bool alone = claim->other == NULL;
+    const bool alone = claim->other == NULL && claim->real_file == NULL;
+    if ((claim->kind == CLAIM_REAL) != (claim->real_file != NULL) ||
+        (claim->other != NULL && claim->real_file != NULL))
+        return json_fault(value, error,
+                          "\"measured\" is of claims of the kind real, which have no "
+                          "\"against\"");
     if (!alone && !json_child(value, "formula", &given))
         claim->comparison = PAIRED_RATIO;
     if (alone && expectation_is_comparison(claim))
@@ -221,6 +234,37 @@ static bool formula_check(const struct json_value *value, struct expectation *cl
                           formulas[claim->comparison]);
     return alone || expectation_is_comparison(claim) ||
            json_fault(value, error, "a value is of one policy; leave out \"against\"");
+}
+
+/* Reads what was measured in place of `against`. Latencies count as their mean. */
+static bool real_read(const struct json_value *value, struct expectation *claim,
+                      struct error *error)
+{
+    char *path = json_include_find_operand(claim->real_file);
+    cJSON *root = json_parse_file(path != NULL ? path : claim->real_file, error);
+    const cJSON *set = NULL, *found = NULL, *one = NULL;
+    cJSON_ArrayForEach(set, cJSON_GetObjectItemCaseSensitive(root, "sets"))
+    {
+        const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(set, "name"));
+        if (name != NULL && strcmp(name, claim->real_set) == 0)
+            found = cJSON_GetObjectItemCaseSensitive(
+                cJSON_GetObjectItemCaseSensitive(set, "measured"), claim->real_setting);
+    }
+    const bool listed = cJSON_IsArray(found) && cJSON_GetArraySize(found) > 0;
+    const bool good = listed ? strcmp(claim->metric, "latency_ms_mean") == 0
+                             : cJSON_IsNumber(found) && strcmp(claim->metric, "slo_hit_rate") == 0;
+    claim->real = good && !listed ? found->valuedouble : 0;
+    const cJSON *list = good && listed ? found : NULL;
+    cJSON_ArrayForEach(one, list)
+    {
+        claim->real += one->valuedouble / cJSON_GetArraySize(list);
+    }
+    cJSON_Delete(root);
+    free(path);
+    return root != NULL &&
+           (good ||
+            json_fault(value, error, "%s has no %s of set \"%s\", setting \"%s\"", claim->real_file,
+                       claim->metric, claim->real_set, claim->real_setting));
 }
 
 /* A claim is in the unit in which reports show its metric. */
@@ -246,7 +290,8 @@ static bool claim_read(struct arena *arena, const struct json_value *value,
     claim->measured = report_metric_find(claim->metric);
     if (claim->measured == NULL)
         return metric_fault(value, false, error);
-    if (!formula_check(value, claim, error))
+    if (!formula_check(value, claim, error) ||
+        (claim->kind == CLAIM_REAL && !real_read(value, claim, error)))
         return false;
     unit_set(claim);
     return range_check(value, claim, true, error);
