@@ -59,13 +59,9 @@ static const struct report_contender *side_find(const struct report *report,
     return NULL;
 }
 
-/* Our value against what was measured. */
-static struct estimate real_estimate(const struct report *report,
-                                     const struct paired_contenders *pair,
-                                     const struct expectation *claim)
+/* Our value `ours` against what was measured. */
+static struct estimate against_real(struct estimate ours, const struct expectation *claim)
 {
-    struct estimate ours =
-        paired_estimate(report, pair, 1, claim->application, claim->measured, PAIRED_VALUE);
     if (claim->comparison == PAIRED_RATIO)
         return statistics_scaled(ours, 1 / claim->real);
     ours.mean -= claim->real;
@@ -84,8 +80,11 @@ bool claim_estimate(const struct report *report, const struct expectation *claim
     if (claim->other != NULL && (pair.second = side_find(report, claim, "against", claim->other,
                                                          claim->against_setting, error)) == NULL)
         return false;
-    *ours = claim->kind == CLAIM_REAL ? real_estimate(report, &pair, claim)
-                                      : paired_expected(report, &pair, 1, claim);
+    *ours = claim->kind != CLAIM_REAL
+                ? paired_expected(report, &pair, 1, claim)
+                : against_real(paired_estimate(report, &pair, 1, claim->application,
+                                               claim->measured, PAIRED_VALUE),
+                               claim);
     ours->exact = ours->exact || (claim->deterministic && ours->n == 1);
     return true;
 }

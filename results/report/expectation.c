@@ -80,9 +80,6 @@ static const struct key of_keys[] = {KEY_TEXT("policy", OF, policy, REQUIRED),
 static const struct key against_keys[] = {KEY_TEXT("policy", OF, other, REQUIRED),
                                           KEY_TEXT("setting", OF, against_setting, OPTIONAL),
                                           KEY_END};
-static const struct key measured_keys[] = {
-    KEY_TEXT("file", OF, real_file, REQUIRED), KEY_TEXT("set", OF, real_set, REQUIRED),
-    KEY_TEXT("setting", OF, real_setting, REQUIRED), KEY_END};
 static const struct key claim_keys[] = {
     KEY_TEXT("system", OF, system, REQUIRED),
     KEY_WORD("kind", OF, kind, kinds, CLAIM_EXACT, REQUIRED),
@@ -95,7 +92,7 @@ static const struct key claim_keys[] = {
     KEY_WORD("formula", OF, comparison, formulas, PAIRED_VALUE, OPTIONAL),
     KEY_OBJECT("of", of_keys, REQUIRED),
     KEY_OBJECT("against", against_keys, OPTIONAL),
-    KEY_OBJECT("measured", measured_keys, OPTIONAL),
+    KEY_TEXT("measured", OF, real_set, OPTIONAL),
     DETERMINISTIC,
     APPLICATION,
     BOUND("low", low),
@@ -221,12 +218,11 @@ static bool formula_check(const struct json_value *value, struct expectation *cl
                           struct error *error)
 {
     struct json_value given;
-    const bool alone = claim->other == NULL && claim->real_file == NULL;
-    if ((claim->kind == CLAIM_REAL) != (claim->real_file != NULL) ||
-        (claim->other != NULL && claim->real_file != NULL))
-        return json_fault(value, error,
-                          "\"measured\" is of claims of the kind real, which have no "
-                          "\"against\"");
+    const bool alone = claim->other == NULL && claim->real_set == NULL;
+    if (claim->kind == CLAIM_REAL ? alone || claim->other != NULL : claim->real_set != NULL)
+        return json_fault(
+            value, error,
+            "a claim of kind real, and no other, has \"measured\" in place of \"against\"");
     if (!alone && !json_child(value, "formula", &given))
         claim->comparison = PAIRED_RATIO;
     if (alone && expectation_is_comparison(claim))
@@ -236,35 +232,37 @@ static bool formula_check(const struct json_value *value, struct expectation *cl
            json_fault(value, error, "a value is of one policy; leave out \"against\"");
 }
 
-/* Reads what was measured in place of `against`. Latencies count as their mean. */
+/* Reads what was measured in the setting, which is the last name of `of`. Latencies count as their
+ * mean. */
 static bool real_read(const struct json_value *value, struct expectation *claim,
                       struct error *error)
 {
-    char *path = json_include_find_operand(claim->real_file);
-    cJSON *root = json_parse_file(path != NULL ? path : claim->real_file, error);
+    static const char file[] = "results/reality/runs.json";
+    const char *last = claim->setting == NULL ? NULL : strrchr(claim->setting, '/');
+    const char *setting = last == NULL ? claim->setting : last + 1;
+    char *path = json_include_find_operand(file);
+    cJSON *root = json_parse_file(path != NULL ? path : file, error);
     const cJSON *set = NULL, *found = NULL, *one = NULL;
-    cJSON_ArrayForEach(set, cJSON_GetObjectItemCaseSensitive(root, "sets"))
+    free(path);
+    if (root == NULL)
+        return false;
+    cJSON_ArrayForEach(set, cJSON_GetObjectItem(root, "sets"))
     {
-        const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(set, "name"));
+        const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(set, "name"));
         if (name != NULL && strcmp(name, claim->real_set) == 0)
-            found = cJSON_GetObjectItemCaseSensitive(
-                cJSON_GetObjectItemCaseSensitive(set, "measured"), claim->real_setting);
+            found = cJSON_GetObjectItem(cJSON_GetObjectItem(set, "measured"), setting);
     }
-    const bool listed = cJSON_IsArray(found) && cJSON_GetArraySize(found) > 0;
-    const bool good = listed ? strcmp(claim->metric, "latency_ms_mean") == 0
-                             : cJSON_IsNumber(found) && strcmp(claim->metric, "slo_hit_rate") == 0;
-    claim->real = good && !listed ? found->valuedouble : 0;
-    const cJSON *list = good && listed ? found : NULL;
-    cJSON_ArrayForEach(one, list)
+    const bool good =
+        found != NULL &&
+        strcmp(claim->metric, cJSON_IsArray(found) ? "latency_ms_mean" : "slo_hit_rate") == 0;
+    claim->real = good ? found->valuedouble : 0; /* of a list it is 0 */
+    cJSON_ArrayForEach(one, found)
     {
-        claim->real += one->valuedouble / cJSON_GetArraySize(list);
+        claim->real += one->valuedouble / cJSON_GetArraySize(found);
     }
     cJSON_Delete(root);
-    free(path);
-    return root != NULL &&
-           (good ||
-            json_fault(value, error, "%s has no %s of set \"%s\", setting \"%s\"", claim->real_file,
-                       claim->metric, claim->real_set, claim->real_setting));
+    return good || json_fault(value, error, "%s has no %s of \"%s\" in setting \"%s\"", file,
+                              claim->metric, claim->real_set, setting != NULL ? setting : "");
 }
 
 /* A claim is in the unit in which reports show its metric. */

@@ -37,10 +37,11 @@
  * - Defaults: all `settings`, all applications together, `policy` esg.
  *
  * A claim:
- * - `kind` is one of exact (a closed form gives the value), real (runs of the real system give it,
- *   as "measured": {"file": "results/reality/runs.json", "set": …, "setting": …} in place of
- *   `against`: a share to compare slo_hit_rate with, or latencies for latency_ms_mean), paired (the
- * sign and the size of a paired comparison), open (an effect that depends on what is assumed).
+ * - `kind` is one of exact (a closed form gives the value), real (a run of a real system gives it),
+ *   paired (the sign and the size of a paired comparison), open (an effect that depends on what is
+ *   assumed). A real one has "measured", a set of results/reality/runs.json, in place of `against`.
+ *   The last name of its setting is a setting there, whose share is compared with slo_hit_rate, or
+ *   the mean of its latencies with latency_ms_mean.
  * - `formula` is one of value (`of` alone), difference (of - against), ratio (of / against), each
  *   computed seed by seed. Default: value without `against`, else ratio.
  * - `setting` is the setting's name, or the keys that the sweep sets: "arrivals.rate_per_s=1500
@@ -106,10 +107,10 @@ struct expectation {
     const char *formula; /* in words; may be NULL */
     /* Of claims alone. */
     enum expectation_kind kind;
-    const char *other;                               /* the second of the formula; NULL: none */
-    const char *setting, *against_setting;           /* of the two; NULL: the sweep's only one */
-    const char *real_file, *real_set, *real_setting; /* what was measured; NULL: nothing */
-    double real;                                     /* that value, in the metric's unit */
+    const char *other;                     /* the second of the formula; NULL: none */
+    const char *setting, *against_setting; /* of the two; NULL: the sweep's only one */
+    const char *real_set;                  /* of runs that were measured; NULL: none */
+    double real;                           /* what was measured, in the metric's unit */
     const char *system, *text;
     const char *published; /* the published figure in words */
     const char *source;

@@ -222,12 +222,10 @@ static void alpaserve_on_ready(void *state, struct platform *platform, uint32_t 
     unique_fifo_add(&self->turns, invoker);
 }
 
-static void alpaserve_on_refused(void *state, struct platform *platform, uint32_t queue,
-                                 uint32_t invoker)
+static void alpaserve_on_refused(void *state, struct platform *platform, uint32_t invoker)
 {
-    struct alpaserve *self = state;
-    (void)platform, (void)queue;
-    self->groups[invoker].unfinished--;
+    (void)platform;
+    ((struct alpaserve *)state)->groups[invoker].unfinished--;
 }
 
 static void alpaserve_on_finish(void *state, struct platform *platform,

@@ -172,13 +172,9 @@ void policy_call_withdrawn(struct platform *platform, uint32_t queue, uint32_t i
     platform->controller.deciding = deciding;
 }
 
-void policy_call_refused(struct platform *platform, uint32_t queue, uint32_t invoker)
+void policy_call_refused(struct platform *platform, uint32_t invoker)
 {
-    if (platform->policy->on_refused == NULL)
-        return;
-    const char *before = enter(platform, "on_refused");
-    platform->policy->on_refused(platform->policy_state, platform, queue, invoker);
-    leave(platform, before);
+    call_about(platform, "on_refused", platform->policy->on_refused, invoker);
 }
 
 void policy_call_finish(struct platform *platform, const struct finished_batch *batch)

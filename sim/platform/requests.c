@@ -307,7 +307,7 @@ static void job_ready(struct platform *platform, uint32_t job, uint32_t queue)
         const struct stage *stage =
             &platform->workload->applications[state->application].stages[state->stage];
         if (stage->after_count > 0)
-            policy_call_refused(platform, queue,
+            policy_call_refused(platform,
                                 platform->jobs[job - state->stage + stage->after[0]].invoker);
         jobs_drop(platform, job_slot(platform, job));
         return;
