@@ -183,20 +183,20 @@ CASE(without_an_interval_nothing_is_shown)
 /* One seed is judged if nothing is random. */
 CASE(a_claim_may_be_held_against_a_real_run)
 {
-#define POINTS "\"formula\": \"difference\", \"low\": -2, \"high\": 2"
-    assert_claim(HITS("real") SIXTEEN("nexus") POINTS "}", -1.5, 0, CLAIM_SHOWN);
-    assert_claim(HITS("real") SIXTEEN("nexus") "\"low\": 1}", 0.48 / 0.495, 0, CLAIM_CONTRADICTED);
-    assert_claim(HITS("real") SIXTEEN("edf") POINTS "}", -9.5, NAN, CLAIM_NOT_SHOWN);
-    assert_claim(HITS("real") SIXTEEN("edf") POINTS ", \"deterministic\": true}", -9.5, NAN,
+#define POINTS "\"low\": -2, \"high\": 2"
+    assert_claim(HITS("real") SIXTEEN("nexus") POINTS "}", 48, 0, CLAIM_SHOWN);
+    assert_claim(HITS("real") SIXTEEN("nexus") "\"low\": -1}", 48, 0, CLAIM_CONTRADICTED);
+    assert_claim(HITS("real") SIXTEEN("edf") POINTS "}", 40, NAN, CLAIM_NOT_SHOWN);
+    assert_claim(HITS("real") SIXTEEN("edf") POINTS ", \"deterministic\": true}", 40, NAN,
                  CLAIM_CONTRADICTED);
 }
 
 /* The measured latencies count as their mean. */
-CASE(latencies_of_a_real_run_are_read_as_their_mean)
+CASE(latencies_of_a_real_run_are_read_as_their_mean_and_limits_in_per_cent)
 {
     struct error error = {0};
     struct expectations *claims = load(
-        CLAIMS("{" HEAD "\"kind\": \"real\", \"metric\": \"latency_ms_mean\", \"low\": 0, " REAL(
+        CLAIMS("{" HEAD "\"kind\": \"real\", \"metric\": \"latency_ms_mean\", \"low\": -2.5, " REAL(
             "a", "AlpaServe on two V100s", "bert-2.6b-apart") "\"note\": \"\"}"),
         &error);
     assert_good(claims != NULL, &error);
@@ -208,7 +208,9 @@ CASE(latencies_of_a_real_run_are_read_as_their_mean)
                     "bert-2.6b-apart");
     double sum = 0;
     cJSON_ArrayForEach(one, list) sum += one->valuedouble;
-    assert_relative(claims->list[0].real, sum / cJSON_GetArraySize(list), 1e-12);
+    sum /= cJSON_GetArraySize(list);
+    assert_relative(claims->list[0].real, sum, 1e-12);
+    assert_relative(claims->list[0].low, 0.975 * sum, 1e-12);
     cJSON_Delete(root);
     expectations_free(claims);
 }

@@ -59,17 +59,6 @@ static const struct report_contender *side_find(const struct report *report,
     return NULL;
 }
 
-/* Our value `ours` against what was measured. */
-static struct estimate against_real(struct estimate ours, const struct expectation *claim)
-{
-    if (claim->comparison == PAIRED_RATIO)
-        return statistics_scaled(ours, 1 / claim->real);
-    ours.mean -= claim->real;
-    ours.low -= claim->real;
-    ours.high -= claim->real;
-    return statistics_scaled(ours, claim->scale);
-}
-
 bool claim_estimate(const struct report *report, const struct expectation *claim,
                     struct estimate *ours, struct error *error)
 {
@@ -77,14 +66,11 @@ bool claim_estimate(const struct report *report, const struct expectation *claim
         .first = side_find(report, claim, "of", claim->policy, claim->setting, error)};
     if (pair.first == NULL)
         return false;
-    if (claim->other != NULL && (pair.second = side_find(report, claim, "against", claim->other,
-                                                         claim->against_setting, error)) == NULL)
+    if (expectation_is_comparison(claim) &&
+        (pair.second = side_find(report, claim, "against", claim->other, claim->against_setting,
+                                 error)) == NULL)
         return false;
-    *ours = claim->kind != CLAIM_REAL
-                ? paired_expected(report, &pair, 1, claim)
-                : against_real(paired_estimate(report, &pair, 1, claim->application,
-                                               claim->measured, PAIRED_VALUE),
-                               claim);
+    *ours = paired_expected(report, &pair, 1, claim);
     ours->exact = ours->exact || (claim->deterministic && ours->n == 1);
     return true;
 }
@@ -92,7 +78,7 @@ bool claim_estimate(const struct report *report, const struct expectation *claim
 enum claim_verdict claim_judge(const struct expectation *claim, struct estimate ours)
 {
     /* The value of no effect. A missing one or bound is NAN: every comparison with it is false. */
-    const double neutral = claim->kind <= CLAIM_REAL                ? NAN
+    const double neutral = claim->kind == CLAIM_EXACT               ? NAN
                            : claim->comparison == PAIRED_RATIO      ? 1
                            : claim->comparison == PAIRED_DIFFERENCE ? 0
                                                                     : NAN;
@@ -133,9 +119,7 @@ static const char *quantity_words(struct arena *arena, const struct expectation 
     if (last != NULL)
         arena_append(arena, &text, " in %s", last);
     if (claim->kind == CLAIM_REAL)
-        arena_append(arena, &text, " %s %.4g %s measured",
-                     claim->comparison == PAIRED_RATIO ? "/" : "-", claim->real * claim->scale,
-                     claim->scale == 100 ? "%" : claim->measured->unit);
+        arena_append(arena, &text, ", measured: %.4g %s", claim->real, claim->unit);
     if (claim->application != NULL)
         arena_append(arena, &text, ", %s", claim->application);
     return text;

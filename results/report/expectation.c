@@ -218,8 +218,9 @@ static bool formula_check(const struct json_value *value, struct expectation *cl
                           struct error *error)
 {
     struct json_value given;
-    const bool alone = claim->other == NULL && claim->real_set == NULL;
-    if (claim->kind == CLAIM_REAL ? alone || claim->other != NULL : claim->real_set != NULL)
+    const bool alone = claim->other == NULL;
+    if ((claim->kind == CLAIM_REAL) != (claim->real_set != NULL) ||
+        (claim->real_set != NULL && !alone))
         return json_fault(
             value, error,
             "a claim of kind real, and no other, has \"measured\" in place of \"against\"");
@@ -232,8 +233,8 @@ static bool formula_check(const struct json_value *value, struct expectation *cl
            json_fault(value, error, "a value is of one policy; leave out \"against\"");
 }
 
-/* Reads what was measured in the setting, which is the last name of `of`. Latencies count as their
- * mean. */
+/* Reads what was measured in the setting, which is the last name of `of`, and adds it to the range.
+ * Latencies count as their mean. */
 static bool real_read(const struct json_value *value, struct expectation *claim,
                       struct error *error)
 {
@@ -255,11 +256,15 @@ static bool real_read(const struct json_value *value, struct expectation *claim,
     const bool good =
         found != NULL &&
         strcmp(claim->metric, cJSON_IsArray(found) ? "latency_ms_mean" : "slo_hit_rate") == 0;
-    claim->real = good ? found->valuedouble : 0; /* of a list it is 0 */
+    claim->real = good ? claim->scale * found->valuedouble : 0; /* of a list it is 0 */
     cJSON_ArrayForEach(one, found)
     {
         claim->real += one->valuedouble / cJSON_GetArraySize(found);
     }
+    const double step = cJSON_IsArray(found) ? claim->real / 100 : 1;
+    claim->low = fmax(0, claim->real + step * claim->low);
+    claim->high =
+        fmin(cJSON_IsArray(found) ? INFINITY : claim->scale, claim->real + step * claim->high);
     cJSON_Delete(root);
     return good || json_fault(value, error, "%s has no %s of \"%s\" in setting \"%s\"", file,
                               claim->metric, claim->real_set, setting != NULL ? setting : "");
@@ -288,11 +293,11 @@ static bool claim_read(struct arena *arena, const struct json_value *value,
     claim->measured = report_metric_find(claim->metric);
     if (claim->measured == NULL)
         return metric_fault(value, false, error);
-    if (!formula_check(value, claim, error) ||
-        (claim->kind == CLAIM_REAL && !real_read(value, claim, error)))
+    if (!formula_check(value, claim, error))
         return false;
     unit_set(claim);
-    return range_check(value, claim, true, error);
+    return (claim->kind != CLAIM_REAL || real_read(value, claim, error)) &&
+           range_check(value, claim, true, error);
 }
 
 /* Moves claims of a lower kind to the front, and keeps the order of equals. */

@@ -39,9 +39,10 @@
  * A claim:
  * - `kind` is one of exact (a closed form gives the value), real (a run of a real system gives it),
  *   paired (the sign and the size of a paired comparison), open (an effect that depends on what is
- *   assumed). A real one has "measured", a set of results/reality/runs.json, in place of `against`.
- *   The last name of its setting is a setting there, whose share is compared with slo_hit_rate, or
- *   the mean of its latencies with latency_ms_mean.
+ *   assumed).
+ * - A real one has "measured", a set of results/reality/runs.json. The last name of its setting is
+ * a setting there. `low` and `high` are the limits of our error: of slo_hit_rate in points, of
+ *   latency_ms_mean in % of the mean of the measured latencies.
  * - `formula` is one of value (`of` alone), difference (of - against), ratio (of / against), each
  *   computed seed by seed. Default: value without `against`, else ratio.
  * - `setting` is the setting's name, or the keys that the sweep sets: "arrivals.rate_per_s=1500
@@ -110,7 +111,7 @@ struct expectation {
     const char *other;                     /* the second of the formula; NULL: none */
     const char *setting, *against_setting; /* of the two; NULL: the sweep's only one */
     const char *real_set;                  /* of runs that were measured; NULL: none */
-    double real;                           /* what was measured, in the metric's unit */
+    double real;                           /* what was measured, in `unit` */
     const char *system, *text;
     const char *published; /* the published figure in words */
     const char *source;
