@@ -304,6 +304,11 @@ static void job_ready(struct platform *platform, uint32_t job, uint32_t queue)
     struct queue *state = &platform->queues[queue];
     size_t capacity = platform->experiment->platform.queue_capacity;
     if (capacity != 0 && state->length >= capacity) {
+        const struct stage *stage =
+            &platform->workload->applications[state->application].stages[state->stage];
+        if (stage->after_count > 0)
+            policy_call_refused(platform,
+                                platform->jobs[job - state->stage + stage->after[0]].invoker);
         jobs_drop(platform, job_slot(platform, job));
         return;
     }
