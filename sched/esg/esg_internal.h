@@ -24,6 +24,7 @@ struct esg_parameters {
     enum { PLACE_BEST_FIT, PLACE_SPREAD } placement;
     enum { LATER_ANY, LATER_BOUNDED } later_batches;
     enum { RECHECK_CHANGED, RECHECK_EACH_STEP } recheck;
+    enum { LATE_LEAD, LATE_RIDE } late;
 };
 
 /* The candidates of one queue, and its number of failed attempts. */
@@ -46,6 +47,7 @@ struct esg_application {
     struct slo_plan *plan;              /* for A* */
     struct frontier_plans *frontiers;   /* for the frontier method */
     const struct search_table **tables; /* by stage */
+    sim_time_t *fastest;                /* by stage: time of the fastest plan */
 };
 
 /* A function on GPUs of one kind. */
@@ -65,6 +67,7 @@ struct esg {
     const struct esg_parameters *parameters;
     bool bounded;   /* later batches */
     bool each_step; /* rechecks */
+    bool ride;      /* late jobs */
     struct search_limits limits;
     struct load_index *loads; /* NULL: best fit */
     size_t function_count, application_count;

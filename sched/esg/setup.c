@@ -34,6 +34,8 @@ const struct key esg_parameters[] = {
                    "batches of later stages: any (recalled), or at most the first"),
     PARAMETER_WORD(esg, recheck, WORDS("changed", "each-step"), RECHECK_CHANGED,
                    "rechecks after capacity was freed, or at each step (recalled)"),
+    PARAMETER_WORD(esg, late, WORDS("lead", "ride"), LATE_LEAD,
+                   "late jobs set their queue's budget (recalled), or ride with one in time"),
     KEY_END,
 };
 
@@ -91,6 +93,21 @@ static double esg_mean_time(const struct search_table *table)
     return sum / (double)table->count;
 }
 
+/* The times of the fastest plans: to the end of the group, or of the application. */
+static void esg_init_fastest(struct esg_application *planned, const struct application *application)
+{
+    sim_time_t alone[WORKLOAD_MAX_STAGES];
+    for (size_t s = 0; s < application->stage_count; s++)
+        alone[s] = planned->tables[s]->fastest;
+    if (planned->plan == NULL)
+        slo_rest(application, alone, planned->fastest);
+    for (size_t s = 0; s < application->stage_count; s++) {
+        planned->fastest[s] += alone[s];
+        for (size_t i = 1; planned->plan != NULL && i < planned->plan->stages[s].chain_length; i++)
+            planned->fastest[s] += alone[planned->plan->stages[s].chain[i]];
+    }
+}
+
 static bool esg_init_application(struct esg *esg, struct arena *arena,
                                  struct esg_application *planned,
                                  const struct application *application, struct error *error)
@@ -99,6 +116,7 @@ static bool esg_init_application(struct esg *esg, struct arena *arena,
     const size_t count = application->stage_count;
     double mean_time[WORKLOAD_MAX_STAGES];
     planned->tables = arena_allocate(arena, count, sizeof *planned->tables);
+    planned->fastest = arena_allocate(arena, count, sizeof *planned->fastest);
     for (size_t s = 0; s < count; s++) {
         planned->tables[s] = esg->functions[application->stages[s].function].table;
         mean_time[s] = esg_mean_time(planned->tables[s]);
@@ -106,11 +124,13 @@ static bool esg_init_application(struct esg *esg, struct arena *arena,
     if (parameters->method == METHOD_FRONTIER && parameters->redistribution) {
         planned->frontiers = frontier_plans_build(arena, application, planned->tables, esg->bounded,
                                                   FRONTIER_POINTS, error);
+        esg_init_fastest(planned, application);
         return planned->frontiers != NULL;
     }
     planned->plan =
         slo_plan_create(arena, application, mean_time,
                         parameters->redistribution ? parameters->group_size : 1, parameters->split);
+    esg_init_fastest(planned, application);
     return true;
 }
 
@@ -135,6 +155,7 @@ bool esg_init(void *state, struct platform *platform, const void *parameters, st
     esg->parameters = parameters;
     esg->bounded = esg->parameters->later_batches == LATER_BOUNDED;
     esg->each_step = esg->parameters->recheck == RECHECK_EACH_STEP;
+    esg->ride = esg->parameters->late == LATE_RIDE;
     esg->limits = (struct search_limits){.max_batch = esg->parameters->batching ? UINT32_MAX : 1,
                                          .whole_gpu = !esg->parameters->sharing};
     esg_allocate(esg, arena, workload);
