@@ -194,8 +194,7 @@ static bool figure_check(const struct json_value *value, const struct expectatio
                           figure->metric);
     return figure->esg == NULL || report_is_policy(REPORT_REFERENCE_POLICY, figure->policy) ||
            json_fault(value, error,
-                      "'%s' compares " REPORT_REFERENCE_POLICY
-                      " with others; leave out \"policy\" or name its parameters",
+                      "'%s' compares " REPORT_REFERENCE_POLICY " with others; leave out \"policy\"",
                       figure->metric);
 }
 

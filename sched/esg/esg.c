@@ -71,25 +71,24 @@ static void esg_candidate(struct esg_queue *queue, const struct search_path *pat
 }
 
 /* The minimum configuration on a kind of GPU on which the function runs. */
-static uint16_t esg_minimum(const struct esg *esg, const struct esg_kind *kind,
-                            const struct configuration *all, uint32_t length)
+static uint16_t esg_minimum(const struct esg *esg, const struct esg_function *function,
+                            const struct esg_kind *kind, uint32_t length)
 {
-    uint16_t best = kind->minimum;
-    for (size_t i = 0; i < kind->table->count && esg->ride; i++) {
-        const struct configuration *here = &all[kind->table->index[i]];
+    const struct configuration *best = &function->all[kind->minimum];
+    for (size_t i = 0; i < kind->table->count && esg->parameters->late == LATE_RIDE; i++) {
+        const struct configuration *here = &function->all[kind->table->index[i]];
         if (here->batch <= length &&
-            (here->batch > all[best].batch ||
-             (here->batch == all[best].batch && configuration_is_smaller(here, &all[best]))))
-            best = kind->table->index[i];
+            (here->batch > best->batch ||
+             (here->batch == best->batch && configuration_is_smaller(here, best))))
+            best = here;
     }
-    return best;
+    return (uint16_t)(best - function->all);
 }
 
 /* No plan meets the deadline: choose by `infeasible` among the configurations that the queue can
  * fill, one per kind of GPU. */
 static void esg_choose_late(const struct esg *esg, const struct esg_function *function,
-                            const struct configuration *all, struct esg_queue *queue,
-                            uint32_t length)
+                            struct esg_queue *queue, uint32_t length)
 {
     const struct search_table *table = function->table;
     uint64_t kinds = KINDS_ALL;
@@ -108,7 +107,7 @@ static void esg_choose_late(const struct esg *esg, const struct esg_function *fu
     for (uint32_t k = 0; k < esg->kind_count; k++)
         if (function->kinds[k].table != NULL && kinds_contain(kinds, k))
             esg_insert(queue, queue->candidate_count,
-                       esg_minimum(esg, &function->kinds[k], all, length), 0.0, 0);
+                       esg_minimum(esg, function, &function->kinds[k], length), 0.0, 0);
 }
 
 /* Finds the K best plans within queue->budget that begin on GPUs of `kind`, and stores them in
@@ -163,7 +162,7 @@ static sim_time_t esg_queue_budget(const struct esg *esg, struct platform *platf
     for (uint32_t i = 0;; i++) {
         const struct job_view job = platform_job(platform, queue, i);
         const sim_time_t budget = esg_budget(esg, planned, stage, &job, platform_now(platform));
-        if (!esg->ride || i == last || budget >= planned->fastest[stage]) {
+        if (esg->parameters->late == LATE_LEAD || i == last || budget >= planned->fastest[stage]) {
             platform_charge(platform, i);
             return budget;
         }
@@ -200,11 +199,7 @@ static void esg_plan(struct esg *esg, struct platform *platform, uint32_t index)
                 esg_candidate(queue, &esg->result.paths[i]);
         }
         if (queue->candidate_count == 0)
-            esg_choose_late(esg, function,
-                            platform_workload(platform)
-                                ->functions[platform_queue_function(platform, index)]
-                                .configurations,
-                            queue, length);
+            esg_choose_late(esg, function, queue, length);
     }
     platform_charge(platform, queue->units);
 }
@@ -260,18 +255,15 @@ static void esg_attempted(const struct esg *esg, const struct platform *platform
 /* The minimum configuration, on the first kind of GPU that has room. */
 static bool esg_try_minimum(struct esg *esg, struct platform *platform, uint32_t queue)
 {
-    const uint32_t function = platform_queue_function(platform, queue);
-    const struct esg_kind *kinds = esg->functions[function].kinds;
-    const struct configuration *all =
-        platform_workload(platform)->functions[function].configurations;
+    const struct esg_function *function = &esg->functions[platform_queue_function(platform, queue)];
+    const uint32_t length = platform_queue_length(platform, queue);
     for (uint32_t k = 0; k < esg->kind_count; k++) {
-        if (kinds[k].table == NULL)
+        if (function->kinds[k].table == NULL)
             continue;
-        const uint16_t minimum =
-            esg_minimum(esg, &kinds[k], all, platform_queue_length(platform, queue));
+        const uint16_t minimum = esg_minimum(esg, function, &function->kinds[k], length);
         platform_charge(platform, 1);
-        if (esg_try(esg, platform, queue, minimum, all[minimum].cost_per_job_usd,
-                    all[minimum].time))
+        if (esg_try(esg, platform, queue, minimum, function->all[minimum].cost_per_job_usd,
+                    function->all[minimum].time))
             return true;
     }
     return false;

@@ -58,6 +58,7 @@ struct esg_kind {
 };
 
 struct esg_function {
+    const struct configuration *all;
     struct search_table *table; /* of all kinds */
     uint16_t *by_cost;          /* indices into the table, cheapest first */
     struct esg_kind *kinds;     /* by kind; with a single kind its table is `table` */
@@ -67,7 +68,6 @@ struct esg {
     const struct esg_parameters *parameters;
     bool bounded;   /* later batches */
     bool each_step; /* rechecks */
-    bool ride;      /* late jobs */
     struct search_limits limits;
     struct load_index *loads; /* NULL: best fit */
     size_t function_count, application_count;

@@ -67,6 +67,7 @@ static bool esg_init_function(struct esg_function *function, struct arena *arena
         search_table_create_within(arena, workload, index, &esg->limits, error);
     if (table == NULL)
         return false;
+    function->all = configurations;
     function->table = table;
     function->by_cost = arena_allocate(arena, table->count, sizeof *function->by_cost);
     function->kinds = arena_allocate(arena, esg->kind_count, sizeof *function->kinds);
@@ -155,7 +156,6 @@ bool esg_init(void *state, struct platform *platform, const void *parameters, st
     esg->parameters = parameters;
     esg->bounded = esg->parameters->later_batches == LATER_BOUNDED;
     esg->each_step = esg->parameters->recheck == RECHECK_EACH_STEP;
-    esg->ride = esg->parameters->late == LATE_RIDE;
     esg->limits = (struct search_limits){.max_batch = esg->parameters->batching ? UINT32_MAX : 1,
                                          .whole_gpu = !esg->parameters->sharing};
     esg_allocate(esg, arena, workload);

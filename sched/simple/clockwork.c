@@ -23,13 +23,10 @@
  *   its controller is not on the worker.
  * - `buffer_ms`: the code aims 5 ms before the deadline [.h:35], but never below 15 ms after the
  *   arrival. SLOs here are often shorter than that, so the default is 0.
- * - A request has several stages, Clockwork's models have one. The rules above therefore count the
- *   whole path. A job is in time in a batch of some size if the longest path through the later
- *   stages, in batches of that size, also ends by the deadline. With one stage this is the rule of
- *   the code.
+ * - Clockwork's models have one stage. Here a job is in time in a batch of some size if the longest
+ *   path through the later stages, in batches of that size, also ends by the deadline.
  * - Requests that have begun go before those that have not. Clockwork's order alone starts first
- *   stages at the last moment, and the work on them is lost where they wait again. With this order
- *   a first stage starts only where no begun request waits for the GPU.
+ *   stages at the last moment, and the work on them is lost where they wait again.
  * - LOAD: a batch runs on an idle container. If there is none, it starts one only if it would still
  *   be in time after the mean cold start. Otherwise a container is started without a batch where it
  *   would fit, one at a time per function. UNLOAD is the platform's keep-alive.
