@@ -3,12 +3,22 @@
 #include "sched/common/kinds.h"
 #include "sched/common/load_index.h"
 #include "sched/common/placement.h"
+#include "sched/esg/esg_internal.h"
 #include "sched/common/planner.h"
 #include "sched/registry.h"
 #include "tests/suite.h"
 #include "tests/worlds.h"
 
-enum { WORLDS = 25, OFF = 0, WARM = 1, SPREAD = 1, BOUNDED = 1, EACH_STEP = 1, MINIMUM = 2 };
+enum {
+    WORLDS = 25,
+    OFF = 0,
+    WARM = 1,
+    SPREAD = 1,
+    BOUNDED = 1,
+    EACH_STEP = 1,
+    MINIMUM = 2,
+    RIDE = 1
+};
 
 /* ---- Placement against a scan ---------------------------------------------------------------- */
 
@@ -197,10 +207,10 @@ CASE(every_variant_of_esg_serves_all_within_the_cluster)
     static const struct {
         const char *key;
         double value;
-    } variants[] = {{"sharing", OFF},       {"batching", OFF},      {"redistribution", OFF},
-                    {"locality", OFF},      {"locality", WARM},     {"split", SLO_PROPORTIONAL},
-                    {"split", SLO_EQUAL},   {"placement", SPREAD},  {"later_batches", BOUNDED},
-                    {"recheck", EACH_STEP}, {"infeasible", MINIMUM}};
+    } variants[] = {{"sharing", OFF},       {"batching", OFF},       {"redistribution", OFF},
+                    {"locality", OFF},      {"locality", WARM},      {"split", SLO_PROPORTIONAL},
+                    {"split", SLO_EQUAL},   {"placement", SPREAD},   {"later_batches", BOUNDED},
+                    {"recheck", EACH_STEP}, {"infeasible", MINIMUM}, {"late", RIDE}};
     struct log *log = log_one();
     const struct policy *esg = policy_find("esg", NULL);
     for (uint64_t n = 0; n < trials(WORLDS); n++)
@@ -426,10 +436,132 @@ CASE(late_jobs_run_in_the_configuration_that_infeasible_names)
         run_open(log, "a: a=f", 12, 0.1, params);
         assert_int_equal(otherwise(log, choices[c].largest, choices[c].vgpu), 0);
     }
+    /* Of jobs that ride the minimum configuration has the largest batch, too. */
+    run_open(log, "a: a=f", 12, 0.1, "'infeasible':'minimum','late':'ride','recheck_limit':1000");
+    assert_int_equal(otherwise(log, true, 1), 0);
+    run_open(log, "a: a=f", 12, 0.1, "'late':'ride','recheck_limit':0");
+    size_t filled = 0;
+    for (size_t i = 0; i < log->batch_count; i++) {
+        const uint32_t waiting = waiting_at(log, &log->batches[i]);
+        if (log->batches[i].vgpu > 1)
+            continue;
+        assert_int_equal(log->batches[i].configured_batch, waiting < 2 ? 1 : waiting < 4 ? 2 : 4);
+        filled += log->batches[i].configured_batch > 1;
+    }
+    assert_true(filled > 20);
     /* At each step the plan is kept with which the queue was listed, whatever has joined it. */
     run_open(log, "a: a=f", 12, 0.1,
              "'infeasible':'cheapest','recheck_limit':1000,'recheck':'each-step'");
     assert_true(otherwise(log, true, 1) > 0);
+}
+
+/* ---- Late jobs ------------------------------------------------------------------------------- */
+
+enum { LATE_QUEUES = 7 };
+
+static bool (*esg_decide_itself)(void *state, struct platform *platform);
+static uint64_t leads_seen; /* plans whose lead was not the oldest job */
+
+/* Time of the fastest configurations of the stages that are planned together. */
+static sim_time_t fastest_of(const struct esg *esg, const struct workload *workload,
+                             const struct application *application, uint32_t application_index,
+                             uint32_t stage, uint32_t length)
+{
+    const struct slo_stage *part = &esg->applications[application_index].plan->stages[stage];
+    sim_time_t sum = 0;
+    for (size_t s = 0; s < part->chain_length; s++) {
+        const struct function *spec =
+            &workload->functions[application->stages[part->chain[s]].function];
+        sim_time_t least = SIM_FOREVER;
+        for (size_t c = 0; c < spec->configuration_count; c++)
+            if (s > 0 || spec->configurations[c].batch <= length)
+                least = spec->configurations[c].time < least ? spec->configurations[c].time : least;
+        sum += least;
+    }
+    return sum;
+}
+
+/* The budget by its definition: of the first job whose fastest plan is in time, else of the last.
+ */
+static sim_time_t budget_of(const struct esg *esg, const struct platform *platform, uint32_t queue,
+                            const struct job_view *jobs, uint32_t length)
+{
+    const struct workload *workload = platform_workload(platform);
+    const uint32_t which = platform_queue_application(platform, queue);
+    const uint32_t stage = platform_queue_stage(platform, queue);
+    const sim_time_t needed =
+        fastest_of(esg, workload, &workload->applications[which], which, stage, length);
+    const double part = esg->applications[which].plan->stages[stage].deadline_fraction;
+    sim_time_t budget = 0;
+    for (uint32_t i = 0; i < length; i++) {
+        budget =
+            jobs[i].arrival + (sim_time_t)((double)jobs[i].slo * part) - platform_now(platform);
+        if (budget < needed)
+            continue;
+        leads_seen += i > 0;
+        break;
+    }
+    return budget;
+}
+
+static bool watched_decide(void *state, struct platform *platform)
+{
+    static struct job_view jobs[LATE_QUEUES][WORLD_REQUESTS];
+    const struct esg *esg = state;
+    uint32_t length[LATE_QUEUES];
+    struct esg_queue before[LATE_QUEUES];
+    assert_int_equal(esg->queue_count, LATE_QUEUES);
+    for (uint32_t q = 0; q < LATE_QUEUES; q++) {
+        before[q] = esg->queues[q];
+        length[q] = platform_queue_length(platform, q);
+        for (uint32_t i = 0; i < length[q]; i++)
+            jobs[q][i] = platform_job(platform, q, i);
+    }
+    const bool more = esg_decide_itself(state, platform);
+    for (uint32_t q = 0; q < LATE_QUEUES; q++)
+        if (esg->queues[q].budget != before[q].budget ||
+            esg->queues[q].length != before[q].length) {
+            assert_int_equal(esg->queues[q].length, length[q]);
+            assert_int_equal(esg->queues[q].budget,
+                             budget_of(esg, platform, q, jobs[q], length[q]));
+        }
+    return more;
+}
+
+CASE(late_jobs_ride_with_the_oldest_that_can_still_be_met)
+{
+    struct log *log = log_one();
+    struct policy watched = *policy_find("esg", NULL);
+    esg_decide_itself = watched.decide;
+    watched.decide = watched_decide;
+    leads_seen = 0;
+    for (uint64_t n = 0; n < trials(WORLDS); n++) {
+        char json[WORLD_BYTES];
+        RESULT result = {0};
+        world_random(json, n, n % 2 == 1);
+        run_well_with(json, &watched, "late", RIDE, log, &result);
+        world_check_conserved(log, &result, WORLD_REQUESTS);
+        world_check_batches(log);
+    }
+    print_message("%lu plans of a later job than the oldest\n", (unsigned long)leads_seen);
+    assert_true(leads_seen > trials(1000));
+}
+
+/* Where one GPU has more jobs than it serves one by one, batches form only if late jobs ride. */
+CASE(batches_form_in_overload_if_late_jobs_ride)
+{
+    static const char *const late[] = {"lead", "ride"};
+    struct log *log = log_one();
+    for (size_t i = 0; i < 2; i++) {
+        char params[64];
+        size_t jobs = 0;
+        snprintf(params, sizeof params, "'late':'%s'", late[i]);
+        run_open(log, "a: a=f b=f(a)", 20, 1.5, params);
+        for (size_t b = 0; b < log->batch_count; b++)
+            jobs += log->batches[b].jobs;
+        print_message("%s: %zu jobs in %zu batches\n", late[i], jobs, log->batch_count);
+        assert_true(i == 0 ? 10 * jobs < 13 * log->batch_count : 10 * jobs > 15 * log->batch_count);
+    }
 }
 
 static size_t on_one_unit(const struct log *log)

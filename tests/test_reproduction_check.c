@@ -1,5 +1,6 @@
 /* Verdicts on published figures, over made-up runs whose gains and savings are known. */
 #include <cjson/cJSON.h>
+#include <math.h>
 
 #include "results/report/reproduction_check.h"
 #include "results/report/verdict_table.h"
@@ -531,6 +532,41 @@ CASE(parameters_name_the_contenders_of_a_ratio)
         "at most 3.4 x; it holds in 1 of 4 pairs of policy and setting (fifo a=2: light), is above "
         "in 1 (fifo a=2: heavy); on average over the settings it holds against 0 of 1; no run of "
         "las in this file.");
+}
+
+#define MARGIN(seed)                                                                               \
+    {                                                                                              \
+        "light", "esg", "policy.name=esg policy.params.headroom=0.1 setting=light", seed, 0.85,    \
+            0.0001, RECORD_SUMMARY                                                                 \
+    }
+
+/* Against orion ESG gains nothing, and with a margin 70 %. */
+CASE(a_variant_of_esg_has_a_verdict_of_its_own)
+{
+    static const struct fixture with_margin[] = {SEEDS("light", "esg", 0.5, 0.5, 0.5, 0.0001),
+                                                 MARGIN(1), MARGIN(2), MARGIN(3),
+                                                 SEEDS("light", "orion", 0.5, 0.5, 0.5, 0.0001)};
+    static const char figure[] =
+        "{\"metric\": \"slo_hit_rate_gain\", \"low\": 61, \"high\": 80, \"unit\": \"%%\", "
+        "\"evidence\": \"published\", \"against\": [\"orion\"], \"policy\": \"%s\"}";
+    static const struct {
+        const char *policy, *title;
+        enum verdict verdict;
+        double mean;
+    } variants[] = {
+        {"esg", "slo_hit_rate_gain", VERDICT_NOT, 0},
+        {"esg headroom=0.1", "slo_hit_rate_gain of esg headroom=0.1", VERDICT_REPRODUCED, 70},
+        {"esg headroom=0.2", "slo_hit_rate_gain of esg headroom=0.2", VERDICT_UNKNOWN, 0}};
+    for (size_t v = 0; v < 3; v++) {
+        JUDGED judged = {0};
+        char text[256];
+        (void)snprintf(text, sizeof text, figure, variants[v].policy);
+        judge(&judged, with_margin, 9, text);
+        assert_string_equal(judged.judgement->figure->title, variants[v].title);
+        assert_int_equal(judged.judgement->verdict, variants[v].verdict);
+        if (variants[v].verdict != VERDICT_UNKNOWN)
+            assert_true(fabs(judged.judgement->pairs[0].ours.mean - variants[v].mean) < 1e-9);
+    }
 }
 
 CASE(one_seed_of_random_runs_is_not_judged)

@@ -192,7 +192,7 @@ static bool figure_check(const struct json_value *value, const struct expectatio
     if (figure->esg != NULL && compared)
         return json_fault(value, error, "'%s' is a comparison already; leave out \"comparison\"",
                           figure->metric);
-    return figure->esg == NULL || strcmp(figure->policy, REPORT_REFERENCE_POLICY) == 0 ||
+    return figure->esg == NULL || report_is_policy(REPORT_REFERENCE_POLICY, figure->policy) ||
            json_fault(value, error,
                       "'%s' compares " REPORT_REFERENCE_POLICY " with others; leave out \"policy\"",
                       figure->metric);
@@ -208,8 +208,12 @@ static bool figure_read(struct arena *arena, const struct json_value *value,
         !names_read(arena, value, "settings", &figure->settings, &figure->setting_count, error))
         return false;
     const bool compared = figure->comparison != PAIRED_VALUE;
-    return expectation_resolve(figure) ? figure_check(value, figure, compared, error)
-                                       : metric_fault(value, true, error);
+    if (!expectation_resolve(figure))
+        return metric_fault(value, true, error);
+    figure->title = figure->esg != NULL && strchr(figure->policy, ' ') != NULL
+                        ? arena_text(arena, "%s of %s", figure->metric, figure->policy)
+                        : figure->metric;
+    return figure_check(value, figure, compared, error);
 }
 
 /* ---- Claims ---------------------------------------------------------------------------------- */

@@ -95,6 +95,7 @@ struct expectation {
     const char *unit;        /* "%", "points", "x", or the metric's; may be "" */
     double low, high;        /* NAN if not given */
     const char *policy;      /* the first of the formula */
+    const char *title;       /* the metric, and of a variant of ESG the variant */
     const char *application; /* NULL: all together */
     const char *evidence;    /* its grade, one of the words above */
     const char *note;        /* may be NULL */

@@ -225,7 +225,7 @@ static void figure_write(const struct judgement *judgement, FILE *out)
     html_print(out,
                "<div class=\"verdict\"><h3><code>%s</code>: %s <span class=\"grade\">%s</span> — "
                "%s%s</h3>\n<p>%s</p>",
-               figure->metric, judgement->range, figure->evidence, verdict_name(judgement->verdict),
+               figure->title, judgement->range, figure->evidence, verdict_name(judgement->verdict),
                judgement->verdict == VERDICT_PARTLY || judgement->verdict == VERDICT_NOT
                    ? " reproduced"
                    : "",

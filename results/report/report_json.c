@@ -173,11 +173,12 @@ static void add_figure(const struct judgement *judgement, cJSON *figures)
 {
     const struct expectation *figure = judgement->figure;
     cJSON *entry = json_append(figures);
-    json_put(
-        entry,
-        "metric %s evidence %s unit %s low %g high %g formula %s note %s verdict %s sentence %s",
-        figure->metric, figure->evidence, figure->unit, figure->low, figure->high, figure->formula,
-        figure->note, verdict_name(judgement->verdict), judgement->sentence);
+    json_put(entry,
+             "metric %s policy %s evidence %s unit %s low %g high %g formula %s note %s verdict %s "
+             "sentence %s",
+             figure->metric, figure->policy, figure->evidence, figure->unit, figure->low,
+             figure->high, figure->formula, figure->note, verdict_name(judgement->verdict),
+             judgement->sentence);
     add_pairs(judgement, entry);
     cJSON *worlds = cJSON_AddArrayToObject(entry, "assumptions");
     for (size_t w = 0; w < judgement->apart_count; w++)

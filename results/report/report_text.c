@@ -179,7 +179,7 @@ static void add_published(const struct judgement *judgement, struct text_table *
     const bool comparison = expectation_is_comparison(figure);
     bool any = false;
     char group[256];
-    (void)snprintf(group, sizeof group, "%s: %s [%s]%s%s", figure->metric, judgement->range,
+    (void)snprintf(group, sizeof group, "%s: %s [%s]%s%s", figure->title, judgement->range,
                    figure->evidence, figure->formula == NULL ? "" : ", ",
                    figure->formula == NULL ? "" : figure->formula);
     text_table_group(table, group);

@@ -84,16 +84,22 @@ static const struct report_contender *counterpart(const struct report *report,
     return NULL;
 }
 
-/* ESG in the scenario, for a comparison of ESG with `other`. NULL: none to compare. */
+/* The figure's ESG in the scenario, for a comparison with `other`: the first of all, or the one
+ * with exactly the parameters that the figure names. NULL: none to compare. */
 static const struct report_contender *esg_against(const struct report_scenario *scenario,
+                                                  const struct expectation *figure,
                                                   const struct report_contender *other,
                                                   const char *other_name)
 {
-    const struct report_contender *esg =
-        scenario->reference == REPORT_NONE ? NULL : &scenario->contenders[scenario->reference];
-    const bool is_pair = esg != NULL && strcmp(esg->policy, REPORT_REFERENCE_POLICY) == 0 &&
+    size_t esg = scenario->reference;
+    if (strcmp(figure->policy, REPORT_REFERENCE_POLICY) != 0)
+        for (esg = 0; esg < scenario->contender_count; esg++)
+            if (report_is_contender(&scenario->contenders[esg], figure->policy))
+                break;
+    const bool is_pair = esg < scenario->contender_count &&
+                         strcmp(scenario->contenders[esg].policy, REPORT_REFERENCE_POLICY) == 0 &&
                          report_has_name(other, other_name);
-    return is_pair ? esg : NULL;
+    return is_pair ? &scenario->contenders[esg] : NULL;
 }
 
 /* The contenders of a pair, in the order of the formula. For a comparison both are NULL if there is
@@ -108,7 +114,7 @@ static struct paired_contenders contenders_of(const struct report *report,
     if (!expectation_is_comparison(figure))
         return (struct paired_contenders){.first = policy};
     const struct report_contender *first =
-        figure->esg != NULL ? esg_against(pair->scenario, policy, pair->name)
+        figure->esg != NULL ? esg_against(pair->scenario, figure, policy, pair->name)
                             : counterpart(report, pair->scenario, figure, policy, pair->name);
     if (first == NULL)
         return (struct paired_contenders){NULL, NULL};

@@ -69,7 +69,7 @@ void verdict_table_html(const struct judgement *judgement, FILE *out)
 static void print_figure(const struct judgement *judgement, const char *end, FILE *out)
 {
     const struct expectation *figure = judgement->figure;
-    (void)fprintf(out, "%s, %s [%s]%s\n", figure->metric, judgement->range, figure->evidence, end);
+    (void)fprintf(out, "%s, %s [%s]%s\n", figure->title, judgement->range, figure->evidence, end);
 }
 
 void verdicts_tables(const struct report *const *reports, size_t count, FILE *out)

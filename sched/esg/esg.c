@@ -18,6 +18,9 @@
  * - `infeasible`: what is dispatched if no path meets the deadline, among the configurations that
  *   the queue can fill: the fastest (recalled), the one that costs least per job, or the minimum
  *   configuration. If it can fill none, it is the minimum configuration, partly empty.
+ * - `late`: "lead" (recalled): the oldest job sets the budget, so that one late job plans for all.
+ *   "ride" (assumed): the oldest job that can still be met sets it, and those before it ride along.
+ *   The minimum configuration is then the smallest of the largest batch that the queue can fill.
  *
  * Ablation: every idea has a parameter that disables it. The defaults are the paper's.
  * - `sharing` off: only whole GPUs.
@@ -67,6 +70,21 @@ static void esg_candidate(struct esg_queue *queue, const struct search_path *pat
         esg_insert(queue, place, path->configuration[0], path->cost_usd, path->time);
 }
 
+/* The minimum configuration on a kind of GPU on which the function runs. */
+static uint16_t esg_minimum(const struct esg *esg, const struct esg_function *function,
+                            const struct esg_kind *kind, uint32_t length)
+{
+    const struct configuration *best = &function->all[kind->minimum];
+    for (size_t i = 0; i < kind->table->count && esg->parameters->late == LATE_RIDE; i++) {
+        const struct configuration *here = &function->all[kind->table->index[i]];
+        if (here->batch <= length &&
+            (here->batch > best->batch ||
+             (here->batch == best->batch && configuration_is_smaller(here, best))))
+            best = here;
+    }
+    return (uint16_t)(best - function->all);
+}
+
 /* No plan meets the deadline: choose by `infeasible` among the configurations that the queue can
  * fill, one per kind of GPU. */
 static void esg_choose_late(const struct esg *esg, const struct esg_function *function,
@@ -88,7 +106,8 @@ static void esg_choose_late(const struct esg *esg, const struct esg_function *fu
     /* Also if no batch is small enough: then it is partly empty. */
     for (uint32_t k = 0; k < esg->kind_count; k++)
         if (function->kinds[k].table != NULL && kinds_contain(kinds, k))
-            esg_insert(queue, queue->candidate_count, function->kinds[k].minimum, 0.0, 0);
+            esg_insert(queue, queue->candidate_count,
+                       esg_minimum(esg, function, &function->kinds[k], length), 0.0, 0);
 }
 
 /* Finds the K best plans within queue->budget that begin on GPUs of `kind`, and stores them in
@@ -121,7 +140,7 @@ static uint64_t esg_search(struct esg *esg, const struct esg_application *planne
     return esg->result.expansions > 0 ? esg->result.expansions : 1;
 }
 
-/* Time from now to the deadline that the oldest job's plans must meet, or its stage's quota. */
+/* Time from now to the deadline that the job's plans must meet, or its stage's quota. */
 static sim_time_t esg_budget(const struct esg *esg, const struct esg_application *planned,
                              uint32_t stage, const struct job_view *job, sim_time_t now)
 {
@@ -133,7 +152,24 @@ static sim_time_t esg_budget(const struct esg *esg, const struct esg_application
     return job->arrival + (sim_time_t)slo - now;
 }
 
-/* Makes the first configurations of the K best plans of the queue's oldest job its candidates. With
+/* The budget of the queue's oldest job, or with `late` "ride" that of the oldest that can still be
+ * met. If none can, any of them does. Charges for each job passed over. */
+static sim_time_t esg_queue_budget(const struct esg *esg, struct platform *platform,
+                                   const struct esg_application *planned, uint32_t queue)
+{
+    const uint32_t stage = platform_queue_stage(platform, queue);
+    const uint32_t last = platform_queue_length(platform, queue) - 1;
+    for (uint32_t i = 0;; i++) {
+        const struct job_view job = platform_job(platform, queue, i);
+        const sim_time_t budget = esg_budget(esg, planned, stage, &job, platform_now(platform));
+        if (esg->parameters->late == LATE_LEAD || i == last || budget >= planned->fastest[stage]) {
+            platform_charge(platform, i);
+            return budget;
+        }
+    }
+}
+
+/* Makes the first configurations of the K best plans within the queue's budget its candidates. With
  * several kinds of GPU these are the K best plans for each kind of the first stage, so that a full
  * kind does not hide the others.
  *
@@ -148,9 +184,8 @@ static void esg_plan(struct esg *esg, struct platform *platform, uint32_t index)
     const struct esg_application *planned =
         &esg->applications[platform_queue_application(platform, index)];
     const struct esg_function *function = &esg->functions[platform_queue_function(platform, index)];
-    const struct job_view job = platform_job(platform, index, 0);
     uint32_t length = platform_queue_length(platform, index);
-    sim_time_t budget = esg_budget(esg, planned, stage, &job, platform_now(platform));
+    sim_time_t budget = esg_queue_budget(esg, platform, planned, index);
     if (queue->units == 0 || queue->budget != budget || queue->length != length) {
         queue->budget = budget;
         queue->length = length;
@@ -220,17 +255,15 @@ static void esg_attempted(const struct esg *esg, const struct platform *platform
 /* The minimum configuration, on the first kind of GPU that has room. */
 static bool esg_try_minimum(struct esg *esg, struct platform *platform, uint32_t queue)
 {
-    const uint32_t function = platform_queue_function(platform, queue);
-    const struct esg_kind *kinds = esg->functions[function].kinds;
-    const struct configuration *all =
-        platform_workload(platform)->functions[function].configurations;
+    const struct esg_function *function = &esg->functions[platform_queue_function(platform, queue)];
+    const uint32_t length = platform_queue_length(platform, queue);
     for (uint32_t k = 0; k < esg->kind_count; k++) {
-        const struct configuration *minimum = &all[kinds[k].minimum];
-        if (kinds[k].table == NULL)
+        if (function->kinds[k].table == NULL)
             continue;
+        const uint16_t minimum = esg_minimum(esg, function, &function->kinds[k], length);
         platform_charge(platform, 1);
-        if (esg_try(esg, platform, queue, kinds[k].minimum, minimum->cost_per_job_usd,
-                    minimum->time))
+        if (esg_try(esg, platform, queue, minimum, function->all[minimum].cost_per_job_usd,
+                    function->all[minimum].time))
             return true;
     }
     return false;

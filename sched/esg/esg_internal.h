@@ -24,6 +24,7 @@ struct esg_parameters {
     enum { PLACE_BEST_FIT, PLACE_SPREAD } placement;
     enum { LATER_ANY, LATER_BOUNDED } later_batches;
     enum { RECHECK_CHANGED, RECHECK_EACH_STEP } recheck;
+    enum { LATE_LEAD, LATE_RIDE } late;
 };
 
 /* The candidates of one queue, and its number of failed attempts. */
@@ -46,6 +47,7 @@ struct esg_application {
     struct slo_plan *plan;              /* for A* */
     struct frontier_plans *frontiers;   /* for the frontier method */
     const struct search_table **tables; /* by stage */
+    sim_time_t *fastest;                /* by stage: time of the fastest plan */
 };
 
 /* A function on GPUs of one kind. */
@@ -56,6 +58,7 @@ struct esg_kind {
 };
 
 struct esg_function {
+    const struct configuration *all;
     struct search_table *table; /* of all kinds */
     uint16_t *by_cost;          /* indices into the table, cheapest first */
     struct esg_kind *kinds;     /* by kind; with a single kind its table is `table` */

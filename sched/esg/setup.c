@@ -34,6 +34,8 @@ const struct key esg_parameters[] = {
                    "batches of later stages: any (recalled), or at most the first"),
     PARAMETER_WORD(esg, recheck, WORDS("changed", "each-step"), RECHECK_CHANGED,
                    "rechecks after capacity was freed, or at each step (recalled)"),
+    PARAMETER_WORD(esg, late, WORDS("lead", "ride"), LATE_LEAD,
+                   "late jobs set their queue's budget (recalled), or ride with one in time"),
     KEY_END,
 };
 
@@ -65,6 +67,7 @@ static bool esg_init_function(struct esg_function *function, struct arena *arena
         search_table_create_within(arena, workload, index, &esg->limits, error);
     if (table == NULL)
         return false;
+    function->all = configurations;
     function->table = table;
     function->by_cost = arena_allocate(arena, table->count, sizeof *function->by_cost);
     function->kinds = arena_allocate(arena, esg->kind_count, sizeof *function->kinds);
@@ -91,6 +94,21 @@ static double esg_mean_time(const struct search_table *table)
     return sum / (double)table->count;
 }
 
+/* The times of the fastest plans: to the end of the group, or of the application. */
+static void esg_init_fastest(struct esg_application *planned, const struct application *application)
+{
+    sim_time_t alone[WORKLOAD_MAX_STAGES];
+    for (size_t s = 0; s < application->stage_count; s++)
+        alone[s] = planned->tables[s]->fastest;
+    if (planned->plan == NULL)
+        slo_rest(application, alone, planned->fastest);
+    for (size_t s = 0; s < application->stage_count; s++) {
+        planned->fastest[s] += alone[s];
+        for (size_t i = 1; planned->plan != NULL && i < planned->plan->stages[s].chain_length; i++)
+            planned->fastest[s] += alone[planned->plan->stages[s].chain[i]];
+    }
+}
+
 static bool esg_init_application(struct esg *esg, struct arena *arena,
                                  struct esg_application *planned,
                                  const struct application *application, struct error *error)
@@ -99,6 +117,7 @@ static bool esg_init_application(struct esg *esg, struct arena *arena,
     const size_t count = application->stage_count;
     double mean_time[WORKLOAD_MAX_STAGES];
     planned->tables = arena_allocate(arena, count, sizeof *planned->tables);
+    planned->fastest = arena_allocate(arena, count, sizeof *planned->fastest);
     for (size_t s = 0; s < count; s++) {
         planned->tables[s] = esg->functions[application->stages[s].function].table;
         mean_time[s] = esg_mean_time(planned->tables[s]);
@@ -106,11 +125,13 @@ static bool esg_init_application(struct esg *esg, struct arena *arena,
     if (parameters->method == METHOD_FRONTIER && parameters->redistribution) {
         planned->frontiers = frontier_plans_build(arena, application, planned->tables, esg->bounded,
                                                   FRONTIER_POINTS, error);
+        esg_init_fastest(planned, application);
         return planned->frontiers != NULL;
     }
     planned->plan =
         slo_plan_create(arena, application, mean_time,
                         parameters->redistribution ? parameters->group_size : 1, parameters->split);
+    esg_init_fastest(planned, application);
     return true;
 }
 

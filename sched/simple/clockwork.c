@@ -23,21 +23,16 @@
  *   its controller is not on the worker.
  * - `buffer_ms`: the code aims 5 ms before the deadline [.h:35], but never below 15 ms after the
  *   arrival. SLOs here are often shorter than that, so the default is 0.
- * - A request has several stages, Clockwork's models have one. "In time" means: this batch's
- *   estimate plus the fastest path through the later stages, each alone, ends by the request's
- *   deadline. This rule decides which requests are dropped. Batches above one must also be within
- *   the stage's share of the remaining time (`reserve` "share"; "rest": only the fastest path is
- *   reserved). Otherwise the first stages would use the time that the later ones need for queueing.
- *   A job that would only exceed its share is not passed over: no later job joins a batch before
- * it.
+ * - Clockwork's models have one stage. Here a job is in time in a batch of some size if the longest
+ *   path through the later stages, in batches of that size, also ends by the deadline.
+ * - Requests that have begun go before those that have not. Clockwork's order alone starts first
+ *   stages at the last moment, and the work on them is lost where they wait again.
  * - LOAD: a batch runs on an idle container. If there is none, it starts one only if it would still
  *   be in time after the mean cold start. Otherwise a container is started without a batch where it
  *   would fit, one at a time per function. UNLOAD is the platform's keep-alive.
  * - Estimates include noise and interference, because they are measured. They exclude transfers and
  *   decision time.
  */
-#include <math.h>
-
 #include "sched/common/batch_table.h"
 #include "sched/common/dispatcher.h"
 #include "sched/common/kinds.h"
@@ -49,13 +44,13 @@
 /* Expected execution time of a function's batches of one size. */
 struct estimate {
     sim_time_t time;
+    uint32_t size; /* index of the batch in `sizes` */
     struct sliding_window measured;
 };
 
 struct clockwork_parameters {
     struct dispatcher_parameters dispatcher; /* first member */
     uint32_t vgpu;
-    enum { RESERVE_SHARE, RESERVE_REST } reserve;
     uint32_t window;      /* measurements per estimate; 0: nominal times */
     sim_time_t buffer_ms; /* deadlines are aimed at this much early */
 };
@@ -66,8 +61,9 @@ struct clockwork {
     const struct clockwork_parameters *parameters;
     struct batch_table table;
     struct estimate **estimates; /* by row (function and kind of GPU) and level of the table */
-    sim_time_t *rest;            /* by queue: the fastest path through the later stages */
-    double *share;         /* by queue: its share of the time left for it and the later stages */
+    uint32_t *sizes;             /* the different batches of all levels; the first is 1 */
+    uint32_t size_count, queue_count;
+    sim_time_t *rest; /* by size and queue: the path through the later stages in such batches */
     sim_time_t *loaded_by; /* by function: when the container that was started for it is ready */
     sim_time_t timer;      /* the earliest timer that is set */
 };
@@ -78,7 +74,7 @@ struct clockwork {
 struct strategy {
     const struct batch_level *level; /* NULL if no waiting job can be in time */
     uint32_t last;                   /* position of the last job that it takes */
-    sim_time_t least;                /* time that a job needs from the start to be in time */
+    sim_time_t need;                 /* time that a job needs from the start to be in time */
     sim_time_t until;                /* latest start at which all its jobs are in time */
     sim_time_t rank;                 /* earliest latest start of this and smaller batches */
 };
@@ -111,38 +107,31 @@ static uint32_t fastest_kind(const struct clockwork *self, uint32_t function, ui
     return best;
 }
 
-/* Expected time of a job alone, on the kind of GPU on which this is shortest. */
-static sim_time_t time_alone(const struct clockwork *self, uint32_t function)
+/* Expected time of the function's smallest batch for `jobs`, or of its largest, on the kind of GPU
+ * on which this is shortest. */
+static sim_time_t time_of(const struct clockwork *self, uint32_t function, uint32_t jobs)
 {
     sim_time_t least = SIM_FOREVER;
     for (uint32_t k = 0; k < self->table.kinds; k++) {
-        const size_t row = row_of(self, function, k);
-        if (self->table.rows[row].level_count > 0 && self->estimates[row][0].time < least)
-            least = self->estimates[row][0].time;
+        const size_t index = row_of(self, function, k);
+        const struct batches_of_function *row = &self->table.rows[index];
+        size_t level = 0;
+        while (level + 1 < row->level_count && row->levels[level].batch < jobs)
+            level++;
+        if (row->level_count > 0 && self->estimates[index][level].time < least)
+            least = self->estimates[index][level].time;
     }
     return least;
 }
 
 /* Time that must remain from the start of a batch to the deadlines of its jobs. */
-static sim_time_t least_needed(const struct clockwork *self, uint32_t queue, size_t row,
-                               size_t level)
-{
-    return self->estimates[row][level].time + self->rest[queue];
-}
-
-/* The same, with the later stages' shares reserved for batches above one. */
 static sim_time_t needed(const struct clockwork *self, uint32_t queue, size_t row, size_t level)
 {
-    const sim_time_t least = least_needed(self, queue, row, level);
-    if (level == 0 || self->parameters->reserve == RESERVE_REST)
-        return least;
-    const double own = (double)self->estimates[row][level].time;
-    const sim_time_t planned = (sim_time_t)ceil(own / self->share[queue]);
-    return planned > least ? planned : least;
+    const struct estimate *estimate = &self->estimates[row][level];
+    return estimate->time + self->rest[estimate->size * self->queue_count + queue];
 }
 
-/* The oldest jobs that would be in time in a batch of one size. Those that would not are passed
- * over, but none that would only exceed the stage's share. */
+/* The oldest jobs that would be in time in a batch of one size. The others are passed over. */
 struct takers {
     uint32_t count, last; /* at most the size; position of the last of them */
     sim_time_t first;     /* deadline of the oldest */
@@ -150,15 +139,13 @@ struct takers {
 };
 
 static struct takers takers_of(const struct clockwork *self, const struct platform *platform,
-                               uint32_t queue, uint32_t batch, sim_time_t least, sim_time_t need)
+                               uint32_t queue, uint32_t batch, sim_time_t need)
 {
     const uint32_t length = platform_queue_length(platform, queue);
     const sim_time_t now = platform_now(platform);
     struct takers takers = {.earliest = SIM_FOREVER};
     for (uint32_t i = 0; i < length && takers.count < batch; i++) {
         const sim_time_t deadline = deadline_of(self, platform, queue, i);
-        if (deadline - need < now && need > least)
-            break;
         if (deadline - need < now)
             continue;
         takers.first = takers.count++ == 0 ? deadline : takers.first;
@@ -179,17 +166,15 @@ static struct strategy strategy_on(const struct clockwork *self, const struct pl
     struct strategy best = {.rank = SIM_FOREVER};
     for (size_t level = 0; level < row->level_count; level++) {
         const uint32_t batch = row->levels[level].batch;
-        const sim_time_t least = least_needed(self, queue, index, level);
         const sim_time_t need = needed(self, queue, index, level);
-        const struct takers takers = takers_of(self, platform, queue, batch, least, need);
+        const struct takers takers = takers_of(self, platform, queue, batch, need);
         if (takers.count < batch)
             break;
         const sim_time_t rank = takers.first - need;
-        best = (struct strategy){&row->levels[level], takers.last, least, takers.earliest - need,
+        best = (struct strategy){&row->levels[level], takers.last, need, takers.earliest - need,
                                  rank < best.rank ? rank : best.rank};
     }
-    const sim_time_t head =
-        deadline_of(self, platform, queue, 0) - least_needed(self, queue, index, 0);
+    const sim_time_t head = deadline_of(self, platform, queue, 0) - needed(self, queue, index, 0);
     if (head < now)
         best.rank = head; /* lost: the queue comes first, so that the job is dropped */
     return best;
@@ -212,11 +197,15 @@ static sim_time_t rank_of(const struct clockwork *self, const struct platform *p
 
 /* As time passes a queue's latest start can only become later. A stored rank is therefore never too
  * late, and dispatcher_first's second check finds the present order. A new measurement changes the
- * rank when it is next computed [code: strategies keep their priority]. */
+ * rank when it is next computed [code: strategies keep their priority]. Requests that have not
+ * begun come last. */
 static struct queue_rank clockwork_rank(const void *state, const struct platform *platform,
                                         uint32_t queue)
 {
-    return (struct queue_rank){rank_of(state, platform, queue),
+    const struct application *application =
+        &platform_workload(platform)->applications[platform_queue_application(platform, queue)];
+    const bool begun = application->stages[platform_queue_stage(platform, queue)].after_count > 0;
+    return (struct queue_rank){rank_of(state, platform, queue) + (begun ? 0 : SIM_FOREVER / 2),
                                (int64_t)platform_job(platform, queue, 0).request};
 }
 
@@ -249,7 +238,7 @@ static void drop_passed_over(const struct clockwork *self, struct platform *plat
     uint32_t position = 0;
     while (position < last) {
         const sim_time_t deadline = deadline_of(self, platform, queue, position);
-        if (deadline - strategy->least >= platform_now(platform)) {
+        if (deadline - strategy->need >= platform_now(platform)) {
             position++;
             continue;
         }
@@ -291,7 +280,7 @@ static uint32_t clockwork_place(void *state, struct platform *platform, uint32_t
 static bool drop_lost(const struct clockwork *self, struct platform *platform, uint32_t queue)
 {
     const uint32_t function = platform_queue_function(platform, queue);
-    const sim_time_t alone = time_alone(self, function) + self->rest[queue];
+    const sim_time_t alone = time_of(self, function, 1) + self->rest[queue];
     if (deadline_of(self, platform, queue, 0) - alone >= platform_now(platform))
         return false;
     platform_charge(platform, 1);
@@ -301,7 +290,7 @@ static bool drop_lost(const struct clockwork *self, struct platform *platform, u
 static bool clockwork_decide(void *state, struct platform *platform)
 {
     struct clockwork *self = state;
-    /* The rank of a lost job is in the past, before that of any queue without one. */
+    /* The rank of a lost job is in the past, before that of any like queue without one. */
     uint32_t queue = dispatcher_first(&self->dispatcher, platform);
     while (queue != SIM_NONE && drop_lost(self, platform, queue))
         queue = dispatcher_first(&self->dispatcher, platform);
@@ -331,13 +320,15 @@ static void clockwork_on_timer(void *state, struct platform *platform, uint32_t 
 
 static void rest_fill(struct clockwork *self, const struct application *application)
 {
-    sim_time_t alone[WORKLOAD_MAX_STAGES];
-    for (uint32_t s = 0; s < application->stage_count; s++)
-        alone[s] = time_alone(self, application->stages[s].function);
-    slo_rest(application, alone, &self->rest[application->first_queue]);
+    sim_time_t time[WORKLOAD_MAX_STAGES];
+    for (uint32_t i = 0; i < self->size_count; i++) {
+        for (uint32_t s = 0; s < application->stage_count; s++)
+            time[s] = time_of(self, application->stages[s].function, self->sizes[i]);
+        slo_rest(application, time, &self->rest[i * self->queue_count + application->first_queue]);
+    }
 }
 
-/* Updates what is needed before the stages of `function`. O(stages of all applications). */
+/* Updates what is needed before the stages of `function`. O(sizes × stages of all applications). */
 static void rest_refill(struct clockwork *self, const struct workload *workload, uint32_t function)
 {
     for (size_t a = 0; a < workload->application_count; a++) {
@@ -369,8 +360,19 @@ static void clockwork_on_finish(void *state, struct platform *platform,
     const sim_time_t before = estimate->time;
     sliding_window_add(&estimate->measured, batch->execution);
     estimate->time = sliding_window_percentile(&estimate->measured, PERCENTILE);
-    if (level == 0 && estimate->time != before)
+    if (estimate->time != before)
         rest_refill(self, platform_workload(platform), function);
+}
+
+/* The index of the batch among the sizes, to which it is added if it is new. */
+static uint32_t size_index(struct clockwork *self, uint32_t batch)
+{
+    uint32_t i = 0;
+    while (i < self->size_count && self->sizes[i] != batch)
+        i++;
+    self->sizes[i] = batch;
+    self->size_count += i == self->size_count;
+    return i;
 }
 
 static void estimates_make(struct clockwork *self, struct arena *arena)
@@ -382,6 +384,7 @@ static void estimates_make(struct clockwork *self, struct arena *arena)
         self->estimates[r] = arena_allocate(arena, row->level_count, sizeof *self->estimates[r]);
         for (size_t i = 0; i < row->level_count; i++) {
             self->estimates[r][i].time = row->levels[i].time;
+            self->estimates[r][i].size = size_index(self, row->levels[i].batch);
             if (self->parameters->window > 0)
                 sliding_window_init(&self->estimates[r][i].measured, arena,
                                     self->parameters->window);
@@ -394,8 +397,9 @@ static void estimates_make(struct clockwork *self, struct arena *arena)
 static void tables_fill(struct clockwork *self, struct platform *platform)
 {
     const struct workload *workload = platform_workload(platform);
-    self->rest = platform_allocate(platform, workload->queue_count, sizeof *self->rest);
-    self->share = platform_allocate(platform, workload->queue_count, sizeof *self->share);
+    self->queue_count = workload->queue_count;
+    self->sizes =
+        platform_allocate(platform, self->dispatcher.parameters.max_batch, sizeof *self->sizes);
     self->loaded_by =
         platform_allocate(platform, workload->function_count, sizeof *self->loaded_by);
     batch_table_fill(&self->table, platform_arena(platform), workload, self->dispatcher.planner,
@@ -403,6 +407,8 @@ static void tables_fill(struct clockwork *self, struct platform *platform)
                      self->parameters->vgpu > 0 ? (int)self->parameters->vgpu
                                                 : BATCH_TABLE_MOST_UNITS);
     estimates_make(self, platform_arena(platform));
+    self->rest = platform_allocate(platform, (size_t)self->size_count * self->queue_count,
+                                   sizeof *self->rest);
 }
 
 static bool clockwork_init(void *state, struct platform *platform, const void *parameters,
@@ -420,19 +426,13 @@ static bool clockwork_init(void *state, struct platform *platform, const void *p
     tables_fill(self, platform);
     for (size_t a = 0; a < workload->application_count; a++)
         rest_fill(self, &workload->applications[a]);
-    for (uint32_t q = 0; q < workload->queue_count; q++)
-        self->share[q] =
-            sim_to_s(planner_budget_left(self->dispatcher.planner, q, SIM_HOUR)) / 3600;
     return true;
 }
 
 static const struct key clockwork_parameters[] = {
     DISPATCHER_PARAMETERS(16),
-    DISPATCHER_SPLIT_PARAMETER,
     PARAMETER_WHOLE(clockwork, vgpu, 0, 65535, 0,
                     "share that a batch holds alone; 0: a whole GPU (paper)"),
-    PARAMETER_WORD(clockwork, reserve, WORDS("share", "rest"), RESERVE_SHARE,
-                   "time reserved for later stages: their shares, or their fastest path"),
     PARAMETER_WHOLE(clockwork, window, 0, 10000, 10,
                     "measured times whose 99th percentile is the expected time (code); 0: nominal"),
     PARAMETER_MS(clockwork, buffer_ms, 0, 1e6, 0,
