@@ -116,7 +116,7 @@ fi
 for script in plots/*.gp; do
     kind=$(basename "$script" .gp)
     # loaded by others, or drawn by verify (tests/reality.sh)
-    case $kind in common | bars | dots | reality) continue ;; esac
+    case $kind in common | bars | dots | reality | envelope) continue ;; esac
     for format in svg pdf png; do
         found=$(find "$folder/$format" -name "$kind*.$format" | head -n 1)
         [ -n "$found" ] || fail "a figure of plots/$kind.gp is drawn as $format" "none there"
