@@ -459,7 +459,8 @@ static bool figures_begin(struct verification *all, struct figure_list *list, st
            sheet_begin(&all->envelope, list, "envelope", "",
                        "A dot is a row of the table: simulated against measured. Of several "
                        "settings it is the mean of their absolute errors. Busy: time of the GPUs "
-                       "used, or of what instances held of them, in which batches executed.",
+                       "used, or of what instances held of them, in which batches executed; of "
+                       "trainings the time that they held.",
                        "quantity,quantity_title,over,over_title,series,series_title,x,error,"
                        "colour,point",
                        error);
