@@ -1,6 +1,6 @@
-# Real runs against simulated ones, request by request: a panel a turnaround.
+# Real runs against simulated ones, request by request or training by training: a panel an assumption.
 #
-# Columns: panel (1…), panel_title, row, setting, measured_ms, simulated_ms, colour, point, subject,
+# Columns: panel (1…), panel_title, row, setting, measured, simulated, unit, colour, point, subject,
 # caption.
 folder = ARG0[:strstrt(ARG0, "reality.gp") - 1]
 heading = "Simulated against measured"
@@ -12,10 +12,10 @@ array titles[panels]; array names[rows]; array colours[rows]; array points[rows]
 longest = 9
 slowest = NaN; quickest = NaN
 widen(v) = (slowest = slowest >= v ? slowest : v, quickest = quickest <= v ? quickest : v, 0)
-take(p, r) = (titles[p] = cell("panel_title"), names[r] = cell("setting"), \
+take(p, r) = (titles[p] = cell("panel_title"), unit = cell("unit"), names[r] = cell("setting"), \
     colours[r] = int(column("colour")), points[r] = int(column("point")), \
     longest = strlen(names[r]) > longest ? strlen(names[r]) : longest, \
-    widen(column("measured_ms")), widen(column("simulated_ms")), 0)
+    widen(column("measured")), widen(column("simulated")), 0)
 stats data using (take(int(column("panel")), int(column("row")))) nooutput
 slowest = 1.2 * slowest; quickest = quickest / 1.2
 
@@ -42,13 +42,13 @@ do for [p=1:panels] {
     eval(log_ticks)
     set format xy "%g"
     set ytics autofreq
-    set title "turnaround: ".titles[p] font size(12) offset 0, -0.6
-    text = "simulated (ms, logarithmic)"; eval(y_title)
-    set xlabel "measured (ms, logarithmic)"
+    set title titles[p] font size(12) offset 0, -0.6
+    text = "simulated (".unit.", logarithmic)"; eval(y_title)
+    set xlabel "measured (".unit.", logarithmic)"
     set arrow 1 from from, from to to, to nohead back lc rgb middle dt 2 lw 1.2
     if (!sized && p == 1) { set key at screen 1 - (right - 14.0) / width, screen (top - 2.0) / full left top Left reverse samplen 1 spacing 1.25 }
     plot for [r=1:rows] NaN with points pt points[r] ps 0.8 lc rgb colours[r] title names[r], \
-         for [r=rows:1:-1] data using (here(p, r, column("measured_ms"))):(column("simulated_ms")) \
+         for [r=rows:1:-1] data using (here(p, r, column("measured"))):(column("simulated")) \
              with points pt points[r] ps 0.5 lc rgb colours[r] notitle
     eval(once)
 }

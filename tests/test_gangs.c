@@ -172,6 +172,46 @@ CASE(fifo_and_sjf_serve_in_their_order)
     }
 }
 
+/* With rounds a training starts at a multiple of their length: the first at which it has arrived
+ * and one of three GPUs is free, which those before it leave. */
+CASE(with_rounds_a_training_starts_at_the_next_multiple)
+{
+    struct random_stream random;
+    for (unsigned trial = 0; trial < 6; trial++) {
+        struct spec specs[100];
+        double free_at[3] = {0};
+        const double round = trial % 2 == 0 ? 60 : 7.5;
+        random_stream_open(&random, 23, RANDOM_TEST, trial, 0);
+        const size_t count = draw_specs(&random, specs, 100, 1);
+        run_specs(specs, count, CLUSTER("1", "3"),
+                  trial % 2 == 0 ? "{'name': 'fifo', 'params': {'round_s': 60}}"
+                                 : "{'name': 'fifo', 'params': {'round_s': 7.5}}");
+        for (size_t i = 0; i < count; i++) {
+            size_t g = 0;
+            for (size_t k = 1; k < 3; k++)
+                g = free_at[k] < free_at[g] ? k : g;
+            const double start = round * ceil(fmax(specs[i].arrival_s, free_at[g]) / round);
+            free_at[g] = start + specs[i].iterations;
+            if (start_ns[i] != sim_from_s(start) || finish_ns[i] != sim_from_s(free_at[g]))
+                fail_msg("trial %u, training %zu: starts at %g s, not at %g s", trial, i,
+                         sim_to_s(start_ns[i]), start);
+        }
+    }
+}
+
+CASE(with_rounds_preemptions_and_queue_jumps_wait_for_the_next)
+{
+    static const struct spec pair[] = {{0, 100, 1, 'a'}, {10, 20, 1, 'a'}};
+    run_specs(pair, 2, CLUSTER("1", "1"), "{'name': 'srtf', 'params': {'round_s': 60}}");
+    assert_int_equal(finish_ns[1], 80 * SIM_S);
+    assert_int_equal(finish_ns[0], 167 * SIM_S); /* from 120 on: 7 s of restart, 40 left */
+    static const struct spec queue[] = {{0, 1000, 1, 'a'}, {130, 100, 1, 'a'}};
+    run_specs(queue, 2, CLUSTER("1", "1"), "{'name': 'tiresias'}");
+    assert_int_equal(finish_ns[1], 800 * SIM_S);
+    run_specs(queue, 2, CLUSTER("1", "1"), "{'name': 'tiresias', 'params': {'round_s': 60}}");
+    assert_int_equal(finish_ns[1], 820 * SIM_S);
+}
+
 CASE(a_shorter_training_preempts_and_the_other_restarts)
 {
     static const struct spec specs[] = {{0, 100, 1, 'a'}, {10, 20, 1, 'a'}};
@@ -294,6 +334,9 @@ CASE(random_gangs_end_under_every_policy)
         "{'name': 'srsf'}",
         "{'name': 'srsf', 'params': {'restart_mode': 'muri'}}",
         "{'name': 'sjf-bsbf', 'params': {'preemption': 'on', 'preemptible': 10}}",
+        "{'name': 'sjf-bsbf', 'params': {'round_s': 30}}",
+        "{'name': 'tiresias', 'params': {'preemptible': 0, 'starvation': 1, 'round_s': 30}}",
+        "{'name': 'srsf', 'params': {'restart_mode': 'muri', 'round_s': 30}}",
     };
     struct random_stream random;
     for (unsigned p = 0; p < sizeof policies / sizeof policies[0]; p++)
@@ -306,6 +349,8 @@ CASE(random_gangs_end_under_every_policy)
             for (size_t i = 0; i < count; i++)
                 assert_true(sim_to_s(finish_ns[i]) - specs[i].arrival_s >=
                             specs[i].iterations - 1e-6);
+            for (size_t i = 0; strstr(policies[p], "round_s") != NULL && i < count; i++)
+                assert_int_equal(start_ns[i] % (30 * SIM_S), 0);
         }
     training_rules = "";
 }

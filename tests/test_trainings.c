@@ -44,6 +44,8 @@ CASE(every_shipped_trace_is_read_whole)
     } traces[] = {
         {"traces/trainings/muri_trace1.csv.gz", "muri", 1494, 8, 0, 0},
         {"traces/trainings/muri_trace3.csv.gz", "muri", 992, 8, 9346, 0},
+        {"traces/trainings/muri_testbed.csv.gz", "muri", 400, 8, 3766, 2344695 * SIM_S},
+        {"traces/trainings/sjf_bsbf_new_32.csv.gz", "muri", 61, 8, 258, 0},
         {"traces/trainings/gavel_msr_seed_0_103959.trace.gz", "gavel", 986, 26, 2364, 0},
         {"traces/trainings/sia_philly.csv.gz", "philly", 82247, 0, 0, 9408690 * SIM_S},
         {"traces/trainings/synergy_dynamic_100job.csv.gz", "synergy", 100, 9, 0, 0},
@@ -267,6 +269,31 @@ CASE(pairs_without_a_measurement_take_the_default)
     }
 }
 
+/* `excess` scales what slowdowns have above 1, and leaves pairs that do not fit as they are. */
+CASE(the_excess_of_pairs_is_scaled)
+{
+    static const double scaled[][3] = {{1, 2.25, 1.25}, {0, 1, 1}, {0.5, 1.625, 1.125}};
+    for (size_t c = 0; c < sizeof scaled / sizeof *scaled; c++) {
+        char text[256];
+        struct error error = {0};
+        (void)snprintf(text, sizeof text,
+                       "{'name':'m','models':{'a':{},'b':{}},'pairs':{'a':{'a':2.25,'b':null},"
+                       "'excess':%g,'default':1.25}}",
+                       scaled[c][0]);
+        MODELS *models = models_of(text, &error);
+        assert_good(models, &error);
+        assert_true(training_pair(models, 0, 0, 1, NULL) == scaled[c][1]);
+        assert_true(training_pair(models, 1, 0, 1, NULL) == scaled[c][2]);
+        assert_true(isinf(training_pair(models, 0, 1, 1, NULL)));
+    }
+    struct error error = {0};
+    MODELS *all = models_of("{'name':'m','models':{'a':{},'b':{}},'pairs':{'default':'effects','a':"
+                            "{'a':3,'b':3},'b':{'a':3},'excess':0.5}}",
+                            &error);
+    assert_good(all, &error);
+    assert_true(fabs(training_pair(all, 1, 1, 1, NULL) - 2) < 1e-9); /* all listed are 2 now */
+}
+
 /* What the models file, in which every tenth pair of models is left out, says of those pairs by
  * `fill`; NULL: their mean. Returns the mean |slowdown / measured - 1|. */
 static double left_out_error(const char *fill, size_t *count)
@@ -365,6 +392,7 @@ CASE(a_fault_in_the_models_file_is_named_by_its_key)
         {"{" AXES "'models':{'a':{}},'pairs':{'b':{}}}", "pairs.b: no model of that name"},
         {"{" AXES "'models':{'a':{}},'pairs':{'a':{'a':0.5}}}", "pairs.a.a"},
         {"{'name':'m','models':{'a':{}},'pairs':{'default':0.5}}", "pairs.default: is 0.5"},
+        {"{'name':'m','models':{'a':{}},'pairs':{'excess':-1}}", "pairs.excess: is -1"},
         {"{'name':'m','models':{'a':{}},'pairs':{'default':'no'}}",
          "pairs.default: must be a slowdown of at least 1, \"none\" or \"effects\""},
         {"{'name':'m','models':{'a':{}},'pairs':{'default':'effects','a':{'a':null}}}",

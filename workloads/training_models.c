@@ -318,10 +318,17 @@ static bool derive_pairs(struct training_models *models, struct error *error)
     return fine;
 }
 
+/* A slowdown with this factor on what it has above 1. Without the factor not a bit changes. */
+static double scaled_pair(double slowdown, double excess)
+{
+    return excess == 1 || !isfinite(slowdown) ? slowdown : 1 + excess * (slowdown - 1);
+}
+
 static bool load_pairs(const struct json_value *value, struct training_models *models,
                        struct error *error)
 {
     const size_t cells = models->count * models->count * models->gang_count;
+    double excess = 1;
     bool effects = false, known = false;
     if (!json_is_object(value, NULL, error))
         return false;
@@ -333,10 +340,15 @@ static bool load_pairs(const struct json_value *value, struct training_models *m
     for (struct json_value child = {0}; json_next(value, &child);)
         if (!(strcmp(child.node->string, "default") == 0
                   ? load_default_pair(&child, models, &effects, error)
+              : strcmp(child.node->string, "excess") == 0
+                  ? json_as_number(&child, 0, MOST_SLOWDOWN, &excess, error)
                   : load_victim(&child, models, error)))
             return false;
-    for (size_t k = 0; k < cells; k++)
+    for (size_t k = 0; k < cells; k++) {
         known = known || isfinite(models->pairs[k]);
+        models->pairs[k] = scaled_pair(models->pairs[k], excess);
+    }
+    models->default_pair = scaled_pair(models->default_pair, excess);
     return !effects ||
            (known ? derive_pairs(models, error)
                   : json_fault(value, error, "\"effects\" needs pairs with a slowdown"));

@@ -18,13 +18,14 @@
  * `gangs`. A pair whose slowdown is null does not fit on one GPU. A pair that is not listed has the
  * slowdown `default`, where "none" stands for 1. "effects" derives it from those that are listed:
  * its inverse, the speed beside another, is mean + effect of the victim + effect of the other, by
- * least squares, between the least listed speed and 1. `bandwidth_share` counts beside batches of
- * requests where the profile's interference is by bandwidth. `share` is of one GPU: `speed` at
- * equal steps of the share, the last at the whole GPU, with straight lines between them and from 0.
- * Without `speed` only a share of the time slows a model. `penalty` is the speed of a gang on 1, 2,
- * … invokers relative to one of the same GPUs on one; further invokers have the last entry, and a
- * model may have its own. For a number of GPUs that `gangs` lacks, the next larger entry counts,
- * and beyond the last the last.
+ * least squares, between the least listed speed and 1. `excess` multiplies what the listed
+ * slowdowns and the default have above 1, to vary them as an assumption. `bandwidth_share` counts
+ * beside batches of requests where the profile's interference is by bandwidth. `share` is of one
+ * GPU: `speed` at equal steps of the share, the last at the whole GPU, with straight lines between
+ * them and from 0. Without `speed` only a share of the time slows a model. `penalty` is the speed
+ * of a gang on 1, 2, … invokers relative to one of the same GPUs on one; further invokers have the
+ * last entry, and a model may have its own. For a number of GPUs that `gangs` lacks, the next
+ * larger entry counts, and beyond the last the last.
  */
 #ifndef ESGSIM_WORKLOADS_TRAINING_MODELS_H
 #define ESGSIM_WORKLOADS_TRAINING_MODELS_H

@@ -31,6 +31,9 @@ const struct key gang_parameters[] = {
     PARAMETER_WORD(gang, restart_mode, WORDS("model", "muri"), RESTART_MODEL,
                    "srtf, srsf, tiresias: a training restarts when it moves; muri: every "
                    "event restarts all, as in Muri's simulator"),
+    PARAMETER_SECONDS(gang, round_s, 0, 1e6, 0,
+                      "changes of gangs take place at multiples of this time, s; 0: at every "
+                      "arrival, finish and queue jump"),
     KEY_END,
 };
 
@@ -158,10 +161,29 @@ void gangs_on_timer(void *state, struct platform *platform, uint32_t id)
     gangs->due = gangs->due || platform_now(platform) == gangs->timer; /* else it was replaced */
 }
 
+/* The first round at or after an instant; without rounds, the instant. */
+static sim_time_t round_from(const struct gangs *gangs, sim_time_t at)
+{
+    const sim_time_t length = gangs->parameters->round_s;
+    return length > 0 && at % length > 0 ? at - at % length + length : at;
+}
+
 void gangs_set_timer(struct gangs *gangs, sim_time_t after)
 {
-    const sim_time_t at = platform_now(gangs->platform) + after;
+    const sim_time_t at = round_from(gangs, platform_now(gangs->platform) + after);
     gangs->timer = at < gangs->timer ? at : gangs->timer;
+}
+
+/* Whether the next round is later; then it has a timer. */
+static bool awaits_round(struct gangs *gangs)
+{
+    const sim_time_t now = platform_now(gangs->platform);
+    const sim_time_t round = round_from(gangs, now);
+    if (now < round && round < gangs->timer) {
+        gangs->timer = round;
+        platform_set_timer(gangs->platform, round, 0);
+    }
+    return now < round;
 }
 
 /* ---- Planning -------------------------------------------------------------------------------- */
@@ -420,6 +442,8 @@ bool gangs_decide(void *state, struct platform *platform)
         return false;
     gangs->due = false;
     gangs->platform = platform;
+    if (awaits_round(gangs))
+        return false;
     gangs->timer = SIM_FOREVER;
     if (gangs->muri)
         platform_interrupt_trainings(platform);

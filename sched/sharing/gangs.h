@@ -1,9 +1,9 @@
 /* Schedulers of gangs on whole GPUs: what sjf-bsbf, sjf-ffs, sjf, fifo, tiresias, srtf and srsf
  * have in common. Internal to sched/sharing/.
  *
- * At every arrival, finish and queue jump a discipline plans who runs where, on the module's own
- * picture of the cluster (gang_placement.h). gangs_apply then makes the platform's gangs equal to
- * the plan. A training whose place does not change is left alone.
+ * At every arrival, finish and queue jump, or at the next round after it, a discipline plans who
+ * runs where, on the module's own picture of the cluster (gang_placement.h). gangs_apply then makes
+ * the platform's gangs equal to the plan. A training whose place does not change is left alone.
  *
  * A gang has whole GPUs. Where two trainings share one, each holds half of its units: the ledger
  * then needs no over-subscription. How much they slow each other is the models' pair table.
@@ -24,6 +24,7 @@ struct gang_parameters {
     enum { LIMITS_700, LIMITS_3250_7200 } limits;
     double starvation, interval_s;
     enum { RESTART_MODEL, RESTART_MURI } restart_mode;
+    sim_time_t round_s; /* 0: no rounds */
 };
 
 extern const struct key gang_parameters[];
@@ -93,7 +94,7 @@ bool gang_try(struct gangs *gangs, struct gang_entry *entry);
 void gang_plan_on(struct gangs *gangs, struct gang_entry *entry, const uint32_t *gpus);
 void gang_unplan(struct gangs *gangs, struct gang_entry *entry);
 
-/* Plans again after that time, if nothing else happens before. */
+/* Plans again after that time, at the next round, if nothing else happens before. */
 void gangs_set_timer(struct gangs *gangs, sim_time_t after);
 
 #endif

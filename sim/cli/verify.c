@@ -4,9 +4,9 @@
  * runs each sweep and prints the errors. It judges nothing and fits nothing. The first key of a
  * sweep is what is assumed, the last is "setting". There may be a "latency" between them.
  *
- * A setting has the latency of each request, or the share of the requests in time, or what the
- * instances held. The settings of one latency form a row: the mean of their absolute errors, and
- * the largest.
+ * A setting has the latency of each request, or the completion time of each training, or the share
+ * of the requests in time, or what the instances held. The settings of one latency form a row: the
+ * mean of their absolute errors, and the largest.
  */
 #include <errno.h>
 #include <math.h>
@@ -26,6 +26,7 @@
 #include "sim/cli/cli.h"
 #include "sim/run/sweep_runner_plan.h"
 #include "workloads/json_include.h"
+#include "workloads/training_plan.h"
 
 /* Dots of a run in a figure, about, and GPUs of a run at most. */
 enum { FIGURE_DOTS = 450, GPUS_MOST = 256 };
@@ -39,15 +40,16 @@ struct options {
 
 static const struct cli_option verify_table[] = {
     {"--json", NULL, "one JSON object, with a row for each run", CLI_MEMBER(struct options, json)},
-    {"--out", "DIR", "write two figures and their data there: latency by request, errors by load",
+    {"--out", "DIR",
+     "write figures and their data there: times by request and training, errors by load",
      CLI_MEMBER(struct options, out)},
     {.name = NULL},
 };
 
 /* ---- One run --------------------------------------------------------------------------------- */
 
-/* Quantities that have an error, and what an error is drawn over. */
-enum { MEAN, P99, HITS, GPU, QUANTITIES };
+/* Quantities that have an error, those before DRAWN in a figure, and what they are drawn over. */
+enum { MEAN, P99, HITS, GPU, DRAWN, MEDIAN = DRAWN, QUANTITIES };
 enum { BUSY, BATCH, SHARE, OVERS };
 
 static const struct {
@@ -55,7 +57,8 @@ static const struct {
 } quantities[] = {{"mean_ms", "mean latency (%)"},
                   {"p99_ms", "99th percentile (%)"},
                   {"hit_rate", "in time (points)"},
-                  {"gpu_percent", "GPU held (%)"}};
+                  {"gpu_percent", "GPU held (%)"},
+                  {"median_ms", "median (%)"}};
 static const char *const over_titles[] = {"GPUs busy (%)", "mean batch (ms)",
                                           "GPU share of a batch (%)"};
 
@@ -63,14 +66,16 @@ static const char *const over_titles[] = {"GPUs busy (%)", "mean batch (ms)",
 struct held {
     const char *assumed, *latency, *setting; /* of the sweep; "": it has no such key */
     const struct workload *workload;
+    bool trainings; /* in place of requests */
     uint64_t requests;
-    double *ms[2];             /* latencies in order of arrival; NULL: not measured */
+    double *ms[2];             /* their times in order of arrival; NULL: not measured */
     double *instance_s;        /* time of instances by configuration; NULL: not measured */
     struct instance_life kept; /* that began first */
     sim_time_t end;
     double figures[QUANTITIES][2], error[QUANTITIES]; /* error: NAN if not measured */
     double over[OVERS], correlation, largest;
     double batches, batch_s, unit_s; /* batches, their time, GPU units x time */
+    double allocated_percent;        /* of the GPUs' time, which trainings held */
     bool used[GPUS_MOST];
 };
 
@@ -80,6 +85,15 @@ static bool latency_take(void *context, const struct request_row *row, struct er
     (void)error;
     if (held->ms[1] != NULL && row->request < held->requests)
         held->ms[1][row->request] = sim_to_ms(row->finish_ns - row->arrival_ns);
+    return true;
+}
+
+static bool training_take(void *context, const struct training_result_row *row, struct error *error)
+{
+    const struct held *held = context;
+    (void)error;
+    if (held->ms[1] != NULL && row->training < held->requests)
+        held->ms[1][row->training] = sim_to_ms(row->finish_ns - row->arrival_ns);
     return true;
 }
 
@@ -129,7 +143,7 @@ static bool latencies_read(const struct json_value *list, struct held *held, str
         return error_run(error, "out of memory for the latencies");
     held->ms[1] = held->ms[0] + held->requests;
     while (json_next(list, &one))
-        if (!json_as_number(&one, 0, 1e9, &held->ms[0][read++], error))
+        if (!json_as_number(&one, 0, 1e12, &held->ms[0][read++], error))
             return false;
     return true;
 }
@@ -138,15 +152,16 @@ static bool latencies_read(const struct json_value *list, struct held *held, str
 static void latencies_compare(struct held *held)
 {
     const size_t count = held->requests;
-    const double slo_ms = sim_to_ms(held->workload->applications[0].slo);
+    const double slo_ms = held->trainings ? NAN : sim_to_ms(held->workload->applications[0].slo);
     held->correlation = gsl_stats_correlation(held->ms[0], 1, held->ms[1], 1, count);
     for (size_t i = 0; i < 2; i++) {
         size_t hits = 0;
         gsl_sort(held->ms[i], 1, count);
         while (hits < count && held->ms[i][hits] <= slo_ms)
             hits++;
-        held->figures[HITS][i] = (double)hits / (double)count;
+        held->figures[HITS][i] = held->trainings ? NAN : (double)hits / (double)count;
         held->figures[MEAN][i] = gsl_stats_mean(held->ms[i], 1, count);
+        held->figures[MEDIAN][i] = gsl_stats_median_from_sorted_data(held->ms[i], 1, count);
         held->figures[P99][i] = gsl_stats_quantile_from_sorted_data(held->ms[i], 1, count, 0.99);
     }
 }
@@ -222,6 +237,11 @@ static bool held_compare(const struct json_value *setting, struct held *held, st
     held->over[BUSY] = time[1] > 0 ? 100 * held->unit_s / time[1] : 0;
     held->over[BATCH] = held->batches > 0 ? 1000 * held->batch_s / held->batches : 0;
     held->over[SHARE] *= held->batches > 0 ? 100 / units / held->batches : 0;
+    if (held->trainings) {
+        held->batches = 1; /* the weight of the run in its row */
+        held->over[BUSY] = held->allocated_percent;
+        held->over[BATCH] = held->over[SHARE] = NAN;
+    }
     return true;
 }
 
@@ -230,7 +250,7 @@ static bool held_compare(const struct json_value *setting, struct held *held, st
 struct verification {
     struct text_table *table; /* NULL: the rows become `runs` */
     cJSON *runs;
-    struct sheet latencies, envelope;
+    struct sheet latencies, trainings, envelope;
     const char *set, *assumption; /* its first key */
     char group[256];              /* set and assumption of the rows above */
     size_t groups;                /* so far */
@@ -249,21 +269,22 @@ static void row_end(struct verification *all)
         row->error[i] /= (double)all->settings;
     for (size_t i = 0; i < OVERS; i++)
         row->over[i] /= row->batches;
-    for (size_t i = 0; i < QUANTITIES; i++)
+    for (size_t i = 0; i < DRAWN; i++)
         for (size_t o = 0; o < OVERS; o++)
-            if (!isnan(row->error[i]) && (o != SHARE || i == GPU))
+            if (!isnan(row->error[i]) && !isnan(row->over[o]) && (o != SHARE || i == GPU))
                 sheet_row(&all->envelope, "%zu %s %zu %s %zu %s %g %g %x %d", i + 1,
                           quantities[i].title, o + 1, over_titles[o], all->groups, all->group,
                           row->over[o], row->error[i], look.colour, look.point);
     if (all->table != NULL)
         text_table_add(
             all->table,
-            together ? "%s\t%llu\t%.0f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.3f\t%.1f\t%.1f\t%.0f"
-                     : "%s\t%llu\t%.0f\t%.1f\t%+.1f\t%+.1f\t%+.1f\t%.1f\t%.3f\t%.1f\t%.1f\t%+.0f",
+            together
+                ? "%s\t%llu\t%.0f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.3f\t%.1f\t%.1f\t%.0f"
+                : "%s\t%llu\t%.0f\t%.1f\t%+.1f\t%+.1f\t%+.1f\t%+.1f\t%.1f\t%.3f\t%.1f\t%.1f\t%+.0f",
             together ? row->latency : row->setting, (unsigned long long)row->requests,
-            row->over[BUSY], row->over[BATCH], row->error[MEAN], row->error[P99], row->error[HITS],
-            row->largest, row->correlation, row->figures[GPU][0], row->figures[GPU][1],
-            row->error[GPU]);
+            row->over[BUSY], row->over[BATCH], row->error[MEAN], row->error[MEDIAN],
+            row->error[P99], row->error[HITS], row->largest, row->correlation, row->figures[GPU][0],
+            row->figures[GPU][1], row->error[GPU]);
     all->settings = 0;
     *row = (struct held){.requests = 0};
 }
@@ -284,7 +305,7 @@ static void row_add(struct verification *all, const struct held *held)
         row->over[i] = before.over[i] + held->over[i] * held->batches;
     row->requests += before.requests;
     row->batches += before.batches;
-    row->largest = fmax(row->largest, before.largest);
+    row->largest = all->settings > 0 ? fmax(row->largest, before.largest) : row->largest;
     all->settings++;
 }
 
@@ -309,9 +330,14 @@ static void latencies_draw(struct verification *all, size_t panel, size_t row,
 {
     const struct look look = palette_series(row);
     const size_t step = 1 + held->requests / FIGURE_DOTS;
+    const double unit = held->trainings ? 3600e3 : 1;
+    char title[256];
+    (void)snprintf(title, sizeof title, "%s: %s", all->assumption, held->assumed);
     for (size_t i = 0; i < held->requests; i += step)
-        sheet_row(&all->latencies, "%zu %s %zu %s %g %g %x %d", panel + 1, held->assumed, row + 1,
-                  held->setting, held->ms[0][i], held->ms[1][i], look.colour, look.point);
+        sheet_row(held->trainings ? &all->trainings : &all->latencies,
+                  "%zu %s %zu %s %g %g %s %x %d", panel + 1, title, row + 1, held->setting,
+                  held->ms[0][i] / unit, held->ms[1][i] / unit, held->trainings ? "h" : "ms",
+                  look.colour, look.point);
 }
 
 /* ---- All ------------------------------------------------------------------------------------- */
@@ -323,7 +349,7 @@ static bool held_run(struct verification *all, const struct plan *plan, size_t r
     struct json_value setting;
     struct simulation_result result = {0};
     const struct recorder recorder = {
-        .context = held, .request = latency_take, .batch = batch_take};
+        .context = held, .request = latency_take, .batch = batch_take, .training = training_take};
     const struct simulation_options options = {
         .recorder = &recorder, .instance_ended = life_take, .context = held};
     const size_t settings = json_size(measured);
@@ -332,6 +358,7 @@ static bool held_run(struct verification *all, const struct plan *plan, size_t r
         !resolved_run_simulate(&plan->run, &options, &result, error))
         return false;
     held->figures[HITS][1] = result.overall.slo_hit_rate;
+    held->allocated_percent = held->trainings ? 100 * result.training->gpu_allocated : NAN;
     simulation_result_clear(&result);
     if (held->ms[0] != NULL) /* before they are sorted */
         latencies_draw(all, run / settings, run % settings, held);
@@ -346,13 +373,15 @@ static bool run_add(struct verification *all, const struct sweep *sweep, size_t 
     if (!plan_load(sweep, run, &plan, error))
         return false;
     const struct experiment *experiment = plan.run.experiment;
+    const struct training_plan *trainings = experiment->training;
     all->assumption = sweep->keys->keys[0].name;
     struct held held = {.assumed = swept_name(&plan, sweep, all->assumption),
                         .latency = swept_name(&plan, sweep, "latency"),
                         .setting = swept_name(&plan, sweep, "setting"),
                         .workload = &experiment->workload,
-                        .requests = experiment->requests,
-                        .figures = {{NAN}, {NAN}, {NAN}, {NAN}},
+                        .trainings = trainings != NULL,
+                        .requests = trainings != NULL ? trainings->count : experiment->requests,
+                        .figures = {{NAN}, {NAN}, {NAN}, {NAN}, {NAN}},
                         .correlation = NAN};
     const bool good = held_run(all, &plan, run, measured, &held, error);
     (void)snprintf(group, sizeof group, "%s, %s: %s", all->set, all->assumption, held.assumed);
@@ -418,15 +447,20 @@ static bool figures_begin(struct verification *all, struct figure_list *list, st
         return true;
     if (mkdir(list->folder, 0777) != 0 && errno != EEXIST)
         return error_input(error, "--out: %s cannot be made: %s", list->folder, strerror(errno));
+    static const char columns[] =
+        "panel,panel_title,row,setting,measured,simulated,unit,colour,point";
     return sheet_begin(&all->latencies, list, "reality", "",
                        "A dot is a request; of long runs, every second to fifth. On the line: "
                        "simulated as measured.",
-                       "panel,panel_title,row,setting,measured_ms,simulated_ms,colour,point",
+                       columns, error) &&
+           sheet_begin(&all->trainings, list, "reality", "trainings",
+                       "A dot is a training. On the line: simulated as measured.", columns,
                        error) &&
            sheet_begin(&all->envelope, list, "envelope", "",
                        "A dot is a row of the table: simulated against measured. Of several "
                        "settings it is the mean of their absolute errors. Busy: time of the GPUs "
-                       "used, or of what instances held of them, in which batches executed.",
+                       "used, or of what instances held of them, in which batches executed; of "
+                       "trainings the time that they held.",
                        "quantity,quantity_title,over,over_title,series,series_title,x,error,"
                        "colour,point",
                        error);
@@ -434,9 +468,9 @@ static bool figures_begin(struct verification *all, struct figure_list *list, st
 
 static struct text_table *table_begin(void)
 {
-    static const char *const headers[] = {"run",     "requests",   "busy, %", "batch, ms",
-                                          "mean, %", "p99, %",     "in time", "largest",
-                                          "corr.",   "GPU logged", "held",    "error, %"};
+    static const char *const headers[] = {
+        "run",     "requests", "busy, %", "batch, ms",  "mean, %", "median, %", "p99, %",
+        "in time", "largest",  "corr.",   "GPU logged", "held",    "error, %"};
     struct text_table *table = text_table_create(headers, sizeof headers / sizeof *headers);
     text_table_indent(table, NULL);
     return table;
@@ -456,6 +490,7 @@ static bool verify_run(int argc, char **argv, bool quiet, struct error *error)
                                .runs = cJSON_AddArrayToObject(root, "runs")};
     bool good = figures_begin(&all, &figures, error) && sets_add(&all, error);
     good = sheet_end(&all.latencies, good, error);
+    good = sheet_end(&all.trainings, good, error);
     good = sheet_end(&all.envelope, good, error) &&
            (options.out == NULL || plot_draw(&figures, "svg", error));
     if (options.json && good)
@@ -464,10 +499,12 @@ static bool verify_run(int argc, char **argv, bool quiet, struct error *error)
         cJSON_Delete(root);
     if (all.table != NULL) { /* what was done before a failure, too */
         text_table_note(
-            all.table, "errors: mean and 99th percentile of latency in %%, share in time in points "
-                       "(of several settings: mean\nand largest), mean GPU held in %% of one GPU; "
-                       "largest there: of the shares of instance time, in points\n"
-                       "busy: batches on the GPUs used, or on what instances held");
+            all.table,
+            "errors: mean, median and 99th percentile of latency in %%, share in time in "
+            "points (of several settings:\nmean and largest), mean GPU held in %% of "
+            "one GPU; largest there: of the shares of instance time, in points\n"
+            "busy: batches on the GPUs used, or on what instances held; of trainings: "
+            "the GPUs that they held");
         text_table_print(all.table, 0, stdout);
     }
     figure_list_clear(&figures);
