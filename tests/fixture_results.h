@@ -86,6 +86,8 @@ static inline struct measures fixture_measures(double hit, double cost, uint64_t
 {
     return (struct measures){.requests = requests,
                              .slo_hit_rate = hit,
+                             .goodput_per_s = hit * (double)requests / 50,
+                             .cost_per_hit_usd = hit > 0 ? cost / hit : NAN,
                              .cost_usd = cost * (double)requests,
                              .cost_per_request_usd = cost,
                              .latency_ms_mean = 110,
@@ -117,6 +119,9 @@ static inline struct simulation_result fixture_result(const struct fixture *fixt
         .run = {.gpu_utilisation = 0.5,
                 .vcpu_utilisation = 0.25,
                 .slowdown_mean = 1.125,
+                .slo_hit_rate_worst_application = fixture->hit / 2,
+                .jain_index = 0.9, /* of 2 and 1 */
+                .bound_capacity_slo_hit_rate = 0.98,
                 .decisions = 400,
                 .decision_units = 50000,
                 .decision_units_mean = 125,

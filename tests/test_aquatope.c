@@ -510,7 +510,7 @@ static struct tune_parameters settings_default(enum tune_batching batching, uint
                                                .proposals = 3,
                                                .candidates = 128,
                                                .confidence = 0.95,
-                                               .seed = seed},
+                                               .tuning_seed = seed},
                                     .batching = batching,
                                     .executions = 100,
                                     .percentile = 95,
@@ -769,6 +769,32 @@ CASE(the_same_seed_gives_the_same_run)
     assert_same_rows(&first, &again);
 }
 
+/* The container of each queue's batches, which does not change within a run. */
+static void plans_of(const struct setup *setup, uint32_t plans[6])
+{
+    static struct log log;
+    RESULT result = run_setup_well(setup, &log);
+    for (size_t i = 0; i < log.batch_count; i++)
+        plans[log.batches[i].queue] = log.batches[i].vcpu * 100U + log.batches[i].vgpu;
+}
+
+/* A few evaluations, so that tunings differ. */
+CASE(runs_of_all_seeds_have_the_vectors_of_one_tuning)
+{
+    uint32_t first[6] = {0}, plans[6] = {0};
+    bool differ = false;
+    plans_of(&(struct setup){20, 1, "warm", ",'initial':2,'proposals':1"}, first);
+    for (unsigned seed = 2; seed < 8; seed++) {
+        char params[64];
+        plans_of(&(struct setup){20, seed, "warm", ",'initial':2,'proposals':1"}, plans);
+        assert_memory_equal(plans, first, sizeof plans);
+        snprintf(params, sizeof params, ",'initial':2,'proposals':1,'tuning_seed':%u", seed);
+        plans_of(&(struct setup){20, 1, "warm", params}, plans);
+        differ = differ || memcmp(plans, first, sizeof plans) != 0;
+    }
+    assert_true(differ);
+}
+
 static double default_of(const char *name)
 {
     const struct policy *policy = policy_find("aquatope", NULL);
@@ -810,7 +836,7 @@ CASE(what_is_remembered_is_what_tuning_would_find)
                                                   .proposals = 2,
                                                   .candidates = 16,
                                                   .confidence = 0.95,
-                                                  .seed = 1},
+                                                  .tuning_seed = 1},
                                        .batching = TUNE_ALONE,
                                        .executions = 10,
                                        .percentile = 95,
@@ -825,7 +851,7 @@ CASE(what_is_remembered_is_what_tuning_would_find)
         assert_non_null(experiment);
         /* Later rounds change the settings as well. */
         settings.occupancy = i / 10 == 1 ? 0.9 : 0.5;
-        settings.search.seed = i / 10 == 2 ? 7 : 1;
+        settings.search.tuning_seed = i / 10 == 2 ? 7 : 1;
         for (uint32_t a = 0; a < experiment->workload.application_count; a++) {
             struct tuning fresh = {0};
             assert_true(

@@ -87,9 +87,9 @@ DRAWING(the_pareto_front_is_of_those_that_none_beats_on_both)
     assert_contains(csv, "1,esg,0.336,0.1968882881,0.4751117119,");
     assert_contains(csv, ",73.6,69.44653748,77.3728046,");
     assert_contains(csv, "2,fifo,0.84,");
-    assert_contains(csv, "3,edf,0.14,,,32,,,1,0.1,100,0x009E73,12,-,-\n");
+    assert_contains(csv, "3,edf,0.14,,,32,,,1,0.1,98,0x009E73,12,-,-\n");
     char *fifo = strstr(csv, "2,fifo,");
-    assert_contains(fifo, ",0,0.1,100,0x56B4E9,15,-,-\n");
+    assert_contains(fifo, ",0,0.1,98,0x56B4E9,15,-,-\n");
 }
 
 DRAWING(figures_that_need_rows_are_left_out_with_a_note)

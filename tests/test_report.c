@@ -426,6 +426,31 @@ CASE(comparisons_are_paired_by_seed)
     assert_true(comparison.saving.half_width < 1e-9);
 }
 
+/* Hits of ESG − FIFO: 10, 12, 17 points, p = 0.0247. Costs are equal. Of two comparisons Holm's
+ * adjustment leaves 0.0494, of four 0.0988. */
+CASE(a_verdict_is_adjusted_for_the_comparisons_of_its_table)
+{
+#define HIT_RUN(policy, seed, hit)                                                                 \
+    {                                                                                              \
+        "light", policy, "policy.name=" policy " setting=light", seed, (hit) / 0.8, 0.0002,        \
+            RECORD_SUMMARY                                                                         \
+    }
+    static const struct fixture hits[] = {
+        HIT_RUN("esg", 1, 0.60),  HIT_RUN("esg", 2, 0.60),  HIT_RUN("esg", 3, 0.60),
+        HIT_RUN("fifo", 1, 0.50), HIT_RUN("fifo", 2, 0.48), HIT_RUN("fifo", 3, 0.43),
+        HIT_RUN("edf", 1, 0.60),  HIT_RUN("edf", 2, 0.61),  HIT_RUN("edf", 3, 0.58)};
+    OPENED two = report_open(hits, 6, NULL);
+    OPENED three = report_open(hits, 9, NULL);
+    STRING *alone = printed(&two, report_text);
+    STRING *among = printed(&three, report_text);
+    assert_contains(alone, "  better  not resolved\n");
+    assert_contains(alone, "with Holm over 2 comparisons");
+    assert_null(strstr(among, "  better  not resolved\n"));
+    assert_contains(among, "  not resolved  not resolved\n");
+    assert_contains(among, "with Holm over 4 comparisons");
+#undef HIT_RUN
+}
+
 /* The fields of the CSV line that begins so. */
 static double csv_mean(const char *csv, const char *begin)
 {

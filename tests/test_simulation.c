@@ -236,6 +236,49 @@ CASE(a_full_queue_refuses_and_the_refusal_is_a_miss)
                      (200.0 - (double)result.overall.dropped) / 200.0) < 1e-12);
 }
 
+#define TWO                                                                                        \
+    "'applications':[{'name':'slow','stages':[{'name':'s','function':'f'}]},"                      \
+    "{'name':'fast','stages':[{'name':'s','function':'g'}]}]"
+
+/* From the rows of the requests. Jain's index of two rates is 1 / (1 + (difference / sum)^2). */
+CASE(goodput_cost_of_a_hit_and_fairness_are_those_of_the_requests)
+{
+    double hits[2] = {0}, requests[2] = {0}, cost = 0;
+    sim_time_t first = SIM_FOREVER, last = 0;
+    go(WORLD("1", QUIET ",'initial':'warm'", "'process':'poisson','rate_per_s':12",
+             TWO ",'slo':{'ms':150},'warmup_requests':20,'requests':400"),
+       &scattered);
+    for (size_t i = 0; i < rows.request_count; i++) {
+        const struct request_row *row = &rows.requests[i];
+        if (row->measured == 0)
+            continue;
+        requests[row->application]++;
+        hits[row->application] += row->finish_ns - row->arrival_ns <= 150 * SIM_MS;
+        cost += row->cost_usd;
+        first = row->arrival_ns < first ? row->arrival_ns : first;
+        last = row->arrival_ns > last ? row->arrival_ns : last;
+    }
+    const double rates[] = {hits[0] / requests[0], hits[1] / requests[1]};
+    const double unlike = (rates[0] - rates[1]) / (rates[0] + rates[1]);
+    assert_true(hits[0] > 0 && rates[0] < rates[1] && unlike < -0.01);
+    assert_true(fabs(result.overall.goodput_per_s * (double)(last - first) / 1e9 -
+                     (hits[0] + hits[1])) < 1e-6);
+    assert_true(fabs(result.applications[0].goodput_per_s + result.applications[1].goodput_per_s -
+                     result.overall.goodput_per_s) < 1e-9);
+    assert_true(fabs(result.overall.cost_per_hit_usd * (hits[0] + hits[1]) - cost) < 1e-9);
+    assert_true(fabs(result.run.slo_hit_rate_worst_application - rates[0]) < 1e-12);
+    assert_true(fabs(result.run.jain_index - 1 / (1 + unlike * unlike)) < 1e-12);
+}
+
+CASE(without_hits_there_is_no_cost_of_one_and_no_fairness)
+{
+    go(WORLD("1", QUIET, EVERY("10"), TWO ",'slo':{'ms':1},'warmup_requests':0,'requests':40"),
+       &scattered);
+    assert_true(result.overall.goodput_per_s == 0);
+    assert_true(result.run.slo_hit_rate_worst_application == 0);
+    assert_true(isnan(result.overall.cost_per_hit_usd) && isnan(result.run.jain_index));
+}
+
 CASE(the_same_run_gives_the_same_figures_to_the_last_bit)
 {
     static struct log first, second;

@@ -124,4 +124,95 @@ CASE(an_interval_of_shares_near_1_covers_the_mean_more_often_than_students)
     assert_true(covered[1] > covered[0]);
 }
 
+/* Of Student's sleep data above: p = 0.00283 with 9 degrees of freedom. */
+CASE(p_values_agree_with_the_interval)
+{
+    static const double gained[] = {1.2, 2.4, 1.3, 1.3, 0, 1, 1.8, 0.8, 4.6, 1.4};
+    const struct estimate gain = statistics_estimate(gained, 10);
+    assert_true(fabs(statistics_p_value(&gain) - 0.00283) < 5e-6);
+    struct estimate edge = gain;
+    edge.mean = gain.half_width; /* its interval begins at 0 */
+    assert_true(fabs(statistics_p_value(&edge) - 0.05) < 1e-9);
+    const struct estimate one = statistics_estimate(gained, 1);
+    assert_true(isnan(statistics_p_value(&one)));
+    const struct estimate equal = statistics_estimate((double[]){2, 2}, 2);
+    assert_true(statistics_p_value(&equal) == 0);
+    const struct estimate zero = statistics_estimate((double[]){0, 0}, 2);
+    assert_true(statistics_p_value(&zero) == 1);
+}
+
+/* Rejects one after another, as Holm's paper has it: the smallest p-value at 0.05 / n, and so on.
+ */
+static bool holm_rejects(const double *p, size_t n, size_t which)
+{
+    bool done[16] = {false};
+    for (size_t left = n; left > 0; left--) {
+        size_t least = n;
+        for (size_t i = 0; i < n; i++)
+            if (!done[i] && (least == n || p[i] < p[least]))
+                least = i;
+        if (!(p[least] < 0.05 / (double)left))
+            return false;
+        done[least] = true;
+        if (least == which)
+            return true;
+    }
+    return false;
+}
+
+CASE(holms_adjustment_rejects_step_by_step)
+{
+    enum { MOST = 12 };
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    size_t rejected = 0;
+    gsl_rng_set(rng, 1979);
+    for (int trial = 0; trial < 2000; trial++) {
+        double p[MOST + 1], adjusted[MOST + 1];
+        const size_t n = 1 + gsl_rng_uniform_int(rng, MOST);
+        for (size_t i = 0; i < n; i++) /* small ones, with ties */
+            p[i] = floor(pow(gsl_rng_uniform(rng), 3) * 200) / 2000;
+        p[n] = NAN;
+        assert_int_equal(statistics_holm(p, n + 1, adjusted), n);
+        assert_true(isnan(adjusted[n]));
+        for (size_t i = 0; i < n; i++) {
+            assert_true(adjusted[i] >= p[i] && adjusted[i] <= 1);
+            assert_int_equal(adjusted[i] < 0.05, holm_rejects(p, n, i));
+            rejected += adjusted[i] < 0.05;
+        }
+    }
+    assert_true(rejected > 1000);
+}
+
+/* Twelve policies without any difference, hits and cost: with ten seeds, a table without adjustment
+ * has a false verdict in most cases, with it in at most 5 %. The reference's noise is in all. */
+CASE(a_table_without_differences_has_a_verdict_in_5_per_cent_at_most)
+{
+    enum { TRIALS = 4000, SEEDS = 10, TESTS = 24 };
+    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    int wrong[2] = {0};
+    gsl_rng_set(rng, 20261124);
+    for (int trial = 0; trial < TRIALS; trial++) {
+        double reference[SEEDS], p[TESTS], adjusted[TESTS];
+        bool any[2] = {false, false};
+        for (int s = 0; s < SEEDS; s++)
+            reference[s] = gsl_ran_gaussian(rng, 0.3);
+        for (int t = 0; t < TESTS; t++) {
+            double values[SEEDS];
+            for (int s = 0; s < SEEDS; s++)
+                values[s] = reference[s] + gsl_ran_gaussian(rng, 1);
+            const struct estimate estimate = statistics_estimate(values, SEEDS);
+            p[t] = statistics_p_value(&estimate);
+        }
+        (void)statistics_holm(p, TESTS, adjusted);
+        for (int t = 0; t < TESTS; t++) {
+            any[0] = any[0] || p[t] < 0.05;
+            any[1] = any[1] || adjusted[t] < 0.05;
+        }
+        wrong[0] += any[0];
+        wrong[1] += any[1];
+    }
+    assert_true(wrong[0] > TRIALS / 2);
+    assert_true(wrong[1] > 0 && (double)wrong[1] / TRIALS < 0.05 + 4 * sqrt(0.05 * 0.95 / TRIALS));
+}
+
 SUITE("statistics")

@@ -114,6 +114,12 @@ struct estimate report_column_bound(const struct report *report,
     const struct report_contender *bounded = report_bounded(report, scenario);
     if (bound == NULL || bounded == NULL)
         return statistics_none;
-    return statistics_scaled(report_estimate(report, bounded, application, bound),
-                             metric->column.scale);
+    struct estimate estimate = report_estimate(report, bounded, application, bound);
+    (void)snprintf(name, sizeof name, "bound_capacity_%s", metric->name);
+    const struct metric *capacity = metric_find(name);
+    if (capacity != NULL && (application == NULL || scenario->application_count == 1)) {
+        const struct estimate tighter = report_estimate(report, bounded, NULL, capacity);
+        estimate = tighter.mean <= estimate.mean ? tighter : estimate;
+    }
+    return statistics_scaled(estimate, metric->column.scale);
 }

@@ -50,7 +50,8 @@ bool report_is_on_front(const struct report *report, const struct report_scenari
 const struct report_contender *report_bounded(const struct report *report,
                                               const struct report_scenario *scenario);
 
-/* Bound of a metric in the scenario, n = 0 if the metric or the scenario has none. */
+/* Bound of a metric in the scenario, n = 0 if the metric or the scenario has none. Of all
+ * applications together the one that knows the cluster's capacity, where that is known. */
 struct estimate report_column_bound(const struct report *report,
                                     const struct report_scenario *scenario, const char *application,
                                     const struct metric *metric);

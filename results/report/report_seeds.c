@@ -10,7 +10,7 @@
 
 enum {
     SEEDS_FEW = 5,     /* with fewer, a note says that the intervals are rough */
-    SEEDS_LISTED = 10, /* of more seeds, only the lowest and the highest value are listed */
+    SEEDS_LISTED = 20, /* of more seeds, only the lowest and the highest value are listed */
     SPAN_POINTS = 20
 };
 

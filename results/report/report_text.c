@@ -104,11 +104,15 @@ static void print_legend(FILE *out)
         "parallel\n"
         "               branches their sum may exceed the mean latency\n"
         "  units        work that the policy reports: node expansions, candidates\n"
+        "  goodput      requests within their SLO per second of the time of arrivals\n"
+        "  Jain         fairness of the applications' hit rates: 100 % where all are equal\n"
         "  bound        upper bound of SLO hits: requests whose fastest path, alone and with its "
         "noise,\n"
-        "               meets the SLO. Cost of the cheapest path whose nominal time meets the "
-        "SLO;\n"
-        "               short service times or missed SLOs can cost less\n",
+        "               meets the SLO; of all applications on this cluster, where that is known. "
+        "Cost\n"
+        "               of the cheapest path whose nominal time meets the SLO; short service "
+        "times or\n"
+        "               missed SLOs can cost less\n",
         out);
 }
 
@@ -125,7 +129,7 @@ static void print_base(const struct report *report, const struct report_scenario
         const double dropped =
             report_estimate(report, contender, NULL, metric_find("dropped")).mean;
         if (dropped > 0)
-            (void)fprintf(out, "p50, p95, p99 of %s: of %.0f finished, %.0f dropped\n",
+            (void)fprintf(out, "percentiles of %s: of %.0f finished, %.0f dropped\n",
                           contender->title, requests - dropped, dropped);
     }
 }
@@ -136,7 +140,8 @@ static void print_tables(const struct report *report, const struct report_scenar
     static const struct {
         const char *title;
         enum metric_table tables[2];
-    } overall[] = {{"use of the cluster", {METRIC_CLUSTER, METRIC_CLUSTER}},
+    } overall[] = {{"in time, its cost, its shares", {METRIC_WORTH, METRIC_WORTH}},
+                   {"use of the cluster", {METRIC_CLUSTER, METRIC_CLUSTER}},
                    {"where the time goes", {METRIC_TIME, METRIC_TIME}},
                    {"decisions", {METRIC_DECISIONS, METRIC_DECISIONS}}};
     scenario_by_application(report, scenario, false, out);

@@ -117,49 +117,50 @@ void scenario_trainings(const struct report *report, const struct report_scenari
 
 /* ---- Comparisons ----------------------------------------------------------------------------- */
 
-int scenario_sign(struct estimate estimate)
-{
-    if (isnan(estimate.half_width))
-        return 0;
-    return estimate.low > 0 ? 1 : estimate.high < 0 ? -1 : 0;
-}
-
 bool scenario_pair_lacks(const struct report_scenario *scenario, size_t contender)
 {
     return scenario->contenders[contender].missing > 0 ||
            scenario->contenders[scenario->reference].missing > 0;
 }
 
-/* `name`: name of the reference in sentences. `lacks`: no verdict. */
-static void words_write(const struct report_comparison *comparison, const char *name, bool lacks,
-                        char *words, size_t size)
+size_t scenario_signs(const struct report *report, const struct report_scenario *scenario,
+                      struct scenario_sign **signs)
 {
-    static const char *const forms[3][3] = {
-        {"%s hits fewer and costs more", "%s hits fewer at about the same cost",
-         "%s hits fewer and costs less"},
-        {"about the same hit rate, %s costs more", NULL, "about the same hit rate, %s costs less"},
-        {"%s hits more and costs more", "%s hits more at about the same cost",
-         "%s hits more and costs less"}};
-    const char *form =
-        forms[scenario_sign(comparison->hit_points) + 1][scenario_sign(comparison->saving) + 1];
-    const bool valued = !isnan(comparison->hit_points.mean) && !isnan(comparison->saving.mean);
-    if (lacks || comparison->hit_points.n <= 1 || !valued || form == NULL) {
-        (void)snprintf(words, size, "%s",
-                       lacks                           ? "cannot be said: runs are missing"
-                       : comparison->hit_points.n == 0 ? "no seed in common"
-                       : comparison->hit_points.n == 1 ? "one seed: no interval"
-                       : !valued                       ? "not every seed has both figures"
-                                                       : "no significant difference");
-        return;
+    const size_t count = scenario->contender_count;
+    double *p = arena_allocate(report->arena, 4 * count, sizeof *p), *adjusted = p + 2 * count;
+    *signs = arena_allocate(report->arena, count, sizeof **signs);
+    for (size_t c = 0; c < count; c++) {
+        const struct report_comparison comparison = report_compare(report, scenario, c, NULL);
+        const bool told = c != scenario->reference && !scenario_pair_lacks(scenario, c);
+        p[2 * c] = told ? statistics_p_value(&comparison.hit_points) : NAN;
+        p[2 * c + 1] = told ? statistics_p_value(&comparison.saving) : NAN;
+        (*signs)[c] = (struct scenario_sign){comparison.hit_points.mean > 0 ? 1 : -1,
+                                             comparison.saving.mean > 0 ? 1 : -1};
     }
-    const char *gap = strstr(form, "%s");
-    (void)snprintf(words, size, "%.*s%s%s", (int)(gap - form), form, name, gap + strlen("%s"));
+    const size_t tests = statistics_holm(p, 2 * count, adjusted);
+    for (size_t c = 0; c < count; c++) {
+        (*signs)[c].hits *= adjusted[2 * c] < 0.05;
+        (*signs)[c].saving *= adjusted[2 * c + 1] < 0.05;
+    }
+    return tests;
 }
 
-/* Adds the rows of an application; NULL: all together. Returns false if a gain in percent is
- * undefined. */
+/* What a cell says of a difference with that sign. `lacks`: runs are missing. */
+static const char *mark_of(const struct estimate *difference, int sign, bool lacks)
+{
+    static const char *const marks[] = {"worse", "not resolved", "better"};
+    return lacks                           ? "cannot be said: runs are missing"
+           : difference->n == 0            ? "no seed in common"
+           : difference->n == 1            ? "one seed"
+           : isnan(difference->half_width) ? "not every seed has both figures"
+                                           : marks[sign + 1];
+}
+
+/* Adds the rows of an application; NULL: all together. `signs` NULL: no marks. Returns false if a
+ * gain in percent is undefined. */
 static bool comparison_rows(const struct report *report, const struct report_scenario *scenario,
-                            const char *application, bool html, struct text_table *table)
+                            const char *application, const struct scenario_sign *signs,
+                            struct text_table *table)
 {
     bool defined = true;
     for (size_t c = 0; c < scenario->contender_count; c++) {
@@ -167,7 +168,6 @@ static bool comparison_rows(const struct report *report, const struct report_sce
             continue;
         const struct report_comparison comparison =
             report_compare(report, scenario, c, application);
-        char words[TEXT_LABEL * 2];
         text_table_row(table);
         text_table_name(table, 0, "%s", scenario->contenders[c].title);
         text_table_number(table, 1, (double)comparison.saving.n, 17, "%zu", comparison.saving.n);
@@ -176,11 +176,11 @@ static bool comparison_rows(const struct report *report, const struct report_sce
         text_table_estimate(table, 4, comparison.saving, 1);
         defined =
             defined && !(comparison.hit_relative.n > 0 && isnan(comparison.hit_relative.mean));
-        if (!html)
+        if (signs == NULL)
             continue;
-        words_write(&comparison, report_reference_name(scenario), scenario_pair_lacks(scenario, c),
-                    words, sizeof words);
-        text_table_words(table, 5, "%s", words);
+        const bool lacks = scenario_pair_lacks(scenario, c);
+        text_table_name(table, 5, "%s", mark_of(&comparison.hit_points, signs[c].hits, lacks));
+        text_table_name(table, 6, "%s", mark_of(&comparison.saving, signs[c].saving, lacks));
     }
     return defined;
 }
@@ -197,23 +197,35 @@ void scenario_comparisons(const struct report *report, const struct report_scena
     (void)snprintf(relative, sizeof relative,
                    "(%s − baseline) / baseline; - if the baseline's is 0 for a seed", name);
     (void)snprintf(saving, sizeof saving, "(baseline − %s) / %s", name, name);
-    const char *headers[] = {html ? "against" : first, "seeds",          "SLO hit gain, points",
-                             "SLO hit gain, %",        "cost saving, %", "in words"};
-    const char *helps[] = {
-        NULL,   "seeds that both ran",
-        points, relative,
-        saving, "by the sign of the paired difference, if its 95 % interval excludes 0"};
-    struct text_table *table = text_table_create(headers, COUNT(headers) - !html);
+    static const char mark[] =
+        "whether the reference is better, by Student's paired t test at 5 % with Holm's adjustment "
+        "over the table";
+    const char *headers[] = {html ? "against" : first,
+                             "seeds",
+                             "SLO hit gain, points",
+                             "SLO hit gain, %",
+                             "cost saving, %",
+                             "hits",
+                             "cost"};
+    const char *helps[] = {NULL, "seeds that both ran", points, relative, saving, mark, mark};
+    struct scenario_sign *signs;
+    const size_t tests = scenario_signs(report, scenario, &signs);
+    struct text_table *table = text_table_create(headers, COUNT(headers));
     text_table_helps(table, helps);
     bool defined = true;
     if (html)
-        (void)comparison_rows(report, scenario, NULL, true, table);
+        (void)comparison_rows(report, scenario, NULL, signs, table);
     else
         text_table_indent(table, NULL);
     for (size_t g = 0; !html && g < group_count(scenario); g++)
-        defined =
-            comparison_rows(report, scenario, group_begin(scenario, g, table), false, table) &&
-            defined;
+        defined = comparison_rows(report, scenario, group_begin(scenario, g, table),
+                                  g + 1 == group_count(scenario) ? signs : NULL, table) &&
+                  defined;
+    if (tests > 0)
+        text_table_note(table,
+                        "hits, cost: paired t tests at 5 %% with Holm over %zu comparisons; "
+                        "intervals are not adjusted.",
+                        tests);
     if (!defined)
         text_table_note(table, "- in %%: undefined, the baseline's hit rate being 0 for a seed.");
     text_table_end(table, html, out);

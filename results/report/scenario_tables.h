@@ -18,11 +18,18 @@ void scenario_overall(const struct report *report, const struct report_scenario 
 void scenario_trainings(const struct report *report, const struct report_scenario *scenario,
                         bool html, FILE *out);
 /* The paired comparisons of the reference with the others: in text for each application, in HTML
- * for all together and in words. */
+ * for all together. The marks are of all together, by scenario_signs. */
 void scenario_comparisons(const struct report *report, const struct report_scenario *scenario,
                           bool html, FILE *out);
-/* 1: significantly above 0; -1: significantly below 0; 0: not significant. */
-int scenario_sign(struct estimate estimate);
+/* Per contender, over all applications: whether the reference hits more (1) or fewer (-1), and
+ * whether it is cheaper (1) or dearer (-1). 0: not resolved at 5 % by Student's paired t test with
+ * Holm's adjustment over all of them, or runs are missing. Returns the number of comparisons.
+ * `*signs` has the report's memory. O(contenders^2). */
+struct scenario_sign {
+    int hits, saving;
+};
+size_t scenario_signs(const struct report *report, const struct report_scenario *scenario,
+                      struct scenario_sign **signs);
 /* Returns whether runs of the contender or of the scenario's reference are missing. */
 bool scenario_pair_lacks(const struct report_scenario *scenario, size_t contender);
 

@@ -59,6 +59,34 @@ struct estimate statistics_of_seeds(const double *values, size_t valued, size_t 
     return result;
 }
 
+double statistics_p_value(const struct estimate *estimate)
+{
+    if (isnan(estimate->half_width) || isnan(estimate->mean))
+        return NAN;
+    if (!(estimate->sd > 0))
+        return estimate->mean == 0 ? 1 : 0;
+    const double t = fabs(estimate->mean) / (estimate->sd / sqrt((double)estimate->n));
+    return 2 * gsl_cdf_tdist_Q(t, (double)(estimate->n - 1));
+}
+
+size_t statistics_holm(const double *p, size_t n, double *adjusted)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += isnan(p[i]) ? 0 : 1;
+    for (size_t i = 0; i < n; i++) {
+        size_t left = count; /* tests that are not rejected before this one */
+        for (size_t j = 0; j < n; j++)
+            left -= p[j] < p[i];
+        adjusted[i] = p[i] * (double)left > 1 ? 1 : p[i] * (double)left;
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            if (p[j] <= p[i] && adjusted[j] > adjusted[i])
+                adjusted[i] = adjusted[j];
+    return count;
+}
+
 struct estimate statistics_scaled(struct estimate estimate, double factor)
 {
     estimate.mean *= factor;

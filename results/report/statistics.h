@@ -44,6 +44,15 @@ struct estimate statistics_estimate_share(const double *values, size_t n);
 struct estimate statistics_of_seeds(const double *values, size_t valued, size_t seeds, bool share,
                                     bool exact);
 
+/* The two-sided p-value of Student's t test that the mean is 0: below 0.05 where the t interval
+ * leaves 0 out. NAN: there is no interval. */
+double statistics_p_value(const struct estimate *estimate);
+
+/* Holm's adjustment of n p-values (Scandinavian Journal of Statistics 6, 1979). Of the tests whose
+ * adjusted value is below 0.05, one or more are wrong in at most 5 % of cases, however the tests
+ * depend on one another. NAN is no test and stays. Returns how many tests there are. O(n^2). */
+size_t statistics_holm(const double *p, size_t n, double *adjusted);
+
 /* The estimate times `factor` > 0: in another unit. */
 struct estimate statistics_scaled(struct estimate estimate, double factor);
 

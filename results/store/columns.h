@@ -155,6 +155,7 @@ extern const struct layout layout_unplanned_batches;
 enum metric_table {
     METRIC_HIDDEN,
     METRIC_RESULTS,
+    METRIC_WORTH, /* what is served in time, at what cost, and to whom */
     METRIC_CLUSTER,
     METRIC_TIME,
     METRIC_DECISIONS,

@@ -30,6 +30,8 @@
  *   evaluation has 100 executions, so that the 95th percentile is more than the worst of a few.
  *   This favours Aquatope: tuning costs no simulated time, and 70 evaluations [code] of 100
  *   executions are a long sweep.
+ * - A deployment is tuned once and then serves. So `tuning_seed` decides the tuning, not the run's
+ *   seed: all seeds of a cell have the same vectors.
  * - One plan per workflow, used for every request. If fewer jobs wait than the plan's batch, they
  *   run at once: in the plan's container with their actual batch ("shrink"), or in the plan's own
  *   configuration at its full price ("pad").
@@ -73,6 +75,8 @@ static const struct key aquatope_parameters[] = {
     PARAMETER_WHOLE(bo, rounds, 0, 100, 20, "rounds of proposals (secondary: code)"),
     PARAMETER_WHOLE(bo, proposals, 1, 10, 3, "evaluations per round (secondary: code)"),
     PARAMETER_WHOLE(bo, candidates, 8, 8192, 512, "vectors scored per round (assumed)"),
+    PARAMETER_WHOLE(bo, tuning_seed, 0, 4294967295, 1,
+                    "of the evaluations, so that runs of all seeds have one tuning (assumed)"),
     PARAMETER_NUMBER(bo, confidence, 0.5, 0.9999, 0.95,
                      "confidence interval for outliers (secondary: code)"),
     PARAMETER_NUMBER(tune, percentile, 0, 100, 95,
@@ -174,13 +178,11 @@ static bool aquatope_tune(struct aquatope *aquatope, struct platform *platform, 
 {
     const struct workload *workload = platform_workload(platform);
     const bool pad = aquatope->parameters->underfilled == UNDERFILLED_PAD;
-    struct tune_parameters settings = aquatope->parameters->tune;
-    settings.search.seed = platform_seed(platform);
     for (uint32_t a = 0; a < workload->application_count; a++) {
         const struct application *application = &workload->applications[a];
         struct tuning tuning;
-        if (!tune_application_once(platform_arena(platform), workload, a, &settings, &tuning,
-                                   error))
+        if (!tune_application_once(platform_arena(platform), workload, a,
+                                   &aquatope->parameters->tune, &tuning, error))
             return false;
         for (uint32_t s = 0; s < application->stage_count; s++)
             plan_fill(&aquatope->plans[application->first_queue + s], platform,

@@ -430,7 +430,7 @@ void bo_minimise(struct arena *arena, const struct bo_problem *problem,
     search.capacity = settings->initial + settings->rounds * settings->proposals;
     /* A problem without a choice is a single point in one dimension. */
     search.dimensions = search.dimensions > 0 ? search.dimensions : 1;
-    random_stream_open(&search.stream, settings->seed, RANDOM_POLICY, 0, settings->stream);
+    random_stream_open(&search.stream, settings->tuning_seed, RANDOM_POLICY, 0, settings->stream);
     search_allocate(&search);
     uint32_t choice[BO_MAX_STAGES];
     for (size_t i = 0; i < settings->initial; i++) {

@@ -60,7 +60,7 @@ struct bo_parameters {
     size_t proposals;  /* per round, >= 1 */
     size_t candidates; /* drawn per round, >= 1 */
     double confidence; /* of the outlier test, (0, 1) */
-    uint64_t seed;
+    uint64_t tuning_seed;
     uint32_t stream; /* random stream number of RANDOM_POLICY */
 };
 

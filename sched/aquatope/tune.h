@@ -40,9 +40,9 @@ bool tune_application(struct arena *arena, const struct workload *workload, uint
                       const struct tune_parameters *settings, struct tuning *tuning,
                       struct error *error);
 
-/* The same, remembered: tuning ignores arrivals, so that a sweep over the load tunes an application
- * once per seed and worker. The latest tunings of the thread are kept under the SHA-256 of all
- * inputs (sched/aquatope/tune_memory.c). */
+/* The same, remembered: tuning ignores arrivals and the run's seed, so that a sweep over load and
+ * seeds tunes an application once per worker. The latest tunings of the thread are kept under the
+ * SHA-256 of all inputs (sched/aquatope/tune_memory.c). */
 bool tune_application_once(struct arena *arena, const struct workload *workload,
                            uint32_t application, const struct tune_parameters *settings,
                            struct tuning *tuning, struct error *error);

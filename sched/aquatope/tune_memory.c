@@ -5,8 +5,7 @@
 #include "sched/aquatope/tune.h"
 #include "traces/profile/interference.h"
 
-/* An application takes one entry, and a sweep's neighbouring runs have few applications and seeds.
- */
+/* An application takes one entry, and a sweep's neighbouring runs have few applications. */
 enum { ENTRIES = 32 };
 
 static _Thread_local struct {
@@ -111,7 +110,7 @@ static void add_settings(struct sha256_ctx *context, const struct tune_parameter
     ADD(context, settings->search.proposals);
     ADD(context, settings->search.candidates);
     ADD(context, settings->search.confidence);
-    ADD(context, settings->search.seed);
+    ADD(context, settings->search.tuning_seed);
     ADD(context, settings->batching);
     ADD(context, settings->executions);
     ADD(context, settings->percentile);

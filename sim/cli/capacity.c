@@ -25,7 +25,7 @@ struct options {
 /* ---- Options --------------------------------------------------------------------------------- */
 
 #define LARGEST 1e15
-enum { SEEDS_FIRST = 10, SEEDS_MOST = 100 };
+enum { SEEDS_FEW = 5, SEEDS_FIRST = 10, SEEDS_MOST = 100 };
 
 static const struct cli_option capacity_table[] = {
     {"--over", "KEY",
@@ -256,6 +256,8 @@ static void print_text(const struct capacity_question *question,
     printf("\n");
     for (size_t i = 0; i < answer->curve_count; i++)
         print_answer(question, &answer->curves[i]);
+    if (question->seeds < SEEDS_FEW)
+        printf("note: fewer than five seeds at first: the intervals are rough\n");
     if (!answer->deterministic)
         printf("decision times were measured: this result is not deterministic\n");
 }

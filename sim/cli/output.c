@@ -178,27 +178,41 @@ cJSON *output_run_json(const struct output_run *shown)
     return root;
 }
 
-static void text_row(FILE *stream, const char *name, const struct measures *m)
+static void table_cell(FILE *stream, int width, int digits, double value)
+{
+    if (isfinite(value))
+        fprintf(stream, " %*.*f", width, digits, value);
+    else
+        fprintf(stream, " %*s", width, "-");
+}
+
+/* The tighter of the two bounds on hits. fmin ignores NAN: the bound by capacity may be unknown. */
+static double table_bound_hits(const struct simulation_result *result)
+{
+    return fmin(result->overall.bound_slo_hit_rate, result->run.bound_capacity_slo_hit_rate);
+}
+
+static void text_row(FILE *stream, const char *name, const struct measures *m, double bound_hits)
 {
     if (m->requests == 0) {
         fprintf(stream, "%-30s %8d %8s\n", name, 0,
                 "-"); /* a ratio with denominator 0 is not 0 % */
         return;
     }
-    const double latencies[] = {m->latency_ms_p50, m->latency_ms_p95, m->latency_ms_p99};
-    fprintf(stream, "%-30s %8" PRIu64 " %8.2f %10.4f", name, m->requests, 100 * m->slo_hit_rate,
-            1000 * m->cost_per_request_usd);
-    for (size_t i = 0; i < sizeof latencies / sizeof *latencies; i++)
-        if (isnan(latencies[i]))
-            fprintf(stream, " %9s", "-"); /* no request has finished */
-        else
-            fprintf(stream, " %9.1f", latencies[i]);
-    fprintf(stream, " %8.2f %6.2f | %8.2f", 100 * m->cold_start_rate, m->mean_batch,
-            100 * m->bound_slo_hit_rate);
-    if (isfinite(m->bound_cost_per_request_usd))
-        fprintf(stream, " %10.4f\n", 1000 * m->bound_cost_per_request_usd);
-    else
-        fprintf(stream, " %10s\n", "none");
+    fprintf(stream, "%-30s %8" PRIu64, name, m->requests);
+    table_cell(stream, 8, 2, 100 * m->slo_hit_rate);
+    table_cell(stream, 8, 2, m->goodput_per_s);
+    table_cell(stream, 8, 4, 1000 * m->cost_per_request_usd);
+    table_cell(stream, 8, 4, 1000 * m->cost_per_hit_usd);
+    table_cell(stream, 9, 1, m->latency_ms_p50);
+    table_cell(stream, 9, 1, m->latency_ms_p95);
+    table_cell(stream, 9, 1, m->latency_ms_p99);
+    table_cell(stream, 8, 2, 100 * m->cold_start_rate);
+    table_cell(stream, 6, 2, m->mean_batch);
+    fputs(" |", stream);
+    table_cell(stream, 8, 2, 100 * bound_hits);
+    table_cell(stream, 10, 4, 1000 * m->bound_cost_per_request_usd);
+    fputc('\n', stream);
 }
 
 /* A policy that drops what is late has few and fast requests left. */
@@ -206,14 +220,17 @@ static void text_base(FILE *stream, const struct output_run *shown)
 {
     const struct measures *m = &shown->result->overall;
     if (m->dropped > 0)
-        fprintf(stream, "p50, p95, p99 of %s: of %" PRIu64 " finished, %" PRIu64 " dropped\n",
+        fprintf(stream, "percentiles of %s: of %" PRIu64 " finished, %" PRIu64 " dropped\n",
                 shown->experiment->policy_name, m->requests - m->dropped, m->dropped);
 }
 
 static void text_line(FILE *stream, const char *name, double value, const char *unit,
                       const char *help)
 {
-    fprintf(stream, "  %-22s %11.6g %-2s  %s\n", name, value, strcmp(unit, "1") == 0 ? "" : unit,
+    char text[32] = "none";
+    if (!isnan(value))
+        (void)snprintf(text, sizeof text, "%.6g", value);
+    fprintf(stream, "  %-31s %11s %-2s  %s\n", name, text, strcmp(unit, "1") == 0 ? "" : unit,
             help);
 }
 
@@ -298,14 +315,17 @@ static void text_run_of_trainings(FILE *stream, const struct run_measures *run)
 static void text_applications(FILE *stream, const struct experiment *experiment,
                               const struct simulation_result *result)
 {
-    fprintf(stream, "\n%-30s %8s %8s %10s %9s %9s %9s %8s %6s | %19s\n", "", "", "SLO hit", "cost",
-            "p50", "p95", "p99", "cold", "mean", "bound");
-    fprintf(stream, "%-30s %8s %8s %10s %9s %9s %9s %8s %6s | %8s %10s\n", "application",
-            "requests", "%", "$/1000", "ms", "ms", "ms", "% jobs", "batch", "hit %", "$/1000");
+    fprintf(stream, "\n%-30s %8s %8s %8s %8s %8s %9s %9s %9s %8s %6s | %19s\n", "", "", "SLO hit",
+            "goodput", "$/1000", "$/1000", "p50", "p95", "p99", "cold", "mean", "bound");
+    fprintf(stream, "%-30s %8s %8s %8s %8s %8s %9s %9s %9s %8s %6s | %8s %10s\n", "application",
+            "requests", "%", "/s", "requests", "hits", "ms", "ms", "ms", "% jobs", "batch", "hit %",
+            "$/1000");
     for (size_t a = 0; a < result->application_count; a++)
-        text_row(stream, experiment->workload.applications[a].name, &result->applications[a]);
+        text_row(stream, experiment->workload.applications[a].name, &result->applications[a],
+                 result->application_count > 1 ? result->applications[a].bound_slo_hit_rate
+                                               : table_bound_hits(result));
     if (result->application_count > 1)
-        text_row(stream, "all", &result->overall);
+        text_row(stream, "all", &result->overall, table_bound_hits(result));
     fputc('\n', stream);
 }
 
@@ -337,33 +357,20 @@ void output_run_text(FILE *stream, const struct output_run *shown)
 /* ---- One row per policy -----------------------------------------------------------------------
  */
 
-static void table_cell(FILE *stream, int width, int digits, double value)
-{
-    if (isfinite(value))
-        fprintf(stream, " %*.*f", width, digits, value);
-    else
-        fprintf(stream, " %*s", width, "-");
-}
-
 static void table_row(FILE *stream, int width, const struct output_run *shown)
 {
     const struct measures *m = &shown->result->overall;
     fprintf(stream, "%-*s", width, shown->experiment->policy_name);
-    table_cell(stream, 8, 2, 100 * m->slo_hit_rate);
-    table_cell(stream, 9, 4, 1000 * m->cost_per_request_usd);
-    table_cell(stream, 9, 1, m->latency_ms_p50);
-    table_cell(stream, 9, 1, m->latency_ms_p95);
-    table_cell(stream, 9, 1, m->latency_ms_p99);
-    table_cell(stream, 7, 2, 100 * m->cold_start_rate);
-    table_cell(stream, 6, 2, m->mean_batch);
-    table_cell(stream, 9, 1, shown->result->run.decision_us_mean);
+    table_cell(stream, 7, 2, 100 * m->slo_hit_rate);
+    table_cell(stream, 6, 2, 100 * shown->result->run.slo_hit_rate_worst_application);
+    table_cell(stream, 5, 1, 100 * shown->result->run.jain_index);
+    table_cell(stream, 7, 2, m->goodput_per_s);
+    table_cell(stream, 7, 4, 1000 * m->cost_per_request_usd);
+    table_cell(stream, 7, m->cost_per_hit_usd < 0.01 ? 4 : 2, 1000 * m->cost_per_hit_usd);
+    table_cell(stream, 8, 1, m->latency_ms_p99);
+    table_cell(stream, 5, 2, m->mean_batch);
+    table_cell(stream, 7, 1, shown->result->run.decision_us_mean);
     fputc('\n', stream);
-}
-
-/* The tighter of the two bounds on hits. fmin ignores NAN: the bound by capacity may be unknown. */
-static double table_bound_hits(const struct simulation_result *result)
-{
-    return fmin(result->overall.bound_slo_hit_rate, result->run.bound_capacity_slo_hit_rate);
 }
 
 /* Arrivals of `closed` depend on the policy, and the bounds with them. Otherwise only the first run
@@ -402,16 +409,16 @@ static void trainings_table(FILE *stream, int width, const struct output_run *ru
 
 static void requests_table(FILE *stream, int width, const struct output_run *runs, size_t count)
 {
-    fprintf(stream, "\n%-*s %8s %9s %9s %9s %9s %7s %6s %9s\n", width, "", "SLO hit", "cost", "p50",
-            "p95", "p99", "cold", "mean", "decision");
-    fprintf(stream, "%-*s %8s %9s %9s %9s %9s %7s %6s %9s\n", width, "policy", "%", "$/1000", "ms",
-            "ms", "ms", "% jobs", "batch", "us");
+    fprintf(stream, "\n%-*s %7s %6s %5s %7s %7s %7s %8s %5s %7s\n", width, "", "SLO hit", "worst",
+            "Jain", "goodput", "$/1000", "$/1000", "p99", "mean", "decide");
+    fprintf(stream, "%-*s %7s %6s %5s %7s %7s %7s %8s %5s %7s\n", width, "policy", "%", "app %",
+            "%", "/s", "req", "hits", "ms", "batch", "us");
     for (size_t i = 0; i < count; i++)
         table_row(stream, width, &runs[i]);
     if (table_has_bounds(runs, count)) {
         fprintf(stream, "%-*s", width, "bound");
-        table_cell(stream, 8, 2, 100 * table_bound_hits(runs[0].result));
-        table_cell(stream, 9, 4, 1000 * runs[0].result->overall.bound_cost_per_request_usd);
+        table_cell(stream, 7, 2, 100 * table_bound_hits(runs[0].result));
+        table_cell(stream, 29, 4, 1000 * runs[0].result->overall.bound_cost_per_request_usd);
         fputc('\n', stream);
     }
     for (size_t i = 0; i < count; i++)
@@ -420,7 +427,7 @@ static void requests_table(FILE *stream, int width, const struct output_run *run
 
 void output_table_text(FILE *stream, const struct output_run *runs, size_t count)
 {
-    int width = 24;
+    int width = 12;
     for (size_t i = 0; i < count; i++)
         if (strlen(runs[i].experiment->policy_name) > (size_t)width)
             width = (int)strlen(runs[i].experiment->policy_name);

@@ -373,11 +373,13 @@ const struct command command_run = {
     .name = "run",
     .summary = "run one simulation and print its figures",
     .help =
-        "Prints one row per policy: SLO hits, cost in $ per 1,000 requests, percentiles of\n"
-        "latency, jobs that waited for a cold start, the mean batch, and the mean time that\n"
-        "one decision takes. --policies adds the row \"bound\": an upper bound of the hits, and\n"
-        "the cost of the cheapest paths whose nominal time meets the SLO. Missed requests can\n"
-        "cost less. Bounds take time and memory: --details and --json compute them, too.\n"
+        "Prints one row per policy: SLO hits, those of the worst application, Jain's index of\n"
+        "the applications' hits, requests in time per second, cost in $ per 1,000 requests and\n"
+        "per 1,000 of these in time, the 99th percentile of latency, the mean batch, and the\n"
+        "mean time that one decision takes. --policies adds the row \"bound\": an upper bound of\n"
+        "the hits on this cluster, and the cost of the cheapest paths whose nominal time meets\n"
+        "the SLO. Missed requests can cost less. Bounds take time and memory: --details and\n"
+        "--json compute them, too.\n"
         "\n"
         "Examples: esgsim run workloads/experiments/strict-light.json --policy edf --seed 7\n"
         "          esgsim run workloads/experiments/strict-light.json --policies esg,fifo,edf\n"

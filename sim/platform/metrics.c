@@ -101,14 +101,18 @@ static void latencies_fill(struct measures *out, struct quantile *latency)
     out->latency_ms_max = any ? sim_to_ms(quantile_max(latency)) : NAN;
 }
 
-static void measures_fill(struct measures *out, const struct metric_sums *sums, bool bounded)
+/* `time`: of arrivals, ns. */
+static void measures_fill(struct measures *out, const struct metric_sums *sums, double time,
+                          bool bounded)
 {
     double n = (double)sums->requests;
     out->requests = sums->requests;
     out->dropped = sums->dropped;
     out->slo_hit_rate = share((double)sums->hits, n);
+    out->goodput_per_s = share((double)sums->hits, time / (double)SIM_S);
     out->cost_usd = sums->cost;
     out->cost_per_request_usd = share(sums->cost, n);
+    out->cost_per_hit_usd = share(sums->cost, (double)sums->hits);
     out->cost_hold_usd = sums->hold_cost;
     latencies_fill(out, sums->latency);
     out->queue_ms_mean = share(sums->queue_ns, n) / 1e6;
@@ -123,6 +127,31 @@ static void measures_fill(struct measures *out, const struct metric_sums *sums, 
                                                           : NAN;
     out->bound_slo_hit_rate = bounded ? share((double)sums->bound_hits, n) : NAN;
     out->bound_cost_per_request_usd = NAN; /* metrics_report_bounds sets it */
+}
+
+/* The index of Jain, Chiu and Hawe ("A Quantitative Measure of Fairness and Discrimination", DEC
+ * TR-301, 1984), and the least of the applications' hit rates. */
+static void fairness_fill(struct simulation_result *result)
+{
+    double n = 0, sum = 0, squares = 0, worst = NAN;
+    for (size_t a = 0; a < result->application_count; a++) {
+        const double hits = result->applications[a].slo_hit_rate;
+        if (isnan(hits))
+            continue;
+        n++;
+        sum += hits;
+        squares += hits * hits;
+        worst = fmin(worst, hits); /* of a number and NAN: the number */
+    }
+    result->run.slo_hit_rate_worst_application = worst;
+    result->run.jain_index = squares > 0 ? fmin(sum * sum / (n * squares), 1) : NAN;
+}
+
+/* The time of arrivals, ns. All of the measured time if no arrivals ended it. */
+static double arrivals_ns(const struct metrics *metrics, sim_time_t now)
+{
+    const sim_time_t end = metrics->last_arrival < now ? metrics->last_arrival : now;
+    return metrics->measuring ? (double)(end - metrics->window_start) : 0.0;
 }
 
 /* Price of all GPUs per hour. */
@@ -146,9 +175,7 @@ static void run_measures_fill(struct run_measures *out, const struct metrics *me
                               sim_time_t now, const struct measures *overall)
 {
     const double elapsed = metrics->measuring ? (double)(now - metrics->window_start) : 0.0;
-    const double time = metrics->last_arrival < now
-                            ? (double)(metrics->last_arrival - metrics->window_start)
-                            : elapsed;
+    const double time = arrivals_ns(metrics, now);
     double decisions = (double)metrics->decisions;
     double capacity_units = (double)capacity->unit_parts / UNIT_PARTS;
     out->bound_capacity_slo_hit_rate = NAN;
@@ -206,15 +233,17 @@ bool metrics_report(struct metrics *metrics, const struct workload *workload,
                     struct simulation_result *result, struct error *error)
 {
     size_t n = metrics->application_count;
+    const double time = arrivals_ns(metrics, now);
     *result = (struct simulation_result){.application_count = n, .exact_quantiles = true};
     result->applications = calloc(n, sizeof *result->applications);
     if (result->applications == NULL)
         return error_run(error, "out of memory for the results of %zu applications", n);
     for (size_t a = 0; a < n; a++)
-        measures_fill(&result->applications[a], &metrics->sums[a], bounded);
-    measures_fill(&result->overall, &metrics->sums[n], bounded);
+        measures_fill(&result->applications[a], &metrics->sums[a], time, bounded);
+    measures_fill(&result->overall, &metrics->sums[n], time, bounded);
     result->exact_quantiles = quantile_is_exact(metrics->sums[n].latency);
     run_measures_fill(&result->run, metrics, workload, capacity, now, &result->overall);
+    fairness_fill(result);
     if (metrics->measuring && metrics->last_arrival < SIM_FOREVER)
         stationarity_judge(metrics, result);
     return true;
