@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "traces/profile/interference.h"
+
 bool configuration_is_smaller(const struct configuration *a, const struct configuration *b)
 {
     if (a->batch != b->batch)
@@ -196,17 +198,20 @@ static void clear_application(struct application *application)
     free(application->name);
 }
 
+void function_clear(struct function *function)
+{
+    free(function->name);
+    free(function->model);
+    free(function->service_samples_ms);
+    free(function->gpus);
+    free(function->cold_start_samples_ms);
+    free(function->configurations);
+}
+
 void workload_clear(struct workload *workload)
 {
-    for (size_t f = 0; f < workload->function_count; f++) {
-        struct function *function = &workload->functions[f];
-        free(function->name);
-        free(function->model);
-        free(function->service_samples_ms);
-        free(function->gpus);
-        free(function->cold_start_samples_ms);
-        free(function->configurations);
-    }
+    for (size_t f = 0; f < workload->function_count; f++)
+        function_clear(&workload->functions[f]);
     free(workload->functions);
     for (size_t a = 0; a < workload->application_count; a++)
         clear_application(&workload->applications[a]);
@@ -214,6 +219,11 @@ void workload_clear(struct workload *workload)
     for (size_t g = 0; g < workload->cluster.group_count; g++)
         free(workload->cluster.groups[g].gpus);
     free(workload->cluster.groups);
+    for (size_t k = 0; k < workload->kind_count; k++)
+        if (workload->kinds[k].fused_interference != NULL) {
+            free(workload->kinds[k].fused_interference->pairs);
+            free(workload->kinds[k].fused_interference);
+        }
     free(workload->kinds);
     memset(workload, 0, sizeof *workload);
 }
