@@ -118,6 +118,9 @@ static bool load_group(const struct json_value *list, struct draft *drafts, size
                        struct error *error)
 {
     size_t s = 0;
+    const size_t length = strlen(list->node->string);
+    if (length == 0 || length > NAME_LIMIT)
+        return json_fault(list, error, "a group's name has 1..%d characters", NAME_LIMIT);
     if (!json_is_name(list, list->node->string, error) ||
         !json_is_array(list, 1, WORKLOAD_MAX_STAGES, error))
         return false;
@@ -142,14 +145,12 @@ static bool load_granularity(const struct json_value *object, const struct appli
     int fused = 0;
     if (!json_child(object, "granularity", &value))
         return true;
-    if (!cJSON_IsObject(value.node) && !json_choice(object, "granularity", words, &fused, error))
-        return false;
+    const bool named = cJSON_IsObject(value.node);
+    bool good = named ? json_is_object(&value, NULL, error)
+                      : json_choice(object, "granularity", words, &fused, error);
     for (size_t s = 0; fused != 0 && s < count; s++)
         drafts[s].group = application->name;
-    if (!cJSON_IsObject(value.node))
-        return true;
-    bool good = json_is_object(&value, NULL, error);
-    for (struct json_value list = {0}; good && json_next(&value, &list);)
+    for (struct json_value list = {0}; good && named && json_next(&value, &list);)
         good = load_group(&list, drafts, count, error);
     return good;
 }

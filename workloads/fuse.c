@@ -35,37 +35,30 @@ static double excess(const struct interference *model, uint32_t victim, uint32_t
     return interference_excess(model, &rows[0], &rows[1]);
 }
 
-/* Adds a row and a column to the kind's table of pairs, means of two, of which the second has the
- * weight. */
+/* Adds a row and a column to the kind's table of pairs: the mean of two, of which the second has
+ * the weight. */
 static bool add_pairs(struct gpu_kind *kind, const uint32_t means[2], double weight,
                       struct error *error)
 {
     const struct interference *old = kind->interference;
     const size_t last = old->pair_count, size = last + 1;
-    double *pairs = load_array(size * size, sizeof *pairs, error);
-    if (kind->fused_interference == NULL)
-        kind->fused_interference = load_array(1, sizeof *old, error);
-    if (pairs == NULL || kind->fused_interference == NULL) {
-        free(pairs);
+    struct interference *model =
+        load_array(1, sizeof *model + size * size * sizeof *model->pairs, error);
+    if (model == NULL)
         return false;
+    *model = *old;
+    model->pair_count = size;
+    model->pair_names = NULL;
+    model->pairs = (double *)(model + 1);
+    for (uint32_t i = 0; i < size * size; i++) {
+        double *mean = &model->pairs[i];
+        for (uint32_t v = 0; v < 4; v++)
+            *mean += (v / 2 != 0 ? weight : 1 - weight) * (v % 2 != 0 ? weight : 1 - weight) *
+                     excess(old, i / size < last ? (uint32_t)(i / size) : means[v / 2],
+                            i % size < last ? (uint32_t)(i % size) : means[v % 2]);
     }
-    for (uint32_t i = 0; i < size; i++)
-        for (uint32_t j = 0; j < size; j++) {
-            double by_victim[2];
-            for (size_t v = 0; v < 2; v++)
-                by_victim[v] =
-                    (1 - weight) * excess(old, i < last ? i : means[v], j < last ? j : means[0]) +
-                    weight * excess(old, i < last ? i : means[v], j < last ? j : means[1]);
-            pairs[i * size + j] = (1 - weight) * by_victim[0] + weight * by_victim[1];
-        }
-    if (old == kind->fused_interference)
-        free(old->pairs);
-    else
-        *kind->fused_interference = *old;
-    kind->interference = kind->fused_interference;
-    kind->fused_interference->pair_count = size;
-    kind->fused_interference->pair_names = NULL;
-    kind->fused_interference->pairs = pairs;
+    free(kind->fused_interference);
+    kind->interference = kind->fused_interference = model;
     return true;
 }
 

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/profile/interference.h"
-
 bool configuration_is_smaller(const struct configuration *a, const struct configuration *b)
 {
     if (a->batch != b->batch)
@@ -220,10 +218,7 @@ void workload_clear(struct workload *workload)
         free(workload->cluster.groups[g].gpus);
     free(workload->cluster.groups);
     for (size_t k = 0; k < workload->kind_count; k++)
-        if (workload->kinds[k].fused_interference != NULL) {
-            free(workload->kinds[k].fused_interference->pairs);
-            free(workload->kinds[k].fused_interference);
-        }
+        free(workload->kinds[k].fused_interference);
     free(workload->kinds);
     memset(workload, 0, sizeof *workload);
 }

@@ -35,8 +35,7 @@ struct gpu_kind {
     double vgpu_hour_usd; /* price of one unit */
     const struct profile *profile;           /* NULL: none */
     const struct interference *interference; /* of the profile; NULL: none */
-    struct interference *fused_interference; /* in its place, with rows of fused functions; or
-                                              * NULL */
+    struct interference *fused_interference; /* the same with rows of fused functions, or NULL */
 };
 
 /* What a configuration's time rests on, best first. */
@@ -97,8 +96,8 @@ struct function_gpu {
 struct function {
     char *name;
     char *model;
-    bool fused; /* executes functions, which its name joins by "+", one after another */
     enum service_kind service;
+    bool fused; /* executes functions, which its name joins by "+", one after another */
     sim_time_t service_mean; /* at speed 1 */
     double service_cv;
     double *service_samples_ms; /* SERVICE_EMPIRICAL */
