@@ -158,6 +158,25 @@ CASE(slowdowns_of_pairs_are_means_over_the_time_of_the_parts)
     assert_relative(excess(&head->workload, 1, 1), 0.7, 1e-9);
 }
 
+/* A function of its own: its errors are, too, and another profile would have to have it. */
+CASE(a_fused_function_is_planned_with_errors_of_its_own_sum)
+{
+    char json[WORLD_BYTES] = "";
+    world_add(json, "%s", THREE(NOISY("0"), NONE));
+    world_replace(json, "'requests':1", "'granularity':'fused','requests':1");
+    EXPERIMENT *late = load_with(json, "planning.error.bias", "0.5");
+    const struct function *world = &late->workload.functions[0];
+    const struct function *planned = &experiment_planned(late)->functions[0];
+    for (size_t k = 0; k < world->configuration_count; k++)
+        assert_relative((double)planned->configurations[k].time,
+                        1.5 * (double)world->configurations[k].time, 1e-8);
+    char *profile = strstr(json, "\"profile\":"), value[WORLD_BYTES] = "";
+    (void)snprintf(value, sizeof value, "%.*s",
+                   (int)(strstr(profile, ",\"applications\"") - profile - 10), profile + 10);
+    assert_text_refused(json, "planning.profile", value,
+                        "planning: function \"f+g+h\" has no latency at batch 1");
+}
+
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
 #define QUIET THREE(NOISY("0"), NONE)

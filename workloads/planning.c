@@ -144,13 +144,10 @@ static bool plan_function(const struct json_value *value, struct experiment *exp
 {
     struct planning *planning = &experiment->planning;
     const struct workload *world = &experiment->workload;
-    if (function->fused && planning->profiles.count > 0)
-        return json_fault(value, error,
-                          "\"profile\" has no function \"%s\"; remove it, or \"granularity\"",
-                          function->name);
     for (size_t i = 0; i < function->configuration_count; i++) {
         struct configuration *c = &function->configurations[i];
-        const bool profiled = function->service == SERVICE_PROFILE && !function->fused;
+        const bool profiled = function->service == SERVICE_PROFILE &&
+                              (!function->fused || planning->profiles.count > 0);
         double expected = NAN;
         double factor = 1;
         double ms = profiled ? profile_ms(planning, world, function->name, c, &expected) /
