@@ -148,8 +148,9 @@ static bool serves_no_requests(const struct reading *reading)
 /* The experiment's own fields. Refuses keys about requests in an experiment without any. */
 static bool load_root(const struct reading *reading, struct error *error)
 {
-    static const char *const keys[] = {"functions", "profile",  "profiles",        "arrivals",
-                                       "slo",       "requests", "warmup_requests", "planning"};
+    static const char *const keys[] = {"functions",       "profile",  "profiles",
+                                       "arrivals",        "slo",      "requests",
+                                       "warmup_requests", "planning", "granularity"};
     struct experiment *experiment = reading->experiment;
     const bool requests = !serves_no_requests(reading);
     struct json_value value;
