@@ -537,12 +537,15 @@ static bool resolve_fused(const struct function_table *table, const struct json_
                           struct function *function, struct error *error)
 {
     char *names = strdup(function->name), *rest = names;
-    bool good = names != NULL || error_input(error, "out of memory");
+    bool good = true;
+    if (names == NULL)
+        return error_input(error, "out of memory");
     while (good && rest != NULL) {
         struct function part = {.name = strdup(strsep(&rest, "+"))};
-        good = (part.name != NULL || error_input(error, "out of memory")) &&
-               resolve_function(table, where, &part, error) &&
-               function_fuse(table->workload, function, &part, where, error);
+        good = part.name == NULL
+                   ? error_input(error, "out of memory")
+                   : resolve_function(table, where, &part, error) &&
+                         function_fuse(table->workload, function, &part, where, error);
         function_clear(&part);
     }
     free(names);
