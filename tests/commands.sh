@@ -191,6 +191,15 @@ expect "a run says what its policy plans with" 0 \
 run "$esgsim" run "$folder/planning.json" --set requests=100 --set record=all --out "$folder/planning.h5" --quiet
 run "$esgsim" explain "$folder/planning.h5" --request 20
 expect "explain names the planned time of each execution" 0 'execution [0-9.]* ms .planned [0-9.]*.[:;]'
+sed 's|"\.\./\.\./|"|; s|"\.\./|"workloads/|; s|^{|{"granularity": "fused",|' "$strict" >"$folder/fused.json"
+cases <<'END'
+0 :: the groups of a fused chain are one stage :: ^image-classification +1\.00000 - +0 +1\.00000 +420\.800 :: slo "$folder/fused.json" --application image-classification
+0 :: a search plans one configuration for a fused chain :: ^ +1 +[0-9.e-]+ +[0-9.]+ +1x[0-9]x[0-9]$ :: search "$folder/fused.json" --application image-classification --budget-ms 900 --queue-length 1
+0 :: a run of fused chains succeeds ::  :: run "$folder/fused.json" --set platform.initial=warm --set requests=50 --set record=all --out "$folder/fused.h5" --quiet
+0 :: explain names the functions of a fused chain :: function [a-z+-]*super-resolution[+][a-z+-]* :: explain "$folder/fused.h5" --request 20
+refused :: a group that a path leaves and enters again is refused :: application "image-classification": a path leaves group "x" and returns to it from stage "segmentation" :: run "$strict" --set 'applications.0.granularity={"x":["super-resolution","classification"]}'
+refused :: a function of a group that is not there is refused :: stage :: run "$strict" --set 'applications.0.granularity={"x":["super-resolutoin"]}'
+END
 robustness=workloads/experiments/robustness.json
 "$esgsim" list policies | awk '/\[(requests|both)\]$/ { print $1 }' | sort >"$folder/policies"
 sed -n '/"policy": \[/,/\]/p' "$robustness" | grep -o '"name": "[^"]*"' | cut -d '"' -f 4 | sort >"$folder/studied"

@@ -173,11 +173,12 @@ static void dominated_world(char json[WORLD_BYTES])
         "'none','transfer':{'latency_ms':0}},'requests':60,'warmup_requests':0,'seed':1}");
 }
 
-/* By design: the minimum configuration is the first kind's; Nexus and gpulet divide the load over
- * all GPUs that there are, as their papers do with equal ones. */
+/* By design: the minimum configuration is the first kind's; INFless takes the first slot with room;
+ * Nexus and gpulet divide the load over all GPUs that there are, as their papers do with equal
+ * ones. */
 static bool minimises(const struct policy *policy)
 {
-    static const char *const others[] = {"min-config", "nexus", "gpulet"};
+    static const char *const others[] = {"min-config", "infless", "nexus", "gpulet"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(policy->name, others[i]) == 0)
             return false;

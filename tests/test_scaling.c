@@ -80,6 +80,11 @@ static void params_write(char *json, size_t size, const char *name, const struct
         used += (size_t)snprintf(json + used, size - used, "'rate':'mean'");
         comma = ",";
     }
+    /* The logs' rule has whole requests per second. */
+    if (strcmp(name, "infless") == 0) {
+        used += (size_t)snprintf(json + used, size - used, "'efficiency':'paper'");
+        comma = ",";
+    }
     for (size_t i = 0; i < keys_count(parameters); i++) {
         const double factor = parameter_factor(&parameters[i], x);
         if (parameters[i].words != NULL ||

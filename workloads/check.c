@@ -73,8 +73,8 @@ static bool check_application(const struct json_value *root, struct error *error
     struct workload workload = {0};
     workload.applications = load_array(1, sizeof *workload.applications, error);
     workload.application_count = workload.applications != NULL ? 1 : 0;
-    const bool good =
-        workload.applications != NULL && application_load(root, NULL, workload.applications, error);
+    const bool good = workload.applications != NULL &&
+                      application_load(root, root, NULL, workload.applications, error);
     workload_clear(&workload);
     return good;
 }

@@ -39,6 +39,7 @@ const struct key experiment_keys[] = {
     KEY_OWN("profiles"),
     KEY_OWN("training"),
     KEY_OWN("planning"),
+    KEY_OWN("granularity"),
     KEY_END};
 static const struct key policy_keys[] = {KEY_TEXT("name", OF, policy_name, UNWRITTEN),
                                          KEY_OWN("params"), KEY_NOTES, KEY_END};
@@ -90,7 +91,7 @@ static bool load_application(struct reading *reading, const struct json_value *a
                              struct function_table *table, struct error *error)
 {
     struct workload *workload = &reading->experiment->workload;
-    struct json_value value, target, reference;
+    struct json_value value, target, reference, child;
     struct application own = {.weight = 0};
     if (!json_include_entry(reading->document, array, index, &value, error))
         return false;
@@ -100,7 +101,11 @@ static bool load_application(struct reading *reading, const struct json_value *a
          !json_include_member(reading->document, &value, "ref", &target, error)))
         return false;
     struct application *application = &workload->applications[workload->application_count++];
-    if (!application_load(&target, table, application, error))
+    const struct json_value *granularity = json_child(&value, "granularity", &child) ? &value
+                                           : json_child(&target, "granularity", &child)
+                                               ? &target
+                                               : &reading->root;
+    if (!application_load(&target, granularity, table, application, error))
         return false;
     if (own.weight > 0)
         application->weight = own.weight;
@@ -143,8 +148,9 @@ static bool serves_no_requests(const struct reading *reading)
 /* The experiment's own fields. Refuses keys about requests in an experiment without any. */
 static bool load_root(const struct reading *reading, struct error *error)
 {
-    static const char *const keys[] = {"functions", "profile",  "profiles",        "arrivals",
-                                       "slo",       "requests", "warmup_requests", "planning"};
+    static const char *const keys[] = {"functions",       "profile",  "profiles",
+                                       "arrivals",        "slo",      "requests",
+                                       "warmup_requests", "planning", "granularity"};
     struct experiment *experiment = reading->experiment;
     const bool requests = !serves_no_requests(reading);
     struct json_value value;

@@ -63,13 +63,14 @@ bool function_table_use(struct function_table *table, const struct json_value *v
             return true;
         }
     size_t kind = 0;
-    if (find_entry(table, name) == NULL && find_profiled(workload, name, &kind) == NULL)
+    const bool known =
+        find_entry(table, name) != NULL || find_profiled(workload, name, &kind) != NULL;
+    if (!known && strchr(name, '+') == NULL)
         return unknown_function(table, value, name, error);
     if (!array_extend(&workload->functions, workload->function_count, sizeof(struct function)))
         return error_input(error, "out of memory");
     struct function *function = &workload->functions[workload->function_count];
-    memset(function, 0, sizeof *function);
-    function->name = strdup(name);
+    *function = (struct function){.name = strdup(name), .fused = !known};
     if (function->name == NULL)
         return error_input(error, "out of memory");
     *index = (uint32_t)workload->function_count++;
@@ -439,9 +440,8 @@ static int compare_numbers(int a, int b)
     return (a > b) - (a < b);
 }
 
-/* By kind, those without a GPU with kind 0; then by batch, vCPUs and vGPUs. Equal ones, which have
- * no GPU, are in the order of their source. */
-static int compare_configurations(const void *left, const void *right)
+/* Equal ones, which have no GPU, are in the order of their source. */
+int configuration_compare(const void *left, const void *right)
 {
     const struct configuration *a = left, *b = right;
     const int orders[] = {compare_numbers(a->vgpu > 0 ? a->kind : 0, b->vgpu > 0 ? b->kind : 0),
@@ -459,12 +459,12 @@ static void join_kinds(struct function *function)
 {
     struct configuration *list = function->configurations;
     size_t count = 0;
-    qsort(list, function->configuration_count, sizeof *list, compare_configurations);
+    qsort(list, function->configuration_count, sizeof *list, configuration_compare);
     for (size_t k = 0; k < function->configuration_count; k++) {
         struct configuration next = list[k];
         if (next.vgpu == 0)
             next.kind = 0;
-        if (count == 0 || compare_configurations(&list[count - 1], &next) != 0)
+        if (count == 0 || configuration_compare(&list[count - 1], &next) != 0)
             list[count++] = next;
     }
     function->configuration_count = count;
@@ -532,12 +532,43 @@ static bool resolve_function(const struct function_table *table, const struct js
     return resolve_profiled(&source, workload, function, error);
 }
 
+/* Fills a function from those that its name joins. */
+static bool resolve_fused(const struct function_table *table, const struct json_value *where,
+                          struct function *function, struct error *error)
+{
+    char *names = strdup(function->name), *rest = names;
+    bool good = true;
+    if (names == NULL)
+        return error_input(error, "out of memory");
+    while (good && rest != NULL) {
+        struct function part = {.name = strdup(strsep(&rest, "+"))};
+        good = part.name == NULL
+                   ? error_input(error, "out of memory")
+                   : resolve_function(table, where, &part, error) &&
+                         function_fuse(table->workload, function, &part, where, error);
+        function_clear(&part);
+    }
+    free(names);
+    size_t count = 0;
+    for (size_t k = 0; k < function->configuration_count; k++)
+        if (cluster_obstacle(&table->workload->cluster, function, &function->configurations[k]) ==
+            OBSTACLE_NONE)
+            function->configurations[count++] = function->configurations[k];
+    function->configuration_count = count;
+    return good && (has_single(function) ||
+                    json_fault(where, error,
+                               "the functions of \"%s\" have no configuration of batch 1 in common "
+                               "that the cluster can run; choose another \"granularity\"",
+                               function->name));
+}
+
 bool function_table_resolve(const struct function_table *table, const struct json_value *where,
                             struct error *error)
 {
     struct workload *workload = table->workload;
     for (size_t f = 0; f < workload->function_count; f++)
-        if (!resolve_function(table, where, &workload->functions[f], error))
+        if (!(workload->functions[f].fused ? resolve_fused : resolve_function)(
+                table, where, &workload->functions[f], error))
             return false;
     return true;
 }

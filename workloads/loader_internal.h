@@ -131,9 +131,19 @@ struct function_table {
 };
 
 /* Index of function `name` in the workload. The first use adds it. An unknown name is reported at
- * `value`. */
+ * `value`. The name "a+b" is that of functions a and b as one, unless a function has it. */
 bool function_table_use(struct function_table *table, const struct json_value *value,
                         const char *name, uint32_t *index, struct error *error);
+
+/* Lets `fused`, which at first has only a name, execute a part after those that it has. Times, cold
+ * starts and memory add up; turnaround and grade are the greatest. Noise, demand for bandwidth and
+ * rows of a pair table are means, weighted by the parts' times at the least configuration of each
+ * kind. The caller clears the part. Errors are reported at `where`. O(configurations). */
+bool function_fuse(struct workload *workload, struct function *fused, struct function *part,
+                   const struct json_value *where, struct error *error);
+
+/* By kind, those without a GPU with kind 0; then by batch, vCPUs and vGPUs. For qsort. */
+int configuration_compare(const void *left, const void *right);
 
 /* Fills every used function from its entry, then from the profile, and tabulates the configurations
  * that the cluster can run. Errors that belong to no entry are reported at `where`, the experiment.
@@ -142,9 +152,10 @@ bool function_table_resolve(const struct function_table *table, const struct jso
                             struct error *error);
 
 /* Loads stages in topological order and fills name, stages and weight (default 1). Functions are
- * looked up in `table`; NULL skips the look-up. */
-bool application_load(const struct json_value *value, struct function_table *table,
-                      struct application *application, struct error *error);
+ * looked up in `table`; NULL skips the look-up. The object `granularity` may have that key. */
+bool application_load(const struct json_value *value, const struct json_value *granularity,
+                      struct function_table *table, struct application *application,
+                      struct error *error);
 
 /* Loads an axis: 1..1024 whole numbers within low..high, strictly ascending. */
 bool axis_load(const struct json_value *value, int low, int high, int **values, size_t *count,

@@ -50,7 +50,7 @@ static bool load_applications(const struct json_value *root, struct function_tab
     workload->applications = load_array(json_size(&array), sizeof *workload->applications, error);
     bool good = workload->applications != NULL;
     while (good && json_next(&array, &entry))
-        good = application_load(&entry, table,
+        good = application_load(&entry, &entry, table,
                                 &workload->applications[workload->application_count++], error);
     return good;
 }

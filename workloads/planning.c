@@ -146,7 +146,8 @@ static bool plan_function(const struct json_value *value, struct experiment *exp
     const struct workload *world = &experiment->workload;
     for (size_t i = 0; i < function->configuration_count; i++) {
         struct configuration *c = &function->configurations[i];
-        const bool profiled = function->service == SERVICE_PROFILE;
+        const bool profiled = function->service == SERVICE_PROFILE &&
+                              (!function->fused || planning->profiles.count > 0);
         double expected = NAN;
         double factor = 1;
         double ms = profiled ? profile_ms(planning, world, function->name, c, &expected) /

@@ -196,17 +196,20 @@ static void clear_application(struct application *application)
     free(application->name);
 }
 
+void function_clear(struct function *function)
+{
+    free(function->name);
+    free(function->model);
+    free(function->service_samples_ms);
+    free(function->gpus);
+    free(function->cold_start_samples_ms);
+    free(function->configurations);
+}
+
 void workload_clear(struct workload *workload)
 {
-    for (size_t f = 0; f < workload->function_count; f++) {
-        struct function *function = &workload->functions[f];
-        free(function->name);
-        free(function->model);
-        free(function->service_samples_ms);
-        free(function->gpus);
-        free(function->cold_start_samples_ms);
-        free(function->configurations);
-    }
+    for (size_t f = 0; f < workload->function_count; f++)
+        function_clear(&workload->functions[f]);
     free(workload->functions);
     for (size_t a = 0; a < workload->application_count; a++)
         clear_application(&workload->applications[a]);
@@ -214,6 +217,8 @@ void workload_clear(struct workload *workload)
     for (size_t g = 0; g < workload->cluster.group_count; g++)
         free(workload->cluster.groups[g].gpus);
     free(workload->cluster.groups);
+    for (size_t k = 0; k < workload->kind_count; k++)
+        free(workload->kinds[k].fused_interference);
     free(workload->kinds);
     memset(workload, 0, sizeof *workload);
 }

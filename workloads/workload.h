@@ -35,6 +35,7 @@ struct gpu_kind {
     double vgpu_hour_usd; /* price of one unit */
     const struct profile *profile;           /* NULL: none */
     const struct interference *interference; /* of the profile; NULL: none */
+    struct interference *fused_interference; /* the same with rows of fused functions, or NULL */
 };
 
 /* What a configuration's time rests on, best first. */
@@ -96,6 +97,7 @@ struct function {
     char *name;
     char *model;
     enum service_kind service;
+    bool fused; /* executes functions, which its name joins by "+", one after another */
     sim_time_t service_mean; /* at speed 1 */
     double service_cv;
     double *service_samples_ms; /* SERVICE_EMPIRICAL */
@@ -241,6 +243,9 @@ bool gpu_allows(const struct gpu_spec *gpu, uint16_t vgpu);
  * exclusive this is the memory of the whole GPU; under MIG it is the slice's own eighths (1: 1/8,
  * 2: 2/8, 3 and 4: 4/8, 7: 8/8). */
 bool gpu_holds(const struct gpu_spec *gpu, uint16_t vgpu, double memory_mb);
+
+/* Frees what the function owns, but not itself. */
+void function_clear(struct function *function);
 
 /* Frees everything that the workload owns, but neither the structure itself nor the interference
  * model. */

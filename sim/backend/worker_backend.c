@@ -55,6 +55,11 @@ static bool check_function(const struct experiment *experiment, size_t index, ui
                            "%s: functions: \"%s\" has a space or more than %d bytes, which a line "
                            "to the worker cannot hold; rename it",
                            experiment->path, function->name, NAME - 1);
+    if (function->fused)
+        return error_input(error,
+                           "%s: granularity: a worker executes single functions, not %s; leave the "
+                           "key out",
+                           experiment->path, function->name);
     for (size_t k = 0; k < function->configuration_count; k++)
         if (function->configurations[k].vgpu < 1 || function->configurations[k].vgpu > units)
             return error_input(error,

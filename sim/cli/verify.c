@@ -394,7 +394,8 @@ static bool run_add(struct verification *all, const struct sweep *sweep, size_t 
     }
     if (good) {
         row_add(all, &held);
-        json_add(all, &held);
+        if (all->runs != NULL)
+            json_add(all, &held);
     }
     free(held.ms[0]);
     free(held.instance_s);
