@@ -28,6 +28,7 @@ static const struct application *application_of(const struct headway *self,
 static void queue_update(struct headway *self, const struct platform *platform, uint32_t queue)
 {
     self->queues[queue].blocked = false;
+    self->queues[queue].gathers_until = 0;
     if (platform_queue_length(platform, queue) == 0) {
         queue_order_remove(self->order, queue);
         return;
@@ -46,11 +47,11 @@ static void queue_update(struct headway *self, const struct platform *platform, 
 static sim_time_t least_way(const struct headway *self, const struct platform *platform,
                             uint32_t queue)
 {
-    const size_t kinds = self->workload->kind_count;
-    const struct risk *risks = &self->risks[platform_queue_function(platform, queue) * kinds];
-    double luck = 0; /* on the kind of GPU with the most */
-    for (size_t k = 0; k < kinds; k++)
-        luck = fmax(luck, self->parameters->lost_margin * sqrt(risks[k].variance) / risks[k].mean);
+    const uint32_t classes = risk_class_count(self->workload);
+    const struct risk *risks = &self->risks[platform_queue_function(platform, queue) * classes];
+    double luck = 0; /* with the share that has the most */
+    for (uint32_t c = 0; c < classes; c++)
+        luck = fmax(luck, self->parameters->lost_margin * sqrt(risks[c].variance) / risks[c].mean);
     const double part = luck < 1 ? 1 - luck : 0;
     return (sim_time_t)((double)suffix_way(self->suffix, queue) * part);
 }
@@ -146,7 +147,8 @@ static void learn(struct headway *self, const struct flight *flight, uint32_t fu
     const struct configuration *spec =
         &self->workload->functions[function].configurations[batch->configuration];
     const double nominal = (double)spec->time;
-    struct risk *risk = &self->risks[function * self->workload->kind_count + spec->kind];
+    struct risk *risk = &self->risks[function * risk_class_count(self->workload) +
+                                     risk_class(self->workload, spec)];
     if (nominal > 0)
         risk_observe(risk, (double)batch->execution / nominal, rate);
     if (flight->warm)
@@ -287,6 +289,73 @@ static bool try_options(struct headway *self, struct platform *platform, uint32_
     return invoker != SIM_NONE && launch(self, platform, queue, &cheapest, invoker, false);
 }
 
+/* ---- Batches to come ------------------------------------------------------------------------- */
+
+/* Time in which `more` (>= 1) requests of the application arrive, with a reserve of as many
+ * standard deviations of a Poisson process as plans keep. */
+static double arrival_time(const struct headway *self, uint32_t application, uint32_t more)
+{
+    return (more + self->parameters->reserve * sqrt(more)) *
+           admission_interval(self->admission, application);
+}
+
+/* Appends to `left`, which has the times of the `length` jobs that wait, those of the larger
+ * batches that the next jobs will make. Returns the largest batch that leaves time. */
+static uint32_t foresee(struct headway *self, uint32_t application, uint32_t length)
+{
+    const double left = (double)self->left[length - 1];
+    uint32_t batch = length;
+    while (self->parameters->gather && batch < self->parameters->max_batch) {
+        const double wait = arrival_time(self, application, batch + 1 - length);
+        if (!(wait < left))
+            break;
+        self->left[batch++] = sim_round(left - wait);
+    }
+    return batch;
+}
+
+/* The price of an option that waits for more than the `length` jobs that are there. Where later
+ * stages follow, it rises by the part of the time left that the wait takes, because with that time
+ * the later stages would be cheaper and safer. */
+static double price_of_waiting(const struct headway *self, const struct option *option,
+                               uint32_t length, bool last)
+{
+    const double left = (double)self->left[option->batch - 1] / (double)self->left[length - 1];
+    return option->price * (last ? 1 : 2 - left);
+}
+
+/* True if the cheapest plan begins with more jobs than wait now: the queue waits for them, as long
+ * as they need to arrive. When one has arrived or the time is over it is decided again, and plans
+ * for which no time is left are no options then. Else keeps only the options for the `length` jobs
+ * that wait. */
+static bool gathers(struct headway *self, struct platform *platform, uint32_t queue,
+                    uint32_t length, size_t *count)
+{
+    const struct application *application = application_of(self, platform, queue);
+    const bool last = application->stages[platform_queue_stage(platform, queue)].next_count == 0;
+    double now = (double)INFINITY, later = (double)INFINITY;
+    uint32_t batch = length;
+    size_t kept = 0;
+    for (size_t i = 0; i < *count; i++) {
+        const struct option option = self->options[i];
+        if (option.batch <= length) {
+            now = fmin(now, option.price);
+            self->options[kept++] = option;
+        } else if (price_of_waiting(self, &option, length, last) < later) {
+            later = price_of_waiting(self, &option, length, last);
+            batch = option.batch;
+        }
+    }
+    *count = kept;
+    if (kept == 0 || later >= now)
+        return false;
+    const uint32_t index = platform_queue_application(platform, queue);
+    const double wait = (batch - length) * admission_interval(self->admission, index);
+    self->queues[queue].gathers_until = platform_now(platform) + sim_ceil(wait);
+    platform_set_timer(platform, self->queues[queue].gathers_until, 1);
+    return true;
+}
+
 /* How one step serves the queues. */
 enum service { SERVED, BLOCKED, RISKY };
 
@@ -296,6 +365,7 @@ static enum service serve(struct headway *self, struct platform *platform, uint3
                           bool pressed, bool risk)
 {
     const sim_time_t now = platform_now(platform);
+    const uint32_t application = platform_queue_application(platform, queue);
     const uint32_t waiting = platform_queue_length(platform, queue);
     const uint32_t length =
         waiting < self->parameters->max_batch ? waiting : self->parameters->max_batch;
@@ -306,11 +376,13 @@ static enum service serve(struct headway *self, struct platform *platform, uint3
         self->left[i] = deadline - now;
     }
     uint64_t examined = 0;
-    size_t count = suffix_options(self->suffix, pressed ? OBJECTIVE_WORK : OBJECTIVE_COST,
-                                  platform_queue_application(platform, queue), queue, self->left,
-                                  length, self->options, &examined);
+    size_t count =
+        suffix_options(self->suffix, pressed ? OBJECTIVE_WORK : OBJECTIVE_COST, application, queue,
+                       self->left, foresee(self, application, length), self->options, &examined);
     double limit = self->parameters->patience;
     platform_charge(platform, examined);
+    if (gathers(self, platform, queue, length, &count))
+        return BLOCKED;
     if (count == 0 && !risk)
         return RISKY;
     if (count == 0) {
@@ -326,6 +398,8 @@ static bool still_blocked(const struct headway *self, const struct platform *pla
                           uint32_t queue)
 {
     const struct headway_queue *state = &self->queues[queue];
+    if (platform_now(platform) < state->gathers_until)
+        return true;
     return state->blocked && state->releases == self->releases &&
            platform_now(platform) - state->tried <
                suffix_quantum(self->suffix, platform_queue_application(platform, queue));
@@ -363,10 +437,12 @@ static bool serve_first(struct headway *self, struct platform *platform)
             service = serve(self, platform, queue, pressed, risk);
             if (service == SERVED)
                 break;
-            self->queues[queue] = (struct headway_queue){.blocked = true,
-                                                         .risky = service == RISKY,
-                                                         .tried = platform_now(platform),
-                                                         .releases = self->releases};
+            self->queues[queue] =
+                (struct headway_queue){.blocked = true,
+                                       .risky = service == RISKY,
+                                       .gathers_until = self->queues[queue].gathers_until,
+                                       .tried = platform_now(platform),
+                                       .releases = self->releases};
         }
         queue_order_remove(self->order, queue);
         self->skipped[skipped++] = queue;

@@ -27,6 +27,7 @@ struct headway_parameters {
     enum { ORDER_LATEST_START, ORDER_ARRIVAL } order;
     enum { RISKY_LAST, RISKY_FIRST } risky;
     double pace, patience;
+    bool gather;
     struct pool_settings pool;
     enum { CONTAINERS_WARM, CONTAINERS_ANY } containers;
     sim_time_t pool_ms;
@@ -39,10 +40,11 @@ struct shed {
 };
 
 struct headway_queue {
-    bool risky;        /* and no plan keeps the reserve: not tried without it yet */
-    bool blocked;      /* nothing fitted, and neither queue nor resources changed since */
-    sim_time_t tried;  /* when it was found blocked */
-    uint64_t releases; /* finished batches until then */
+    bool risky;               /* and no plan keeps the reserve: not tried without it yet */
+    bool blocked;             /* nothing fitted, and neither queue nor resources changed since */
+    sim_time_t tried;         /* when it was found blocked */
+    uint64_t releases;        /* finished batches until then */
+    sim_time_t gathers_until; /* it waits for more jobs until then, unless one arrives */
 };
 
 struct headway {

@@ -10,11 +10,19 @@
 
 #include <stdint.h>
 
+#include "workloads/workload.h"
+
 struct risk {
     double mean;     /* of r */
     double variance; /* of r */
     uint64_t count;  /* ratios observed */
 };
+
+/* Ratios are learned for each share of each kind of GPU, because the batch on a larger share has
+ * fewer co-runners. Returns the number of these classes, and the class of a configuration. O(kinds
+ * of GPU). */
+uint32_t risk_class_count(const struct workload *workload);
+uint32_t risk_class(const struct workload *workload, const struct configuration *configuration);
 
 /* The prior; `deviation` is the standard deviation of r. */
 void risk_start(struct risk *risk, double mean, double deviation);

@@ -36,7 +36,7 @@ const struct key headway_parameters[] = {
                .help = "its greatest value"),
     KEY_NUMBER("step", headway_parameters, admission.step, 0, 1, 0.0015,
                .help = "what a miss takes from the limit"),
-    KEY_NUMBER("misses", headway_parameters, admission.misses, 0.0001, 0.9, 0.05,
+    KEY_NUMBER("misses", headway_parameters, admission.misses, 0.0001, 0.9, 0.02,
                .help = "misses among admitted requests that keep the limit as it is"),
     PARAMETER_NUMBER(headway, gate, 0, 100, 0.82,
                      "from this limit on, shed only while much work waits; 0: whenever"),
@@ -51,6 +51,8 @@ const struct key headway_parameters[] = {
     PARAMETER_NUMBER(headway, pace, 0, 100, 1.3, "latest start: deadline - this × fastest way"),
     PARAMETER_NUMBER(headway, patience, 1, 1000, 1.1,
                      "cost of an alternative / the best plan's, above which jobs wait"),
+    PARAMETER_SWITCH(headway, gather, true,
+                     "jobs wait for more of them where a larger batch is cheaper"),
     KEY_WORD("placement", headway_parameters, pool.placement, WORDS("auto", "spread", "pack"),
              HEADWAY_AUTO,
              .help = "most free GPU units, best fit, or as co-runners and load suggest"),
@@ -83,9 +85,12 @@ static void risk_begin(struct headway *self, const struct function *function, ui
 static void risks_start(struct headway *self)
 {
     const size_t kinds = self->workload->kind_count;
+    const size_t width = risk_class_count(self->workload) / kinds;
     for (size_t f = 0; f < self->workload->function_count; f++)
         for (uint32_t k = 0; k < kinds; k++)
-            risk_begin(self, &self->workload->functions[f], k, &self->risks[f * kinds + k]);
+            for (uint32_t share = 0; share < width; share++)
+                risk_begin(self, &self->workload->functions[f], k,
+                           &self->risks[(f * kinds + k) * width + share]);
     for (uint32_t q = 0; q < self->workload->queue_count; q++)
         self->delay[q] = (double)self->parameters->delay_ms;
 }
@@ -114,7 +119,8 @@ static void headway_allocate(struct headway *self, struct arena *arena)
     const struct workload *workload = self->workload;
     const size_t queues = workload->queue_count;
     const size_t functions = workload->function_count;
-    self->risks = arena_allocate(arena, functions * workload->kind_count, sizeof *self->risks);
+    self->risks =
+        arena_allocate(arena, functions * risk_class_count(workload), sizeof *self->risks);
     self->delay = arena_allocate(arena, queues, sizeof *self->delay);
     self->delays = arena_allocate(arena, queues, sizeof *self->delays);
     self->wait = arena_allocate(arena, queues, sizeof *self->wait);
@@ -137,8 +143,8 @@ static bool headway_create_parts(struct headway *self, struct arena *arena, stru
     const struct suffix_settings plans = {parameters->reserve, parameters->reserve_last,
                                           parameters->max_batch, pool_capacity_units(self->pool),
                                           pool_capacity_vcpus(self->pool)};
-    const struct suffix_inputs inputs = {self->risks, self->delay, self->wait,
-                                         self->container_share};
+    const struct suffix_inputs inputs = {self->risks, risk_class_count(self->workload), self->delay,
+                                         self->wait, self->container_share};
     self->suffix = suffix_create(arena, self->workload, &plans, &inputs, error);
     if (self->suffix == NULL)
         return false;

@@ -27,7 +27,7 @@ struct stage_tables {
     size_t entry_count;
     size_t first[LEVELS_MOST + 1]; /* of each level; the last is entry_count */
     struct search_table *tables[OBJECTIVE_COUNT][LEVELS_MOST];
-    double *factors; /* by kind of GPU; these and the next are of the tables as they are */
+    double *factors; /* by class of share; these and the next are of the tables as they are */
     double delay, wait, container;
     sim_time_t ahead;        /* `wait` in whole quanta */
     sim_time_t fastest;      /* least nominal time */
@@ -71,7 +71,7 @@ static bool stage_start(const struct suffix *suffix, struct arena *arena,
     stage->function = spec;
     stage->fastest = SIM_FOREVER;
     stage->entries = arena_allocate(arena, spec->configuration_count, sizeof *stage->entries);
-    stage->factors = arena_allocate(arena, suffix->workload->kind_count, sizeof *stage->factors);
+    stage->factors = arena_allocate(arena, suffix->inputs.class_count, sizeof *stage->factors);
     bool single = false;
     for (uint32_t k = 0; k < spec->configuration_count; k++) {
         const struct configuration *here = &spec->configurations[k];
@@ -141,17 +141,17 @@ static int compare_entries(const void *left, const void *right)
     return a->configuration < b->configuration ? -1 : a->configuration > b->configuration;
 }
 
-static const struct risk *risk_of(const struct suffix *suffix, uint32_t function, uint32_t kind)
+static const struct risk *risk_of(const struct suffix *suffix, uint32_t function, uint32_t class)
 {
-    return &suffix->inputs.risks[function * suffix->workload->kind_count + kind];
+    return &suffix->inputs.risks[function * suffix->inputs.class_count + class];
 }
 
 static double stage_factor(const struct suffix *suffix, const struct application *application,
-                           uint32_t s, uint32_t kind)
+                           uint32_t s, uint32_t class)
 {
     const struct stage *stage = &application->stages[s];
     const bool last = stage->next_count == 0;
-    return risk_factor(risk_of(suffix, stage->function, kind),
+    return risk_factor(risk_of(suffix, stage->function, class),
                        last ? suffix->settings.reserve_last : suffix->settings.reserve);
 }
 
@@ -181,9 +181,10 @@ static void stage_inflate(const struct suffix *suffix, struct stage_tables *stag
         struct entry *entry = &stage->entries[i];
         const struct configuration *spec = &stage->function->configurations[entry->configuration];
         const double nominal = (double)spec->time;
-        const double mean = risk_of(suffix, function, spec->kind)->mean;
+        const uint32_t class = risk_class(suffix->workload, spec);
+        const double mean = risk_of(suffix, function, class)->mean;
         entry->mean = sim_ceil(nominal * mean + stage->delay);
-        entry->time = whole_quanta(nominal * stage->factors[spec->kind] + stage->delay, quantum);
+        entry->time = whole_quanta(nominal * stage->factors[class] + stage->delay, quantum);
         entry->price[OBJECTIVE_COST] = spec->cost_per_job_usd * mean;
         entry->price[OBJECTIVE_WORK] =
             dominant_share(suffix, spec, stage->container) * (double)entry->mean / entry->batch;
@@ -319,7 +320,7 @@ static void plan_fill(struct suffix *suffix, uint32_t index, uint64_t *units)
     for (uint32_t s = 0; s < application->stage_count; s++) {
         const uint32_t queue = application->first_queue + s;
         struct stage_tables *stage = &suffix->stages[queue];
-        for (uint32_t k = 0; k < suffix->workload->kind_count; k++)
+        for (uint32_t k = 0; k < suffix->inputs.class_count; k++)
             stage->factors[k] = stage_factor(suffix, application, s, k);
         stage->delay = suffix->inputs.delay[queue];
         stage->wait = suffix->inputs.wait[queue];
@@ -351,7 +352,7 @@ static double plan_moved(const struct suffix *suffix, uint32_t index)
         const struct stage_tables *stage = &suffix->stages[queue];
         const double time = (double)stage->fastest > 0 ? (double)stage->fastest : 1;
         double factor = 0; /* greatest move of a factor */
-        for (uint32_t k = 0; k < suffix->workload->kind_count; k++)
+        for (uint32_t k = 0; k < suffix->inputs.class_count; k++)
             factor =
                 fmax(factor, fabs(stage_factor(suffix, application, s, k) - stage->factors[k]));
         const double moved = factor + (fabs(suffix->inputs.delay[queue] - stage->delay) +

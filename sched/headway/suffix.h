@@ -4,12 +4,12 @@
  *
  *     t' = t (m + z √v) + d
  *
- * m and v are the function's mean and variance of execution / nominal (risk.h), z the reserve in
- * standard deviations, d the mean time from dispatch to execution of the stage. Sinks have a larger
- * z, because no later stage can make up for them. A later stage also takes the mean time that jobs
- * wait in its queue, so that a plan sees the queues ahead. The exact frontier of every suffix
- * (sched/paths/frontier.h) then gives the least cost of the later stages within any time left, for
- * any DAG: forks are composed in parallel, joins wait for the slowest branch.
+ * m and v are the function's mean and variance of execution / nominal at that share (risk.h), z the
+ * reserve in standard deviations, d the mean time from dispatch to execution of the stage. Sinks
+ * have a larger z, because no later stage can make up for them. A later stage also takes the mean
+ * time that jobs wait in its queue, so that a plan sees the queues ahead. The exact frontier of
+ * every suffix (sched/paths/frontier.h) then gives the least cost of the later stages within any
+ * time left, for any DAG: forks are composed in parallel, joins wait for the slowest branch.
  *
  * There is one set of frontiers per bound on the batch (1, 2, 4, …). A batch of b jobs plans later
  * batches of at most the largest bound <= b, because no more jobs will be together then.
@@ -51,7 +51,8 @@ struct suffix;
 
 /* What the tables depend on. It is read at each suffix_refresh and must outlive the tables. */
 struct suffix_inputs {
-    const struct risk *risks;      /* by function and kind of GPU */
+    const struct risk *risks;      /* by function and class of share */
+    uint32_t class_count;          /* risk_class_count */
     const double *delay;           /* by queue: mean ns from dispatch to execution */
     const double *wait;            /* by queue: mean ns that jobs wait for their dispatch */
     const double *container_share; /* by function: k */
