@@ -11,14 +11,14 @@
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
 
-enum { CONFIGURATIONS = 9, STAGES = 4, LENGTH = 5, WORLDS = 200 };
+enum { CONFIGURATIONS = 9, STAGES = 4, UNITS = 4, LENGTH = 5, WORLDS = 200 };
 
 /* One function per stage, with batches of 1, 2 and 4. */
 struct planned {
     struct test_dag dag;
     struct configuration configurations[STAGES][CONFIGURATIONS];
     struct function functions[STAGES];
-    struct risk risks[STAGES];
+    struct risk risks[STAGES][UNITS + 1]; /* by share */
     double delay[STAGES], wait[STAGES], container_share[STAGES];
     struct gpu_kind kind;
     struct function_gpu on;
@@ -43,7 +43,8 @@ static void world_functions(struct planned *world, uint64_t *state)
                                        .vgpu = (uint16_t)(1 + i % 3),
                                        .time = (sim_time_t)(1000 + test_below(state, 100000)),
                                        .cost_per_job_usd = 1 + (double)test_below(state, 50)};
-        risk_start(&world->risks[s], 1 + test_uniform(state), 0.2 * test_uniform(state));
+        for (size_t share = 0; share <= UNITS; share++)
+            risk_start(&world->risks[s][share], 1 + test_uniform(state), 0.2 * test_uniform(state));
         world->delay[s] = (double)test_below(state, 5000);
         world->wait[s] = (double)test_below(state, 5000);
         world->container_share[s] = 0.3 * test_uniform(state);
@@ -63,7 +64,7 @@ static void world_fill(struct planned *world, uint64_t *state, bool fork)
     world->dag.application.base_latency = 1;
     world->dag.application.slo = 200000;
     world->dag.application.weight = 1;
-    world->kind = (struct gpu_kind){.units = 4, .speed = 1};
+    world->kind = (struct gpu_kind){.units = UNITS, .speed = 1};
     world->gpu = (struct gpu_spec){.sharing = SHARING_MPS, .units = 4, .memory_mb = 1};
     world->group =
         (struct invoker_group){.count = 1, .vcpus = 4, .gpus = &world->gpu, .gpu_count = 1};
@@ -84,7 +85,7 @@ static void world_fill(struct planned *world, uint64_t *state, bool fork)
 static struct suffix *suffix_of(const struct planned *world, struct arena *arena)
 {
     struct error error = {0};
-    const struct suffix_inputs inputs = {world->risks, world->delay, world->wait,
+    const struct suffix_inputs inputs = {world->risks[0], UNITS + 1, world->delay, world->wait,
                                          world->container_share};
     struct suffix *suffix =
         suffix_create(arena, &world->workload, &world->settings, &inputs, &error);
@@ -97,15 +98,16 @@ static sim_time_t inflated(const struct planned *world, size_t s, size_t k)
 {
     const bool last = world->dag.stages[s].next_count == 0;
     const double z = last ? world->settings.reserve_last : world->settings.reserve;
-    return (sim_time_t)ceil((double)world->configurations[s][k].time *
-                                (world->risks[s].mean + z * sqrt(world->risks[s].variance)) +
+    const struct configuration *spec = &world->configurations[s][k];
+    const struct risk *risk = &world->risks[s][spec->vgpu];
+    return (sim_time_t)ceil((double)spec->time * (risk->mean + z * sqrt(risk->variance)) +
                             world->delay[s]);
 }
 
 static double price_of(const struct planned *world, enum objective objective, size_t s, size_t k)
 {
     const struct configuration *spec = &world->configurations[s][k];
-    const double mean = world->risks[s].mean;
+    const double mean = world->risks[s][spec->vgpu].mean;
     double share = spec->vgpu / 4.0;
     share = spec->vcpu / 4.0 > share ? spec->vcpu / 4.0 : share;
     share = world->container_share[s] > share ? world->container_share[s] : share;
@@ -251,9 +253,11 @@ CASE(tables_are_filled_again_only_after_a_move)
     struct suffix *suffix = suffix_of(world, &arena);
     const sim_time_t way = suffix_way(suffix, 0);
     assert_int_equal(suffix_refresh(suffix, 0.01), 0);
-    world->risks[0].mean += 0.005;
+    for (size_t share = 0; share <= UNITS; share++)
+        world->risks[0][share].mean += 0.005;
     assert_int_equal(suffix_refresh(suffix, 0.01), 0);
-    world->risks[0].mean += 0.5;
+    for (size_t share = 0; share <= UNITS; share++)
+        world->risks[0][share].mean += 0.5;
     assert_true(suffix_refresh(suffix, 0.01) > 0);
     assert_true(suffix_way(suffix, 0) > way);
     assert_int_equal(suffix_refresh(suffix, 0.01), 0);
@@ -377,9 +381,10 @@ static const struct policy *headway(void)
 CASE(it_serves_random_worlds_twice_alike)
 {
     static const struct world_case cases[] = {
-        {NULL, 0},        {"learning", 0},  {"lost", 0},       {"shedding", 0},   {"shedding", 2},
-        {"order", 1},     {"placement", 1}, {"containers", 1}, {"pool", 0},       {"pool", 1},
-        {"max_batch", 1}, {"objective", 1}, {"objective", 2},  {"rebuild_ms", 0}, {"gate", 0},
+        {NULL, 0},         {"gather", 0},    {"learning", 0},   {"lost", 0},
+        {"shedding", 0},   {"shedding", 2},  {"order", 1},      {"placement", 1},
+        {"containers", 1}, {"pool", 0},      {"pool", 1},       {"max_batch", 1},
+        {"objective", 1},  {"objective", 2}, {"rebuild_ms", 0}, {"gate", 0},
     };
     worlds_check(headway(), cases, sizeof cases / sizeof *cases, 8);
 }
@@ -402,6 +407,34 @@ CASE(it_serves_slices_and_whole_gpus_and_unlike_invokers)
                       "'invokers':[{'count':1,'vcpus':2,'memory_mb':300,'gpus':[{'model':'old','"
                       "sharing':'exclusive','units':4,'memory_mb':500,'speed':0.5}]},");
         world_serve(json, headway(), NULL, 0, NULL, &dropped);
+    }
+}
+
+/* A request each 20 ms, alone 40 ms of service, in pairs 30 ms each. A second request comes after
+ * 20 ms, for which 50 ms are kept in reserve. */
+CASE(jobs_wait_for_a_cheaper_batch_while_their_reserve_lasts)
+{
+    static const struct {
+        double slo_ms;
+        uint32_t jobs;
+    } expected[] = {{300, 2}, {200, 2}, {100, 1}};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        const struct world world = {
+            .functions = {{"f", "1,2", "1", "1", "[[40]],[[60]]", 0, 100, 0}},
+            .applications = "one: a=f",
+            .every_ms = {20, 20},
+            .slo_ms = expected[i].slo_ms,
+            .platform = "'initial':'warm'",
+            .requests = 200,
+            .warmup_requests = 20};
+        char json[WORLD_BYTES];
+        struct log *log = log_one();
+        RESULT result = {0};
+        world_build(json, &world);
+        run_well(json, headway(), log, &result);
+        assert_true(result.overall.slo_hit_rate >= 1);
+        for (size_t b = 20; b + 1 < log->batch_count; b++) /* the last may be odd */
+            assert_int_equal(log->batches[b].jobs, expected[i].jobs);
     }
 }
 
@@ -430,7 +463,7 @@ static const struct {
 } plain[] = {{"learning", 0},     {"slowdown", 1},  {"delay_ms", 0},   {"reserve", 0},
              {"reserve_last", 0}, {"lost", 0},      {"shedding", 0},   {"order", 1},
              {"patience", 1000},  {"placement", 2}, {"containers", 1}, {"pool", 0},
-             {"objective", 1}};
+             {"objective", 1},    {"gather", 0}};
 
 CASE(with_every_step_off_it_is_a_plain_planner)
 {
