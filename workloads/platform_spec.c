@@ -7,6 +7,7 @@
 
 static const char *const reuse_names[] = {"mru", "lru", "newest", NULL};
 static const char *const prewarm_names[] = {"none", "ewma", NULL};
+static const char *const cold_dispatch_names[] = {"start", "wait", "late", NULL};
 static const char *const decision_cost_names[] = {"zero", "fixed", "modelled", "measured", NULL};
 const char *const initial_names[] = {"cold", "warm", NULL};
 static const char *const keep_alive_keys[] = {"name", "params", "note", "evidence", NULL};
@@ -40,6 +41,7 @@ const struct key platform_keys[] = {
     KEY_NUMBER("ingress_ms", OF, ingress_ms, 0, LIMIT_MS, 0, SPARSE),
     KEY_SECONDS("sample_interval_s", OF, sample_interval, 1e-6, LIMIT_S, 1, OPTIONAL),
     KEY_OWN("keep_alive"),
+    KEY_WORD("cold_dispatch", OF, cold_dispatch, cold_dispatch_names, COLD_DISPATCH_START, SPARSE),
     KEY_END};
 #undef OF
 

@@ -261,6 +261,7 @@ static const struct key alpaserve_parameters[] = {
 extern const struct policy policy_alpaserve;
 const struct policy policy_alpaserve = {
     .abi = POLICY_ABI,
+    .places_containers = true,
     .name = "alpaserve",
     .summary = "models on groups of GPUs as pipelines; requests that would be late are refused",
     .parameters = alpaserve_parameters,

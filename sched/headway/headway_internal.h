@@ -28,7 +28,6 @@ struct headway_parameters {
     enum { RISKY_LAST, RISKY_FIRST } risky;
     double pace, patience;
     struct pool_settings pool;
-    enum { CONTAINERS_WARM, CONTAINERS_ANY } containers;
     sim_time_t pool_ms;
 };
 
@@ -43,6 +42,7 @@ struct headway_queue {
     bool blocked;      /* nothing fitted, and neither queue nor resources changed since */
     sim_time_t tried;  /* when it was found blocked */
     uint64_t releases; /* finished batches until then */
+    uint32_t warm;     /* idle containers of its function then */
 };
 
 struct headway {

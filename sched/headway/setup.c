@@ -58,8 +58,6 @@ const struct key headway_parameters[] = {
                .help = "GPU use above which auto packs"),
     KEY_MILLISECONDS("window_ms", headway_parameters, pool.window, 0, 3600000, 200,
                      .help = "over which GPU use is averaged"),
-    PARAMETER_WORD(headway, containers, WORDS("warm", "any"), CONTAINERS_WARM,
-                   "warm: jobs wait for an idle container if any will come"),
     KEY_WHOLE("pool", headway_parameters, pool.target, POOL_TARGET_AUTO, 65535, POOL_TARGET_AUTO,
               .help = "containers kept per function and invoker; -1: what memory holds, 0: none"),
     PARAMETER_MS(headway, pool_ms, 1, 3600000, 500, "time between looks at them"),

@@ -1,0 +1,188 @@
+/* What the platform does for every policy: when containers start. */
+#include "sched/registry.h"
+#include "tests/suite.h"
+#include "tests/worlds.h"
+
+#define execution platform_execution /* the store has another structure of that name */
+#include "sim/platform/state.h"
+#undef execution
+
+enum { WORLDS = 24, FUNCTIONS = 2 };
+
+/* Policies that choose a configuration per batch and start no container ahead of need. */
+static const char *const names[] = {
+    "fifo",      "edf", "sjf",     "llf",        "least-loaded", "power-of-two", "openwhisk",
+    "grandslam", "esg", "clipper", "min-config", "max-config",   "orion"};
+enum { NAMES = sizeof names / sizeof *names };
+
+/* ---- Cold dispatch --------------------------------------------------------------------------- */
+
+/* The platform offers a policy's functions no context of the test's. */
+static bool (*inner_decide)(void *state, struct platform *platform);
+static bool late;
+static uint64_t starts;
+
+/* Containers of the function that exist, and that start for nobody. */
+static uint32_t count_live(const struct cluster *cluster, uint32_t function, bool starting)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < cluster->containers_used; i++) {
+        const struct container *c = &cluster->containers[i];
+        if (c->state != CONTAINER_FREE && c->function == function)
+            count += !starting || (c->state == CONTAINER_STARTING && !c->claimed);
+    }
+    return count;
+}
+
+static bool watched_decide(void *state, struct platform *platform)
+{
+    const struct cluster *cluster = &platform->cluster;
+    uint32_t live[FUNCTIONS], waiting[FUNCTIONS] = {0};
+    const uint64_t serial = cluster->next_serial;
+    for (uint32_t f = 0; f < FUNCTIONS; f++)
+        live[f] = count_live(cluster, f, false);
+    for (uint32_t q = 0; q < platform->workload->queue_count; q++)
+        waiting[platform_queue_function(platform, q)] += platform_queue_length(platform, q);
+    const bool more = inner_decide(state, platform);
+    for (uint32_t i = 0; i < cluster->containers_used; i++) {
+        const struct container *c = &cluster->containers[i];
+        if (c->state == CONTAINER_FREE || c->serial < serial)
+            continue;
+        starts++;
+        if (late)
+            assert_in_range(count_live(cluster, c->function, true), 1, waiting[c->function]);
+        else
+            assert_int_equal(live[c->function], 0);
+    }
+    return more;
+}
+
+/* Runs random worlds under the rule. Returns how many containers started in decisions. */
+static uint64_t watch_worlds(const char *name, const char *rule)
+{
+    const struct policy *policy = policy_find(name, NULL);
+    assert_non_null(policy);
+    struct policy watched = *policy;
+    struct log *log = log_one();
+    inner_decide = policy->decide;
+    watched.decide = watched_decide;
+    late = strcmp(rule, "late") == 0;
+    starts = 0;
+    for (uint64_t world = 0; world < WORLDS; world++) {
+        char json[WORLD_BYTES], platform[128];
+        uint64_t dropped;
+        world_random(json, world, world % 2 == 1);
+        snprintf(platform, sizeof platform, "'platform':{'cold_dispatch':'%s',%s", rule,
+                 world % 3 == 0 ? "'keep_alive_s':0," : "");
+        world_replace(json, "'platform':{", platform);
+        world_serve(json, &watched, NULL, 0, log, &dropped);
+    }
+    return starts;
+}
+
+CASE(while_a_container_lives_no_other_starts_if_batches_wait)
+{
+    for (size_t p = 0; p < NAMES; p++)
+        assert_true(watch_worlds(names[p], "wait") > WORLDS / 2);
+}
+
+CASE(never_more_containers_start_late_than_batches_wait)
+{
+    for (size_t p = 0; p < NAMES; p++)
+        assert_true(watch_worlds(names[p], "late") > WORLDS);
+}
+
+/* The second request comes while the only container works, for 40 ms more. */
+CASE(a_late_batch_takes_whichever_container_is_ready_first)
+{
+    static const struct {
+        const char *rule;
+        unsigned queued_ms, cold_ms, cold_starts;
+    } rules[] = {{"start", 0, 1000, 1}, {"wait", 40, 0, 0}, {"late", 40, 0, 1}};
+    static const struct world world = {
+        .functions = {{"f", "1", "1", "1", "[[50]]", 0, 1000, 0}},
+        .applications = "one: a=f",
+        .every_ms = {10, 10},
+        .slo_ms = 1000,
+        .platform = "'initial':{'f':1},'cold_dispatch':'start'",
+        .requests = 2,
+    };
+    struct log *log = log_one();
+    for (size_t r = 0; r < sizeof rules / sizeof *rules; r++) {
+        RESULT result = {0};
+        char json[WORLD_BYTES], rule[32];
+        world_build(json, &world);
+        snprintf(rule, sizeof rule, "'cold_dispatch':'%s'", rules[r].rule);
+        world_replace(json, "'cold_dispatch':'start'", rule);
+        run_well(json, policy_find("fifo", NULL), log, &result);
+        assert_int_equal(log->requests[1].queue_ns, sim_from_ms(rules[r].queued_ms));
+        assert_int_equal(log->requests[1].cold_ns, sim_from_ms(rules[r].cold_ms));
+        assert_int_equal(result.run.cold_starts, rules[r].cold_starts);
+    }
+}
+
+/* Plans and instances say which containers live where. */
+CASE(the_rule_does_not_apply_to_policies_that_place_containers)
+{
+    static const char *const placing[] = {"nexus", "gpulet", "infless", "fast-gshare", "dilu"};
+    OWNED(free) struct log *logs = malloc(2 * sizeof *logs);
+    assert_non_null(logs);
+    for (size_t p = 0; p < sizeof placing / sizeof *placing; p++) {
+        char json[WORLD_BYTES];
+        uint64_t dropped;
+        assert_true(policy_find(placing[p], NULL)->places_containers);
+        world_random(json, p, false);
+        world_serve(json, policy_find(placing[p], NULL), NULL, 0, &logs[0], &dropped);
+        world_replace(json, "'platform':{", "'platform':{'cold_dispatch':'late',");
+        world_serve(json, policy_find(placing[p], NULL), NULL, 0, &logs[1], &dropped);
+        assert_same_rows(&logs[0], &logs[1]);
+    }
+}
+
+CASE(a_parameter_that_the_platform_replaced_names_its_key)
+{
+    struct error error = {0};
+    struct setting setting = {.key = "containers", .text = "reuse"};
+    double values[64];
+    assert_false(
+        policy_configure(policy_find("fifo", NULL), &setting, 1, "e.json", values, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_contains(error.message, "e.json: policy.params.containers");
+    assert_contains(error.message, "set \"platform.cold_dispatch\"");
+}
+
+/* ---- Equal plumbing -------------------------------------------------------------------------- */
+
+/* Three pipelines on four A100s cut into slices, four containers of each function per invoker. */
+CASE(waiting_for_a_container_and_batches_let_fifo_keep_its_deadlines)
+{
+    static const struct override overrides[] = {
+        {"cluster", "../clusters/a100-mig-4.json"},
+        {"applications", "[\"../applications/a100-cascade.json\",\"../applications/"
+                         "a100-ensemble.json\",\"../applications/a100-diamond.json\"]"},
+        {"functions", "../functions/a100-mig.json"},
+        {"profile", "../../traces/profiles/a100-mig-parvagpu.json"},
+        {"platform.initial", "16"},
+        {"slo.factor", "3"},
+        {"arrivals.load", "1"},
+        {"requests", "3000"},
+        {"platform.cold_dispatch", "wait"},
+    };
+    const size_t count = sizeof overrides / sizeof *overrides;
+    const struct policy *fifo = policy_find("fifo", NULL);
+    OWNED(free) double *values = policy_values(fifo, "max_batch", 32);
+    double hits[2];
+    for (size_t waits = 0; waits < 2; waits++) {
+        struct error error = {0};
+        RESULT result = {0};
+        EXPERIMENT *e = experiment_load("workloads/experiments/strict-light.json", overrides,
+                                        count - 1 + waits, &error);
+        assert_good(e != NULL, &error);
+        assert_good(simulation_run(e, fifo, values, NULL, NULL, &result, &error), &error);
+        hits[waits] = result.overall.slo_hit_rate;
+    }
+    assert_true(hits[0] < 0.9);
+    assert_true(hits[1] >= 0.99);
+}
+
+SUITE("plumbing")
