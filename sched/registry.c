@@ -211,7 +211,9 @@ bool policy_serves(const struct policy *policy, const struct experiment *experim
 /* Parameters that the platform's keys have replaced, for every policy without an own one. */
 static const struct {
     const char *parameter, *key;
-} replaced[] = {{"containers", "platform.cold_dispatch"}};
+} replaced[] = {{"containers", "platform.cold_dispatch"},
+                {"pool", "platform.pool"},
+                {"pool_ms", "platform.pool"}};
 
 static bool refuse_replaced(const struct policy *policy, const char *name, const char *where,
                             struct error *error)

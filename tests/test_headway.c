@@ -377,8 +377,8 @@ static const struct policy *headway(void)
 CASE(it_serves_random_worlds_twice_alike)
 {
     static const struct world_case cases[] = {
-        {NULL, 0},        {"learning", 0},  {"lost", 0},       {"shedding", 0}, {"shedding", 2},
-        {"order", 1},     {"placement", 1}, {"pool", 0},       {"pool", 1},     {"max_batch", 1},
+        {NULL, 0},        {"learning", 0},  {"lost", 0},       {"shedding", 0},
+        {"shedding", 2},  {"order", 1},     {"placement", 1},  {"max_batch", 1},
         {"objective", 1}, {"objective", 2}, {"rebuild_ms", 0}, {"gate", 0},
     };
     worlds_check(headway(), cases, sizeof cases / sizeof *cases, 8);
@@ -429,7 +429,7 @@ static const struct {
     double value;
 } plain[] = {{"learning", 0},     {"slowdown", 1},  {"delay_ms", 0}, {"reserve", 0},
              {"reserve_last", 0}, {"lost", 0},      {"shedding", 0}, {"order", 1},
-             {"patience", 1000},  {"placement", 2}, {"pool", 0},     {"objective", 1}};
+             {"patience", 1000},  {"placement", 2}, {"objective", 1}};
 
 CASE(with_every_step_off_it_is_a_plain_planner)
 {

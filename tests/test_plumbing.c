@@ -1,4 +1,4 @@
-/* What the platform does for every policy: when containers start. */
+/* What the platform does for every policy: when containers start, and how many are kept. */
 #include "sched/registry.h"
 #include "tests/suite.h"
 #include "tests/worlds.h"
@@ -20,7 +20,7 @@ enum { NAMES = sizeof names / sizeof *names };
 /* The platform offers a policy's functions no context of the test's. */
 static bool (*inner_decide)(void *state, struct platform *platform);
 static bool late;
-static uint64_t starts;
+static uint64_t starts; /* or decisions */
 
 /* Containers of the function that exist, and that start for nobody. */
 static uint32_t count_live(const struct cluster *cluster, uint32_t function, bool starting)
@@ -141,14 +141,81 @@ CASE(the_rule_does_not_apply_to_policies_that_place_containers)
 
 CASE(a_parameter_that_the_platform_replaced_names_its_key)
 {
-    struct error error = {0};
-    struct setting setting = {.key = "containers", .text = "reuse"};
-    double values[64];
-    assert_false(
-        policy_configure(policy_find("fifo", NULL), &setting, 1, "e.json", values, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    assert_contains(error.message, "e.json: policy.params.containers");
-    assert_contains(error.message, "set \"platform.cold_dispatch\"");
+    static const struct {
+        const char *policy, *parameter, *key;
+    } cases[] = {{"fifo", "containers", "platform.cold_dispatch"},
+                 {"headway", "pool", "platform.pool"},
+                 {"headway", "pool_ms", "platform.pool"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char key[32], wanted[64];
+        double values[64];
+        struct error error = {0};
+        struct setting setting = {.key = key, .number = 1};
+        snprintf(key, sizeof key, "%s", cases[i].parameter);
+        assert_false(policy_configure(policy_find(cases[i].policy, NULL), &setting, 1, "e.json",
+                                      values, &error));
+        snprintf(wanted, sizeof wanted, "set \"%s\"", cases[i].key);
+        assert_input_error(&error, wanted);
+    }
+    /* But a policy's own pool is its idea. */
+    assert_true(parameter_index(policy_find("aquatope", NULL)->parameters, "pool") <
+                keys_count(policy_find("aquatope", NULL)->parameters));
+}
+
+/* ---- The pool -------------------------------------------------------------------------------- */
+
+static uint32_t target_wanted;
+
+/* Every invoker has the target of every function at any time after the first start, whatever the
+ * keep-alive. */
+static bool pooled_decide(void *state, struct platform *platform)
+{
+    const struct cluster *cluster = &platform->cluster;
+    for (uint32_t i = 0; i < cluster->invoker_count; i++)
+        for (uint32_t f = 0; f < cluster->function_count; f++) {
+            uint32_t there = 0;
+            for (uint32_t c = 0; c < cluster->containers_used; c++)
+                there += cluster->containers[c].state != CONTAINER_FREE &&
+                         cluster->containers[c].function == f &&
+                         cluster->containers[c].invoker == i;
+            assert_true(there >= target_wanted);
+        }
+    starts++;
+    return inner_decide(state, platform);
+}
+
+CASE(the_pool_keeps_as_many_containers_as_asked_for_whatever_the_keep_alive)
+{
+    static const struct {
+        const char *target;
+        unsigned wanted;
+    } cases[] = {{"1", 1}, {"2", 2}, {"'auto'", 3}}; /* 700 MB for two functions of 100 MB */
+    const struct policy *fifo = policy_find("fifo", NULL);
+    struct policy watched = *fifo;
+    inner_decide = fifo->decide;
+    watched.decide = pooled_decide;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static const struct world world = {
+            .invokers = 3,
+            .memory_mb = 700,
+            .functions = {{"f", "1", "1", "1", "[[50]]", 0, 1000, 0},
+                          {"g", "1", "1", "1", "[[50]]", 0, 1000, 0}},
+            .applications = "one: a=f b=g(a)",
+            .rate_per_s = 20,
+            .slo_ms = 1000,
+            .platform = "'initial':'cold','keep_alive_s':0,'pool':{'target':0}",
+            .requests = 200,
+        };
+        char json[WORLD_BYTES], pool[64];
+        RESULT result = {0};
+        target_wanted = cases[i].wanted;
+        starts = 0;
+        world_build(json, &world);
+        snprintf(pool, sizeof pool, "'pool':{'target':%s}", cases[i].target);
+        world_replace(json, "'pool':{'target':0}", pool);
+        run_well(json, &watched, NULL, &result);
+        assert_true(starts >= 200);
+    }
 }
 
 /* ---- Equal plumbing -------------------------------------------------------------------------- */

@@ -32,6 +32,8 @@ enum prewarm_kind { PREWARM_NONE, PREWARM_EWMA };
  * batch takes the container that is ready first. */
 enum cold_dispatch { COLD_DISPATCH_START, COLD_DISPATCH_WAIT, COLD_DISPATCH_LATE };
 enum decision_cost_kind { DECISION_ZERO, DECISION_FIXED, DECISION_MODELLED, DECISION_MEASURED };
+/* What memory holds if all functions have equally many. */
+#define POOL_TARGET_AUTO UINT32_MAX
 /* Most parameters of a keep-alive policy. */
 enum { KEEP_ALIVE_VALUES = 16 };
 /* SUMMARY records totals. REQUESTS adds one row per request. ALL adds batches, decisions and the
@@ -52,6 +54,8 @@ struct platform_spec {
         *keep_alive_policy; /* keep-alive policy named by the experiment; NULL: none */
     double keep_alive_values[KEEP_ALIVE_VALUES]; /* values of its parameters */
     enum cold_dispatch cold_dispatch;
+    uint32_t pool_target; /* warm containers kept per function and invoker; 0: no pool */
+    sim_time_t pool_period;
     enum prewarm_kind prewarm;
     double ewma_alpha;
     enum decision_cost_kind decision_cost;

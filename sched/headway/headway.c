@@ -4,7 +4,7 @@
  * short: learn how much longer batches take than the profile says (risk.h); plan every batch
  * against the exact frontier of what remains, at times that include this risk (suffix.h); give up
  * requests that are lost; shed by rate when the load exceeds the cluster (admission.h); serve the
- * queue with the latest start that comes first; keep a pool of warm containers (pool.h).
+ * queue with the latest start that comes first.
  *
  * Every step has a parameter that disables it. With all of them disabled it is a plain planner: the
  * cheapest completion at nominal times, best fit, queues in order of arrival.
@@ -163,8 +163,8 @@ static void headway_on_finish(void *state, struct platform *platform,
     if (flight == NULL)
         return;
     const struct function *spec = &self->workload->functions[function];
-    pool_use(self->pool, &spec->configurations[batch->configuration], false,
-             platform_now(platform));
+    places_use(self->places, &spec->configurations[batch->configuration], false,
+               platform_now(platform));
     if (self->parameters->learning)
         learn(self, flight, function, batch);
     const struct application *application = application_of(self, platform, batch->queue);
@@ -217,8 +217,9 @@ static bool launch(struct headway *self, struct platform *platform, uint32_t que
     const struct flight *record = flights_add(self->flights, function, &flight);
     for (uint32_t i = 0; i < option->batch; i++)
         record->deadlines[i] = platform_now(platform) + self->left[i];
-    pool_use(self->pool, &self->workload->functions[function].configurations[option->configuration],
-             true, platform_now(platform));
+    places_use(self->places,
+               &self->workload->functions[function].configurations[option->configuration], true,
+               platform_now(platform));
     if (self->parameters->learning && self->parameters->ahead)
         learn_mean(self, &self->wait[queue], &self->waits[queue], (double)waited);
     queue_update(self, platform, queue);
@@ -259,7 +260,7 @@ static bool try_options(struct headway *self, struct platform *platform, uint32_
             break;
         }
         const uint32_t invoker =
-            pool_place(self->pool, platform, function, option.configuration, true);
+            places_choose(self->places, platform, function, option.configuration, true);
         const struct configuration *spec =
             &self->workload->functions[function].configurations[option.configuration];
         platform_explain(platform, (uint32_t)all,
@@ -269,7 +270,7 @@ static bool try_options(struct headway *self, struct platform *platform, uint32_
         self->options[best] = self->options[--count];
     }
     const uint32_t invoker =
-        pool_place(self->pool, platform, function, cheapest.configuration, false);
+        places_choose(self->places, platform, function, cheapest.configuration, false);
     return invoker != SIM_NONE && launch(self, platform, queue, &cheapest, invoker, false);
 }
 
@@ -390,17 +391,13 @@ static void refresh(struct headway *self, struct platform *platform)
     platform_charge(platform, units);
 }
 
-/* Learned times and missing containers are looked at from time to time only. */
+/* Learned times are looked at from time to time only. */
 static void keep_up(struct headway *self, struct platform *platform)
 {
     const sim_time_t now = platform_now(platform);
     if (now >= self->next_refresh) {
         refresh(self, platform);
         self->next_refresh = now + self->parameters->rebuild_ms;
-    }
-    if (now >= self->next_fill && self->parameters->pool.target != 0) {
-        (void)pool_fill(self->pool, platform);
-        self->next_fill = now + self->parameters->pool_ms;
     }
 }
 

@@ -5,7 +5,7 @@
 #include "sched/common/queue_order.h"
 #include "sched/headway/admission.h"
 #include "sched/headway/flights.h"
-#include "sched/headway/pool.h"
+#include "sched/headway/places.h"
 #include "sched/headway/risk.h"
 #include "sched/headway/suffix.h"
 #include "sched/policy.h"
@@ -27,8 +27,7 @@ struct headway_parameters {
     enum { ORDER_LATEST_START, ORDER_ARRIVAL } order;
     enum { RISKY_LAST, RISKY_FIRST } risky;
     double pace, patience;
-    struct pool_settings pool;
-    sim_time_t pool_ms;
+    struct places_settings places;
 };
 
 /* A request that is to be shed at the next step. */
@@ -60,7 +59,7 @@ struct headway {
     double *works;           /* by application: least work of a request */
     double mean_slo;
     struct flights *flights;
-    struct pool *pool;
+    struct places *places;
     struct queue_order *order;
     struct headway_queue *queues;
     uint32_t *skipped;      /* scratch */
@@ -71,7 +70,7 @@ struct headway {
     uint64_t releases; /* finished batches */
     uint64_t owed;     /* work since the last charge, part of it outside of decisions */
     bool pressed;      /* the step in progress prices work, not dollars */
-    sim_time_t next_refresh, next_fill, timer;
+    sim_time_t next_refresh, timer;
 };
 
 /* The table of parameters, and the callbacks of the same names. */

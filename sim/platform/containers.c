@@ -9,6 +9,7 @@
 #include "sim/platform/replay.h"
 #include "sim/platform/simulation_internal.h"
 #include "sim/platform/state.h"
+#include "sim/platform/warm_pool.h"
 
 enum { HOME_PROBES = 8 };
 
@@ -135,6 +136,9 @@ void containers_keep(struct platform *platform, uint32_t id, bool used)
         platform->experiment->platform.cold_dispatch == COLD_DISPATCH_LATE &&
         jobs_waiting(platform, platform->cluster.containers[id].function) > 0)
         keep = FIRST_USE_WITHIN;
+    if (warm_pool_needs(platform, platform->cluster.containers[id].function,
+                        platform->cluster.containers[id].invoker))
+        keep = SIM_FOREVER;
     /* The policy may have evicted this container, or started others, which moves the array. */
     struct container *container = &platform->cluster.containers[id];
     if (container->state != CONTAINER_IDLE)
@@ -170,7 +174,9 @@ void containers_expire(struct platform *platform, uint32_t id)
     if (container->state != CONTAINER_IDLE)
         return; /* its next idle time sets a new event */
     if (container->expiry <= platform->now) {
-        sim_time_t longer = keep_alive_extend(platform, id);
+        sim_time_t longer = warm_pool_needs(platform, container->function, container->invoker)
+                                ? SIM_FOREVER
+                                : keep_alive_extend(platform, id);
         if (longer > 0)
             container->expiry = longer >= SIM_FOREVER ? SIM_FOREVER : platform->now + longer;
     }

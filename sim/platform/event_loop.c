@@ -16,6 +16,7 @@
 #include "sim/platform/simulation_internal.h"
 #include "sim/platform/state.h"
 #include "sim/platform/trainings.h"
+#include "sim/platform/warm_pool.h"
 #include "workloads/arrivals.h"
 
 enum {
@@ -201,6 +202,9 @@ static void event_handle(struct platform *platform, const struct event *event)
     case EVENT_CONTAINER_EXPIRY:
         containers_expire(platform, event->subject);
         break;
+    case EVENT_WARM_POOL:
+        warm_pool_fill(platform);
+        break;
     case EVENT_CONTAINER_RELOAD:
         keep_alive_reload(platform, event->subject);
         break;
@@ -382,6 +386,7 @@ bool simulation_prepare(struct platform *platform, struct cursor *cursor)
                                               experiment->seed, platform->error)) == NULL)
         return false;
     containers_init(platform);
+    warm_pool_init(platform);
     users_init(platform);
     platform_schedule(platform, experiment->platform.sample_interval, EVENT_SAMPLE, 0);
     return !platform->failed && cursor_advance(platform, cursor) &&
