@@ -77,10 +77,10 @@ struct policy {
     /* A job entered `queue`. */
     void (*on_ready)(void *state, struct platform *platform, uint32_t queue);
     /* A job of `queue` was removed before it ran, because its request was dropped: by
-     * platform_drop, or because a queue was full. The job was in the buffer of `instance`, or in
-     * the queue itself if `instance` is SIM_NONE. Called once for each such job, right after its
-     * removal, also for the job named to platform_drop and also during `decide`. As in every event
-     * callback, dispatching is not allowed here. */
+     * platform_drop, by platform.admission, or because a queue was full. The job was in the buffer
+     * of `instance`, or in the queue itself if `instance` is SIM_NONE. Called once for each such
+     * job, right after its removal, also for the job named to platform_drop and also during
+     * `decide`. As in every event callback, dispatching is not allowed here. */
     void (*on_withdrawn)(void *state, struct platform *platform, uint32_t queue, uint32_t instance);
     /* A batch has released its resources, or its instance is idle: at its end, or after its
      * function's turnaround. Its answer left at `started` + `execution`. */
@@ -109,6 +109,9 @@ struct policy {
     /* The policy says which containers live where, by a plan or by its instances. The experiment's
      * platform.cold_dispatch and platform.pool do not apply to it. */
     bool places_containers;
+    /* The policy keeps account of single requests that wait, so platform.admission does not apply.
+     */
+    bool admits_requests;
     /* Why the policy could not place such a gang on the cluster even if it were empty, as in "spans
      * invokers"; NULL: it could. Called after init for the sizes and memory per GPU that trainings
      * of the experiment have. A reason ends the run as bad input. NULL: it places whatever the

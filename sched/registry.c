@@ -213,7 +213,8 @@ static const struct {
     const char *parameter, *key;
 } replaced[] = {{"containers", "platform.cold_dispatch"},
                 {"pool", "platform.pool"},
-                {"pool_ms", "platform.pool"}};
+                {"pool_ms", "platform.pool"},
+                {"drop", "platform.admission"}};
 
 static bool refuse_replaced(const struct policy *policy, const char *name, const char *where,
                             struct error *error)

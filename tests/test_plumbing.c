@@ -1,4 +1,5 @@
-/* What the platform does for every policy: when containers start, and how many are kept. */
+/* What the platform does for every policy: when containers start, how many are kept, and which
+ * requests are dropped. */
 #include "sched/registry.h"
 #include "tests/suite.h"
 #include "tests/worlds.h"
@@ -145,7 +146,8 @@ CASE(a_parameter_that_the_platform_replaced_names_its_key)
         const char *policy, *parameter, *key;
     } cases[] = {{"fifo", "containers", "platform.cold_dispatch"},
                  {"headway", "pool", "platform.pool"},
-                 {"headway", "pool_ms", "platform.pool"}};
+                 {"headway", "pool_ms", "platform.pool"},
+                 {"edf", "drop", "platform.admission"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char key[32], wanted[64];
         double values[64];
@@ -215,6 +217,63 @@ CASE(the_pool_keeps_as_many_containers_as_asked_for_whatever_the_keep_alive)
         world_replace(json, "'pool':{'target':0}", pool);
         run_well(json, &watched, NULL, &result);
         assert_true(starts >= 200);
+    }
+}
+
+/* ---- Admission ------------------------------------------------------------------------------- */
+
+/* The longest of the paths that begin with the stage, each stage as fast as it can be. */
+static sim_time_t way_from(const struct workload *workload, uint32_t application, uint32_t stage)
+{
+    const struct application *a = &workload->applications[application];
+    const struct function *function = &workload->functions[a->stages[stage].function];
+    sim_time_t least = SIM_FOREVER, rest = 0;
+    for (size_t c = 0; c < function->configuration_count; c++)
+        if (function->configurations[c].time < least)
+            least = function->configurations[c].time;
+    for (uint32_t s = 0; s < a->stage_count; s++)
+        for (size_t i = 0; i < a->stages[s].after_count; i++)
+            if (a->stages[s].after[i] == stage && way_from(workload, application, s) > rest)
+                rest = way_from(workload, application, s);
+    return least + rest;
+}
+
+static sim_time_t head_left(const struct platform *platform, uint32_t queue)
+{
+    return platform_job(platform, queue, 0).deadline - platform_now(platform) -
+           way_from(platform_workload(platform), platform_queue_application(platform, queue),
+                    platform_queue_stage(platform, queue));
+}
+
+/* No policy sees an oldest job that is lost. */
+static bool admitted_decide(void *state, struct platform *platform)
+{
+    for (uint32_t q = 0; q < platform_workload(platform)->queue_count; q++)
+        if (platform_queue_length(platform, q) > 0)
+            assert_true(head_left(platform, q) >= 0);
+    return inner_decide(state, platform);
+}
+
+CASE(requests_that_nothing_saves_are_dropped_under_every_policy)
+{
+    const struct policy *policy;
+    for (size_t p = 0; (policy = policy_at(p)) != NULL; p++) {
+        struct policy watched = *policy;
+        uint64_t dropped = 0, all = 0;
+        /* Its application must be a chain; its tuning takes long. */
+        if (policy->serves == SERVES_TRAININGS || strcmp(policy->name, "alpaserve") == 0 ||
+            strcmp(policy->name, "aquatope") == 0)
+            continue;
+        inner_decide = policy->decide;
+        watched.decide = admitted_decide;
+        for (uint64_t world = 0; world < 6; world++) {
+            char json[WORLD_BYTES];
+            world_scarce(json, world);
+            world_replace(json, "'platform':{", "'platform':{'admission':'lost',");
+            world_serve(json, &watched, NULL, 0, NULL, &dropped);
+            all += dropped;
+        }
+        assert_true(all > 0);
     }
 }
 

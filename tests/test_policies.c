@@ -479,14 +479,15 @@ CASE(each_order_serves_the_lowest_of_those_waiting)
     }
 }
 
-CASE(edf_drops_late_requests_only_when_told)
+CASE(lost_requests_are_dropped_only_when_told)
 {
     struct log *log = log_one();
     const struct policy *edf = policy_find("edf", NULL);
     RESULT keep = {0};
     RESULT drop = {0};
     run_well(contention, edf, log, &keep);
-    run_well_with(contention, edf, "drop", 1, log, &drop);
+    EXPERIMENT *told = load_with(contention, "platform.admission", "'lost'");
+    run_well(told->resolved_json, edf, log, &drop);
     assert_int_equal(keep.overall.dropped, 0);
     assert_true(drop.overall.dropped > 0);
     assert_true(drop.overall.slo_hit_rate > keep.overall.slo_hit_rate);

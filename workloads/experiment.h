@@ -32,6 +32,8 @@ enum prewarm_kind { PREWARM_NONE, PREWARM_EWMA };
  * batch takes the container that is ready first. */
 enum cold_dispatch { COLD_DISPATCH_START, COLD_DISPATCH_WAIT, COLD_DISPATCH_LATE };
 enum decision_cost_kind { DECISION_ZERO, DECISION_FIXED, DECISION_MODELLED, DECISION_MEASURED };
+/* Requests that the platform drops. LOST: those that even their fastest way cannot save. */
+enum admission_rule { ADMISSION_NONE, ADMISSION_LOST };
 /* What memory holds if all functions have equally many. */
 #define POOL_TARGET_AUTO UINT32_MAX
 /* Most parameters of a keep-alive policy. */
@@ -54,6 +56,7 @@ struct platform_spec {
         *keep_alive_policy; /* keep-alive policy named by the experiment; NULL: none */
     double keep_alive_values[KEEP_ALIVE_VALUES]; /* values of its parameters */
     enum cold_dispatch cold_dispatch;
+    enum admission_rule admission;
     uint32_t pool_target; /* warm containers kept per function and invoker; 0: no pool */
     sim_time_t pool_period;
     enum prewarm_kind prewarm;

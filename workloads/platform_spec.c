@@ -8,6 +8,7 @@
 static const char *const reuse_names[] = {"mru", "lru", "newest", NULL};
 static const char *const prewarm_names[] = {"none", "ewma", NULL};
 static const char *const cold_dispatch_names[] = {"start", "wait", "late", NULL};
+static const char *const admission_names[] = {"none", "lost", NULL};
 static const char *const decision_cost_names[] = {"zero", "fixed", "modelled", "measured", NULL};
 const char *const initial_names[] = {"cold", "warm", NULL};
 static const char *const keep_alive_keys[] = {"name", "params", "note", "evidence", NULL};
@@ -45,6 +46,7 @@ const struct key platform_keys[] = {
     KEY_SECONDS("sample_interval_s", OF, sample_interval, 1e-6, LIMIT_S, 1, OPTIONAL),
     KEY_OWN("keep_alive"),
     KEY_WORD("cold_dispatch", OF, cold_dispatch, cold_dispatch_names, COLD_DISPATCH_START, SPARSE),
+    KEY_WORD("admission", OF, admission, admission_names, ADMISSION_NONE, SPARSE),
     KEY_OWN("pool"),
     KEY_END};
 #undef OF

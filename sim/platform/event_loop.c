@@ -5,6 +5,7 @@
 
 #include <gsl/gsl_randist.h>
 
+#include "sim/platform/admission.h"
 #include "sim/platform/batches.h"
 #include "sim/platform/containers.h"
 #include "sim/platform/instances.h"
@@ -86,6 +87,7 @@ static inline void controller_run(struct platform *platform)
     bool measured = platform->experiment->platform.decision_cost == DECISION_MEASURED;
     do {
         controller->changed = false;
+        admission_drop_lost(platform);
         decision_begin(controller, measured);
         controller->more = policy_call_decide(platform);
         sim_time_t charged = decision_end(platform);
@@ -387,6 +389,7 @@ bool simulation_prepare(struct platform *platform, struct cursor *cursor)
         return false;
     containers_init(platform);
     warm_pool_init(platform);
+    admission_init(platform);
     users_init(platform);
     platform_schedule(platform, experiment->platform.sample_interval, EVENT_SAMPLE, 0);
     return !platform->failed && cursor_advance(platform, cursor) &&

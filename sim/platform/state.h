@@ -15,6 +15,7 @@
  * - batch_accounts.c: what a finished batch cost, whose time it was, and who holds what.
  * - interference.c: execution rates of batches that share one GPU (MPS).
  * - containers.c: cold starts, idle times, prewarming and its predictor.
+ * - admission.c: requests that platform.admission drops.
  * - warm_pool.c: the containers that platform.pool keeps.
  * - keep_alive.c: the idle time of containers, by the experiment's or the policy's keep-alive.
  * - trainings.c, training_rates.c, training_metrics.c: trainings, their gangs and leases.
@@ -235,6 +236,7 @@ struct platform {
     struct metrics metrics;
     struct predictor *predictors; /* per function */
     struct keep_alive_state keep_alive_state;
+    sim_time_t *ways; /* by queue: the fastest way to the end; NULL: lost requests are served */
     uint32_t *pool_targets; /* of the warm pool, by invoker; NULL: there is none */
 
     sim_time_t now;
