@@ -112,6 +112,9 @@ struct policy {
     /* The policy keeps account of single requests that wait, so platform.admission does not apply.
      */
     bool admits_requests;
+    /* A full queue refused a job after `invoker` ran its first predecessor: its request is dropped.
+     * It never entered the queue. Actions are not allowed here. */
+    void (*on_refused)(void *state, struct platform *platform, uint32_t invoker);
     /* Why the policy could not place such a gang on the cluster even if it were empty, as in "spans
      * invokers"; NULL: it could. Called after init for the sizes and memory per GPU that trainings
      * of the experiment have. A reason ends the run as bad input. NULL: it places whatever the

@@ -44,7 +44,7 @@ static inline FILE *trace_begin(char *path)
 }
 
 /* The i-th registered policy of those that serve requests of any application, NULL past the last.
- * alpaserve serves chains only. */
+ * alpaserve serves chains only: tests/test_alpaserve.c has the random worlds as chains. */
 static inline const struct policy *policy_for_requests(size_t index)
 {
     const struct policy *policy = NULL;

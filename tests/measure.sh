@@ -70,6 +70,8 @@ run "$esgsim" sweep "$folder/sweep.json" --quiet --out "$folder/results.h5"
 expect "policies run on the profile" 0
 run "$esgsim" plot "$folder/results.h5" --only hit-rate --out "$folder"
 expect "and give a figure" 0
+run "$esgsim" report "$folder/results.h5"
+expect "and a note that times of kernels leave out turnarounds" 0 'note +the latencies of the profile are times of kernels, and bert has no turnaround_ms'
 holds "the figure is there" test -s "$folder/hit-rate-photos.svg"
 
 # ---- Interrupted and gone on -------------------------------------------------------------------
@@ -84,6 +86,14 @@ if [ "$(wc -l <"$folder/out")" -eq 56 ]; then
     pass "no row is measured again"
 else
     fail "no row is measured again" "$(wc -l <"$folder/out") rows measured, not 56"
+fi
+cp -r "$dry" "$folder/old"
+sed -i 's/,[^,]*$//' "$folder/old/solo.csv"
+run python3 traces/capture/measure.py resnet50,vgg16,bert --by dry --out "$folder/old"
+if [ "$status" -eq 1 ] && [ "$(cat "$folder/err")" = "measure.py: ValueError: solo.csv has not the columns of this version; give another --out" ]; then
+    pass "a folder with other columns does not go on"
+else
+    explain "a folder with other columns does not go on" "status 1 and one line"
 fi
 same "and ends as one that was not" "$dry/solo.csv" "$cut/solo.csv"
 : >"$folder/rows"
@@ -118,7 +128,10 @@ if [ "$(cat "$green/errors.txt")" = "raises: 1: 1/7: ValueError: this network ca
 else
     fail "the network that fails is named, and alone lost" "$(head -n 5 "$green/errors.txt")"
 fi
-holds "out of memory is a row" grep -q '^large,16,7/7,132,132,oom,,$' "$green/solo.csv"
+holds "out of memory is a row" grep -q '^large,16,7/7,132,132,oom,,,$' "$green/solo.csv"
+# shellcheck disable=SC2016 # fields are of awk
+holds "a batch that follows another has its turnaround" awk -F, '
+    NR > 1 && $6 != "oom" && ($9 < 0.6999 || $9 > 0.7001) { wrong = 1; print } END { exit wrong || NR < 9 }' "$green/solo.csv"
 holds "a seventh is 16 of 132 multiprocessors" grep -q '^small,16,1/7,16,132,' "$green/solo.csv"
 measure "$green" small,large --batch 1,2,4,8 --shares 1,2,4,7 --rounds 2,0,0 --starts 1
 expect "more batches go on in the same folder" 0
@@ -129,6 +142,8 @@ if grep -q '"device":.*fake, no GPU, shares by green' "$folder/green.json" && gr
 else
     fail "device and evidence are those of device.json" "$(head -n 5 "$folder/green.json")"
 fi
+holds "the profile has the turnaround of what are times of kernels" sh -c \
+    "grep -c '\"turnaround_ms\":.*0.7,' '$folder/green.json' | grep -qx 2 && grep -q '\"latency_of\":.*\"kernel\"' '$folder/green.json'"
 run "$esgsim" predict "$folder/green.json" --function large --batch 3 --vgpu 4
 expect "the law is found again between what was measured" 0 'large, batch 3, 1 vCPU, 4 of 7 vGPU: 2\.61[0-9]* ms'
 awk -F, 'NR > 1 && $5 != "oom" { count = split($5, slowdown, "+")
@@ -180,9 +195,10 @@ faulty() { # faulty WHAT SED-COMMAND
 faulty "a green context that is not kept" 's/self.contexts.append/len/'
 faulty "a launch outside inference mode" 's/torch.inference_mode(), //'
 faulty "a stream that is not current" 's/, torch.cuda.stream(stream):/:/'
-faulty "a graph whose inputs are gone" 's/_alive=(net, inputs)/_alive=None/'
+faulty "a graph whose inputs are gone" 's/_alive=(net, inputs)/_alive=None/; s/zip(inputs, sent)/()/'
 faulty "a capture without a run before" 's/range(3)/range(0)/'
 faulty "an event that is not waited for" 's/last.synchronize()/pass/'
+faulty "a batch that is served and not waited for" 's/here.stream.synchronize()/pass/'
 faulty "weights that are not ready" 's/torch.cuda.synchronize()/pass/'
 faulty "a split of several kinds" 's/whole, 0, 1))$/whole, 2, 1))/'
 

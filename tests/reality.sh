@@ -8,11 +8,15 @@ esgsim=${SAN_BUILD:-build/sanitized}/esgsim
 
 run "$esgsim" verify reality --json
 expect "verify reality ends" 0
-# A line a run: set, turnaround, latency, setting, error of the mean, of hits, correlation.
+# A line a run: set, assumption, latency, setting, error of the mean, of hits, correlation, error of
+# the GPU held, of shares.
 awk -F '":' '
-    { key = $1; gsub(/[^a-z_]/, "", key); value = $2; gsub(/^[ \t"]+|[",]+$/, "", value); v[key] = value }
-    /^\t*}/ && "set" in v { print v["set"] "|" v["turnaround"] "|" v["latency"] "|" v["setting"] "|" v["mean_error_percent"] "|" \
-        v["hit_rate_error_points"] "|" v["correlation"]; delete v }' "$folder/out" >"$folder/rows"
+    { key = $1; gsub(/[^a-z_]/, "", key); value = $2; gsub(/^[ \t"]+|[",]+$/, "", value) }
+    value == "{" { within = key "."; next }
+    /}/ && within != "" { within = ""; next }
+    { v[within key] = value }
+    /}/ && "set" in v { print v["set"] "|" v["turnaround"] v["efficiency"] "|" v["latency"] "|" v["setting"] "|" v["mean_ms.error"] "|" \
+        v["hit_rate.error"] "|" v["correlation"] "|" v["gpu_percent.error"] "|" v["largest_error_points"]; delete v }' "$folder/out" >"$folder/rows"
 
 # holds NAME PREFIX COUNT CONDITION: the condition holds in each of COUNT rows of $folder/rows that
 # begin with PREFIX.
@@ -38,20 +42,29 @@ for latency in 200 225 250; do
     expect "and their mean error is 2.2 points at most" 0
 done
 
+infless="INFless on 16 RTX 2080 Ti"
+holds "INFless, the rule of its logs: the GPU held is within 25 %" "$infless|logged|" 3 'abs($8) <= 25'
+holds "and each share above 10 % within 15 points" "$infless|logged|" 3 '$9 <= 15'
+for rule in repo paper; do
+    holds "with the rule $rule the GPU held is off by more" "$infless|$rule|" 3 'abs($8) > 25'
+done
+
 run "$esgsim" verify reality
-expect "the table has a range over the latencies" 0 'range .* to '
+expect "the table has a row for each latency" 0 '250-ms .* 57712 '
 run "$esgsim" verify theory
 expect "an unknown subject is refused" 2
 if command -v gnuplot >/dev/null; then
     run "$esgsim" verify reality --quiet --out "$folder/figure"
-    expect "the figure is drawn" 0
-    if [ -s "$folder/figure/reality.svg" ] && [ "$(wc -l <"$folder/figure/reality.csv")" -gt 1000 ]; then
-        pass "with its data"
+    expect "the figures are drawn" 0
+    # The envelope: 10 rows have three errors, 10 have one, over two axes; 9 have one over three.
+    if [ -s "$folder/figure/reality.svg" ] && [ "$(wc -l <"$folder/figure/reality.csv")" -gt 1000 ] &&
+        [ -s "$folder/figure/envelope.svg" ] && [ "$(wc -l <"$folder/figure/envelope.csv")" -eq 108 ]; then
+        pass "with their data"
     else
-        explain "with its data" "reality.svg and a thousand lines of reality.csv"
+        explain "with their data" "a thousand lines of reality.csv, 108 of envelope.csv"
     fi
 fi
 touch "$folder/file"
 run "$esgsim" verify reality --out "$folder/file"
-expect "a file is no folder for the figure" 2
+expect "a file is no folder for the figures" 2
 finish

@@ -2,6 +2,7 @@
 #include <cjson/cJSON.h>
 
 #include "results/report/claim.h"
+#include "sim/base/json.h"
 #include "tests/fixture_results.h"
 #include "tests/suite.h"
 #include "workloads/experiment.h"
@@ -19,7 +20,8 @@ OWNER(sweep_free, struct sweep)
 
 /* Hit rates of all applications together are 0.8 of these. In light: clockwork 48 %, with batches
  * of 32 64, 68 and 72 % (68 ± 9.9), clipper 32 %. In heavy: clockwork 24 %, clipper 32 %, fifo 0,
- * edf with one seed. */
+ * edf with one seed. In at/replicas-x3: nexus 48 %, and edf
+ * 40 % with one seed. */
 static const struct fixture runs[] = {
     SEEDS("light", "clockwork", "", 0.6, 0.6, 0.6),
     SEEDS("light", "clockwork", " policy.params.max_batch=32", 0.8, 0.85, 0.9),
@@ -28,6 +30,8 @@ static const struct fixture runs[] = {
     SEEDS("heavy", "clipper", "", 0.4, 0.4, 0.4),
     SEEDS("heavy", "fifo", "", 0, 0, 0),
     RUN("heavy", "edf", "", 1, 0.5),
+    SEEDS("at/replicas-x3", "nexus", "", 0.6, 0.6, 0.6),
+    RUN("at/replicas-x3", "edf", "", 1, 0.5),
     RUN("heavy", "llf", " slo.factor=2 requests=9", 1, 0.5),
     RUN("heavy", "llf", " slo.factor=2 requests=9", 2, 0.5),
     RUN("heavy", "llf", " slo.factor=4 requests=9", 1, 1),
@@ -173,6 +177,44 @@ CASE(without_an_interval_nothing_is_shown)
                  NAN, NAN, CLAIM_NOT_SHOWN);
 }
 
+#define REAL(of, set, setting) OF(of, setting) "\"measured\": \"" set "\", "
+#define SIXTEEN(of) REAL(of, "AlpaServe on 16 V100s", "at/replicas-x3") /* 49.5 % in time */
+
+/* One seed is judged if nothing is random. */
+CASE(a_claim_may_be_held_against_a_real_run)
+{
+#define POINTS "\"low\": -2, \"high\": 2"
+    assert_claim(HITS("real") SIXTEEN("nexus") POINTS "}", 48, 0, CLAIM_SHOWN);
+    assert_claim(HITS("real") SIXTEEN("nexus") "\"low\": -1}", 48, 0, CLAIM_CONTRADICTED);
+    assert_claim(HITS("real") SIXTEEN("edf") POINTS "}", 40, NAN, CLAIM_NOT_SHOWN);
+    assert_claim(HITS("real") SIXTEEN("edf") POINTS ", \"deterministic\": true}", 40, NAN,
+                 CLAIM_CONTRADICTED);
+}
+
+/* The measured latencies count as their mean. */
+CASE(latencies_of_a_real_run_are_read_as_their_mean_and_limits_in_per_cent)
+{
+    struct error error = {0};
+    struct expectations *claims = load(
+        CLAIMS("{" HEAD "\"kind\": \"real\", \"metric\": \"latency_ms_mean\", \"low\": -2.5, " REAL(
+            "a", "AlpaServe on two V100s", "bert-2.6b-apart") "\"note\": \"\"}"),
+        &error);
+    assert_good(claims != NULL, &error);
+    cJSON *root = json_parse_file("results/reality/runs.json", &error);
+    const cJSON *one = NULL,
+                *list = cJSON_GetObjectItem(
+                    cJSON_GetObjectItem(cJSON_GetArrayItem(cJSON_GetObjectItem(root, "sets"), 0),
+                                        "measured"),
+                    "bert-2.6b-apart");
+    double sum = 0;
+    cJSON_ArrayForEach(one, list) sum += one->valuedouble;
+    sum /= cJSON_GetArraySize(list);
+    assert_relative(claims->list[0].real, sum, 1e-12);
+    assert_relative(claims->list[0].low, 0.975 * sum, 1e-12);
+    cJSON_Delete(root);
+    expectations_free(claims);
+}
+
 /* Values of one application are 1 / 0.8 of those of all together. */
 CASE(a_claim_of_one_application_and_of_two_settings)
 {
@@ -263,6 +305,14 @@ CASE(faults_of_the_file_are_named_with_their_place)
         {CLAIMS(HITS("open") OF("a", "b") AGAINST("c", "b") "\"formula\": \"value\", \"low\": 1}"),
          "claims[0]: a value is of one policy"},
         {CLAIMS(HITS("open") "\"low\": 1}"), "claims[0]: "},
+        {CLAIMS(HITS("real") OF("a", "b") "\"low\": 1}"), "claims[0]: a claim of kind real"},
+        {CLAIMS(HITS("real") SIXTEEN("a") AGAINST("c", "b") "\"low\": 1}"),
+         "claims[0]: a claim of kind real"},
+        {CLAIMS(HITS("open") SIXTEEN("a") "\"low\": 1}"), "claims[0]: a claim of kind real"},
+        {CLAIMS(HITS("real") REAL("a", "AlpaServe", "x") "\"low\": 1}"),
+         "results/reality/runs.json has no slo_hit_rate of \"AlpaServe\" in setting \"x\""},
+        {CLAIMS(HITS("real") REAL("a", "AlpaServe on two V100s", "bert-2.6b-apart") "\"low\": 1}"),
+         "claims[0]: results/reality/runs.json has no slo_hit_rate of"},
         {CLAIMS(HITS("open") OF("a", "b") "\"lo\": 1}"), "claims[0]: unknown key \"lo\""},
         {CLAIMS(HITS("open") "\"of\": {\"plicy\": \"a\"}, \"low\": 1}"),
          "claims[0].of: unknown key \"plicy\""},
@@ -336,7 +386,8 @@ CASE(exact_claims_come_first_and_open_ones_last)
     free(text);
 }
 
-/* The acceptance of the shipped claims: at least five seeds for each, a source, no repetition. */
+/* The acceptance of the shipped claims: at least five seeds for each that draws numbers, a source,
+ * no repetition. */
 CASE(the_shipped_claims_have_sources_and_five_seeds)
 {
     struct error error = {0};
@@ -349,7 +400,7 @@ CASE(the_shipped_claims_have_sources_and_five_seeds)
         assert_non_null(claim->expected);
         OWNED(sweep_free) struct sweep *sweep = sweep_load(claim->sweep, NULL, 0, &error);
         assert_good(sweep != NULL, &error);
-        if (sweep->seeds < 5)
+        if (sweep->seeds < 5 && !claim->deterministic)
             fail_msg("%s has fewer than 5 seeds", claim->sweep);
     }
     expectations_free(claims);

@@ -6,8 +6,6 @@
 #include "tests/suite.h"
 #include "tests/worlds.h"
 
-OWNER(sweep_free, struct sweep)
-
 enum { TABLE_MAX = 128, SLOTS = 6, SHARES_MAX = 40, WORLDS = 25, GAPS_MAX = 4000 };
 
 static const char TABLE[] = "traces/profiles/raw/infless/infless_profiles_clean.csv";
@@ -1090,75 +1088,6 @@ CASE(who_takes_room_from_others_takes_no_more_than_is_of_use)
     assert_int_equal(counted.alive, 2);
     assert_true(result.overall.slo_hit_rate >= 1);
     unlink(path);
-}
-
-/* What the instances of a run held: instance-seconds by configuration, and units x seconds. */
-static struct {
-    sim_time_t last;
-    double seconds[5][5][11], all, units;
-} held; // NOLINT
-
-static bool held_decide(void *state, struct platform *platform)
-{
-    const struct infless *self = state;
-    const double passed = sim_to_s(platform_now(platform) - held.last);
-    held.last = platform_now(platform);
-    for (uint32_t id = 0; id < self->fleet.instance_room; id++) {
-        const struct infless_instance *instance = &self->instances[id];
-        if (self->fleet.instances[id].deployment == SIM_NONE || instance->prewarmed)
-            continue;
-        const struct infless_candidate *candidate = &instance->candidate;
-        assert_true(candidate->batch <= 4 && candidate->vcpu <= 4 && candidate->vgpu <= 10);
-        held.seconds[candidate->batch][candidate->vcpu][candidate->vgpu] += passed;
-        held.all += passed;
-        held.units += passed * candidate->vgpu;
-    }
-    return inner->decide(state, platform);
-}
-
-/* Of the same logs, without the prewarmed instance, to the last second with load: shares of
- * instance time above 10 %, and the GPU held on average, in %. */
-CASE(the_runs_of_the_logs_hold_what_the_authors_instances_held)
-{
-    static const struct {
-        const char *setting;
-        double gpu;
-        struct {
-            uint16_t batch, vcpu, vgpu;
-            double share;
-        } shares[3];
-    } logs[] = {
-        {"ssd-200ms", 9.8, {{1, 2, 1, 99.7}}},
-        {"ssd-350ms", 10.7, {{1, 2, 1, 60.1}, {1, 2, 0, 26.0}, {2, 2, 3, 13.9}}},
-        {"ssd-650ms", 31.7, {{4, 2, 1, 52.4}, {2, 2, 1, 24.8}, {1, 2, 1, 15.4}}},
-    };
-    struct error error = {0};
-    OWNED(sweep_free)
-    struct sweep *sweep = sweep_load("workloads/experiments/reality/infless.json", NULL, 0, &error);
-    assert_good(sweep != NULL, &error);
-    assert_int_equal(sweep->run_count, 3);
-    for (size_t i = 0; i < 3; i++) {
-        EXPERIMENT *experiment = sweep_experiment(sweep, i, &error);
-        assert_good(experiment != NULL, &error);
-        OWNED(free) double *values = NULL;
-        inner = runner_policy(experiment, &values, &error);
-        assert_good(inner != NULL, &error);
-        assert_string_equal(experiment->setting_name, logs[i].setting);
-        struct policy policy = *inner;
-        policy.decide = held_decide;
-        memset(&held, 0, sizeof held);
-        RESULT result = {0};
-        assert_good(simulation_run(experiment, &policy, values, NULL, NULL, &result, &error),
-                    &error);
-        for (size_t k = 0; k < 3; k++) {
-            const uint16_t batch = logs[i].shares[k].batch;
-            const double seconds =
-                held.seconds[batch][logs[i].shares[k].vcpu][logs[i].shares[k].vgpu];
-            assert_true(fabs(100 * seconds / held.all - logs[i].shares[k].share) < 15);
-        }
-        const double gpu = 10 * held.units / sim_to_s(held.last);
-        assert_true(fabs(gpu / logs[i].gpu - 1) < 0.25);
-    }
 }
 
 SUITE("infless")

@@ -8,7 +8,7 @@
 #include "results/report/table.h"
 #include "sim/base/json_write.h"
 
-static const char *const kind_names[] = {"exact", "paired", "open"};
+static const char *const kind_names[] = {"exact", "real", "paired", "open"};
 
 /* ---- Our estimate ---------------------------------------------------------------------------- */
 
@@ -71,6 +71,7 @@ bool claim_estimate(const struct report *report, const struct expectation *claim
                                  error)) == NULL)
         return false;
     *ours = paired_expected(report, &pair, 1, claim);
+    ours->exact = ours->exact || (claim->deterministic && ours->n == 1);
     return true;
 }
 
@@ -117,6 +118,8 @@ static const char *quantity_words(struct arena *arena, const struct expectation 
                      claim->other);
     if (last != NULL)
         arena_append(arena, &text, " in %s", last);
+    if (claim->kind == CLAIM_REAL)
+        arena_append(arena, &text, ", measured: %.4g %s", claim->real, claim->unit);
     if (claim->application != NULL)
         arena_append(arena, &text, ", %s", claim->application);
     return text;
@@ -187,7 +190,7 @@ static void print_kind(const struct expectations *claims, const struct estimate 
                        enum expectation_kind kind, FILE *out)
 {
     static const char *const titles[] = {
-        "exact: a closed form gives the value",
+        "exact: a closed form gives the value", "real: runs of the real system give the value",
         "paired: the sign and the size of a comparison, seed by seed",
         "open: the effect depends on what is assumed"};
     size_t counts[CLAIM_VERDICT_COUNT] = {0};

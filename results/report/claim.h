@@ -6,8 +6,8 @@
  * - shown: the standing is "holds".
  * - contradicted: the claim has a sign, and the whole interval has the other one. The sign is that
  *   of an expected range that lies on one side of the neutral value (ratio 1, difference 0). A
- *   claim without a sign is contradicted if the whole interval is outside the range: an exact
- *   value, a metric of one policy, a range that includes the neutral value.
+ *   claim without a sign is contradicted if the whole interval is outside the range: an exact or
+ *   a measured value, a metric of one policy, a range that includes the neutral value.
  * - not shown: otherwise. The interval is undecided, or its sign is right and its size is not, or
  *   there is no interval.
  */

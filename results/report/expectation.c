@@ -1,11 +1,13 @@
 #include "results/report/expectation.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "results/report/report.h"
 #include "sim/base/json.h"
 #include "sim/base/keys.h"
+#include "workloads/json_include.h"
 
 static const char *const grades[] = {"published", "readme",  "secondary",
                                      "recalled",  "assumed", NULL};
@@ -51,6 +53,7 @@ bool expectation_resolve(struct expectation *expectation)
 #define APPLICATION KEY_TEXT("application", OF, application, OPTIONAL)
 #define EVIDENCE KEY_WORD("evidence", OF, grade, grades, 0, REQUIRED)
 #define NOTE KEY_TEXT("note", OF, note, OPTIONAL)
+#define DETERMINISTIC KEY_BOOL("deterministic", OF, deterministic, false, OPTIONAL)
 #define BOUND(name, field) KEY_NUMBER(name, OF, field, -1e15, 1e15, NAN, OPTIONAL)
 
 static const char *const comparisons[] = {"none", "difference", "ratio", "gain", NULL};
@@ -67,10 +70,10 @@ static const struct key figure_keys[] = {
     EVIDENCE,
     KEY_TEXT("formula", OF, formula, OPTIONAL),
     KEY_WORD("comparison", OF, comparison, comparisons, PAIRED_VALUE, OPTIONAL),
-    KEY_BOOL("deterministic", OF, deterministic, false, OPTIONAL),
+    DETERMINISTIC,
     KEY_END};
 
-static const char *const kinds[] = {"exact", "paired", "open", NULL};
+static const char *const kinds[] = {"exact", "real", "paired", "open", NULL};
 static const char *const formulas[] = {"value", "difference", "ratio", NULL};
 static const struct key of_keys[] = {KEY_TEXT("policy", OF, policy, REQUIRED),
                                      KEY_TEXT("setting", OF, setting, OPTIONAL), KEY_END};
@@ -89,6 +92,8 @@ static const struct key claim_keys[] = {
     KEY_WORD("formula", OF, comparison, formulas, PAIRED_VALUE, OPTIONAL),
     KEY_OBJECT("of", of_keys, REQUIRED),
     KEY_OBJECT("against", against_keys, OPTIONAL),
+    KEY_TEXT("measured", OF, real_set, OPTIONAL),
+    DETERMINISTIC,
     APPLICATION,
     BOUND("low", low),
     BOUND("high", high),
@@ -214,6 +219,11 @@ static bool formula_check(const struct json_value *value, struct expectation *cl
 {
     struct json_value given;
     const bool alone = claim->other == NULL;
+    if ((claim->kind == CLAIM_REAL) != (claim->real_set != NULL) ||
+        (claim->real_set != NULL && !alone))
+        return json_fault(
+            value, error,
+            "a claim of kind real, and no other, has \"measured\" in place of \"against\"");
     if (!alone && !json_child(value, "formula", &given))
         claim->comparison = PAIRED_RATIO;
     if (alone && expectation_is_comparison(claim))
@@ -221,6 +231,43 @@ static bool formula_check(const struct json_value *value, struct expectation *cl
                           formulas[claim->comparison]);
     return alone || expectation_is_comparison(claim) ||
            json_fault(value, error, "a value is of one policy; leave out \"against\"");
+}
+
+/* Reads what was measured in the setting, which is the last name of `of`, and adds it to the range.
+ * Latencies count as their mean. */
+static bool real_read(const struct json_value *value, struct expectation *claim,
+                      struct error *error)
+{
+    static const char file[] = "results/reality/runs.json";
+    const char *last = claim->setting == NULL ? NULL : strrchr(claim->setting, '/');
+    const char *setting = last == NULL ? claim->setting : last + 1;
+    char *path = json_include_find_operand(file);
+    cJSON *root = json_parse_file(path != NULL ? path : file, error);
+    const cJSON *set = NULL, *found = NULL, *one = NULL;
+    free(path);
+    if (root == NULL)
+        return false;
+    cJSON_ArrayForEach(set, cJSON_GetObjectItem(root, "sets"))
+    {
+        const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(set, "name"));
+        if (name != NULL && strcmp(name, claim->real_set) == 0)
+            found = cJSON_GetObjectItem(cJSON_GetObjectItem(set, "measured"), setting);
+    }
+    const bool good =
+        found != NULL &&
+        strcmp(claim->metric, cJSON_IsArray(found) ? "latency_ms_mean" : "slo_hit_rate") == 0;
+    claim->real = good ? claim->scale * found->valuedouble : 0; /* of a list it is 0 */
+    cJSON_ArrayForEach(one, found)
+    {
+        claim->real += one->valuedouble / cJSON_GetArraySize(found);
+    }
+    const double step = cJSON_IsArray(found) ? claim->real / 100 : 1;
+    claim->low = fmax(0, claim->real + step * claim->low);
+    claim->high =
+        fmin(cJSON_IsArray(found) ? INFINITY : claim->scale, claim->real + step * claim->high);
+    cJSON_Delete(root);
+    return good || json_fault(value, error, "%s has no %s of \"%s\" in setting \"%s\"", file,
+                              claim->metric, claim->real_set, setting != NULL ? setting : "");
 }
 
 /* A claim is in the unit in which reports show its metric. */
@@ -249,7 +296,8 @@ static bool claim_read(struct arena *arena, const struct json_value *value,
     if (!formula_check(value, claim, error))
         return false;
     unit_set(claim);
-    return range_check(value, claim, true, error);
+    return (claim->kind != CLAIM_REAL || real_read(value, claim, error)) &&
+           range_check(value, claim, true, error);
 }
 
 /* Moves claims of a lower kind to the front, and keeps the order of equals. */

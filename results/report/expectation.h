@@ -26,19 +26,23 @@
  * - `low`, `high` or both: a lower or an upper bound, or a range.
  * - `evidence` is one of published (the paper or its abstract), readme (the authors' repository),
  *   secondary (a third party), recalled (from memory), assumed.
+ * - `deterministic`: true says that the runs draw no random numbers, as trainings of a trace, so
+ *   that one seed is judged without an interval.
  *
  * A published figure:
  * - `metric` may also be a comparison of ESG with another policy: slo_hit_rate_gain (%, relative),
  *   slo_hit_rate_gain_points, cost_saving (%).
  * - `comparison` compares `policy` with each policy in `against`: ratio (policy / other), gain
  *   (policy / other - 1, in %), difference (policy - other).
- * - `deterministic`: true says that the runs draw no random numbers, as trainings of a trace, so
- *   that one seed is judged without an interval.
  * - Defaults: all `settings`, all applications together, `policy` esg.
  *
  * A claim:
- * - `kind` is one of exact (a closed form gives the value), paired (the sign and the size of a
- *   paired comparison), open (an effect that depends on what is assumed).
+ * - `kind` is one of exact (a closed form gives the value), real (a run of a real system gives it),
+ *   paired (the sign and the size of a paired comparison), open (an effect that depends on what is
+ *   assumed).
+ * - A real one has "measured", a set of results/reality/runs.json. The last name of its setting is
+ * a setting there. `low` and `high` are the limits of our error: of slo_hit_rate in points, of
+ *   latency_ms_mean in % of the mean of the measured latencies.
  * - `formula` is one of value (`of` alone), difference (of - against), ratio (of / against), each
  *   computed seed by seed. Default: value without `against`, else ratio.
  * - `setting` is the setting's name, or the keys that the sweep sets: "arrivals.rate_per_s=1500
@@ -79,7 +83,7 @@ struct esg_comparison {
     const char *undefined; /* why there is no value */
 };
 
-enum expectation_kind { CLAIM_EXACT, CLAIM_PAIRED, CLAIM_OPEN, CLAIM_KIND_COUNT };
+enum expectation_kind { CLAIM_EXACT, CLAIM_REAL, CLAIM_PAIRED, CLAIM_OPEN, CLAIM_KIND_COUNT };
 
 /* Texts are of the file's document. */
 struct expectation {
@@ -95,17 +99,19 @@ struct expectation {
     const char *evidence;    /* its grade, one of the words above */
     const char *note;        /* may be NULL */
     int grade;               /* index of `evidence` */
+    bool deterministic;
     /* Of published figures alone. */
     const char **against; /* policies to compare with */
     size_t compare_count;
     const char **settings; /* none: all */
     size_t setting_count;
     const char *formula; /* in words; may be NULL */
-    bool deterministic;
     /* Of claims alone. */
     enum expectation_kind kind;
     const char *other;                     /* the second of the formula; NULL: none */
     const char *setting, *against_setting; /* of the two; NULL: the sweep's only one */
+    const char *real_set;                  /* of runs that were measured; NULL: none */
+    double real;                           /* what was measured, in `unit` */
     const char *system, *text;
     const char *published; /* the published figure in words */
     const char *source;

@@ -20,6 +20,8 @@
 
 #define REPORT_REFERENCE_POLICY "esg"
 #define REPORT_NONE SIZE_MAX
+/* Every report says it. */
+#define REPORT_REALITY "held against real systems: results/REALITY.md (esgsim verify reality)"
 
 struct report_contender {
     const char *policy;

@@ -99,6 +99,7 @@ static void what_was_run(const struct page *page, FILE *out)
                        offsetof(struct summary_row, evidence), out);
     if (results->training_count > 0)
         models_evidence_write(page, out);
+    term_write(out, "Reality", REPORT_REALITY);
     notices_write(report, out);
     html_print(out, "</dl>\n");
 }

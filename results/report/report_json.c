@@ -221,7 +221,7 @@ static void add_file(const struct report *report, cJSON *object)
     const struct results *results = report->results;
     add_incomplete(report, object);
     (void)utf8_add_json(object, "file", results->path);
-    json_put(object, "version %s commit %s runs %g",
+    json_put(object, "reality %s version %s commit %s runs %g", REPORT_REALITY,
              results->version == NULL ? "" : results->version,
              results->commit == NULL ? "" : results->commit, (double)results->run_count);
 }

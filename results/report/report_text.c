@@ -74,6 +74,7 @@ static void print_header(const struct report *report, FILE *out)
         (void)fprintf(out, "  in all     %s\n", report->constants);
     if (results->application_count > 0)
         print_evidence(report, out);
+    (void)fprintf(out, "  reality    %s\n", REPORT_REALITY);
 }
 
 /* Prints the assumptions before any metrics. */

@@ -84,23 +84,15 @@ static const struct report_contender *counterpart(const struct report *report,
     return NULL;
 }
 
-static bool is_compared(const struct expectation *figure, const char *policy)
-{
-    for (size_t i = 0; i < figure->compare_count; i++)
-        if (strcmp(figure->against[i], policy) == 0)
-            return true;
-    return false;
-}
-
 /* ESG in the scenario, for a comparison of ESG with `other`. NULL: none to compare. */
 static const struct report_contender *esg_against(const struct report_scenario *scenario,
-                                                  const struct expectation *figure,
-                                                  const struct report_contender *other)
+                                                  const struct report_contender *other,
+                                                  const char *other_name)
 {
     const struct report_contender *esg =
         scenario->reference == REPORT_NONE ? NULL : &scenario->contenders[scenario->reference];
     const bool is_pair = esg != NULL && strcmp(esg->policy, REPORT_REFERENCE_POLICY) == 0 &&
-                         is_compared(figure, other->policy);
+                         report_has_name(other, other_name);
     return is_pair ? esg : NULL;
 }
 
@@ -116,7 +108,7 @@ static struct paired_contenders contenders_of(const struct report *report,
     if (!expectation_is_comparison(figure))
         return (struct paired_contenders){.first = policy};
     const struct report_contender *first =
-        figure->esg != NULL ? esg_against(pair->scenario, figure, policy)
+        figure->esg != NULL ? esg_against(pair->scenario, policy, pair->name)
                             : counterpart(report, pair->scenario, figure, policy, pair->name);
     if (first == NULL)
         return (struct paired_contenders){NULL, NULL};

@@ -162,7 +162,7 @@ void text_table_add(struct text_table *table, const char *format, ...)
     va_end(args);
     text_table_row(table);
     for (size_t c = 0; c < table->columns && (cell = strsep(&rest, "\t")) != NULL; c++) {
-        const bool none = strcmp(cell, "nan") == 0 || strcmp(cell, "-nan") == 0;
+        const bool none = strcmp(cell + strspn(cell, "+-"), "nan") == 0;
         text_table_cell(table, c, "%s", none ? "-" : cell);
     }
 }

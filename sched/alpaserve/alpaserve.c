@@ -8,9 +8,11 @@
  * - A group is an invoker. It hosts the functions that have a container on it at the start
  *   ("initial": {"m0": [0, 3]}). Stage s of an application is one stage of the pipeline: the group
  *   needs a GPU for each [derived].
- *   A model without a group is refused [code].
+ *   A model without a group is refused [code]. A group hosts what its empty invoker can run. If no
+ *   model has a container at the start, each group hosts all [derived].
  * - A request goes, on its arrival, to the group of its model with the fewest unfinished requests;
- *   of several the first [code].
+ *   of several the first [code]. A request is unfinished until its last stage has released its GPU
+ *   or a full queue has refused it [derived].
  * - A group has a clock per stage: when its last accepted batch will have ended, its turnaround
  *   included. A request whose end by these clocks, plus `margin_ms`, is after its deadline is
  *   refused at once [code; the margin stands for the way of the answer]. `admission` "all" refuses
@@ -69,20 +71,20 @@ static void line_push(struct platform *platform, struct line *line, uint32_t que
     line->queues[line->count++] = queue;
 }
 
-static uint32_t line_pop(struct line *line)
-{
-    return line->queues[line->head++];
-}
-
 /* ---- On arrival ------------------------------------------------------------------------------ */
 
-/* Whether the invoker has an idle container of each of the application's functions. */
-static bool hosts_all(const struct platform *platform, const struct application *application,
-                      uint32_t invoker)
+/* Whether the invoker can run each of the application's functions; with `placed`, whether it also
+ * has an idle container of each. */
+static bool hosts_all(const struct alpaserve *self, const struct platform *platform,
+                      const struct application *application, uint32_t invoker, bool placed)
 {
-    for (size_t s = 0; s < application->stage_count; s++)
-        if (platform_warm(platform, application->stages[s].function, invoker) == 0)
+    for (size_t s = 0; s < application->stage_count; s++) {
+        const uint32_t function = application->stages[s].function;
+        const uint32_t spec = (uint32_t)self->workload->functions[function].fastest_single;
+        if (!platform_fits(platform, function, spec, invoker) ||
+            (placed && platform_warm(platform, function, invoker) == 0))
             return false;
+    }
     return true;
 }
 
@@ -94,12 +96,12 @@ static void hosts_read(struct alpaserve *self, struct platform *platform)
     self->hosts = platform_allocate(platform, workload->application_count, sizeof *self->hosts);
     for (size_t a = 0; a < workload->application_count; a++)
         for (uint32_t i = 0; i < self->group_count; i++)
-            placed = placed || hosts_all(platform, &workload->applications[a], i);
+            placed = placed || hosts_all(self, platform, &workload->applications[a], i, true);
     for (size_t a = 0; a < workload->application_count; a++) {
         uint32_t count = 0;
         self->hosts[a] = platform_allocate(platform, self->group_count + 1, sizeof *self->hosts[a]);
         for (uint32_t i = 0; i < self->group_count; i++)
-            if (!placed || hosts_all(platform, &workload->applications[a], i))
+            if (hosts_all(self, platform, &workload->applications[a], i, placed))
                 self->hosts[a][count++] = i;
         self->hosts[a][count] = SIM_NONE;
     }
@@ -186,7 +188,7 @@ static bool alpaserve_decide(void *state, struct platform *platform)
     if (self->hosts == NULL)
         hosts_read(self, platform);
     while (self->arrivals.head < self->arrivals.count) {
-        const uint32_t queue = line_pop(&self->arrivals);
+        const uint32_t queue = self->arrivals.queues[self->arrivals.head++];
         const uint32_t position = platform_queue_length(platform, queue) - self->unassigned[queue];
         self->unassigned[queue]--;
         request_assign(self, platform, queue, position);
@@ -213,6 +215,12 @@ static void alpaserve_on_ready(void *state, struct platform *platform, uint32_t 
     const uint32_t invoker = platform_predecessor_invoker(platform, queue, newest, 0);
     line_push(platform, &self->groups[invoker].lines[stage], queue);
     unique_fifo_add(&self->turns, invoker);
+}
+
+static void alpaserve_on_refused(void *state, struct platform *platform, uint32_t invoker)
+{
+    (void)platform;
+    ((struct alpaserve *)state)->groups[invoker].unfinished--;
 }
 
 static void alpaserve_on_finish(void *state, struct platform *platform,
@@ -270,6 +278,7 @@ const struct policy policy_alpaserve = {
     .state_bytes = sizeof(struct alpaserve),
     .init = alpaserve_init,
     .on_ready = alpaserve_on_ready,
+    .on_refused = alpaserve_on_refused,
     .on_finish = alpaserve_on_finish,
     .decide = alpaserve_decide,
 };

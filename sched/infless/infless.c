@@ -78,7 +78,7 @@ static const double VCPU_GFLOPS = 64, GPU_GFLOPS = 14200;
 
 static const struct key infless_parameters[] = {
     PARAMETER_WORD(
-        infless, efficiency, WORDS("paper", "repo", "paper-total", "logged"), INFLESS_PAPER,
+        infless, efficiency, WORDS("paper", "repo", "paper-total", "logged"), INFLESS_LOGGED,
         "rule of placement: of the authors' logs, of their later code (repo), or of the text"),
     PARAMETER_WORD(infless, pool, WORDS("function", "application"), POOL_FUNCTION,
                    "one deployment per function, or per stage of each application"),

@@ -1,11 +1,12 @@
 /* esgsim verify: holds the simulator against runs of real systems.
  *
  * results/reality/runs.json has what was measured, by setting of a sweep that ships. The command
- * runs each sweep and prints the errors. It judges nothing and fits nothing. What is not known is
- * a list of the sweep: "turnaround" and "latency".
+ * runs each sweep and prints the errors. It judges nothing and fits nothing. The first key of a
+ * sweep is what is assumed, the last is "setting". There may be a "latency" between them.
  *
- * A setting has the latency of each request, or the share of the requests in time. In the second
- * case the settings of one latency form a row: the mean of their absolute errors, and the largest.
+ * A setting has the latency of each request, or the share of the requests in time, or what the
+ * instances held. The settings of one latency form a row: the mean of their absolute errors, and
+ * the largest.
  */
 #include <errno.h>
 #include <math.h>
@@ -26,8 +27,8 @@
 #include "sim/run/sweep_runner_plan.h"
 #include "workloads/json_include.h"
 
-/* Dots of a run in the figure, about. */
-enum { FIGURE_DOTS = 450 };
+/* Dots of a run in a figure, about, and GPUs of a run at most. */
+enum { FIGURE_DOTS = 450, GPUS_MOST = 256 };
 
 static const char reality_file[] = "results/reality/runs.json";
 
@@ -38,32 +39,74 @@ struct options {
 
 static const struct cli_option verify_table[] = {
     {"--json", NULL, "one JSON object, with a row for each run", CLI_MEMBER(struct options, json)},
-    {"--out", "DIR", "write a figure and its data there: measured and simulated latency by request",
+    {"--out", "DIR", "write two figures and their data there: latency by request, errors by load",
      CLI_MEMBER(struct options, out)},
     {.name = NULL},
 };
 
 /* ---- One run --------------------------------------------------------------------------------- */
 
-/* What was measured of a run, and what was simulated. */
+/* Quantities that have an error, and what an error is drawn over. */
+enum { MEAN, P99, HITS, GPU, QUANTITIES };
+enum { BUSY, BATCH, SHARE, OVERS };
+
+static const struct {
+    const char *key, *title;
+} quantities[] = {{"mean_ms", "mean latency (%)"},
+                  {"p99_ms", "99th percentile (%)"},
+                  {"hit_rate", "in time (points)"},
+                  {"gpu_percent", "GPU held (%)"}};
+static const char *const over_titles[] = {"GPUs busy (%)", "mean batch (ms)",
+                                          "GPU share of a batch (%)"};
+
+/* What was measured of a run [0], and what was simulated [1]. */
 struct held {
-    const char *turnaround, *latency, *setting; /* of the sweep; "": it has no such list */
-    double slo_ms;
+    const char *assumed, *latency, *setting; /* of the sweep; "": it has no such key */
+    const struct workload *workload;
     uint64_t requests;
-    double busy;   /* share of the GPUs' time that batches and their turnarounds held */
-    size_t listed; /* latencies; 0: shares alone were measured */
-    double *ms[2]; /* latencies in order of arrival: measured, simulated; and so on */
-    double hit_rate[2], mean_ms[2], p99_ms[2];
-    double correlation;
+    double *ms[2];             /* latencies in order of arrival; NULL: not measured */
+    double *instance_s;        /* time of instances by configuration; NULL: not measured */
+    struct instance_life kept; /* that began first */
+    sim_time_t end;
+    double figures[QUANTITIES][2], error[QUANTITIES]; /* error: NAN if not measured */
+    double over[OVERS], correlation, largest;
+    double batches, batch_s, unit_s; /* batches, their time, GPU units x time */
+    bool used[GPUS_MOST];
 };
 
 static bool latency_take(void *context, const struct request_row *row, struct error *error)
 {
     const struct held *held = context;
     (void)error;
-    if (row->request < held->listed)
+    if (held->ms[1] != NULL && row->request < held->requests)
         held->ms[1][row->request] = sim_to_ms(row->finish_ns - row->arrival_ns);
     return true;
+}
+
+static bool batch_take(void *context, const struct batch_row *row, struct error *error)
+{
+    struct held *held = context;
+    const double seconds = sim_to_s(row->finished_ns - row->started_ns);
+    (void)error;
+    held->batches++;
+    held->batch_s += seconds;
+    held->unit_s += seconds * row->vgpu;
+    held->over[SHARE] += row->vgpu;
+    held->end = row->finished_ns;
+    if (row->gpu < GPUS_MOST)
+        held->used[row->gpu] = true;
+    return true;
+}
+
+static void life_take(void *context, const struct instance_life *life)
+{
+    struct held *held = context;
+    if (held->instance_s == NULL)
+        return;
+    held->instance_s[life->configuration] += sim_to_s(life->ended - life->created);
+    if (life->created < held->kept.created)
+        held->kept = *life;
+    held->end = life->ended;
 }
 
 static const char *swept_name(const struct plan *plan, const struct sweep *sweep, const char *key)
@@ -84,186 +127,248 @@ static bool latencies_read(const struct json_value *list, struct held *held, str
     held->ms[0] = calloc(2 * held->requests, sizeof *held->ms[0]);
     if (held->ms[0] == NULL)
         return error_run(error, "out of memory for the latencies");
-    held->listed = held->requests;
-    held->ms[1] = held->ms[0] + held->listed;
+    held->ms[1] = held->ms[0] + held->requests;
     while (json_next(list, &one))
         if (!json_as_number(&one, 0, 1e9, &held->ms[0][read++], error))
             return false;
     return true;
 }
 
-/* Fills the statistics. The latencies are sorted by it after their correlation is known. */
+/* Sorts the latencies after their correlation is known. */
 static void latencies_compare(struct held *held)
 {
-    const size_t count = held->listed;
+    const size_t count = held->requests;
+    const double slo_ms = sim_to_ms(held->workload->applications[0].slo);
     held->correlation = gsl_stats_correlation(held->ms[0], 1, held->ms[1], 1, count);
     for (size_t i = 0; i < 2; i++) {
         size_t hits = 0;
         gsl_sort(held->ms[i], 1, count);
-        while (hits < count && held->ms[i][hits] <= held->slo_ms)
+        while (hits < count && held->ms[i][hits] <= slo_ms)
             hits++;
-        held->hit_rate[i] = (double)hits / (double)count;
-        held->mean_ms[i] = gsl_stats_mean(held->ms[i], 1, count);
-        held->p99_ms[i] = gsl_stats_quantile_from_sorted_data(held->ms[i], 1, count, 0.99);
+        held->figures[HITS][i] = (double)hits / (double)count;
+        held->figures[MEAN][i] = gsl_stats_mean(held->ms[i], 1, count);
+        held->figures[P99][i] = gsl_stats_quantile_from_sorted_data(held->ms[i], 1, count, 0.99);
     }
 }
 
-/* Runs a plan of the sweep and compares it with what was measured in its setting. */
-static bool held_run(const struct plan *plan, const struct json_value *measured, struct held *held,
-                     struct error *error)
+/* Compares the instances' shares of time with the measured ones: [batch, vCPUs, GPU %, share %].
+ * `time` becomes the time and the GPU units x time of all. The logs list the instance of the
+ * deployment apart: the first one, if it has no GPU and lives to the end. */
+static bool instances_compare(const struct json_value *shares, struct held *held, double time[2],
+                              struct error *error)
 {
-    struct json_value setting;
-    struct simulation_result result = {0};
-    const struct recorder recorder = {.context = held, .request = latency_take};
-    const struct simulation_options options = {.recorder = &recorder};
-    if (!json_require(measured, held->setting, &setting, error))
-        return false;
-    const bool listed = cJSON_IsArray(setting.node);
-    bool good = listed ? latencies_read(&setting, held, error)
-                       : json_as_number(&setting, 0, 1, &held->hit_rate[0], error);
-    good = good && resolved_run_simulate(&plan->run, &options, &result, error);
-    if (good) {
-        held->hit_rate[1] = result.overall.slo_hit_rate;
-        held->busy = result.run.gpu_utilisation;
+    const struct function *function = &held->workload->functions[0];
+    const struct configuration *all = function->configurations;
+    const struct instance_life *kept = &held->kept;
+    if (kept->ended == held->end && all[kept->configuration].vgpu == 0)
+        held->instance_s[kept->configuration] -= sim_to_s(kept->ended - kept->created);
+    for (size_t c = 0; c < function->configuration_count; c++) {
+        time[0] += held->instance_s[c];
+        time[1] += held->instance_s[c] * all[c].vgpu;
     }
-    simulation_result_clear(&result);
-    return good;
+    for (struct json_value one = {0}, number = {0}; json_next(shares, &one); number.node = NULL) {
+        double is[4] = {0};
+        if (!json_is_array(&one, 4, 4, error))
+            return false;
+        while (json_next(&one, &number))
+            if (!json_as_number(&number, 0, 65535, &is[number.index], error))
+                return false;
+        for (size_t c = 0; c < function->configuration_count; c++)
+            if (all[c].batch == is[0] && all[c].vcpu == is[1] &&
+                all[c].vgpu * 100 == is[2] * held->workload->kinds[0].units)
+                is[3] -= 100 * held->instance_s[c] / time[0];
+        held->largest = fmax(held->largest, fabs(is[3]));
+    }
+    return true;
+}
+
+static bool setting_read(const struct json_value *setting, struct held *held, struct error *error)
+{
+    static const char *const keys[] = {"gpu_percent", "shares", NULL};
+    if (cJSON_IsArray(setting->node))
+        return latencies_read(setting, held, error);
+    if (!cJSON_IsObject(setting->node))
+        return json_as_number(setting, 0, 1, &held->figures[HITS][0], error);
+    held->kept.created = SIM_FOREVER;
+    held->instance_s = calloc(held->workload->functions[0].configuration_count, sizeof(double));
+    if (held->instance_s == NULL)
+        return error_run(error, "out of memory for the instances");
+    return json_is_object(setting, keys, error) &&
+           json_number(setting, "gpu_percent", 0, 1e6, held->figures[GPU], error);
+}
+
+/* Compares a run that has ended. */
+static bool held_compare(const struct json_value *setting, struct held *held, struct error *error)
+{
+    const double units = held->workload->kinds[0].units;
+    const double end_s = sim_to_s(held->end);
+    double time[2] = {0};
+    struct json_value shares;
+    for (size_t i = 0; held->instance_s == NULL && i < GPUS_MOST; i++)
+        time[1] += held->used[i] ? units * end_s : 0;
+    if (held->ms[0] != NULL)
+        latencies_compare(held);
+    if (held->instance_s != NULL &&
+        (!json_require(setting, "shares", &shares, error) ||
+         !json_is_array(&shares, 1, 100, error) || !instances_compare(&shares, held, time, error)))
+        return false;
+    held->figures[GPU][1] = held->instance_s != NULL ? 100 * time[1] / units / end_s : NAN;
+    for (size_t i = 0; i < QUANTITIES; i++) {
+        const double *of = held->figures[i];
+        held->error[i] = 100 * (of[1] - of[0]) / (i == HITS ? 1 : of[0]);
+    }
+    if (held->instance_s == NULL)
+        held->largest = fabs(held->error[HITS]);
+    held->over[BUSY] = time[1] > 0 ? 100 * held->unit_s / time[1] : 0;
+    held->over[BATCH] = held->batches > 0 ? 1000 * held->batch_s / held->batches : 0;
+    held->over[SHARE] *= held->batches > 0 ? 100 / units / held->batches : 0;
+    return true;
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-/* Settings that form one row of the table. */
-struct together {
-    char name[64]; /* of the latency; "": no row is open */
-    size_t settings;
-    uint64_t requests;
-    double sum, largest; /* of the absolute errors, in points */
-};
-
 struct verification {
     struct text_table *table; /* NULL: the rows become `runs` */
     cJSON *runs;
-    struct sheet sheet;
-    struct together together;
-    double least, most, largest; /* over the rows of settings together */
-    size_t rows;                 /* of them */
-    char group[64];              /* the turnaround of the rows above */
+    struct sheet latencies, envelope;
+    const char *set, *assumption; /* its first key */
+    char group[256];              /* set and assumption of the rows above */
+    size_t groups;                /* so far */
+    struct held row;              /* of the table: one run, or the settings of one latency */
+    size_t settings;              /* of that row; 0: none is open */
 };
 
-static double points(const struct held *held)
+static void row_end(struct verification *all)
 {
-    return 100 * (held->hit_rate[1] - held->hit_rate[0]);
-}
-
-static double per_cent(const double figures[2])
-{
-    return 100 * (figures[1] / figures[0] - 1);
-}
-
-static void together_end(struct verification *all)
-{
-    const struct together *row = &all->together;
-    if (row->settings == 0)
+    struct held *row = &all->row;
+    if (all->settings == 0)
         return;
-    const double mean = row->sum / (double)row->settings;
-    text_table_add(all->table, "%s\t%llu\t-\t-\t-\t%.1f\t%.1f\t-", row->name,
-                   (unsigned long long)row->requests, mean, row->largest);
-    all->least = all->rows == 0 ? mean : fmin(all->least, mean);
-    all->most = all->rows == 0 ? mean : fmax(all->most, mean);
-    all->largest = fmax(all->largest, row->largest);
-    all->rows++;
-    all->together = (struct together){.settings = 0};
+    const struct look look = palette_series(all->groups - 1);
+    const bool together = row->latency[0] != '\0';
+    for (size_t i = 0; i < QUANTITIES; i++)
+        row->error[i] /= (double)all->settings;
+    for (size_t i = 0; i < OVERS; i++)
+        row->over[i] /= row->batches;
+    for (size_t i = 0; i < QUANTITIES; i++)
+        for (size_t o = 0; o < OVERS; o++)
+            if (!isnan(row->error[i]) && (o != SHARE || i == GPU))
+                sheet_row(&all->envelope, "%zu %s %zu %s %zu %s %g %g %x %d", i + 1,
+                          quantities[i].title, o + 1, over_titles[o], all->groups, all->group,
+                          row->over[o], row->error[i], look.colour, look.point);
+    if (all->table != NULL)
+        text_table_add(
+            all->table,
+            together ? "%s\t%llu\t%.0f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.3f\t%.1f\t%.1f\t%.0f"
+                     : "%s\t%llu\t%.0f\t%.1f\t%+.1f\t%+.1f\t%+.1f\t%.1f\t%.3f\t%.1f\t%.1f\t%+.0f",
+            together ? row->latency : row->setting, (unsigned long long)row->requests,
+            row->over[BUSY], row->over[BATCH], row->error[MEAN], row->error[P99], row->error[HITS],
+            row->largest, row->correlation, row->figures[GPU][0], row->figures[GPU][1],
+            row->error[GPU]);
+    all->settings = 0;
+    *row = (struct held){.requests = 0};
 }
 
-/* Ends the rows of one turnaround: those of several latencies have a range. */
-static void group_end(struct verification *all)
+/* Adds a run to the open row if both are of one latency. Errors of several are absolute, and what
+ * they are drawn over is the mean over all batches. */
+static void row_add(struct verification *all, const struct held *held)
 {
-    together_end(all);
-    if (all->rows > 1)
-        text_table_add(all->table, "range\t\t\t\t\t%.1f to %.1f\t%.1f\t", all->least, all->most,
-                       all->largest);
-    all->rows = 0;
-    all->largest = 0;
-    all->group[0] = '\0';
+    const bool together = held->latency[0] != '\0';
+    struct held *row = &all->row;
+    if (all->settings > 0 && (!together || strcmp(row->latency, held->latency) != 0))
+        row_end(all);
+    const struct held before = *row; /* all zero: the row is new */
+    *row = *held;
+    for (size_t i = 0; i < QUANTITIES; i++)
+        row->error[i] = before.error[i] + (together ? fabs(held->error[i]) : held->error[i]);
+    for (size_t i = 0; i < OVERS; i++)
+        row->over[i] = before.over[i] + held->over[i] * held->batches;
+    row->requests += before.requests;
+    row->batches += before.batches;
+    row->largest = fmax(row->largest, before.largest);
+    all->settings++;
 }
 
-static void row_add(struct verification *all, const char *set, const struct held *held)
-{
-    struct together *row = &all->together;
-    if (strcmp(all->group, held->turnaround) != 0) {
-        char text[256];
-        group_end(all);
-        (void)snprintf(all->group, sizeof all->group, "%s", held->turnaround);
-        (void)snprintf(text, sizeof text, "%s, turnaround: %s", set, held->turnaround);
-        text_table_group(all->table, text);
-    }
-    if (held->listed > 0) {
-        text_table_add(all->table, "%s\t%zu\t%.0f\t%+.1f\t%+.1f\t%+.1f\t\t%.3f", held->setting,
-                       held->listed, 100 * held->busy, per_cent(held->mean_ms),
-                       per_cent(held->p99_ms), points(held), held->correlation);
-        return;
-    }
-    if (strcmp(row->name, held->latency) != 0)
-        together_end(all);
-    (void)snprintf(row->name, sizeof row->name, "%s", held->latency);
-    row->settings++;
-    row->requests += held->requests;
-    row->sum += fabs(points(held));
-    row->largest = fmax(row->largest, fabs(points(held)));
-}
-
-static void json_add(struct verification *all, const char *set, const struct held *held)
+static void json_add(struct verification *all, const struct held *held)
 {
     cJSON *run = json_append(all->runs);
-    json_put(run, "set %s setting %s turnaround %s latency %s requests %g", set, held->setting,
-             held->turnaround, held->latency, (double)held->requests);
-    json_put(
-        run,
-        "gpu_utilisation %g hit_rate_measured %g hit_rate_simulated %g hit_rate_error_points %g",
-        held->busy, held->hit_rate[0], held->hit_rate[1], points(held));
-    if (held->listed == 0)
-        return;
-    json_put(run, "mean_ms_measured %g mean_ms_simulated %g mean_error_percent %g",
-             held->mean_ms[0], held->mean_ms[1], per_cent(held->mean_ms));
-    json_put(run, "p99_ms_measured %g p99_ms_simulated %g p99_error_percent %g correlation %g",
-             held->p99_ms[0], held->p99_ms[1], per_cent(held->p99_ms), held->correlation);
+    json_put(run, "set %s setting %s latency %s requests %g", all->set, held->setting,
+             held->latency, (double)held->requests);
+    cJSON_AddStringToObject(run, all->assumption, held->assumed);
+    json_put(run, "gpu_busy_percent %g batch_ms_mean %g batch_gpu_percent %g", held->over[BUSY],
+             held->over[BATCH], held->over[SHARE]);
+    for (size_t i = 0; i < QUANTITIES; i++)
+        if (!isnan(held->error[i]))
+            json_put(cJSON_AddObjectToObject(run, quantities[i].key),
+                     "measured %g simulated %g error %g", held->figures[i][0], held->figures[i][1],
+                     held->error[i]);
+    json_put(run, "largest_error_points %g correlation %g", held->largest, held->correlation);
 }
 
-static void figure_add(struct verification *all, size_t panel, size_t row, const struct held *held)
+static void latencies_draw(struct verification *all, size_t panel, size_t row,
+                           const struct held *held)
 {
     const struct look look = palette_series(row);
-    const size_t step = 1 + held->listed / FIGURE_DOTS;
-    for (size_t i = 0; i < held->listed; i += step)
-        sheet_row(&all->sheet, "%zu %s %zu %s %g %g %x %d", panel + 1, held->turnaround, row + 1,
+    const size_t step = 1 + held->requests / FIGURE_DOTS;
+    for (size_t i = 0; i < held->requests; i += step)
+        sheet_row(&all->latencies, "%zu %s %zu %s %g %g %x %d", panel + 1, held->assumed, row + 1,
                   held->setting, held->ms[0][i], held->ms[1][i], look.colour, look.point);
 }
 
 /* ---- All ------------------------------------------------------------------------------------- */
 
+/* Runs a plan of the sweep and compares it with what was measured in its setting. */
+static bool held_run(struct verification *all, const struct plan *plan, size_t run,
+                     const struct json_value *measured, struct held *held, struct error *error)
+{
+    struct json_value setting;
+    struct simulation_result result = {0};
+    const struct recorder recorder = {
+        .context = held, .request = latency_take, .batch = batch_take};
+    const struct simulation_options options = {
+        .recorder = &recorder, .instance_ended = life_take, .context = held};
+    const size_t settings = json_size(measured);
+    if (!json_require(measured, held->setting, &setting, error) ||
+        !setting_read(&setting, held, error) ||
+        !resolved_run_simulate(&plan->run, &options, &result, error))
+        return false;
+    held->figures[HITS][1] = result.overall.slo_hit_rate;
+    simulation_result_clear(&result);
+    if (held->ms[0] != NULL) /* before they are sorted */
+        latencies_draw(all, run / settings, run % settings, held);
+    return held_compare(&setting, held, error);
+}
+
 static bool run_add(struct verification *all, const struct sweep *sweep, size_t run,
-                    const char *set, const struct json_value *measured, struct error *error)
+                    const struct json_value *measured, struct error *error)
 {
     struct plan plan;
+    char group[sizeof all->group];
     if (!plan_load(sweep, run, &plan, error))
         return false;
     const struct experiment *experiment = plan.run.experiment;
-    struct held held = {.turnaround = swept_name(&plan, sweep, "turnaround"),
+    all->assumption = sweep->keys->keys[0].name;
+    struct held held = {.assumed = swept_name(&plan, sweep, all->assumption),
                         .latency = swept_name(&plan, sweep, "latency"),
                         .setting = swept_name(&plan, sweep, "setting"),
-                        .slo_ms = sim_to_ms(experiment->workload.applications[0].slo),
-                        .requests = experiment->requests};
-    const bool good = held_run(&plan, measured, &held, error);
-    if (good) {
-        const size_t settings = json_size(measured);
-        figure_add(all, run / settings, run % settings, &held); /* before they are sorted */
-        if (held.listed > 0)
-            latencies_compare(&held);
+                        .workload = &experiment->workload,
+                        .requests = experiment->requests,
+                        .figures = {{NAN}, {NAN}, {NAN}, {NAN}},
+                        .correlation = NAN};
+    const bool good = held_run(all, &plan, run, measured, &held, error);
+    (void)snprintf(group, sizeof group, "%s, %s: %s", all->set, all->assumption, held.assumed);
+    if (good && strcmp(all->group, group) != 0) {
+        row_end(all);
+        memcpy(all->group, group, sizeof group);
+        all->groups++;
         if (all->table != NULL)
-            row_add(all, set, &held);
-        else
-            json_add(all, set, &held);
+            text_table_group(all->table, group);
+    }
+    if (good) {
+        row_add(all, &held);
+        json_add(all, &held);
     }
     free(held.ms[0]);
+    free(held.instance_s);
     plan_clear(&plan);
     return good;
 }
@@ -271,9 +376,9 @@ static bool run_add(struct verification *all, const struct sweep *sweep, size_t 
 static bool set_add(struct verification *all, const struct json_value *set, struct error *error)
 {
     static const char *const keys[] = {"name", "quantity", "assumed", "sweep", "measured", NULL};
-    const char *name = "", *quantity = "", *assumed = "", *file = "";
+    const char *quantity = "", *assumed = "", *file = "";
     struct json_value measured;
-    if (!json_is_object(set, keys, error) || !json_text(set, "name", &name, error) ||
+    if (!json_is_object(set, keys, error) || !json_text(set, "name", &all->set, error) ||
         !json_text(set, "quantity", &quantity, error) ||
         !json_text(set, "assumed", &assumed, error) || !json_text(set, "sweep", &file, error) ||
         !json_require(set, "measured", &measured, error) || !json_is_object(&measured, NULL, error))
@@ -282,10 +387,11 @@ static bool set_add(struct verification *all, const struct json_value *set, stru
     struct sweep *sweep = sweep_load(path != NULL ? path : file, NULL, 0, error);
     bool good = sweep != NULL;
     for (size_t run = 0; good && run < sweep->run_count; run++)
-        good = run_add(all, sweep, run, name, &measured, error);
-    group_end(all);
+        good = run_add(all, sweep, run, &measured, error);
+    row_end(all);
     if (all->table != NULL)
-        text_table_note(all->table, "%s\n  measured: %s\n  assumed: %s", name, quantity, assumed);
+        text_table_note(all->table, "%s\n  measured: %s\n  assumed: %s", all->set, quantity,
+                        assumed);
     sweep_free(sweep);
     free(path);
     return good;
@@ -306,23 +412,31 @@ static bool sets_add(struct verification *all, struct error *error)
     return good;
 }
 
-static bool figure_begin(struct figure_list *list, struct sheet *sheet, struct error *error)
+static bool figures_begin(struct verification *all, struct figure_list *list, struct error *error)
 {
     if (list->folder == NULL)
         return true;
     if (mkdir(list->folder, 0777) != 0 && errno != EEXIST)
         return error_input(error, "--out: %s cannot be made: %s", list->folder, strerror(errno));
-    return sheet_begin(sheet, list, "reality", "",
+    return sheet_begin(&all->latencies, list, "reality", "",
                        "A dot is a request; of long runs, every second to fifth. On the line: "
                        "simulated as measured.",
                        "panel,panel_title,row,setting,measured_ms,simulated_ms,colour,point",
+                       error) &&
+           sheet_begin(&all->envelope, list, "envelope", "",
+                       "A dot is a row of the table: simulated against measured. Of several "
+                       "settings it is the mean of their absolute errors. Busy: time of the GPUs "
+                       "used, or of what instances held of them, in which batches executed.",
+                       "quantity,quantity_title,over,over_title,series,series_title,x,error,"
+                       "colour,point",
                        error);
 }
 
 static struct text_table *table_begin(void)
 {
-    static const char *const headers[] = {"run",    "requests", "busy, %", "mean, %",
-                                          "p99, %", "in time",  "largest", "correlation"};
+    static const char *const headers[] = {"run",     "requests",   "busy, %", "batch, ms",
+                                          "mean, %", "p99, %",     "in time", "largest",
+                                          "corr.",   "GPU logged", "held",    "error, %"};
     struct text_table *table = text_table_create(headers, sizeof headers / sizeof *headers);
     text_table_indent(table, NULL);
     return table;
@@ -340,17 +454,20 @@ static bool verify_run(int argc, char **argv, bool quiet, struct error *error)
     struct figure_list figures = {.folder = options.out};
     struct verification all = {.table = options.json ? NULL : table_begin(),
                                .runs = cJSON_AddArrayToObject(root, "runs")};
-    bool good = figure_begin(&figures, &all.sheet, error) && sets_add(&all, error);
-    if (all.sheet.out != NULL)
-        good = sheet_end(&all.sheet, good, error) && plot_draw(&figures, "svg", error);
+    bool good = figures_begin(&all, &figures, error) && sets_add(&all, error);
+    good = sheet_end(&all.latencies, good, error);
+    good = sheet_end(&all.envelope, good, error) &&
+           (options.out == NULL || plot_draw(&figures, "svg", error));
     if (options.json && good)
         good = cli_print_json(root, error);
     else
         cJSON_Delete(root);
     if (all.table != NULL) { /* what was done before a failure, too */
-        text_table_note(all.table, "errors: of the mean and the 99th percentile of latency, in %%; "
-                                   "of the share in time, in points\n(of several settings: the "
-                                   "mean and the largest). busy: the simulated GPUs");
+        text_table_note(
+            all.table, "errors: mean and 99th percentile of latency in %%, share in time in points "
+                       "(of several settings: mean\nand largest), mean GPU held in %% of one GPU; "
+                       "largest there: of the shares of instance time, in points\n"
+                       "busy: batches on the GPUs used, or on what instances held");
         text_table_print(all.table, 0, stdout);
     }
     figure_list_clear(&figures);
@@ -364,8 +481,8 @@ const struct command command_verify = {
     .help =
         "Runs the sweeps of workloads/experiments/reality/ and compares them with what was\n"
         "measured (results/reality/). Nothing is fitted, and nothing is judged: the exit status\n"
-        "is 0 when all ran. What was not measured is swept, and the range of the errors is\n"
-        "printed. results/REALITY.md says what the sets cover and what they do not.\n"
+        "is 0 when all ran. What was not measured is swept, and each value has its errors.\n"
+        "results/REALITY.md says what the sets cover and what they do not.\n"
         "\n"
         "Example: esgsim verify reality\n",
     .run = verify_run,

@@ -147,6 +147,11 @@ void instances_kill(struct platform *platform, uint32_t id)
     cluster_share(&platform->cluster, container, true);
     cluster_release(&platform->cluster, container, instance_configuration(platform, instance),
                     instance->slots, platform->now);
+    if (platform->options->instance_ended != NULL)
+        platform->options->instance_ended(
+            platform->options->context,
+            &(struct instance_life){instance->function, instance->configuration, instance->created,
+                                    platform->now});
     instance->alive = false;
     instance->next_free = platform->instance_free;
     platform->instance_free = id;

@@ -172,6 +172,11 @@ void policy_call_withdrawn(struct platform *platform, uint32_t queue, uint32_t i
     platform->controller.deciding = deciding;
 }
 
+void policy_call_refused(struct platform *platform, uint32_t invoker)
+{
+    call_about(platform, "on_refused", platform->policy->on_refused, invoker);
+}
+
 void policy_call_finish(struct platform *platform, const struct finished_batch *batch)
 {
     if (platform->policy->on_finish == NULL)

@@ -15,6 +15,7 @@ bool policy_call_init(struct platform *platform, const double *values);
 bool policy_call_refuses_gang(struct platform *platform);
 void policy_call_ready(struct platform *platform, uint32_t queue);
 void policy_call_withdrawn(struct platform *platform, uint32_t queue, uint32_t instance);
+void policy_call_refused(struct platform *platform, uint32_t invoker);
 void policy_call_finish(struct platform *platform, const struct finished_batch *batch);
 void policy_call_instance_ready(struct platform *platform, uint32_t instance);
 void policy_call_timer(struct platform *platform, uint32_t id);

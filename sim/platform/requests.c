@@ -306,6 +306,11 @@ static void job_ready(struct platform *platform, uint32_t job, uint32_t queue)
     struct queue *state = &platform->queues[queue];
     size_t capacity = platform->experiment->platform.queue_capacity;
     if (capacity != 0 && state->length >= capacity) {
+        const struct stage *stage =
+            &platform->workload->applications[state->application].stages[state->stage];
+        if (stage->after_count > 0)
+            policy_call_refused(platform,
+                                platform->jobs[job - state->stage + stage->after[0]].invoker);
         jobs_drop(platform, job_slot(platform, job));
         return;
     }
@@ -519,7 +524,8 @@ static void request_finish(struct platform *platform, uint32_t slot)
         if (!request->dropped)
             batch_means_add(&metrics->latency, sim_to_ms(latency));
         batch_means_add(&metrics->hits, hit);
-        const bool bound_hit = platform->bounded && fastest_path(platform, slot, path) <= slo;
+        const bool bound_hit =
+            platform->options->bounds && fastest_path(platform, slot, path) <= slo;
         if (!sums_add_request(&metrics->sums[request->application], request, platform->now, hit,
                               bound_hit) ||
             !sums_add_request(&metrics->sums[metrics->application_count], request, platform->now,

@@ -54,7 +54,7 @@ static bool platform_init(struct platform *platform)
         !batches_init(platform) || !gpu_work_init(platform, interference) ||
         !trainings_init(platform))
         return error_run(platform->error, "out of memory at the start of a run");
-    if (platform->bounded && platform->backend == NULL &&
+    if (platform->options->bounds && platform->backend == NULL &&
         experiment->workload.application_count > 0)
         platform->bound = capacity_bound_create(&platform->arena, platform->workload);
     return keep_alive_init(platform);
@@ -110,7 +110,7 @@ static bool requests_close(struct platform *platform, struct simulation_result *
     metrics->evictions = evictions;
     platform->setup_s += wall_seconds() - flush;
     if (!metrics_report(metrics, platform->workload, &platform->cluster.capacity, platform->now,
-                        platform->bounded, result, platform->error))
+                        platform->options->bounds, result, platform->error))
         return false;
     result->run.events = platform->events;
     return true;
@@ -134,7 +134,7 @@ static bool result_complete(struct platform *platform, const struct cursor *curs
 {
     const struct experiment *experiment = platform->experiment;
     const bool measured = result->overall.requests > 0;
-    if (platform->bounded && measured)
+    if (platform->options->bounds && measured)
         metrics_report_bounds(&platform->arena, platform->workload, platform->bound, result);
     if (cursor->stream != NULL)
         result->arrivals = arrival_stream_counts(cursor->stream);
@@ -210,9 +210,9 @@ bool simulation_run_with(const struct experiment *experiment, const struct polic
                                 .workload = &experiment->workload,
                                 .planned = experiment_planned(experiment),
                                 .policy = policy,
+                                .options = options,
                                 .recorder = options->recorder,
                                 .backend = options->backend,
-                                .bounded = options->bounds,
                                 .arena = {.exhausted = run_exhausted, .context = &platform},
                                 .error = error != NULL ? error : &local};
     struct whole_run run = {.values = values,

@@ -91,6 +91,12 @@ bool simulation_run(const struct experiment *experiment, const struct policy *po
                     const struct progress *progress, struct simulation_result *result,
                     struct error *error);
 
+/* The life of a long-lived instance. */
+struct instance_life {
+    uint32_t function, configuration; /* the configuration it had at its end */
+    sim_time_t created, ended;
+};
+
 /* What a run can be asked for; all zero: nothing. */
 struct simulation_options {
     const struct recorder *recorder; /* NULL: no rows */
@@ -105,6 +111,10 @@ struct simulation_options {
     /* Fill the bounds of metrics.def. It takes up to as long as the run itself, and memory for
      * every measured request. */
     bool bounds;
+    /* Called with `context` at the end of each long-lived instance, at the latest at that of the
+     * run. NULL: not called. */
+    void (*instance_ended)(void *context, const struct instance_life *life);
+    void *context;
 };
 
 /* Like simulation_run, with all options. */

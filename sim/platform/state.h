@@ -228,8 +228,8 @@ struct platform {
     struct random_stream random; /* platform_random */
     const struct recorder *recorder;
     const struct backend *backend; /* executes batches; NULL: the model computes their times */
-    bool bounded;                  /* the run asks for bounds */
-    struct capacity_bound *bound;  /* has the requests so far; NULL: none wanted */
+    const struct simulation_options *options;
+    struct capacity_bound *bound; /* has the requests so far; NULL: none wanted */
     struct event_queue *event_queue;
     struct cluster cluster;
     struct controller controller;

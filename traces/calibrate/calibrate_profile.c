@@ -279,6 +279,8 @@ static void put_origin(const struct sample_set *set, cJSON *profile)
     profile_put_text(profile, "evidence", "%s", set->evidence == NULL ? "measured" : set->evidence);
     profile_put_text(profile, "source", "%s", set->source == NULL ? "" : set->source);
     profile_put_text(profile, "licence", "%s", set->licence == NULL ? "" : set->licence);
+    if (set->kernels)
+        profile_put_text(profile, "latency_of", "kernel");
     cJSON *derivation = cJSON_AddObjectToObject(profile, "derivation");
     profile_put_text(
         derivation, "latency_ms",

@@ -106,6 +106,7 @@ bool measured_folder_read(struct sample_set *set, const char *path, bool rehears
                            "them all the same",
                            path);
     set->rehearsal = set->rehearsal || (fine && strcmp(origin.by, "dry") == 0);
+    set->kernels = true;
     fine = fine && note_origin(set, &origin, error) && read_tables(set, path, error);
     char *const texts[] = {device,      origin.by,     origin.device, origin.evidence,
                            origin.date, origin.driver, origin.torch};

@@ -80,6 +80,7 @@ struct sample_set {
     size_t filter_count;
     char *device, *evidence, *source, *licence; /* NULL: not known */
     bool rehearsal;                             /* values are drawn from a formula */
+    bool kernels;                               /* latencies are those of the GPU's work alone */
     char *left_out; /* what the readers skipped, one sentence each; NULL: nothing */
 };
 

@@ -45,13 +45,13 @@ def on(stream):
         yield
 
 def prepare(name, batch, half, graph, stream, pool=None):
-    """Returns a function that launches one batch. Call it under on(stream). Graphs of one pool share
-    memory: one of them runs at a time. Other threads may run theirs meanwhile."""
+    """Returns a function that launches one batch, and one that copies its inputs from the host before. Call
+    both under on(stream). Graphs of one pool share memory: one of them runs at a time. Other threads may run
+    theirs meanwhile."""
     import torch
     net, make, _ = network(name, half)
 
-    def place(tensor):
-        tensor = tensor.cuda()
+    def form(tensor):
         if half and tensor.is_floating_point():
             tensor = tensor.half()
         return tensor.to(memory_format=torch.channels_last) if half and tensor.dim() == 4 else tensor
@@ -59,10 +59,15 @@ def prepare(name, batch, half, graph, stream, pool=None):
     def run():
         net(*inputs)
 
+    def copy():
+        for there, here in zip(inputs, sent):
+            there.copy_(here)
+
     with on(stream):
-        inputs = tuple(place(tensor) for tensor in make(batch))
+        sent = tuple(form(tensor) for tensor in make(batch))
+        inputs = tuple(tensor.cuda() for tensor in sent)
         if not graph:
-            return run
+            return run, copy
         for _ in range(3):  # what a first run allocates and chooses must not be captured
             run()
         stream.synchronize()
@@ -72,7 +77,7 @@ def prepare(name, batch, half, graph, stream, pool=None):
 
     def replay(_alive=(net, inputs)):  # a graph reads its inputs, and does not keep them alive
         captured.replay()
-    return replay
+    return replay, copy
 
 class Dry:
     """A GPU of 132 multiprocessors that does not exist."""
@@ -156,8 +161,19 @@ def once():
     last.synchronize()
     return first.elapsed_time(last)
 
+def served(count):
+    """Median time in ms from the end of a batch to that of the next, each copied, launched and waited for."""
+    ends = []
+    for _ in range(count + 1):
+        here.copy()
+        here.run()
+        here.stream.synchronize()
+        ends.append(time.perf_counter())
+    return 1e3 * statistics.median(end - before for before, end in zip(ends, ends[1:]))
+
 def alone(name, batch, half, graph, seconds):
-    """Median and deviation in ms, MiB of memory, and when the first batch had ended; None: out of memory.
+    """Median and deviation in ms, MiB of memory, when the first batch had ended, and the turnaround: what a
+    batch takes longer where another follows at once. None: out of memory.
     The clock has settled after 50 ms, once two windows of five agree within 1 %, or after half a second."""
     import torch
     here.stream = here.stream or torch.cuda.Stream()
@@ -165,24 +181,26 @@ def alone(name, batch, half, graph, seconds):
         weights = network(name, half)[2]
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
-        here.run = prepare(name, batch, half, graph, here.stream)
+        here.run, here.copy = prepare(name, batch, half, graph, here.stream)
         with on(here.stream):
             once()
             begun, last, ms = time.monotonic(), 0, 1
             while (gone := time.monotonic() - begun) < .05 or (abs(ms - last) > .01 * ms and gone < .5):
                 last, ms = ms, max(1e-3, statistics.median(once() for _ in range(5)))
             times = [once() for _ in range(max(10, min(200, int(1e3 * seconds / ms))))]
+            ms = statistics.median(times)
+            turnaround = max(0., served(max(10, len(times) // 4)) - ms)
     except torch.cuda.OutOfMemoryError:
         drop()
         loaded.clear()
         torch.cuda.empty_cache()
         return None
     memory = weights + torch.cuda.max_memory_allocated() - before
-    return statistics.median(times), statistics.pstdev(times), memory / MIB, begun
+    return ms, statistics.pstdev(times), memory / MIB, begun, turnaround
 
 def drop():
     """Gives back the memory of what the lane ran last."""
-    here.run = None
+    here.run = here.copy = None
     dry_running.pop(threading.get_ident(), None)
 
 def beside(begin, end):
@@ -215,7 +233,7 @@ def dry_alone(name, batch, _half, _graph, seconds):
     time.sleep(seconds)
     here.ms = dry_ms(name, batch, here.share)
     dry_running[threading.get_ident()] = here.slows = .02 + .1 * dry_kind(name)
-    return here.ms, .01 * here.ms, 100.0 + 20 * len(short(name)) + 30 * batch, None
+    return here.ms, .01 * here.ms, 100.0 + 20 * len(short(name)) + 30 * batch, None, ""
 
 def dry_beside(_begin, _end):
     return here.ms * (1 + sum(dry_running.values()) - here.slows), .01 * here.ms

@@ -13,7 +13,7 @@ import lanes
 from lanes import short
 
 ANSWER_S = 120  # a lane that is silent for longer is given up
-TABLES = {"solo": "model,batch,share,sms,sm_count,latency_ms,std_ms,gpu_memory_mb",
+TABLES = {"solo": "model,batch,share,sms,sm_count,latency_ms,std_ms,gpu_memory_mb,turnaround_ms",
           "cold": "model,run,cold_start_ms", "groups": "members,latency_ms,std_ms,alone_ms,slowdown"}
 KEYS = {"solo": 3, "cold": 2, "groups": 1}  # columns that tell rows apart
 
@@ -25,6 +25,8 @@ class Table:
         text = self.file.read()
         whole = text[:text.rfind("\n") + 1]  # drops what a kill cut off
         self.file.truncate(len(whole.encode()))
+        if whole and whole.split("\n")[0].strip() != TABLES[name]:
+            raise ValueError("%s.csv has not the columns of this version; give another --out" % name)
         self.done = {tuple(row[:KEYS[name]]) for row in csv.reader(whole.splitlines())}
         if not whole:
             self.put(TABLES[name].split(","))
@@ -86,7 +88,7 @@ class Session:
         lane, = self.group([share])
         sms = [self.gpu.sms_of(share), self.gpu.sms] if self.gpu else ["", ""]
         answer = self.alone(lane, name, batch, self.a.graphs)
-        return [*sms, *(answer[:2] + (answer[2] + self.context_mb,) if answer else ["oom", "", ""])]
+        return [*sms, *(answer[:2] + (answer[2] + self.context_mb, answer[4]) if answer else ["oom", "", "", ""])]
 
     def starts(self):
         for run, name in itertools.product(range(self.a.starts), self.a.networks):

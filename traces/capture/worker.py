@@ -51,7 +51,7 @@ class Green:
             raise ValueError("these units are no neighbours: give `esgsim replay` --sets side-by-side")
         pool = self.pools.setdefault(numbers[0], torch.cuda.graph_pool_handle())
         stream = self.gpu.stream(numbers[0], len(numbers))
-        run = lanes.prepare(network, batch, self.half, self.graphs, stream, pool)
+        run, _ = lanes.prepare(network, batch, self.half, self.graphs, stream, pool)
         gc.freeze()  # a capture collects garbage first, and would look at all of torch each time
         return stream, run
 

@@ -8,6 +8,7 @@ backends = types.SimpleNamespace(cudnn=types.SimpleNamespace(version=lambda: 0))
 MEMORY = int(os.environ.get("FAKE_MEMORY_MB", "4096")) << 20
 PART = int(os.environ.get("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "100")) / 100
 SLICE = " MIG " + os.environ["CUDA_VISIBLE_DEVICES"] if "CUDA_VISIBLE_DEVICES" in os.environ else ""
+COPY_MS = 0.7  # of a batch's inputs
 lock, here = threading.Lock(), threading.local()  # `here`: what PyTorch keeps for each thread
 state = types.SimpleNamespace(allocated=0, peak=0, entered=[], capturing=None,
                                                             pending=False, streams={})
@@ -46,6 +47,11 @@ class Tensor:
     half = lambda self: self.like(is_half=True)
     to = lambda self, memory_format: self.like(layout=memory_format)
 
+    def copy_(self, host):
+        check(self.on_gpu and not host.on_gpu and {**self.kind, "on_gpu": False} == host.kind, "a copy of another kind")
+        current().now += COPY_MS
+        current().awaited = False
+
 randn = lambda *shape: Tensor(shape)
 zeros = lambda *shape, device: Tensor(shape, device == "cuda")
 
@@ -73,9 +79,18 @@ def launch(ms, reads):
 class Stream:
     def __init__(self, groups=None, part=PART, context=None):
         self.groups, self.part, self.context, self.now, self.warm = groups, part, context, 0.0, set()
+        self.awaited = True
 
     def synchronize(self):
         time.sleep(1e-4)
+        self.awaited = True
+
+def clock():
+    """The host's time where all was waited for: that of its stream."""
+    check(current().awaited, "a time of work that is not waited for")
+    return current().now / 1e3
+
+time.perf_counter = clock
 
 @contextlib.contextmanager
 def enter(stream):
