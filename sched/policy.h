@@ -45,7 +45,7 @@
 #include "sim/base/units.h"
 #include "workloads/workload.h"
 
-#define POLICY_ABI 7
+#define POLICY_ABI 8
 
 struct platform; /* the simulator's side; opaque */
 
@@ -77,10 +77,10 @@ struct policy {
     /* A job entered `queue`. */
     void (*on_ready)(void *state, struct platform *platform, uint32_t queue);
     /* A job of `queue` was removed before it ran, because its request was dropped: by
-     * platform_drop, or because a queue was full. The job was in the buffer of `instance`, or in
-     * the queue itself if `instance` is SIM_NONE. Called once for each such job, right after its
-     * removal, also for the job named to platform_drop and also during `decide`. As in every event
-     * callback, dispatching is not allowed here. */
+     * platform_drop, by platform.admission, or because a queue was full. The job was in the buffer
+     * of `instance`, or in the queue itself if `instance` is SIM_NONE. Called once for each such
+     * job, right after its removal, also for the job named to platform_drop and also during
+     * `decide`. As in every event callback, dispatching is not allowed here. */
     void (*on_withdrawn)(void *state, struct platform *platform, uint32_t queue, uint32_t instance);
     /* A batch has released its resources, or its instance is idle: at its end, or after its
      * function's turnaround. Its answer left at `started` + `execution`. */
@@ -106,6 +106,12 @@ struct policy {
     void (*on_training_arrived)(void *state, struct platform *platform, uint32_t training);
     void (*on_training_finished)(void *state, struct platform *platform, uint32_t training);
     enum policy_service serves;
+    /* The policy says which containers live where, by a plan or by its instances. The experiment's
+     * platform.cold_dispatch and platform.pool do not apply to it. */
+    bool places_containers;
+    /* The policy keeps account of single requests that wait, so platform.admission does not apply.
+     */
+    bool admits_requests;
     /* A full queue refused a job after `invoker` ran its first predecessor: its request is dropped.
      * It never entered the queue. Actions are not allowed here. */
     void (*on_refused)(void *state, struct platform *platform, uint32_t invoker);
@@ -164,7 +170,14 @@ uint32_t platform_warm_total(const struct platform *platform, uint32_t function)
 
 /* True if a batch of `function` with `configuration` can be dispatched to `invoker` now. This
  * requires free vCPUs, a GPU of the configuration's kind with enough free units, and enough memory,
- * counting the memory of idle containers that can be evicted. */
+ * counting the memory of idle containers that can be evicted. If no idle container of the function
+ * fits there, platform.cold_dispatch decides whether one may start:
+ *
+ * - "start": always.
+ * - "wait": only if no container of the function will come free that can run the configuration. An
+ *   idle, starting or busy container will, unless an instance holds it.
+ * - "late": only while fewer containers of the function start than batches of the configuration
+ *   wait. It may evict idle containers of others only as with "wait". O(queues). */
 bool platform_fits(const struct platform *platform, uint32_t function, uint32_t configuration,
                    uint32_t invoker);
 /* The same, with an idle (warm) container of the function, so without a cold start. */
@@ -177,12 +190,12 @@ bool platform_fits_warm(const struct platform *platform, uint32_t function, uint
  * where there are several kinds of GPU, that of the first kind, and invokers with that kind first.
  * Ties go to the invoker whose free units or vCPUs changed last. O(1), from an index over free
  * resources. It also visits invokers rejected for memory, and GPUs of invokers that would run the
- * batch on another of their GPUs. */
+ * batch on another of their GPUs. The rule of cold starts is that of platform_fits. */
 uint32_t platform_best_fit(struct platform *platform, uint32_t function, uint32_t configuration,
                            bool warm);
 
-/* Number of changes so far to what is free or warm in the cluster. While it stays the same, a batch
- * that fits nowhere still fits nowhere. */
+/* Number of changes so far to what is free or warm in the cluster, or to what may start there.
+ * While it stays the same, a batch that fits nowhere still fits nowhere. */
 uint64_t platform_changes(const struct platform *platform);
 
 /* OpenWhisk's placement order: the function's home invoker (hash of its name), then co-prime steps.
@@ -208,7 +221,11 @@ void *platform_reallocate(struct platform *platform, void *memory, size_t count,
 /* Launches the oldest `jobs` jobs of `queue` as one batch on `invoker`, with jobs <= the batch of
  * `configuration`. Time and price are those of the configuration. Resources are held from now until
  * the batch finishes. The batch departs when the decision time charged so far has elapsed. Breaks a
- * rule if the batch does not fit. */
+ * rule if the batch does not fit.
+ *
+ * With platform.cold_dispatch "late", a batch without an idle container on `invoker` is not
+ * launched. A container starts there, which holds memory only, and the result is false. The jobs
+ * stay in their queue. A later decision finds whichever container is idle first. */
 bool platform_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
                        uint32_t configuration, uint32_t invoker);
 

@@ -399,7 +399,7 @@ run "$esgsim" run "$strict" $small --seed 7 --policy fifo --json
 cp "$folder/out" "$folder/fifo.json"
 expect "run --json prints an object with the documented keys" 0 '"slo_hit_rate"'
 
-drops="--set policy.name=edf --set policy.params.drop=drop --set requests=200 --quiet"
+drops="--set policy.name=edf --set platform.admission=lost --set requests=200 --quiet"
 # shellcheck disable=SC2086
 run "$esgsim" run "$strict" $drops --set arrivals.load=2
 expect "run names the base of percentiles where requests were dropped" 0 \

@@ -130,7 +130,6 @@ CASE(no_policy_breaks_a_rule_or_loses_a_request_in_any_world)
 {
     for (size_t p = 0; p < NAMES; p++) {
         look_worlds(names[p], "head_of_line", 1, 10, check_nothing);
-        look_worlds(names[p], "containers", 1, 10, check_nothing);
         look_worlds(names[p], "max_batch", 2, 10, check_nothing);
     }
     look_worlds("clipper", "batch_delay_ms", 30, 10, check_nothing);

@@ -381,10 +381,9 @@ static const struct policy *headway(void)
 CASE(it_serves_random_worlds_twice_alike)
 {
     static const struct world_case cases[] = {
-        {NULL, 0},         {"gather", 0},    {"learning", 0},   {"lost", 0},
-        {"shedding", 0},   {"shedding", 2},  {"order", 1},      {"placement", 1},
-        {"containers", 1}, {"pool", 0},      {"pool", 1},       {"max_batch", 1},
-        {"objective", 1},  {"objective", 2}, {"rebuild_ms", 0}, {"gate", 0},
+        {NULL, 0},        {"gather", 0},     {"learning", 0},  {"lost", 0},      {"shedding", 0},
+        {"shedding", 2},  {"order", 1},      {"placement", 1}, {"max_batch", 1}, {"objective", 1},
+        {"objective", 2}, {"rebuild_ms", 0}, {"gate", 0},
     };
     worlds_check(headway(), cases, sizeof cases / sizeof *cases, 8);
 }
@@ -424,7 +423,7 @@ CASE(jobs_wait_for_a_cheaper_batch_while_their_reserve_lasts)
             .applications = "one: a=f",
             .every_ms = {20, 20},
             .slo_ms = expected[i].slo_ms,
-            .platform = "'initial':'warm'",
+            .platform = "'initial':8,'cold_dispatch':'wait'",
             .requests = 200,
             .warmup_requests = 20};
         char json[WORLD_BYTES];
@@ -460,10 +459,9 @@ CASE(it_serves_theory_and_users_who_wait)
 static const struct {
     const char *name;
     double value;
-} plain[] = {{"learning", 0},     {"slowdown", 1},  {"delay_ms", 0},   {"reserve", 0},
-             {"reserve_last", 0}, {"lost", 0},      {"shedding", 0},   {"order", 1},
-             {"patience", 1000},  {"placement", 2}, {"containers", 1}, {"pool", 0},
-             {"objective", 1},    {"gather", 0}};
+} plain[] = {{"learning", 0},     {"slowdown", 1},  {"delay_ms", 0},  {"reserve", 0},
+             {"reserve_last", 0}, {"lost", 0},      {"shedding", 0},  {"order", 1},
+             {"patience", 1000},  {"placement", 2}, {"objective", 1}, {"gather", 0}};
 
 CASE(with_every_step_off_it_is_a_plain_planner)
 {

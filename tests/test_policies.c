@@ -81,7 +81,7 @@ CASE(policy_file_of_another_version_or_without_the_symbol_is_refused)
 {
     char path[32];
     compile_plugin("tests/plugins/bad_abi.c", path);
-    expect_not_found(path, "version 8 of sched/policy.h");
+    expect_not_found(path, "version 9 of sched/policy.h");
     unlink(path);
     compile_plugin("-Desgsim_policy=elsewhere tests/plugins/bad_abi.c", path);
     expect_not_found(path, "no symbol esgsim_policy");
@@ -372,8 +372,8 @@ CASE(every_baseline_finishes_every_request_within_the_cluster)
     static const struct {
         const char *key;
         double value;
-    } variants[] = {{NULL, 0},        {"max_batch", 2},  {"placement", 1},
-                    {"placement", 2}, {"containers", 1}, {"head_of_line", 1}};
+    } variants[] = {
+        {NULL, 0}, {"max_batch", 2}, {"placement", 1}, {"placement", 2}, {"head_of_line", 1}};
     struct log *log = log_one();
     for (size_t p = 0; p < BASELINES; p++) {
         for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
@@ -479,14 +479,15 @@ CASE(each_order_serves_the_lowest_of_those_waiting)
     }
 }
 
-CASE(edf_drops_late_requests_only_when_told)
+CASE(lost_requests_are_dropped_only_when_told)
 {
     struct log *log = log_one();
     const struct policy *edf = policy_find("edf", NULL);
     RESULT keep = {0};
     RESULT drop = {0};
     run_well(contention, edf, log, &keep);
-    run_well_with(contention, edf, "drop", 1, log, &drop);
+    EXPERIMENT *told = load_with(contention, "platform.admission", "'lost'");
+    run_well(told->resolved_json, edf, log, &drop);
     assert_int_equal(keep.overall.dropped, 0);
     assert_true(drop.overall.dropped > 0);
     assert_true(drop.overall.slo_hit_rate > keep.overall.slo_hit_rate);

@@ -348,9 +348,22 @@ static bool write_keep_alive(cJSON *object, const struct platform_spec *platform
     return good;
 }
 
+static bool write_pool(cJSON *object, const struct platform_spec *platform)
+{
+    if (platform->pool_target == 0)
+        return true;
+    cJSON *pool = cJSON_AddObjectToObject(object, "pool");
+    return put(pool, "target",
+               platform->pool_target == POOL_TARGET_AUTO
+                   ? cJSON_CreateString("auto")
+                   : cJSON_CreateNumber(platform->pool_target)) &&
+           keys_write(pool_keys, platform, pool);
+}
+
 static bool write_platform(cJSON *object, const struct experiment *experiment)
 {
     return write_initial(object, experiment) && write_keep_alive(object, &experiment->platform) &&
+           write_pool(object, &experiment->platform) &&
            keys_write(platform_keys, &experiment->platform, object);
 }
 

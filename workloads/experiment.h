@@ -27,7 +27,15 @@ struct keep_alive; /* workloads/keep_alive.h */
 enum initial_state { INITIAL_COLD, INITIAL_WARM, INITIAL_COUNTS };
 enum reuse_order { REUSE_MRU, REUSE_LRU, REUSE_NEWEST };
 enum prewarm_kind { PREWARM_NONE, PREWARM_EWMA };
+/* When a batch may start a container, if no idle one fits it. START: always, and for itself. WAIT:
+ * if no container of its function will come free. LATE: whenever fewer start than batches wait; the
+ * batch takes the container that is ready first. */
+enum cold_dispatch { COLD_DISPATCH_START, COLD_DISPATCH_WAIT, COLD_DISPATCH_LATE };
 enum decision_cost_kind { DECISION_ZERO, DECISION_FIXED, DECISION_MODELLED, DECISION_MEASURED };
+/* Requests that the platform drops. LOST: those that even their fastest way cannot save. */
+enum admission_rule { ADMISSION_NONE, ADMISSION_LOST };
+/* What memory holds if all functions have equally many. */
+#define POOL_TARGET_AUTO UINT32_MAX
 /* Most parameters of a keep-alive policy. */
 enum { KEEP_ALIVE_VALUES = 16 };
 /* SUMMARY records totals. REQUESTS adds one row per request. ALL adds batches, decisions and the
@@ -47,6 +55,10 @@ struct platform_spec {
     const struct keep_alive
         *keep_alive_policy; /* keep-alive policy named by the experiment; NULL: none */
     double keep_alive_values[KEEP_ALIVE_VALUES]; /* values of its parameters */
+    enum cold_dispatch cold_dispatch;
+    enum admission_rule admission;
+    uint32_t pool_target; /* warm containers kept per function and invoker; 0: no pool */
+    sim_time_t pool_period;
     enum prewarm_kind prewarm;
     double ewma_alpha;
     enum decision_cost_kind decision_cost;

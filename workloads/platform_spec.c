@@ -7,6 +7,8 @@
 
 static const char *const reuse_names[] = {"mru", "lru", "newest", NULL};
 static const char *const prewarm_names[] = {"none", "ewma", NULL};
+static const char *const cold_dispatch_names[] = {"start", "wait", "late", NULL};
+static const char *const admission_names[] = {"none", "lost", NULL};
 static const char *const decision_cost_names[] = {"zero", "fixed", "modelled", "measured", NULL};
 const char *const initial_names[] = {"cold", "warm", NULL};
 static const char *const keep_alive_keys[] = {"name", "params", "note", "evidence", NULL};
@@ -25,6 +27,9 @@ static const struct key transfer_keys[] = {
     KEY_END};
 static const struct key noise_keys[] = {KEY_NUMBER("cv", OF, noise_cv, 0, 100, -1, SPARSE),
                                         KEY_NOTES, KEY_END};
+const struct key pool_keys[] = {
+    KEY_NEEDED("target"),
+    KEY_MILLISECONDS("period_ms", OF, pool_period, 1, LIMIT_MS, 500, OPTIONAL), KEY_NOTES, KEY_END};
 const struct key platform_keys[] = {
     KEY_OWN("initial"),
     KEY_WORD("reuse", OF, reuse, reuse_names, REUSE_MRU, OPTIONAL),
@@ -40,6 +45,9 @@ const struct key platform_keys[] = {
     KEY_NUMBER("ingress_ms", OF, ingress_ms, 0, LIMIT_MS, 0, SPARSE),
     KEY_SECONDS("sample_interval_s", OF, sample_interval, 1e-6, LIMIT_S, 1, OPTIONAL),
     KEY_OWN("keep_alive"),
+    KEY_WORD("cold_dispatch", OF, cold_dispatch, cold_dispatch_names, COLD_DISPATCH_START, SPARSE),
+    KEY_WORD("admission", OF, admission, admission_names, ADMISSION_NONE, SPARSE),
+    KEY_OWN("pool"),
     KEY_END};
 #undef OF
 
@@ -152,6 +160,31 @@ static bool load_keep_alive(const struct json_value *value, struct platform_spec
     return true;
 }
 
+/* Loads "none", or {"target": N or "auto", "period_ms"}. */
+static bool load_pool(const struct json_value *value, struct platform_spec *platform,
+                      struct error *error)
+{
+    struct json_value place, target;
+    int64_t count = 0;
+    if (!json_child(value, "pool", &place) ||
+        (cJSON_IsString(place.node) && strcmp(place.node->valuestring, "none") == 0))
+        return true;
+    if (!cJSON_IsObject(place.node))
+        return json_fault(&place, error, "must be \"none\" or an object with \"target\"");
+    if (!keys_load(pool_keys, &place, platform, error) ||
+        !json_require(&place, "target", &target, error))
+        return false;
+    const bool automatic =
+        cJSON_IsString(target.node) && strcmp(target.node->valuestring, "auto") == 0;
+    if (cJSON_IsString(target.node) && !automatic)
+        return json_fault(&target, error, "is \"%s\", must be a number or \"auto\"",
+                          target.node->valuestring);
+    if (!automatic && !json_as_integer(&target, 1, UINT16_MAX, &count, error))
+        return false;
+    platform->pool_target = automatic ? POOL_TARGET_AUTO : (uint32_t)count;
+    return true;
+}
+
 static bool load_keep_alive_name(const struct json_value *value, const char *name,
                                  struct platform_spec *platform, struct error *error)
 {
@@ -215,10 +248,12 @@ bool platform_load(const struct json_value *value, const struct workload *worklo
 {
     *platform = (struct platform_spec){.initial = INITIAL_WARM, .keep_alive = 600 * SIM_S};
     keys_default(platform_keys, platform);
-    return value->node == NULL || (keys_load(platform_keys, value, platform, error) &&
-                                   load_initial(value, workload, platform, error) &&
-                                   load_keep_alive(value, platform, error) &&
-                                   load_keep_alive_policy(value, platform, error));
+    keys_default(pool_keys, platform);
+    return value->node == NULL ||
+           (keys_load(platform_keys, value, platform, error) &&
+            load_initial(value, workload, platform, error) &&
+            load_keep_alive(value, platform, error) && load_pool(value, platform, error) &&
+            load_keep_alive_policy(value, platform, error));
 }
 
 /* ---- SLO ------------------------------------------------------------------------------------ */

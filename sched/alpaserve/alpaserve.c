@@ -269,6 +269,8 @@ static const struct key alpaserve_parameters[] = {
 extern const struct policy policy_alpaserve;
 const struct policy policy_alpaserve = {
     .abi = POLICY_ABI,
+    .places_containers = true,
+    .admits_requests = true,
     .name = "alpaserve",
     .summary = "models on groups of GPUs as pipelines; requests that would be late are refused",
     .parameters = alpaserve_parameters,

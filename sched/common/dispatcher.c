@@ -83,17 +83,14 @@ uint32_t dispatcher_first(struct dispatcher *dispatcher, const struct platform *
 static uint32_t invoker_for(struct dispatcher *dispatcher, struct platform *platform,
                             uint32_t queue, uint32_t function, uint32_t configuration)
 {
-    const bool warm_only =
-        dispatcher->parameters.containers == CONTAINERS_REUSE &&
-        (dispatcher->running[function] > 0 || platform_warm_total(platform, function) > 0);
     if (dispatcher->rule.place != NULL)
-        return dispatcher->rule.place(dispatcher, platform, queue, configuration, warm_only);
+        return dispatcher->rule.place(dispatcher, platform, queue, configuration);
     const uint64_t changes = platform_changes(platform);
     if (dispatcher->nowhere.changes == changes && dispatcher->nowhere.function == function &&
         dispatcher->nowhere.configuration == configuration)
         return SIM_NONE;
-    const uint32_t invoker = placement_choose(platform, queue, configuration,
-                                              dispatcher->parameters.placement, warm_only);
+    const uint32_t invoker =
+        placement_choose(platform, queue, configuration, dispatcher->parameters.placement, false);
     if (invoker == SIM_NONE) {
         dispatcher->nowhere.changes = changes;
         dispatcher->nowhere.function = function;

@@ -8,9 +8,7 @@
  * DISPATCHER_PARAMETERS.
  *
  * Parameter `head_of_line`: "strict" waits if the first queue's batch fits on no invoker; "skip"
- * tries the next queue. Parameter `containers`: "start" starts a container if no idle one fits;
- * "reuse" waits for an idle one, and starts one only if the function has no container. With "reuse"
- * a function has as many servers as containers.
+ * tries the next queue.
  */
 #ifndef ESGSIM_SCHED_COMMON_DISPATCHER_H
 #define ESGSIM_SCHED_COMMON_DISPATCHER_H
@@ -25,7 +23,6 @@ enum head_of_line { HEAD_OF_LINE_STRICT, HEAD_OF_LINE_SKIP };
 struct dispatcher_parameters {
     uint32_t max_batch;
     enum placement_rule placement;
-    enum { CONTAINERS_START, CONTAINERS_REUSE } containers;
     enum head_of_line head_of_line;
     enum planner_split split; /* PLANNER_PROPORTIONAL without DISPATCHER_SPLIT_PARAMETER */
 };
@@ -36,8 +33,6 @@ struct dispatcher_parameters {
                     "most jobs per batch; 1: no batching"),                                        \
         PARAMETER_WORD(dispatcher, placement, PLACEMENT_WORDS, PLACEMENT_LOCALITY,                 \
                        "invokers tried first, warm before cold"),                                  \
-        PARAMETER_WORD(dispatcher, containers, WORDS("start", "reuse"), CONTAINERS_START,          \
-                       "if no idle container fits: start one, or wait"),                           \
         PARAMETER_WORD(dispatcher, head_of_line, WORDS("strict", "skip"), HEAD_OF_LINE_STRICT,     \
                        "if the first queue's batch does not fit: wait, or try the next queue")
 
@@ -57,7 +52,7 @@ struct dispatch_rule {
     /* Chooses the invoker instead of the parameter `placement`, with the semantics of
      * placement_choose. NULL: `placement` does. */
     uint32_t (*place)(void *state, struct platform *platform, uint32_t queue,
-                      uint32_t configuration, bool warm_only);
+                      uint32_t configuration);
 };
 
 struct dispatcher {

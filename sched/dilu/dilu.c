@@ -349,6 +349,7 @@ static bool dilu_decide(void *state, struct platform *platform)
 extern const struct policy policy_dilu;
 const struct policy policy_dilu = {
     .abi = POLICY_ABI,
+    .places_containers = true,
     .name = "dilu",
     .summary = "instances with a request and a limit, placed complementarily, scaled lazily",
     .parameters = dilu_parameters,

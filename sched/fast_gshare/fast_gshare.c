@@ -475,6 +475,7 @@ static bool fast_gshare_decide(void *state, struct platform *platform)
 extern const struct policy policy_fast_gshare;
 const struct policy policy_fast_gshare = {
     .abi = POLICY_ABI,
+    .places_containers = true,
     .name = "fast-gshare",
     .summary = "pods with a GPU share for a quota of time, by throughput per resource held",
     .parameters = fast_gshare_parameters,

@@ -316,6 +316,7 @@ static sim_time_t gpulet_keep_alive(void *state, struct platform *platform, uint
 extern const struct policy policy_gpulet;
 const struct policy policy_gpulet = {
     .abi = POLICY_ABI,
+    .places_containers = true,
     .name = "gpulet",
     .summary = "gpulet (ATC'22): at most two partitions per GPU, sized at the knee, shared in time",
     .parameters = gpulet_parameters,

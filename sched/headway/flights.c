@@ -3,12 +3,10 @@
 struct flights {
     struct arena *arena;
     uint32_t max_batch;
-    uint32_t invokers;
     uint32_t used, unused; /* `unused` heads the list of free records */
     struct flight *records;
     sim_time_t *deadlines; /* max_batch per record */
     uint32_t *head, *tail; /* of each invoker's list, oldest first */
-    uint32_t *counts;      /* by (function, invoker) */
     uint32_t *totals;      /* by function */
 };
 
@@ -20,11 +18,9 @@ struct flights *flights_create(struct arena *arena, const struct workload *workl
     struct flights *flights = arena_allocate(arena, 1, sizeof *flights);
     flights->arena = arena;
     flights->max_batch = max_batch;
-    flights->invokers = (uint32_t)invokers;
     flights->unused = SIM_NONE;
     flights->head = arena_allocate(arena, invokers, sizeof *flights->head);
     flights->tail = arena_allocate(arena, invokers, sizeof *flights->tail);
-    flights->counts = arena_allocate(arena, functions * invokers, sizeof *flights->counts);
     flights->totals = arena_allocate(arena, functions, sizeof *flights->totals);
     for (size_t i = 0; i < invokers; i++)
         flights->head[i] = flights->tail[i] = SIM_NONE;
@@ -61,7 +57,6 @@ struct flight *flights_add(struct flights *flights, uint32_t function, const str
     else
         flights->head[flight->invoker] = place;
     *tail = place;
-    flights->counts[(size_t)function * flights->invokers + flight->invoker]++;
     flights->totals[function]++;
     return record;
 }
@@ -84,16 +79,10 @@ const struct flight *flights_take(struct flights *flights, uint32_t function,
             flights->tail[batch->invoker] = before;
         record->next = flights->unused;
         flights->unused = place;
-        flights->counts[(size_t)function * flights->invokers + batch->invoker]--;
         flights->totals[function]--;
         return record;
     }
     return NULL;
-}
-
-uint32_t flights_of(const struct flights *flights, uint32_t function, uint32_t invoker)
-{
-    return flights->counts[(size_t)function * flights->invokers + invoker];
 }
 
 uint32_t flights_total(const struct flights *flights, uint32_t function)

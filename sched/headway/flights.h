@@ -35,8 +35,7 @@ struct flight *flights_add(struct flights *flights, uint32_t function, const str
 const struct flight *flights_take(struct flights *flights, uint32_t function,
                                   const struct finished_batch *batch);
 
-/* Batches of `function` under way on `invoker`, and on all. */
-uint32_t flights_of(const struct flights *flights, uint32_t function, uint32_t invoker);
+/* Batches of `function` under way. */
 uint32_t flights_total(const struct flights *flights, uint32_t function);
 
 #endif

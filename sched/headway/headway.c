@@ -4,8 +4,7 @@
  * short: learn how much longer batches take than the profile says (risk.h); plan every batch
  * against the exact frontier of what remains, at times that include this risk (suffix.h); give up
  * requests that are lost; shed by rate when the load exceeds the cluster (admission.h); serve the
- * queue with the latest start that comes first; run on warm containers only, and keep a pool of
- * them (pool.h).
+ * queue with the latest start that comes first.
  *
  * Every step has a parameter that disables it. With all of them disabled it is a plain planner: the
  * cheapest completion at nominal times, best fit, queues in order of arrival.
@@ -166,8 +165,8 @@ static void headway_on_finish(void *state, struct platform *platform,
     if (flight == NULL)
         return;
     const struct function *spec = &self->workload->functions[function];
-    pool_use(self->pool, &spec->configurations[batch->configuration], false,
-             platform_now(platform));
+    places_use(self->places, &spec->configurations[batch->configuration], false,
+               platform_now(platform));
     if (self->parameters->learning)
         learn(self, flight, function, batch);
     const struct application *application = application_of(self, platform, batch->queue);
@@ -214,29 +213,19 @@ static bool launch(struct headway *self, struct platform *platform, uint32_t que
                                   .jobs = option->batch,
                                   .dispatched = platform_now(platform),
                                   .warm = warm};
-    const struct flight *record = flights_add(self->flights, function, &flight);
-    for (uint32_t i = 0; i < option->batch; i++)
-        record->deadlines[i] = platform_job(platform, queue, i).deadline;
     const sim_time_t waited = platform_now(platform) - platform_job(platform, queue, 0).ready;
     if (!platform_dispatch(platform, queue, option->batch, option->configuration, invoker))
         return false;
-    pool_use(self->pool, &self->workload->functions[function].configurations[option->configuration],
-             true, platform_now(platform));
+    const struct flight *record = flights_add(self->flights, function, &flight);
+    for (uint32_t i = 0; i < option->batch; i++)
+        record->deadlines[i] = platform_now(platform) + self->left[i];
+    places_use(self->places,
+               &self->workload->functions[function].configurations[option->configuration], true,
+               platform_now(platform));
     if (self->parameters->learning && self->parameters->ahead)
         learn_mean(self, &self->wait[queue], &self->waits[queue], (double)waited);
     queue_update(self, platform, queue);
     return true;
-}
-
-/* True if a job of `function` may start a container: no other will become idle soon. */
-static bool may_start(const struct headway *self, const struct platform *platform,
-                      uint32_t function)
-{
-    if (self->parameters->containers == CONTAINERS_ANY)
-        return true;
-    return platform_warm_total(platform, function) == 0 &&
-           flights_total(self->flights, function) == 0 &&
-           !pool_starting(self->pool, platform, function);
 }
 
 /* Whether plans are to spare the cluster rather than money. */
@@ -273,7 +262,7 @@ static bool try_options(struct headway *self, struct platform *platform, uint32_
             break;
         }
         const uint32_t invoker =
-            pool_place(self->pool, platform, function, option.configuration, true);
+            places_choose(self->places, platform, function, option.configuration, true);
         const struct configuration *spec =
             &self->workload->functions[function].configurations[option.configuration];
         platform_explain(platform, (uint32_t)all,
@@ -282,10 +271,8 @@ static bool try_options(struct headway *self, struct platform *platform, uint32_
             return launch(self, platform, queue, &option, invoker, true);
         self->options[best] = self->options[--count];
     }
-    if (!may_start(self, platform, function))
-        return false;
     const uint32_t invoker =
-        pool_place(self->pool, platform, function, cheapest.configuration, false);
+        places_choose(self->places, platform, function, cheapest.configuration, false);
     return invoker != SIM_NONE && launch(self, platform, queue, &cheapest, invoker, false);
 }
 
@@ -393,6 +380,11 @@ static enum service serve(struct headway *self, struct platform *platform, uint3
     return try_options(self, platform, queue, count, limit) ? SERVED : BLOCKED;
 }
 
+static uint32_t warm_now(const struct platform *platform, uint32_t queue)
+{
+    return platform_warm_total(platform, platform_queue_function(platform, queue));
+}
+
 /* True if the queue was found blocked, and nothing has happened since that could change this. */
 static bool still_blocked(const struct headway *self, const struct platform *platform,
                           uint32_t queue)
@@ -401,6 +393,7 @@ static bool still_blocked(const struct headway *self, const struct platform *pla
     if (platform_now(platform) < state->gathers_until)
         return true;
     return state->blocked && state->releases == self->releases &&
+           warm_now(platform, queue) <= state->warm &&
            platform_now(platform) - state->tried <
                suffix_quantum(self->suffix, platform_queue_application(platform, queue));
 }
@@ -442,6 +435,7 @@ static bool serve_first(struct headway *self, struct platform *platform)
                                        .risky = service == RISKY,
                                        .gathers_until = self->queues[queue].gathers_until,
                                        .tried = platform_now(platform),
+                                       .warm = warm_now(platform, queue),
                                        .releases = self->releases};
         }
         queue_order_remove(self->order, queue);
@@ -473,17 +467,13 @@ static void refresh(struct headway *self, struct platform *platform)
     platform_charge(platform, units);
 }
 
-/* Learned times and missing containers are looked at from time to time only. */
+/* Learned times are looked at from time to time only. */
 static void keep_up(struct headway *self, struct platform *platform)
 {
     const sim_time_t now = platform_now(platform);
     if (now >= self->next_refresh) {
         refresh(self, platform);
         self->next_refresh = now + self->parameters->rebuild_ms;
-    }
-    if (now >= self->next_fill && self->parameters->pool.target != 0) {
-        (void)pool_fill(self->pool, platform);
-        self->next_fill = now + self->parameters->pool_ms;
     }
 }
 
@@ -520,7 +510,7 @@ extern const struct policy policy_headway;
 const struct policy policy_headway = {
     .abi = POLICY_ABI,
     .name = "headway",
-    .summary = "ours: risk-aware plans for the time left, admission by rate, warm containers only",
+    .summary = "ours: risk-aware plans for the time left, admission by rate",
     .parameters = headway_parameters,
     .parameters_bytes = sizeof(struct headway_parameters),
     .state_bytes = sizeof(struct headway),

@@ -5,7 +5,7 @@
 #include "sched/common/queue_order.h"
 #include "sched/headway/admission.h"
 #include "sched/headway/flights.h"
-#include "sched/headway/pool.h"
+#include "sched/headway/places.h"
 #include "sched/headway/risk.h"
 #include "sched/headway/suffix.h"
 #include "sched/policy.h"
@@ -28,9 +28,7 @@ struct headway_parameters {
     enum { RISKY_LAST, RISKY_FIRST } risky;
     double pace, patience;
     bool gather;
-    struct pool_settings pool;
-    enum { CONTAINERS_WARM, CONTAINERS_ANY } containers;
-    sim_time_t pool_ms;
+    struct places_settings places;
 };
 
 /* A request that is to be shed at the next step. */
@@ -44,6 +42,7 @@ struct headway_queue {
     bool blocked;             /* nothing fitted, and neither queue nor resources changed since */
     sim_time_t tried;         /* when it was found blocked */
     uint64_t releases;        /* finished batches until then */
+    uint32_t warm;            /* idle containers of its function then */
     sim_time_t gathers_until; /* it waits for more jobs until then, unless one arrives */
 };
 
@@ -62,7 +61,7 @@ struct headway {
     double *works;           /* by application: least work of a request */
     double mean_slo;
     struct flights *flights;
-    struct pool *pool;
+    struct places *places;
     struct queue_order *order;
     struct headway_queue *queues;
     uint32_t *skipped;      /* scratch */
@@ -73,7 +72,7 @@ struct headway {
     uint64_t releases; /* finished batches */
     uint64_t owed;     /* work since the last charge, part of it outside of decisions */
     bool pressed;      /* the step in progress prices work, not dollars */
-    sim_time_t next_refresh, next_fill, timer;
+    sim_time_t next_refresh, timer;
 };
 
 /* The table of parameters, and the callbacks of the same names. */

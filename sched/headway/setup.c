@@ -53,18 +53,13 @@ const struct key headway_parameters[] = {
                      "cost of an alternative / the best plan's, above which jobs wait"),
     PARAMETER_SWITCH(headway, gather, true,
                      "jobs wait for more of them where a larger batch is cheaper"),
-    KEY_WORD("placement", headway_parameters, pool.placement, WORDS("auto", "spread", "pack"),
+    KEY_WORD("placement", headway_parameters, places.placement, WORDS("auto", "spread", "pack"),
              HEADWAY_AUTO,
              .help = "most free GPU units, best fit, or as co-runners and load suggest"),
-    KEY_NUMBER("dense", headway_parameters, pool.dense, 0, 1, 0.7,
+    KEY_NUMBER("dense", headway_parameters, places.dense, 0, 1, 0.7,
                .help = "GPU use above which auto packs"),
-    KEY_MILLISECONDS("window_ms", headway_parameters, pool.window, 0, 3600000, 200,
+    KEY_MILLISECONDS("window_ms", headway_parameters, places.window, 0, 3600000, 200,
                      .help = "over which GPU use is averaged"),
-    PARAMETER_WORD(headway, containers, WORDS("warm", "any"), CONTAINERS_WARM,
-                   "warm: jobs wait for an idle container if any will come"),
-    KEY_WHOLE("pool", headway_parameters, pool.target, POOL_TARGET_AUTO, 65535, POOL_TARGET_AUTO,
-              .help = "containers kept per function and invoker; -1: what memory holds, 0: none"),
-    PARAMETER_MS(headway, pool_ms, 1, 3600000, 500, "time between looks at them"),
     KEY_END,
 };
 
@@ -138,11 +133,11 @@ static void headway_allocate(struct headway *self, struct arena *arena)
 static bool headway_create_parts(struct headway *self, struct arena *arena, struct error *error)
 {
     const struct headway_parameters *parameters = self->parameters;
-    self->pool = pool_create(arena, self->workload, &parameters->pool, self->flights);
+    self->places = places_create(arena, self->workload, &parameters->places);
     self->admission = admission_create(arena, self->workload, &parameters->admission);
     const struct suffix_settings plans = {parameters->reserve, parameters->reserve_last,
-                                          parameters->max_batch, pool_capacity_units(self->pool),
-                                          pool_capacity_vcpus(self->pool)};
+                                          parameters->max_batch, places_units(self->places),
+                                          places_vcpus(self->places)};
     const struct suffix_inputs inputs = {self->risks, risk_class_count(self->workload), self->delay,
                                          self->wait, self->container_share};
     self->suffix = suffix_create(arena, self->workload, &plans, &inputs, error);

@@ -398,6 +398,7 @@ static bool infless_decide(void *state, struct platform *platform)
 extern const struct policy policy_infless;
 const struct policy policy_infless = {
     .abi = POLICY_ABI,
+    .places_containers = true,
     .name = "infless",
     .summary = "INFless: instances of many batch sizes that follow the load, greedily packed",
     .parameters = infless_parameters,

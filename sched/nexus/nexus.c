@@ -287,6 +287,7 @@ static sim_time_t nexus_keep_alive(void *state, struct platform *platform, uint3
 extern const struct policy policy_nexus;
 const struct policy policy_nexus = {
     .abi = POLICY_ABI,
+    .places_containers = true,
     .name = "nexus",
     .summary = "Nexus (SOSP'19): squishy bin packing of sessions onto whole GPUs, early drop",
     .parameters = nexus_parameters,

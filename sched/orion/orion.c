@@ -124,6 +124,7 @@ struct orion_bundle {
     uint32_t next_free;
     uint32_t due;  /* stages whose prewarming is due and that are not dispatched */
     uint32_t done; /* stages dispatched */
+    bool timed;    /* prewarm_schedule was called */
 };
 
 struct orion {
@@ -135,7 +136,8 @@ struct orion {
     struct orion_requests requests;
     struct orion_bundle *bundles;
     uint32_t bundle_count, bundle_free;
-    uint32_t *expected; /* by function: number of due stages */
+    uint32_t *expected;       /* by function: number of due stages */
+    struct job_view *leaving; /* scratch: the jobs of a batch */
     uint32_t *starting; /* by function: containers that this policy started and that should not
                          * be ready yet */
     uint32_t cursor;    /* next queue of the round robin */
@@ -262,12 +264,14 @@ static const struct function_gpu *planned_gpu(const struct orion *orion,
     return &function->gpus[function->configurations[bundle->plan->configuration[stage]].kind];
 }
 
-/* Called when a source is dispatched: sets timers for the stages with predecessors. */
+/* Called once, when the first source is dispatched or starts a container: sets timers for the
+ * stages with predecessors. */
 static void prewarm_schedule(struct orion *orion, struct platform *platform, uint32_t index)
 {
     struct orion_bundle *bundle = &orion->bundles[index];
     const struct application *application = &orion->workload->applications[bundle->application];
     const sim_time_t now = platform_now(platform);
+    bundle->timed = true;
     for (uint32_t s = 0; s < application->stage_count; s++) {
         const double start_ms = planned_gpu(orion, bundle, s)->cold_start_mean_ms;
         if (application->stages[s].after_count == 0 || !(start_ms > 0))
@@ -508,23 +512,26 @@ static bool orion_try(struct orion *orion, struct platform *platform, uint32_t q
     const uint32_t invoker = orion_place_any(orion, platform, queue, jobs, &configuration);
     if (invoker == SIM_NONE)
         return false;
-    if (bundle != SIM_NONE && orion->bundles[bundle].done == 0 &&
+    if (bundle != SIM_NONE && !orion->bundles[bundle].timed &&
         orion->parameters->prewarm == PREWARM_AT_MEDIAN)
         prewarm_schedule(orion, platform, bundle);
-    /* The first job of an application of one stage would release the bundle of the others. */
-    if (bundle != SIM_NONE)
-        orion->bundles[bundle].references++;
-    for (uint32_t i = 0; i < jobs; i++) {
-        const struct job_view job = platform_job(platform, queue, i);
-        job_leaves(orion, platform, &job, bundle, plan, application, stage);
-    }
-    if (bundle != SIM_NONE)
-        bundle_release(orion, bundle);
+    arena_reserve(platform_arena(platform), &orion->leaving, jobs, sizeof *orion->leaving);
+    for (uint32_t i = 0; i < jobs; i++)
+        orion->leaving[i] = platform_job(platform, queue, i);
     const double bin = sizing_for(orion, application, 1)->model->bin;
     platform_explain(platform, plan->evaluations, plan->cost_usd,
                      (sim_time_t)(plan->latency * bin));
     platform_planned(platform, planned);
-    return platform_dispatch(platform, queue, jobs, configuration, invoker);
+    if (!platform_dispatch(platform, queue, jobs, configuration, invoker))
+        return false;
+    /* The first job of an application of one stage would release the bundle of the others. */
+    if (bundle != SIM_NONE)
+        orion->bundles[bundle].references++;
+    for (uint32_t i = 0; i < jobs; i++)
+        job_leaves(orion, platform, &orion->leaving[i], bundle, plan, application, stage);
+    if (bundle != SIM_NONE)
+        bundle_release(orion, bundle);
+    return true;
 }
 
 static bool orion_decide(void *state, struct platform *platform)

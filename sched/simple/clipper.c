@@ -90,7 +90,7 @@ static uint32_t clipper_configure(const void *state, const struct platform *plat
 
 /* No invoker while the queue waits for more jobs. */
 static uint32_t clipper_place(void *state, struct platform *platform, uint32_t queue,
-                              uint32_t configuration, bool warm_only)
+                              uint32_t configuration)
 {
     const struct clipper *self = state;
     const uint32_t function = platform_queue_function(platform, queue);
@@ -102,7 +102,7 @@ static uint32_t clipper_place(void *state, struct platform *platform, uint32_t q
             platform_now(platform))
         return SIM_NONE;
     return placement_choose(platform, queue, configuration, self->dispatcher.parameters.placement,
-                            warm_only);
+                            false);
 }
 
 static void clipper_on_ready(void *state, struct platform *platform, uint32_t queue)

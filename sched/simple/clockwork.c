@@ -249,7 +249,7 @@ static void drop_passed_over(const struct clockwork *self, struct platform *plat
 }
 
 static uint32_t clockwork_place(void *state, struct platform *platform, uint32_t queue,
-                                uint32_t configuration, bool warm_only)
+                                uint32_t configuration)
 {
     struct clockwork *self = state;
     const uint32_t function = platform_queue_function(platform, queue);
@@ -263,7 +263,7 @@ static uint32_t clockwork_place(void *state, struct platform *platform, uint32_t
         return SIM_NONE;
     uint32_t invoker = placement_choose(platform, queue, configuration,
                                         self->dispatcher.parameters.placement, true);
-    if (invoker == SIM_NONE && !warm_only) {
+    if (invoker == SIM_NONE) {
         invoker = platform_best_fit(platform, function, configuration, false);
         if (invoker != SIM_NONE && now + cold > strategy.until) {
             if (self->loaded_by[function] <= now && platform_prewarm(platform, function, invoker))

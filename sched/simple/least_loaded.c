@@ -29,15 +29,14 @@ struct least_loaded {
 };
 
 static uint32_t least_loaded_place(void *state, struct platform *platform, uint32_t queue,
-                                   uint32_t configuration, bool warm_only)
+                                   uint32_t configuration)
 {
     struct least_loaded *self = state;
     const uint32_t function = platform_queue_function(platform, queue);
     self->chosen = SIM_NONE;
-    if (warm_only ||
-        (self->parameters->warm == WARM_PREFER && platform_warm_total(platform, function) > 0))
+    if (self->parameters->warm == WARM_PREFER && platform_warm_total(platform, function) > 0)
         self->chosen = load_index_least(self->loads, platform, function, configuration, true);
-    if (self->chosen == SIM_NONE && !warm_only)
+    if (self->chosen == SIM_NONE)
         self->chosen = load_index_least(self->loads, platform, function, configuration, false);
     return self->chosen;
 }

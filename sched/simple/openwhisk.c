@@ -18,17 +18,17 @@
 #include "sched/common/static_plan.h"
 
 static uint32_t openwhisk_place(void *state, struct platform *platform, uint32_t queue,
-                                uint32_t configuration, bool warm_only)
+                                uint32_t configuration)
 {
     (void)state;
     const uint32_t function = platform_queue_function(platform, queue);
     const uint32_t count = platform_workload(platform)->cluster.invoker_count;
     /* Avoids a walk round the whole cluster for a batch that fits nowhere. */
-    if (platform_best_fit(platform, function, configuration, warm_only) == SIM_NONE)
+    if (platform_best_fit(platform, function, configuration, false) == SIM_NONE)
         return SIM_NONE;
     for (uint32_t which = 0; which < count; which++) {
         const uint32_t invoker = platform_home(platform, function, which);
-        if (placement_fits(platform, function, configuration, invoker, warm_only)) {
+        if (platform_fits(platform, function, configuration, invoker)) {
             platform_charge(platform, which);
             return invoker;
         }

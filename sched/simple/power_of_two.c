@@ -100,24 +100,24 @@ static uint32_t better_of(const struct platform *platform, const uint32_t drawn[
 }
 
 static uint32_t power_of_two_place(void *state, struct platform *platform, uint32_t queue,
-                                   uint32_t configuration, bool warm_only)
+                                   uint32_t configuration)
 {
     const uint32_t function = platform_queue_function(platform, queue);
     struct power_of_two *self = state;
     /* No draw for a batch that has to wait. */
-    if (platform_best_fit(platform, function, configuration, warm_only) == SIM_NONE)
+    if (platform_best_fit(platform, function, configuration, false) == SIM_NONE)
         return SIM_NONE;
     uint32_t drawn[2];
     draw_two(self, platform,
              platform_workload(platform)->functions[function].configurations[configuration].kind,
              drawn);
     uint32_t invoker = SIM_NONE;
-    if (warm_only || self->parameters->warm == WARM_PREFER)
+    if (self->parameters->warm == WARM_PREFER)
         invoker = better_of(platform, drawn, function, configuration, true);
-    if (invoker == SIM_NONE && !warm_only)
+    if (invoker == SIM_NONE)
         invoker = better_of(platform, drawn, function, configuration, false);
     if (invoker == SIM_NONE)
-        invoker = placement_choose(platform, queue, configuration, PLACEMENT_BEST_FIT, warm_only);
+        invoker = placement_choose(platform, queue, configuration, PLACEMENT_BEST_FIT, false);
     return invoker;
 }
 

@@ -16,7 +16,7 @@ bool cluster_function_runs(const struct cluster *cluster, uint32_t function, boo
 
 /* ---- Start and end -------------------------------------------------------------------------- */
 
-static void cluster_init_invoker(struct cluster *cluster, uint32_t id,
+static void cluster_init_invoker(struct cluster *cluster, uint32_t id, uint32_t first_site,
                                  const struct invoker_group *group)
 {
     struct invoker_state *invoker = &cluster->invokers[id];
@@ -24,6 +24,7 @@ static void cluster_init_invoker(struct cluster *cluster, uint32_t id,
     *invoker = (struct invoker_state){.free_vcpus = size.vcpus,
                                       .free_kb = size.memory_kb,
                                       .first_gpu = cluster->gpu_count,
+                                      .first_site = first_site,
                                       .gpu_count = (uint16_t)group->gpu_count};
     cluster->sizes[id] = size;
     cluster->capacity.vcpus += size.vcpus;
@@ -83,7 +84,7 @@ static void cluster_init_functions(struct cluster *cluster)
     }
 }
 
-static bool cluster_allocate(struct cluster *cluster, size_t gpus)
+static bool cluster_allocate(struct cluster *cluster, size_t gpus, size_t sites)
 {
     size_t n = cluster->invoker_count;
     cluster->sizes = calloc(n, sizeof *cluster->sizes);
@@ -93,8 +94,11 @@ static bool cluster_allocate(struct cluster *cluster, size_t gpus)
     cluster->weights_kb =
         calloc((size_t)cluster->function_count * cluster->kind_count, sizeof *cluster->weights_kb);
     cluster->dirty = calloc(n, sizeof *cluster->dirty);
-    return cluster->sizes != NULL && cluster->invokers != NULL && cluster->gpus != NULL &&
-           cluster->functions != NULL && cluster->weights_kb != NULL && cluster->dirty != NULL;
+    cluster->sites = calloc(sites, sizeof *cluster->sites);
+    cluster->shared = calloc(sites * cluster->function_count, sizeof *cluster->shared);
+    return cluster->sites != NULL && cluster->shared != NULL && cluster->sizes != NULL &&
+           cluster->invokers != NULL && cluster->gpus != NULL && cluster->functions != NULL &&
+           cluster->weights_kb != NULL && cluster->dirty != NULL;
 }
 
 bool cluster_watch(struct cluster *cluster)
@@ -125,7 +129,7 @@ bool cluster_init(struct cluster *cluster, const struct workload *workload, enum
                   struct error *error)
 {
     const struct cluster_spec *spec = &workload->cluster;
-    size_t gpus = 0;
+    size_t gpus = 0, sites = 0;
     *cluster = (struct cluster){.workload = workload,
                                 .reuse = reuse,
                                 .invoker_count = spec->invoker_count,
@@ -134,15 +138,23 @@ bool cluster_init(struct cluster *cluster, const struct workload *workload, enum
                                 .common_units = workload_common_units(workload),
                                 .container_free = SIM_NONE,
                                 .pool_free = SIM_NONE};
-    for (size_t i = 0; i < spec->group_count; i++)
+    for (size_t i = 0; i < spec->group_count; i++) {
         gpus += spec->groups[i].count * spec->groups[i].gpu_count;
-    if (!cluster_allocate(cluster, gpus))
+        sites += spec->groups[i].gpu_count + 1;
+    }
+    if (!cluster_allocate(cluster, gpus, sites))
         return cluster_fail(cluster, error);
     cluster_init_functions(cluster);
     uint32_t id = 0;
-    for (size_t i = 0; i < spec->group_count; i++)
-        for (uint32_t k = 0; k < spec->groups[i].count; k++, id++)
-            cluster_init_invoker(cluster, id, &spec->groups[i]);
+    for (size_t i = 0; i < spec->group_count; i++) {
+        const struct invoker_group *group = &spec->groups[i];
+        const uint32_t first_site = cluster->site_count;
+        for (size_t g = 0; g <= group->gpu_count; g++)
+            cluster->sites[cluster->site_count++] =
+                (struct site){g < group->gpu_count ? &group->gpus[g] : NULL, group->vcpus};
+        for (uint32_t k = 0; k < group->count; k++, id++)
+            cluster_init_invoker(cluster, id, first_site, group);
+    }
     if (!best_fit_init(cluster))
         return cluster_fail(cluster, error);
     /* Marked from last to first, so that the first invoker is the most recent in its bucket. */
@@ -163,6 +175,8 @@ void cluster_clear(struct cluster *cluster)
     free(cluster->gpus);
     free(cluster->functions);
     free(cluster->weights_kb);
+    free(cluster->sites);
+    free(cluster->shared);
     free(cluster->pools);
     free(cluster->dirty);
     free(cluster->containers);
@@ -188,9 +202,9 @@ static void cluster_file_dirty(struct cluster *cluster)
 }
 
 uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
-                          const struct configuration *configuration, bool warm)
+                          const struct configuration *configuration, enum reach reach)
 {
-    struct fit_cursor cursor = {.function = warm ? function : SIM_NONE,
+    struct fit_cursor cursor = {.function = reach == REACH_IDLE ? function : SIM_NONE,
                                 .need_units = configuration->vgpu,
                                 .need_vcpus = configuration->vcpu,
                                 .at = SIM_NONE,
@@ -198,7 +212,7 @@ uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
     cluster_file_dirty(cluster);
     while (best_fit_next(cluster, &cursor)) {
         struct placement placement;
-        if (!cluster_place(cluster, function, configuration, cursor.invoker, warm, &placement))
+        if (!cluster_place(cluster, function, configuration, cursor.invoker, reach, &placement))
             continue;
         /* The index ranks an invoker by the GPU on which the batch would run. Entries of its other
          * GPUs are skipped. */
@@ -254,6 +268,34 @@ static void container_leave_idle(struct cluster *cluster, uint32_t id, bool evic
         cluster->on_leave_idle(cluster->context, c, evicted);
 }
 
+static uint32_t *container_shared(const struct cluster *cluster, const struct container *c)
+{
+    const struct invoker_state *invoker = &cluster->invokers[c->invoker];
+    const uint32_t gpu = c->gpu == SIM_NONE ? invoker->gpu_count : c->gpu - invoker->first_gpu;
+    return &cluster->shared[c->function * cluster->site_count + invoker->first_site + gpu];
+}
+
+void cluster_share(struct cluster *cluster, uint32_t id, bool shared)
+{
+    *container_shared(cluster, &cluster->containers[id]) += shared ? 1 : UINT32_MAX;
+}
+
+bool cluster_comes_free(const struct cluster *cluster, uint32_t function,
+                        const struct configuration *configuration)
+{
+    for (uint32_t s = 0; s < cluster->site_count; s++) {
+        const struct site *site = &cluster->sites[s];
+        if (cluster->shared[function * cluster->site_count + s] > 0 &&
+            configuration->vcpu <= site->vcpus &&
+            (configuration->vgpu == 0
+                 ? site->gpu == NULL
+                 : site->gpu != NULL && site->gpu->kind == configuration->kind &&
+                       gpu_holds(site->gpu, configuration->vgpu, configuration->gpu_memory_mb)))
+            return true;
+    }
+    return false;
+}
+
 /* Creates an unclaimed starting container. The memory that it takes must be free. */
 static uint32_t container_create(struct cluster *cluster, uint32_t function, uint32_t invoker,
                                  uint32_t gpu)
@@ -282,6 +324,7 @@ static uint32_t container_create(struct cluster *cluster, uint32_t function, uin
     pool_push_starting(cluster, id);
     cluster->pools[pool].containers++;
     cluster->functions[function].starting_total++;
+    cluster_share(cluster, id, true);
     cluster->starting_containers++;
     return id;
 }
@@ -299,6 +342,7 @@ void cluster_evict(struct cluster *cluster, uint32_t id)
     struct container *c = &cluster->containers[id];
     int64_t host = host_kb(cluster, c->function);
     cluster->pools[c->pool].containers--;
+    cluster_share(cluster, id, false);
     container_leave_idle(cluster, id, true);
     cluster->invokers[c->invoker].free_kb += host;
     cluster->use.memory_kb -= host;
@@ -378,15 +422,23 @@ void cluster_make_room(struct cluster *cluster, uint32_t invoker, uint32_t gpu, 
 
 /* ---- Reservation ----------------------------------------------------------------------------- */
 
+uint32_t cluster_start(struct cluster *cluster, uint32_t function,
+                       const struct placement *placement)
+{
+    const uint32_t invoker = placement->invoker, gpu = placement->gpu;
+    if (gpu != SIM_NONE)
+        cluster_make_room(cluster, invoker, gpu, weights_kb(cluster, function, gpu), SIM_NONE);
+    cluster_make_room(cluster, invoker, SIM_NONE, host_kb(cluster, function), SIM_NONE);
+    return container_create(cluster, function, invoker, gpu);
+}
+
 /* Removes the placement's container from the idle or starting list, or creates it. */
 static uint32_t claim_container(struct cluster *cluster, uint32_t function,
                                 const struct placement *placement)
 {
     uint32_t id = placement->container;
     if (id == SIM_NONE) {
-        cluster_make_room(cluster, placement->invoker, SIM_NONE, host_kb(cluster, function),
-                          SIM_NONE);
-        id = container_create(cluster, function, placement->invoker, placement->gpu);
+        id = cluster_start(cluster, function, placement);
         if (id == SIM_NONE)
             return SIM_NONE;
     }

@@ -73,6 +73,7 @@ struct invoker_state {
     uint32_t batches; /* reservations of batches and instances */
     int64_t free_kb, idle_kb;
     uint32_t first_gpu;
+    uint32_t first_site;
     uint16_t gpu_count;
     bool dirty;               /* changed since the last index update (best_fit_file) */
     bool touched;             /* in cluster.touched */
@@ -133,6 +134,17 @@ struct cluster_use {
     int64_t active_unit_parts;
 };
 
+/* Invokers of a group are alike: their containers on one of its GPUs, or without a GPU, serve the
+ * same configurations. */
+struct site {
+    const struct gpu_spec *gpu; /* NULL: none */
+    uint32_t vcpus;
+};
+
+/* Which containers a search may find: idle, starting and new ones; idle ones; idle ones and new
+ * ones; or idle ones and those for which memory is free without an eviction. */
+enum reach { REACH_ALL, REACH_IDLE, REACH_IDLE_OR_NEW, REACH_IDLE_OR_FREE };
+
 /* Result of a search for resources of a batch or an instance. */
 struct placement {
     uint32_t invoker;
@@ -149,6 +161,9 @@ struct cluster {
     struct invoker_size *sizes; /* capacity per invoker */
     struct gpu_state *gpus;
     struct function_state *functions;
+    struct site *sites; /* of each group: one per GPU, and one without */
+    uint32_t site_count;
+    uint32_t *shared;      /* [function][site]: containers in any state that no instance holds */
     uint32_t kind_count;   /* kinds of GPU */
     uint32_t common_units; /* of one GPU */
     int64_t *weights_kb;   /* [function][kind], of a container on such a GPU */
@@ -252,11 +267,11 @@ static inline uint32_t gpu_unit_parts(const struct gpu_state *gpu)
 uint32_t gpu_headroom(const struct gpu_state *gpu);
 
 /* Searches for resources for a batch of `function` with `configuration` on `invoker`. Prefers an
- * idle container, then (unless `warm_only`) a starting one, then room for a new one. Returns false
- * if nothing fits; then *placement is undefined. Remembers what it found until the cluster changes,
- * because a batch is dispatched to where its policy has just looked. */
+ * idle container, then a starting one, then room for a new one, as far as `reach` goes. Returns
+ * false if nothing fits; then *placement is undefined. Remembers what it found until the cluster
+ * changes, because a batch is dispatched to where its policy has just looked. */
 bool cluster_place(struct cluster *cluster, uint32_t function,
-                   const struct configuration *configuration, uint32_t invoker, bool warm_only,
+                   const struct configuration *configuration, uint32_t invoker, enum reach reach,
                    struct placement *placement);
 
 /* Like cluster_place, for an instance that holds its share for `quota` per cent of the time. `gpu`
@@ -273,6 +288,16 @@ bool cluster_place_instance(const struct cluster *cluster, uint32_t function,
 uint32_t cluster_reserve(struct cluster *cluster, uint32_t function,
                          const struct configuration *configuration,
                          const struct placement *placement, uint8_t *slots);
+/* Starts a container where `placement` has room for a new one, evicting idle ones if memory is
+ * short. It is unclaimed and holds memory only. SIM_NONE: memory exhausted. */
+uint32_t cluster_start(struct cluster *cluster, uint32_t function,
+                       const struct placement *placement);
+/* An instance takes the container, or gives it back. */
+void cluster_share(struct cluster *cluster, uint32_t container, bool shared);
+/* Whether a container that no instance holds could run the configuration once its GPU and its
+ * invoker are free. O(sites). */
+bool cluster_comes_free(const struct cluster *cluster, uint32_t function,
+                        const struct configuration *configuration);
 /* Releases units, vCPUs and activations. Container `id` becomes idle at `now`. */
 void cluster_release(struct cluster *cluster, uint32_t id,
                      const struct configuration *configuration, uint8_t slots, sim_time_t now);
@@ -302,7 +327,7 @@ uint32_t cluster_longest_idle(const struct cluster *cluster, uint32_t invoker);
 /* Returns the best-fitting invoker (see platform_best_fit), or SIM_NONE. O(rejected entries):
  * invokers without enough memory, and GPUs of invokers where the batch would run on another GPU. */
 uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
-                          const struct configuration *configuration, bool warm);
+                          const struct configuration *configuration, enum reach reach);
 
 /* What a gang of a training holds on one GPU and on its invoker. */
 enum { MICRO = 1000000 };

@@ -114,7 +114,7 @@ static bool find_starting(const struct cluster *cluster, const struct invoker_st
 
 /* Returns the best-fitting GPU of the invoker for a new container and its batch, or SIM_NONE. */
 static uint32_t find_gpu(const struct cluster *cluster, const struct demand *demand,
-                         uint32_t invoker)
+                         uint32_t invoker, bool evict)
 {
     const struct invoker_state *state = &cluster->invokers[invoker];
     int64_t need = kb_from_mb(demand->configuration->gpu_memory_mb);
@@ -124,7 +124,8 @@ static uint32_t find_gpu(const struct cluster *cluster, const struct demand *dem
         uint32_t headroom = gpu_headroom(gpu);
         if (demand->gpu != SIM_NONE && demand->gpu != g)
             continue;
-        if (headroom < least && gpu_can_hold(gpu, demand) && need <= gpu->free_kb + gpu->idle_kb) {
+        if (headroom < least && gpu_can_hold(gpu, demand) &&
+            need <= gpu->free_kb + (evict ? gpu->idle_kb : 0)) {
             least = headroom;
             found = g;
         }
@@ -133,7 +134,7 @@ static uint32_t find_gpu(const struct cluster *cluster, const struct demand *dem
 }
 
 static bool demand_place(const struct cluster *cluster, uint32_t function,
-                         const struct demand *demand, uint32_t invoker, bool warm_only,
+                         const struct demand *demand, uint32_t invoker, enum reach reach,
                          struct placement *placement)
 {
     const struct configuration *configuration = demand->configuration;
@@ -145,29 +146,30 @@ static bool demand_place(const struct cluster *cluster, uint32_t function,
     placement->quota = demand->quota;
     if (find_idle(cluster, state, range, demand, placement))
         return true;
-    if (warm_only)
+    if (reach == REACH_IDLE)
         return false;
-    if (find_starting(cluster, state, range, demand, placement))
+    if (reach == REACH_ALL && find_starting(cluster, state, range, demand, placement))
         return true;
     placement->container = SIM_NONE;
-    if (host_kb(cluster, function) > state->free_kb + state->idle_kb)
+    const bool evict = reach != REACH_IDLE_OR_FREE;
+    if (host_kb(cluster, function) > state->free_kb + (evict ? state->idle_kb : 0))
         return false;
     placement->gpu = SIM_NONE;
     if (configuration->vgpu > 0)
-        placement->gpu = find_gpu(cluster, demand, invoker);
+        placement->gpu = find_gpu(cluster, demand, invoker, evict);
     return configuration->vgpu == 0 || placement->gpu != SIM_NONE;
 }
 
 bool cluster_place(struct cluster *cluster, uint32_t function,
-                   const struct configuration *configuration, uint32_t invoker, bool warm_only,
+                   const struct configuration *configuration, uint32_t invoker, enum reach reach,
                    struct placement *placement)
 {
     const struct demand demand = {configuration, UNIT_PARTS, SIM_NONE};
-    const bool again = !warm_only && cluster->found.changes == cluster->changes &&
+    const bool again = reach != REACH_IDLE && cluster->found.changes == cluster->changes &&
                        cluster->found.configuration == configuration &&
                        cluster->found.placement.invoker == invoker;
     if (!again) {
-        if (!demand_place(cluster, function, &demand, invoker, warm_only, placement))
+        if (!demand_place(cluster, function, &demand, invoker, reach, placement))
             return false;
         cluster->found.changes = cluster->changes;
         cluster->found.configuration = configuration;
@@ -182,5 +184,5 @@ bool cluster_place_instance(const struct cluster *cluster, uint32_t function,
                             uint32_t invoker, uint32_t gpu, struct placement *placement)
 {
     const struct demand demand = {configuration, quota, gpu};
-    return demand_place(cluster, function, &demand, invoker, false, placement);
+    return demand_place(cluster, function, &demand, invoker, REACH_ALL, placement);
 }

@@ -337,12 +337,18 @@ bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
     const struct configuration *spec =
         &platform->workload->functions[source->function].configurations[configuration];
     struct placement placement;
-    if (!cluster_place(&platform->cluster, source->function, spec, invoker, false, &placement)) {
+    if (!cluster_place(&platform->cluster, source->function, spec, invoker,
+                       containers_reach(platform, source->function, spec), &placement)) {
         platform_fail(platform,
                       "rule over-commit: a batch of %s with %u vCPU and %u vGPU does not "
                       "fit on invoker %" PRIu32 "; ask platform_fits first",
                       platform->workload->functions[source->function].name, spec->vcpu, spec->vgpu,
                       invoker);
+        return false;
+    }
+    if (placement.container == SIM_NONE && !platform->policy->places_containers &&
+        platform->experiment->platform.cold_dispatch == COLD_DISPATCH_LATE) {
+        containers_start(platform, source->function, &placement);
         return false;
     }
     uint32_t id = batch_take(platform);

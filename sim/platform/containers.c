@@ -9,8 +9,13 @@
 #include "sim/platform/replay.h"
 #include "sim/platform/simulation_internal.h"
 #include "sim/platform/state.h"
+#include "sim/platform/warm_pool.h"
 
 enum { HOME_PROBES = 8 };
+
+/* A container for which jobs wait is kept at least so long before its first use, also if idle
+ * containers are not kept. Longer than a decision [assumed]. */
+#define FIRST_USE_WITHIN (10 * SIM_S)
 
 sim_time_t containers_draw_cold(const struct platform *platform, const struct container *container,
                                 enum random_purpose purpose, uint64_t a, uint32_t b)
@@ -98,9 +103,42 @@ static void container_set_expiry(struct platform *platform, uint32_t id)
     container->rings_at = container->expiry;
 }
 
+/* Jobs in the queues of the function. */
+static uint64_t jobs_waiting(const struct platform *platform, uint32_t function)
+{
+    uint64_t waiting = 0;
+    for (uint32_t q = 0; q < platform->workload->queue_count; q++)
+        if (platform->queues[q].function == function)
+            waiting += platform->queues[q].length;
+    return waiting;
+}
+
+enum reach containers_reach(const struct platform *platform, uint32_t function,
+                            const struct configuration *configuration)
+{
+    const enum cold_dispatch rule = platform->experiment->platform.cold_dispatch;
+    if (rule == COLD_DISPATCH_START || platform->policy->places_containers)
+        return REACH_ALL;
+    const struct cluster *cluster = &platform->cluster;
+    const uint64_t starting = cluster->functions[function].starting_total;
+    if (rule == COLD_DISPATCH_LATE &&
+        starting * configuration->batch >= jobs_waiting(platform, function))
+        return REACH_IDLE;
+    if (!cluster_comes_free(cluster, function, configuration))
+        return REACH_IDLE_OR_NEW;
+    return rule == COLD_DISPATCH_LATE ? REACH_IDLE_OR_FREE : REACH_IDLE;
+}
+
 void containers_keep(struct platform *platform, uint32_t id, bool used)
 {
     sim_time_t keep = keep_alive_time(platform, id, used);
+    if (!used && keep < FIRST_USE_WITHIN &&
+        platform->experiment->platform.cold_dispatch == COLD_DISPATCH_LATE &&
+        jobs_waiting(platform, platform->cluster.containers[id].function) > 0)
+        keep = FIRST_USE_WITHIN;
+    if (warm_pool_needs(platform, platform->cluster.containers[id].function,
+                        platform->cluster.containers[id].invoker))
+        keep = SIM_FOREVER;
     /* The policy may have evicted this container, or started others, which moves the array. */
     struct container *container = &platform->cluster.containers[id];
     if (container->state != CONTAINER_IDLE)
@@ -136,7 +174,9 @@ void containers_expire(struct platform *platform, uint32_t id)
     if (container->state != CONTAINER_IDLE)
         return; /* its next idle time sets a new event */
     if (container->expiry <= platform->now) {
-        sim_time_t longer = keep_alive_extend(platform, id);
+        sim_time_t longer = warm_pool_needs(platform, container->function, container->invoker)
+                                ? SIM_FOREVER
+                                : keep_alive_extend(platform, id);
         if (longer > 0)
             container->expiry = longer >= SIM_FOREVER ? SIM_FOREVER : platform->now + longer;
     }
@@ -160,6 +200,21 @@ void containers_ready(struct platform *platform, uint32_t id)
     platform->controller.changed = true;
 }
 
+/* The new container starts at `from`, without a batch. */
+static void container_begin(struct platform *platform, uint32_t id, sim_time_t from,
+                            sim_time_t until)
+{
+    struct container *container = &platform->cluster.containers[id];
+    if (platform->backend != NULL)
+        replay_refuse_cold(platform, container->function, container->invoker);
+    container->idle_since = platform->now;
+    container->expiry = until;
+    container->ready_at =
+        from + containers_draw_cold(platform, container, RANDOM_PREWARM, container->serial, 0);
+    container->expiry_event =
+        platform_schedule(platform, container->ready_at, EVENT_CONTAINER_READY, id);
+}
+
 bool containers_prewarm(struct platform *platform, uint32_t function, uint32_t invoker)
 {
     return containers_prewarm_until(platform, function, invoker, 0);
@@ -174,17 +229,22 @@ bool containers_prewarm_until(struct platform *platform, uint32_t function, uint
     if (id == SIM_NONE)
         return false;
     metrics_integrate(&platform->metrics, &before, platform->now);
-    if (platform->backend != NULL)
-        replay_refuse_cold(platform, function, invoker);
-    struct container *container = &platform->cluster.containers[id];
-    container->idle_since = platform->now;
-    container->expiry = until;
-    container->ready_at = platform->now + containers_draw_cold(platform, container, RANDOM_PREWARM,
-                                                               container->serial, 0);
-    container->expiry_event =
-        platform_schedule(platform, container->ready_at, EVENT_CONTAINER_READY, id);
+    container_begin(platform, id, platform->now, until);
     platform->metrics.prewarms++;
     return true;
+}
+
+void containers_start(struct platform *platform, uint32_t function,
+                      const struct placement *placement)
+{
+    metrics_integrate(&platform->metrics, &platform->cluster.use, platform->now);
+    const uint32_t id = cluster_start(&platform->cluster, function, placement);
+    if (id == SIM_NONE) {
+        platform_fail(platform, "out of memory for containers");
+        return;
+    }
+    container_begin(platform, id, platform->now + controller_charged(platform), 0);
+    platform->metrics.cold_starts++;
 }
 
 /* A function that runs with a GPU and without gets a container of each kind. */

@@ -12,6 +12,15 @@ bool containers_prewarm(struct platform *platform, uint32_t function, uint32_t i
 /* The same, but an unclaimed container is kept until `until`; 0: as the keep-alive policy says. */
 bool containers_prewarm_until(struct platform *platform, uint32_t function, uint32_t invoker,
                               sim_time_t until);
+/* Where a batch of `function` with `configuration` may run, by platform.cold_dispatch: on any
+ * container, on idle ones, or also on new ones. A function that has a container evicts no other
+ * with LATE: functions would evict in turn what each of them waits for. With LATE O(queues). */
+enum reach containers_reach(const struct platform *platform, uint32_t function,
+                            const struct configuration *configuration);
+/* Starts a container for a batch that will take whichever is ready first. Fails the run if memory
+ * is exhausted. */
+void containers_start(struct platform *platform, uint32_t function,
+                      const struct placement *placement);
 /* Handles EVENT_CONTAINER_READY: the prewarmed container becomes idle. */
 void containers_ready(struct platform *platform, uint32_t id);
 /* Draws the duration of the container's cold start. The random number depends only on the seed,

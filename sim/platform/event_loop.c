@@ -5,6 +5,7 @@
 
 #include <gsl/gsl_randist.h>
 
+#include "sim/platform/admission.h"
 #include "sim/platform/batches.h"
 #include "sim/platform/containers.h"
 #include "sim/platform/instances.h"
@@ -16,6 +17,7 @@
 #include "sim/platform/simulation_internal.h"
 #include "sim/platform/state.h"
 #include "sim/platform/trainings.h"
+#include "sim/platform/warm_pool.h"
 #include "workloads/arrivals.h"
 
 enum {
@@ -85,6 +87,7 @@ static inline void controller_run(struct platform *platform)
     bool measured = platform->experiment->platform.decision_cost == DECISION_MEASURED;
     do {
         controller->changed = false;
+        admission_drop_lost(platform);
         decision_begin(controller, measured);
         controller->more = policy_call_decide(platform);
         sim_time_t charged = decision_end(platform);
@@ -200,6 +203,9 @@ static void event_handle(struct platform *platform, const struct event *event)
         break;
     case EVENT_CONTAINER_EXPIRY:
         containers_expire(platform, event->subject);
+        break;
+    case EVENT_WARM_POOL:
+        warm_pool_fill(platform);
         break;
     case EVENT_CONTAINER_RELOAD:
         keep_alive_reload(platform, event->subject);
@@ -382,6 +388,8 @@ bool simulation_prepare(struct platform *platform, struct cursor *cursor)
                                               experiment->seed, platform->error)) == NULL)
         return false;
     containers_init(platform);
+    warm_pool_init(platform);
+    admission_init(platform);
     users_init(platform);
     platform_schedule(platform, experiment->platform.sample_interval, EVENT_SAMPLE, 0);
     return !platform->failed && cursor_advance(platform, cursor) &&

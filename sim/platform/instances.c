@@ -86,6 +86,7 @@ uint32_t instances_create(struct platform *platform, uint32_t function, uint32_t
         platform_fail(platform, "out of memory for an instance");
         return SIM_NONE;
     }
+    cluster_share(&platform->cluster, container, false);
     containers_silence(platform, container);
     keep_alive_use(platform, container);
     uint32_t id = platform->instance_free;
@@ -143,6 +144,7 @@ void instances_kill(struct platform *platform, uint32_t id)
         cluster_container_ready(&platform->cluster, container, platform->now);
     }
     metrics_integrate(&platform->metrics, &platform->cluster.use, platform->now);
+    cluster_share(&platform->cluster, container, true);
     cluster_release(&platform->cluster, container, instance_configuration(platform, instance),
                     instance->slots, platform->now);
     if (platform->options->instance_ended != NULL)

@@ -211,11 +211,13 @@ static inline bool is_placeable(const struct platform *platform, const char *cal
                                 bool warm)
 {
     struct placement placement;
+    if (!is_configuration(platform, caller, function, configuration) ||
+        !is_invoker(platform, caller, invoker))
+        return false;
     /* The ledger remembers what it found, so it is not const. */
-    return is_configuration(platform, caller, function, configuration) &&
-           is_invoker(platform, caller, invoker) &&
-           cluster_place((struct cluster *)&platform->cluster, function,
-                         find_configuration(platform, function, configuration), invoker, warm,
+    const struct configuration *spec = find_configuration(platform, function, configuration);
+    return cluster_place((struct cluster *)&platform->cluster, function, spec, invoker,
+                         warm ? REACH_IDLE : containers_reach(platform, function, spec),
                          &placement);
 }
 
@@ -236,8 +238,9 @@ uint32_t platform_best_fit(struct platform *platform, uint32_t function, uint32_
 {
     if (!is_configuration(platform, "best_fit", function, configuration))
         return SIM_NONE;
-    return cluster_best_fit(&platform->cluster, function,
-                            find_configuration(platform, function, configuration), warm);
+    const struct configuration *spec = find_configuration(platform, function, configuration);
+    return cluster_best_fit(&platform->cluster, function, spec,
+                            warm ? REACH_IDLE : containers_reach(platform, function, spec));
 }
 
 inline uint64_t platform_changes(const struct platform *platform)
@@ -279,8 +282,9 @@ bool platform_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
         return false;
     }
     platform->controller.acts++;
-    platform->controller.moves++;
-    return batches_dispatch(platform, queue, jobs, configuration, invoker);
+    const bool launched = batches_dispatch(platform, queue, jobs, configuration, invoker);
+    platform->controller.moves += launched;
+    return launched;
 }
 
 bool platform_prewarm(struct platform *platform, uint32_t function, uint32_t invoker)

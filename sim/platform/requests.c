@@ -53,6 +53,8 @@ static inline bool queue_push(struct platform *platform, struct queue *queue, ui
     queue->ring[(queue->head + queue->length) & (queue->capacity - 1)] = job;
     queue->length++;
     platform->waiting_jobs++;
+    /* One more container may start. */
+    platform->cluster.changes += platform->experiment->platform.cold_dispatch == COLD_DISPATCH_LATE;
     return true;
 }
 

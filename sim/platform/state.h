@@ -15,6 +15,8 @@
  * - batch_accounts.c: what a finished batch cost, whose time it was, and who holds what.
  * - interference.c: execution rates of batches that share one GPU (MPS).
  * - containers.c: cold starts, idle times, prewarming and its predictor.
+ * - admission.c: requests that platform.admission drops.
+ * - warm_pool.c: the containers that platform.pool keeps.
  * - keep_alive.c: the idle time of containers, by the experiment's or the policy's keep-alive.
  * - trainings.c, training_rates.c, training_metrics.c: trainings, their gangs and leases.
  * - policy_api_training.c: the queries and actions of sched/policy_training.h.
@@ -59,6 +61,7 @@ enum event_kind {
     EVENT_TRAINING_SAVED, /* subject: preempted training */
     EVENT_WORK_KINDS,     /* kinds below it are work; without pending work a run is over or stuck */
     EVENT_CONTAINER_EXPIRY, /* subject: container */
+    EVENT_WARM_POOL,        /* the next look at the pool */
     EVENT_CONTAINER_RELOAD, /* subject: index into keep_alive_state.reloads */
     EVENT_TRAINING,         /* subject: training that arrives, or whose restart or lease ends */
     EVENT_SAMPLE
@@ -233,6 +236,8 @@ struct platform {
     struct metrics metrics;
     struct predictor *predictors; /* per function */
     struct keep_alive_state keep_alive_state;
+    sim_time_t *ways; /* by queue: the fastest way to the end; NULL: lost requests are served */
+    uint32_t *pool_targets; /* of the warm pool, by invoker; NULL: there is none */
 
     sim_time_t now;
     sim_time_t ingress; /* from the arrival of a request until its first jobs are ready */
