@@ -211,10 +211,9 @@ bool plans_make(struct plans *plans, const struct sweep *sweep, uint64_t shard, 
                        .metadata = {.shard = shard, .shards = shards, .runs = sweep->run_count}};
     struct plan_hash *hashes = calloc(combinations + 1, sizeof *hashes);
     FILE *identity = open_memstream(&text, &size);
-    struct modules *modules = modules_create(sweep, error);
+    struct modules *modules = modules_create(sweep);
     const bool room = hashes != NULL && identity != NULL && plans->cells != NULL;
-    bool good = modules != NULL && plans->swept != NULL &&
-                (room || error_run(error, "out of memory for the sweep"));
+    bool good = plans->swept != NULL && (room || error_run(error, "out of memory for the sweep"));
     good = good && room && cells_fill(plans, modules, hashes, identity, error);
     if (identity != NULL && fclose(identity) != 0 && good)
         good = error_run(error, "out of memory for the sweep");
