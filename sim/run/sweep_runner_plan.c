@@ -16,22 +16,16 @@ void plan_clear(struct plan *plan)
     resolved_run_clear(&plan->run);
 }
 
-static bool metadata_make(const struct sweep *sweep, size_t run, struct plan *plan,
-                          struct error *error)
+static void metadata_make(const struct sweep *sweep, size_t run, struct plan *plan)
 {
     char label[POLICY_LABEL];
     plan->metadata = run_metadata_create(plan->run.experiment, plan->run.policy, plan->run.values,
-                                         plan->bounds, sweep->runs[run].label, error);
-    if (plan->metadata == NULL)
-        return false;
+                                         plan->bounds, sweep->runs[run].label);
     sweep_keys_values(sweep->keys, run / sweep->seeds, plan->swept);
     modules_label(sweep, &plan->run, label);
-    free(plan->metadata->policy_label);
-    plan->metadata->policy_label = strdup(label);
+    plan->metadata->policy_label = arena_text(plan->metadata->arena, "%s", label);
     plan->metadata->position = run;
     plan->metadata->swept = plan->swept;
-    return plan->metadata->policy_label != NULL ||
-           error_run(error, "out of memory for a run's label");
 }
 
 bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, struct error *error)
@@ -44,10 +38,11 @@ bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, struct 
                                      experiment->arrivals.process == ARRIVAL_CLOSED);
     struct error fault = {0};
     plan->run.policy = runner_policy(experiment, &plan->run.values, &fault);
-    if (plan->run.policy == NULL)
-        (void)sweep_fault(sweep, run, &fault, error);
-    else if (metadata_make(sweep, run, plan, error))
+    if (plan->run.policy != NULL) {
+        metadata_make(sweep, run, plan);
         return true;
+    }
+    (void)sweep_fault(sweep, run, &fault, error);
     plan_clear(plan);
     return false;
 }
