@@ -47,19 +47,14 @@ bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, struct 
     return false;
 }
 
-static struct swept_keys *swept_make(const struct sweep *sweep, struct error *error)
+static bool swept_make(const struct sweep *sweep, struct swept_keys *swept, struct error *error)
 {
-    struct swept_keys *swept = swept_keys_create();
-    bool good = swept != NULL;
+    bool good = true;
     for (size_t k = 0; good && k < sweep->keys->count; k++) {
         const struct sweep_key *key = &sweep->keys->keys[k];
         good = swept_keys_add(swept, key->name, key->number, key->length);
     }
-    if (good)
-        return swept;
-    swept_keys_free(swept);
-    (void)error_run(error, "out of memory for the sweep");
-    return NULL;
+    return good || error_run(error, "%s: more than %d keys", sweep->path, SWEPT_MOST);
 }
 
 bool plans_have(const struct plans *plans, size_t run)
@@ -198,30 +193,31 @@ bool plans_make(struct plans *plans, const struct sweep *sweep, uint64_t shard, 
     const size_t combinations = sweep->run_count / sweep->seeds;
     char *text = NULL;
     size_t size = 0;
+    struct arena *arena = arena_create();
     *plans =
         (struct plans){.sweep = sweep,
                        .combinations = combinations,
-                       .cells = calloc(combinations + 1, sizeof *plans->cells),
-                       .swept = swept_make(sweep, error),
+                       .arena = arena,
+                       .cells = arena_allocate(arena, combinations, sizeof *plans->cells),
+                       .swept = swept_keys_create(),
                        .metadata = {.shard = shard, .shards = shards, .runs = sweep->run_count}};
-    struct plan_hash *hashes = calloc(combinations + 1, sizeof *hashes);
+    struct plan_hash *hashes = arena_allocate(arena, combinations, sizeof *hashes);
     FILE *identity = open_memstream(&text, &size);
     struct modules *modules = modules_create(sweep);
-    const bool room = hashes != NULL && identity != NULL && plans->cells != NULL;
-    bool good = plans->swept != NULL && (room || error_run(error, "out of memory for the sweep"));
-    good = good && room && cells_fill(plans, modules, hashes, identity, error);
+    bool good = (identity != NULL || error_run(error, "out of memory for the sweep")) &&
+                swept_make(sweep, plans->swept, error) &&
+                cells_fill(plans, modules, hashes, identity, error);
     if (identity != NULL && fclose(identity) != 0 && good)
         good = error_run(error, "out of memory for the sweep");
     if (good)
         hash_bytes(text, size, plans->metadata.identity);
     modules_free(modules);
     free(text);
-    free(hashes);
     return good;
 }
 
 void plans_clear(struct plans *plans)
 {
     swept_keys_free(plans->swept);
-    free(plans->cells);
+    arena_destroy(plans->arena);
 }

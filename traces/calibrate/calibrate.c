@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_sort.h>

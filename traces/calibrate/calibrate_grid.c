@@ -1,7 +1,6 @@
 #include "traces/calibrate/calibrate_grid.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include <gsl/gsl_sort_int.h>
 

@@ -1,7 +1,6 @@
 #include "traces/calibrate/calibrate_surface.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <gsl/gsl_fit.h>

@@ -1,7 +1,6 @@
 #include "traces/calibrate/calibrate_unseen_pairs.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "traces/profile/pair_effects.h"

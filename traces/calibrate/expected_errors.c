@@ -1,6 +1,5 @@
 /* The errors to expect of predicted latencies. */
 #include <math.h>
-#include <stdlib.h>
 
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>

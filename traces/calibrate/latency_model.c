@@ -1,7 +1,6 @@
 #include "traces/calibrate/latency_model.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <gsl/gsl_linalg.h>
