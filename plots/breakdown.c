@@ -163,19 +163,18 @@ bool batch_sizes_rows(struct reading *reading, size_t *row, struct sheet *sheet,
 
 /* ---- Across settings ------------------------------------------------------------------------ */
 
-static bool kinds_read(struct kinds *kinds, const struct report *report, struct error *error)
+static void kinds_read(struct kinds *kinds, const struct report *report)
 {
-    bool alone = true, good = true;
+    bool alone = true;
     for (size_t s = 0; s < report->scenario_count; s++)
         alone = alone && source_one_policy(&report->scenarios[s]) &&
                 strcmp(report->scenarios[s].contenders[0].policy,
                        report->scenarios[0].contenders[0].policy) == 0;
     for (size_t s = 0; s < report->scenario_count; s++)
-        for (size_t c = 0; good && c < report->scenarios[s].contender_count; c++) {
+        for (size_t c = 0; c < report->scenarios[s].contender_count; c++) {
             const struct report_contender *contender = &report->scenarios[s].contenders[c];
-            good = kinds_add(kinds, contender, "", contender->variant, alone, error);
+            kinds_add(kinds, report->arena, contender, "", contender->variant, alone);
         }
-    return good;
 }
 
 static const struct panel of_requests[] = {
@@ -220,13 +219,11 @@ bool settings_draw(const struct source *source, const struct figure_kind *kind,
     const struct panel *panels = serves ? of_requests : of_trainings;
     const char *lead = serves ? "All applications; the cost and the latency axis do not begin at 0."
                               : "Logarithmic; 0 is not drawn.";
-    bool good = kinds_read(&kinds, report, error) &&
-                source_sheet(source, NULL, kind, "", lead, list, &sheet, error);
+    kinds_read(&kinds, report);
+    const bool good = source_sheet(source, NULL, kind, "", lead, list, &sheet, error);
     for (size_t p = 0; good && panels[p].metric != NULL; p++)
         for (size_t s = 0; s < report->scenario_count; s++)
             for (size_t c = 0; c < report->scenarios[s].contender_count; c++)
                 settings_row(source, &kinds, &panels[p], p + 1, s, c, &sheet);
-    good = sheet_end(&sheet, good, error);
-    free(kinds.items);
-    return good;
+    return sheet_end(&sheet, good, error);
 }

@@ -64,21 +64,20 @@ struct latencies {
     size_t count;
 };
 
-static bool latencies_add(struct latencies *latencies, const struct run_details *details,
-                          const char *hash, struct error *error)
+static bool latencies_add(struct latencies *latencies, struct arena *arena,
+                          const struct run_details *details, const char *hash, struct error *error)
 {
     struct detail_request *requests = NULL;
     size_t count = 0;
     if (!run_details_requests(details, hash, &requests, &count, error))
         return false;
-    double *grown = realloc(latencies->ms, (latencies->count + count + 1) * sizeof *grown);
-    if (grown != NULL)
-        latencies->ms = grown;
-    for (size_t i = 0; grown != NULL && i < count; i++)
+    arena_reserve(arena, &latencies->ms, latencies->count + count, sizeof *latencies->ms);
+    for (size_t i = 0; i < count; i++)
         if (requests[i].measured != 0 && requests[i].dropped == 0)
-            grown[latencies->count++] = sim_to_ms(requests[i].finish_ns - requests[i].arrival_ns);
+            latencies->ms[latencies->count++] =
+                sim_to_ms(requests[i].finish_ns - requests[i].arrival_ns);
     free(requests);
-    return grown != NULL || figure_no_memory(error);
+    return true;
 }
 
 struct line {
@@ -112,17 +111,18 @@ static bool distributions(const struct comparison *against, size_t index, const 
                           struct error *error)
 {
     bool good = true;
+    struct arena *arena = figure_memory(sheet->list);
     for (size_t side = 0; good && side < 2; side++) {
         struct latencies latencies = {0};
         for (size_t i = index; good && i < against->run_count; i++) {
             const struct compare_run *run = &against->runs[i];
             if (contender_same(run, &against->runs[index]))
-                good = latencies_add(&latencies, details[side],
+                good = latencies_add(&latencies, arena, details[side],
                                      side == 0 ? run->simulated->hash : run->real->hash, error);
         }
         if (good)
             distribution_write(&latencies, line, side, sheet);
-        free(latencies.ms);
+        arena_release(arena, latencies.ms);
     }
     return good;
 }
@@ -142,12 +142,11 @@ static void batch_times(const struct comparison *against, size_t index, const st
 
 /* ---- Figures --------------------------------------------------------------------------------- */
 
-/* The caller frees it; NULL: memory exhausted. */
-static char *caption_write(const struct comparison *against, const char *setting)
+static const char *caption_write(const struct comparison *against, const char *setting,
+                                 struct arena *arena)
 {
     const struct compare_run *first = NULL;
     bool gpu = true;
-    char *caption = NULL;
     for (size_t i = 0; i < against->run_count; i++)
         if (strcmp(setting_of(&against->runs[i]), setting) == 0) {
             first = first == NULL ? &against->runs[i] : first;
@@ -156,15 +155,12 @@ static char *caption_write(const struct comparison *against, const char *setting
     const char *real = gpu ? "Executed on "
                            : "Rehearsal: no GPU took part; real is the model "
                              "with an added error and noise";
-    if (first == NULL ||
-        asprintf(&caption,
-                 "%s%s%s%s. Solid: simulated; dashed: real. Left: measured requests of all seeds. "
-                 "Right: mean times of the batches of one function in one configuration, if both "
-                 "have some; dashed: equal times.",
-                 real, gpu ? first->device : "", gpu ? " through " : "",
-                 gpu ? first->backend : "") < 0)
-        return NULL;
-    return caption;
+    return arena_text(
+        arena,
+        "%s%s%s%s. Solid: simulated; dashed: real. Left: measured requests of all seeds. "
+        "Right: mean times of the batches of one function in one configuration, if both "
+        "have some; dashed: equal times.",
+        real, gpu ? first->device : "", gpu ? " through " : "", gpu ? first->backend : "");
 }
 
 static bool setting_rows(const struct comparison *against, const char *setting,
@@ -195,12 +191,10 @@ static bool setting_figure(const struct comparison *against, const char *setting
                            struct error *error)
 {
     struct sheet sheet = {0};
-    char *caption = caption_write(against, setting);
-    bool good = caption != NULL
-                    ? sheet_begin(&sheet, list, script_name, setting, caption, columns, error)
-                    : figure_no_memory(error);
-    free(caption);
-    good = good && setting_rows(against, setting, details, &sheet, error);
+    const bool good =
+        sheet_begin(&sheet, list, script_name, setting,
+                    caption_write(against, setting, figure_memory(list)), columns, error) &&
+        (sheet.out == NULL || setting_rows(against, setting, details, &sheet, error));
     return sheet_end(&sheet, good, error);
 }
 
@@ -229,9 +223,7 @@ bool plot_compare(const struct comparison *against, struct figure_list *list, st
     struct comparison view;
     if (list->policy_count == 0)
         return draw_all(against, list, error);
-    if (!selection_comparison(against, list->policies, list->policy_count, &view, error))
-        return false;
-    const bool good = draw_all(&view, list, error);
-    free(view.runs);
-    return good;
+    return selection_comparison(against, list->policies, list->policy_count, figure_memory(list),
+                                &view, error) &&
+           draw_all(&view, list, error);
 }

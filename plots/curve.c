@@ -1,6 +1,5 @@
 /* Figures of metrics against a swept key: one per setting, panels by the other conditions. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plots/families.h"
@@ -18,19 +17,18 @@ static const struct panel below_of_trainings[] = {
     {0}};
 
 /* The distinct lines of a setting. */
-static bool series_read(const struct curve_group *group, struct kinds *series, struct error *error)
+static void series_read(const struct curve_group *group, struct kinds *series, struct arena *arena)
 {
-    bool alone = true, good = true;
+    bool alone = true;
     for (size_t p = 0; p < group->panel_count; p++)
         for (size_t l = 0; l < group->panels[p].line_count; l++)
             alone = alone && strcmp(group->panels[p].lines[l].like->policy,
                                     group->panels[0].lines[0].like->policy) == 0;
     for (size_t p = 0; p < group->panel_count; p++)
-        for (size_t l = 0; good && l < group->panels[p].line_count; l++) {
+        for (size_t l = 0; l < group->panels[p].line_count; l++) {
             const struct curve_line *line = &group->panels[p].lines[l];
-            good = kinds_add(series, line->like, line->like->label, line->variant, alone, error);
+            kinds_add(series, arena, line->like, line->like->label, line->variant, alone);
         }
-    return good;
 }
 
 struct curve_figure {
@@ -131,14 +129,12 @@ static bool draw_group(const struct source *source, const struct figure_kind *ki
                        curves->limit * curves->metric->column.scale, warning);
     else /* the sentence begins with a blank */
         (void)snprintf(lead, sizeof lead, "%s", warning + (warning[0] == ' '));
-    bool good =
-        series_read(group, &figure.series, error) &&
+    series_read(group, &figure.series, source->report->arena);
+    const bool good =
         source_sheet(source, group->like, kind, group->title, lead, list, &figure.sheet, error);
     if (good && figure.sheet.out != NULL)
         panels_write(&figure);
-    good = sheet_end(&figure.sheet, good, error);
-    free(figure.series.items);
-    return good;
+    return sheet_end(&figure.sheet, good, error);
 }
 
 bool curve_draw(const struct source *source, const struct figure_kind *kind,

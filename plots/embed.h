@@ -7,13 +7,10 @@
 struct embedded {
     struct page_figure *figures;
     size_t count;
-    char **texts; /* owned; `figures` points to them */
-    size_t text_count;
 };
 
-/* Draws every figure of the report's file, in a temporary directory that is removed afterwards.
- * False: ERROR_RUN, e.g. if gnuplot is missing; there is nothing to clear. */
+/* Draws every figure of the report's file, in a temporary directory that is removed afterwards. The
+ * texts are the report's. False: ERROR_RUN, e.g. if gnuplot is missing. */
 bool embed_figures(const struct report *report, struct embedded *embedded, struct error *error);
-void embedded_clear(struct embedded *embedded);
 
 #endif

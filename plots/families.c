@@ -5,7 +5,6 @@
 
 #include "results/report/table.h"
 #include "results/store/columns.h"
-#include "sim/base/array.h"
 #include "sim/platform/notices.h"
 
 bool source_one_policy(const struct report_scenario *scenario)
@@ -42,23 +41,21 @@ size_t kinds_find(const struct kinds *kinds, const struct report_contender *like
     return k;
 }
 
-bool kinds_add(struct kinds *kinds, const struct report_contender *like, const char *label,
-               const char *variant, bool alone, struct error *error)
+void kinds_add(struct kinds *kinds, struct arena *arena, const struct report_contender *like,
+               const char *label, const char *variant, bool alone)
 {
     size_t earlier = 0;
     if (kinds_find(kinds, like, label, variant) < kinds->count)
-        return true;
-    if (!array_extend(&kinds->items, kinds->count, sizeof *kinds->items))
-        return figure_no_memory(error);
+        return;
+    arena_reserve(arena, &kinds->items, kinds->count + 1, sizeof *kinds->items);
     for (size_t k = 0; k < kinds->count; k++)
         earlier += strcmp(kinds->items[k].like->policy, like->policy) == 0;
     kinds->items[kinds->count++] = (struct kind){
         like, label, variant,
         palette_distinct(palette_variant(like->policy, earlier, alone), &kinds->markers)};
-    return true;
 }
 
-char *source_basis(const struct source *source, const struct report_scenario *scenario)
+const char *source_basis(const struct source *source, const struct report_scenario *scenario)
 {
     const struct summary_row *runs = source->report->results->runs;
     const char *constants = source->report->constants;
@@ -68,11 +65,9 @@ char *source_basis(const struct source *source, const struct report_scenario *sc
     const char *grade = stored != NULL && stored[0] != '\0' ? stored
                         : scenario->evidence[0] != '\0'     ? scenario->evidence
                                                             : "none";
-    char *basis = NULL;
-    if (asprintf(&basis, "%s%s%s%s: %s.", constants[0] != '\0' ? "In all runs: " : "", constants,
-                 constants[0] != '\0' ? ". " : "", serves ? "Latency profile" : "Models",
-                 grade) < 0)
-        basis = NULL;
+    const char *basis = arena_text(
+        source->report->arena, "%s%s%s%s: %s.", constants[0] != '\0' ? "In all runs: " : "",
+        constants, constants[0] != '\0' ? ". " : "", serves ? "Latency profile" : "Models", grade);
     free(stored);
     return basis;
 }
@@ -103,9 +98,8 @@ const char *source_length_warning(const struct report *report, const struct repo
     return "";
 }
 
-/* The caller frees it; NULL: memory exhausted. */
-static char *caption_make(const struct source *source, const struct report_scenario *scenario,
-                          const char *lead, bool intervals)
+static const char *caption_make(const struct source *source, const struct report_scenario *scenario,
+                                const char *lead, bool intervals)
 {
     const struct report *report = source->report;
     const struct report_scenario *first = scenario != NULL ? scenario : report->scenarios;
@@ -119,35 +113,27 @@ static char *caption_make(const struct source *source, const struct report_scena
             for (size_t i = 0; i < contender->run_count; i++)
                 text_range_widen(&requests, source_run_size(source, &first[s], contender->runs[i]));
         }
-    char *basis = source_basis(source, first);
-    char *caption = NULL;
     const bool several = seeds.high > 1;
-    if (basis == NULL ||
-        asprintf(&caption, "%s%s%s%s%s%s seed%s of %s %s%s. %s%s",
-                 report->incomplete == NULL ? "" : report->incomplete,
-                 report->incomplete == NULL ? "" : " ", lead, lead[0] != '\0' ? " " : "",
-                 !several    ? ""
-                 : intervals ? "Means of "
-                             : "All of ",
-                 text_range(&seeds, true, of_seeds), several ? "s" : "",
-                 text_range(&requests, true, size), source_serves(first) ? "requests" : "trainings",
-                 intervals && several ? " each; bars: 95 % intervals" : "", basis,
-                 source_length_warning(report, first, scenarios)) < 0)
-        caption = NULL;
-    free(basis);
-    return caption;
+    return arena_text(report->arena, "%s%s%s%s%s%s seed%s of %s %s%s. %s%s",
+                      report->incomplete == NULL ? "" : report->incomplete,
+                      report->incomplete == NULL ? "" : " ", lead, lead[0] != '\0' ? " " : "",
+                      !several    ? ""
+                      : intervals ? "Means of "
+                                  : "All of ",
+                      text_range(&seeds, true, of_seeds), several ? "s" : "",
+                      text_range(&requests, true, size),
+                      source_serves(first) ? "requests" : "trainings",
+                      intervals && several ? " each; bars: 95 % intervals" : "",
+                      source_basis(source, first), source_length_warning(report, first, scenarios));
 }
 
 bool source_sheet(const struct source *source, const struct report_scenario *scenario,
                   const struct figure_kind *kind, const char *subject, const char *lead,
                   struct figure_list *list, struct sheet *sheet, struct error *error)
 {
-    char *caption = caption_make(source, scenario, lead == NULL ? "" : lead, kind->intervals);
-    const bool good = caption == NULL ? figure_no_memory(error)
-                                      : sheet_begin(sheet, list, kind->script, subject, caption,
-                                                    kind->columns, error);
-    free(caption);
-    return good;
+    return sheet_begin(sheet, list, kind->script, subject,
+                       caption_make(source, scenario, lead == NULL ? "" : lead, kind->intervals),
+                       kind->columns, error);
 }
 
 struct estimate source_estimate(const struct source *source,

@@ -109,10 +109,9 @@ struct kinds {
     unsigned markers; /* set of markers in use */
 };
 
-/* Adds a kind if it is new. `alone`: the figure has one policy alone. False: ERROR_RUN, memory
- * exhausted. */
-bool kinds_add(struct kinds *kinds, const struct report_contender *like, const char *label,
-               const char *variant, bool alone, struct error *error);
+/* Adds a kind if it is new. `alone`: the figure has one policy alone. */
+void kinds_add(struct kinds *kinds, struct arena *arena, const struct report_contender *like,
+               const char *label, const char *variant, bool alone);
 /* The index of a kind; the count if there is none. O(count). */
 size_t kinds_find(const struct kinds *kinds, const struct report_contender *like, const char *label,
                   const char *variant);
@@ -143,8 +142,8 @@ const char *source_length_warning(const struct report *report, const struct repo
                                   size_t scenarios);
 
 /* "In all runs: requests=1500. Latency profile: measured.": settings that titles omit, and the
- * evidence grade if the file has it. The caller frees it; NULL: memory exhausted. */
-char *source_basis(const struct source *source, const struct report_scenario *scenario);
+ * evidence grade if the file has it. It lives as long as the report. */
+const char *source_basis(const struct source *source, const struct report_scenario *scenario);
 
 /* Estimate of a metric of the contender, times `scale`. It is that of `application`, or of the
  * whole run if there is no application of that name. */

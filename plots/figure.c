@@ -6,55 +6,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/array.h"
 #include "results/report/csv.h"
 #include "sim/base/utf8.h"
 
 enum { NAME_LENGTH = 80 };
 
-static void figure_clear(struct figure *figure)
+struct arena *figure_memory(struct figure_list *list)
 {
-    free(figure->script);
-    free(figure->name);
-    free(figure->subject);
-    free(figure->caption);
-    free(figure->csv);
-    free(figure->picture);
+    if (list->arena == NULL)
+        list->arena = arena_create();
+    return list->arena;
 }
 
 void figure_list_clear(struct figure_list *list)
 {
-    for (size_t i = 0; i < list->count; i++)
-        figure_clear(&list->figures[i]);
-    for (size_t i = 0; i < list->note_count; i++)
-        free(list->notes[i]);
-    free(list->figures);
-    free(list->notes);
+    arena_destroy(list->arena);
+    list->arena = NULL;
     list->figures = NULL;
     list->notes = NULL;
     list->count = 0;
     list->note_count = 0;
 }
 
-bool figure_no_memory(struct error *error)
+void figure_list_note(struct figure_list *list, const char *format, ...)
 {
-    return error_run(error, "out of memory for the figures");
-}
-
-bool figure_list_note(struct figure_list *list, struct error *error, const char *format, ...)
-{
-    char *text = NULL;
+    struct arena *arena = figure_memory(list);
     va_list args;
     va_start(args, format);
-    int length = vasprintf(&text, format, args);
+    arena_reserve(arena, &list->notes, list->note_count + 1, sizeof *list->notes);
+    arena_append_of(arena, &list->notes[list->note_count++], format, args);
     va_end(args);
-    if (length < 0 || !array_extend(&list->notes, list->note_count, sizeof text)) {
-        if (length >= 0)
-            free(text);
-        return figure_no_memory(error);
-    }
-    list->notes[list->note_count++] = text;
-    return true;
 }
 
 bool figure_wanted(const struct figure_list *list, const char *script)
@@ -103,18 +84,15 @@ static void name_make(const struct figure_list *list, const char *script, const 
 static struct figure *figure_add(struct figure_list *list, const char *script, const char *name,
                                  const char *subject, const char *caption)
 {
-    if (!array_extend(&list->figures, list->count, sizeof *list->figures))
-        return NULL;
+    struct arena *arena = figure_memory(list);
+    arena_reserve(arena, &list->figures, list->count + 1, sizeof *list->figures);
     struct figure *figure = &list->figures[list->count++];
-    *figure = (struct figure){.script = strdup(script),
-                              .name = strdup(name),
-                              .subject = strdup(subject),
-                              .caption = strdup(caption)};
-    if (asprintf(&figure->csv, "%s/%s.csv", list->folder, name) < 0)
-        figure->csv = NULL;
-    const bool good = figure->script != NULL && figure->name != NULL && figure->subject != NULL &&
-                      figure->caption != NULL && figure->csv != NULL;
-    return good ? figure : NULL;
+    *figure = (struct figure){.script = arena_text(arena, "%s", script),
+                              .name = arena_text(arena, "%s", name),
+                              .subject = arena_text(arena, "%s", subject),
+                              .caption = arena_text(arena, "%s", caption),
+                              .csv = arena_text(arena, "%s/%s.csv", list->folder, name)};
+    return figure;
 }
 
 bool sheet_begin(struct sheet *sheet, struct figure_list *list, const char *script,
@@ -126,8 +104,6 @@ bool sheet_begin(struct sheet *sheet, struct figure_list *list, const char *scri
     if (!name_wanted(list, script, name))
         return true;
     const struct figure *figure = figure_add(list, script, name, subject, caption);
-    if (figure == NULL)
-        return figure_no_memory(error);
     *sheet = (struct sheet){.list = list,
                             .path = figure->csv,
                             .subject = figure->subject[0] != '\0' ? figure->subject : "-",
@@ -231,15 +207,12 @@ void sheet_row(struct sheet *sheet, const char *format, ...)
     sheet->first_row = false;
 }
 
-bool figure_drop(struct figure_list *list, size_t at, const char *reason, struct error *error)
+void figure_drop(struct figure_list *list, size_t at, const char *reason)
 {
-    struct figure dropped = list->figures[at];
+    figure_list_note(list, "%s: not drawn, %s", list->figures[at].name, reason);
     memmove(&list->figures[at], &list->figures[at + 1],
             (list->count - at - 1) * sizeof *list->figures);
     list->count--;
-    bool good = figure_list_note(list, error, "%s: not drawn, %s", dropped.name, reason);
-    figure_clear(&dropped);
-    return good;
 }
 
 bool sheet_end(struct sheet *sheet, bool good, struct error *error)
@@ -251,6 +224,7 @@ bool sheet_end(struct sheet *sheet, bool good, struct error *error)
     size_t at = 0;
     while (at + 1 < sheet->list->count && strcmp(sheet->list->figures[at].csv, sheet->path) != 0)
         at++;
-    return good && sheet->first_row ? figure_drop(sheet->list, at, "there is nothing in it", error)
-                                    : written;
+    if (good && sheet->first_row)
+        figure_drop(sheet->list, at, "there is nothing in it");
+    return good && (written || sheet->first_row);
 }

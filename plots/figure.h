@@ -23,16 +23,17 @@
 
 #include "plots/gnuplot.h"
 #include "results/report/statistics.h"
+#include "sim/base/arena.h"
 #include "sim/base/atomic_file.h"
 #include "sim/base/error.h"
 
 struct figure {
-    char *script;  /* of plots/, without .gp: "hit-rate" */
-    char *name;    /* file name without extension: "hit-rate-strict-light" */
-    char *subject; /* for example the setting: "strict-light" */
-    char *caption;
-    char *csv;     /* path */
-    char *picture; /* path; NULL until drawn */
+    const char *script;  /* of plots/, without .gp: "hit-rate" */
+    const char *name;    /* file name without extension: "hit-rate-strict-light" */
+    const char *subject; /* for example the setting: "strict-light" */
+    const char *caption;
+    const char *csv;     /* path */
+    const char *picture; /* path; NULL until drawn */
 };
 
 /* The requested figures, made in one directory. */
@@ -46,6 +47,7 @@ struct figure_list {
     size_t policy_count;         /* 0: all policies */
     bool variants;               /* a policy's name stands for all its variants */
     struct picture_style style;
+    struct arena *arena;   /* of what follows and of the CSVs' contents; see figure_memory */
     size_t timelines_most; /* if more runs have a timeline, draw only that of the first contender of
                               each setting; 0: no limit */
     struct figure *figures;
@@ -56,16 +58,15 @@ struct figure_list {
 
 void figure_list_clear(struct figure_list *list);
 
-/* Adds a note for the user about an omitted figure. False: ERROR_RUN, memory exhausted. */
-bool figure_list_note(struct figure_list *list, struct error *error, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* The list's arena. Exhausted memory ends the process. figure_list_clear releases all of it. */
+struct arena *figure_memory(struct figure_list *list);
 
-/* Removes figure `at` from the list, with a note of the reason. False: ERROR_RUN, memory exhausted.
- */
-bool figure_drop(struct figure_list *list, size_t at, const char *reason, struct error *error);
+/* Adds a note for the user about an omitted figure. */
+void figure_list_note(struct figure_list *list, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-/* Sets ERROR_RUN: memory is exhausted. Returns false. */
-bool figure_no_memory(struct error *error);
+/* Removes figure `at` from the list, with a note of the reason. */
+void figure_drop(struct figure_list *list, size_t at, const char *reason);
 
 /* Returns whether a figure of that script is requested. Both "hit-rate" and "hit-rate-strict-light"
  * request figures of the script hit-rate. */
@@ -86,7 +87,7 @@ struct sheet {
  * case, with dashes for characters other than letters and digits, and with a number if the list
  * already has that name. `columns` is the header without subject and caption. All texts are copied.
  * The caller ends a sheet that was begun. False: ERROR_INPUT if the file cannot be written,
- * ERROR_RUN if memory is exhausted or another process writes it. */
+ * ERROR_RUN if another process writes it. */
 bool sheet_begin(struct sheet *sheet, struct figure_list *list, const char *script,
                  const char *subject, const char *caption, const char *columns,
                  struct error *error);

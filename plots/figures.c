@@ -271,7 +271,7 @@ static bool contenders_draw(const struct source *source, const struct report_sce
         for (size_t k = 0; good && k < count; k++)
             good =
                 sheets[k].out == NULL || kinds[k]->contender(&reading, &rows[k], &sheets[k], error);
-        free(reading.samples);
+        arena_release(source->report->arena, reading.samples);
     }
     for (size_t k = count; k-- > 0;)
         good = sheet_end(&sheets[k], good, error);
@@ -318,14 +318,14 @@ static bool settings_each(const struct source *source, const struct figure_kind 
     bool good = true;
     for (size_t s = 0; good && s < report->scenario_count; s++)
         good = setting_draw(source, &report->scenarios[s], first, end, list, &without, error);
-    if (!good || without == 0 || last->missing == NULL)
-        return good;
-    return figure_list_note(
-        list, error,
-        "%s: not drawn of %zu of %zu settings, whose runs recorded no %s (\"record\": \"%s\" "
-        "keeps them)",
-        last->missing, without, report->scenario_count, last->table,
-        strcmp(last->table, "requests") == 0 ? "requests" : "all");
+    if (good && without > 0 && last->missing != NULL)
+        figure_list_note(
+            list,
+            "%s: not drawn of %zu of %zu settings, whose runs recorded no %s (\"record\": \"%s\" "
+            "keeps them)",
+            last->missing, without, report->scenario_count, last->table,
+            strcmp(last->table, "requests") == 0 ? "requests" : "all");
+    return good;
 }
 
 bool plot_results(const struct report *report, struct figure_list *list, struct error *error)

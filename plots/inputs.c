@@ -6,7 +6,6 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_sort_int.h>
 
-#include "sim/base/array.h"
 #include "plots/families.h"
 #include "traces/readers/arrival_trace.h"
 #include "traces/readers/line_reader.h"
@@ -58,22 +57,18 @@ bool families_profile(const char *path, struct figure_list *list, struct error *
 {
     struct profile *profile = profile_load(path, error);
     struct sheet sheet = {0};
-    char *caption = NULL;
     if (profile == NULL)
         return false;
-    if (asprintf(&caption,
-                 "%s: %s. Markers: the profile's grid at its most vCPUs; lines: interpolated as in "
-                 "a run. Both axes are shared; latency is logarithmic. Evidence: %s.",
-                 base_name(path), profile->device[0] != '\0' ? profile->device : "device not named",
-                 profile->evidence[0] != '\0' ? profile->evidence : "not given") < 0)
-        caption = NULL;
-    bool good = caption == NULL ? figure_no_memory(error)
-                                : sheet_begin(&sheet, list, "profile", base_name(path), caption,
-                                              SURFACES, error);
+    const char *caption = arena_text(
+        figure_memory(list),
+        "%s: %s. Markers: the profile's grid at its most vCPUs; lines: interpolated as in "
+        "a run. Both axes are shared; latency is logarithmic. Evidence: %s.",
+        base_name(path), profile->device[0] != '\0' ? profile->device : "device not named",
+        profile->evidence[0] != '\0' ? profile->evidence : "not given");
+    bool good = sheet_begin(&sheet, list, "profile", base_name(path), caption, SURFACES, error);
     for (size_t f = 0; good && f < profile->function_count; f++)
         profile_rows(profile, f, &sheet);
     good = sheet_end(&sheet, good, error);
-    free(caption);
     profile_free(profile);
     return good;
 }
@@ -84,20 +79,12 @@ enum { RATE_BINS = 400, RATE_LEAST = 10, PER_BIN = 5, INTERVAL_STEPS = 200 };
 
 struct arrivals {
     double *times; /* s, ascending, starting at 0 */
-    size_t count, capacity;
+    size_t count;
 };
 
-static bool arrivals_add(struct arrivals *arrivals, double time, struct error *error)
-{
-    if (!array_reserve(&arrivals->times, &arrivals->capacity, arrivals->count + 1, sizeof time))
-        return figure_no_memory(error);
-    arrivals->times[arrivals->count++] = time;
-    return true;
-}
-
 /* Reads all arrival times of the trace: 8 bytes per request. */
-static bool arrivals_read(const char *path, const char *given, struct arrivals *arrivals,
-                          const char **format, struct error *error)
+static bool arrivals_read(const char *path, const char *given, struct arena *arena,
+                          struct arrivals *arrivals, const char **format, struct error *error)
 {
     struct trace_record record;
     struct error fault = {0};
@@ -105,17 +92,17 @@ static bool arrivals_read(const char *path, const char *given, struct arrivals *
     if (reader == NULL)
         return false;
     *format = trace_format(reader);
-    bool good = true;
-    while (good && trace_next(reader, &record, &fault))
-        good = arrivals_add(arrivals, sim_to_s(record.time), error);
+    while (trace_next(reader, &record, &fault)) {
+        arena_reserve(arena, &arrivals->times, arrivals->count + 1, sizeof *arrivals->times);
+        arrivals->times[arrivals->count++] = sim_to_s(record.time);
+    }
     trace_close(reader);
-    if (good && fault.kind != ERROR_NONE) {
+    if (fault.kind != ERROR_NONE) {
         *error = fault;
         return false;
     }
-    if (good && (arrivals->count == 0 || arrivals->times == NULL))
-        return error_input(error, "%s: holds no request; give a trace of at least one", path);
-    return good;
+    return arrivals->count > 0 ||
+           error_input(error, "%s: holds no request; give a trace of at least one", path);
 }
 
 /* Number of bins for the rate; fewer if a bin would have few requests. */
@@ -167,30 +154,23 @@ bool families_arrivals(const char *path, const char *given, struct figure_list *
 {
     struct arrivals arrivals = {0};
     const char *format = "";
-    char *caption = NULL;
     struct sheet sheet = {0};
-    bool good = arrivals_read(path, given, &arrivals, &format, error);
-    good = good && arrivals.times != NULL;
-    const double last = good ? arrivals.times[arrivals.count - 1] : 0;
-    if (good &&
-        asprintf(&caption,
-                 "%s (%s): %zu requests in %.*f s. Rate: means over %zu bins of equal time; "
-                 "what a trace counts by the second or minute is placed at random within.",
-                 base_name(path), format, arrivals.count, last < 100 ? 3 : 0, last,
-                 rate_bins(&arrivals)) < 0) {
-        caption = NULL;
-        good = figure_no_memory(error);
-    }
-    good = good && sheet_begin(&sheet, list, "arrivals", base_name(path), caption,
-                               "panel,x,y,poisson", error);
+    struct arena *arena = figure_memory(list);
+    if (!arrivals_read(path, given, arena, &arrivals, &format, error))
+        return false;
+    const double last = arrivals.times[arrivals.count - 1];
+    const char *caption = arena_text(
+        arena,
+        "%s (%s): %zu requests in %.*f s. Rate: means over %zu bins of equal time; "
+        "what a trace counts by the second or minute is placed at random within.",
+        base_name(path), format, arrivals.count, last < 100 ? 3 : 0, last, rate_bins(&arrivals));
+    const bool good =
+        sheet_begin(&sheet, list, "arrivals", base_name(path), caption, "panel,x,y,poisson", error);
     if (good && sheet.out != NULL) {
         rate_rows(&arrivals, &sheet);
         interval_rows(&arrivals, &sheet);
     }
-    good = sheet_end(&sheet, good, error);
-    free(caption);
-    free(arrivals.times);
-    return good;
+    return sheet_end(&sheet, good, error);
 }
 
 /* ---- Calibrations --------------------------------------------------------------------------- */
@@ -198,15 +178,16 @@ bool families_arrivals(const char *path, const char *given, struct figure_list *
 /* A point of a calibration: the measurement, the fit, and the prediction of a fit without the point
  * (NAN if there is none). */
 struct point {
-    char *function;
+    const char *function;
     int batch, vcpu;
     double share; /* percent of a GPU */
     double measured, fitted, left_out;
 };
 
 struct points {
+    struct arena *arena;
     struct point *items;
-    size_t count, capacity;
+    size_t count;
 };
 
 enum column_name {
@@ -225,14 +206,6 @@ enum column_name {
 static const char *const point_columns[COLUMNS] = {
     "function", "batch", "vcpu", "share", "unit", "measured_ms", "fit_ms", "left_out_ms"};
 enum { FIELDS_MOST = 64, LINES_MOST = 12 };
-
-static void points_clear(struct points *points)
-{
-    for (size_t i = 0; i < points->count; i++)
-        free(points->items[i].function);
-    free(points->items);
-    *points = (struct points){0};
-}
 
 /* Finds the position of each column. */
 static bool header_read(const char *path, char *line, size_t places[COLUMNS], struct error *error)
@@ -282,16 +255,16 @@ static bool point_read(const struct line_reader *lines, char *line, const size_t
     const char *function = fields[places[COLUMN_FUNCTION]];
     if (function == NULL || function[0] == '\0')
         return line_fault(lines, error, "names no function");
-    if (!array_reserve(&points->items, &points->capacity, points->count + 1, sizeof *points->items))
-        return figure_no_memory(error);
-    struct point *point = &points->items[points->count];
-    *point =
-        (struct point){strdup(function),         (int)values[COLUMN_BATCH],
-                       (int)values[COLUMN_VCPU], 100 * values[COLUMN_SHARE] / values[COLUMN_UNIT],
-                       values[COLUMN_MEASURED],  values[COLUMN_FIT],
+    arena_reserve(points->arena, &points->items, points->count + 1, sizeof *points->items);
+    points->items[points->count++] =
+        (struct point){arena_text(points->arena, "%s", function),
+                       (int)values[COLUMN_BATCH],
+                       (int)values[COLUMN_VCPU],
+                       100 * values[COLUMN_SHARE] / values[COLUMN_UNIT],
+                       values[COLUMN_MEASURED],
+                       values[COLUMN_FIT],
                        values[COLUMN_LEFT_OUT]};
-    points->count += point->function != NULL;
-    return point->function != NULL || figure_no_memory(error);
+    return true;
 }
 
 static bool points_read(const char *path, struct points *points, struct error *error)
@@ -312,18 +285,14 @@ static bool points_read(const char *path, struct points *points, struct error *e
 }
 
 /* The function's name, with the vCPUs if the file has several vCPU counts of it. */
-static char *point_title(const struct points *points, const struct point *point)
+static const char *point_title(const struct points *points, const struct point *point)
 {
     bool several = false;
-    char *title = NULL;
     for (size_t i = 0; i < points->count && !several; i++)
         several = points->items[i].vcpu != point->vcpu &&
                   strcmp(points->items[i].function, point->function) == 0;
-    if (!several)
-        return strdup(point->function);
-    if (asprintf(&title, "%s %d vCPU", point->function, point->vcpu) < 0)
-        return NULL;
-    return title;
+    return several ? arena_text(points->arena, "%s %d vCPU", point->function, point->vcpu)
+                   : point->function;
 }
 
 static bool same_surface(const struct point *a, const struct point *b)
@@ -331,18 +300,13 @@ static bool same_surface(const struct point *a, const struct point *b)
     return a->vcpu == b->vcpu && strcmp(a->function, b->function) == 0;
 }
 
-static bool residual_rows(const struct points *points, struct sheet *sheet, struct error *error)
+static void residual_rows(const struct points *points, struct sheet *sheet)
 {
     for (size_t i = 0; i < points->count; i++) {
         const struct point *point = &points->items[i];
-        char *title = point_title(points, point);
-        if (title == NULL)
-            return figure_no_memory(error);
-        sheet_row(sheet, "%.40s %d %g %g %g %g", title, point->batch, point->share, point->measured,
-                  point->fitted, point->left_out);
-        free(title);
+        sheet_row(sheet, "%.40s %d %g %g %g %g", point_title(points, point), point->batch,
+                  point->share, point->measured, point->fitted, point->left_out);
     }
-    return true;
 }
 
 /* The batch sizes to draw, ascending and distinct. If there are many, only powers of two and the
@@ -380,59 +344,52 @@ static void surface_row(const struct point *point, size_t surface, const char *t
 
 /* Writes, per function and vCPU count, the fit at each measured configuration, then the
  * measurements. */
-static bool surface_rows(const struct points *points, struct sheet *sheet, struct error *error)
+static void surface_rows(const struct points *points, struct sheet *sheet)
 {
-    int *sizes = calloc(points->count + 1, sizeof *sizes);
+    int *sizes = arena_allocate(points->arena, points->count, sizeof *sizes);
     size_t surface = 0;
-    bool good = sizes != NULL || figure_no_memory(error);
-    const size_t count = sizes == NULL ? 0 : batch_sizes(points, sizes);
-    for (size_t first = 0; good && first < points->count; first++) {
+    const size_t count = batch_sizes(points, sizes);
+    for (size_t first = 0; first < points->count; first++) {
         size_t earlier = 0;
         while (!same_surface(&points->items[earlier], &points->items[first]))
             earlier++;
         if (earlier < first)
             continue;
-        char *title = point_title(points, &points->items[first]);
+        const char *title = point_title(points, &points->items[first]);
         surface++;
-        for (size_t i = first; title != NULL && i < points->count; i++)
+        for (size_t i = first; i < points->count; i++)
             for (int measured = 0; measured < 2; measured++)
                 if (same_surface(&points->items[first], &points->items[i]))
                     surface_row(&points->items[i], surface, title, measured != 0, sizes, count,
                                 sheet);
-        good = title != NULL || figure_no_memory(error);
-        free(title);
     }
-    free(sizes);
-    return good;
 }
 
 bool families_calibration(const char *path, struct figure_list *list, struct error *error)
 {
     struct sheet sheet = {0};
-    struct points points = {0};
-    char *caption = NULL;
-    bool good = points_read(path, &points, error);
-    if (good &&
-        asprintf(&caption,
-                 "%s: markers are what was measured, lines the fit at those shares; of more "
-                 "than %d batch sizes the powers of two and the largest. Both axes are "
-                 "shared; latency is logarithmic.",
-                 base_name(path), LINES_MOST) < 0) {
-        caption = NULL;
-        good = figure_no_memory(error);
-    }
-    if (good && figure_wanted(list, "calibration")) {
+    struct points points = {.arena = figure_memory(list)};
+    if (!points_read(path, &points, error))
+        return false;
+    const char *caption =
+        arena_text(points.arena,
+                   "%s: markers are what was measured, lines the fit at those shares; of more "
+                   "than %d batch sizes the powers of two and the largest. Both axes are "
+                   "shared; latency is logarithmic.",
+                   base_name(path), LINES_MOST);
+    bool good = true;
+    if (figure_wanted(list, "calibration")) {
         good = sheet_begin(&sheet, list, "calibration", base_name(path), base_name(path),
                            "function,batch,share,measured_ms,fitted_ms,left_out_ms", error);
-        good = good && residual_rows(&points, &sheet, error);
+        if (good)
+            residual_rows(&points, &sheet);
         good = sheet_end(&sheet, good, error);
     }
     if (good && figure_wanted(list, "profile")) {
         good = sheet_begin(&sheet, list, "profile", base_name(path), caption, SURFACES, error);
-        good = good && surface_rows(&points, &sheet, error);
+        if (good)
+            surface_rows(&points, &sheet);
         good = sheet_end(&sheet, good, error);
     }
-    free(caption);
-    points_clear(&points);
     return good;
 }

@@ -54,17 +54,15 @@ static bool samples_add(struct reading *reading, const char *hash, bool of_train
     if (of_trainings ? !run_details_trainings(details, hash, &trainings, &count, error)
                      : !run_details_requests(details, hash, &requests, &count, error))
         return false;
-    struct sample *grown =
-        realloc(reading->samples, (reading->sample_count + count + 1) * sizeof *grown);
-    if (grown != NULL)
-        reading->samples = grown;
-    for (size_t i = 0; grown != NULL && i < count; i++)
+    arena_reserve(reading->source->report->arena, &reading->samples, reading->sample_count + count,
+                  sizeof *reading->samples);
+    for (size_t i = 0; i < count; i++)
         if (of_trainings ? trainings[i].measured != 0 : requests[i].measured != 0)
-            grown[reading->sample_count++] =
+            reading->samples[reading->sample_count++] =
                 of_trainings ? sample_of_training(&trainings[i]) : sample_of(&requests[i]);
     free(requests);
     free(trainings);
-    return grown != NULL || figure_no_memory(error);
+    return true;
 }
 
 /* Reads the samples of the contender's runs, once. */
@@ -113,9 +111,8 @@ static bool distribution_rows(struct reading *reading, bool of_trainings, size_t
     if (!samples_read(reading, of_trainings, error))
         return false;
     const size_t count = reading->sample_count;
-    double *values = calloc(2 * count + 1, sizeof *values);
-    if (values == NULL)
-        return figure_no_memory(error);
+    struct arena *arena = reading->source->report->arena;
+    double *values = arena_allocate(arena, 2 * count, sizeof *values);
     double *shares = values + count;
     for (size_t i = 0; i < count; i++) {
         values[i] = reading->samples[i].latency;
@@ -133,7 +130,7 @@ static bool distribution_rows(struct reading *reading, bool of_trainings, size_t
                   100 * q, latency, quantile(shares, 1, count, q), reading->look.colour,
                   reading->look.dash, reading->look.point);
     }
-    free(values);
+    arena_release(arena, values);
     return true;
 }
 
@@ -252,36 +249,26 @@ static bool contender_timeline(const struct source *source, const struct report_
 {
     struct timeline_row *rows = NULL;
     size_t count = 0;
-    char *title = NULL;
-    char *basis = NULL;
-    char *caption = NULL;
     struct sheet sheet = {0};
-    if (asprintf(&title, "%s%s%s, seed %llu", scenario->title,
-                 scenario->title[0] != '\0' ? ", " : "", contender->title,
-                 (unsigned long long)run->seed) < 0)
-        title = NULL;
-    basis = source_basis(source, scenario);
+    struct arena *arena = figure_memory(list);
+    const char *title = arena_text(arena, "%s%s%s, seed %llu", scenario->title,
+                                   scenario->title[0] != '\0' ? ", " : "", contender->title,
+                                   (unsigned long long)run->seed);
     const bool serves = source_serves(scenario);
     const size_t index = (size_t)(run - source->report->results->runs);
-    if (basis != NULL &&
-        asprintf(&caption,
-                 "One run of %llu %s, seed %llu: samples, or means over %d bins of equal time "
-                 "where there are more.%s %s",
-                 (unsigned long long)source_run_size(source, scenario, index),
-                 serves ? "requests" : "trainings", (unsigned long long)run->seed, TIME_BINS,
-                 serves ? " Stranded: share of the free vGPUs that no waiting batch could use."
-                        : "",
-                 basis) < 0)
-        caption = NULL;
-    bool good = title != NULL && caption != NULL ? true : figure_no_memory(error);
-    good = good && run_details_timeline(source->details, run->hash, &rows, &count, error) &&
-           sheet_begin(&sheet, list, kind->script, title, caption, kind->columns, error);
+    const char *caption = arena_text(
+        arena,
+        "One run of %llu %s, seed %llu: samples, or means over %d bins of equal time "
+        "where there are more.%s %s",
+        (unsigned long long)source_run_size(source, scenario, index),
+        serves ? "requests" : "trainings", (unsigned long long)run->seed, TIME_BINS,
+        serves ? " Stranded: share of the free vGPUs that no waiting batch could use." : "",
+        source_basis(source, scenario));
+    bool good = run_details_timeline(source->details, run->hash, &rows, &count, error) &&
+                sheet_begin(&sheet, list, kind->script, title, caption, kind->columns, error);
     if (good && sheet.out != NULL)
         timeline_rows(rows, count, &sheet);
     good = sheet_end(&sheet, good, error);
-    free(title);
-    free(basis);
-    free(caption);
     free(rows);
     return good;
 }
@@ -307,9 +294,8 @@ bool timeline_draw(const struct source *source, const struct figure_kind *kind,
         for (size_t c = 0; c < source->report->scenarios[s].contender_count; c++)
             recorded += timeline_run(source, &source->report->scenarios[s].contenders[c]) != NULL;
     if (recorded == 0)
-        return figure_list_note(list, error,
-                                "timeline: not drawn, no run recorded one (\"record\": \"all\" "
-                                "keeps it)");
+        figure_list_note(list,
+                         "timeline: not drawn, no run recorded one (\"record\": \"all\" keeps it)");
     const bool firsts = list->timelines_most > 0 && recorded > list->timelines_most;
     for (size_t s = 0; good && s < source->report->scenario_count; s++) {
         const struct report_scenario *scenario = &source->report->scenarios[s];

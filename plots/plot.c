@@ -17,11 +17,9 @@ static bool selection_results(const struct report *report, const struct curve_re
                               struct figure_list *list, struct error *error)
 {
     struct report view;
-    if (!selection_report(report, list->policies, list->policy_count, list->variants, &view, error))
-        return false;
-    const bool good = report_follow(&view, request, error) && plot_results(&view, list, error);
-    selection_report_clear(&view);
-    return good;
+    return selection_report(report, list->policies, list->policy_count, list->variants, &view,
+                            error) &&
+           report_follow(&view, request, error) && plot_results(&view, list, error);
 }
 
 static bool results_file(const char *path, struct figure_list *list, struct error *error)
@@ -88,15 +86,13 @@ static bool draw_one(struct figure_list *list, size_t at, const char *format, st
     char *script = script_find(figure->script, error);
     if (script == NULL)
         return false;
-    free(figure->picture);
-    if (asprintf(&figure->picture, "%s/%s.%s", list->folder, figure->name, format) < 0)
-        figure->picture = NULL;
-    bool good = figure->picture != NULL ? gnuplot_draw(script, figure->csv, figure->picture,
-                                                       &list->style, &no_room, error)
-                                        : error_run(error, "out of memory for the figures");
+    figure->picture =
+        arena_text(figure_memory(list), "%s/%s.%s", list->folder, figure->name, format);
+    const bool good =
+        gnuplot_draw(script, figure->csv, figure->picture, &list->style, &no_room, error);
     free(script);
     if (no_room != NULL)
-        good = figure_drop(list, at, no_room, error);
+        figure_drop(list, at, no_room);
     free(no_room);
     return good;
 }

@@ -10,16 +10,13 @@
  * the policy without parameters; with `variants` it is every contender of that policy. The copy has
  * no curves. It borrows all else from the report, which must outlive it. Titles, and so the names
  * of variants, remain those of the whole report. False: ERROR_INPUT if a name is none of the
- * report's; the message lists those. ERROR_RUN if memory is exhausted. There is then nothing to
- * clear. */
+ * report's; the message lists those. */
 bool selection_report(const struct report *report, const char *const *names, size_t count,
                       bool variants, struct report *view, struct error *error);
-/* Frees what the view owns, and its curves. */
-void selection_report_clear(struct report *view);
 
-/* The same for a comparison: the runs whose policy or label is one of `names`. The caller frees
- * view->runs. */
+/* The same for a comparison: the runs whose policy or label is one of `names`. The list of runs is
+ * of the arena. */
 bool selection_comparison(const struct comparison *against, const char *const *names, size_t count,
-                          struct comparison *view, struct error *error);
+                          struct arena *arena, struct comparison *view, struct error *error);
 
 #endif

@@ -150,9 +150,8 @@ bool sensitivity_draw(const struct source *source, const struct figure_kind *kin
 {
     const struct report *report = source->report;
     size_t count = 0;
-    struct variant *variants = calloc(report->results->run_count + 1, sizeof *variants);
-    if (variants == NULL)
-        return figure_no_memory(error);
+    struct variant *variants =
+        arena_allocate(report->arena, report->results->run_count, sizeof *variants);
     for (size_t s = 0; s < report->scenario_count; s++)
         for (size_t c = 0; c < report->scenarios[s].contender_count; c++) {
             const struct report_contender *contender = &report->scenarios[s].contenders[c];
@@ -166,6 +165,5 @@ bool sensitivity_draw(const struct source *source, const struct figure_kind *kin
     bool good = draw_parameters(source, kind, variants, count, list, error);
     for (size_t i = 0; i < count; i++)
         cJSON_Delete(variants[i].parameters);
-    free(variants);
     return good;
 }

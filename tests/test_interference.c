@@ -47,7 +47,9 @@ static struct unseen_pairs measure(const struct sample_set *set)
 {
     struct unseen_pairs unseen = {0};
     struct error error = {0};
-    assert_good(unseen_pairs_measure(set, &unseen, &error), &error);
+    struct arena *arena = arena_create();
+    assert_good(unseen_pairs_measure(set, arena, &unseen, &error), &error);
+    arena_destroy(arena);
     return unseen;
 }
 

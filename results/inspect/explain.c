@@ -3,10 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
 #include "workloads/workload.h"
 
 /* A run's rows and the cluster described in its configuration. */
 struct world {
+    struct arena *arena;
     const struct run_record *record;
     const struct workload *workload;
     uint32_t *vcpus, *first_gpu;  /* per invoker; one more entry of first_gpu */
@@ -14,24 +16,15 @@ struct world {
     uint32_t gpu_count;
 };
 
-static void world_clear(struct world *world)
-{
-    free(world->vcpus);
-    free(world->first_gpu);
-    free(world->gpus);
-}
-
-static bool world_init(struct world *world, struct error *error)
+static void world_init(struct world *world)
 {
     const struct cluster_spec *cluster = &world->workload->cluster;
     const size_t invokers = cluster->invoker_count;
     uint32_t invoker = 0;
     world->gpu_count = cluster_number_gpus(cluster, NULL);
-    world->vcpus = calloc(invokers + 1, sizeof *world->vcpus);
-    world->first_gpu = calloc(invokers + 1, sizeof *world->first_gpu);
-    world->gpus = calloc(world->gpu_count + 1, sizeof *world->gpus);
-    if (world->vcpus == NULL || world->first_gpu == NULL || world->gpus == NULL)
-        return error_run(error, "out of memory for %zu invokers", invokers);
+    world->vcpus = arena_allocate(world->arena, invokers, sizeof *world->vcpus);
+    world->first_gpu = arena_allocate(world->arena, invokers + 1, sizeof *world->first_gpu);
+    world->gpus = arena_allocate(world->arena, world->gpu_count, sizeof *world->gpus);
     (void)cluster_number_gpus(cluster, world->first_gpu);
     for (size_t g = 0; g < cluster->group_count; g++)
         for (uint32_t i = 0; i < cluster->groups[g].count; i++, invoker++) {
@@ -39,7 +32,6 @@ static bool world_init(struct world *world, struct error *error)
             for (size_t k = 0; k < cluster->groups[g].gpu_count; k++)
                 world->gpus[world->first_gpu[invoker] + k] = &cluster->groups[g].gpus[k];
         }
-    return true;
 }
 
 /* ---- Why a job waited ------------------------------------------------------------------------ */
@@ -114,30 +106,27 @@ static size_t load_open(const struct world *world, struct load *load,
     return count;
 }
 
-/* Time between `from` and the dispatch of `wanted` in which no invoker had its resources free. -1:
- * memory exhausted. */
+/* Time between `from` and the dispatch of `wanted` in which no invoker had its resources free. */
 static sim_time_t no_room_time(const struct world *world, const struct batch_row *wanted,
                                sim_time_t from)
 {
-    struct load load = {calloc(world->workload->cluster.invoker_count + 1, sizeof *load.vcpus),
-                        calloc(world->gpu_count + 1, sizeof *load.units)};
-    struct change *changes = calloc(2 * world->record->batch_count + 1, sizeof *changes);
-    sim_time_t sum = -1;
-    if (load.vcpus != NULL && load.units != NULL && changes != NULL) {
-        const size_t count = load_open(world, &load, wanted, from, changes);
-        sum = 0;
-        for (size_t i = 0; i <= count; i++) {
-            const sim_time_t next = i < count ? changes[i].time : wanted->dispatched_ns;
-            if (next > from && !load_has_room(world, &load, wanted))
-                sum += next - from;
-            from = next > from ? next : from;
-            if (i < count)
-                load_change(world, &load, changes[i].batch, changes[i].sign);
-        }
+    const struct arena_block *mark = world->arena->blocks;
+    const struct cluster_spec *cluster = &world->workload->cluster;
+    struct load load = {arena_allocate(world->arena, cluster->invoker_count, sizeof *load.vcpus),
+                        arena_allocate(world->arena, world->gpu_count, sizeof *load.units)};
+    struct change *changes =
+        arena_allocate(world->arena, 2 * world->record->batch_count, sizeof *changes);
+    const size_t count = load_open(world, &load, wanted, from, changes);
+    sim_time_t sum = 0;
+    for (size_t i = 0; i <= count; i++) {
+        const sim_time_t next = i < count ? changes[i].time : wanted->dispatched_ns;
+        if (next > from && !load_has_room(world, &load, wanted))
+            sum += next - from;
+        from = next > from ? next : from;
+        if (i < count)
+            load_change(world, &load, changes[i].batch, changes[i].sign);
     }
-    free(load.vcpus);
-    free(load.units);
-    free(changes);
+    arena_rewind(world->arena, mark);
     return sum;
 }
 
@@ -176,8 +165,7 @@ static sim_time_t instance_time(const struct world *world, const struct batch_ro
 
 /* Divides a stage's waiting time among the causes. Each cause only gets time that the causes before
  * it have not taken. */
-static bool explain_waiting(const struct world *world, struct explained_stage *stage,
-                            struct error *error)
+static void explain_waiting(const struct world *world, struct explained_stage *stage)
 {
     const struct batch_row *batch = stage->batch;
     const struct job_row *job = stage->job;
@@ -187,19 +175,15 @@ static bool explain_waiting(const struct world *world, struct explained_stage *s
     sim_time_t left = job->queue_ns - time->deciding;
     const sim_time_t until = batch->dispatched_ns, from = until - left;
     if (left == 0)
-        return true;
-    if (batch->instance != SIM_NONE) {
+        return;
+    if (batch->instance != SIM_NONE)
         time->instance = instance_time(world, batch, from, until);
-    } else {
+    else
         time->no_room = no_room_time(world, batch, from);
-        if (time->no_room < 0)
-            return error_run(error, "out of memory for %zu batches", world->record->batch_count);
-    }
     left -= time->instance + time->no_room;
     time->behind = deciding_time(world, from, until);
     time->behind = time->behind < left ? time->behind : left;
     time->held_back = left - time->behind;
-    return true;
 }
 
 /* ---- One stage ------------------------------------------------------------------------------- */
@@ -267,7 +251,8 @@ static bool explain_stage(const struct world *world, struct explained_stage *sta
     stage->time.alone =
         batch->slowdown > 1 ? (sim_time_t)((double)execution / batch->slowdown + 0.5) : execution;
     stage->time.slowed = execution - stage->time.alone;
-    return explain_waiting(world, stage, error);
+    explain_waiting(world, stage);
+    return true;
 }
 
 static struct explained_stage *later(struct explained_stage *stage, struct explained_stage *other)
@@ -314,7 +299,7 @@ static bool jobs_explain(struct explanation *explanation, const struct world *wo
                          struct error *error)
 {
     const struct run_record *record = world->record;
-    size_t taken = 0, room = 1;
+    size_t taken = 0, room = 0;
     for (size_t j = 0; j < record->job_count; j++) {
         const struct job_row *job = &record->jobs[j];
         if (job->request != explanation->request->request || job->stage >= explanation->stage_count)
@@ -323,14 +308,11 @@ static bool jobs_explain(struct explanation *explanation, const struct world *wo
         const struct batch_row *batch = find_batch(record, job->batch);
         room += batch == NULL ? 0 : batch->jobs;
     }
-    explanation->mates = calloc(room, sizeof *explanation->mates);
-    if (explanation->mates == NULL)
-        return error_run(error, "out of memory for %zu jobs", room);
+    uint64_t *mates = arena_allocate(world->arena, room, sizeof *mates);
     for (uint32_t s = 0; s < explanation->stage_count; s++) {
         uint32_t count = 0;
         if (explanation->stages[s].job != NULL &&
-            !explain_stage(world, &explanation->stages[s], explanation->mates + taken, &count,
-                           error))
+            !explain_stage(world, &explanation->stages[s], mates + taken, &count, error))
             return false;
         taken += count;
     }
@@ -363,10 +345,9 @@ static bool explanation_fill(struct explanation *explanation, const struct run_r
         return error_input(error, "run %s: its configuration is damaged; run it again",
                            explanation->run->hash);
     stages_name(explanation, &workload->applications[explanation->request->application]);
-    struct world world = {.record = record, .workload = workload};
-    const bool good = world_init(&world, error) && jobs_explain(explanation, &world, error);
-    world_clear(&world);
-    return good;
+    struct world world = {.arena = explanation->arena, .record = record, .workload = workload};
+    world_init(&world);
+    return jobs_explain(explanation, &world, error);
 }
 
 struct explanation *explanation_build(const struct summary_row *run,
@@ -376,11 +357,9 @@ struct explanation *explanation_build(const struct summary_row *run,
     const struct request_row *row = find_request(run, record, request, error);
     if (row == NULL)
         return NULL;
-    struct explanation *explanation = calloc(1, sizeof *explanation);
-    if (explanation == NULL) {
-        error_run(error, "out of memory for an explanation");
-        return NULL;
-    }
+    struct arena *arena = arena_create();
+    struct explanation *explanation = arena_allocate(arena, 1, sizeof *explanation);
+    explanation->arena = arena;
     explanation->run = run;
     explanation->request = row;
     if (explanation_fill(explanation, record, error))
@@ -394,6 +373,5 @@ void explanation_free(struct explanation *explanation)
     if (explanation == NULL)
         return;
     outline_clear(&explanation->outline);
-    free(explanation->mates);
-    free(explanation);
+    arena_destroy(explanation->arena);
 }

@@ -64,12 +64,11 @@ struct explanation {
     uint32_t stage_count;
     struct stage_time path; /* sum over the longest path, equal to the latency */
     struct outline outline; /* owns the names */
-    uint64_t *mates;        /* those of all stages */
+    struct arena *arena;    /* has all else */
 };
 
 /* Builds the explanation. `run`, `record` and `results` must outlive it. NULL: ERROR_INPUT if the
- * run has no such request or its rows are inconsistent, ERROR_RUN if memory is exhausted. O(rows).
- */
+ * run has no such request or its rows are inconsistent. O(rows). */
 struct explanation *explanation_build(const struct summary_row *run,
                                       const struct run_record *record, uint64_t request,
                                       struct error *error);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "results/inspect/trace_events.h"
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
 
 /* Process ids; invoker i is PID_INVOKERS + i. */
 enum { PID_CLUSTER = 1, PID_REQUESTS, PID_QUEUES, PID_TRAININGS = 5, PID_INVOKERS = 10 };
@@ -27,7 +27,6 @@ struct partition_stream {
 struct lanes {
     struct partition_stream *items;
     size_t count;
-    size_t capacity;
 };
 
 /* One step of a request, for its flow. */
@@ -43,6 +42,7 @@ struct flight {
 };
 
 struct timeline {
+    struct arena *arena; /* has all of it */
     struct trace_events events;
     const struct workload *workload;
     uint32_t gpu_count;
@@ -52,7 +52,6 @@ struct timeline {
     char **queue_names;   /* "application/stage", as JSON */
     bool *invoker_named;  /* its name has been written */
     unsigned char *named; /* bit c: the name of container c has been written */
-    size_t named_bytes;
     uint32_t next_tid;
     void *flights; /* tsearch tree of struct flight, by request */
     struct step last_batch;
@@ -63,8 +62,8 @@ struct timeline {
 
 /* Finds a lane for a slice from `from` to `until`: of the lanes free at `from`, the one that became
  * free last. If there is none, a lane is added, which has no name yet. */
-static bool lanes_take(struct timeline *timeline, struct lanes *lanes, sim_time_t from,
-                       sim_time_t until, uint32_t *tid, struct error *error)
+static uint32_t lanes_take(struct timeline *timeline, struct lanes *lanes, sim_time_t from,
+                           sim_time_t until)
 {
     size_t low = 0, high = lanes->count; /* binary search for the first lane that is not free */
     while (low < high) {
@@ -75,17 +74,15 @@ static bool lanes_take(struct timeline *timeline, struct lanes *lanes, sim_time_
             high = middle;
     }
     const bool is_new = low == 0;
-    if (is_new &&
-        !array_reserve(&lanes->items, &lanes->capacity, lanes->count + 1, sizeof *lanes->items))
-        return error_run(error, "%s: out of memory for %zu lanes", timeline->events.path,
-                         lanes->count + 1);
-    *tid = is_new ? timeline->next_tid++ : lanes->items[low - 1].tid;
+    if (is_new)
+        arena_reserve(timeline->arena, &lanes->items, lanes->count + 1, sizeof *lanes->items);
+    const uint32_t tid = is_new ? timeline->next_tid++ : lanes->items[low - 1].tid;
     if (!is_new)
         memmove(&lanes->items[low - 1], &lanes->items[low],
                 (lanes->count - low) * sizeof *lanes->items);
     lanes->count += is_new;
-    lanes->items[lanes->count - 1] = (struct partition_stream){until, *tid};
-    return true;
+    lanes->items[lanes->count - 1] = (struct partition_stream){until, tid};
+    return tid;
 }
 
 static bool invoker_name(struct timeline *timeline, uint32_t invoker, struct error *error)
@@ -118,9 +115,9 @@ static bool batch_lane(struct timeline *timeline, const struct batch_row *row, u
     struct lanes *lanes = &timeline->places[timeline->workload->application_count +
                                             (gpu ? row->gpu : timeline->gpu_count + row->invoker)];
     const size_t before = lanes->count;
-    if (!invoker_name(timeline, row->invoker, error) ||
-        !lanes_take(timeline, lanes, row->dispatched_ns, row->finished_ns, tid, error))
+    if (!invoker_name(timeline, row->invoker, error))
         return false;
+    *tid = lanes_take(timeline, lanes, row->dispatched_ns, row->finished_ns);
     if (lanes->count == before)
         return true;
     const char *model = model_of(timeline, row);
@@ -139,8 +136,7 @@ static bool container_track(struct timeline *timeline, uint64_t serial, uint32_t
 {
     *tid = TID_CONTAINERS + (uint32_t)serial;
     const size_t byte = (size_t)(serial / 8);
-    if (!array_reserve_zeroed(&timeline->named, &timeline->named_bytes, byte + 1, 1))
-        return error_run(error, "%s: out of memory for containers", timeline->events.path);
+    arena_reserve(timeline->arena, &timeline->named, byte + 1, 1);
     const unsigned char bit = (unsigned char)(1U << (serial % 8));
     if ((timeline->named[byte] & bit) != 0)
         return true;
@@ -235,30 +231,24 @@ static int compare_flights(const void *a, const void *b)
     return (left->request > right->request) - (left->request < right->request);
 }
 
-/* Finds or adds the request's flight; NULL: memory exhausted. */
-static struct flight *flight_of(struct timeline *timeline, uint64_t request, struct error *error)
+/* Finds or adds the request's flight. */
+static struct flight *flight_of(struct timeline *timeline, uint64_t request)
 {
     const struct flight key = {.request = request};
     void *found = tfind(&key, &timeline->flights, compare_flights);
     if (found != NULL)
         return *(struct flight **)found;
-    struct flight *flight = calloc(1, sizeof *flight);
-    if (flight != NULL) {
-        flight->request = request;
-        if (tsearch(flight, &timeline->flights, compare_flights) != NULL)
-            return flight;
-    }
-    free(flight);
-    error_run(error, "%s: out of memory for a request", timeline->events.path);
-    return NULL;
+    struct flight *flight = arena_allocate(timeline->arena, 1, sizeof *flight);
+    flight->request = request;
+    if (tsearch(flight, &timeline->flights, compare_flights) == NULL)
+        arena_exhaust(timeline->arena, 1, sizeof *flight);
+    return flight;
 }
 
 static bool add_job(void *context, const struct job_row *row, struct error *error)
 {
     struct timeline *timeline = context;
-    struct flight *flight = flight_of(timeline, row->request, error);
-    if (flight == NULL)
-        return false;
+    struct flight *flight = flight_of(timeline, row->request);
     if (row->batch == timeline->last_number && flight->count < RECORD_MAX_STAGES)
         flight->steps[flight->count++] = timeline->last_batch;
     const char *name = timeline->queue_names[row->queue];
@@ -364,7 +354,7 @@ static bool flow_write(struct timeline *timeline, const struct request_row *row,
     for (size_t i = 0; good && i < flight->count; i++)
         good = flow(timeline, &flight->steps[i], "t", row->request, error);
     good = good && flow(timeline, &finish, "f", row->request, error);
-    free(flight);
+    arena_release(timeline->arena, flight);
     return good;
 }
 
@@ -401,18 +391,17 @@ static bool add_request(void *context, const struct request_row *row, struct err
     struct timeline *timeline = context;
     struct lanes *lanes = &timeline->places[row->application];
     const char *text = timeline->workload->applications[row->application].name;
-    char *name = trace_quote(text, error);
+    char *name = trace_quote(timeline->arena, text);
     const size_t before = lanes->count;
     /* Keeps the lanes of one application together. */
     const uint32_t order = row->application * LANES_MOST + (uint32_t)before;
-    uint32_t tid = 0;
+    const uint32_t tid = lanes_take(timeline, lanes, row->arrival_ns, row->finish_ns);
     const bool good =
-        name != NULL && lanes_take(timeline, lanes, row->arrival_ns, row->finish_ns, &tid, error) &&
         (lanes->count == before ||
          trace_events_name_thread(&timeline->events, PID_REQUESTS, tid, order, text, error)) &&
         request_slice(timeline, row, name, tid, error) && flow_write(timeline, row, tid, error) &&
         (!row->dropped || drop_write(timeline, row, name, error));
-    free(name);
+    arena_release(timeline->arena, name);
     return good;
 }
 
@@ -458,13 +447,10 @@ static bool queues_name(struct timeline *timeline, const struct application *app
     bool good = true;
     for (uint32_t s = 0; good && s < application->stage_count; s++) {
         const uint32_t queue = application->first_queue + s, tid = TID_LANES + queue;
-        char *text = NULL;
-        if (asprintf(&text, "%s/%s", application->name, application->stages[s].name) < 0)
-            return error_run(error, "%s: out of memory for a name", timeline->events.path);
-        timeline->queue_names[queue] = trace_quote(text, error);
-        good = timeline->queue_names[queue] != NULL &&
-               trace_events_name_thread(&timeline->events, PID_QUEUES, tid, tid, text, error);
-        free(text);
+        const char *text =
+            arena_text(timeline->arena, "%s/%s", application->name, application->stages[s].name);
+        timeline->queue_names[queue] = trace_quote(timeline->arena, text);
+        good = trace_events_name_thread(&timeline->events, PID_QUEUES, tid, tid, text, error);
     }
     return good;
 }
@@ -475,56 +461,47 @@ static size_t place_count(const struct timeline *timeline)
            timeline->workload->cluster.invoker_count;
 }
 
-static struct timeline *timeline_allocate(const struct workload *workload)
+static struct timeline *timeline_allocate(struct arena *arena, const struct workload *workload)
 {
-    struct timeline *timeline = calloc(1, sizeof *timeline);
-    if (timeline == NULL)
-        return NULL;
+    struct timeline *timeline = arena_allocate(arena, 1, sizeof *timeline);
+    timeline->arena = arena;
     const uint32_t invokers = workload->cluster.invoker_count;
     timeline->workload = workload;
     timeline->last_number = UINT64_MAX;
     timeline->gpu_count = cluster_number_gpus(&workload->cluster, NULL);
-    timeline->first_gpu = calloc(invokers + 1, sizeof *timeline->first_gpu);
-    timeline->places = calloc(place_count(timeline), sizeof *timeline->places);
-    timeline->queue_names = calloc(workload->queue_count + 1, sizeof *timeline->queue_names);
-    timeline->invoker_named = calloc(invokers, sizeof *timeline->invoker_named);
+    timeline->first_gpu = arena_allocate(arena, invokers + 1, sizeof *timeline->first_gpu);
+    timeline->places = arena_allocate(arena, place_count(timeline), sizeof *timeline->places);
+    timeline->queue_names =
+        arena_allocate(arena, workload->queue_count, sizeof *timeline->queue_names);
+    timeline->invoker_named = arena_allocate(arena, invokers, sizeof *timeline->invoker_named);
     return timeline;
+}
+
+static void flight_keep(void *flight)
+{
+    (void)flight; /* it is the arena's */
 }
 
 static void timeline_free(struct timeline *timeline)
 {
     (void)trace_events_end(&timeline->events, false, NULL);
-    for (size_t i = 0; timeline->places != NULL && i < place_count(timeline); i++)
-        free(timeline->places[i].items);
-    for (size_t q = 0; timeline->queue_names != NULL && q < timeline->workload->queue_count; q++)
-        free(timeline->queue_names[q]);
-    tdestroy(timeline->flights, free);
-    free(timeline->first_gpu);
-    free(timeline->places);
-    free(timeline->queue_names);
-    free(timeline->invoker_named);
-    free(timeline->named);
-    free(timeline);
+    tdestroy(timeline->flights, flight_keep);
+    arena_destroy(timeline->arena);
 }
 
 static bool timeline_open(struct timeline *timeline, const char *path,
                           const struct experiment *experiment, struct error *error)
 {
     char about[1024];
-    int length = -1;
-    char *name = trace_quote(experiment->name, error),
-         *policy = trace_quote(experiment->policy_name, error);
-    if (name != NULL && policy != NULL)
-        length =
-            snprintf(about, sizeof about,
-                     "{\"program\":\"esgsim\",\"experiment\":%s,\"policy\":%s,\"seed\":%" PRIu64
-                     ",\"configuration\":\"%s\"}",
-                     name, policy, experiment->seed, experiment->hash);
-    free(name);
-    free(policy);
+    const int length = snprintf(
+        about, sizeof about,
+        "{\"program\":\"esgsim\",\"experiment\":%s,\"policy\":%s,\"seed\":%" PRIu64
+        ",\"configuration\":\"%s\"}",
+        trace_quote(timeline->arena, experiment->name),
+        trace_quote(timeline->arena, experiment->policy_name), experiment->seed, experiment->hash);
     if (length < 0 || (size_t)length >= sizeof about)
         return error_run(error, "%s: the experiment's name is too long", path);
-    return trace_events_begin(&timeline->events, path, about, error);
+    return trace_events_begin(&timeline->events, timeline->arena, path, about, error);
 }
 
 /* Writes the names of the fixed tracks. */
@@ -550,17 +527,11 @@ static bool timeline_begin(struct timeline *timeline, bool trainings, struct err
 struct timeline *timeline_create(const char *path, const struct experiment *experiment,
                                  struct error *error)
 {
-    struct timeline *timeline = timeline_allocate(&experiment->workload);
-    const bool whole = timeline != NULL && timeline->first_gpu != NULL &&
-                       timeline->places != NULL && timeline->queue_names != NULL &&
-                       timeline->invoker_named != NULL;
-    if (!whole)
-        error_run(error, "%s: out of memory for a timeline", path);
-    else if (timeline_open(timeline, path, experiment, error) &&
-             timeline_begin(timeline, experiment->training != NULL, error))
+    struct timeline *timeline = timeline_allocate(arena_create(), &experiment->workload);
+    if (timeline_open(timeline, path, experiment, error) &&
+        timeline_begin(timeline, experiment->training != NULL, error))
         return timeline;
-    if (timeline != NULL)
-        timeline_free(timeline);
+    timeline_free(timeline);
     return NULL;
 }
 

@@ -5,19 +5,18 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
 
 enum { BLOCK_BYTES = 1 << 18, EVENT_BYTES = 1 << 14 };
 
-bool trace_events_begin(struct trace_events *events, const char *path, const char *about,
-                        struct error *error)
+bool trace_events_begin(struct trace_events *events, struct arena *arena, const char *path,
+                        const char *about, struct error *error)
 {
-    *events = (struct trace_events){.path = strdup(path), .block = malloc(BLOCK_BYTES)};
-    if (events->path == NULL || events->block == NULL)
-        return error_run(error, "%s: out of memory for a file of events", path);
+    *events = (struct trace_events){.arena = arena,
+                                    .path = arena_text(arena, "%s", path),
+                                    .block = arena_allocate(arena, BLOCK_BYTES, 1)};
     if (!atomic_file_open(&events->file, path, error))
         return false;
     const int length =
@@ -54,30 +53,31 @@ bool trace_events_write(struct trace_events *events, struct error *error, const 
     return true;
 }
 
-char *trace_quote(const char *text, struct error *error)
+char *trace_quote(struct arena *arena, const char *text)
 {
     cJSON *string = cJSON_CreateString(text);
-    char *quoted = string == NULL ? NULL : cJSON_PrintUnformatted(string);
-    cJSON_Delete(string);
+    char *quoted = cJSON_PrintUnformatted(string);
     if (quoted == NULL)
-        error_run(error, "out of memory for a name in a file of events");
-    return quoted;
+        arena_exhaust(arena, strlen(text), 1);
+    char *copy = arena_text(arena, "%s", quoted);
+    cJSON_free(quoted);
+    cJSON_Delete(string);
+    return copy;
 }
 
 /* Writes name and position of a process or thread. */
 static bool name_track(struct trace_events *events, const char *kind, uint32_t pid, uint32_t tid,
                        uint32_t order, const char *name, struct error *error)
 {
-    char *quoted = trace_quote(name, error);
+    char *quoted = trace_quote(events->arena, name);
     const bool good =
-        quoted != NULL &&
         trace_events_write(events, error,
                            "{\"ph\":\"M\",\"ts\":0,\"pid\":%" PRIu32 ",\"tid\":%" PRIu32
                            ",\"name\":\"%s_name\",\"args\":{\"name\":%s}},\n{\"ph\":\"M\",\"ts\":0,"
                            "\"pid\":%" PRIu32 ",\"tid\":%" PRIu32
                            ",\"name\":\"%s_sort_index\",\"args\":{\"sort_index\":%" PRIu32 "}}",
                            pid, tid, kind, quoted, pid, tid, kind, order);
-    free(quoted);
+    arena_release(events->arena, quoted);
     return good;
 }
 
@@ -99,11 +99,7 @@ bool trace_events_end(struct trace_events *events, bool good, struct error *erro
         good = flush_block(events, error);
         (void)fputs("\n]}\n", events->file.stream);
     }
-    good = atomic_file_end(&events->file, good, error);
-    free(events->path);
-    free(events->block);
-    *events = (struct trace_events){.path = NULL};
-    return good;
+    return atomic_file_end(&events->file, good, error);
 }
 
 struct trace_number trace_micros(sim_time_t time)

@@ -10,30 +10,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/atomic_file.h"
 #include "sim/base/error.h"
 #include "sim/base/units.h"
 
 struct trace_events {
-    char *path;
+    struct arena *arena; /* of path and block */
+    const char *path;
     struct atomic_file file;
     char *block;
     size_t used; /* bytes of the block */
     bool any;    /* at least one event has been written */
 };
 
-/* Opens the file and writes what precedes the list of events: `about` is a JSON object. Free with
- * trace_events_end in every case. */
-bool trace_events_begin(struct trace_events *events, const char *path, const char *about,
-                        struct error *error);
+/* Opens the file and writes what precedes the list of events: `about` is a JSON object. Close
+ * with trace_events_end in every case. */
+bool trace_events_begin(struct trace_events *events, struct arena *arena, const char *path,
+                        const char *about, struct error *error);
 
 /* Writes one event, a JSON object, preceded by a separator. ERROR_RUN where the file cannot be
  * written or the event is longer than 8 KiB. */
 bool trace_events_write(struct trace_events *events, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Returns the text as JSON, which the caller frees. NULL: ERROR_RUN, memory exhausted. */
-char *trace_quote(const char *text, struct error *error);
+/* Returns the text as JSON, in a block of the arena. */
+char *trace_quote(struct arena *arena, const char *text);
 
 /* Names a process; processes are shown in the order of their ids. */
 bool trace_events_name_process(struct trace_events *events, uint32_t pid, const char *name,
@@ -43,7 +45,7 @@ bool trace_events_name_thread(struct trace_events *events, uint32_t pid, uint32_
                               uint32_t order, const char *name, struct error *error);
 
 /* `good`: ends the list and publishes the file; else nothing remains of it. Returns false where
- * `good` is false or the file cannot be written. Frees what it holds. */
+ * `good` is false or the file cannot be written. */
 bool trace_events_end(struct trace_events *events, bool good, struct error *error);
 
 /* Numbers as JSON. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "results/store/store.h"
+#include "sim/base/arena.h"
 
 /* The location of a run, or of the row of one that failed. */
 struct piece {
@@ -14,6 +15,7 @@ struct piece {
 };
 
 struct joining {
+    struct arena *arena;
     const char *const *paths;
     struct run_source **shards;
     size_t count;
@@ -28,9 +30,7 @@ static const struct results *shard_of(const struct joining *joining, size_t i)
 
 static bool shards_load(struct joining *joining, struct error *error)
 {
-    joining->shards = calloc(joining->count + 1, sizeof(struct run_source *));
-    if (joining->shards == NULL)
-        return error_run(error, "out of memory for %zu shards", joining->count);
+    joining->shards = arena_allocate(joining->arena, joining->count, sizeof(struct run_source *));
     for (size_t i = 0; i < joining->count; i++) {
         joining->shards[i] = run_source_open(joining->paths[i], error);
         if (joining->shards[i] == NULL)
@@ -113,9 +113,7 @@ static bool pieces_read(struct joining *joining, struct error *error)
     size_t total = 0;
     for (size_t i = 0; i < joining->count; i++)
         total += shard_of(joining, i)->run_count + shard_of(joining, i)->missing_count;
-    joining->pieces = calloc(total + 1, sizeof *joining->pieces);
-    if (joining->pieces == NULL)
-        return error_run(error, "out of memory for %zu runs", total);
+    joining->pieces = arena_allocate(joining->arena, total, sizeof *joining->pieces);
     for (size_t i = 0; i < joining->count; i++) {
         const struct results *shard = shard_of(joining, i);
         for (size_t row = 0; row < shard->run_count; row++)
@@ -161,9 +159,9 @@ static bool joined_write(const struct joining *joining, struct store *store, str
 
 bool store_merge(const char *path, const char *const *shards, size_t count, struct error *error)
 {
-    struct joining joining = {.paths = shards, .count = count};
     if (count == 0)
         return error_input(error, "%s: no shards to merge", path);
+    struct joining joining = {.arena = arena_create(), .paths = shards, .count = count};
     struct store *store = store_create(path, error);
     bool good = store != NULL && shards_load(&joining, error) && shards_check(&joining, error) &&
                 pieces_read(&joining, error) && joined_write(&joining, store, error);
@@ -173,7 +171,6 @@ bool store_merge(const char *path, const char *const *shards, size_t count, stru
         store_abandon(store);
     for (size_t i = 0; joining.shards != NULL && i < count; i++)
         run_source_close(joining.shards[i]);
-    free(joining.shards);
-    free(joining.pieces);
+    arena_destroy(joining.arena);
     return good;
 }

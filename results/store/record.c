@@ -9,9 +9,19 @@
 #include "workloads/capacity.h"
 #include "workloads/training_plan.h"
 
-static char *copy_text(const char *text)
+static char *copy_text(struct arena *arena, const char *text)
 {
-    return strdup(text == NULL ? "" : text);
+    return arena_text(arena, "%s", text == NULL ? "" : text);
+}
+
+/* Moves a text of malloc() into the arena. */
+static char *take_text(struct arena *arena, char *text)
+{
+    if (text == NULL)
+        arena_exhaust(arena, 1, 1);
+    char *own = copy_text(arena, text);
+    free(text);
+    return own;
 }
 
 /* Writes a word as its name, other parameters as numbers. */
@@ -79,77 +89,56 @@ bool notices_next(const char **at, bool *warning, char *text, size_t capacity)
     return true;
 }
 
-static bool metadata_whole(const struct run_metadata *metadata)
-{
-#define TEXT_OF(field)                                                                             \
-    if (metadata->field == NULL)                                                                   \
-        return false;
-    RUN_METADATA(TEXT_OF)
-#undef TEXT_OF
-    return true;
-}
-
 struct run_metadata *run_metadata_create(const struct experiment *experiment,
                                          const struct policy *policy, const double *values,
-                                         bool bounds, const char *label, struct error *error)
+                                         bool bounds, const char *label)
 {
-    struct run_metadata *metadata = calloc(1, sizeof *metadata);
+    struct arena *arena = arena_create();
+    struct run_metadata *metadata = arena_allocate(arena, 1, sizeof *metadata);
+    metadata->arena = arena;
     char recorded[TEXT_RECORDED];
     (void)snprintf(recorded, sizeof recorded, "%s%s", experiment_record_names[experiment->record],
                    bounds ? " bounds" : "");
-    if (metadata != NULL) {
-        metadata->recorded = copy_text(recorded);
-        metadata->hash = copy_text(experiment->hash);
-        metadata->name = copy_text(experiment->name);
-        metadata->setting = copy_text(experiment->setting_name);
-        metadata->label = copy_text(label);
-        metadata->policy = copy_text(policy->name);
-        metadata->policy_parameters = parameters_text(policy, values);
-        metadata->configuration = copy_text(experiment->resolved_json);
-        metadata->evidence = copy_text(experiment->profile_evidence);
-        metadata->profile_sha256 = copy_text(experiment->profile_sha256);
-        metadata->trace_sha256 = copy_text(experiment->trace_sha256);
-        metadata->policy_sha256 = copy_text(experiment->policy_sha256);
-        metadata->policy_label = copy_text(NULL);
-        metadata->setting_label = copy_text(experiment->setting_label);
-        metadata->applications =
-            lines_join(experiment->workload.applications, experiment->workload.application_count,
-                       sizeof *experiment->workload.applications);
-        metadata->seed = experiment->seed;
-        metadata->warmup_requests = experiment->warmup_requests;
-        metadata->record = (uint64_t)experiment->record;
-        const struct training_models *models =
-            experiment->training == NULL ? NULL : experiment->training->models;
-        if (models != NULL) {
-            metadata->models = lines_join(models->models, models->count, sizeof *models->models);
-            metadata->models_evidence = copy_text(models->evidence);
-        }
-        metadata->max_stages = experiment->workload.max_stages;
-        metadata->planned = experiment->planning.workload != NULL;
-        const bool requests = experiment->workload.application_count > 0;
-        metadata->arrival_rate_per_s = requests ? arrival_spec_rate(&experiment->arrivals) : NAN;
-        metadata->offered_load =
-            metadata->arrival_rate_per_s / capacity_find(&experiment->workload).rate_per_s;
+    metadata->recorded = copy_text(arena, recorded);
+    metadata->hash = copy_text(arena, experiment->hash);
+    metadata->name = copy_text(arena, experiment->name);
+    metadata->setting = copy_text(arena, experiment->setting_name);
+    metadata->label = copy_text(arena, label);
+    metadata->policy = copy_text(arena, policy->name);
+    metadata->policy_parameters = take_text(arena, parameters_text(policy, values));
+    metadata->configuration = copy_text(arena, experiment->resolved_json);
+    metadata->evidence = copy_text(arena, experiment->profile_evidence);
+    metadata->profile_sha256 = copy_text(arena, experiment->profile_sha256);
+    metadata->trace_sha256 = copy_text(arena, experiment->trace_sha256);
+    metadata->policy_sha256 = copy_text(arena, experiment->policy_sha256);
+    metadata->policy_label = copy_text(arena, NULL);
+    metadata->setting_label = copy_text(arena, experiment->setting_label);
+    metadata->applications = take_text(
+        arena, lines_join(experiment->workload.applications, experiment->workload.application_count,
+                          sizeof *experiment->workload.applications));
+    metadata->seed = experiment->seed;
+    metadata->warmup_requests = experiment->warmup_requests;
+    metadata->record = (uint64_t)experiment->record;
+    const struct training_models *models =
+        experiment->training == NULL ? NULL : experiment->training->models;
+    if (models != NULL) {
+        metadata->models =
+            take_text(arena, lines_join(models->models, models->count, sizeof *models->models));
+        metadata->models_evidence = copy_text(arena, models->evidence);
     }
-    if (metadata != NULL && metadata_whole(metadata) &&
-        (experiment->training == NULL ||
-         (metadata->models != NULL && metadata->models_evidence != NULL)))
-        return metadata;
-    run_metadata_free(metadata);
-    error_run(error, "out of memory for the description of a run");
-    return NULL;
+    metadata->max_stages = experiment->workload.max_stages;
+    metadata->planned = experiment->planning.workload != NULL;
+    const bool requests = experiment->workload.application_count > 0;
+    metadata->arrival_rate_per_s = requests ? arrival_spec_rate(&experiment->arrivals) : NAN;
+    metadata->offered_load =
+        metadata->arrival_rate_per_s / capacity_find(&experiment->workload).rate_per_s;
+    return metadata;
 }
 
 void run_metadata_free(struct run_metadata *metadata)
 {
-    if (metadata == NULL)
-        return;
-#define TEXT_OF(field) free(metadata->field);
-    RUN_METADATA(TEXT_OF)
-#undef TEXT_OF
-    free(metadata->models);
-    free(metadata->models_evidence);
-    free(metadata);
+    if (metadata != NULL)
+        arena_destroy(metadata->arena);
 }
 
 /* ---- Two recorders as one -------------------------------------------------------------------- */

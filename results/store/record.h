@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/base/arena.h"
 #include "sim/platform/simulation.h"
 
 /* The texts that describe a run. Each is a field here and an attribute of /runs/<hash>. `recorded`
@@ -30,6 +31,7 @@ enum { TEXT_RECORDED = 64 };
     TEXT_OF(applications) /* names, one per line, in order of index */
 
 struct run_metadata {
+    struct arena *arena; /* of the texts */
 #define TEXT_OF(field) char *field;
     RUN_METADATA(TEXT_OF)
 #undef TEXT_OF
@@ -67,7 +69,7 @@ bool notices_next(const char **at, bool *warning, char *text, size_t capacity);
  * Free with run_metadata_free. */
 struct run_metadata *run_metadata_create(const struct experiment *experiment,
                                          const struct policy *policy, const double *values,
-                                         bool bounds, const char *label, struct error *error);
+                                         bool bounds, const char *label);
 void run_metadata_free(struct run_metadata *metadata);
 
 /* Returns a recorder that passes every row to pair[0], then to pair[1]. One of them may be all

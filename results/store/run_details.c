@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "results/store/store_hdf5.h"
+#include "sim/base/arena.h"
 
 struct run_details {
+    struct arena *arena;
     hid_t file;
     char *path;
 };
@@ -29,17 +31,14 @@ static const struct layout layout_request_part = {
 struct run_details *run_details_open(const char *path, struct error *error)
 {
     hdf5_silence();
-    struct run_details *details = calloc(1, sizeof *details);
-    if (details == NULL || (details->path = strdup(path)) == NULL) {
-        free(details);
-        (void)error_run(error, "%s: out of memory", path);
-        return NULL;
-    }
+    struct arena *arena = arena_create();
+    struct run_details *details = arena_allocate(arena, 1, sizeof *details);
+    details->arena = arena;
+    details->path = arena_text(arena, "%s", path);
     details->file = store_open_read(path, error);
     if (details->file >= 0)
         return details;
-    free(details->path);
-    free(details);
+    arena_destroy(arena);
     return NULL;
 }
 
@@ -48,8 +47,7 @@ void run_details_close(struct run_details *details)
     if (details == NULL)
         return;
     (void)H5Fclose(details->file);
-    free(details->path);
-    free(details);
+    arena_destroy(details->arena);
 }
 
 char *run_details_text(const struct run_details *details, const char *hash, const char *name)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "results/store/seal.h"
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
 
 /* Maximum number of open parts. About one part per worker is in use at any time. */
 enum { PARTS_OPEN = 64 };
@@ -24,6 +24,7 @@ enum part_state {
 };
 
 struct run_folder {
+    struct arena *arena; /* of what follows */
     char *path;
     struct sweep_metadata metadata;
     size_t *parts;         /* per run: 1 + the first run of its part; 0: none */
@@ -41,14 +42,9 @@ struct run_folder {
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
-/* The caller frees the path. NULL: ERROR_RUN, memory exhausted. */
-static char *part_path(const struct run_folder *folder, size_t part, struct error *error)
+static char *part_path(const struct run_folder *folder, size_t part)
 {
-    char *path = NULL;
-    if (asprintf(&path, "%s/%s%zu%s", folder->path, prefix, part, suffix) >= 0)
-        return path;
-    (void)error_run(error, "%s: out of memory", folder->path);
-    return NULL;
+    return arena_text(folder->arena, "%s/%s%zu%s", folder->path, prefix, part, suffix);
 }
 
 /* Returns whether `name` is the name of a part, and its number in `*part`. */
@@ -91,28 +87,21 @@ static void runs_note(struct run_folder *folder, size_t part, const struct run_s
 }
 
 /* Checks one part. Notes its runs, or that it is of another sweep. */
-static bool part_scan(struct run_folder *folder, size_t part, struct error *error)
+static void part_scan(struct run_folder *folder, size_t part)
 {
-    char *path = part_path(folder, part, error);
-    if (path == NULL)
-        return false;
+    char *path = part_path(folder, part);
     struct run_source *source = seal_is_whole(path) ? run_source_open(path, NULL) : NULL;
-    bool good = true;
     if (source == NULL) {
         folder->damaged++;
     } else if (part < folder->metadata.runs &&
                sweep_metadata_equal(&run_source_results(source)->sweep, &folder->metadata)) {
         runs_note(folder, part, source);
     } else {
-        good = array_extend(&folder->foreign, folder->foreign_count, sizeof *folder->foreign);
-        if (good) {
-            folder->foreign[folder->foreign_count++] = path;
-            path = NULL;
-        }
+        arena_reserve(folder->arena, &folder->foreign, folder->foreign_count + 1,
+                      sizeof *folder->foreign);
+        folder->foreign[folder->foreign_count++] = path;
     }
-    free(path);
     run_source_close(source);
-    return good || error_run(error, "%s: out of memory", folder->path);
 }
 
 /* Checks all parts and notes their runs. */
@@ -121,13 +110,12 @@ static bool folder_scan(struct run_folder *folder, struct error *error)
     DIR *listing = opendir(folder->path);
     if (listing == NULL)
         return error_input(error, "%s: cannot be read: %s", folder->path, strerror(errno));
-    bool good = true;
     size_t part = 0;
-    for (const struct dirent *file; good && (file = readdir(listing)) != NULL;)
+    for (const struct dirent *file; (file = readdir(listing)) != NULL;)
         if (part_of_name(file->d_name, &part))
-            good = part_scan(folder, part, error);
+            part_scan(folder, part);
     (void)closedir(listing);
-    return good;
+    return true;
 }
 
 static bool runs_refuse(const struct run_folder *folder, struct error *error)
@@ -165,9 +153,7 @@ static void files_remove(const struct run_folder *folder, const char *path, enum
  * one removes the rest. If other files are in it, they stay under the folder's own name. */
 static void folder_discard(const struct run_folder *folder)
 {
-    char *gone = NULL;
-    if (asprintf(&gone, "%s.discarded", folder->path) < 0)
-        return;
+    const char *gone = arena_text(folder->arena, "%s.discarded", folder->path);
     files_remove(folder, gone, PART_STATES);
     (void)rmdir(gone);
     if (rename(folder->path, gone) == 0) {
@@ -175,7 +161,6 @@ static void folder_discard(const struct run_folder *folder)
         if (rmdir(gone) != 0)
             (void)rename(gone, folder->path);
     }
-    free(gone);
 }
 
 static bool folder_fill(struct run_folder *folder, enum run_folder_start start, struct error *error)
@@ -220,16 +205,15 @@ static bool folder_make(const struct run_folder *folder, struct error *error)
 struct run_folder *run_folder_open(const char *path, const struct sweep_metadata *metadata,
                                    enum run_folder_start start, struct error *error)
 {
-    struct run_folder *folder = calloc(1, sizeof *folder);
-    if (folder != NULL) {
-        folder->metadata = *metadata;
-        folder->path = strdup(path);
-        folder->parts = calloc((size_t)metadata->runs + 1, sizeof *folder->parts);
-        folder->states = calloc((size_t)metadata->runs + 1, sizeof *folder->states);
-    }
-    if (folder == NULL || folder->path == NULL || folder->parts == NULL || folder->states == NULL)
-        (void)error_run(error, "%s: out of memory for %zu runs", path, (size_t)metadata->runs);
-    else if (folder_make(folder, error) && folder_fill(folder, start, error))
+    struct arena *arena = arena_create();
+    struct run_folder *folder = arena_allocate(arena, 1, sizeof *folder);
+    const size_t runs = (size_t)metadata->runs;
+    folder->arena = arena;
+    folder->metadata = *metadata;
+    folder->path = arena_text(arena, "%s", path);
+    folder->parts = arena_allocate(arena, runs + 1, sizeof *folder->parts);
+    folder->states = arena_allocate(arena, runs + 1, sizeof *folder->states);
+    if (folder_make(folder, error) && folder_fill(folder, start, error))
         return folder;
     run_folder_close(folder, false);
     return NULL;
@@ -240,9 +224,9 @@ struct run_folder *run_folder_open(const char *path, const struct sweep_metadata
 struct store *run_folder_begin(const struct run_folder *folder, size_t run,
                                const struct swept_keys *swept, struct error *error)
 {
-    char *path = part_path(folder, run, error);
-    struct store *store = path == NULL ? NULL : store_create_part(path, error);
-    free(path);
+    char *path = part_path(folder, run);
+    struct store *store = store_create_part(path, error);
+    arena_release(folder->arena, path);
     if (store == NULL ||
         (store_set_sweep(store, &folder->metadata, error) && store_set_swept(store, swept, error)))
         return store;
@@ -289,9 +273,9 @@ static struct open_part *part_open(struct run_folder *folder, size_t run, struct
     struct open_part *open = &folder->open[folder->replace++ % PARTS_OPEN];
     part_close(open);
     struct error fault = {0};
-    char *path = part_path(folder, part, &fault);
-    *open = (struct open_part){path == NULL ? NULL : run_source_open(path, &fault), part};
-    free(path);
+    char *path = part_path(folder, part);
+    *open = (struct open_part){run_source_open(path, &fault), part};
+    arena_release(folder->arena, path);
     if (open->source != NULL)
         return open;
     (void)error_run(error, "%s", fault.message);
@@ -349,13 +333,7 @@ void run_folder_close(struct run_folder *folder, bool remove)
         part_close(&folder->open[i]);
     if (remove)
         folder_discard(folder);
-    else if (folder->path != NULL)
+    else
         (void)rmdir(folder->path); /* succeeds only if it is empty */
-    for (size_t i = 0; i < folder->foreign_count; i++)
-        free(folder->foreign[i]);
-    free(folder->foreign);
-    free(folder->path);
-    free(folder->parts);
-    free(folder->states);
-    free(folder);
+    arena_destroy(folder->arena);
 }

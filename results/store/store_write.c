@@ -227,26 +227,18 @@ static bool metadata_write(hid_t run, const struct run_metadata *metadata)
 
 static struct run_metadata *facts_copy(const struct run_metadata *metadata)
 {
-    struct run_metadata *copy = malloc(sizeof *copy);
-    if (copy == NULL)
-        return NULL;
+    struct arena *arena = arena_create();
+    struct run_metadata *copy = arena_allocate(arena, 1, sizeof *copy);
     *copy = *metadata;
-    bool whole = true;
-#define TEXT_OF(field)                                                                             \
-    copy->field = strdup(metadata->field);                                                         \
-    whole = whole && copy->field != NULL;
+    copy->arena = arena;
+#define TEXT_OF(field) copy->field = arena_text(arena, "%s", metadata->field);
     RUN_METADATA(TEXT_OF)
 #undef TEXT_OF
-    copy->models = copy->models_evidence = NULL;
     if (metadata->models != NULL) {
-        copy->models = strdup(metadata->models);
-        copy->models_evidence = strdup(metadata->models_evidence);
-        whole = whole && copy->models != NULL && copy->models_evidence != NULL;
+        copy->models = arena_text(arena, "%s", metadata->models);
+        copy->models_evidence = arena_text(arena, "%s", metadata->models_evidence);
     }
-    if (whole)
-        return copy;
-    run_metadata_free(copy);
-    return NULL;
+    return copy;
 }
 
 static const struct {
@@ -307,8 +299,6 @@ bool store_begin_run(struct store *store, const struct run_metadata *metadata, s
                          "seed; take one out",
                          store->out.path, metadata->hash);
     store->metadata = facts_copy(metadata);
-    if (store->metadata == NULL)
-        return error_run(error, "%s: out of memory for a run's description", store->out.path);
     store->run = group_create(store->runs, metadata->hash);
     size_t stages = metadata->max_stages;
     stages = stages < 1 ? 1 : stages > RECORD_MAX_STAGES ? RECORD_MAX_STAGES : stages;
@@ -321,10 +311,7 @@ bool store_begin_experiment(struct store *store, const struct experiment *experi
                             const struct policy *policy, const double *values, size_t position,
                             bool bounds, struct error *error)
 {
-    struct run_metadata *metadata =
-        run_metadata_create(experiment, policy, values, bounds, NULL, error);
-    if (metadata == NULL)
-        return false;
+    struct run_metadata *metadata = run_metadata_create(experiment, policy, values, bounds, NULL);
     metadata->position = position;
     bool good = store_begin_run(store, metadata, error);
     run_metadata_free(metadata);

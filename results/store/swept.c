@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "results/store/record.h"
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
 
 /* The unit of a key is the last word of its name: "slo.ms", "arrivals.rate_per_s". */
 static const char *unit_of(const char *name)
@@ -40,24 +40,22 @@ bool swept_is_shared(const char *name)
 
 struct swept_keys *swept_keys_create(void)
 {
-    return calloc(1, sizeof(struct swept_keys));
+    struct arena *arena = arena_create();
+    struct swept_keys *keys = arena_allocate(arena, 1, sizeof *keys);
+    keys->arena = arena;
+    return keys;
 }
 
 void swept_keys_free(struct swept_keys *keys)
 {
-    if (keys == NULL)
-        return;
-    for (size_t k = 0; k < keys->count; k++)
-        free((char *)(uintptr_t)keys->columns[k].name);
-    free(keys->columns);
-    free(keys);
+    if (keys != NULL)
+        arena_destroy(keys->arena);
 }
 
 bool swept_keys_add(struct swept_keys *keys, const char *name, bool number, size_t length)
 {
     const struct column *shared = shared_column(name);
-    if (keys->count == SWEPT_MOST ||
-        !array_extend(&keys->columns, keys->count, sizeof *keys->columns))
+    if (keys->count == SWEPT_MOST)
         return false;
     struct column column = {.unit = number ? unit_of(name) : "",
                             .help = "set by the sweep; none where it does not",
@@ -70,9 +68,8 @@ bool swept_keys_add(struct swept_keys *keys, const char *name, bool number, size
     if (shared != NULL)
         column = *shared;
     column.offset = keys->row_bytes;
-    column.name = strdup(name);
-    if (column.name == NULL)
-        return false;
+    column.name = arena_text(keys->arena, "%s", name);
+    arena_reserve(keys->arena, &keys->columns, keys->count + 1, sizeof *keys->columns);
     keys->columns[keys->count++] = column;
     keys->row_bytes += column.type == COLUMN_TEXT ? (column.length + 8) / 8 * 8 : 8;
     return true;

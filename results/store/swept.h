@@ -18,18 +18,19 @@
 enum { SWEPT_MOST = 1024 };
 
 struct swept_keys {
+    struct arena *arena;    /* of the columns; exhausted memory ends the process */
     struct column *columns; /* of a row of values: COLUMN_F64, COLUMN_TEXT, or a column's of
                                /summary; owned names */
     size_t count;
     size_t row_bytes; /* a multiple of 8 */
 };
 
-/* An empty list. NULL: memory exhausted. Free with swept_keys_free. */
+/* An empty list. Free with swept_keys_free. */
 struct swept_keys *swept_keys_create(void);
 void swept_keys_free(struct swept_keys *keys); /* NULL is allowed */
 
 /* Appends a key: numbers, or texts of at most `length` bytes (longer ones are cut as by
- * column_copy_text). False: memory exhausted, or more than SWEPT_MOST keys. */
+ * column_copy_text). False: more than SWEPT_MOST keys. */
 bool swept_keys_add(struct swept_keys *keys, const char *name, bool number, size_t length);
 
 /* Returns whether the key is a column of every summary, too. */

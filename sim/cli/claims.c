@@ -99,8 +99,8 @@ static struct sweep *sweep_open(const struct expectation *claim, struct error *e
 }
 
 /* Adds a run of the sweep, without figures, and its applications. */
-static bool preview_add(const struct sweep *sweep, size_t run, struct results *results,
-                        struct error *error)
+static bool preview_add(struct arena *arena, const struct sweep *sweep, size_t run,
+                        struct results *results, struct error *error)
 {
     struct plan plan;
     if (!plan_load(sweep, run, &plan, error))
@@ -109,20 +109,18 @@ static bool preview_add(const struct sweep *sweep, size_t run, struct results *r
     *row = (struct summary_row){.seed = plan.run.experiment->seed};
     store_name_summary(row, plan.metadata);
     const struct workload *workload = &plan.run.experiment->workload;
-    struct application_row *rows =
-        realloc(results->applications,
-                (results->application_count + workload->application_count) * sizeof *rows);
-    for (size_t a = 0; rows != NULL && a < workload->application_count; a++) {
-        struct application_row *added = &rows[results->application_count++];
+    arena_reserve(arena, &results->applications,
+                  results->application_count + workload->application_count,
+                  sizeof *results->applications);
+    for (size_t a = 0; a < workload->application_count; a++) {
+        struct application_row *added = &results->applications[results->application_count++];
         *added = (struct application_row){.seed = row->seed};
         column_copy_text(added->hash, sizeof added->hash, row->hash);
         column_copy_text(added->application, sizeof added->application,
                          workload->applications[a].name);
     }
-    if (rows != NULL)
-        results->applications = rows;
     plan_clear(&plan);
-    return rows != NULL || error_run(error, "out of memory for the claims");
+    return true;
 }
 
 /* Finds the runs of all claims of the sweep, before it is run. */
@@ -130,24 +128,20 @@ static bool sweep_preview(const struct expectations *claims, size_t first,
                           const struct sweep *sweep, struct error *error)
 {
     struct results results = {.path = (char *)claims->list[first].sweep};
-    struct report *report = NULL;
-    results.runs = calloc(sweep->run_count, sizeof *results.runs);
-    results.notices = calloc(sweep->run_count, sizeof *results.notices);
-    bool good = results.runs != NULL && results.notices != NULL;
-    if (!good)
-        (void)error_run(error, "out of memory for the claims");
+    struct arena *arena = arena_create();
+    results.runs = arena_allocate(arena, sweep->run_count, sizeof *results.runs);
+    results.notices = arena_allocate(arena, sweep->run_count, sizeof *results.notices);
+    bool good = true;
     for (size_t run = 0; good && run < sweep->run_count; run += sweep->seeds)
-        good = preview_add(sweep, run, &results, error);
-    report = good ? report_build(&results) : NULL;
+        good = preview_add(arena, sweep, run, &results, error);
+    struct report *report = good ? report_build(&results) : NULL;
     for (size_t c = first; good && c < claims->count; c++) {
         struct estimate ours;
         if (first_of_sweep(claims, c) == first)
             good = claim_estimate(report, &claims->list[c], &ours, error);
     }
     report_free(report);
-    free(results.runs);
-    free(results.notices);
-    free(results.applications);
+    arena_destroy(arena);
     return good;
 }
 
@@ -264,15 +258,15 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
     free(path);
     if (claims == NULL)
         return false;
-    struct estimate *ours = calloc(claims->count, sizeof *ours);
-    bool good = (ours != NULL || error_run(error, "out of memory for the claims")) &&
-                claims_select(claims, argv + 1, systems, error) &&
+    struct arena *arena = arena_create();
+    struct estimate *ours = arena_allocate(arena, claims->count, sizeof *ours);
+    bool good = claims_select(claims, argv + 1, systems, error) &&
                 sweeps_check(claims, options.dry_run, error);
     if (good && !options.dry_run)
         good = claims_run(&options, quiet, claims, ours, error) &&
                (options.json ? cli_print_json(claims_json(claims, ours), error)
                              : claims_text(claims, ours, options.details, stdout, error));
-    free(ours);
+    arena_destroy(arena);
     expectations_free(claims);
     return good;
 }

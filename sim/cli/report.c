@@ -152,7 +152,6 @@ static bool print_html(const struct options *options, const struct report *repor
                               .command = options->command,
                               .options = options_text(options, report->arena)};
     good = good && report_html(&page, out, error);
-    embedded_clear(&embedded);
     assumptions_free(assumptions);
     run_details_close(details);
     return good;

@@ -78,9 +78,9 @@ static bool value_check(const struct runner *runner, const struct capacity_curve
 static bool key_find(struct json_include *document, const char *key, struct json_value *value,
                      struct error *error)
 {
-    char *names = strdup(key);
-    char *rest = names;
-    bool good = names != NULL || error_run(error, "out of memory for the key");
+    struct arena *arena = arena_create();
+    char *rest = arena_text(arena, "%s", key);
+    bool good = true;
     *value = json_include_root(document);
     for (const char *name; good && value->node != NULL && (name = strsep(&rest, ".")) != NULL;) {
         const struct json_value parent = *value;
@@ -93,7 +93,7 @@ static bool key_find(struct json_include *document, const char *key, struct json
         else if (!cJSON_IsObject(parent.node) || !json_child(&parent, name, value))
             value->node = NULL;
     }
-    free(names);
+    arena_destroy(arena);
     return good;
 }
 
@@ -198,18 +198,16 @@ static bool answer_prepare(struct runner *runner, struct error *error)
     const size_t count = question->policy_count > 0 ? question->policy_count : 1;
     answer->first_seed = experiment->seed;
     answer->deterministic = experiment->platform.decision_cost != DECISION_MEASURED;
-    answer->curves = calloc(count, sizeof *answer->curves);
-    bool good = answer->curves != NULL;
-    for (size_t i = 0; good && i < count; i++) {
+    answer->curves = arena_allocate(answer->arena, count, sizeof *answer->curves);
+    for (size_t i = 0; i < count; i++) {
         const char *name =
             question->policy_count > 0 ? question->policies[i] : experiment->policy_name;
         answer->curve_count = i + 1;
         answer->curves[i].refused = NAN;
-        answer->curves[i].policy = strdup(name);
-        good = answer->curves[i].policy != NULL;
+        answer->curves[i].policy = arena_text(answer->arena, "%s", name);
     }
     experiment_free(experiment);
-    return good || error_run(error, "out of memory for %zu policies", count);
+    return true;
 }
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
@@ -319,30 +317,20 @@ static bool curve_ask(const struct runner *runner, struct task *task, bool *ende
     }
 }
 
-static void tasks_clear(struct runner *runner)
-{
-    for (size_t i = 0; i < runner->task_count; i++)
-        free(runner->tasks[i].measured);
-    runner->task_count = 0;
-}
-
 /* Room for the task's seeds, with the values that are known. */
-static bool task_prepare(struct task *task, struct error *error)
+static void task_prepare(const struct runner *runner, struct task *task)
 {
     const struct capacity_point *point = capacity_search_find(&task->curve->search, task->value);
     task->known = point != NULL ? point->seeds : 0;
     task->seeds = task->curve->search.seeds;
-    task->measured = calloc(task->seeds, sizeof *task->measured);
-    if (task->measured == NULL)
-        return error_run(error, "out of memory for %zu runs", task->seeds);
+    task->measured = arena_allocate(runner->answer->arena, task->seeds, sizeof *task->measured);
     for (size_t i = 0; i < task->known; i++)
         task->measured[i] = point->measured[i];
-    return true;
 }
 
 static bool round_plan(struct runner *runner, struct error *error)
 {
-    tasks_clear(runner);
+    runner->task_count = 0;
     runner->round_jobs = 0;
     for (size_t i = 0; i < runner->answer->curve_count; i++) {
         struct task *task = &runner->tasks[runner->task_count];
@@ -350,14 +338,12 @@ static bool round_plan(struct runner *runner, struct error *error)
         *task = (struct task){.curve = &runner->answer->curves[i],
                               .first_job = runner->round_jobs,
                               .refused_job = SIZE_MAX};
-        /* The analyser loses sight of the tasks, which own their memory until tasks_clear. */
-        if (!curve_ask(runner, task, &ended, error)) // NOLINT(clang-analyzer-unix.Malloc)
+        if (!curve_ask(runner, task, &ended, error))
             return false;
         if (ended)
             continue;
         runner->task_count++;
-        if (!task_prepare(task, error))
-            return false;
+        task_prepare(runner, task);
         runner->round_jobs += task->seeds - task->known;
     }
     return true;
@@ -380,9 +366,7 @@ static bool task_take(struct runner *runner, struct task *task, struct error *er
                            question->path, question->metric->name, task->curve->policy);
     struct capacity_point *point = capacity_search_measure(search, task->value, task->measured,
                                                            question->at_most, question->threshold);
-    free(point->measured);
     point->measured = task->measured;
-    task->measured = NULL;
     progress_bar_end(&runner->progress_bar);
     number_text(point->value, text);
     if (!question->quiet)
@@ -411,7 +395,7 @@ bool capacity_run(const struct capacity_question *question, struct capacity_answ
                   struct error *error)
 {
     struct runner runner = {.question = question, .answer = answer};
-    *answer = (struct capacity_answer){0};
+    *answer = (struct capacity_answer){.arena = arena_create()};
     runner.inputs = inputs_create(error);
     runner.overrides = load_array(question->override_count + 3, sizeof *runner.overrides, error);
     bool good = runner.inputs != NULL && runner.overrides != NULL;
@@ -421,7 +405,6 @@ bool capacity_run(const struct capacity_question *question, struct capacity_answ
     progress_bar_start(&runner.progress_bar, "runs", question->quiet);
     while (good && (good = round_plan(&runner, error)) && runner.task_count > 0)
         good = round_run(&runner, error);
-    tasks_clear(&runner);
     progress_bar_end(&runner.progress_bar);
     free(runner.overrides);
     inputs_free(runner.inputs);
@@ -430,12 +413,6 @@ bool capacity_run(const struct capacity_question *question, struct capacity_answ
 
 void capacity_answer_clear(struct capacity_answer *answer)
 {
-    for (size_t i = 0; i < answer->curve_count; i++) {
-        struct capacity_curve *curve = &answer->curves[i];
-        for (size_t p = 0; p < CAPACITY_POINTS; p++)
-            free(curve->search.points[p].measured);
-        free(curve->policy);
-    }
-    free(answer->curves);
+    arena_destroy(answer->arena);
     *answer = (struct capacity_answer){0};
 }

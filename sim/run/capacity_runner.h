@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "sim/base/arena.h"
 #include "results/store/columns.h"
 #include "sim/base/error.h"
 #include "sim/run/capacity_search.h"
@@ -38,13 +39,14 @@ struct capacity_question {
 };
 
 struct capacity_curve {
-    char *policy;
+    const char *policy;
     struct capacity_search search; /* points have the metric of every seed as `measured` */
     double refused;                /* the last value that was not valid; NAN: none */
     char reason[256];              /* why it was not */
 };
 
 struct capacity_answer {
+    struct arena *arena;           /* of all of it; exhausted memory ends the process */
     struct capacity_curve *curves; /* per policy */
     size_t curve_count;
     uint64_t first_seed;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
 
 /* A policy of the sweep, under one display name. */
 struct module {
@@ -15,6 +15,7 @@ struct module {
 };
 
 struct modules {
+    struct arena *arena; /* has all of it */
     const struct sweep *sweep;
     struct module *entries;
     size_t count;
@@ -95,27 +96,20 @@ void modules_label(const struct sweep *sweep, const struct resolved_run *run,
 
 /* ---- Modules -------------------------------------------------------------------------------- */
 
-struct modules *modules_create(const struct sweep *sweep, struct error *error)
+struct modules *modules_create(const struct sweep *sweep)
 {
-    struct modules *modules = calloc(1, sizeof *modules);
-    if (modules != NULL) {
-        modules->sweep = sweep;
-        modules->used = calloc(sweep->label_count + 1, sizeof *modules->used);
-        if (modules->used != NULL)
-            return modules;
-    }
-    free(modules);
-    (void)error_run(error, "out of memory for the sweep's policies");
-    return NULL;
+    struct arena *arena = arena_create();
+    struct modules *modules = arena_allocate(arena, 1, sizeof *modules);
+    modules->arena = arena;
+    modules->sweep = sweep;
+    modules->used = arena_allocate(arena, sweep->label_count + 1, sizeof *modules->used);
+    return modules;
 }
 
 void modules_free(struct modules *modules)
 {
-    if (modules != NULL) {
-        free(modules->entries);
-        free(modules->used);
-    }
-    free(modules);
+    if (modules != NULL)
+        arena_destroy(modules->arena);
 }
 
 /* Two policies with one display name are an error: their runs would be averaged as seeds of one
@@ -151,8 +145,7 @@ bool modules_note(struct modules *modules, const struct resolved_run *run,
             return true;
         return clash(modules, other, &module, error);
     }
-    if (!array_extend(&modules->entries, modules->count, sizeof module))
-        return error_run(error, "out of memory for the sweep's policies");
+    arena_reserve(modules->arena, &modules->entries, modules->count + 1, sizeof module);
     modules->entries[modules->count++] = module;
     return true;
 }

@@ -16,7 +16,7 @@ void modules_label(const struct sweep *sweep, const struct resolved_run *run,
 
 struct modules; /* policies seen so far */
 
-struct modules *modules_create(const struct sweep *sweep, struct error *error);
+struct modules *modules_create(const struct sweep *sweep);
 void modules_free(struct modules *modules); /* NULL is allowed */
 
 /* Adds the policy of a run, whose label is `label`. ERROR_INPUT if a different policy has the same

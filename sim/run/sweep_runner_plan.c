@@ -16,22 +16,16 @@ void plan_clear(struct plan *plan)
     resolved_run_clear(&plan->run);
 }
 
-static bool metadata_make(const struct sweep *sweep, size_t run, struct plan *plan,
-                          struct error *error)
+static void metadata_make(const struct sweep *sweep, size_t run, struct plan *plan)
 {
     char label[POLICY_LABEL];
     plan->metadata = run_metadata_create(plan->run.experiment, plan->run.policy, plan->run.values,
-                                         plan->bounds, sweep->runs[run].label, error);
-    if (plan->metadata == NULL)
-        return false;
+                                         plan->bounds, sweep->runs[run].label);
     sweep_keys_values(sweep->keys, run / sweep->seeds, plan->swept);
     modules_label(sweep, &plan->run, label);
-    free(plan->metadata->policy_label);
-    plan->metadata->policy_label = strdup(label);
+    plan->metadata->policy_label = arena_text(plan->metadata->arena, "%s", label);
     plan->metadata->position = run;
     plan->metadata->swept = plan->swept;
-    return plan->metadata->policy_label != NULL ||
-           error_run(error, "out of memory for a run's label");
 }
 
 bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, struct error *error)
@@ -44,27 +38,23 @@ bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, struct 
                                      experiment->arrivals.process == ARRIVAL_CLOSED);
     struct error fault = {0};
     plan->run.policy = runner_policy(experiment, &plan->run.values, &fault);
-    if (plan->run.policy == NULL)
-        (void)sweep_fault(sweep, run, &fault, error);
-    else if (metadata_make(sweep, run, plan, error))
+    if (plan->run.policy != NULL) {
+        metadata_make(sweep, run, plan);
         return true;
+    }
+    (void)sweep_fault(sweep, run, &fault, error);
     plan_clear(plan);
     return false;
 }
 
-static struct swept_keys *swept_make(const struct sweep *sweep, struct error *error)
+static bool swept_make(const struct sweep *sweep, struct swept_keys *swept, struct error *error)
 {
-    struct swept_keys *swept = swept_keys_create();
-    bool good = swept != NULL;
+    bool good = true;
     for (size_t k = 0; good && k < sweep->keys->count; k++) {
         const struct sweep_key *key = &sweep->keys->keys[k];
         good = swept_keys_add(swept, key->name, key->number, key->length);
     }
-    if (good)
-        return swept;
-    swept_keys_free(swept);
-    (void)error_run(error, "out of memory for the sweep");
-    return NULL;
+    return good || error_run(error, "%s: more than %d keys", sweep->path, SWEPT_MOST);
 }
 
 bool plans_have(const struct plans *plans, size_t run)
@@ -203,31 +193,31 @@ bool plans_make(struct plans *plans, const struct sweep *sweep, uint64_t shard, 
     const size_t combinations = sweep->run_count / sweep->seeds;
     char *text = NULL;
     size_t size = 0;
+    struct arena *arena = arena_create();
     *plans =
         (struct plans){.sweep = sweep,
                        .combinations = combinations,
-                       .cells = calloc(combinations + 1, sizeof *plans->cells),
-                       .swept = swept_make(sweep, error),
+                       .arena = arena,
+                       .cells = arena_allocate(arena, combinations, sizeof *plans->cells),
+                       .swept = swept_keys_create(),
                        .metadata = {.shard = shard, .shards = shards, .runs = sweep->run_count}};
-    struct plan_hash *hashes = calloc(combinations + 1, sizeof *hashes);
+    struct plan_hash *hashes = arena_allocate(arena, combinations, sizeof *hashes);
     FILE *identity = open_memstream(&text, &size);
-    struct modules *modules = modules_create(sweep, error);
-    const bool room = hashes != NULL && identity != NULL && plans->cells != NULL;
-    bool good = modules != NULL && plans->swept != NULL &&
-                (room || error_run(error, "out of memory for the sweep"));
-    good = good && room && cells_fill(plans, modules, hashes, identity, error);
+    struct modules *modules = modules_create(sweep);
+    bool good = (identity != NULL || error_run(error, "out of memory for the sweep")) &&
+                swept_make(sweep, plans->swept, error) &&
+                cells_fill(plans, modules, hashes, identity, error);
     if (identity != NULL && fclose(identity) != 0 && good)
         good = error_run(error, "out of memory for the sweep");
     if (good)
         hash_bytes(text, size, plans->metadata.identity);
     modules_free(modules);
     free(text);
-    free(hashes);
     return good;
 }
 
 void plans_clear(struct plans *plans)
 {
     swept_keys_free(plans->swept);
-    free(plans->cells);
+    arena_destroy(plans->arena);
 }

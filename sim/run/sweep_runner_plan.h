@@ -41,6 +41,7 @@ struct plan_cell {
 
 /* A sweep, or one shard of it. */
 struct plans {
+    struct arena *arena; /* of the cells */
     const struct sweep *sweep;
     struct sweep_metadata metadata;
     struct plan_cell *cells; /* per combination */

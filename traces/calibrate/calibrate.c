@@ -2,17 +2,10 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
-
-static bool out_of_memory(struct error *error)
-{
-    return error_run(error, "out of memory for a calibration");
-}
 
 /* ---- vCPUs ----------------------------------------------------------------------------------- */
 
@@ -72,12 +65,10 @@ static void place_points(const struct sample_set *set, struct calibrated_surface
 /* ---- Surfaces -------------------------------------------------------------------------------- */
 
 /* Splits the set's sorted samples into surfaces. */
-static bool cut_surfaces(const struct sample_set *set, struct calibration *calibration,
-                         struct error *error)
+static void cut_surfaces(const struct sample_set *set, struct calibration *calibration)
 {
-    calibration->surfaces = calloc(set->latency_count, sizeof *calibration->surfaces);
-    if (calibration->surfaces == NULL)
-        return out_of_memory(error);
+    calibration->surfaces =
+        arena_allocate(calibration->arena, set->latency_count, sizeof *calibration->surfaces);
     for (size_t i = 0; i < set->latency_count;) {
         struct calibrated_surface *surface = &calibration->surfaces[calibration->surface_count++];
         size_t end = i + 1;
@@ -88,14 +79,11 @@ static bool cut_surfaces(const struct sample_set *set, struct calibration *calib
             .on_gpu = set->latencies[i].share > 0,
             .vcpu = {set->latencies[i].vcpu, set->latencies[end - 1].vcpu},
             .samples = &set->latencies[i],
-            .points = calloc(end - i, sizeof *surface->points),
+            .points = arena_allocate(calibration->arena, end - i, sizeof *surface->points),
             .count = end - i};
-        if (surface->points == NULL)
-            return out_of_memory(error);
         place_points(set, surface);
         i = end;
     }
-    return true;
 }
 
 /* ---- What functions have in common ----------------------------------------------------------- */
@@ -134,12 +122,10 @@ static bool learn_priors(const struct calibration *calibration, struct latency_p
     *priors = NULL;
     if (count <= FEW)
         return true;
-    struct latency_prior *fits = calloc(count, sizeof *fits);
-    double *room = calloc(count, sizeof *room);
-    *priors = calloc(count, sizeof **priors);
-    bool fine = fits != NULL && room != NULL && *priors != NULL;
-    if (!fine)
-        (void)out_of_memory(error);
+    struct latency_prior *fits = arena_allocate(calibration->arena, count, sizeof *fits);
+    double *room = arena_allocate(calibration->arena, count, sizeof *room);
+    *priors = arena_allocate(calibration->arena, count, sizeof **priors);
+    bool fine = true;
     for (size_t i = 0; fine && i < count; i++) {
         const struct calibrated_surface *surface = &calibration->surfaces[i];
         struct latency_law law;
@@ -150,8 +136,6 @@ static bool learn_priors(const struct calibration *calibration, struct latency_p
     }
     for (size_t i = 0; fine && i < count; i++)
         (*priors)[i] = prior_of(fits, count, i, room);
-    free(fits);
-    free(room);
     return fine;
 }
 
@@ -179,8 +163,9 @@ static bool calibrate_surfaces(const struct sample_set *set, calibration_progres
         fine = surface_calibrate(surface->points, surface->count,
                                  priors == NULL ? NULL : &priors[i], &surface->surface, error);
     }
-    free(priors);
-    return fine && expected_errors_learn(calibration, error);
+    if (fine)
+        expected_errors_learn(calibration);
+    return fine;
 }
 
 static bool calibrate_all(const struct sample_set *set, calibration_progress *progress,
@@ -194,19 +179,22 @@ static bool calibrate_all(const struct sample_set *set, calibration_progress *pr
     if (progress != NULL)
         progress(context, "interference", calibration->surface_count, total);
     return interference_calibrate(set, &calibration->interference, error) &&
-           unseen_pairs_measure(set, &calibration->unseen, error);
+           unseen_pairs_measure(set, calibration->arena, &calibration->unseen, error);
 }
 
 bool calibration_run(const struct sample_set *set, calibration_progress *progress, void *context,
                      struct calibration *calibration, struct error *error)
 {
-    *calibration = (struct calibration){.set = set, .has_interference = set->co_run_count > 0};
+    *calibration = (struct calibration){0};
     if (set->latency_count == 0 && set->co_run_count == 0)
         return error_input(error, "there are no samples to calibrate with");
+    *calibration = (struct calibration){
+        .arena = arena_create(), .set = set, .has_interference = set->co_run_count > 0};
     /* By default GSL aborts the program on an error. With the handler off it returns a status. */
     gsl_error_handler_t *before = gsl_set_error_handler_off();
-    bool fine = (set->latency_count == 0 || cut_surfaces(set, calibration, error)) &&
-                calibrate_all(set, progress, context, calibration, error);
+    if (set->latency_count > 0)
+        cut_surfaces(set, calibration);
+    const bool fine = calibrate_all(set, progress, context, calibration, error);
     (void)gsl_set_error_handler(before);
     if (!fine)
         calibration_clear(calibration);
@@ -215,11 +203,9 @@ bool calibration_run(const struct sample_set *set, calibration_progress *progres
 
 void calibration_clear(struct calibration *calibration)
 {
-    for (size_t i = 0; i < calibration->surface_count; i++) {
-        free(calibration->surfaces[i].points);
+    for (size_t i = 0; i < calibration->surface_count; i++)
         surface_clear(&calibration->surfaces[i].surface);
-    }
-    free(calibration->surfaces);
+    arena_destroy(calibration->arena);
     interference_fit_clear(&calibration->interference);
     *calibration = (struct calibration){0};
 }
@@ -265,10 +251,9 @@ static double median(double *values, size_t count)
 double calibration_noise(const struct calibration *calibration, uint32_t function)
 {
     const struct sample_set *set = calibration->set;
-    double *values = calloc(set->latency_count + set->co_run_count + 1, sizeof *values);
+    double *values =
+        arena_allocate(calibration->arena, set->latency_count + set->co_run_count, sizeof *values);
     size_t count = 0;
-    if (values == NULL)
-        return NAN;
     for (size_t i = 0; i < set->latency_count; i++)
         if (set->latencies[i].function == function && !isnan(set->latencies[i].cv))
             values[count++] = set->latencies[i].cv;
@@ -276,8 +261,8 @@ double calibration_noise(const struct calibration *calibration, uint32_t functio
     for (size_t i = 0; !repeated && i < set->co_run_count; i++)
         if (set->co_runs[i].function == function && !isnan(set->co_runs[i].cv))
             values[count++] = set->co_runs[i].cv;
-    double noise = median(values, count);
-    free(values);
+    const double noise = median(values, count);
+    arena_release(calibration->arena, values);
     return noise;
 }
 

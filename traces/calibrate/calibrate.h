@@ -35,6 +35,7 @@ struct calibrated_surface {
 };
 
 struct calibration {
+    struct arena *arena; /* of the arrays; exhausted memory ends the process */
     const struct sample_set *set;
     struct calibrated_surface *surfaces; /* sorted by function; the one without a GPU last */
     size_t surface_count;
@@ -70,8 +71,8 @@ struct mean_error calibration_error(const struct calibration *calibration, enum 
                                     bool inner);
 struct mean_error calibration_naive_error(const struct calibration *calibration, bool inner);
 
-/* Learns `error_scale` of each surface and `error_quantiles`. ERROR_RUN if memory is exhausted. */
-bool expected_errors_learn(struct calibration *calibration, struct error *error);
+/* Learns `error_scale` of each surface and `error_quantiles`. */
+void expected_errors_learn(struct calibration *calibration);
 /* The error |predicted / true - 1| that a predicted value does not exceed in half or nine tenths of
  * the cases, as left-out points tell (conformal prediction, Vovk, Gammerman and Shafer,
  * Algorithmic Learning in a Random World, 2005; normalised by the deviation, and apart for

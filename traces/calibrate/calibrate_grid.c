@@ -1,7 +1,6 @@
 #include "traces/calibrate/calibrate_grid.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include <gsl/gsl_sort_int.h>
 
@@ -63,17 +62,16 @@ static void add_full_axes(const struct filler *filler, struct calibrated_grid *g
         grid->vgpu[(*vgpus)++] = vgpu;
 }
 
-static bool fill_axes(const struct filler *filler, struct calibrated_grid *grid)
+static void fill_axes(const struct filler *filler, struct calibrated_grid *grid)
 {
     const size_t more = GRID_SHARES + 32;
     size_t count = 0;
     for (size_t s = 0; s < filler->surface_count; s++)
         count += filler->surfaces[s].count;
-    grid->batch = calloc(count + more, sizeof(int));
-    grid->vcpu = calloc(count, sizeof(int));
-    grid->vgpu = calloc(count + more, sizeof(int));
-    if (grid->batch == NULL || grid->vcpu == NULL || grid->vgpu == NULL)
-        return false;
+    struct arena *arena = filler->calibration->arena;
+    grid->batch = arena_allocate(arena, count + more, sizeof(int));
+    grid->vcpu = arena_allocate(arena, count, sizeof(int));
+    grid->vgpu = arena_allocate(arena, count + more, sizeof(int));
     size_t n = 0;
     for (size_t s = 0; s < filler->surface_count; s++)
         for (size_t i = 0; i < filler->surfaces[s].count; i++) {
@@ -94,19 +92,17 @@ static bool fill_axes(const struct filler *filler, struct calibrated_grid *grid)
     grid->batches = distinct(grid->batch, batches);
     grid->vcpus = distinct(grid->vcpu, n);
     grid->vgpus = distinct(grid->vgpu, vgpus);
-    return true;
 }
 
 /* Computes the fraction of the GPU for 0..unit vGPUs from the samples. It is linear between
  * measured shares, with 0 for no share and 1 for all. */
-static bool fill_parts(const struct filler *filler, struct calibrated_grid *grid)
+static void fill_parts(const struct filler *filler, struct calibrated_grid *grid)
 {
     const struct sample_set *set = filler->calibration->set;
-    double *parts = calloc((size_t)filler->unit + 1, sizeof *parts);
+    double *parts =
+        arena_allocate(filler->calibration->arena, (size_t)filler->unit + 1, sizeof *parts);
     int before = 0;
     grid->parts = parts;
-    if (parts == NULL)
-        return false;
     parts[filler->unit] = 1;
     for (size_t i = 0; i < set->latency_count; i++) {
         const struct latency_sample *sample = &set->latencies[i];
@@ -122,7 +118,6 @@ static bool fill_parts(const struct filler *filler, struct calibrated_grid *grid
                              (parts[vgpu] - parts[before]) * (between - before) / (vgpu - before);
         before = vgpu;
     }
-    return true;
 }
 
 /* ---- Cells ----------------------------------------------------------------------------------- */
@@ -198,36 +193,26 @@ static const struct calibrated_surface *surface_at(const struct filler *filler, 
     return NULL;
 }
 
-static bool fill_cells(const struct filler *filler, struct calibrated_grid *grid)
+static void fill_cells(const struct filler *filler, struct calibrated_grid *grid)
 {
     size_t cell = 0;
-    grid->cells = calloc(grid->batches * grid->vcpus * grid->vgpus + 1, sizeof *grid->cells);
-    if (grid->cells == NULL)
-        return false;
+    grid->cells = arena_allocate(filler->calibration->arena,
+                                 grid->batches * grid->vcpus * grid->vgpus, sizeof *grid->cells);
     for (size_t b = 0; b < grid->batches; b++)
         for (size_t c = 0; c < grid->vcpus; c++)
             for (size_t g = 0; g < grid->vgpus; g++)
                 grid->cells[cell++] = cell_at(filler, grid, surface_at(filler, grid->vgpu[g]),
                                               grid->batch[b], grid->vcpu[c], grid->vgpu[g]);
-    return true;
 }
 
-bool calibrated_grid_fill(const struct calibration *calibration, size_t first, size_t end,
+void calibrated_grid_fill(const struct calibration *calibration, size_t first, size_t end,
                           const struct profile_options *options, int unit,
-                          struct calibrated_grid *grid, struct error *error)
+                          struct calibrated_grid *grid)
 {
     const struct filler filler = {calibration, &calibration->surfaces[first], end - first, options,
                                   unit};
     *grid = (struct calibrated_grid){0};
-    return (fill_axes(&filler, grid) && fill_parts(&filler, grid) && fill_cells(&filler, grid)) ||
-           error_run(error, "out of memory for a profile");
-}
-
-void calibrated_grid_clear(struct calibrated_grid *grid)
-{
-    free(grid->batch);
-    free(grid->vcpu);
-    free(grid->vgpu);
-    free(grid->cells);
-    free(grid->parts);
+    fill_axes(&filler, grid);
+    fill_parts(&filler, grid);
+    fill_cells(&filler, grid);
 }

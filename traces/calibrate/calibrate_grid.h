@@ -27,12 +27,10 @@ struct calibrated_grid {
  * the share and at least the vCPUs, did not run. Where the whole GPU has more multiprocessors than
  * its vGPUs say, the cell next to the whole is null unless measured, so that a profile does not
  * answer between the last share and the whole. `batches` is 0 if no share is a whole number of
- * units. ERROR_RUN if memory is exhausted. Free with calibrated_grid_clear, also after a failure.
- */
-bool calibrated_grid_fill(const struct calibration *calibration, size_t first, size_t end,
+ * units. The grid's arrays live as long as the calibration. */
+void calibrated_grid_fill(const struct calibration *calibration, size_t first, size_t end,
                           const struct profile_options *options, int unit,
-                          struct calibrated_grid *grid, struct error *error);
-void calibrated_grid_clear(struct calibrated_grid *grid);
+                          struct calibrated_grid *grid);
 
 /* Returns whether some share differs from its nominal fraction. */
 bool calibrated_has_parts(const struct sample_set *set);

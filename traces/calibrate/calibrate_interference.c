@@ -9,6 +9,8 @@
 #include <gsl/gsl_math.h>
 #include <gsl/gsl_multifit_nlinear.h>
 
+#include "sim/base/arena.h"
+
 enum { ITERATIONS = 200, MEMBERS = 64, BANDWIDTH_PARAMETERS = 3 };
 
 const char *const interference_law_names[INTERFERENCE_LAWS] = {"constant", "pairs", "bandwidth",
@@ -366,10 +368,9 @@ bool interference_cross_validate(enum interference_kind kind, double share_expon
                                  enum interference_fold fold, const struct sample_set *set,
                                  size_t locations, struct mean_error *errors, struct error *error)
 {
-    bool *left_out = calloc(2 * locations, sizeof *left_out);
+    struct arena *arena = arena_create();
+    bool *left_out = arena_allocate(arena, 2 * locations, sizeof *left_out);
     bool fine = true;
-    if (left_out == NULL)
-        return error_run(error, "out of memory for %zu co-locations", locations);
     bool *done = left_out + locations;
     for (size_t i = 0; fine && i < set->co_run_count; i++) {
         if (done[set->co_runs[i].location] || isnan(set->co_runs[i].slowdown) ||
@@ -380,7 +381,7 @@ bool interference_cross_validate(enum interference_kind kind, double share_expon
         for (size_t j = 0; j < locations; j++)
             done[j] = done[j] || left_out[j];
     }
-    free(left_out);
+    arena_destroy(arena);
     return fine;
 }
 
@@ -390,11 +391,10 @@ bool interference_cross_validate(enum interference_kind kind, double share_expon
 static bool leave_out_all_but(enum interference_kind kind, size_t met, const struct sample_set *set,
                               size_t locations, struct mean_error *errors, struct error *error)
 {
-    bool *left_out = calloc(locations, sizeof *left_out);
-    size_t *of_pair = calloc(locations, sizeof *of_pair);
-    bool fine = left_out != NULL && of_pair != NULL;
-    if (!fine)
-        (void)error_run(error, "out of memory for %zu co-locations", locations);
+    struct arena *arena = arena_create();
+    bool *left_out = arena_allocate(arena, locations, sizeof *left_out);
+    size_t *of_pair = arena_allocate(arena, locations, sizeof *of_pair);
+    bool fine = true;
     for (size_t i = 0; fine && i < set->co_run_count; i++) {
         size_t count = 0, own = 0;
         if (samples_partner(set, i) == NULL || samples_group(set, i).first != i)
@@ -409,8 +409,7 @@ static bool leave_out_all_but(enum interference_kind kind, size_t met, const str
             left_out[of_pair[(own + j * count / met) % count]] = false;
         fine = count <= met || add_errors(kind, NAN, set, left_out, NULL, errors, error);
     }
-    free(of_pair);
-    free(left_out);
+    arena_destroy(arena);
     return fine;
 }
 

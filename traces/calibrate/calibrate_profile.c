@@ -231,9 +231,9 @@ static bool put_function(struct writer *writer, struct span span, cJSON *functio
     cJSON *evidence = cJSON_CreateObject();
     struct calibrated_grid grid = {0};
     profile_put_text(function, "model", "%s", name);
-    bool fine = calibrated_grid_fill(writer->calibration, span.first, span.end, writer->options,
-                                     writer->unit, &grid, error) &&
-                put_grid(writer, &grid, function, error);
+    calibrated_grid_fill(writer->calibration, span.first, span.end, writer->options, writer->unit,
+                         &grid);
+    const bool fine = put_grid(writer, &grid, function, error);
     profile_put_text(
         evidence, "latency_ms",
         "source: m measured (median of repeats), i interpolated and x extrapolated by the "
@@ -243,7 +243,6 @@ static bool put_function(struct writer *writer, struct span span, cJSON *functio
     profile_put_text(evidence, "law",
                      "fitted; shapes latency between cells, and outside the grid if its "
                      "ranges are wider");
-    calibrated_grid_clear(&grid);
     put_properties(writer, first->function, function, evidence);
     (void)cJSON_AddItemToObject(function, "evidence", evidence);
     cJSON *list = cJSON_AddArrayToObject(function, "calibration");

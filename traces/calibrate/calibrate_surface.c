@@ -1,7 +1,6 @@
 #include "traces/calibrate/calibrate_surface.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <gsl/gsl_fit.h>
@@ -13,11 +12,6 @@ const char *const surface_fold_names[SURFACE_FOLDS] = {"point", "share", "batch"
                                                        "largest_batches"};
 
 static const double NORMAL_SCALE = 1.4826; /* standard deviation / median absolute deviation */
-
-static bool out_of_memory(size_t count, struct error *error)
-{
-    return error_run(error, "out of memory for a surface of %zu points", count);
-}
 
 /* ---- Predictions ----------------------------------------------------------------------------- */
 
@@ -230,26 +224,22 @@ static bool leave_out(enum surface_fold fold, const struct latency_point *points
     return fine;
 }
 
-static bool left_out_alloc(struct left_out *left, size_t count)
+static void left_out_make(struct left_out *left, struct arena *arena, size_t count)
 {
-    left->mask = calloc(count, sizeof *left->mask);
-    left->group = calloc(count, sizeof *left->group);
-    left->room = calloc(4 * count, sizeof *left->room);
-    left->naive_ms = left->room == NULL ? NULL : left->room + 3 * count;
-    return left->mask != NULL && left->group != NULL && left->room != NULL;
+    left->mask = arena_allocate(arena, count, sizeof *left->mask);
+    left->group = arena_allocate(arena, count, sizeof *left->group);
+    left->room = arena_allocate(arena, 4 * count, sizeof *left->room);
+    left->naive_ms = left->room + 3 * count;
 }
 
-static bool residual_deviation(const struct latency_point *points, size_t count,
+static void residual_deviation(const struct latency_point *points, size_t count,
                                struct surface *surface)
 {
-    double *residuals = calloc(2 * count, sizeof *residuals);
-    if (residuals == NULL)
-        return false;
+    double *residuals = arena_allocate(surface->arena, 2 * count, sizeof *residuals);
     for (size_t i = 0; i < count; i++)
         residuals[i] = log(points[i].ms / surface->fitted_ms[i]);
     surface->residual_cv = robust_deviation(residuals, count, residuals + count);
-    free(residuals);
-    return true;
+    arena_release(surface->arena, residuals);
 }
 
 bool surface_calibrate(const struct latency_point *points, size_t count,
@@ -257,29 +247,29 @@ bool surface_calibrate(const struct latency_point *points, size_t count,
                        struct error *error)
 {
     const struct latency_prior weak = latency_prior_weak(1);
-    struct left_out left = {0};
-    *surface = (struct surface){.fitted_ms = calloc(count, sizeof(double)),
-                                .left_out_ms = calloc(count, sizeof(double)),
-                                .scores = calloc(3 * count, sizeof *surface->scores)};
+    struct arena *arena = arena_create();
+    const struct arena_block *mark = NULL;
+    struct left_out left;
+    *surface =
+        (struct surface){.arena = arena,
+                         .fitted_ms = arena_allocate(arena, count, sizeof(double)),
+                         .left_out_ms = arena_allocate(arena, count, sizeof(double)),
+                         .scores = arena_allocate(arena, 3 * count, sizeof *surface->scores)};
     prior = prior == NULL ? &weak : prior;
-    bool fine = surface->fitted_ms != NULL && surface->left_out_ms != NULL &&
-                surface->scores != NULL && left_out_alloc(&left, count);
-    if (!fine)
-        (void)out_of_memory(count, error);
-    for (size_t i = 0; fine && i < count; i++)
+    mark = arena->blocks;
+    left_out_make(&left, arena, count);
+    for (size_t i = 0; i < count; i++)
         surface->left_out_ms[i] = NAN;
-    fine = fine && latency_model_fit(points, count, NULL, prior, NULL, &surface->model, error);
+    bool fine = latency_model_fit(points, count, NULL, prior, NULL, &surface->model, error);
     for (int fold = 0; fine && fold < SURFACE_FOLDS; fold++)
         fine = leave_out((enum surface_fold)fold, points, count, prior, surface, &left, error);
     if (fine) {
         errors_finish(&surface->naive);
         for (size_t i = 0; i < count; i++)
             surface->fitted_ms[i] = latency_model_at(&surface->model, &points[i]).ms;
-        fine = residual_deviation(points, count, surface) || out_of_memory(count, error);
+        residual_deviation(points, count, surface);
     }
-    free(left.mask);
-    free(left.group);
-    free(left.room);
+    arena_rewind(arena, mark);
     if (!fine)
         surface_clear(surface);
     return fine;
@@ -288,8 +278,6 @@ bool surface_calibrate(const struct latency_point *points, size_t count,
 void surface_clear(struct surface *surface)
 {
     latency_model_clear(&surface->model);
-    free(surface->fitted_ms);
-    free(surface->left_out_ms);
-    free(surface->scores);
+    arena_destroy(surface->arena);
     *surface = (struct surface){0};
 }

@@ -57,6 +57,7 @@ struct surface_score {
 };
 
 struct surface {
+    struct arena *arena; /* of the arrays; exhausted memory ends the process */
     struct latency_model model;
     double *fitted_ms;   /* [count], fitted to all points */
     double *left_out_ms; /* [count], with the point itself left out */

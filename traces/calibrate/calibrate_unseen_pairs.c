@@ -1,7 +1,6 @@
 #include "traces/calibrate/calibrate_unseen_pairs.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "traces/profile/pair_effects.h"
@@ -25,17 +24,12 @@ static void add_sample(struct levels *levels, const struct co_run *victim,
     levels->level[cell] = before + (victim->slowdown - before) / levels->weight[cell];
 }
 
-/* The caller frees levels->level, also after a failure. */
-static bool collect(const struct sample_set *set, struct levels *levels, struct error *error)
+static void collect(const struct sample_set *set, struct arena *arena, struct levels *levels)
 {
     const size_t cells = set->functions.count * set->functions.count;
     *levels = (struct levels){.functions = set->functions.count,
                               .cells = cells,
-                              .level = calloc(4 * cells + 1, sizeof *levels->level)};
-    if (levels->level == NULL) {
-        (void)error_run(error, "out of memory for pairs of %zu functions", levels->functions);
-        return false;
-    }
+                              .level = arena_allocate(arena, 4 * cells, sizeof *levels->level)};
     levels->weight = levels->level + cells;
     levels->known = levels->weight + cells;
     levels->found = levels->known + cells;
@@ -47,7 +41,6 @@ static bool collect(const struct sample_set *set, struct levels *levels, struct 
             !isnan(other->slowdown))
             add_sample(levels, run, other);
     }
-    return true;
 }
 
 /* Sum of the errors of one level for both sides of the pair of `cell`, or of what was found. */
@@ -120,22 +113,20 @@ static bool measure_errors(const struct levels *levels, double mean, struct unse
     return true;
 }
 
-bool unseen_pairs_measure(const struct sample_set *set, struct unseen_pairs *unseen,
-                          struct error *error)
+bool unseen_pairs_measure(const struct sample_set *set, struct arena *arena,
+                          struct unseen_pairs *unseen, struct error *error)
 {
     struct levels levels;
     double mean = 0;
     size_t sides = 0;
     *unseen = (struct unseen_pairs){0};
-    bool fine = collect(set, &levels, error);
-    for (size_t cell = 0; fine && cell < levels.cells; cell++)
+    collect(set, arena, &levels);
+    for (size_t cell = 0; cell < levels.cells; cell++)
         if (levels.weight[cell] > 0)
             mean += (levels.level[cell] - mean) / (double)++sides;
-    if (fine && sides >= 6) {
-        unseen->pairs = sides / 2;
-        fine = measure_errors(&levels, mean, unseen) ||
-               error_run(error, "a fit of %zu pairs failed", unseen->pairs);
-    }
-    free(levels.level);
-    return fine;
+    if (sides < 6)
+        return true;
+    unseen->pairs = sides / 2;
+    return measure_errors(&levels, mean, unseen) ||
+           error_run(error, "a fit of %zu pairs failed", unseen->pairs);
 }

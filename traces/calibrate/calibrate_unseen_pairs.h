@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/error.h"
 #include "traces/calibrate/samples.h"
 
@@ -34,8 +35,8 @@ struct unseen_pairs {
 };
 
 /* Uses the co-locations of two different functions in which both slowdowns were measured. O(pairs ×
- * functions³). */
-bool unseen_pairs_measure(const struct sample_set *set, struct unseen_pairs *unseen,
-                          struct error *error);
+ * functions³). Works in the arena. */
+bool unseen_pairs_measure(const struct sample_set *set, struct arena *arena,
+                          struct unseen_pairs *unseen, struct error *error);
 
 #endif

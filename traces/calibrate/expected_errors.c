@@ -1,6 +1,5 @@
 /* The errors to expect of predicted latencies. */
 #include <math.h>
-#include <stdlib.h>
 
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
@@ -63,12 +62,10 @@ static size_t collect(const struct calibration *calibration, bool both, bool bet
     return found;
 }
 
-bool expected_errors_learn(struct calibration *calibration, struct error *error)
+void expected_errors_learn(struct calibration *calibration)
 {
     const size_t count = learn_scales(calibration);
-    double *values = calloc(count + 1, sizeof *values);
-    if (values == NULL)
-        return error_run(error, "out of memory for a calibration");
+    double *values = arena_allocate(calibration->arena, count, sizeof *values);
     for (int between = 0; between < 2; between++) {
         size_t found = collect(calibration, false, between, values);
         if (found < LEAST_SCORES)
@@ -76,8 +73,6 @@ bool expected_errors_learn(struct calibration *calibration, struct error *error)
         for (int i = 0; i < PROFILE_QUANTILES; i++)
             calibration->error_quantiles[between][i] = next_quantile(values, found, parts[i]);
     }
-    free(values);
-    return true;
 }
 
 double expected_error(const struct calibration *calibration,

@@ -1,7 +1,6 @@
 #include "traces/calibrate/latency_model.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <gsl/gsl_linalg.h>
@@ -22,11 +21,6 @@ static const double GROWTH = 0.1;
 
 static const double CLIP = 5;
 static const double NORMAL_SCALE = 1.4826; /* standard deviation / median absolute deviation */
-
-static bool out_of_memory(size_t count, struct error *error)
-{
-    return error_run(error, "out of memory for a model of %zu points", count);
-}
 
 /* ---- Laws ------------------------------------------------------------------------------------ */
 
@@ -81,17 +75,16 @@ static void clip_residuals(double *residuals, size_t count, double *room)
         residuals[i] = fmax(-most, fmin(most, residuals[i]));
 }
 
-static bool fit_correction(const struct latency_point *points, size_t count, const bool *left_out,
+static void fit_correction(const struct latency_point *points, size_t count, const bool *left_out,
                            struct latency_model *model)
 {
-    double *room = calloc(model->count, sizeof *room);
+    model->arena = arena_create();
+    double *room = arena_allocate(model->arena, model->count, sizeof *room);
     size_t seen = 0;
-    model->points = calloc(model->count, sizeof *model->points);
-    model->places = calloc(AXES * model->count, sizeof *model->places);
-    model->residuals = calloc(model->count, sizeof *model->residuals);
-    bool fine =
-        room != NULL && model->points != NULL && model->places != NULL && model->residuals != NULL;
-    for (size_t i = 0; fine && i < count; i++) {
+    model->points = arena_allocate(model->arena, model->count, sizeof *model->points);
+    model->places = arena_allocate(model->arena, AXES * model->count, sizeof *model->places);
+    model->residuals = arena_allocate(model->arena, model->count, sizeof *model->residuals);
+    for (size_t i = 0; i < count; i++) {
         if (left_out != NULL && left_out[i])
             continue;
         model->points[seen] = points[i];
@@ -99,10 +92,8 @@ static bool fit_correction(const struct latency_point *points, size_t count, con
         model->residuals[seen++] =
             log(points[i].ms) - laws_log_ms(model, points[i].batch, points[i].share);
     }
-    if (fine)
-        clip_residuals(model->residuals, model->count, room);
-    free(room);
-    return fine;
+    clip_residuals(model->residuals, model->count, room);
+    arena_release(model->arena, room);
 }
 
 bool latency_model_fit(const struct latency_point *points, size_t count, const bool *left_out,
@@ -114,15 +105,15 @@ bool latency_model_fit(const struct latency_point *points, size_t count, const b
         model->count += left_out == NULL || !left_out[i];
     if (model->count < 2)
         return error_input(error, "a model of latency needs at least 2 points");
-    return fit_laws(points, count, left_out, prior, start, model, error) &&
-           (fit_correction(points, count, left_out, model) || out_of_memory(count, error));
+    if (!fit_laws(points, count, left_out, prior, start, model, error))
+        return false;
+    fit_correction(points, count, left_out, model);
+    return true;
 }
 
 void latency_model_clear(struct latency_model *model)
 {
-    free(model->points);
-    free(model->places);
-    free(model->residuals);
+    arena_destroy(model->arena);
     *model = (struct latency_model){0};
 }
 
@@ -190,11 +181,9 @@ static double correction(const struct latency_model *model, const double at[AXES
 static bool is_between(const struct latency_model *model, const double at[AXES], size_t axis)
 {
     static const double rounding = 1e-9;
-    double *angles = calloc(model->count, sizeof *angles);
+    double *angles = arena_allocate(model->arena, model->count, sizeof *angles);
     double gap = 0;
     bool here = false;
-    if (angles == NULL)
-        return false;
     for (size_t i = 0; i < model->count; i++) {
         const double *place = &model->places[AXES * i];
         here = here || (place[BATCH] == at[BATCH] && place[axis] == at[axis]);
@@ -204,7 +193,7 @@ static bool is_between(const struct latency_model *model, const double at[AXES],
     for (size_t i = 1; i < model->count; i++)
         gap = fmax(gap, angles[i] - angles[i - 1]);
     gap = fmax(gap, angles[0] + 2 * M_PI - angles[model->count - 1]);
-    free(angles);
+    arena_release(model->arena, angles);
     return here || gap <= M_PI + rounding;
 }
 

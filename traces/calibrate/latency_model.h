@@ -21,12 +21,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/error.h"
 #include "traces/profile/calibrate_law.h"
 
 enum { MODEL_LAWS = 3, MODEL_NEAR = 32 };
 
 struct latency_model {
+    struct arena *arena;                 /* of the arrays; exhausted memory ends the process */
     struct latency_law laws[MODEL_LAWS]; /* by rising pull */
     size_t count;                        /* points seen */
     struct latency_point *points;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/json.h"
 #include "traces/calibrate/samples.h"
 
@@ -45,24 +46,19 @@ static const char *or_unknown(const char *text)
 }
 
 /* Sets what the command line did not. */
-static bool note_origin(struct sample_set *set, const struct origin *origin, struct error *error)
+static bool note_origin(struct sample_set *set, const struct origin *origin, struct arena *arena,
+                        struct error *error)
 {
-    char *texts[2] = {NULL, NULL};
-    const bool made =
-        asprintf(&texts[0], "%s, shares by %s", or_unknown(origin->device), origin->by) >= 0 &&
-        asprintf(&texts[1], "measure.py on %s, driver %s, PyTorch %s, %s, %s",
-                 or_unknown(origin->date), or_unknown(origin->driver), or_unknown(origin->torch),
-                 origin->half ? "FP16 channels-last" : "FP32",
-                 origin->graphs ? "CUDA graphs" : "eager") >= 0;
-    const bool fine =
-        made ? (set->device != NULL || samples_set_text(&set->device, texts[0], error)) &&
-                   (set->source != NULL || samples_set_text(&set->source, texts[1], error)) &&
-                   (set->evidence != NULL ||
-                    samples_set_text(&set->evidence, or_unknown(origin->evidence), error))
-             : error_run(error, "out of memory for a profile's origin");
-    free(texts[0]);
-    free(texts[1]);
-    return fine;
+    const char *device =
+        arena_text(arena, "%s, shares by %s", or_unknown(origin->device), origin->by);
+    const char *source = arena_text(
+        arena, "measure.py on %s, driver %s, PyTorch %s, %s, %s", or_unknown(origin->date),
+        or_unknown(origin->driver), or_unknown(origin->torch),
+        origin->half ? "FP16 channels-last" : "FP32", origin->graphs ? "CUDA graphs" : "eager");
+    return (set->device != NULL || samples_set_text(&set->device, device, error)) &&
+           (set->source != NULL || samples_set_text(&set->source, source, error)) &&
+           (set->evidence != NULL ||
+            samples_set_text(&set->evidence, or_unknown(origin->evidence), error));
 }
 
 /* A table that was begun may have its header alone. */
@@ -77,16 +73,13 @@ static bool has_rows(const char *path)
     return lines == 2;
 }
 
-static bool read_tables(struct sample_set *set, const char *folder, struct error *error)
+static bool read_tables(struct sample_set *set, const char *folder, struct arena *arena,
+                        struct error *error)
 {
     static const char *const names[] = {"solo.csv", "cold.csv", "groups.csv"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        char *path = NULL;
-        if (asprintf(&path, "%s/%s", folder, names[i]) < 0)
-            return error_run(error, "out of memory for a path");
-        const bool fine = (i > 0 && !has_rows(path)) || sample_table_read(set, path, error);
-        free(path);
-        if (!fine)
+        const char *path = arena_text(arena, "%s/%s", folder, names[i]);
+        if ((i == 0 || has_rows(path)) && !sample_table_read(set, path, error))
             return false;
     }
     return true;
@@ -96,9 +89,8 @@ bool measured_folder_read(struct sample_set *set, const char *path, bool rehears
                           struct error *error)
 {
     struct origin origin = {0};
-    char *device = NULL;
-    if (asprintf(&device, "%s/device.json", path) < 0)
-        return error_run(error, "out of memory for a path");
+    struct arena *arena = arena_create();
+    const char *device = arena_text(arena, "%s/device.json", path);
     bool fine = load_origin(device, &origin, error);
     if (fine && !rehearsal && strcmp(origin.by, "dry") == 0)
         fine = error_input(error,
@@ -107,8 +99,9 @@ bool measured_folder_read(struct sample_set *set, const char *path, bool rehears
                            path);
     set->rehearsal = set->rehearsal || (fine && strcmp(origin.by, "dry") == 0);
     set->kernels = true;
-    fine = fine && note_origin(set, &origin, error) && read_tables(set, path, error);
-    char *const texts[] = {device,      origin.by,     origin.device, origin.evidence,
+    fine = fine && note_origin(set, &origin, arena, error) && read_tables(set, path, arena, error);
+    arena_destroy(arena);
+    char *const texts[] = {origin.by,   origin.device, origin.evidence,
                            origin.date, origin.driver, origin.torch};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         free(texts[i]);
