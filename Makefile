@@ -264,6 +264,16 @@ robustness: all ## study what errors in the profile cost each policy: sweep, res
 	mv $(ROBUSTNESS:.h5=.txt) $(dir $(RESULTS))ROBUSTNESS.md
 	test '$(FIGURES)' = none || $(BUILD)/esgsim plot $(ROBUSTNESS) --over planning.error.cv --out $(FIGURES)
 
+COUNT     ?= 2000
+SEED      ?= 1
+WORLDS    := $(dir $(RESULTS))worlds.h5
+.PHONY: worlds
+worlds: all ## look for worlds in which ESG's published figures hold: COUNT draws, results/WORLDS.md
+	python3 results/worlds.py sweep $(COUNT) $(SEED) >$(BUILD)/worlds.json
+	$(BUILD)/esgsim sweep $(BUILD)/worlds.json --jobs $(JOBS) --restart --out $(WORLDS)
+	python3 results/worlds.py page $(COUNT) $(SEED) $(BUILD)/esgsim $(WORLDS) >$(WORLDS:.h5=.txt)
+	mv $(WORLDS:.h5=.txt) $(dir $(RESULTS))WORLDS.md
+
 SHARDS    ?= 8
 .PHONY: slurm
 slurm: all ## run SWEEP on a Slurm cluster as a job array of SHARDS tasks, into RESULTS
