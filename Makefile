@@ -274,6 +274,16 @@ worlds: all ## look for worlds in which ESG's published figures hold: COUNT draw
 	python3 results/worlds.py page $(COUNT) $(SEED) $(BUILD)/esgsim $(WORLDS) >$(WORLDS:.h5=.txt)
 	mv $(WORLDS:.h5=.txt) $(dir $(RESULTS))WORLDS.md
 
+FLIPS     := $(dir $(RESULTS))flips.h5
+FLIPS_SVG := $(dir $(RESULTS))paper/flips.svg
+.PHONY: flips
+flips: all ## study which assumption flips which conclusion: sweep, results/FLIPS.md, a heat map
+	python3 results/flips.py sweep 8 >$(BUILD)/flips.json
+	$(BUILD)/esgsim sweep $(BUILD)/flips.json --jobs $(JOBS) --restart --out $(FLIPS)
+	mkdir -p $(dir $(FLIPS_SVG))
+	python3 results/flips.py page $(BUILD)/esgsim $(FLIPS) $(if $(filter none,$(FIGURES)),,$(FLIPS_SVG)) >$(FLIPS:.h5=.txt)
+	mv $(FLIPS:.h5=.txt) $(dir $(RESULTS))FLIPS.md
+
 SHARDS    ?= 8
 .PHONY: slurm
 slurm: all ## run SWEEP on a Slurm cluster as a job array of SHARDS tasks, into RESULTS

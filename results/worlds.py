@@ -380,6 +380,7 @@ Each value is drawn evenly from its range, or from its logarithm where that is s
 ## Limits
 
 * One seed for each world: an interval over seeds would be narrower than the spread between worlds, and costs as many runs again.
+* INFless and FaST-GShare change their instances every 10 s. Many runs here are not much longer, so these two are measured while they start.
 * Aquatope tunes with a smaller budget than its default: {BUDGET["rounds"]} rounds of {BUDGET["candidates"]} candidates.
 * The shares are of this draw. They say how wide the region is, not how probable it is that the authors' testbed was in it.
 * Not drawn: rules of dispatch and admission, other profiles, other clusters than invokers with one A100, other readings of FaST-GShare, Orion
