@@ -264,6 +264,26 @@ robustness: all ## study what errors in the profile cost each policy: sweep, res
 	mv $(ROBUSTNESS:.h5=.txt) $(dir $(RESULTS))ROBUSTNESS.md
 	test '$(FIGURES)' = none || $(BUILD)/esgsim plot $(ROBUSTNESS) --over planning.error.cv --out $(FIGURES)
 
+COUNT     ?= 2000
+SEED      ?= 1
+WORLDS    := $(dir $(RESULTS))worlds.h5
+.PHONY: worlds
+worlds: all ## look for worlds in which ESG's published figures hold: COUNT draws, results/WORLDS.md
+	python3 results/worlds.py sweep $(COUNT) $(SEED) >$(BUILD)/worlds.json
+	$(BUILD)/esgsim sweep $(BUILD)/worlds.json --jobs $(JOBS) --restart --out $(WORLDS)
+	python3 results/worlds.py page $(COUNT) $(SEED) $(BUILD)/esgsim $(WORLDS) >$(WORLDS:.h5=.txt)
+	mv $(WORLDS:.h5=.txt) $(dir $(RESULTS))WORLDS.md
+
+FLIPS     := $(dir $(RESULTS))flips.h5
+FLIPS_SVG := $(dir $(RESULTS))paper/flips.svg
+.PHONY: flips
+flips: all ## study which assumption flips which conclusion: sweep, results/FLIPS.md, a heat map
+	python3 results/flips.py sweep 8 >$(BUILD)/flips.json
+	$(BUILD)/esgsim sweep $(BUILD)/flips.json --jobs $(JOBS) --restart --out $(FLIPS)
+	mkdir -p $(dir $(FLIPS_SVG))
+	python3 results/flips.py page $(BUILD)/esgsim $(FLIPS) $(if $(filter none,$(FIGURES)),,$(FLIPS_SVG)) >$(FLIPS:.h5=.txt)
+	mv $(FLIPS:.h5=.txt) $(dir $(RESULTS))FLIPS.md
+
 SHARDS    ?= 8
 .PHONY: slurm
 slurm: all ## run SWEEP on a Slurm cluster as a job array of SHARDS tasks, into RESULTS

@@ -1,0 +1,266 @@
+"""Which assumption flips which conclusion? One assumption is changed at a time, in two worlds.
+
+    flips.py sweep SEEDS >SWEEP.json                             the runs, for `esgsim sweep`
+    flips.py page ESGSIM RESULTS.h5 FIGURE.svg >results/FLIPS.md  what they show; FIGURE.csv beside the figure. Needs gnuplot
+    flips.py page ESGSIM RESULTS.h5 >results/FLIPS.md             the page without the figure
+
+All figures and sentences are computed.
+"""
+
+import csv
+import io
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WORKLOADS, PROFILES = ROOT / "workloads", ROOT / "traces/profiles"
+FOUR = ["infless", "fast-gshare", "orion", "aquatope"]
+OTHERS = ["esg", *FOUR, "fifo", "clockwork"]
+BUDGET = {"rounds": 10, "candidates": 128}  # of Aquatope's tuning
+LENGTHS = {"requests": 1500, "warmup_requests": 500}
+MARGIN = 1.0  # points of the hit rate, per cent of cost
+REFERENCE = "as assumed"
+HITS, COST = "slo_hit_rate", "cost_per_request_usd"
+
+
+def profile(name):
+    return {"profile": str(PROFILES / f"esg-reconstructed-{name}.json")}
+
+
+MIG = {"cluster": str(WORKLOADS / "clusters/esg-16-mig.json")}
+MPS = {"cluster": str(WORKLOADS / "clusters/esg-16.json")}
+WORLDS = {
+    "below": ("SLO 1.0, load 0.8", {"slo.factor": 1.0, "arrivals": {"process": "uniform", "load": 0.8}}),
+    "strict": ("SLO 0.8, load 0.4", {"slo.factor": 0.8, "arrivals": {"process": "uniform", "load": 0.4}}),
+}
+BURSTS = [{"rate_per_s": 1, "mean_sojourn_s": 6}, {"rate_per_s": 5, "mean_sojourn_s": 2}]
+# Assumption, its value, the keys that change, the parameters of policies that change. Load stays that of the world.
+CHANGES = [
+    ("", REFERENCE, {}, {}),
+    ("latency profile", "phi 0.5", profile("cpu50"), {}),
+    ("latency profile", "GPU 0.5", profile("absolute50"), {}),
+    ("latency profile", "GPU 0.8", profile("absolute80"), {}),
+    ("sharing", "MPS", MPS, {}),
+    ("sharing", "MPS without interference", {**MPS, "platform.interference": False}, {}),
+    ("warm containers", "16 of each function", {"platform.initial": 16}, {}),
+    ("warm containers", "none", {"platform.initial": "cold"}, {}),
+    ("noise", "cv 0.15", {"platform.noise.cv": 0.15}, {}),
+    ("noise", "cv 0.3", {"platform.noise.cv": 0.3}, {}),
+    ("arrivals", "Poisson", {"arrivals.process": "poisson"}, {}),
+    ("arrivals", "bursts of 5", {"arrivals.process": "mmpp", "arrivals.states": BURSTS}, {}),
+    ("decision time", "none", {"platform.decision_cost.ns_per_unit": 0}, {}),
+    ("decision time", "1000 ns per unit", {"platform.decision_cost.ns_per_unit": 1000}, {}),
+    ("profiling error", "cv 0.1", {"planning.error.cv": 0.1}, {}),
+    ("profiling error", "cv 0.2", {"planning.error.cv": 0.2}, {}),
+    ("profiling error", "bias -0.2", {"planning.error.bias": -0.2}, {}),
+    ("ESG's headroom", "0.1", {}, {"esg": {"headroom": 0.1}}),
+    ("ESG's headroom", "0.15", {}, {"esg": {"headroom": 0.15}}),
+    ("INFless's reading", "repo", {}, {"infless": {"efficiency": "repo"}}),
+    ("INFless's reading", "paper", {}, {"infless": {"efficiency": "paper"}}),
+]
+
+
+def best_other(of):
+    """Hits of the other policy that hits most in the mean over the seeds."""
+    return max((of[name, HITS] for name in OTHERS), key=sum)
+
+
+def at_least(name, other):
+    return lambda of: [100 * (a - b) + MARGIN for a, b in zip(of[name, HITS], of[other, HITS])]
+
+
+# Conclusion, and by how much it holds for each seed: above 0 it does.
+CONCLUSIONS = [
+    ("headway hits at least what the best other does", lambda of: [100 * (a - b) + MARGIN for a, b in zip(of["headway", HITS], best_other(of))]),
+    *((f"ESG hits at least what {name} does", at_least("esg", name)) for name in [*FOUR, "fifo"]),
+    ("ESG costs at most what INFless does", lambda of: [100 * (b / a - 1) + MARGIN for a, b in zip(of["esg", COST], of["infless", COST])]),
+    ("ESG saves less than 47 % against INFless", lambda of: [47 - 100 * (b / a - 1) for a, b in zip(of["esg", COST], of["infless", COST])]),
+]
+
+
+def sweep(seeds):
+    rows = []
+    for world, (_, keys) in WORLDS.items():
+        for place, (_, _, changed, params) in enumerate(CHANGES):
+            for name in params or ["headway", *OTHERS]:
+                own = {**(BUDGET if name == "aquatope" else {}), **params.get(name, {})}
+                merged = {"record": "summary", **MIG, **keys, **{key: value for key, value in changed.items() if not key.startswith("arrivals.")}}
+                merged["arrivals"] = {**keys["arrivals"], **{key[9:]: value for key, value in changed.items() if key.startswith("arrivals.")}}
+                rows.append({"name": f"{world} {place} {name}", **merged, "policy": {"name": name, "params": own}})
+    json.dump({"name": "flips", "base": str(WORKLOADS / "experiments/strict-light.json"),
+               "matrix": {"setting": rows, **{key: [value] for key, value in LENGTHS.items()}}, "seeds": seeds}, sys.stdout, indent=0)
+
+
+# ---- Statistics -----------------------------------------------------------------------------------
+
+def tail(t, freedom):
+    """Two-sided p of Student's t, by the closed form for whole degrees of freedom (Abramowitz and Stegun 26.7.3, 26.7.4)."""
+    angle = math.atan(abs(t) / math.sqrt(freedom))
+    odd = freedom % 2
+    term = math.cos(angle) if odd else 1.0
+    total = term if freedom > 1 or not odd else 0.0
+    for k in range(2 + odd, freedom - 1, 2):
+        term *= math.cos(angle) ** 2 * (k - 1) / k
+        total += term
+    inner = math.sin(angle) * total
+    return max(0.0, 1 - (2 / math.pi * (angle + inner) if odd else inner))
+
+
+def judge(values):
+    """(mean, two-sided p that it is 0). Without spread between the seeds a mean is sure."""
+    mean = sum(values) / len(values)
+    variance = sum((value - mean) ** 2 for value in values) / (len(values) - 1)
+    if variance == 0:
+        return mean, 1.0 if mean == 0 else 0.0
+    return mean, tail(mean / math.sqrt(variance / len(values)), len(values) - 1)
+
+
+def holm(ps):
+    """Holm's adjusted p, in the order given."""
+    order = sorted(range(len(ps)), key=lambda i: ps[i])
+    adjusted, greatest = [0.0] * len(ps), 0.0
+    for rank, i in enumerate(order):
+        greatest = max(greatest, min(1.0, (len(ps) - rank) * ps[i]))
+        adjusted[i] = greatest
+    return adjusted
+
+
+# ---- The page -------------------------------------------------------------------------------------
+
+def figures(esgsim, results):
+    """{(world, place of the change): {(policy, metric): values by seed}}, with runs of the reference where a change leaves a policy as it is."""
+    text = subprocess.run([esgsim, "report", results, "--format", "tidy"], check=True, capture_output=True, text=True).stdout
+    found = {}
+    for row in sorted(csv.DictReader(io.StringIO(text)), key=lambda row: int(row["seed"])):
+        world, place, policy = row["setting"].split()
+        for metric in (HITS, COST):
+            found.setdefault((world, int(place)), {}).setdefault((policy, metric), []).append(float(row[metric]))
+    return {key: {**found[key[0], 0], **values} for key, values in found.items()}
+
+
+def verdicts(found):
+    """{(world, place, conclusion): (verdict, mean)}; Holm's adjustment is over all of them."""
+    keys = [(*key, c) for key in found for c in range(len(CONCLUSIONS))]
+    judged = [judge(CONCLUSIONS[c][1](found[world, place])) for world, place, c in keys]
+    return {key: ("undecided" if p >= 0.05 else "holds" if mean > 0 else "fails", mean)
+            for key, (mean, _), p in zip(keys, judged, holm([p for _, p in judged]))}
+
+
+def flipped(told, world, place, c):
+    return {told[world, 0, c][0], told[world, place, c][0]} == {"holds", "fails"}
+
+
+def change_words(place):
+    return f"{CHANGES[place][0]} {CHANGES[place][1]}".strip()
+
+
+def sentence(told, c):
+    """What happens to one conclusion."""
+    parts = []
+    for world, (label, _) in WORLDS.items():
+        flips = [change_words(place) for place in range(1, len(CHANGES)) if flipped(told, world, place, c)]
+        open_ = sum(told[world, place, c][0] == "undecided" for place in range(1, len(CHANGES)))
+        first = told[world, 0, c][0]
+        if first == "undecided":
+            sides = [f"{verdict} with {', '.join(names)}" for verdict in ("holds", "fails")
+                     for names in [[change_words(place) for place in range(1, len(CHANGES)) if told[world, place, c][0] == verdict]] if names]
+            parts.append(f"at {label} it is undecided as assumed, and " + ("; ".join(sides) if sides else "with every change"))
+        else:
+            parts.append(f"at {label} it {first}, and " + (f"flips with {', '.join(flips)}" if flips else "nothing flips it")
+                         + (f" ({open_} of {len(CHANGES) - 1} undecided)" if open_ else ""))
+    return f"* {CONCLUSIONS[c][0]}: " + ". ".join(part[0].upper() + part[1:] for part in parts) + "."
+
+
+def table(told, world):
+    head = ["assumption", "value", *(words for words, _ in CONCLUSIONS)]
+    print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
+    for place, (what, value, _, _) in enumerate(CHANGES):
+        cells = []
+        for c in range(len(CONCLUSIONS)):
+            verdict, mean = told[world, place, c]
+            cells.append(f"{f'**{verdict}**' if flipped(told, world, place, c) else verdict} {mean:+.1f}")
+        print(f"| {what or 'none'} | {value} | " + " | ".join(cells) + " |")
+
+
+PLOT = """
+set datafile separator ","
+set terminal svg size 1000,{height} font "sans,12" background rgb "white"
+set output figure
+set palette defined (-1 "#d95f02", 0 "#e8e8e8", 1 "#1b7faa") maxcolors 3
+set cbrange [-1.5:1.5]; unset colorbox
+set xrange [-0.5:{columns}-0.5]; set yrange [{rows}-0.5:-0.5]
+set xtics ({xtics}) rotate by 35 right scale 0
+set ytics ({ytics}) scale 0
+set border 0; unset key
+set title "Blue: holds. Orange: fails. Grey: undecided. A dot: other than as assumed"
+set lmargin 52; set rmargin 2
+plot data using 3:4:5 with image pixels, data using 3:($6 > 0 ? $4 : NaN) with points pt 7 ps 0.6 lc rgb "black"
+"""
+
+
+def draw(told, path):
+    """A row for each conclusion and world, a column for each change."""
+    rows = [(c, world) for c in range(len(CONCLUSIONS)) for world in WORLDS]
+    data = Path(path).with_suffix(".csv")
+    value = {"holds": 1, "undecided": 0, "fails": -1}
+    with data.open("w", encoding="utf-8") as out:
+        for y, (c, world) in enumerate(rows):
+            for place in range(len(CHANGES)):
+                print(f'"{CONCLUSIONS[c][0]}, {WORLDS[world][0]}","{change_words(place)}",{place},{y},{value[told[world, place, c][0]]},'
+                      f"{int(flipped(told, world, place, c))}", file=out)
+    xtics = ", ".join(f'"{change_words(place)}" {place}' for place in range(len(CHANGES)))
+    # In labels of tics a % begins a format.
+    ytics = ", ".join(f'"{CONCLUSIONS[c][0]}, {WORLDS[world][0]}" {y}' for y, (c, world) in enumerate(rows)).replace("%", "per cent")
+    script = PLOT.format(height=170 + 24 * len(rows), columns=len(CHANGES), rows=len(rows), xtics=xtics, ytics=ytics)
+    subprocess.run(["gnuplot", "-e", f"data = '{data}'; figure = '{path}'", "-"], check=True, input=script, text=True)
+
+
+def page(esgsim, results, figure=None):
+    found = figures(esgsim, results)
+    told = verdicts(found)
+    seeds = len(next(iter(next(iter(found.values())).values())))
+    changed = [key for key in told if key[1] > 0]
+    flips = sum(flipped(told, *key) for key in changed)
+    same = sum(told[key][0] == told[key[0], 0, key[2]][0] != "undecided" for key in changed)
+    undecided = sum(told[key][0] == "undecided" for key in changed)
+    print(f"""# Which assumption flips which conclusion?
+
+{len(CONCLUSIONS)} conclusions of the main comparison, two worlds, and {len(CHANGES) - 1} changes of one assumption at a time. Of these {len(changed)} cells,
+{flips} flip, {undecided} are undecided, {same} are decided as they were, and {len(changed) - flips - undecided - same} are decided only after the change.
+""")
+    for c in range(len(CONCLUSIONS)):
+        print(sentence(told, c))
+    print(f"""
+*Holds*, *fails*: the mean over {seeds} seeds, paired by seed, is above or below 0 with Holm's adjusted p < 0.05 over all {len(told)} cells of this
+page. *Undecided*: neither. *Flips*: decided as assumed, and decided the other way after the change. "At least" and "at most" allow {MARGIN:g} point,
+or {MARGIN:g} % of cost. The best other is the one of {', '.join(OTHERS)} that hits most in the mean.
+A pair without spread between the seeds counts as sure. "At least" holds, too, where both hit nothing.
+
+As assumed: MIG slices on 16 invokers, phi 0.2 (latency that vCPUs carry), 80 warm containers of each function, noise of cv 0.05, 100 ns per
+unit of decision, uniform arrivals, policies as shipped. GPU 0.5 and 0.8: the time on the GPU is measured, and vCPUs carry this share of the rest. Load is relative to the capacity at minimum configurations, also where the profile changes. Each run has
+{LENGTHS["requests"]} requests after {LENGTHS["warmup_requests"]}. Aquatope tunes with {BUDGET["rounds"]} rounds of {BUDGET["candidates"]} candidates.
+INFless and FaST-GShare change their instances every 10 s, so runs as short as these measure them while they start: they hit more in longer runs.
+The worlds are two of three that were tried: at SLO 1.0 and load 1.1, ESG's hits differ so much from seed to seed that most of its rows are undecided.
+`make flips` runs the sweep and writes this page.
+""")
+    if figure:
+        draw(told, figure)
+        print("![Which assumption flips which conclusion](paper/flips.svg)\n")
+    for world, (label, _) in WORLDS.items():
+        print(f"## {label}\n\nBy how much each conclusion holds, in points or per cent, with what is allowed. Bold: flipped.\n")
+        table(told, world)
+        print()
+
+
+def main():
+    if sys.argv[1] == "sweep":
+        sweep(int(sys.argv[2]))
+    else:
+        page(*sys.argv[2:])
+
+
+if __name__ == "__main__":
+    main()
