@@ -101,7 +101,7 @@ static bool arrivals_read(const char *path, const char *given, struct arena *are
         *error = fault;
         return false;
     }
-    return arrivals->count > 0 ||
+    return arrivals->times != NULL ||
            error_input(error, "%s: holds no request; give a trace of at least one", path);
 }
 

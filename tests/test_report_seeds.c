@@ -166,7 +166,6 @@ CASE(a_selection_keeps_the_numbers_of_its_settings)
     assert_int_equal(view.scenario_count, 1);
     assert_string_equal(view.scenarios[0].setting, "heavy");
     assert_int_equal(view.scenarios[0].number, 1);
-    selection_report_clear(&view);
 }
 
 static double mean_of(const struct opened *opened, size_t scenario, size_t contender)

@@ -369,6 +369,8 @@ static bool tabulate(struct source *source, const struct cluster_spec *cluster,
     if (grown == NULL)
         return error_input(error, "out of memory");
     function->configurations = grown;
+    if (source->axes[0] == NULL || source->axes[1] == NULL || source->axes[2] == NULL)
+        return error_input(error, "out of memory");
     source->tried += product;
     if (source->tried > CONFIGURATIONS_LIMIT)
         return json_fault(&source->entry->place, error,

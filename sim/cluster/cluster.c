@@ -275,9 +275,9 @@ static uint32_t *container_shared(const struct cluster *cluster, const struct co
     return &cluster->shared[c->function * cluster->site_count + invoker->first_site + gpu];
 }
 
-void cluster_share(struct cluster *cluster, uint32_t id, bool shared)
+void cluster_share(struct cluster *cluster, uint32_t container, bool shared)
 {
-    *container_shared(cluster, &cluster->containers[id]) += shared ? 1 : UINT32_MAX;
+    *container_shared(cluster, &cluster->containers[container]) += shared ? 1 : UINT32_MAX;
 }
 
 bool cluster_comes_free(const struct cluster *cluster, uint32_t function,
