@@ -101,8 +101,11 @@ static bool arrivals_read(const char *path, const char *given, struct arena *are
         *error = fault;
         return false;
     }
-    return arrivals->times != NULL ||
-           error_input(error, "%s: holds no request; give a trace of at least one", path);
+    if (arrivals->times == NULL) {
+        (void)error_input(error, "%s: holds no request; give a trace of at least one", path);
+        return false;
+    }
+    return true;
 }
 
 /* Number of bins for the rate; fewer if a bin would have few requests. */
