@@ -271,6 +271,9 @@ static bool try_options(struct headway *self, struct platform *platform, uint32_
             return launch(self, platform, queue, &option, invoker, true);
         self->options[best] = self->options[--count];
     }
+    /* No deadline allows for a cold start, so a job that can wait for a container does. */
+    if (platform_warm_total(platform, function) > 0 || flights_total(self->flights, function) > 0)
+        return false;
     const uint32_t invoker =
         places_choose(self->places, platform, function, cheapest.configuration, false);
     return invoker != SIM_NONE && launch(self, platform, queue, &cheapest, invoker, false);
@@ -443,8 +446,8 @@ static bool serve_first(struct headway *self, struct platform *platform)
     }
     for (uint32_t i = 0; i < skipped && service != SERVED; i++) {
         const uint32_t queue = self->skipped[i];
-        if (!self->queues[queue].risky)
-            continue;
+        if (!self->queues[queue].risky || platform_queue_length(platform, queue) == 0)
+            continue; /* its jobs may have been dropped with requests of another queue */
         self->queues[queue].risky = false;
         service = serve(self, platform, queue, pressed, true);
     }
