@@ -47,6 +47,10 @@ CHANGES = [
     ("sharing", "MPS without interference", {**MPS, "platform.interference": False}, {}),
     ("warm containers", "16 of each function", {"platform.initial": 16}, {}),
     ("warm containers", "none", {"platform.initial": "cold"}, {}),
+    ("cold dispatch", "wait", {"platform.cold_dispatch": "wait"}, {}),
+    ("cold dispatch", "late", {"platform.cold_dispatch": "late"}, {}),
+    ("cold dispatch", "wait, 16 of each function", {"platform.cold_dispatch": "wait", "platform.initial": 16}, {}),
+    ("admission", "lost", {"platform.admission": "lost"}, {}),
     ("noise", "cv 0.15", {"platform.noise.cv": 0.15}, {}),
     ("noise", "cv 0.3", {"platform.noise.cv": 0.3}, {}),
     ("arrivals", "Poisson", {"arrivals.process": "poisson"}, {}),
@@ -216,6 +220,9 @@ def draw(told, path):
     ytics = ", ".join(f'"{CONCLUSIONS[c][0]}, {WORLDS[world][0]}" {y}' for y, (c, world) in enumerate(rows)).replace("%", "per cent")
     script = PLOT.format(height=170 + 24 * len(rows), columns=len(CHANGES), rows=len(rows), xtics=xtics, ytics=ytics)
     subprocess.run(["gnuplot", "-e", f"data = '{data}'; figure = '{path}'", "-"], check=True, input=script, text=True)
+    figure = Path(path)
+    # Browsers show a title as a tooltip, as plot knows too.
+    figure.write_text(figure.read_text(encoding="utf-8").replace("<title>Gnuplot</title>\n", ""), encoding="utf-8")
 
 
 def page(esgsim, results, figure=None):
