@@ -11,6 +11,7 @@ import csv
 import io
 import json
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -221,8 +222,8 @@ def draw(told, path):
     script = PLOT.format(height=170 + 24 * len(rows), columns=len(CHANGES), rows=len(rows), xtics=xtics, ytics=ytics)
     subprocess.run(["gnuplot", "-e", f"data = '{data}'; figure = '{path}'", "-"], check=True, input=script, text=True)
     figure = Path(path)
-    # Browsers show a title as a tooltip, as plot knows too.
-    figure.write_text(figure.read_text(encoding="utf-8").replace("<title>Gnuplot</title>\n", ""), encoding="utf-8")
+    # Browsers show titles as tooltips, so `plot` removes them, too.
+    figure.write_text(re.sub(r"\s*<title>.*?</title>", "", figure.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def page(esgsim, results, figure=None):
