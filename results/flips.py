@@ -52,6 +52,7 @@ CHANGES = [
     ("cold dispatch", "late", {"platform.cold_dispatch": "late"}, {}),
     ("cold dispatch", "wait, 16 of each function", {"platform.cold_dispatch": "wait", "platform.initial": 16}, {}),
     ("admission", "lost", {"platform.admission": "lost"}, {}),
+    ("admission", "by rate", {"platform.admission": {"rate": "efficient"}}, {}),
     ("noise", "cv 0.15", {"platform.noise.cv": 0.15}, {}),
     ("noise", "cv 0.3", {"platform.noise.cv": 0.3}, {}),
     ("arrivals", "Poisson", {"arrivals.process": "poisson"}, {}),

@@ -109,8 +109,7 @@ struct policy {
     /* The policy says which containers live where, by a plan or by its instances. The experiment's
      * platform.cold_dispatch and platform.pool do not apply to it. */
     bool places_containers;
-    /* The policy keeps account of single requests that wait, so platform.admission does not apply.
-     */
+    /* The policy judges single requests, as its idea, so platform.admission does not apply. */
     bool admits_requests;
     /* A full queue refused a job after `invoker` ran its first predecessor: its request is dropped.
      * It never entered the queue. Actions are not allowed here. */
@@ -246,6 +245,10 @@ void platform_set_timer(struct platform *platform, sim_time_t time, uint32_t id)
 /* Reports work done by the current decision, in the policy's unit (node expansions, candidates
  * scanned …). The platform's decision_cost converts it to decision time, the only effect that these
  * three have on the schedule. */
+/* Says that a request of `application` (of the workload) can be served with `work` ns of the whole
+ * cluster, a policy's plan. Where platform.admission is a rate, it holds in place of the work that
+ * was measured. */
+void platform_tell_work(struct platform *platform, uint32_t application, sim_time_t work);
 void platform_charge(struct platform *platform, uint64_t units);
 /* A note for the decision log about the next dispatch: the number of alternatives, the expected
  * cost, and the expected time to the end of the plan. */

@@ -214,7 +214,9 @@ static const struct {
 } replaced[] = {{"containers", "platform.cold_dispatch"},
                 {"pool", "platform.pool"},
                 {"pool_ms", "platform.pool"},
-                {"drop", "platform.admission"}};
+                {"drop", "platform.admission"},
+                {"lost", "platform.admission"},
+                {"shedding", "platform.admission"}};
 
 static bool refuse_replaced(const struct policy *policy, const char *name, const char *where,
                             struct error *error)

@@ -1,6 +1,5 @@
 /* Headway: its plans against exhaustive search, its estimates against known truth, the policy in
  * the simulator. */
-#include "sched/headway/admission.h"
 #include "sched/headway/risk.h"
 #include "sched/headway/suffix.h"
 #include "sched/registry.h"
@@ -290,85 +289,6 @@ CASE(few_observations_weigh_as_in_the_arithmetic_mean)
     assert_true(fabs(risk.mean - 2) < 1e-12); /* ten of the prior's 1, ten of 3 */
 }
 
-/* ---- Admission ------------------------------------------------------------------------------- */
-
-enum { APPLICATIONS = 3 };
-
-struct arrivals {
-    struct application applications[APPLICATIONS];
-    struct workload workload;
-    struct arena arena;
-    struct admission *admission;
-};
-
-/* Requests of the applications in turn, one per ms: 1/3 of 1e-6 per ns each. */
-static void arrivals_start(struct arrivals *arrivals, enum shedding shedding)
-{
-    const struct admission_settings settings = {shedding, 0.8, 0.5, 1, 0.01, 0.2};
-    for (size_t a = 0; a < APPLICATIONS; a++)
-        arrivals->applications[a] = (struct application){.weight = 1.0 / APPLICATIONS};
-    arrivals->workload = (struct workload){.applications = arrivals->applications,
-                                           .application_count = APPLICATIONS};
-    arrivals->arena = (struct arena){0};
-    arrivals->admission = admission_create(&arrivals->arena, &arrivals->workload, &settings);
-    assert_non_null(arrivals->admission);
-    for (uint32_t i = 0; i < ADMISSION_WINDOW; i++)
-        admission_arrive(arrivals->admission, i % APPLICATIONS, i * SIM_MS);
-}
-
-CASE(counters_thin_evenly)
-{
-    struct arrivals arrivals;
-    arrivals_start(&arrivals, SHEDDING_PROPORTIONAL);
-    const double work[APPLICATIONS] = {1e6, 1e6, 1e6}; /* load 1: the limit is 0.8 */
-    admission_balance(arrivals.admission, work);
-    assert_true(fabs(admission_load(arrivals.admission) - 1) < 1e-9);
-    uint32_t admitted = 0;
-    for (uint32_t i = 1; i <= 1000; i++) {
-        admitted += admission_admit(arrivals.admission, 0, true);
-        /* Never more than one request away from the fraction. */
-        assert_true(fabs(admitted - 0.8 * i) <= 1 + 1e-6);
-    }
-    for (int i = 0; i < 10; i++)
-        assert_true(admission_admit(arrivals.admission, 0, false));
-    arena_clear(&arrivals.arena);
-}
-
-CASE(the_heaviest_application_is_shed_first_or_all_alike)
-{
-    const double work[APPLICATIONS] = {1e6, 3e6, 2e6}; /* load 2 in all; 1.2 is too much */
-    struct arrivals arrivals;
-    arrivals_start(&arrivals, SHEDDING_EFFICIENT);
-    admission_balance(arrivals.admission, work);
-    /* Of the window's 128 arrivals application 1 has 43, nearly a third: its load is 1.0. */
-    assert_true(admission_fraction(arrivals.admission, 1) < 1e-9);
-    assert_true(admission_fraction(arrivals.admission, 0) > 1 - 1e-9);
-    const double third = admission_fraction(arrivals.admission, 2);
-    assert_true(third > 0.6 && third < 0.8);
-    arena_clear(&arrivals.arena);
-    arrivals_start(&arrivals, SHEDDING_PROPORTIONAL);
-    admission_balance(arrivals.admission, work);
-    for (uint32_t a = 0; a < APPLICATIONS; a++)
-        assert_true(fabs(admission_fraction(arrivals.admission, a) - 0.4) < 0.01);
-    arena_clear(&arrivals.arena);
-}
-
-CASE(the_limit_rests_where_the_target_fraction_misses)
-{
-    struct arrivals arrivals;
-    arrivals_start(&arrivals, SHEDDING_EFFICIENT);
-    for (int i = 0; i < 1000; i++)
-        admission_outcome(arrivals.admission, i % 5 != 0); /* 20 % miss, as the setting says */
-    assert_true(fabs(admission_limit(arrivals.admission) - 0.8) < 0.02);
-    for (int i = 0; i < 1000; i++)
-        admission_outcome(arrivals.admission, false);
-    assert_true(fabs(admission_limit(arrivals.admission) - 0.5) < 1e-9);
-    for (int i = 0; i < 1000; i++)
-        admission_outcome(arrivals.admission, true);
-    assert_true(fabs(admission_limit(arrivals.admission) - 1) < 1e-9);
-    arena_clear(&arrivals.arena);
-}
-
 /* ---- The policy ------------------------------------------------------------------------------ */
 
 static const struct policy *headway(void)
@@ -381,9 +301,8 @@ static const struct policy *headway(void)
 CASE(it_serves_random_worlds_twice_alike)
 {
     static const struct world_case cases[] = {
-        {NULL, 0},        {"gather", 0},     {"learning", 0},  {"lost", 0},      {"shedding", 0},
-        {"shedding", 2},  {"order", 1},      {"placement", 1}, {"max_batch", 1}, {"objective", 1},
-        {"objective", 2}, {"rebuild_ms", 0}, {"gate", 0},
+        {NULL, 0},        {"gather", 0},    {"learning", 0},  {"order", 1},      {"placement", 1},
+        {"max_batch", 1}, {"objective", 1}, {"objective", 2}, {"rebuild_ms", 0}, {"press_load", 0},
     };
     worlds_check(headway(), cases, sizeof cases / sizeof *cases, 8);
 }
@@ -459,9 +378,9 @@ CASE(it_serves_theory_and_users_who_wait)
 static const struct {
     const char *name;
     double value;
-} plain[] = {{"learning", 0},     {"slowdown", 1},  {"delay_ms", 0},  {"reserve", 0},
-             {"reserve_last", 0}, {"lost", 0},      {"shedding", 0},  {"order", 1},
-             {"patience", 1000},  {"placement", 2}, {"objective", 1}, {"gather", 0}};
+} plain[] = {{"learning", 0},     {"slowdown", 1}, {"delay_ms", 0},    {"reserve", 0},
+             {"reserve_last", 0}, {"order", 1},    {"patience", 1000}, {"placement", 2},
+             {"objective", 1},    {"gather", 0}};
 
 CASE(with_every_step_off_it_is_a_plain_planner)
 {

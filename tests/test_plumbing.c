@@ -1,6 +1,10 @@
 /* What the platform does for every policy: when containers start, how many are kept, and which
  * requests are dropped. */
+#include <math.h>
+
+#include "sched/common/arrival_rates.h"
 #include "sched/registry.h"
+#include "sim/platform/load_limit.h"
 #include "tests/suite.h"
 #include "tests/worlds.h"
 
@@ -147,6 +151,8 @@ CASE(a_parameter_that_the_platform_replaced_names_its_key)
     } cases[] = {{"fifo", "containers", "platform.cold_dispatch"},
                  {"headway", "pool", "platform.pool"},
                  {"headway", "pool_ms", "platform.pool"},
+                 {"headway", "shedding", "platform.admission"},
+                 {"headway", "lost", "platform.admission"},
                  {"edf", "drop", "platform.admission"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char key[32], wanted[64];
@@ -260,8 +266,8 @@ CASE(requests_that_nothing_saves_are_dropped_under_every_policy)
     for (size_t p = 0; (policy = policy_at(p)) != NULL; p++) {
         struct policy watched = *policy;
         uint64_t dropped = 0, all = 0;
-        /* Its application must be a chain; its tuning takes long. */
-        if (policy->serves == SERVES_TRAININGS || strcmp(policy->name, "alpaserve") == 0 ||
+        /* Some judge requests themselves; Aquatope's tuning takes long. */
+        if (policy->serves == SERVES_TRAININGS || policy->admits_requests ||
             strcmp(policy->name, "aquatope") == 0)
             continue;
         inner_decide = policy->decide;
@@ -309,6 +315,121 @@ CASE(waiting_for_a_container_and_batches_let_fifo_keep_its_deadlines)
     }
     assert_true(hits[0] < 0.9);
     assert_true(hits[1] >= 0.99);
+}
+
+/* ---- Admission by rate ----------------------------------------------------------------------- */
+
+enum { APPLICATIONS = 3 };
+
+/* The limit is 0.8. */
+static struct load_limit *limit_start(struct arena *arena, struct admission_spec *settings,
+                                      int rate)
+{
+    *settings =
+        (struct admission_spec){.start = 0.8, .least = 0.5, .most = 1, .step = 0.01, .misses = 0.2};
+    settings->rate = rate;
+    *arena = (struct arena){0};
+    struct load_limit *limit = load_limit_create(arena, APPLICATIONS, settings);
+    assert_non_null(limit);
+    return limit;
+}
+
+static const double thirds[APPLICATIONS] = {1.0 / 3, 1.0 / 3, 1.0 / 3};
+
+CASE(counters_thin_evenly)
+{
+    struct arena arena;
+    struct admission_spec settings;
+    struct load_limit *limit = limit_start(&arena, &settings, ADMISSION_PROPORTIONAL);
+    load_limit_balance(limit, thirds, thirds);
+    uint32_t admitted = 0;
+    for (uint32_t i = 1; i <= 1000; i++) {
+        admitted += load_limit_admit(limit, 0, true);
+        /* Never more than one request away from the fraction. */
+        assert_true(fabs(admitted - 0.8 * i) <= 1 + 1e-6);
+    }
+    for (int i = 0; i < 10; i++)
+        assert_true(load_limit_admit(limit, 0, false));
+    arena_clear(&arena);
+}
+
+CASE(a_rate_sheds_the_heaviest_first_or_all_alike_or_down_to_one_load)
+{
+    static const double load[APPLICATIONS] = {0.2, 1.0, 0.8}; /* 1.2 is too much */
+    static const double wanted[][APPLICATIONS] = {
+        [ADMISSION_EFFICIENT] = {1, 0, 0.75},
+        [ADMISSION_PROPORTIONAL] = {0.4, 0.4, 0.4},
+        [ADMISSION_MAX_MIN] = {1, 0.3, 0.375},
+    };
+    for (int rate = ADMISSION_EFFICIENT; rate <= ADMISSION_MAX_MIN; rate++) {
+        struct arena arena;
+        struct admission_spec settings;
+        struct load_limit *limit = limit_start(&arena, &settings, rate);
+        load_limit_balance(limit, thirds, load);
+        for (uint32_t a = 0; a < APPLICATIONS; a++)
+            assert_true(fabs(load_limit_fraction(limit, a) - wanted[rate][a]) < 1e-9);
+        arena_clear(&arena);
+    }
+}
+
+CASE(the_limit_rests_where_the_target_fraction_misses)
+{
+    struct arena arena;
+    struct admission_spec settings;
+    struct load_limit *limit = limit_start(&arena, &settings, ADMISSION_EFFICIENT);
+    for (int i = 0; i < 1000; i++)
+        load_limit_outcome(limit, i % 5 != 0); /* 20 % miss, as the setting says */
+    assert_true(fabs(load_limit_value(limit) - 0.8) < 0.02);
+    for (int i = 0; i < 1000; i++)
+        load_limit_outcome(limit, false);
+    assert_true(fabs(load_limit_value(limit) - 0.5) < 1e-9);
+    for (int i = 0; i < 1000; i++)
+        load_limit_outcome(limit, true);
+    assert_true(fabs(load_limit_value(limit) - 1) < 1e-9);
+    arena_clear(&arena);
+}
+
+CASE(the_mix_of_arrivals_is_learned)
+{
+    struct arena arena = {0};
+    struct arrival_rates *rates = arrival_rates_create(&arena, 2);
+    assert_true(isinf(arrival_rates_interval(rates, 0)));
+    for (uint32_t i = 0; i < 4000; i++) /* one per ms, every fourth of application 1 */
+        arrival_rates_note(rates, i % 4 == 3, i * SIM_MS);
+    assert_true(fabs(arrival_rates_share(rates, 1) - 0.25) < 0.01);
+    assert_true(fabs(arrival_rates_interval(rates, 1) / (4 * SIM_MS) - 1) < 0.04);
+    arena_clear(&arena);
+}
+
+/* At 1.3 times its capacity first come, first served serves next to nothing in time. With a rate it
+ * serves most of what the cluster can, and sheds the rest. */
+CASE(a_rate_keeps_an_overloaded_cluster_useful_under_every_policy)
+{
+    static const char *const policies[] = {"fifo", "esg", "orion", "headway"};
+    for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
+        double hits[2];
+        for (size_t with = 0; with < 2; with++) {
+            static const struct override overrides[] = {
+                {"cluster", "../clusters/esg-16-mig.json"},
+                {"platform.cold_dispatch", "wait"},
+                {"arrivals.load", "1.3"},
+                {"requests", "3000"},
+                {"warmup_requests", "1000"},
+                {"platform.admission", "{\"rate\":\"efficient\"}"},
+            };
+            struct error error = {0};
+            RESULT result = {0};
+            EXPERIMENT *e = experiment_load("workloads/experiments/moderate-normal.json", overrides,
+                                            5 + with, &error);
+            assert_good(e != NULL, &error);
+            const struct policy *policy = policy_find(policies[p], NULL);
+            OWNED(free) double *values = policy_values(policy, NULL, 0);
+            assert_good(simulation_run(e, policy, values, NULL, NULL, &result, &error), &error);
+            hits[with] = result.overall.slo_hit_rate;
+        }
+        assert_true(hits[1] > 0.6);
+        assert_true(hits[1] > hits[0] + 0.1);
+    }
 }
 
 SUITE("plumbing")

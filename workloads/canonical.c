@@ -360,10 +360,23 @@ static bool write_pool(cJSON *object, const struct platform_spec *platform)
            keys_write(pool_keys, platform, pool);
 }
 
+static bool write_admission(cJSON *object, const struct platform_spec *platform)
+{
+    switch (platform->admission.rule) {
+    case ADMISSION_NONE:
+        return true;
+    case ADMISSION_LOST:
+        return json_put(object, "admission %s", "lost");
+    default:
+        return keys_write(admission_keys, platform, cJSON_AddObjectToObject(object, "admission"));
+    }
+}
+
 static bool write_platform(cJSON *object, const struct experiment *experiment)
 {
     return write_initial(object, experiment) && write_keep_alive(object, &experiment->platform) &&
            write_pool(object, &experiment->platform) &&
+           write_admission(object, &experiment->platform) &&
            keys_write(platform_keys, &experiment->platform, object);
 }
 

@@ -32,8 +32,16 @@ enum prewarm_kind { PREWARM_NONE, PREWARM_EWMA };
  * batch takes the container that is ready first. */
 enum cold_dispatch { COLD_DISPATCH_START, COLD_DISPATCH_WAIT, COLD_DISPATCH_LATE };
 enum decision_cost_kind { DECISION_ZERO, DECISION_FIXED, DECISION_MODELLED, DECISION_MEASURED };
-/* Requests that the platform drops. LOST: those that even their fastest way cannot save. */
-enum admission_rule { ADMISSION_NONE, ADMISSION_LOST };
+/* Requests that the platform drops. LOST: those that even their fastest way cannot save. RATE:
+ * these, and on arrival what exceeds a limit on the load (sim/platform/load_limit.h). */
+enum admission_rule { ADMISSION_NONE, ADMISSION_LOST, ADMISSION_RATE };
+struct admission_spec {
+    enum admission_rule rule;
+    enum { ADMISSION_EFFICIENT, ADMISSION_PROPORTIONAL, ADMISSION_MAX_MIN } rate;
+    double start, least, most; /* of the limit */
+    double step, misses;       /* what a miss takes from it; the fraction that may miss */
+    double waiting; /* waiting work, as a fraction of the mean SLO, from which on it sheds */
+};
 /* What memory holds if all functions have equally many. */
 #define POOL_TARGET_AUTO UINT32_MAX
 /* Most parameters of a keep-alive policy. */
@@ -56,7 +64,7 @@ struct platform_spec {
         *keep_alive_policy; /* keep-alive policy named by the experiment; NULL: none */
     double keep_alive_values[KEEP_ALIVE_VALUES]; /* values of its parameters */
     enum cold_dispatch cold_dispatch;
-    enum admission_rule admission;
+    struct admission_spec admission;
     uint32_t pool_target; /* warm containers kept per function and invoker; 0: no pool */
     sim_time_t pool_period;
     enum prewarm_kind prewarm;

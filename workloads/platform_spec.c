@@ -9,6 +9,7 @@ static const char *const reuse_names[] = {"mru", "lru", "newest", NULL};
 static const char *const prewarm_names[] = {"none", "ewma", NULL};
 static const char *const cold_dispatch_names[] = {"start", "wait", "late", NULL};
 static const char *const admission_names[] = {"none", "lost", NULL};
+static const char *const rate_names[] = {"efficient", "proportional", "max-min", NULL};
 static const char *const decision_cost_names[] = {"zero", "fixed", "modelled", "measured", NULL};
 const char *const initial_names[] = {"cold", "warm", NULL};
 static const char *const keep_alive_keys[] = {"name", "params", "note", "evidence", NULL};
@@ -30,6 +31,16 @@ static const struct key noise_keys[] = {KEY_NUMBER("cv", OF, noise_cv, 0, 100, -
 const struct key pool_keys[] = {
     KEY_NEEDED("target"),
     KEY_MILLISECONDS("period_ms", OF, pool_period, 1, LIMIT_MS, 500, OPTIONAL), KEY_NOTES, KEY_END};
+const struct key admission_keys[] = {
+    KEY_WORD("rate", OF, admission.rate, rate_names, ADMISSION_EFFICIENT, REQUIRED),
+    KEY_NUMBER("misses", OF, admission.misses, 0.0001, 0.9, 0.02, OPTIONAL),
+    KEY_NUMBER("step", OF, admission.step, 0, 1, 0.0015, OPTIONAL),
+    KEY_NUMBER("start", OF, admission.start, 0, 100, 0.85, OPTIONAL),
+    KEY_NUMBER("least", OF, admission.least, 0, 100, 0.6, OPTIONAL),
+    KEY_NUMBER("most", OF, admission.most, 0, 100, 2, OPTIONAL),
+    KEY_NUMBER("waiting", OF, admission.waiting, 0, 100, 0.003, OPTIONAL),
+    KEY_NOTES,
+    KEY_END};
 const struct key platform_keys[] = {
     KEY_OWN("initial"),
     KEY_WORD("reuse", OF, reuse, reuse_names, REUSE_MRU, OPTIONAL),
@@ -46,7 +57,7 @@ const struct key platform_keys[] = {
     KEY_SECONDS("sample_interval_s", OF, sample_interval, 1e-6, LIMIT_S, 1, OPTIONAL),
     KEY_OWN("keep_alive"),
     KEY_WORD("cold_dispatch", OF, cold_dispatch, cold_dispatch_names, COLD_DISPATCH_START, SPARSE),
-    KEY_WORD("admission", OF, admission, admission_names, ADMISSION_NONE, SPARSE),
+    KEY_OWN("admission"),
     KEY_OWN("pool"),
     KEY_END};
 #undef OF
@@ -185,6 +196,21 @@ static bool load_pool(const struct json_value *value, struct platform_spec *plat
     return true;
 }
 
+/* Loads "none", "lost", or {"rate": …}. */
+static bool load_admission(const struct json_value *value, struct platform_spec *platform,
+                           struct error *error)
+{
+    struct json_value place;
+    int rule = ADMISSION_NONE;
+    if (!json_child(value, "admission", &place) || !cJSON_IsObject(place.node)) {
+        const bool good = json_choice(value, "admission", admission_names, &rule, error);
+        platform->admission.rule = (enum admission_rule)rule;
+        return good;
+    }
+    platform->admission.rule = ADMISSION_RATE;
+    return keys_load(admission_keys, &place, platform, error);
+}
+
 static bool load_keep_alive_name(const struct json_value *value, const char *name,
                                  struct platform_spec *platform, struct error *error)
 {
@@ -249,10 +275,12 @@ bool platform_load(const struct json_value *value, const struct workload *worklo
     *platform = (struct platform_spec){.initial = INITIAL_WARM, .keep_alive = 600 * SIM_S};
     keys_default(platform_keys, platform);
     keys_default(pool_keys, platform);
+    keys_default(admission_keys, platform);
     return value->node == NULL ||
            (keys_load(platform_keys, value, platform, error) &&
             load_initial(value, workload, platform, error) &&
             load_keep_alive(value, platform, error) && load_pool(value, platform, error) &&
+            load_admission(value, platform, error) &&
             load_keep_alive_policy(value, platform, error));
 }
 

@@ -2,22 +2,18 @@
 
 struct flights {
     struct arena *arena;
-    uint32_t max_batch;
     uint32_t used, unused; /* `unused` heads the list of free records */
     struct flight *records;
-    sim_time_t *deadlines; /* max_batch per record */
     uint32_t *head, *tail; /* of each invoker's list, oldest first */
     uint32_t *totals;      /* by function */
 };
 
-struct flights *flights_create(struct arena *arena, const struct workload *workload,
-                               uint32_t max_batch)
+struct flights *flights_create(struct arena *arena, const struct workload *workload)
 {
     const size_t invokers = workload->cluster.invoker_count;
     const size_t functions = workload->function_count;
     struct flights *flights = arena_allocate(arena, 1, sizeof *flights);
     flights->arena = arena;
-    flights->max_batch = max_batch;
     flights->unused = SIM_NONE;
     flights->head = arena_allocate(arena, invokers, sizeof *flights->head);
     flights->tail = arena_allocate(arena, invokers, sizeof *flights->tail);
@@ -27,22 +23,13 @@ struct flights *flights_create(struct arena *arena, const struct workload *workl
     return flights;
 }
 
-static void flights_grow(struct flights *flights)
-{
-    const size_t wanted = flights->used + (size_t)1;
-    arena_reserve(flights->arena, &flights->records, wanted, sizeof *flights->records);
-    arena_reserve(flights->arena, &flights->deadlines, wanted,
-                  flights->max_batch * sizeof *flights->deadlines);
-    for (uint32_t i = 0; i < flights->used; i++)
-        flights->records[i].deadlines = &flights->deadlines[(size_t)i * flights->max_batch];
-}
-
-struct flight *flights_add(struct flights *flights, uint32_t function, const struct flight *flight)
+void flights_add(struct flights *flights, uint32_t function, const struct flight *flight)
 {
     uint32_t place = flights->unused;
     if (place == SIM_NONE &&
         flights->used == arena_room(flights->records, sizeof *flights->records))
-        flights_grow(flights);
+        arena_reserve(flights->arena, &flights->records, flights->used + (size_t)1,
+                      sizeof *flights->records);
     if (place != SIM_NONE)
         flights->unused = flights->records[place].next;
     else
@@ -50,7 +37,6 @@ struct flight *flights_add(struct flights *flights, uint32_t function, const str
     struct flight *record = &flights->records[place];
     *record = *flight;
     record->next = SIM_NONE;
-    record->deadlines = &flights->deadlines[(size_t)place * flights->max_batch];
     uint32_t *tail = &flights->tail[flight->invoker];
     if (*tail != SIM_NONE)
         flights->records[*tail].next = place;
@@ -58,7 +44,6 @@ struct flight *flights_add(struct flights *flights, uint32_t function, const str
         flights->head[flight->invoker] = place;
     *tail = place;
     flights->totals[function]++;
-    return record;
 }
 
 const struct flight *flights_take(struct flights *flights, uint32_t function,

@@ -18,17 +18,14 @@ struct flight {
     sim_time_t dispatched;
     bool warm; /* an idle container waited for it */
     uint32_t next;
-    sim_time_t *deadlines; /* of its jobs; owned by the flights */
 };
 
 struct flights;
 
-/* For batches of at most `max_batch` jobs. */
-struct flights *flights_create(struct arena *arena, const struct workload *workload,
-                               uint32_t max_batch);
+struct flights *flights_create(struct arena *arena, const struct workload *workload);
 
-/* Records a dispatch. The caller then fills `deadlines`. */
-struct flight *flights_add(struct flights *flights, uint32_t function, const struct flight *flight);
+/* Records a dispatch. */
+void flights_add(struct flights *flights, uint32_t function, const struct flight *flight);
 
 /* Removes and returns the record of a finished batch, valid until the next flights_add. NULL if it
  * was not recorded. */

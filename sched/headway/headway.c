@@ -12,6 +12,7 @@
 #include "sched/headway/headway_internal.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "sched/memory.h"
 
@@ -42,22 +43,7 @@ static void queue_update(struct headway *self, const struct platform *platform, 
     queue_order_set(self->order, queue, rank);
 }
 
-/* Time that a job of `queue` needs to have any hope. */
-static sim_time_t least_way(const struct headway *self, const struct platform *platform,
-                            uint32_t queue)
-{
-    const uint32_t classes = risk_class_count(self->workload);
-    const struct risk *risks = &self->risks[platform_queue_function(platform, queue) * classes];
-    double luck = 0; /* with the share that has the most */
-    for (uint32_t c = 0; c < classes; c++)
-        luck = fmax(luck, self->parameters->lost_margin * sqrt(risks[c].variance) / risks[c].mean);
-    const double part = luck < 1 ? 1 - luck : 0;
-    return (sim_time_t)((double)suffix_way(self->suffix, queue) * part);
-}
-
-/* ---- Admission ------------------------------------------------------------------------------- */
-
-/* True if the waiting jobs' work would keep the cluster busy for more than the gate allows. */
+/* True if the waiting jobs' work would keep the cluster busy for more than `fraction` of an SLO. */
 static bool much_waits(struct headway *self, const struct platform *platform, double fraction)
 {
     double waiting = 0;
@@ -69,57 +55,18 @@ static bool much_waits(struct headway *self, const struct platform *platform, do
     return waiting > fraction * self->mean_slo;
 }
 
-static void shed_note(struct headway *self, struct platform *platform, uint32_t queue,
-                      uint64_t request)
-{
-    arena_reserve(platform_arena(platform), &self->sheds, self->shed_count + 1,
-                  sizeof *self->sheds);
-    self->sheds[self->shed_count++] = (struct shed){queue, request};
-}
-
-/* Judges the request whose first job has just entered `queue`. */
-static void judge(struct headway *self, struct platform *platform, uint32_t queue)
-{
-    const uint32_t application = platform_queue_application(platform, queue);
-    const uint32_t length = platform_queue_length(platform, queue);
-    const double gate = self->parameters->gate;
-    admission_arrive(self->admission, application, platform_now(platform));
-    admission_balance(self->admission, self->works);
-    self->owed += self->workload->application_count;
-    const bool shed = admission_fraction(self->admission, application) < 1 &&
-                      (!(gate > 0) || admission_limit(self->admission) < gate ||
-                       much_waits(self, platform, self->parameters->gate_work));
-    if (!admission_admit(self->admission, application, shed))
-        shed_note(self, platform, queue, platform_job(platform, queue, length - 1).request);
-}
-
 static void headway_on_ready(void *state, struct platform *platform, uint32_t queue)
 {
     struct headway *self = state;
     const struct application *application = application_of(self, platform, queue);
     queue_update(self, platform, queue);
-    if (self->parameters->admission.shedding == SHEDDING_OFF)
-        return;
     /* Of several sources the first enters first. */
     uint32_t source = 0;
     while (application->stages[source].after_count > 0)
         source++;
     if (queue == application->first_queue + source)
-        judge(self, platform, queue);
-}
-
-/* Drops the requests that were judged. They are the youngest of their queues. */
-static void shed_all(struct headway *self, struct platform *platform)
-{
-    while (self->shed_count > 0) {
-        const struct shed shed = self->sheds[--self->shed_count];
-        uint32_t at = platform_queue_length(platform, shed.queue);
-        platform_charge(platform, 1);
-        while (at > 0 && platform_job(platform, shed.queue, at - 1).request > shed.request)
-            at--;
-        if (at > 0 && platform_job(platform, shed.queue, at - 1).request == shed.request)
-            (void)platform_drop(platform, shed.queue, at - 1);
-    }
+        arrival_rates_note(self->rates, platform_queue_application(platform, queue),
+                           platform_now(platform));
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
@@ -169,39 +116,17 @@ static void headway_on_finish(void *state, struct platform *platform,
                platform_now(platform));
     if (self->parameters->learning)
         learn(self, flight, function, batch);
-    const struct application *application = application_of(self, platform, batch->queue);
-    if (application->stages[platform_queue_stage(platform, batch->queue)].next_count > 0)
-        return;
-    for (uint32_t i = 0; i < flight->jobs; i++)
-        admission_outcome(self->admission, platform_now(platform) <= flight->deadlines[i]);
 }
 
 static void headway_on_timer(void *state, struct platform *platform, uint32_t id)
 {
-    struct headway *self = state;
+    /* A queue has gathered long enough: decide follows. */
+    (void)state;
+    (void)platform;
     (void)id;
-    if (self->timer <= platform_now(platform))
-        self->timer = SIM_FOREVER;
 }
 
 /* ---- Dispatch -------------------------------------------------------------------------------- */
-
-/* Drops lost requests among the jobs of the queue's next batch. */
-static void drop_lost(struct headway *self, struct platform *platform, uint32_t queue)
-{
-    const sim_time_t need = platform_now(platform) + least_way(self, platform, queue);
-    uint32_t at = 0;
-    while (at < platform_queue_length(platform, queue) && at < self->parameters->max_batch) {
-        platform_charge(platform, 1);
-        if (platform_job(platform, queue, at).deadline >= need) {
-            at++;
-            continue;
-        }
-        admission_outcome(self->admission, false);
-        if (!platform_drop(platform, queue, at))
-            return;
-    }
-}
 
 static bool launch(struct headway *self, struct platform *platform, uint32_t queue,
                    const struct option *option, uint32_t invoker, bool warm)
@@ -216,9 +141,7 @@ static bool launch(struct headway *self, struct platform *platform, uint32_t que
     const sim_time_t waited = platform_now(platform) - platform_job(platform, queue, 0).ready;
     if (!platform_dispatch(platform, queue, option->batch, option->configuration, invoker))
         return false;
-    const struct flight *record = flights_add(self->flights, function, &flight);
-    for (uint32_t i = 0; i < option->batch; i++)
-        record->deadlines[i] = platform_now(platform) + self->left[i];
+    flights_add(self->flights, function, &flight);
     places_use(self->places,
                &self->workload->functions[function].configurations[option->configuration], true,
                platform_now(platform));
@@ -233,7 +156,7 @@ static bool is_pressed(struct headway *self, const struct platform *platform)
 {
     if (self->parameters->objective != PRESSED_AUTO)
         return self->parameters->objective == PRESSED_ALWAYS;
-    return admission_load(self->admission) > admission_limit(self->admission) ||
+    return self->load > self->parameters->press_load ||
            much_waits(self, platform, self->parameters->press_work);
 }
 
@@ -271,9 +194,6 @@ static bool try_options(struct headway *self, struct platform *platform, uint32_
             return launch(self, platform, queue, &option, invoker, true);
         self->options[best] = self->options[--count];
     }
-    /* No deadline allows for a cold start, so a job that can wait for a container does. */
-    if (platform_warm_total(platform, function) > 0 || flights_total(self->flights, function) > 0)
-        return false;
     const uint32_t invoker =
         places_choose(self->places, platform, function, cheapest.configuration, false);
     return invoker != SIM_NONE && launch(self, platform, queue, &cheapest, invoker, false);
@@ -286,7 +206,7 @@ static bool try_options(struct headway *self, struct platform *platform, uint32_
 static double arrival_time(const struct headway *self, uint32_t application, uint32_t more)
 {
     return (more + self->parameters->reserve * sqrt(more)) *
-           admission_interval(self->admission, application);
+           arrival_rates_interval(self->rates, application);
 }
 
 /* Appends to `left`, which has the times of the `length` jobs that wait, those of the larger
@@ -340,7 +260,7 @@ static bool gathers(struct headway *self, struct platform *platform, uint32_t qu
     if (kept == 0 || later >= now)
         return false;
     const uint32_t index = platform_queue_application(platform, queue);
-    const double wait = (batch - length) * admission_interval(self->admission, index);
+    const double wait = (batch - length) * arrival_rates_interval(self->rates, index);
     self->queues[queue].gathers_until = platform_now(platform) + sim_ceil(wait);
     platform_set_timer(platform, self->queues[queue].gathers_until, 1);
     return true;
@@ -426,10 +346,6 @@ static bool serve_first(struct headway *self, struct platform *platform)
         if (queue == SIM_NONE)
             break;
         if (!still_blocked(self, platform, queue)) {
-            if (self->parameters->lost == LOST_DROP)
-                drop_lost(self, platform, queue);
-            if (platform_queue_length(platform, queue) == 0)
-                continue; /* on_withdrawn has removed it */
             service = serve(self, platform, queue, pressed, risk);
             if (service == SERVED)
                 break;
@@ -455,18 +371,48 @@ static bool serve_first(struct headway *self, struct platform *platform)
     return service == SERVED;
 }
 
-/* New tables, if what they depend on has moved, and the work of a request by them. */
+/* Each function's part of the mean work of a request at minimum configurations, and the mean SLO,
+ * by the mix of applications that arrived. */
+static void mix(struct headway *self)
+{
+    const struct workload *workload = self->workload;
+    double total = 0;
+    self->mean_slo = 0;
+    memset(self->part, 0, workload->function_count * sizeof *self->part);
+    for (size_t a = 0; a < workload->application_count; a++) {
+        const struct application *application = &workload->applications[a];
+        const double share = arrival_rates_share(self->rates, a);
+        self->mean_slo += share * (double)application->slo;
+        for (size_t s = 0; s < application->stage_count; s++) {
+            const uint32_t f = application->stages[s].function;
+            const struct function *function = &workload->functions[f];
+            const double work =
+                share * function->configurations[function->minimum_configuration].cost_usd;
+            self->part[f] += work;
+            total += work;
+        }
+    }
+    for (size_t f = 0; total > 0 && f < workload->function_count; f++)
+        self->part[f] /= total;
+}
+
+/* New tables, if what they depend on has moved. */
 static void refresh(struct headway *self, struct platform *platform)
 {
+    mix(self);
     for (uint32_t f = 0; f < self->workload->function_count; f++) {
         const uint32_t containers =
             platform_warm_total(platform, f) + flights_total(self->flights, f);
         self->container_share[f] = containers > 0 ? self->part[f] / containers : 0;
     }
     uint64_t units = suffix_refresh(self->suffix, self->parameters->change);
-    for (uint32_t a = 0; a < self->workload->application_count; a++)
-        self->works[a] =
-            suffix_request_work(self->suffix, a, admission_interval(self->admission, a), &units);
+    self->load = 0;
+    for (uint32_t a = 0; a < self->workload->application_count; a++) {
+        const double interval = arrival_rates_interval(self->rates, a);
+        const double work = suffix_request_work(self->suffix, a, interval, &units);
+        self->load += work / interval;
+        platform_tell_work(platform, a, sim_round(work));
+    }
     platform_charge(platform, units);
 }
 
@@ -480,33 +426,15 @@ static void keep_up(struct headway *self, struct platform *platform)
     }
 }
 
-/* Wakes the policy when a waiting request will be lost, if nothing else happens before. */
-static void set_timer(struct headway *self, struct platform *platform)
-{
-    const uint32_t queue = queue_order_first(self->order, NULL);
-    if (queue == SIM_NONE || self->parameters->lost != LOST_DROP)
-        return;
-    const sim_time_t until =
-        platform_job(platform, queue, 0).deadline - least_way(self, platform, queue) + 1;
-    if (until > platform_now(platform) && until < self->timer) {
-        self->timer = until;
-        platform_set_timer(platform, until, 0);
-    }
-}
-
 static bool headway_decide(void *state, struct platform *platform)
 {
     struct headway *self = state;
-    shed_all(self, platform);
     platform_charge(platform, self->owed);
     self->owed = 0;
     if (queue_order_first(self->order, NULL) == SIM_NONE)
         return false;
     keep_up(self, platform);
-    if (serve_first(self, platform))
-        return queue_order_first(self->order, NULL) != SIM_NONE;
-    set_timer(self, platform);
-    return false;
+    return serve_first(self, platform) && queue_order_first(self->order, NULL) != SIM_NONE;
 }
 
 extern const struct policy policy_headway;

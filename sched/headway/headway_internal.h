@@ -2,8 +2,8 @@
 #ifndef ESGSIM_SCHED_HEADWAY_HEADWAY_INTERNAL_H
 #define ESGSIM_SCHED_HEADWAY_HEADWAY_INTERNAL_H
 
+#include "sched/common/arrival_rates.h"
 #include "sched/common/queue_order.h"
-#include "sched/headway/admission.h"
 #include "sched/headway/flights.h"
 #include "sched/headway/places.h"
 #include "sched/headway/risk.h"
@@ -20,21 +20,12 @@ struct headway_parameters {
     enum { PRESSED_AUTO, PRESSED_NEVER, PRESSED_ALWAYS } objective;
     sim_time_t rebuild_ms;
     double change;
-    enum { LOST_KEEP, LOST_DROP } lost;
-    double lost_margin;
-    struct admission_settings admission;
-    double gate, gate_work, press_work;
+    double press_work, press_load;
     enum { ORDER_LATEST_START, ORDER_ARRIVAL } order;
     enum { RISKY_LAST, RISKY_FIRST } risky;
     double pace, patience;
     bool gather;
     struct places_settings places;
-};
-
-/* A request that is to be shed at the next step. */
-struct shed {
-    uint32_t queue;
-    uint64_t request;
 };
 
 struct headway_queue {
@@ -55,11 +46,11 @@ struct headway {
     uint64_t *waits;    /* by queue: how many were observed */
     uint64_t *delays;   /* by queue: how many were observed */
     struct suffix *suffix;
-    struct admission *admission;
+    struct arrival_rates *rates;
     double *container_share; /* by function: part of the load / containers */
     double *part;            /* by function: its part of the load at minimum configurations */
-    double *works;           /* by application: least work of a request */
-    double mean_slo;
+    double load;             /* of the cluster, by the plans of least work */
+    double mean_slo;         /* over the mix of arrivals */
     struct flights *flights;
     struct places *places;
     struct queue_order *order;
@@ -67,12 +58,10 @@ struct headway {
     uint32_t *skipped;      /* scratch */
     struct option *options; /* scratch */
     sim_time_t *left;       /* scratch, max_batch */
-    struct shed *sheds;
-    size_t shed_count;
-    uint64_t releases; /* finished batches */
-    uint64_t owed;     /* work since the last charge, part of it outside of decisions */
-    bool pressed;      /* the step in progress prices work, not dollars */
-    sim_time_t next_refresh, timer;
+    uint64_t releases;      /* finished batches */
+    uint64_t owed;          /* work since the last charge, part of it outside of decisions */
+    bool pressed;           /* the step in progress prices work, not dollars */
+    sim_time_t next_refresh;
 };
 
 /* The table of parameters, and the callbacks of the same names. */

@@ -21,29 +21,10 @@ const struct key headway_parameters[] = {
                    "what plans minimise; auto: work while much waits, else dollars"),
     PARAMETER_MS(headway, rebuild_ms, 0, 3600000, 200, "least time between new tables"),
     PARAMETER_NUMBER(headway, change, 0, 10, 0.01, "move of a time that makes them necessary"),
-    PARAMETER_WORD(headway, lost, WORDS("keep", "drop"), LOST_DROP,
-                   "requests that even the fastest way would not save"),
-    PARAMETER_NUMBER(headway, lost_margin, 0, 10, 1,
-                     "standard deviations of luck that a request is granted"),
-    KEY_WORD("shedding", headway_parameters, admission.shedding,
-             WORDS("off", "efficient", "proportional"), SHEDDING_EFFICIENT,
-             .help = "in overload shed the applications with the most work, or all alike"),
-    KEY_NUMBER("load_start", headway_parameters, admission.start, 0, 100, 0.85,
-               .help = "limit on the load, at first"),
-    KEY_NUMBER("load_least", headway_parameters, admission.least, 0, 100, 0.6,
-               .help = "its least value"),
-    KEY_NUMBER("load_most", headway_parameters, admission.most, 0, 100, 2,
-               .help = "its greatest value"),
-    KEY_NUMBER("step", headway_parameters, admission.step, 0, 1, 0.0015,
-               .help = "what a miss takes from the limit"),
-    KEY_NUMBER("misses", headway_parameters, admission.misses, 0.0001, 0.9, 0.02,
-               .help = "misses among admitted requests that keep the limit as it is"),
-    PARAMETER_NUMBER(headway, gate, 0, 100, 0.82,
-                     "from this limit on, shed only while much work waits; 0: whenever"),
-    PARAMETER_NUMBER(headway, gate_work, 0, 100, 0.003,
-                     "much: waiting work / capacity, as a fraction of the mean SLO"),
     PARAMETER_NUMBER(headway, press_work, 0, 100, 0.02,
-                     "the same, from which on plans spare the cluster, not money"),
+                     "waiting work / mean SLO from which on plans spare the cluster, not money"),
+    PARAMETER_NUMBER(headway, press_load, 0, 100, 0.85,
+                     "load by the plans of least work from which on they do so, too"),
     PARAMETER_WORD(headway, order, WORDS("latest-start", "arrival"), ORDER_LATEST_START,
                    "which queue is served first"),
     PARAMETER_WORD(headway, risky, WORDS("last", "in-order"), RISKY_LAST,
@@ -90,25 +71,6 @@ static void risks_start(struct headway *self)
         self->delay[q] = (double)self->parameters->delay_ms;
 }
 
-/* Each function's part of the mean work of a request at minimum configurations. */
-static void parts_start(struct headway *self)
-{
-    double total = 0;
-    for (size_t a = 0; a < self->workload->application_count; a++) {
-        const struct application *application = &self->workload->applications[a];
-        for (size_t s = 0; s < application->stage_count; s++) {
-            const uint32_t f = application->stages[s].function;
-            const struct function *function = &self->workload->functions[f];
-            const double work = application->weight *
-                                function->configurations[function->minimum_configuration].cost_usd;
-            self->part[f] += work;
-            total += work;
-        }
-    }
-    for (size_t f = 0; total > 0 && f < self->workload->function_count; f++)
-        self->part[f] /= total;
-}
-
 static void headway_allocate(struct headway *self, struct arena *arena)
 {
     const struct workload *workload = self->workload;
@@ -122,19 +84,18 @@ static void headway_allocate(struct headway *self, struct arena *arena)
     self->waits = arena_allocate(arena, queues, sizeof *self->waits);
     self->part = arena_allocate(arena, functions, sizeof *self->part);
     self->container_share = arena_allocate(arena, functions, sizeof *self->container_share);
-    self->works = arena_allocate(arena, workload->application_count, sizeof *self->works);
     self->queues = arena_allocate(arena, queues, sizeof *self->queues);
     self->skipped = arena_allocate(arena, queues, sizeof *self->skipped);
     self->left = arena_allocate(arena, self->parameters->max_batch, sizeof *self->left);
     self->order = queue_order_create(arena, workload->queue_count);
-    self->flights = flights_create(arena, workload, self->parameters->max_batch);
+    self->flights = flights_create(arena, workload);
 }
 
 static bool headway_create_parts(struct headway *self, struct arena *arena, struct error *error)
 {
     const struct headway_parameters *parameters = self->parameters;
     self->places = places_create(arena, self->workload, &parameters->places);
-    self->admission = admission_create(arena, self->workload, &parameters->admission);
+    self->rates = arrival_rates_create(arena, self->workload->application_count);
     const struct suffix_settings plans = {parameters->reserve, parameters->reserve_last,
                                           parameters->max_batch, places_units(self->places),
                                           places_vcpus(self->places)};
@@ -153,12 +114,7 @@ bool headway_init(void *state, struct platform *platform, const void *parameters
     struct headway *self = state;
     self->parameters = parameters;
     self->workload = platform_workload(platform);
-    self->timer = SIM_FOREVER;
     headway_allocate(self, platform_arena(platform));
     risks_start(self);
-    parts_start(self);
-    for (size_t a = 0; a < self->workload->application_count; a++)
-        self->mean_slo +=
-            self->workload->applications[a].weight * (double)self->workload->applications[a].slo;
     return headway_create_parts(self, platform_arena(platform), error);
 }

@@ -444,6 +444,7 @@ extern const struct policy policy_clockwork;
 const struct policy policy_clockwork = {
     .abi = POLICY_ABI,
     .name = "clockwork",
+    .admits_requests = true,
     .summary = "largest batch in time, earliest latest start first; drops requests that cannot "
                "meet the SLO",
     .parameters = clockwork_parameters,

@@ -1,7 +1,19 @@
 #include "sim/platform/admission.h"
 
+#include "sched/common/arrival_rates.h"
 #include "sched/common/slo.h"
+#include "sim/platform/load_limit.h"
 #include "sim/platform/policy_api_internal.h"
+
+/* What a rate needs to know. */
+struct rate_admission {
+    struct arrival_rates *rates;
+    struct load_limit *limit;
+    double *told;         /* by application: what the policy said of a request; 0: nothing */
+    double *work;         /* by queue: mean ns of the whole cluster that a job takes */
+    uint64_t *seen;       /* by queue: batches from which it was learned */
+    double *share, *load; /* by application; scratch */
+};
 
 static sim_time_t fastest(const struct function *function)
 {
@@ -12,10 +24,44 @@ static sim_time_t fastest(const struct function *function)
     return least;
 }
 
+/* Ns of the whole cluster for `time` with the resources of `spec`: its dominant share (Ghodsi et
+ * al., NSDI 2011), because the scarcer resource limits what else can run. */
+static double work_of(const struct platform *platform, const struct configuration *spec,
+                      unsigned quota, sim_time_t time)
+{
+    const struct cluster *cluster = &platform->cluster;
+    const double parts = (double)spec->vgpu * quota * cluster_unit_weight(cluster, spec->kind);
+    const double units = parts > 0 ? parts / (double)cluster->capacity.unit_parts : 0;
+    const double vcpus = (double)spec->vcpu / (double)cluster->capacity.vcpus;
+    return (double)time * (units > vcpus ? units : vcpus);
+}
+
+static void rate_init(struct platform *platform)
+{
+    const struct workload *planned = platform->planned;
+    struct arena *arena = &platform->arena;
+    const size_t applications = planned->application_count;
+    struct rate_admission *rate = arena_allocate(arena, 1, sizeof *rate);
+    rate->rates = arrival_rates_create(arena, applications);
+    rate->limit = load_limit_create(arena, applications, &platform->experiment->platform.admission);
+    rate->work = arena_allocate(arena, planned->queue_count, sizeof *rate->work);
+    rate->seen = arena_allocate(arena, planned->queue_count, sizeof *rate->seen);
+    rate->told = arena_allocate(arena, applications, sizeof *rate->told);
+    rate->share = arena_allocate(arena, applications, sizeof *rate->share);
+    rate->load = arena_allocate(arena, applications, sizeof *rate->load);
+    for (uint32_t q = 0; q < planned->queue_count; q++) {
+        const struct function *function = &planned->functions[platform->queues[q].function];
+        const struct configuration *least =
+            &function->configurations[function->minimum_configuration];
+        rate->work[q] = work_of(platform, least, UNIT_PARTS, least->time);
+    }
+    platform->rate_admission = rate;
+}
+
 void admission_init(struct platform *platform)
 {
     const struct workload *planned = platform->planned;
-    if (platform->experiment->platform.admission == ADMISSION_NONE ||
+    if (platform->experiment->platform.admission.rule == ADMISSION_NONE ||
         platform->policy->admits_requests)
         return;
     platform->ways = arena_allocate(&platform->arena, planned->queue_count, sizeof *platform->ways);
@@ -28,6 +74,8 @@ void admission_init(struct platform *platform)
         for (size_t s = 0; s < application->stage_count; s++)
             way[s] += alone[s];
     }
+    if (platform->experiment->platform.admission.rule == ADMISSION_RATE)
+        rate_init(platform);
 }
 
 void admission_drop_lost(struct platform *platform)
@@ -38,4 +86,70 @@ void admission_drop_lost(struct platform *platform)
                job_look(platform, queue_job(queue, 0)).deadline < platform->now + platform->ways[q])
             jobs_drop(platform, job_slot(platform, queue_job(queue, 0)));
     }
+}
+
+/* ---- By rate --------------------------------------------------------------------------------- */
+
+/* The load of each application if all of its requests were admitted. Returns true if the jobs that
+ * wait would keep the cluster busy for more than the gate allows. */
+static bool rate_load(const struct platform *platform, struct rate_admission *rate)
+{
+    const struct workload *planned = platform->planned;
+    double work = 0, jobs = 0, slo = 0;
+    for (size_t a = 0; a < planned->application_count; a++) {
+        const struct application *application = &planned->applications[a];
+        double each = 0;
+        for (size_t s = 0; s < application->stage_count; s++)
+            each += rate->work[application->first_queue + s];
+        if (rate->told[a] > 0)
+            each = rate->told[a];
+        rate->share[a] = arrival_rates_share(rate->rates, a);
+        rate->load[a] = each / arrival_rates_interval(rate->rates, a);
+        work += rate->share[a] * each;
+        jobs += rate->share[a] * (double)application->stage_count;
+        slo += rate->share[a] * (double)application->slo;
+    }
+    const double waiting = (double)platform->waiting_jobs * work / jobs;
+    return waiting > platform->experiment->platform.admission.waiting * slo;
+}
+
+void admission_judge(struct platform *platform, uint32_t slot)
+{
+    struct rate_admission *rate = platform->rate_admission;
+    struct request *request = &platform->requests[slot];
+    if (rate == NULL)
+        return;
+    arrival_rates_note(rate->rates, request->application, platform->now);
+    const bool much = rate_load(platform, rate);
+    load_limit_balance(rate->limit, rate->share, rate->load);
+    if (load_limit_admit(rate->limit, request->application, much) || request->dropped)
+        return;
+    request->shed = true;
+    jobs_drop(platform, slot);
+}
+
+void admission_learn(struct platform *platform, const struct batch *batch,
+                     const struct configuration *spec)
+{
+    enum { YOUNG = 10, OLD = 50 };
+    struct rate_admission *rate = platform->rate_admission;
+    if (rate == NULL)
+        return;
+    const double work =
+        work_of(platform, spec, batch->quota, platform->now - batch->started) / batch->jobs;
+    const uint64_t seen = rate->seen[batch->queue]++ + YOUNG;
+    rate->work[batch->queue] +=
+        (work - rate->work[batch->queue]) / (double)(seen < OLD ? seen : OLD);
+}
+
+void platform_tell_work(struct platform *platform, uint32_t application, sim_time_t work)
+{
+    if (platform->rate_admission != NULL)
+        platform->rate_admission->told[application] = (double)work;
+}
+
+void admission_outcome(struct platform *platform, const struct request *request, bool hit)
+{
+    if (platform->rate_admission != NULL && !request->shed)
+        load_limit_outcome(platform->rate_admission->limit, hit);
 }

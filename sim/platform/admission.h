@@ -5,11 +5,21 @@
 #include "sim/platform/state.h"
 
 /* Computes the fastest way through the rest of an application from each of its stages, by planning
- * times and without waiting, transfers or cold starts. Does nothing without an admission, or if the
- * policy admits requests itself. */
+ * times and without waiting, transfers or cold starts; for a rate also the work of a job in its
+ * minimum configuration. Does nothing without an admission, or if the policy admits requests
+ * itself. */
 void admission_init(struct platform *platform);
 /* Drops the oldest requests of each queue that even their fastest way cannot save. O(queues +
  * drops). */
 void admission_drop_lost(struct platform *platform);
+/* Judges the request in `slot`, whose first jobs have just become ready, and drops it if its
+ * application has had its rate (load_limit.h). */
+void admission_judge(struct platform *platform, uint32_t slot);
+/* Learns the work of a job from a batch that has finished now. */
+void admission_learn(struct platform *platform, const struct batch *batch,
+                     const struct configuration *spec);
+/* Learns from the end of a request, unless it was dropped by its rate or by the policy, which then
+ * has an admission of its own. */
+void admission_outcome(struct platform *platform, const struct request *request, bool hit);
 
 #endif

@@ -1,5 +1,6 @@
 #include <inttypes.h>
 
+#include "sim/platform/admission.h"
 #include "sim/platform/batches.h"
 #include "sim/platform/instances.h"
 #include "sim/platform/interference.h"
@@ -141,6 +142,7 @@ void batch_account(struct platform *platform, const struct batch *batch,
         request->cost += cost / batch->jobs;
     }
     metrics->total_batch_cost += cost;
+    admission_learn(platform, batch, spec);
     uint32_t measured = batch_count_jobs(platform, batch);
     if (measured > 0) {
         /* resources held by instances are billed separately */

@@ -306,7 +306,9 @@ bool platform_drop(struct platform *platform, uint32_t queue, uint32_t position)
     }
     platform->controller.acts++;
     platform->controller.moves++;
-    jobs_drop(platform, job_slot(platform, queue_job(&platform->queues[queue], position)));
+    const uint32_t slot = job_slot(platform, queue_job(&platform->queues[queue], position));
+    platform->requests[slot].shed = true;
+    jobs_drop(platform, slot);
     return !platform->failed;
 }
 

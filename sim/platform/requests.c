@@ -4,6 +4,7 @@
 #include "sim/base/array.h"
 #include "sched/common/capacity_bound.h"
 #include "sim/platform/requests.h"
+#include "sim/platform/admission.h"
 #include "sim/platform/containers.h"
 #include "sim/platform/instances.h"
 #include "sim/platform/policy_api.h"
@@ -378,6 +379,7 @@ void jobs_enter(struct platform *platform, uint32_t slot)
     for (uint32_t s = 0; s < spec->stage_count && !platform->requests[slot].dropped; s++)
         if (spec->stages[s].after_count == 0)
             job_ready(platform, slot * platform->stride + s, spec->first_queue + s);
+    admission_judge(platform, slot);
 }
 
 /* ---- The end of a request -------------------------------------------------------------------- */
@@ -516,6 +518,7 @@ static void request_finish(struct platform *platform, uint32_t slot)
                       "invariant critical path: request %" PRIu64
                       " finished after %.6f ms, its fastest path takes %.6f ms",
                       request->number, sim_to_ms(latency), sim_to_ms(path));
+    admission_outcome(platform, request, hit);
     metrics->total_request_cost += request->cost;
     metrics->last_finish = platform->now;
     if (!request->dropped)

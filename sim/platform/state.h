@@ -15,7 +15,7 @@
  * - batch_accounts.c: what a finished batch cost, whose time it was, and who holds what.
  * - interference.c: execution rates of batches that share one GPU (MPS).
  * - containers.c: cold starts, idle times, prewarming and its predictor.
- * - admission.c: requests that platform.admission drops.
+ * - admission.c: requests that platform.admission drops; load_limit.c: by which rate.
  * - warm_pool.c: the containers that platform.pool keeps.
  * - keep_alive.c: the idle time of containers, by the experiment's or the policy's keep-alive.
  * - trainings.c, training_rates.c, training_metrics.c: trainings, their gangs and leases.
@@ -42,6 +42,7 @@
 #include "traces/profile/interference.h"
 
 struct backend;
+struct rate_admission;
 struct capacity_bound;
 struct trainings;
 
@@ -88,6 +89,7 @@ struct request {
     uint64_t number;
     uint8_t left, running; /* numbers of jobs: not done; in batches */
     bool measured, dropped;
+    bool shed; /* dropped by its application's rate, or by the policy */
     uint32_t application;
     uint32_t user; /* of a closed process, else SIM_NONE; in a free slot: the next free slot */
     sim_time_t queue_time, transfer_time, cold_time, exec_time;
@@ -237,6 +239,7 @@ struct platform {
     struct predictor *predictors; /* per function */
     struct keep_alive_state keep_alive_state;
     sim_time_t *ways; /* by queue: the fastest way to the end; NULL: lost requests are served */
+    struct rate_admission *rate_admission; /* NULL: platform.admission is no rate */
     uint32_t *pool_targets; /* of the warm pool, by invoker; NULL: there is none */
 
     sim_time_t now;
