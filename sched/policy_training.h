@@ -13,8 +13,8 @@
  * At one instant, ends of leases and finishes come first, then arrivals of trainings, then one call
  * of decide for all of them, then timers and other events.
  *
- * platform_place, platform_preempt and platform_resize are allowed only within `decide`. Rules,
- * each enforced like those of sched/policy.h:
+ * platform_place, platform_preempt, platform_resize and platform_split are allowed only within
+ * `decide`. Rules, each enforced like those of sched/policy.h:
  *   - A gang has as many grants as its training has GPUs, each on another GPU. A language model
  *     (type INSTANCE_LLM) may be split over more GPUs where it is first placed: the parts of its
  *     memory then add up to it, and it keeps that number of GPUs.
@@ -97,6 +97,12 @@ bool platform_preempt(struct platform *platform, uint32_t training);
  * GPUs in the same order. False if it does not fit; then nothing changes. */
 bool platform_resize(struct platform *platform, uint32_t training,
                      const struct training_grant *grants, uint32_t count);
+
+/* Splits the batch of a waiting training into that many parts, from its next placement on. It has
+ * gradient accumulation then: less GPU memory, and longer iterations (`sub_batches` of
+ * workloads/training_models.h). The model must allow that number, and 1 is the whole batch. False,
+ * without effect, while the training is being saved. */
+bool platform_split(struct platform *platform, uint32_t training, uint32_t parts);
 
 /* Ends the run with a message, for what a policy cannot go on after, such as exhausted memory.
  * Allowed in every callback. */

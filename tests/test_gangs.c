@@ -95,7 +95,8 @@ static void run_specs(const struct spec *specs, size_t count, const char *cluste
         json, sizeof json,
         "{%s, 'training': {'models': {'name': 'm', 'models': {'a': {'iteration_s': 1, 'restart_s': "
         "7, 'gpu_memory_mb': 9000}, 'b': {'iteration_s': 1, 'restart_s': 3, 'gpu_memory_mb': "
-        "9000}, 'c': {'iteration_s': 1, 'gpu_memory_mb': 20000}, 'd': {'iteration_s': 1, "
+        "9000}, 'c': {'iteration_s': 1, 'gpu_memory_mb': 20000, 'sub_batches': {'most': 8, "
+        "'step_s': 0.05, 'fixed_mb': 2000}}, 'd': {'iteration_s': 1, "
         "'gpu_memory_mb': 1000}}, 'pairs': {'default': 'none', 'a': {'a': 3, 'b': 1.7, 'd': null}, "
         "'b': {'a': 1.3, 'b': 3, 'd': null}, 'd': {'a': null, 'b': null, 'c': null, 'd': null}}}, "
         "'arrivals': {'process': 'trace', 'file': '%s', 'format': 'synergy'}%s}, 'policy': %s}",
@@ -315,6 +316,126 @@ CASE(sjf_bsbf_declines_what_sjf_ffs_shares)
     assert_int_equal(finish_ns[1], 900 * SIM_S);
 }
 
+/* ---- Gradient accumulation ------------------------------------------------------------------- */
+
+enum { NEW = 3, PARTS_MOST = 8 };
+
+/* Three trainings have a GPU of 32,768 MB each, and at 10 s a fourth arrives. */
+struct quartet {
+    double iteration_s[NEW + 1], memory_mb[NEW + 1], iterations[NEW + 1];
+    double slows[NEW + 1], slowed[NEW + 1]; /* the fourth another, and it the fourth */
+    double step_s, fixed_mb;
+};
+
+static void draw_quartet(struct random_stream *random, struct quartet *all)
+{
+    for (size_t i = 0; i <= NEW; i++) {
+        all->iteration_s[i] = 0.1 + random_uniform(random);
+        all->memory_mb[i] = 8000 + floor(22000 * random_uniform(random));
+        all->iterations[i] = 200 + floor(800 * random_uniform(random));
+        all->slows[i] = 1 + random_uniform(random);
+        all->slowed[i] = 1 + random_uniform(random);
+    }
+    all->step_s = 0.2 * random_uniform(random);
+    all->fixed_mb = floor(8000 * random_uniform(random));
+}
+
+static void run_quartet(const struct quartet *all, const char *accumulate)
+{
+    char json[4096], trace[256], models[1024];
+    size_t line = 0, model = 0;
+    for (size_t i = 0; i <= NEW; i++) {
+        line += (size_t)snprintf(&trace[line], sizeof trace - line, "%zu,m%zu,%d,%.0f,1\n", i, i,
+                                 i == NEW ? 10 : 0, all->iterations[i]);
+        model += (size_t)snprintf(
+            &models[model], sizeof models - model,
+            "%s'm%zu': {'iteration_s': %.17g, 'gpu_memory_mb': %.0f, 'sub_batches': {'most': %d, "
+            "'step_s': %.17g, 'fixed_mb': %.0f}}",
+            i == 0 ? "" : ", ", i, all->iteration_s[i], all->memory_mb[i], PARTS_MOST, all->step_s,
+            all->fixed_mb);
+    }
+    trace_is(trace);
+    snprintf(
+        json, sizeof json,
+        "{" CLUSTER(
+            "1",
+            "3") ", 'policy': {'name': 'sjf-bsbf', 'params': {'accumulate': "
+                 "'%s'}}, 'training': {'arrivals': {'process': 'trace', 'file': '%s', 'format': "
+                 "'synergy'}, 'models': {'name': 'm', 'models': {%s}, 'pairs': {'default': 1, "
+                 "'m0': "
+                 "{'m3': %.17g}, 'm1': {'m3': %.17g}, 'm2': {'m3': %.17g}, 'm3': {'m0': %.17g, "
+                 "'m1': "
+                 "%.17g, 'm2': %.17g}}}}}",
+        accumulate, trace_path, models, all->slows[0], all->slows[1], all->slows[2], all->slowed[0],
+        all->slowed[1], all->slowed[2]);
+    train(json);
+}
+
+/* The ends of all by a search of all partners and sub-batches. Returns into how many parts the
+ * fourth splits its batch; 0: it waits for the first end of another. */
+static unsigned search_quartet(const struct quartet *all, unsigned most, double *ends)
+{
+    double best = INFINITY, free_at = INFINITY;
+    double pair[2] = {0};
+    unsigned split = 0;
+    size_t partner = 0;
+    const double whole = all->iterations[NEW] * all->iteration_s[NEW];
+    for (unsigned parts = 1; parts <= most; parts *= 2)
+        for (size_t r = 0; r < NEW; r++) {
+            const double a = whole + all->iterations[NEW] * (parts - 1) * all->step_s;
+            const double b = all->iterations[r] * all->iteration_s[r] - 10;
+            const double until = fmin(a * all->slowed[r], b * all->slows[r]);
+            const double end_a = until + fmax(a - until / all->slowed[r], 0);
+            const double end_b = until + fmax(b - until / all->slows[r], 0);
+            const double memory_mb =
+                all->memory_mb[r] + all->fixed_mb + (all->memory_mb[NEW] - all->fixed_mb) / parts;
+            ends[r] = 10 + b;
+            free_at = fmin(free_at, ends[r]);
+            if (memory_mb > 32768 || (end_a + end_b) / 2 >= fmin(best, b + whole / 2))
+                continue;
+            best = (end_a + end_b) / 2;
+            split = parts;
+            partner = r;
+            pair[0] = 10 + end_a;
+            pair[1] = 10 + end_b;
+        }
+    ends[NEW] = split > 0 ? pair[0] : free_at + whole;
+    ends[partner] = split > 0 ? pair[1] : ends[partner];
+    return split;
+}
+
+CASE(partner_and_sub_batch_are_the_best_of_all)
+{
+    struct random_stream random;
+    unsigned splits = 0, waits = 0;
+    random_stream_open(&random, 23, RANDOM_TEST, 0, 0);
+    for (unsigned trial = 0; trial < 400; trial++) {
+        const bool on = trial % 4 > 0;
+        struct quartet all;
+        double ends[NEW + 1];
+        draw_quartet(&random, &all);
+        run_quartet(&all, on ? "on" : "off");
+        const unsigned parts = search_quartet(&all, on ? PARTS_MOST : 1, ends);
+        splits += parts > 1 ? 1 : 0;
+        waits += parts == 0 ? 1 : 0;
+        for (size_t i = 0; i <= NEW; i++)
+            if (!(fabs(sim_to_s(finish_ns[i]) - ends[i]) <= 1e-6))
+                fail_msg("trial %u: training %zu ends at %.9f s, not %.9f s (%u parts)", trial, i,
+                         sim_to_s(finish_ns[i]), ends[i], parts);
+    }
+    print_message("of 400 trainings %u are split and %u wait\n", splits, waits);
+    assert_true(splits > 50 && waits > 50);
+}
+
+/* Beside b the whole batch of c fits, beside c its half. The gang has halves on both GPUs. */
+CASE(all_gpus_of_a_gang_have_the_same_sub_batch)
+{
+    static const struct spec specs[] = {{0, 900, 1, 'b'}, {0, 1000, 1, 'c'}, {10, 100, 2, 'c'}};
+    run_specs(specs, 3, CLUSTER("1", "2"), "{'name': 'sjf-bsbf', 'params': {'accumulate': 'on'}}");
+    assert_int_equal(start_ns[2], 10 * SIM_S);
+    assert_int_equal(finish_ns[2], 115 * SIM_S);
+}
+
 /* ---- Random gangs ---------------------------------------------------------------------------- */
 
 /* The platform checks its ledger and the work done; all trainings end, none before it could. */
@@ -334,6 +455,9 @@ CASE(random_gangs_end_under_every_policy)
         "{'name': 'srsf'}",
         "{'name': 'srsf', 'params': {'restart_mode': 'muri'}}",
         "{'name': 'sjf-bsbf', 'params': {'preemption': 'on', 'preemptible': 10}}",
+        "{'name': 'sjf-bsbf', 'params': {'accumulate': 'on', 'consolidate': 'on'}}",
+        ("{'name': 'sjf-bsbf', 'params': {'accumulate': 'on', 'preemption': 'on', 'preemptible': "
+         "10}}"),
         "{'name': 'sjf-bsbf', 'params': {'round_s': 30}}",
         "{'name': 'tiresias', 'params': {'preemptible': 0, 'starvation': 1, 'round_s': 30}}",
         "{'name': 'srsf', 'params': {'restart_mode': 'muri', 'round_s': 30}}",

@@ -815,7 +815,16 @@ CASE(the_timeline_has_a_slice_per_lease)
 
 /* ---- Rules ----------------------------------------------------------------------------------- */
 
-enum bad_deed { PLACE, PLACE_UNTIL_NOW, RESIZE, PREEMPT, PREEMPT_OUTSIDE_DECIDE, NOTHING };
+enum bad_deed {
+    PLACE,
+    PLACE_UNTIL_NOW,
+    RESIZE,
+    PREEMPT,
+    PREEMPT_OUTSIDE_DECIDE,
+    SPLIT,
+    SPLIT_RUNNING,
+    NOTHING
+};
 
 /* What the policy does that breaks a rule. */
 static struct bad {
@@ -832,6 +841,9 @@ static bool bad_decide(void *state, struct platform *platform)
         (void)platform_preempt(platform, bad.training);
     else if (bad.deed == RESIZE && platform_place(platform, 0, &good, 1, SIM_FOREVER))
         (void)platform_resize(platform, 0, bad.grants, bad.count);
+    else if (bad.deed == SPLIT ||
+             (bad.deed == SPLIT_RUNNING && platform_place(platform, 0, &good, 1, SIM_FOREVER)))
+        (void)platform_split(platform, 0, bad.count);
     else if (bad.deed == PLACE || bad.deed == PLACE_UNTIL_NOW)
         (void)platform_place(platform, bad.training, bad.grants, bad.count,
                              bad.deed == PLACE ? SIM_FOREVER : 0);
@@ -870,6 +882,9 @@ CASE(broken_rules_end_the_run_and_are_named)
          "rule gang: resize gives grant 0 of training 0 another GPU"},
         {PREEMPT_OUTSIDE_DECIDE,
          .message = "rule timing: preempt outside decide (on_training_arrived, at"},
+        {SPLIT, .count = 2, .message = "rule split: split of training 0 into 2 parts"},
+        {SPLIT, .count = 0, .message = "\"a\" allows powers of two up to 1"},
+        {SPLIT_RUNNING, .count = 1, .message = "rule state: split of training 0, which runs"},
         {NOTHING, .message = "rule progress: 1 trainings wait, nothing runs"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -926,6 +941,8 @@ CASE(what_could_never_run_is_refused_with_its_id)
          "it needs 10 vCPUs of one invoker, which has 8"},
         {"'stop': 'all'}, 'policy': {'name': 'sjf-ffs'",
          "1 of 1 pairs are not in \"pairs\" of the models \"m\""},
+        {"'stop': 'all'}, 'policy': {'name': 'sjf-bsbf', 'params': {'accumulate': 'on'}",
+         "policy.params.accumulate: is \"on\", and no model of the trainings has \"sub_batches\""},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         char json[2048];

@@ -369,6 +369,55 @@ CASE(effects_are_between_the_sum_and_the_mean)
     assert_true(training_pair(models, 0, 1, 1, NULL) == 1.25);
 }
 
+/* Step times are the constants of lines through Gavel's measurements at four batch sizes. */
+CASE(sub_batches_follow_gavels_measurements)
+{
+    static const char *const stands[][2] = {
+        {"vgg16", "ResNet-50"},  {"vgg19", "ResNet-50"},    {"bert", "Transformer"},
+        {"gpt2", "Transformer"}, {"resnet18", "ResNet-18"}, {"shufflenet_v2_x1_0", "ResNet-18"}};
+    struct error error = {0};
+    MODELS *models = training_models_read("workloads/models/muri-v100-sub-batches.json", &error);
+    MODELS *gavel = training_models_read("workloads/models/gavel-v100.json", &error);
+    assert_good(models, &error);
+    assert_good(gavel, &error);
+    for (size_t m = 0; m < sizeof stands / sizeof *stands; m++) {
+        const int32_t model = training_models_find(models, stands[m][0]);
+        double sums[4] = {0}; /* x, y, x², xy */
+        for (double x = 16; x <= 128; x *= 2) {
+            char name[64];
+            snprintf(name, sizeof name, "%s (batch size %.0f)", stands[m][1], x);
+            const double y = gavel->models[training_models_find(gavel, name)].iteration_s[0];
+            sums[0] += x;
+            sums[1] += y;
+            sums[2] += x * x;
+            sums[3] += x * y;
+        }
+        const double slope = (4 * sums[3] - sums[0] * sums[1]) / (4 * sums[2] - sums[0] * sums[0]);
+        const double constant = (sums[1] - slope * sums[0]) / 4;
+        assert_true(fabs(models->models[model].step_s - constant) <= 1e-4);
+    }
+    const struct training_model *gpt2 = &models->models[training_models_find(models, "gpt2")];
+    assert_true(training_splits(gpt2, 1) && training_splits(gpt2, 2) && training_splits(gpt2, 4));
+    assert_false(training_splits(gpt2, 0) || training_splits(gpt2, 3) || training_splits(gpt2, 8));
+}
+
+CASE(the_models_with_sub_batches_are_muris_in_all_else)
+{
+    static const char *const own[] = {"name", "note", "evidence"};
+    STRING *text = json_read_text("workloads/models/muri-v100.json", NULL, NULL);
+    STRING *split = json_read_text("workloads/models/muri-v100-sub-batches.json", NULL, NULL);
+    JSON *left = cJSON_Parse(text);
+    JSON *right = cJSON_Parse(split);
+    cJSON *model = NULL;
+    cJSON_ArrayForEach(model, cJSON_GetObjectItem(right, "models"))
+        cJSON_DeleteItemFromObject(model, "sub_batches");
+    for (size_t k = 0; k < sizeof own / sizeof *own; k++) {
+        cJSON_DeleteItemFromObject(left, own[k]);
+        cJSON_DeleteItemFromObject(right, own[k]);
+    }
+    assert_true(cJSON_GetArraySize(left) > 3 && cJSON_Compare(left, right, true));
+}
+
 CASE(a_fault_in_the_models_file_is_named_by_its_key)
 {
     static const char *const cases[][2] = {
@@ -404,6 +453,8 @@ CASE(a_fault_in_the_models_file_is_named_by_its_key)
         {"{'name':'m','models':{'a':{'penalty':[1,1.5]}}}", "models.a.penalty[1]: is 1.5"},
         {"{'name':'m','models':{'a':{'penalty':0.9}}}", "models.a.penalty: must be an array"},
         {"{'name':'m','gangs':[2,1],'models':{'a':{}}}", "gangs[1]: must be above"},
+        {"{'name':'m','models':{'a':{'sub_batches':{'most':2,'step_s':1,'fixed_mb':3}}}}",
+         "models.a.sub_batches: has a \"fixed_mb\" of 3, above"},
         {"{'name':'m'}", "models"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {

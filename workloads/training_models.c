@@ -7,7 +7,13 @@
 #include "traces/profile/pair_effects.h"
 #include "workloads/loader_internal.h"
 
-enum { AXIS_MOST = 64, GANGS_MOST = 32, MODELS_MOST = 256, GPUS_MOST = 1 << 16 };
+enum {
+    AXIS_MOST = 64,
+    GANGS_MOST = 32,
+    MODELS_MOST = 256,
+    GPUS_MOST = 1 << 16,
+    SUB_BATCHES_MOST = 1 << 16
+};
 
 /* Largest slowdown of a pair. */
 #define MOST_SLOWDOWN 1000.0
@@ -43,6 +49,10 @@ static const struct key demand_keys[] = {
 static const struct key share_keys[] = {KEY_NUMBER("request", OF, request, 0.01, 1, 0, OPTIONAL),
                                         KEY_NUMBER("limit", OF, limit, 0.01, 1, NAN, OPTIONAL),
                                         KEY_OWN("speed"), KEY_END};
+static const struct key sub_batch_keys[] = {
+    KEY_WHOLE("most", OF, most_sub_batches, 1, SUB_BATCHES_MOST, 1, REQUIRED),
+    KEY_NUMBER("step_s", OF, step_s, 0, LIMIT_S, 0, REQUIRED),
+    KEY_NUMBER("fixed_mb", OF, fixed_memory_mb, 0, LIMIT_MB, 0, REQUIRED), KEY_END};
 static const struct key model_keys[] = {
     KEY_WORD("class", OF, kind, training_class_names, TRAINING_IMAGE, OPTIONAL),
     KEY_OWN("iteration_s"),
@@ -55,6 +65,7 @@ static const struct key model_keys[] = {
     KEY_OBJECT("share", share_keys, OPTIONAL),
     KEY_NUMBER("bandwidth_share", OF, bandwidth_share, 0, 1, 0, OPTIONAL),
     KEY_OWN("penalty"),
+    KEY_OBJECT("sub_batches", sub_batch_keys, OPTIONAL),
     KEY_END};
 #undef OF
 
@@ -207,6 +218,15 @@ static bool load_share(const struct json_value *value, struct training_model *mo
     return json_fault(&child, error, "must be 1: the last entry is of the whole GPU");
 }
 
+static bool check_sub_batches(const struct json_value *value, const struct training_model *model,
+                              struct error *error)
+{
+    return model->fixed_memory_mb <= model->gpu_memory_mb ||
+           json_fault(value, error,
+                      "has a \"fixed_mb\" of %g, above the model's \"gpu_memory_mb\" of %g",
+                      model->fixed_memory_mb, model->gpu_memory_mb);
+}
+
 static bool load_model(const struct json_value *value, const struct training_models *models,
                        struct training_model *model, struct error *error)
 {
@@ -219,6 +239,7 @@ static bool load_model(const struct json_value *value, const struct training_mod
     return load_optional_by_gang(value, "iteration_s", 1e-9, models, &model->iteration_s, error) &&
            load_optional_by_gang(value, "restart_s", 0, models, &model->restart_s, error) &&
            (!json_child(value, "share", &child) || load_share(&child, model, error)) &&
+           (!json_child(value, "sub_batches", &child) || check_sub_batches(&child, model, error)) &&
            load_list(value, "penalty", 1, ANY, &model->penalty, &model->penalty_count, error) &&
            (!json_child(value, "throughput", &child) ||
             load_throughput(&child, models, model, error));
@@ -507,6 +528,22 @@ double training_share_speed(const struct training_model *model, double part)
         return model->speed[model->speed_count - 1];
     const double low = step == 0 ? 0 : model->speed[step - 1];
     return low + (at - below) * (model->speed[step] - low);
+}
+
+bool training_splits(const struct training_model *model, uint32_t parts)
+{
+    return parts >= 1 && parts <= model->most_sub_batches && (parts & (parts - 1)) == 0;
+}
+
+double training_split_s(const struct training_model *model, uint32_t parts, double iteration_s)
+{
+    return iteration_s + (parts - 1) * model->step_s;
+}
+
+double training_split_mb(const struct training_model *model, uint32_t parts, double gpu_memory_mb)
+{
+    return parts == 1 ? gpu_memory_mb
+                      : model->fixed_memory_mb + (gpu_memory_mb - model->fixed_memory_mb) / parts;
 }
 
 double training_penalty(const struct training_models *models, uint32_t model, uint32_t invokers)

@@ -7,7 +7,8 @@
  *      "models": {"alexnet": {"class": "image", "iteration_s": 0.6, "gpu_memory_mb": 2094,
  *                             "speedup": 2.94, "demand": {"vcpus": 12, "memory_gb": 125},
  *                             "throughput": [[0.1, 0.3, …], …], "restart_s": [4, 5, …],
- *                             "share": {"request": 0.3, "limit": 0.6, "speed": [0.2, …, 1]}}},
+ *                             "share": {"request": 0.3, "limit": 0.6, "speed": [0.2, …, 1]},
+ *                             "sub_batches": {"most": 8, "step_s": 0.04, "fixed_mb": 1500}}},
  *      "pairs": {"default": 1.5, "alexnet": {"res18": [1.2, …]}}}
  *
  * `base` is the allocation per GPU at which `iteration_s` holds. `throughput` is the matrix W: a
@@ -26,6 +27,12 @@
  * of a gang on 1, 2, … invokers relative to one of the same GPUs on one; further invokers have the
  * last entry, and a model may have its own. For a number of GPUs that `gangs` lacks, the next
  * larger entry counts, and beyond the last the last.
+ *
+ * `sub_batches` is of gradient accumulation: a batch can be computed in 2, 4, … up to `most` equal
+ * parts, one after the other, and the gradients are added up. Then an iteration takes iteration_s +
+ * (parts - 1) × step_s, where `step_s` is the time of a step that does not depend on its batch. A
+ * GPU of the gang holds fixed_mb + (gpu_memory_mb - fixed_mb) ÷ parts: `fixed_mb` is for weights,
+ * gradients, optimizer and framework, the rest grows with the part.
  */
 #ifndef ESGSIM_WORKLOADS_TRAINING_MODELS_H
 #define ESGSIM_WORKLOADS_TRAINING_MODELS_H
@@ -62,6 +69,8 @@ struct training_model {
     bool timed;      /* it runs for its time, whatever its share: speed is not modelled */
     double *penalty; /* by number of invokers, from 1 on; NULL: the file's */
     size_t penalty_count;
+    uint32_t most_sub_batches;      /* 1: its batch is not split */
+    double step_s, fixed_memory_mb; /* of each part's step, and on each GPU, whatever the part */
 };
 
 struct training_models {
@@ -129,6 +138,14 @@ bool training_demand(const struct training_models *models, uint32_t model, doubl
 
 /* Speed of a model that has `speed`, with this part of a GPU, relative to the whole GPU. */
 double training_share_speed(const struct training_model *model, double part);
+
+/* Whether a model's batch can be computed in that many parts: 1, 2, 4, … up to its most. */
+bool training_splits(const struct training_model *model, uint32_t parts);
+
+/* Time of an iteration, s, and GPU memory, MB, of a batch in that many parts (1 or more), where
+ * they are `iteration_s` and `gpu_memory_mb` with the whole batch. */
+double training_split_s(const struct training_model *model, uint32_t parts, double iteration_s);
+double training_split_mb(const struct training_model *model, uint32_t parts, double gpu_memory_mb);
 
 /* Speed of a gang of the model on that many invokers, relative to one invoker; 0 < it <= 1. */
 double training_penalty(const struct training_models *models, uint32_t model, uint32_t invokers);

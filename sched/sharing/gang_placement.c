@@ -144,6 +144,8 @@ static bool choose(struct gang_cluster *cluster, const uint32_t *nodes, size_t c
 {
     const struct candidates found = collect(cluster, nodes, count, request);
     uint32_t chosen = 0;
+    if (request->worst_s != NULL)
+        *request->worst_s = 0;
     while (chosen < request->gpus && chosen < found.alone) {
         gpus[chosen] = cluster->alone[chosen];
         chosen++;
@@ -162,6 +164,8 @@ static bool choose(struct gang_cluster *cluster, const uint32_t *nodes, size_t c
         for (size_t i = 0; i < found.shared; i++)
             if (cluster->gpus[cluster->shared[i]].residents[0] == cluster->candidates[r].resident) {
                 gpus[chosen++] = cluster->shared[i];
+                if (request->worst_s != NULL)
+                    *request->worst_s = cluster->candidates[r].time_s;
                 if (chosen == request->gpus)
                     return true;
             }

@@ -56,6 +56,7 @@ struct gang_request {
      * candidates are sorted. NULL: always, in the order of the GPUs (first fit). */
     bool (*check)(void *context, uint32_t resident, double *time_s);
     void *context;
+    double *worst_s; /* NULL, or for the time of the last partner that `check` found; 0: none */
 };
 
 /* Empty nodes of so many GPUs each. vCPUs are not counted: no gang gets more than its GPUs' part of

@@ -16,6 +16,9 @@ const struct key gang_parameters[] = {
         "vCPUs per GPU of a gang; 0: its model's demand; at most the GPU's part of its "
         "invoker, half of it beside another gang"),
     PARAMETER_SWITCH(gang, consolidate, false, "sjf-bsbf, sjf-ffs: prefer GPUs of one invoker"),
+    PARAMETER_SWITCH(gang, accumulate, false,
+                     "sjf-bsbf: gradient accumulation: a training may share a GPU with a part of "
+                     "its batch at a time, where its model has \"sub_batches\""),
     PARAMETER_SWITCH(gang, preemption, false,
                      "a training that does not fit preempts later ones; tiresias, srtf and "
                      "srsf always preempt"),
@@ -79,6 +82,17 @@ static bool check_sharing(const struct platform *platform, const struct cluster_
                        missing, pairs, models->name);
 }
 
+static bool check_accumulation(const struct training_models *models, struct error *error)
+{
+    for (size_t i = 0; i < models->count; i++)
+        if (models->models[i].used && models->models[i].most_sub_batches > 1)
+            return true;
+    return error_input(error,
+                       "policy.params.accumulate: is \"on\", and no model of the trainings has "
+                       "\"sub_batches\" in the models \"%s\"; state them, or set \"off\"",
+                       models->name);
+}
+
 bool gangs_init(struct gangs *gangs, const struct gang_discipline *discipline,
                 struct platform *platform, const struct gang_parameters *parameters,
                 struct error *error)
@@ -91,6 +105,9 @@ bool gangs_init(struct gangs *gangs, const struct gang_discipline *discipline,
     gangs->limits[0] = parameters->limits == LIMITS_3250_7200 ? 3250 : 700;
     gangs->limits[1] = parameters->limits == LIMITS_3250_7200 ? 7200 : INFINITY;
     gangs->muri = parameters->restart_mode == RESTART_MURI;
+    if (discipline->check && parameters->accumulate &&
+        !check_accumulation(platform_training_models(platform), error))
+        return false;
     if (discipline->share && !check_sharing(platform, spec, error))
         return false;
     open_cluster(gangs, platform_arena(platform), platform_workload(platform));
@@ -112,7 +129,11 @@ static struct gang_entry *new_entry(const struct gangs *gangs, struct platform *
         (struct gang_entry){.id = training,
                             .gpus = view.gpus,
                             .model = view.model,
+                            .parts = 1,
+                            .told = 1,
                             .memory_mb = view.gpu_memory_mb,
+                            .whole_mb = view.gpu_memory_mb,
+                            .whole_s = view.iteration_s,
                             .vcpus = vcpus > 0 ? vcpus : INFINITY,
                             .host_mb = model->demand_gb > 0 ? 1024 * model->demand_gb : INFINITY,
                             .iteration_s = view.iteration_s,
@@ -188,9 +209,23 @@ static bool awaits_round(struct gangs *gangs)
 
 /* ---- Planning -------------------------------------------------------------------------------- */
 
+static const struct training_model *model_of(const struct gangs *gangs,
+                                             const struct gang_entry *entry)
+{
+    return &platform_training_models(gangs->platform)->models[entry->model];
+}
+
+static void split(const struct gangs *gangs, struct gang_entry *entry, uint32_t parts)
+{
+    const struct training_model *model = model_of(gangs, entry);
+    entry->parts = parts;
+    entry->memory_mb = training_split_mb(model, parts, entry->whole_mb);
+    entry->iteration_s = training_split_s(model, parts, entry->whole_s);
+}
+
 void gang_plan_on(struct gangs *gangs, struct gang_entry *entry, const uint32_t *gpus)
 {
-    memcpy(entry->place, gpus, entry->gpus * sizeof *gpus);
+    memmove(entry->place, gpus, entry->gpus * sizeof *gpus);
     gang_take(&gangs->cluster, entry->id, entry->memory_mb, entry->place, entry->gpus);
     entry->planned = true;
     gangs->planned++;
@@ -203,6 +238,8 @@ void gang_unplan(struct gangs *gangs, struct gang_entry *entry)
     gang_release(&gangs->cluster, entry->id, entry->memory_mb, entry->place, entry->gpus);
     entry->planned = false;
     gangs->planned--;
+    if (entry->parts > 1)
+        split(gangs, entry, 1);
 }
 
 /* The GPU's part of its invoker's memory, MB. */
@@ -263,6 +300,8 @@ static bool is_worth_it(void *context, uint32_t resident, double *time_s)
         work_beside(sides->gangs, other, sides->incoming, other->place[0]);
     double sequential = 0;
     *time_s = gang_share_check(&incoming, &work, &sequential);
+    sequential += 0.5 * sides->incoming->remaining *
+                  (sides->incoming->whole_s - sides->incoming->iteration_s);
     return *time_s < sequential;
 }
 
@@ -300,20 +339,41 @@ const char *gangs_refuse(void *state, uint32_t gpus, double gpu_memory_mb)
                  "the rest, with no more memory than the smallest GPU has";
 }
 
-bool gang_try(struct gangs *gangs, struct gang_entry *entry)
+/* Finds the place for a batch in that many parts, into entry->place. */
+static bool try_split(struct gangs *gangs, struct gang_entry *entry, uint32_t parts,
+                      double *worst_s)
 {
     struct sides sides = {gangs, entry};
+    split(gangs, entry, parts);
     const struct gang_request request = {.gpus = entry->gpus,
                                          .memory_mb = entry->memory_mb,
                                          .share = gangs->discipline->share,
                                          .consolidate = gangs->parameters->consolidate,
                                          .fits = fits_beside,
                                          .check = gangs->discipline->check ? is_worth_it : NULL,
-                                         .context = &sides};
-    const bool found = find_place(gangs, &request);
-    if (found)
-        gang_plan_on(gangs, entry, gangs->chosen);
-    return found;
+                                         .context = &sides,
+                                         .worst_s = worst_s};
+    return find_place(gangs, &request);
+}
+
+bool gang_try(struct gangs *gangs, struct gang_entry *entry)
+{
+    const bool accumulates = gangs->discipline->check && gangs->parameters->accumulate;
+    const uint32_t most = accumulates ? model_of(gangs, entry)->most_sub_batches : 1;
+    uint32_t best = 0;
+    double best_s = INFINITY;
+    for (uint32_t parts = 1; parts <= most && best_s > 0; parts *= 2) {
+        double time_s = 0;
+        if (!try_split(gangs, entry, parts, &time_s) || !(time_s < best_s))
+            continue;
+        memcpy(entry->place, gangs->chosen, entry->gpus * sizeof *entry->place);
+        best = parts;
+        best_s = time_s;
+    }
+    split(gangs, entry, best > 0 ? best : 1);
+    if (best > 0)
+        gang_plan_on(gangs, entry, entry->place);
+    return best > 0;
 }
 
 /* ---- The platform ---------------------------------------------------------------------------- */
@@ -356,6 +416,9 @@ static bool resize(struct gangs *gangs, const struct gang_entry *entry, bool onl
 
 static bool start(struct gangs *gangs, struct gang_entry *entry)
 {
+    if (entry->parts != entry->told && !platform_split(gangs->platform, entry->id, entry->parts))
+        return false;
+    entry->told = entry->parts;
     (void)fill_grants(gangs, entry, false);
     if (!platform_place(gangs->platform, entry->id, gangs->grants, entry->gpus, SIM_FOREVER))
         return false;
@@ -367,8 +430,9 @@ static bool start(struct gangs *gangs, struct gang_entry *entry)
 
 static bool moves(const struct gang_entry *entry)
 {
-    return entry->held && (!entry->planned || memcmp(entry->actual, entry->place,
-                                                     entry->gpus * sizeof *entry->place) != 0);
+    return entry->held &&
+           (!entry->planned || entry->parts != entry->told ||
+            memcmp(entry->actual, entry->place, entry->gpus * sizeof *entry->place) != 0);
 }
 
 /* With whole iterations, the end of the lease may make the last one; the list is then shorter, and

@@ -7,6 +7,14 @@
  *
  * A gang has whole GPUs. Where two trainings share one, each holds half of its units: the ledger
  * then needs no over-subscription. How much they slow each other is the models' pair table.
+ *
+ * With `accumulate`, sjf-bsbf chooses the sub-batch with the partner, one of its two run-time
+ * settings (Luo et al., arXiv:2407.13088, abstract). The authors' program at 615f7a4 has no
+ * sub-batches, so the rule is our reading: the whole batch, a half, a quarter, … are tried, with
+ * their memory and their time of an iteration in the share check. The one whose share check gives
+ * the least time counts, and of equal ones the largest. All GPUs of a gang have the same one; of
+ * several partners the one with the greatest time counts. Waiting is compared with the whole batch.
+ * Only the incoming training is split, and it stays so until it is placed anew.
  */
 #ifndef ESGSIM_SCHED_SHARING_GANGS_H
 #define ESGSIM_SCHED_SHARING_GANGS_H
@@ -19,7 +27,7 @@ enum { GANG_QUEUES = 3 };
 
 struct gang_parameters {
     double vcpus_per_gpu;
-    bool consolidate, preemption;
+    bool consolidate, accumulate, preemption;
     double preemptible;
     enum { LIMITS_700, LIMITS_3250_7200 } limits;
     double starvation, interval_s;
@@ -31,7 +39,10 @@ extern const struct key gang_parameters[];
 
 struct gang_entry {
     uint32_t id, gpus, model;
-    double memory_mb, iteration_s, arrival_s;
+    uint32_t parts, told;          /* of its batch, as planned, and as the platform knows */
+    double memory_mb, iteration_s; /* with its parts */
+    double whole_mb, whole_s;      /* with the whole batch */
+    double arrival_s;
     double vcpus, host_mb;    /* demand per GPU */
     double remaining;         /* iterations */
     double key;               /* of the order */

@@ -249,6 +249,22 @@ bool platform_resize(struct platform *platform, uint32_t training,
     return true;
 }
 
+bool platform_split(struct platform *platform, uint32_t training, uint32_t parts)
+{
+    if (!training_allowed(platform, "split", training, true))
+        return false;
+    const struct training_spec *spec = training_spec(platform, training);
+    const struct training_model *model = &platform->trainings->plan->models->models[spec->model];
+    if (platform->trainings->items[training].state == TRAINING_RUNNING)
+        platform_fail(platform, "rule state: split of training %" PRIu32 ", which runs", training);
+    else if (!training_splits(model, parts))
+        platform_fail(platform,
+                      "rule split: split of training %" PRIu32 " into %" PRIu32
+                      " parts, and its model \"%s\" allows powers of two up to %" PRIu32,
+                      training, parts, model->name, model->most_sub_batches);
+    return !platform->failed && trainings_split(platform, training, parts);
+}
+
 void platform_stop(struct platform *platform, const char *message)
 {
     platform_fail(platform, "%s", message != NULL ? message : "the policy stopped the run");

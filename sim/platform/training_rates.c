@@ -107,8 +107,11 @@ double training_speed_alone(const struct platform *platform, uint32_t id,
         gpu = fmin(gpu, speed_by_gpu(platform, id, model, &grants[i]));
     }
     const uint32_t invokers = training_invokers(platform, grants, count);
+    const double split =
+        spec->iteration_s /
+        training_split_s(model, platform->trainings->items[id].parts, spec->iteration_s);
     return gpu * speed_by_server(platform, id, grants[0].invoker, vcpus, memory_mb / 1024.0) *
-           training_penalty(platform->trainings->plan->models, spec->model, invokers);
+           training_penalty(platform->trainings->plan->models, spec->model, invokers) * split;
 }
 
 double training_slowdown(const struct platform *platform, uint32_t id,

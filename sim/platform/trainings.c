@@ -61,6 +61,7 @@ static void items_init(struct trainings *trainings)
         trainings->items[id] =
             (struct training){.state = TRAINING_FUTURE,
                               .gang = spec->gpus,
+                              .parts = 1,
                               .first_start = SIM_FOREVER,
                               .finish = SIM_FOREVER,
                               .last_stop = spec->arrival,
@@ -179,13 +180,16 @@ static void shares_fill(const struct platform *platform, uint32_t id,
     const struct training_spec *spec = training_spec(platform, id);
     const uint32_t gang = training_gang_size(platform, id);
     const bool split = gang != spec->gpus;
+    const double memory_mb =
+        training_split_mb(&platform->trainings->plan->models->models[spec->model],
+                          platform->trainings->items[id].parts, spec->gpu_memory_mb);
     for (uint32_t i = 0; i < gang; i++)
-        shares[i] = (struct gang_share){
-            .gpu = grant_gpu(platform, &grants[i]),
-            .parts = grants[i].share * grants[i].quota,
-            .gpu_kb = kb_from_mb(split ? grants[i].gpu_memory_mb : spec->gpu_memory_mb),
-            .host_kb = (int64_t)(grants[i].memory_mb * 1024.0),
-            .micro_vcpus = grant_micro_vcpus(&grants[i])};
+        shares[i] =
+            (struct gang_share){.gpu = grant_gpu(platform, &grants[i]),
+                                .parts = grants[i].share * grants[i].quota,
+                                .gpu_kb = kb_from_mb(split ? grants[i].gpu_memory_mb : memory_mb),
+                                .host_kb = (int64_t)(grants[i].memory_mb * 1024.0),
+                                .micro_vcpus = grant_micro_vcpus(&grants[i])};
 }
 
 /* Swaps the gang that a training holds (`held`: it holds one) for `grants`, or changes nothing. */
@@ -318,6 +322,18 @@ void trainings_saved(struct platform *platform, uint32_t id)
     gang_free(platform, id);
 }
 
+/* The next placement is another lease, even at the same place. */
+bool trainings_split(struct platform *platform, uint32_t id, uint32_t parts)
+{
+    struct training *training = &platform->trainings->items[id];
+    if (training->saving)
+        return false;
+    if (training->parts != parts)
+        training_lease_record(platform, id);
+    training->parts = parts;
+    return true;
+}
+
 static bool same_place(const struct training_grant *a, const struct training_grant *b,
                        uint32_t count)
 {
@@ -390,7 +406,8 @@ static void training_start(struct platform *platform, uint32_t id,
     const bool before = training->first_start != SIM_FOREVER;
     const bool goes_on = before && training->last_stop == platform->now &&
                          same_place(training->grants, grants, count);
-    const bool same_lease = goes_on && same_grants(training->grants, grants, count);
+    const bool same_lease =
+        goes_on && training->recording && same_grants(training->grants, grants, count);
     sim_time_t stall = 0;
     if (!before) {
         training->first_start = platform->now;

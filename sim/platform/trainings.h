@@ -27,6 +27,7 @@ struct training {
     uint32_t idle_leases; /* whole: in a row without an iteration */
     uint32_t restarts;
     uint32_t gang;  /* GPUs: as its specification has, but for a split model */
+    uint32_t parts; /* into which its batch is split; 1: none */
     uint32_t visit; /* the last update of rates that reached it */
     sim_time_t first_start, last_stop, finish;
     sim_time_t held_from;  /* start of its present lease */
@@ -109,6 +110,8 @@ bool trainings_place(struct platform *platform, uint32_t id, const struct traini
 bool trainings_resize(struct platform *platform, uint32_t id, const struct training_grant *grants);
 /* Stops a training. Its gang is free after the time for saving. */
 void trainings_preempt(struct platform *platform, uint32_t id, sim_time_t save);
+/* The ledger's side of platform_split: the arguments have been checked. */
+bool trainings_split(struct platform *platform, uint32_t id, uint32_t parts);
 /* A preempted training has been saved: frees its gang. */
 void trainings_saved(struct platform *platform, uint32_t id);
 /* Fails a run in which trainings wait and the policy does nothing: names the first of them. */
