@@ -436,6 +436,16 @@ CASE(all_gpus_of_a_gang_have_the_same_sub_batch)
     assert_int_equal(finish_ns[2], 115 * SIM_S);
 }
 
+/* The gang preempts both. The first goes on beside it at once, in halves. */
+CASE(a_preempted_training_goes_on_in_parts)
+{
+    static const struct spec specs[] = {{0, 1000, 1, 'c'}, {1, 500, 1, 'd'}, {10, 100, 2, 'c'}};
+    run_specs(specs, 3, CLUSTER("1", "2"),
+              "{'name': 'sjf-bsbf', 'params': {'accumulate': 'on', 'preemption': 'on'}}");
+    assert_int_equal(finish_ns[2], 110 * SIM_S);
+    assert_true(llabs(finish_ns[0] - sim_from_s(10 + 990 * 1.05)) <= 1);
+}
+
 /* ---- Random gangs ---------------------------------------------------------------------------- */
 
 /* The platform checks its ledger and the work done; all trainings end, none before it could. */

@@ -191,7 +191,8 @@ CASE(gangs_of_several_gpus_follow_the_rounds)
 /* Two models of one second per iteration, which slow one another; gangs of any size. */
 #define MODELS                                                                                     \
     "{'name': 'two', 'models': {'a': {'class': 'image', 'iteration_s': 1, "                        \
-    "'restart_s': 7}, 'b': {'class': 'speech', 'iteration_s': 1, 'restart_s': 7}}, "               \
+    "'restart_s': 7, 'sub_batches': {'most': 5, 'step_s': 0.25, 'fixed_mb': 0}}, 'b': {'class': "  \
+    "'speech', 'iteration_s': 1, 'restart_s': 7}}, "                                               \
     "'pairs': {'a': {'b': 1.7, 'a': 1.25}, 'b': {'a': 1.3, 'b': 1.25}}}"
 
 /* An experiment with the trainings of `trace`, in Synergy's layout. */
@@ -505,7 +506,7 @@ CASE(random_gangs_keep_work_and_ledger)
 
 /* ---- Leases, restarts ------------------------------------------------------------------------ */
 
-/* A lease of 10 s each, on the GPU that `turns` names; x: none. */
+/* A lease of 10 s each, on the GPU that `turns` names; h: on GPU 0 in half batches; x: none. */
 static const char *turns;
 
 static bool turn_decide(void *state, struct platform *platform)
@@ -518,10 +519,11 @@ static bool turn_decide(void *state, struct platform *platform)
     const uint32_t id = platform_next_training(platform, 0);
     if (id == SIM_NONE)
         return false;
-    const struct training_grant grant = {.gpu = (uint32_t)(name - '0'), .share = 100, .quota = 100};
+    const struct training_grant grant = {.gpu = name == '1', .share = 100, .quota = 100};
     const struct training_view view = platform_training(platform, id);
     if (name != 'x' && view.state == TRAINING_WAITING)
-        assert_true(platform_place(platform, id, &grant, 1, now + 10 * SIM_S));
+        assert_true(platform_split(platform, id, name == 'h' ? 2 : 1) &&
+                    platform_place(platform, id, &grant, 1, now + 10 * SIM_S));
     platform_set_timer(platform, now + 10 * SIM_S, 0);
     return false;
 }
@@ -540,6 +542,7 @@ CASE(restarts_cost_time_but_for_the_same_place)
         {"0110", ", 'restart': 'none'", 35, 2, 3},
         {"0110", ", 'save_s': 2", 53, 2, 3},
         {"0x00", "", 52, 1, 2},                      /* an interruption restarts too */
+        {"0h0h", "", 38.75, 0, 4},                   /* 10 + 8 + 10 + 7 iterations */
         {"0000", ", 'progress': 'whole'", 40, 0, 1}, /* only the lease's end counts */
         {"00x0", ", 'progress': 'whole'", 60, 1, 2},
     };
@@ -573,6 +576,30 @@ CASE(a_preempted_gang_frees_its_gpus_after_it_was_saved)
                      sim_to_s(rows.trainings[0].finish_ns), sim_to_s(rows.trainings[1].finish_ns),
                      sim_to_s(rows.trainings[0].held_ns));
     }
+}
+
+/* Preempts at 10 s, and goes on with half batches. */
+static bool halve_decide(void *state, struct platform *platform)
+{
+    const struct training_grant grant = {.share = 100, .quota = 100};
+    const sim_time_t now = platform_now(platform);
+    const bool waits = platform_training(platform, 0).state == TRAINING_WAITING;
+    if (now == 0)
+        platform_set_timer(platform, 10 * SIM_S, 0);
+    if (!waits && now == 10 * SIM_S)
+        assert_true(platform_preempt(platform, 0) && !platform_split(platform, 0, 2));
+    else if (waits && (now == 0 || platform_split(platform, 0, 2)))
+        (void)platform_place(platform, 0, &grant, 1, SIM_FOREVER);
+    return false;
+}
+
+POLICY(halving, .decide = halve_decide, .serves = SERVES_TRAININGS);
+
+/* Not before it has been saved, at 15 s: then a restart of 7 s and 25 iterations. */
+CASE(a_training_that_is_saved_is_split_later)
+{
+    train_well(world("0,a,0,35,1\n", 1, 1, ", 'save_s': 5"), &halving, NULL);
+    assert_int_equal(rows.trainings[0].finish_ns, sim_from_s(15 + 7 + 25 * 1.25));
 }
 
 /* ---- Slowdown and finish-time fairness ------------------------------------------------------- */
@@ -882,8 +909,8 @@ CASE(broken_rules_end_the_run_and_are_named)
          "rule gang: resize gives grant 0 of training 0 another GPU"},
         {PREEMPT_OUTSIDE_DECIDE,
          .message = "rule timing: preempt outside decide (on_training_arrived, at"},
-        {SPLIT, .count = 2, .message = "rule split: split of training 0 into 2 parts"},
-        {SPLIT, .count = 0, .message = "\"a\" allows powers of two up to 1"},
+        {SPLIT, .count = 3, .message = "rule split: split of training 0 into 3 parts"},
+        {SPLIT, .count = 8, .message = "\"a\" allows powers of two up to 5"},
         {SPLIT_RUNNING, .count = 1, .message = "rule state: split of training 0, which runs"},
         {NOTHING, .message = "rule progress: 1 trainings wait, nothing runs"},
     };

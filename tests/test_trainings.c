@@ -396,9 +396,6 @@ CASE(sub_batches_follow_gavels_measurements)
         const double constant = (sums[1] - slope * sums[0]) / 4;
         assert_true(fabs(models->models[model].step_s - constant) <= 1e-4);
     }
-    const struct training_model *gpt2 = &models->models[training_models_find(models, "gpt2")];
-    assert_true(training_splits(gpt2, 1) && training_splits(gpt2, 2) && training_splits(gpt2, 4));
-    assert_false(training_splits(gpt2, 0) || training_splits(gpt2, 3) || training_splits(gpt2, 8));
 }
 
 CASE(the_models_with_sub_batches_are_muris_in_all_else)
