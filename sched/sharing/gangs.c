@@ -339,7 +339,7 @@ const char *gangs_refuse(void *state, uint32_t gpus, double gpu_memory_mb)
                  "the rest, with no more memory than the smallest GPU has";
 }
 
-/* Finds the place for a batch in that many parts, into entry->place. */
+/* Finds the place for a batch in that many parts, into gangs->chosen. */
 static bool try_split(struct gangs *gangs, struct gang_entry *entry, uint32_t parts,
                       double *worst_s)
 {
