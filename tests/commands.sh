@@ -479,16 +479,16 @@ fi
 claim() { # claim POLICY AGAINST LOW: one claim on the sweep above
     cat >"$folder/claims.json" <<EOF
 {"title": "made up", "claims": [
-  {"system": "Made Up", "kind": "paired", "claim": "c", "published": "2x", "evidence": "assumed", "source": "this test",
+  {"system": "Made Up", "group": "size", "claim": "c", "published": "2x", "evidence": "assumed", "source": "this test",
    "sweep": "$folder/sweep.json", "metric": "cost_per_request_usd", "of": {"policy": "$1"}, "against": {"policy": "$2"},
-   "low": $3}]}
+   "mechanism": "all", "differs": "policy.name", "low": $3}]}
 EOF
 }
 claim fifo min-config 1
 run "$esgsim" claims --file "$folder/claims.json" --dry-run
 expect "claims --dry-run lists the sweeps and their runs" 0 '4 runs of 1 sweeps for 1 claims'
 run env TMPDIR="$folder" "$esgsim" claims 'made up' --file "$folder/claims.json" --quiet
-expect "claims prints a verdict for each" 0 'paired: [01] of 1 shown, [01] not shown, [01] contradicted'
+expect "claims prints a verdict for each" 0 'size: [01] of 1 shown, [01] in sign only, [01] not shown, [01] contradicted'
 if [ -z "$(find "$folder" -name 'esgsim-claims-*')" ]; then
     pass "and leaves no results behind"
 else

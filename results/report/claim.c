@@ -8,7 +8,7 @@
 #include "results/report/table.h"
 #include "sim/base/json_write.h"
 
-static const char *const kind_names[] = {"exact", "real", "paired", "open"};
+static const char *const group_names[] = {"self-check", "real", "size", "sign"};
 
 /* ---- Our estimate ---------------------------------------------------------------------------- */
 
@@ -75,29 +75,70 @@ bool claim_estimate(const struct report *report, const struct expectation *claim
     return true;
 }
 
+/* The value of no effect. NAN, with which every comparison is false, where there is none. */
+static double neutral_of(const struct expectation *claim)
+{
+    static const double neutrals[] = {NAN, 0, 1, 0}; /* by enum paired_formula */
+    return claim->group == CLAIM_SELF_CHECK ? NAN : neutrals[claim->comparison];
+}
+
+/* Where the published effect is, seen from no effect; STANDING_HOLDS: on neither side. */
+static enum standing direction_of(const struct expectation *claim)
+{
+    return claim->low >= neutral_of(claim)    ? STANDING_ABOVE
+           : claim->high <= neutral_of(claim) ? STANDING_BELOW
+                                              : STANDING_HOLDS;
+}
+
+/* The standing in the range that the group wants, which ends before no effect. */
+static enum standing claim_standing(const struct expectation *claim, struct estimate ours)
+{
+    const enum standing direction = direction_of(claim);
+    double low = claim->low, high = claim->high;
+    if (claim->group == CLAIM_SIGN && direction == STANDING_HOLDS)
+        return STANDING_UNDECIDED;
+    if (claim->group == CLAIM_SIGN) {
+        low = high = NAN;
+    } else if (claim->group == CLAIM_SIZE &&
+               (direction != STANDING_HOLDS || claim->other == NULL)) {
+        low *= low > 0 ? 1 / CLAIM_FACTOR : CLAIM_FACTOR;
+        high *= high > 0 ? CLAIM_FACTOR : 1 / CLAIM_FACTOR;
+    }
+    if (direction == STANDING_ABOVE)
+        low = fmax(low, nextafter(neutral_of(claim), INFINITY));
+    if (direction == STANDING_BELOW)
+        high = fmin(high, nextafter(neutral_of(claim), -INFINITY));
+    return standing_of(low, high, ours);
+}
+
 enum claim_verdict claim_judge(const struct expectation *claim, struct estimate ours)
 {
-    /* The value of no effect. A missing one or bound is NAN: every comparison with it is false. */
-    const double neutral = claim->kind == CLAIM_EXACT               ? NAN
-                           : claim->comparison == PAIRED_RATIO      ? 1
-                           : claim->comparison == PAIRED_DIFFERENCE ? 0
-                                                                    : NAN;
-    const enum standing standing = standing_of(claim->low, claim->high, ours);
-    const bool more = claim->low >= neutral;
-    const bool less = !more && claim->high <= neutral;
-    const bool other_sign = more   ? (ours.exact ? ours.mean : ours.high) < neutral
-                            : less ? (ours.exact ? ours.mean : ours.low) > neutral
-                                   : true;
+    const enum standing standing = claim_standing(claim, ours), direction = direction_of(claim);
+    const enum standing side = standing_of(neutral_of(claim), neutral_of(claim), ours);
     if (standing == STANDING_HOLDS)
         return CLAIM_SHOWN;
-    return (standing == STANDING_BELOW || standing == STANDING_ABOVE) && other_sign
-               ? CLAIM_CONTRADICTED
-               : CLAIM_NOT_SHOWN;
+    if (direction != STANDING_HOLDS && side == direction)
+        return CLAIM_SIGN_ONLY;
+    const enum standing judged = direction != STANDING_HOLDS  ? side
+                                 : claim->group == CLAIM_SIZE ? STANDING_HOLDS
+                                                              : standing;
+    return judged == STANDING_BELOW || judged == STANDING_ABOVE ? CLAIM_CONTRADICTED
+                                                                : CLAIM_NOT_SHOWN;
+}
+
+double claim_quotient(const struct expectation *claim, struct estimate ours)
+{
+    const bool given = claim->low != neutral_of(claim) && claim->high != neutral_of(claim) &&
+                       (claim->other == NULL || direction_of(claim) != STANDING_HOLDS);
+    return !given || claim->group < CLAIM_SIZE ? NAN
+           : ours.mean < claim->low            ? ours.mean / claim->low
+           : ours.mean > claim->high           ? ours.mean / claim->high
+                                               : ours.mean - ours.mean + 1; /* NAN stays so */
 }
 
 const char *claim_verdict_name(enum claim_verdict verdict)
 {
-    static const char *const names[] = {"shown", "not shown", "contradicted"};
+    static const char *const names[] = {"shown", "sign only", "not shown", "contradicted"};
     return names[verdict];
 }
 
@@ -114,11 +155,11 @@ static const char *quantity_words(struct arena *arena, const struct expectation 
     else if (setting != NULL)
         last = setting;
     if (claim->other != NULL)
-        arena_append(arena, &text, "%s%s", claim->comparison == PAIRED_RATIO ? " / " : " - ",
-                     claim->other);
+        arena_append(arena, &text, "%s%s%s", claim->comparison == PAIRED_DIFFERENCE ? " - " : " / ",
+                     claim->other, claim->comparison == PAIRED_GAIN ? " - 1" : "");
     if (last != NULL)
         arena_append(arena, &text, " in %s", last);
-    if (claim->kind == CLAIM_REAL)
+    if (claim->group == CLAIM_REAL)
         arena_append(arena, &text, ", measured: %.4g %s", claim->real, claim->unit);
     if (claim->application != NULL)
         arena_append(arena, &text, ", %s", claim->application);
@@ -129,10 +170,19 @@ static const char *verdict_words(struct arena *arena, const struct expectation *
                                  struct estimate ours)
 {
     const enum claim_verdict verdict = claim_judge(claim, ours);
-    const enum standing standing = standing_of(claim->low, claim->high, ours);
     return verdict == CLAIM_NOT_SHOWN
-               ? arena_text(arena, "%s (%s)", claim_verdict_name(verdict), standing_name(standing))
+               ? arena_text(arena, "not shown (%s)", standing_name(claim_standing(claim, ours)))
                : claim_verdict_name(verdict);
+}
+
+/* "-90 %"; "-" where none is published in this unit. */
+static const char *range_words(struct arena *arena, const struct expectation *claim)
+{
+    char range[96];
+    verdict_range(claim->low, claim->high, claim->unit, range, sizeof range);
+    return claim->low == neutral_of(claim) || claim->high == neutral_of(claim) ? "-"
+           : claim->low == claim->high ? arena_text(arena, "%g %s", claim->low, claim->unit)
+                                       : arena_text(arena, "%s", range);
 }
 
 static const char *ours_words(struct arena *arena, const struct expectation *claim,
@@ -149,7 +199,7 @@ static const char *ours_words(struct arena *arena, const struct expectation *cla
 /* ---- Text ------------------------------------------------------------------------------------ */
 
 /* Columns of the line with the numbers. */
-enum { WIDTH_VERDICT = 22, WIDTH_OURS = 24, WIDTH_EXPECTED = 20 };
+enum { WIDTH_VERDICT = 22, WIDTH_OURS = 24, WIDTH_PUBLISHED = 20, WIDTH_QUOTIENT = 8 };
 
 /* Writes a text and pads it to `width` columns; each character takes one. */
 static void print_padded(FILE *out, const char *text, int width)
@@ -160,59 +210,59 @@ static void print_padded(FILE *out, const char *text, int width)
     (void)fprintf(out, "%s%*s", text, used < width ? width - used : 1, "");
 }
 
-/* `published`: the figure is printed; not if the claim before has the same. */
 static void print_claim(struct arena *arena, const struct expectation *claim, struct estimate ours,
-                        bool published, FILE *out)
+                        FILE *out)
 {
-    char range[96];
-    verdict_range(claim->low, claim->high, claim->unit, range, sizeof range);
-    (void)fprintf(out, "%s: %s\n", claim->system, claim->text);
-    if (published)
-        (void)fprintf(out, "  published: %s [%s]\n", claim->published, claim->evidence);
+    const double quotient = claim_quotient(claim, ours);
+    (void)fprintf(out, "%s: %s\n  published: %s [%s]\n", claim->system, claim->text,
+                  claim->published, claim->evidence);
+    if (claim->mechanism != NULL)
+        (void)fprintf(out, "  differs in: %s (%s)\n", claim->mechanism, claim->differs);
     (void)fputs("  ", out);
     print_padded(out, verdict_words(arena, claim, ours), WIDTH_VERDICT);
     print_padded(out, ours_words(arena, claim, ours), WIDTH_OURS);
-    print_padded(out, range, WIDTH_EXPECTED);
+    print_padded(out, range_words(arena, claim), WIDTH_PUBLISHED);
+    print_padded(out, isnan(quotient) ? "-" : arena_text(arena, "%.2f", quotient), WIDTH_QUOTIENT);
     (void)fprintf(out, "%s\n", quantity_words(arena, claim));
+    if (claim->note != NULL && claim_judge(claim, ours) != CLAIM_SHOWN)
+        text_print_filled(out, "  why: ", claim->note);
 }
 
-static void print_head(const char *title, FILE *out)
+static void print_head(enum claim_group group, FILE *out)
 {
-    (void)fprintf(out, "\n== %s\n\n  ", title);
+    static const char *const titles[] = {"a closed form or a policy's definition gives the value",
+                                         "runs of the real system give the value",
+                                         "the published effect, within a factor of 1.5",
+                                         "the direction of the published effect alone"};
+    (void)fprintf(out, "\n== %s: %s\n\n  ", group_names[group], titles[group]);
     print_padded(out, "verdict", WIDTH_VERDICT);
     print_padded(out, "ours", WIDTH_OURS);
-    print_padded(out, "expected", WIDTH_EXPECTED);
+    print_padded(out, group < CLAIM_SIZE ? "expected" : "published", WIDTH_PUBLISHED);
+    print_padded(out, "ours ÷", WIDTH_QUOTIENT);
     (void)fputs("of what\n\n", out);
 }
 
-/* Prints the claims of one kind; nothing if there are none. */
-static void print_kind(const struct expectations *claims, const struct estimate *ours,
-                       enum expectation_kind kind, FILE *out)
+/* Prints the claims of one group; nothing if there are none. */
+static void print_group(const struct expectations *claims, const struct estimate *ours,
+                        enum claim_group group, FILE *out)
 {
-    static const char *const titles[] = {
-        "exact: a closed form gives the value", "real: runs of the real system give the value",
-        "paired: the sign and the size of a comparison, seed by seed",
-        "open: the effect depends on what is assumed"};
-    size_t counts[CLAIM_VERDICT_COUNT] = {0};
+    size_t counts[CLAIM_CONTRADICTED + 1] = {0};
     size_t count = 0;
-    const struct expectation *before = NULL;
     for (size_t c = 0; c < claims->count; c++) {
-        const struct expectation *claim = &claims->list[c];
-        if (claim->kind != kind)
+        if (claims->list[c].group != group)
             continue;
-        if (before == NULL)
-            print_head(titles[kind], out);
-        const bool same = before != NULL && strcmp(before->system, claim->system) == 0 &&
-                          strcmp(before->published, claim->published) == 0;
-        print_claim(claims->arena, claim, ours[c], !same, out);
-        counts[claim_judge(claim, ours[c])]++;
-        count++;
-        before = claim;
+        if (count++ == 0)
+            print_head(group, out);
+        print_claim(claims->arena, &claims->list[c], ours[c], out);
+        counts[claim_judge(&claims->list[c], ours[c])]++;
     }
-    if (count > 0)
-        (void)fprintf(out, "\n%s: %zu of %zu shown, %zu not shown, %zu contradicted\n",
-                      kind_names[kind], counts[CLAIM_SHOWN], count, counts[CLAIM_NOT_SHOWN],
-                      counts[CLAIM_CONTRADICTED]);
+    if (count == 0)
+        return;
+    (void)fprintf(out, "\n%s: %zu of %zu shown, ", group_names[group], counts[CLAIM_SHOWN], count);
+    if (group == CLAIM_SIZE)
+        (void)fprintf(out, "%zu in sign only, ", counts[CLAIM_SIGN_ONLY]);
+    (void)fprintf(out, "%zu not shown, %zu contradicted\n", counts[CLAIM_NOT_SHOWN],
+                  counts[CLAIM_CONTRADICTED]);
 }
 
 static void print_details(const struct expectations *claims, FILE *out)
@@ -234,8 +284,8 @@ bool claims_text(const struct expectations *claims, const struct estimate *ours,
                  FILE *out, struct error *error)
 {
     (void)fprintf(out, "%s\n", claims->title);
-    for (int kind = 0; kind < CLAIM_KIND_COUNT; kind++)
-        print_kind(claims, ours, (enum expectation_kind)kind, out);
+    for (int group = 0; group < CLAIM_GROUP_COUNT; group++)
+        print_group(claims, ours, (enum claim_group)group, out);
     if (details)
         print_details(claims, out);
     return !ferror(out) || error_run(error, "cannot write the claims: %s", strerror(errno));
@@ -247,13 +297,15 @@ static void claim_json(struct arena *arena, const struct expectation *claim, str
                        cJSON *object)
 {
     json_put(object,
-             "system %s kind %s claim %s published %s evidence %s source %s sweep %s quantity %s "
-             "unit %s low %g high %g expected %s note %s seeds %zu mean %g half_width_95 %g "
-             "low_95 %g high_95 %g standing %s verdict %s",
-             claim->system, kind_names[claim->kind], claim->text, claim->published, claim->evidence,
-             claim->source, claim->sweep, quantity_words(arena, claim), claim->unit, claim->low,
-             claim->high, claim->expected, claim->note, ours.n, ours.mean, ours.half_width,
-             ours.low, ours.high, standing_name(standing_of(claim->low, claim->high, ours)),
+             "system %s group %s claim %s published %s evidence %s source %s sweep %s quantity %s "
+             "mechanism %s differs %s unit %s low %g high %g expected %s note %s seeds %zu mean %g "
+             "half_width_95 %g "
+             "low_95 %g high_95 %g ours_by_published %g standing %s verdict %s",
+             claim->system, group_names[claim->group], claim->text, claim->published,
+             claim->evidence, claim->source, claim->sweep, quantity_words(arena, claim),
+             claim->mechanism, claim->differs, claim->unit, claim->low, claim->high,
+             claim->expected, claim->note, ours.n, ours.mean, ours.half_width, ours.low, ours.high,
+             claim_quotient(claim, ours), standing_name(claim_standing(claim, ours)),
              claim_verdict_name(claim_judge(claim, ours)));
 }
 

@@ -1,22 +1,23 @@
 /* Claims: what published systems are known for, each an expectation (results/report/expectation.h)
  * with a sweep that can show it.
  *
- * A claim is one effect, of which the standing is judged as that of a published figure
- * (results/report/reproduction_check.h). Its verdict is one of:
- * - shown: the standing is "holds".
- * - contradicted: the claim has a sign, and the whole interval has the other one. The sign is that
- *   of an expected range that lies on one side of the neutral value (ratio 1, difference 0). A
- *   claim without a sign is contradicted if the whole interval is outside the range: an exact or
- *   a measured value, a metric of one policy, a range that includes the neutral value.
- * - not shown: otherwise. The interval is undecided, or its sign is right and its size is not, or
- *   there is no interval.
+ * A claim is one effect. No effect is the ratio 1, and the difference or gain 0. A claim has the
+ * direction in which the published effect lies from there. A single policy has none, nor has a
+ * range that includes no effect. The verdict is one of:
+ * - shown: the whole interval is where the group wants it. Of self-check and real that is the
+ * range; of size the range, widened by CLAIM_FACTOR unless it includes no effect; of sign the
+ * direction.
+ * - sign only: a size that is not shown, whose whole interval has the direction.
+ * - contradicted: the whole interval has the other direction; of self-check and real, without a
+ *   direction, it misses the range.
+ * - not shown: otherwise, also where there is no interval.
  */
 #ifndef ESGSIM_RESULTS_REPORT_CLAIM_H
 #define ESGSIM_RESULTS_REPORT_CLAIM_H
 
 #include "results/report/reproduction_check.h"
 
-enum claim_verdict { CLAIM_SHOWN, CLAIM_NOT_SHOWN, CLAIM_CONTRADICTED, CLAIM_VERDICT_COUNT };
+enum claim_verdict { CLAIM_SHOWN, CLAIM_SIGN_ONLY, CLAIM_NOT_SHOWN, CLAIM_CONTRADICTED };
 
 /* Our estimate of a claim, in the units of `low` and `high`. False: ERROR_INPUT that names the
  * claim, because the report has no such contender, or several. */
@@ -24,7 +25,10 @@ bool claim_estimate(const struct report *report, const struct expectation *claim
                     struct estimate *ours, struct error *error);
 
 enum claim_verdict claim_judge(const struct expectation *claim, struct estimate ours);
-/* "shown", "not shown", "contradicted". */
+/* Our mean / the published effect, the nearer end of a range; 1 within it. NAN where there is none.
+ */
+double claim_quotient(const struct expectation *claim, struct estimate ours);
+/* "shown", "sign only", "not shown", "contradicted". */
 const char *claim_verdict_name(enum claim_verdict verdict);
 
 /* Prints the claims with our estimates (`ours` has one per claim) as a table, with `details` also

@@ -73,8 +73,8 @@ static const struct key figure_keys[] = {
     DETERMINISTIC,
     KEY_END};
 
-static const char *const kinds[] = {"exact", "real", "paired", "open", NULL};
-static const char *const formulas[] = {"value", "difference", "ratio", NULL};
+static const char *const groups[] = {"self-check", "real", "size", "sign", NULL};
+static const char *const formulas[] = {"value", "difference", "ratio", "gain", NULL};
 static const struct key of_keys[] = {KEY_TEXT("policy", OF, policy, REQUIRED),
                                      KEY_TEXT("setting", OF, setting, OPTIONAL), KEY_END};
 static const struct key against_keys[] = {KEY_TEXT("policy", OF, other, REQUIRED),
@@ -82,7 +82,7 @@ static const struct key against_keys[] = {KEY_TEXT("policy", OF, other, REQUIRED
                                           KEY_END};
 static const struct key claim_keys[] = {
     KEY_TEXT("system", OF, system, REQUIRED),
-    KEY_WORD("kind", OF, kind, kinds, CLAIM_EXACT, REQUIRED),
+    KEY_WORD("group", OF, group, groups, CLAIM_SELF_CHECK, REQUIRED),
     KEY_TEXT("claim", OF, text, REQUIRED),
     KEY_TEXT("published", OF, published, REQUIRED),
     EVIDENCE,
@@ -92,6 +92,8 @@ static const struct key claim_keys[] = {
     KEY_WORD("formula", OF, comparison, formulas, PAIRED_VALUE, OPTIONAL),
     KEY_OBJECT("of", of_keys, REQUIRED),
     KEY_OBJECT("against", against_keys, OPTIONAL),
+    KEY_TEXT("mechanism", OF, mechanism, OPTIONAL),
+    KEY_TEXT("differs", OF, differs, OPTIONAL),
     KEY_TEXT("measured", OF, real_set, OPTIONAL),
     DETERMINISTIC,
     APPLICATION,
@@ -123,6 +125,7 @@ static bool metric_fault(const struct json_value *value, bool comparisons, struc
     for (size_t i = 0; comparisons && i < ESG_COMPARISONS; i++)
         names[count++] = esg_comparisons[i].name;
     names[count++] = report_late_rate.name;
+    names[count++] = report_miss_rate.name;
     names[count++] = report_gpu_use.name;
     for (size_t i = 0; i < metric_count + training_metric_count && count < 256; i++)
         names[count++] = metrics[i].name;
@@ -223,16 +226,20 @@ static bool formula_check(const struct json_value *value, struct expectation *cl
 {
     struct json_value given;
     const bool alone = claim->other == NULL;
-    if ((claim->kind == CLAIM_REAL) != (claim->real_set != NULL) ||
+    if ((claim->group == CLAIM_REAL) != (claim->real_set != NULL) ||
         (claim->real_set != NULL && !alone))
         return json_fault(
             value, error,
-            "a claim of kind real, and no other, has \"measured\" in place of \"against\"");
+            "a claim of the group real, and no other, has \"measured\" in place of \"against\"");
     if (!alone && !json_child(value, "formula", &given))
         claim->comparison = PAIRED_RATIO;
-    if (alone && expectation_is_comparison(claim))
+    if (alone != (claim->mechanism == NULL) || alone != (claim->differs == NULL))
+        return json_fault(value, error,
+                          "\"mechanism\" and \"differs\" say what differs from \"against\"; "
+                          "give all three or none");
+    if (alone && (claim->group == CLAIM_SIGN || expectation_is_comparison(claim)))
         return json_fault(value, error, "a %s needs \"against\", the other policy",
-                          formulas[claim->comparison]);
+                          claim->group == CLAIM_SIGN ? "sign" : formulas[claim->comparison]);
     return alone || expectation_is_comparison(claim) ||
            json_fault(value, error, "a value is of one policy; leave out \"against\"");
 }
@@ -280,8 +287,9 @@ static void unit_set(struct expectation *claim)
     const bool percent =
         claim->measured->scope != METRIC_OF_TRAININGS && claim->measured->column.scale == 100;
     const enum paired_formula formula = claim->comparison;
-    claim->scale = percent && formula != PAIRED_RATIO ? 100 : 1;
+    claim->scale = formula == PAIRED_GAIN || (percent && formula != PAIRED_RATIO) ? 100 : 1;
     claim->unit = formula == PAIRED_RATIO                   ? "x"
+                  : formula == PAIRED_GAIN                  ? "%"
                   : percent && formula == PAIRED_DIFFERENCE ? "points"
                   : percent                                 ? "%"
                   : strcmp(claim->measured->unit, "1") == 0 ? ""
@@ -300,20 +308,8 @@ static bool claim_read(struct arena *arena, const struct json_value *value,
     if (!formula_check(value, claim, error))
         return false;
     unit_set(claim);
-    return (claim->kind != CLAIM_REAL || real_read(value, claim, error)) &&
+    return (claim->group != CLAIM_REAL || real_read(value, claim, error)) &&
            range_check(value, claim, true, error);
-}
-
-/* Moves claims of a lower kind to the front, and keeps the order of equals. */
-static void claims_sort(struct expectations *claims)
-{
-    for (size_t i = 1; i < claims->count; i++) {
-        const struct expectation claim = claims->list[i];
-        size_t at = i;
-        for (; at > 0 && claims->list[at - 1].kind > claim.kind; at--)
-            claims->list[at] = claims->list[at - 1];
-        claims->list[at] = claim;
-    }
 }
 
 /* ---- Files ----------------------------------------------------------------------------------- */
@@ -342,7 +338,6 @@ static bool file_read(const struct json_value *root, enum expectation_form form,
         if (!(claims ? claim_read : figure_read)(expectations->arena, &value, read, error))
             return false;
     }
-    claims_sort(expectations);
     return true;
 }
 

@@ -11,15 +11,17 @@
  * Claims, what published systems are known for. `esgsim claims` runs a small sweep for each:
  *
  *   {"title": …, "claims": [
- *      {"system": "Tiresias", "kind": "exact", "claim": …, "published": "5.5x mean completion
- * time", "evidence": "published", "source": …, "sweep":
- * "workloads/experiments/known-for/size-order.json", "metric": "queue_ms_mean", "formula": "ratio",
- * "application": …, "of": {"policy": "sjf", "setting": "size-order"}, "against": {"policy":
- * "fifo"}, "low": 0.27, "high": 0.28, "expected": "Cobham's formula", "note": …}, …]}
+ *      {"system": "Orion", "group": "size", "claim": …, "published": "P95 up to 90 % lower",
+ *       "evidence": "published", "source": …, "sweep":
+ * "workloads/experiments/known-for/orion.json", "metric": "latency_ms_p95", "formula": "gain",
+ * "of": {"policy": "orion", "setting": "cold"}, "against": {"policy": "orion prewarm=off",
+ * "setting": "cold"}, "mechanism": "prewarming", "differs": "policy.params.prewarm", "low": -90,
+ * "high": -90, "application": …, "expected": …, "note": …}, …]}
  *
  * Both:
  * - `metric` is a metric of sim/base/metrics.def (jct_s_mean); or
- *   late_rate, the share of requests that were served after their SLO; or gpu_use_s, the time for
+ *   late_rate, the share of requests that were served after their SLO; miss_rate, those that were
+ *   dropped included; or gpu_use_s, the time for
  *   which GPUs run something, divided by the number of GPUs.
  * - A policy is a name, which may be followed by parameters: "synergy order=fifo allocation=tune".
  *   A claim names all parameters that the sweep sets.
@@ -37,19 +39,23 @@
  * - Defaults: all `settings`, all applications together, `policy` esg.
  *
  * A claim:
- * - `kind` is one of exact (a closed form gives the value), real (a run of a real system gives it),
- *   paired (the sign and the size of a paired comparison), open (an effect that depends on what is
- *   assumed).
+ * - `group` is one of self-check (a closed form or the definition of a policy gives the value),
+ *   real (a run of a real system gives it), size (the published effect, within CLAIM_FACTOR), sign
+ *   (its direction alone).
  * - A real one has "measured", a set of results/reality/runs.json. The last name of its setting is
- * a setting there. `low` and `high` are the limits of our error: of slo_hit_rate in points, of
+ *   a setting there. `low` and `high` are the limits of our error: of slo_hit_rate in points, of
  *   latency_ms_mean in % of the mean of the measured latencies.
- * - `formula` is one of value (`of` alone), difference (of - against), ratio (of / against), each
- *   computed seed by seed. Default: value without `against`, else ratio.
+ * - `formula` is one of value (`of` alone), difference (of - against), ratio (of / against), gain
+ *   (of / against - 1, in %), each computed seed by seed: the form in which the effect was
+ *   published. Default: value without `against`, else ratio.
+ * - `mechanism` names the one thing in which `of` and `against` differ, and `differs` the keys of
+ *   the experiment, with blanks between them.
  * - `setting` is the setting's name, or the keys that the sweep sets: "arrivals.rate_per_s=1500
  *   platform.noise.cv=0". It may be absent if the sweep has only one.
- * - `low` and `high` are the effect expected here, and `expected` is where it comes from. A
- *   published figure is of another machine, so it is told and not judged. Metrics whose unit is a
- *   share, and which reports show in per cent, are in per cent, their differences in points.
+ * - `low` and `high` are the published effect, of self-check what must come out. A sign may have
+ *   the value of no effect (ratio 1, else 0), where none is published in this unit. Metrics whose
+ *   unit is a share, and which reports show in per cent, are in per cent, differences in points.
+ * - `note` says why a claim is not shown. It is printed then.
  */
 #ifndef ESGSIM_RESULTS_REPORT_EXPECTATION_H
 #define ESGSIM_RESULTS_REPORT_EXPECTATION_H
@@ -83,7 +89,10 @@ struct esg_comparison {
     const char *undefined; /* why there is no value */
 };
 
-enum expectation_kind { CLAIM_EXACT, CLAIM_REAL, CLAIM_PAIRED, CLAIM_OPEN, CLAIM_KIND_COUNT };
+enum claim_group { CLAIM_SELF_CHECK, CLAIM_REAL, CLAIM_SIZE, CLAIM_SIGN, CLAIM_GROUP_COUNT };
+
+/* How far from the published effect ours may be. */
+#define CLAIM_FACTOR 1.5
 
 /* Texts are of the file's document. */
 struct expectation {
@@ -108,16 +117,18 @@ struct expectation {
     size_t setting_count;
     const char *formula; /* in words; may be NULL */
     /* Of claims alone. */
-    enum expectation_kind kind;
+    enum claim_group group;
     const char *other;                     /* the second of the formula; NULL: none */
     const char *setting, *against_setting; /* of the two; NULL: the sweep's only one */
+    const char *mechanism;                 /* what differs between the two; NULL: one alone */
+    const char *differs;                   /* the keys of it */
     const char *real_set;                  /* of runs that were measured; NULL: none */
     double real;                           /* what was measured, in `unit` */
     const char *system, *text;
     const char *published; /* the published figure in words */
     const char *source;
     const char *sweep;    /* path of the sweep file, relative to the working or the data folder */
-    const char *expected; /* source of `low` and `high`; may be NULL */
+    const char *expected; /* where they come from; may be NULL */
     const char *file;     /* the file and place of the claim, for messages: "FILE: claims[3]" */
 };
 
@@ -125,7 +136,7 @@ struct expectations {
     struct arena *arena;
     const char *title;
     const char *source;       /* NULL: claims have each their own */
-    struct expectation *list; /* claims are sorted by kind, otherwise in the order of the file */
+    struct expectation *list; /* in the order of the file */
     size_t count;
     cJSON *document;
 };

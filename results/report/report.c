@@ -305,12 +305,11 @@ static const struct measures *measures_of(const struct report *report, size_t ru
     return NULL;
 }
 
-const struct metric report_late_rate = {.name = "late_rate",
-                                        .unit = "1",
-                                        .help = "share of requests that were served, and too late",
-                                        .type = COLUMN_F64,
-                                        .column = {.scale = 100},
-                                        .share = true};
+#define SHARE .unit = "1", .type = COLUMN_F64, .column = {.scale = 100}, .share = true
+const struct metric report_late_rate = {
+    .name = "late_rate", .help = "share of requests that were served, and too late", SHARE};
+const struct metric report_miss_rate = {
+    .name = "miss_rate", .help = "share of requests that did not meet their SLO", SHARE};
 
 const struct metric report_gpu_use = {
     .name = "gpu_use_s",
@@ -328,12 +327,13 @@ static double gpu_use(const struct run_measures *run)
                : NAN;
 }
 
-/* Computed from whole numbers, so that 0 is exact. */
-static double late_rate(const struct measures *measures)
+/* The share of requests that are neither in time nor spared; of whole numbers, so that 0 is exact.
+ */
+static double late_rate(const struct measures *measures, uint64_t spared)
 {
     const double requests = (double)measures->requests;
     const double hits = round(measures->slo_hit_rate * requests);
-    return requests > 0 ? (requests - hits - (double)measures->dropped) / requests : NAN;
+    return requests > 0 ? (requests - hits - (double)spared) / requests : NAN;
 }
 
 const struct metric *report_metric_find(const char *name)
@@ -341,9 +341,10 @@ const struct metric *report_metric_find(const char *name)
     for (size_t i = 0; i < metric_count + training_metric_count; i++)
         if (strcmp(metrics[i].name, name) == 0)
             return &metrics[i];
-    return strcmp(name, report_late_rate.name) == 0 ? &report_late_rate
-           : strcmp(name, report_gpu_use.name) == 0 ? &report_gpu_use
-                                                    : NULL;
+    return strcmp(name, report_late_rate.name) == 0   ? &report_late_rate
+           : strcmp(name, report_miss_rate.name) == 0 ? &report_miss_rate
+           : strcmp(name, report_gpu_use.name) == 0   ? &report_gpu_use
+                                                      : NULL;
 }
 
 /* False: the run has no such application, or no trainings; `value` is NAN then. */
@@ -360,7 +361,8 @@ static bool value_find(const struct report *report, size_t run, const char *appl
     const struct measures *measures =
         measures_of(report, run, metric->scope == METRIC_OF_RUN ? NULL : application);
     if (measures != NULL)
-        *value = metric == &report_late_rate ? late_rate(measures)
+        *value = metric == &report_late_rate   ? late_rate(measures, measures->dropped)
+                 : metric == &report_miss_rate ? late_rate(measures, 0)
                  : metric == &report_gpu_use
                      ? gpu_use(&report->results->runs[run].run)
                      : metric_value(metric, measures, &report->results->runs[run].run);

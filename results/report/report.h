@@ -170,9 +170,10 @@ struct estimate report_estimate(const struct report *report,
                                 const struct metric *metric);
 
 /* Metrics that are computed from others and are no columns: the share of requests that were served
- * after their SLO; the time for which GPUs run something, divided by the number of GPUs. Only
- * report_value and its callers know them. */
+ * after their SLO, and of those that did not meet it; the time for which GPUs run something,
+ * divided by the number of GPUs. Only report_value and its callers know them. */
 extern const struct metric report_late_rate;
+extern const struct metric report_miss_rate;
 extern const struct metric report_gpu_use;
 
 /* The metric of that name: computed, or of metrics.def (a column of

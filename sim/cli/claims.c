@@ -275,15 +275,15 @@ const struct command command_claims = {
     .name = "claims",
     .summary = "what published systems are known for: each claim, the published figure, ours",
     .help =
-        "Runs a small sweep for each claim, and compares its 95 % interval over the seeds with\n"
-        "the effect that is expected here:\n"
-        "  shown         the whole interval is within the expected range\n"
-        "  contradicted  the whole interval has the other sign; for a claim without a sign (exact "
-        "and\n"
-        "                measured values, single policies) it is wholly outside the range\n"
-        "  not shown     anything else: undecided, or the sign is right and the size is not\n"
-        "Published figures are of other machines. They are printed with their evidence grade, and\n"
-        "are not judged. Without a SYSTEM all claims are judged.\n"
+        "Runs a small sweep for each claim, and judges its 95 % interval over the seeds, by "
+        "group:\n"
+        "  self-check    the value that a closed form or the policy's definition gives\n"
+        "  real          the value that was measured on real machines\n"
+        "  size          the published effect within a factor of 1.5, or its sign only\n"
+        "  sign          the direction of the published effect alone\n"
+        "Contradicted: the other direction, or another value in the first two. Not shown: else.\n"
+        "\"ours ÷\" is our mean divided by the published effect; 1 within a published range. Each "
+        "row\nnames the one mechanism in which its two sides differ.\n"
         "\n"
         "Example: esgsim claims Clockwork Nexus --details\n",
     .run = run,
