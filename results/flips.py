@@ -31,6 +31,17 @@ def profile(name):
     return {"profile": str(PROFILES / f"esg-reconstructed-{name}.json")}
 
 
+def batches(part):
+    """The profile in which each further job of a batch takes this part of its time; None: as long as a job alone."""
+    found = json.loads((PROFILES / "esg-reconstructed.json").read_text(encoding="utf-8"))
+    for function in found["functions"].values():
+        grid, first = function["latency_ms"], function["latency_ms"][0]
+        sizes = function["grid"]["batch"]
+        function["latency_ms"] = [[[one * size if part is None else one + part * (more - one) for one, more in zip(ones, row)]
+                                   for ones, row in zip(first, of_size)] for size, of_size in zip(sizes, grid)]
+    return {"profile": found}
+
+
 MIG = {"cluster": str(WORKLOADS / "clusters/esg-16-mig.json")}
 MPS = {"cluster": str(WORKLOADS / "clusters/esg-16.json")}
 WORLDS = {
@@ -47,12 +58,16 @@ CHANGES = [
     ("sharing", "MPS", MPS, {}),
     ("sharing", "MPS without interference", {**MPS, "platform.interference": False}, {}),
     ("warm containers", "16 of each function", {"platform.initial": 16}, {}),
+    ("warm containers", "2 of each on an invoker", {"platform.initial": {"per_invoker": 2}}, {}),
     ("warm containers", "none", {"platform.initial": "cold"}, {}),
     ("cold dispatch", "wait", {"platform.cold_dispatch": "wait"}, {}),
     ("cold dispatch", "late", {"platform.cold_dispatch": "late"}, {}),
     ("cold dispatch", "wait, 16 of each function", {"platform.cold_dispatch": "wait", "platform.initial": 16}, {}),
     ("admission", "lost", {"platform.admission": "lost"}, {}),
     ("admission", "by rate", {"platform.admission": {"rate": "efficient"}}, {}),
+    ("batch benefit", "none", batches(None), {}),
+    ("batch benefit", "each further job in half the time", batches(0.5), {}),
+    ("granularity", "fused, 2 of each on an invoker", {"granularity": "fused", "platform.initial": {"per_invoker": 2}}, {}),
     ("noise", "cv 0.15", {"platform.noise.cv": 0.15}, {}),
     ("noise", "cv 0.3", {"platform.noise.cv": 0.3}, {}),
     ("arrivals", "Poisson", {"arrivals.process": "poisson"}, {}),
@@ -249,7 +264,8 @@ or {MARGIN:g} % of cost. The best other is the one of {', '.join(OTHERS)} that h
 A pair without spread between the seeds counts as sure. "At least" holds, too, where both hit nothing.
 
 As assumed: MIG slices on 16 invokers, phi 0.2 (latency that vCPUs carry), 80 warm containers of each function, noise of cv 0.05, 100 ns per
-unit of decision, uniform arrivals, policies as shipped. GPU 0.5 and 0.8: the time on the GPU is measured, and vCPUs carry this share of the rest. Load is relative to the capacity at minimum configurations, also where the profile changes. Each run has
+unit of decision, uniform arrivals, policies as shipped. GPU 0.5 and 0.8: the time on the GPU is measured, and vCPUs carry this share of the rest. Batch benefit none: a batch takes as long as its jobs one after another.
+Fused: each chain is one function, whose containers need the memory of all stages, so that 2 on an invoker are what fits. Load is relative to the capacity at minimum configurations, also where the profile changes. Each run has
 {LENGTHS["requests"]} requests after {LENGTHS["warmup_requests"]}. Aquatope tunes with {BUDGET["rounds"]} rounds of {BUDGET["candidates"]} candidates.
 INFless and FaST-GShare change their instances every 10 s, so runs as short as these measure them while they start: they hit more in longer runs.
 The worlds are two of three that were tried: at SLO 1.0 and load 1.1, ESG's hits differ so much from seed to seed that most of its rows are undecided.

@@ -276,7 +276,10 @@ def of_worlds(hits, total):
 
 
 def sentences(counts, boxes, total):
-    """What the page says first."""
+    """What the page says first. `boxes` has those that were sought."""
+    def verb(figure, scope):
+        return "found" if (figure, scope) in boxes else "sought"
+
     for figure in (HITS, COST):
         every, average, some = (of_worlds(counts[figure, scope], total) for scope in ("all", "average", "some"))
         yield (f"* The {TITLES[figure]} holds against all four baselines in {every} of {total} worlds, on average over the four in {average}, "
@@ -288,9 +291,11 @@ def sentences(counts, boxes, total):
         if found:
             strong, _, scope, box, hits, size = max(found, key=lambda one: one[:2])
             yield (f"* The densest box found for the {TITLES[figure]} ({SCOPE_WORDS[scope]}): {box_words(box)}. There it holds in {share(hits, size)} "
-                   f"of {size} held-out worlds." + ("" if strong else " None was found for the average or for all four."))
+                   f"of {size} held-out worlds." + ("" if strong else "".join(
+                       f" For {SCOPE_WORDS[other]} none was {verb(figure, other)}." for other in ("average", "all"))))
         else:
-            yield f"* No box of assumptions was found in which the {TITLES[figure]} holds more often than elsewhere."
+            yield f"* Boxes in which the {TITLES[figure]} holds more often than elsewhere: " + "; ".join(
+                f"{SCOPE_WORDS[scope]}: none was {verb(figure, scope)}" for scope in SCOPES) + "."
 
 
 def table(head, rows):

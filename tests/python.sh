@@ -36,7 +36,7 @@ print(all(abs(p - 0.05) < 1e-7 for p in ps), flips.holm([0.01, 0.04, 0.03, 0.005
 expect "p values are those of the tables of t, and are adjusted as Holm says" 0 '^True \[0.03, 0.06, 0.06, 0.02\]'
 "$python" results/flips.py sweep 2 >"$folder/flips.json"
 run "$ESGSIM" sweep "$folder/flips.json" --set 'matrix.requests=[40]' --set 'matrix.warmup_requests=[0]' --jobs 2 --quiet --out "$folder/flips.h5"
-expect "each assumption can be changed" 0 '^688 of 688 runs'
+expect "each assumption can be changed" 0 '^848 of 848 runs'
 run "$python" results/flips.py page "$ESGSIM" "$folder/flips.h5"
 expect "and the page says what each change does to each conclusion" 0 '^. ESG hits at least what fifo does: .*(undecided as assumed|it holds|it fails)'
 finish
