@@ -4,9 +4,8 @@
  * A claim is one effect. No effect is the ratio 1, and the difference or gain 0. A claim has the
  * direction in which the published effect lies from there. A single policy has none, nor has a
  * range that includes no effect. The verdict is one of:
- * - shown: the whole interval is where the group wants it. Of self-check and real that is the
- * range; of size the range, widened by CLAIM_FACTOR unless it includes no effect; of sign the
- * direction.
+ * - shown: the whole interval is where the group wants it: in the range; of size in the range that
+ *   CLAIM_FACTOR widens, unless it includes no effect; of sign in the direction.
  * - sign only: a size that is not shown, whose whole interval has the direction.
  * - contradicted: the whole interval has the other direction; of self-check and real, without a
  *   direction, it misses the range.
@@ -25,8 +24,7 @@ bool claim_estimate(const struct report *report, const struct expectation *claim
                     struct estimate *ours, struct error *error);
 
 enum claim_verdict claim_judge(const struct expectation *claim, struct estimate ours);
-/* Our mean / the published effect, the nearer end of a range; 1 within it. NAN where there is none.
- */
+/* Our mean / the published effect, the nearer end of a range; 1 within it. NAN: there is none. */
 double claim_quotient(const struct expectation *claim, struct estimate ours);
 /* "shown", "sign only", "not shown", "contradicted". */
 const char *claim_verdict_name(enum claim_verdict verdict);

@@ -11,18 +11,16 @@
  * Claims, what published systems are known for. `esgsim claims` runs a small sweep for each:
  *
  *   {"title": …, "claims": [
- *      {"system": "Orion", "group": "size", "claim": …, "published": "P95 up to 90 % lower",
- *       "evidence": "published", "source": …, "sweep":
- * "workloads/experiments/known-for/orion.json", "metric": "latency_ms_p95", "formula": "gain",
- * "of": {"policy": "orion", "setting": "cold"}, "against": {"policy": "orion prewarm=off",
- * "setting": "cold"}, "mechanism": "prewarming", "differs": "policy.params.prewarm", "low": -90,
- * "high": -90, "application": …, "expected": …, "note": …}, …]}
+ *      {"system": "Orion", "group": "size", "claim": …, "published": …, "evidence": "published",
+ *       "source": …, "sweep": "workloads/experiments/known-for/orion.json", "metric":
+ *       "latency_ms_p95", "formula": "gain", "of": {"policy": "orion", "setting": "cold"},
+ *       "against": {"policy": "orion prewarm=off", "setting": "cold"}, "mechanism": "prewarming",
+ *       "differs": "policy.params.prewarm", "low": -90, "high": -90, "note": …}, …]}
  *
  * Both:
  * - `metric` is a metric of sim/base/metrics.def (jct_s_mean); or
- *   late_rate, the share of requests that were served after their SLO; miss_rate, those that were
- *   dropped included; or gpu_use_s, the time for
- *   which GPUs run something, divided by the number of GPUs.
+ *   late_rate, the share of requests that were served after their SLO; miss_rate, with those that
+ *   were dropped; or gpu_use_s, the time for which GPUs run something / the number of GPUs.
  * - A policy is a name, which may be followed by parameters: "synergy order=fifo allocation=tune".
  *   A claim names all parameters that the sweep sets.
  * - `low`, `high` or both: a lower or an upper bound, or a range.
@@ -90,9 +88,7 @@ struct esg_comparison {
 };
 
 enum claim_group { CLAIM_SELF_CHECK, CLAIM_REAL, CLAIM_SIZE, CLAIM_SIGN, CLAIM_GROUP_COUNT };
-
-/* How far from the published effect ours may be. */
-#define CLAIM_FACTOR 1.5
+#define CLAIM_FACTOR 1.5 /* how far from the published effect ours may be */
 
 /* Texts are of the file's document. */
 struct expectation {

@@ -275,8 +275,7 @@ const struct command command_claims = {
     .name = "claims",
     .summary = "what published systems are known for: each claim, the published figure, ours",
     .help =
-        "Runs a small sweep for each claim, and judges its 95 % interval over the seeds, by "
-        "group:\n"
+        "Runs a small sweep for each claim, and judges its 95 % interval over the seeds:\n"
         "  self-check    the value that a closed form or the policy's definition gives\n"
         "  real          the value that was measured on real machines\n"
         "  size          the published effect within a factor of 1.5, or its sign only\n"
