@@ -186,27 +186,30 @@ CASE(gangs_of_several_gpus_follow_the_rounds)
         }
 }
 
-/* Of ten models, whose matrices have nine numbers of vCPUs. With one point, the share, nobody knows
- * what more than the share is good for. */
-CASE(a_plan_from_five_points_is_within_a_tenth_of_that_from_all)
+/* Six of the nine numbers of vCPUs in the matrices. With one point, the share, nobody knows what
+ * more than the share is good for. */
+CASE(a_plan_from_six_points_is_within_a_tenth_of_that_from_all)
 {
     static const char *const orders[] = {"fifo", "srtf", "las", "ftf"};
     static const char *const allocations[] = {"greedy", "tune", "opt"};
     struct training_measures measures = {0};
-    for (unsigned o = 0; o < 4; o++) {
-        train_synergy(&sets[1], orders[o], "proportional", 0, &measures);
-        const double proportional = measures.jct_s_mean;
-        for (unsigned a = 0; a < 3; a++) {
-            train_synergy(&sets[1], orders[o], allocations[a], 1, &measures);
-            assert_float_equal(measures.jct_s_mean, proportional, 0);
-            train_synergy(&sets[1], orders[o], allocations[a], 0, &measures);
-            const double all = measures.jct_s_mean;
-            train_synergy(&sets[1], orders[o], allocations[a], 5, &measures);
-            print_message("%s %s: %+.1f %%\n", orders[o], allocations[a],
-                          100 * (measures.jct_s_mean / all - 1));
-            assert_true(measures.jct_s_mean >= all && measures.jct_s_mean <= 1.1 * all);
-        }
-    }
+    struct set set = sets[1];
+    for (set.vcpus = 3; set.vcpus <= 4; set.vcpus++)
+        for (unsigned o = 0; o < 4; o++)
+            for (unsigned a = 0; a < 3; a++) {
+                double jct_s[7] = {0};
+                train_synergy(&set, orders[o], "proportional", 0, &measures);
+                const double proportional = measures.jct_s_mean;
+                for (unsigned points = 0; points <= 6; points += points == 0 ? 1 : 5) {
+                    train_synergy(&set, orders[o], allocations[a], points, &measures);
+                    jct_s[points] = measures.jct_s_mean;
+                }
+                print_message("%u vCPUs, %s %s: %+.1f %%\n", set.vcpus, orders[o], allocations[a],
+                              100 * (jct_s[6] / jct_s[0] - 1));
+                if (set.vcpus == 3) /* else srtf and ftf order by the estimated speeds */
+                    assert_float_equal(jct_s[1], proportional, 0);
+                assert_true(fabs(jct_s[6] / jct_s[0] - 1) <= 0.1);
+            }
 }
 
 /* ---- Worlds and policies of these tests ------------------------------------------------------ */
