@@ -2,6 +2,7 @@
 #include <time.h>
 
 #include "sched/synergy/optimum.h"
+#include "sched/synergy/profile.h"
 #include "sim/engine/random.h"
 #include "tests/read_numbers.h"
 #include "tests/suite.h"
@@ -321,6 +322,65 @@ CASE(opt_is_never_slower_than_tune_nor_tune_than_proportional)
             rounds_close(&rounds);
         }
     assert_true(compared > 300);
+}
+
+/* ---- Optimistic profiling -------------------------------------------------------------------- */
+
+/* vCPUs that the authors' profiler measures, after the share of 3: worked out by hand. */
+static const struct {
+    const char *model, *vcpus;
+} measured[] = {{"alexnet", "24 12 6 5 4 2 1"}, {"res18", "24 12 6 5 4 2 1"},
+                {"m5", "24 12 6 2 1"},          {"gnmt", "24 12 6 1"},
+                {"res50", "24 12 6 2 1"},       {"deepspeech", "24 12 6 1"}};
+
+static double planned_speed(struct arena *arena, const struct training_models *models,
+                            const char *model, uint32_t points, double vcpus, double memory_gb)
+{
+    return training_throughput(synergy_profile(arena, models, 3, points),
+                               (uint32_t)training_models_find(models, model), vcpus, memory_gb);
+}
+
+/* With k points, the plan has the truth at the share and at the first k - 1 of the profiler's
+ * points, with any memory. */
+CASE(the_profiler_measures_the_authors_points)
+{
+    struct error error = {0};
+    struct arena arena = {0};
+    OWNED(training_models_free)
+    struct training_models *models = training_models_read(MODELS_OF_3, &error);
+    assert_non_null(models);
+    for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+        const uint32_t m = (uint32_t)training_models_find(models, measured[i].model);
+        double vcpus[16] = {3};
+        char copy[64];
+        char *text = copy;
+        uint32_t count = 1;
+        (void)snprintf(copy, sizeof copy, "%s", measured[i].vcpus);
+        for (; *text != '\0'; count++)
+            vcpus[count] = next_number(&text);
+        for (uint32_t k = 1; k <= count + 1; k++)
+            for (uint32_t p = 0; p < k && p < count; p++)
+                for (size_t c = 0; c < models->memory_count; c++) {
+                    const double gb = models->memory_gb[c];
+                    const double truth = training_throughput(models, m, vcpus[p], gb);
+                    const double ours =
+                        planned_speed(&arena, models, measured[i].model, k, vcpus[p], gb);
+                    if (ours != truth)
+                        fail_msg("%s, %u points, %g vCPUs, %g GB: %g, not %g", measured[i].model, k,
+                                 vcpus[p], gb, ours, truth);
+                }
+    }
+    /* Between, above and below the points; memory limits what is between them, too. */
+    static const struct {
+        uint32_t points;
+        double vcpus, memory_gb, speed;
+    } between[] = {{1, 12, 125, 1},       {1, 1, 125, 1 / 3.0}, {2, 12, 125, 1 + 1.94 * 9 / 21},
+                   {9, 9, 125, 4.69 / 2}, {9, 9, 62.5, 2},      {9, 9, 20.83, 0.1}};
+    for (size_t i = 0; i < sizeof between / sizeof *between; i++)
+        assert_float_equal(planned_speed(&arena, models, "alexnet", between[i].points,
+                                         between[i].vcpus, between[i].memory_gb),
+                           between[i].speed, 1e-12);
+    arena_clear(&arena);
 }
 
 SUITE("synergy")

@@ -13,6 +13,7 @@
 #include "sched/policy_reproduction.h"
 #include "sched/policy_training.h"
 #include "sched/synergy/optimum.h"
+#include "sched/synergy/profile.h"
 #include "sched/synergy/round.h"
 
 struct synergy_parameters {
@@ -20,6 +21,7 @@ struct synergy_parameters {
     enum synergy_allocation allocation;
     sim_time_t round_s;
     double starved_s;
+    uint32_t profile_points;
 };
 
 static const struct key synergy_parameters[] = {
@@ -36,6 +38,9 @@ static const struct key synergy_parameters[] = {
     PARAMETER_NUMBER(synergy, starved_s, 1, 1e9, 3600000,
                      "a training that has not run for longer comes first from then "
                      "on, s (as in the authors' simulator)"),
+    PARAMETER_WHOLE(synergy, profile_points, 0, 64, 0,
+                    "optimistic profiling: numbers of vCPUs per model that are measured for "
+                    "the plan; 0: the models file is the plan"),
     KEY_END,
 };
 
@@ -47,8 +52,9 @@ struct synergy {
     sim_time_t first;
     bool due; /* the next round's timer has expired */
     struct training_grant *grants;
-    struct synergy_cells *cells; /* opt: per model; else NULL */
-    uint32_t next_gpu;           /* opt: the first that this round has not given */
+    const struct training_models *models; /* to plan with */
+    struct synergy_cells *cells;          /* opt: per model; else NULL */
+    uint32_t next_gpu;                    /* opt: the first that this round has not given */
     struct error fault;
 };
 
@@ -84,9 +90,9 @@ static bool servers_fill(const struct platform *platform, struct synergy_servers
 }
 
 /* The cells of every model that are at least as fast as the proportional share. */
-static void cells_build(struct synergy *synergy, struct arena *arena,
-                        const struct training_models *models)
+static void cells_build(struct synergy *synergy, struct arena *arena)
 {
+    const struct training_models *models = synergy->models;
     const double vcpus = synergy_fair_vcpus(&synergy->round->servers);
     const double memory = synergy_fair_memory(&synergy->round->servers);
     synergy->cells = arena_allocate(arena, models->count, sizeof *synergy->cells);
@@ -109,10 +115,15 @@ static bool synergy_init(void *state, struct platform *platform, const void *par
     struct arena *arena = platform_arena(platform);
     synergy->round =
         synergy_round_create(arena, &servers, own->order, own->allocation, own->starved_s);
+    synergy->models = platform_training_models(platform);
+    if (own->profile_points > 0)
+        synergy->models =
+            synergy_profile(arena, synergy->models, synergy_fair_vcpus(&synergy->round->servers),
+                            own->profile_points);
     if (own->allocation != SYNERGY_OPT)
         return true;
     platform_pool_servers(platform);
-    cells_build(synergy, arena, platform_training_models(platform));
+    cells_build(synergy, arena);
     return true;
 }
 
@@ -132,7 +143,7 @@ static struct synergy_training *entry_create(struct synergy *synergy, struct pla
                                              uint32_t training)
 {
     const struct training_view view = platform_training(platform, training);
-    const struct training_models *models = platform_training_models(platform);
+    const struct training_models *models = synergy->models;
     const struct synergy_servers *servers = &synergy->round->servers;
     const struct training_server server = {servers->vcpus, servers->memory, servers->gpus};
     struct training_demand demand;
