@@ -16,13 +16,14 @@
 OWNER(results_free, struct results)
 OWNER(run_record_free, struct run_record)
 
-enum { TRAININGS_MAX = 12000, LEASES_MAX = 20000 };
+enum { TRAININGS_MAX = 12000, LEASES_MAX = 20000, LEASE_GPUS_MAX = 20000 };
 
 /* The rows of a run. */
 struct rows {
     struct training_result_row trainings[TRAININGS_MAX];
     struct lease_row leases[LEASES_MAX];
-    size_t count, lease_count;
+    struct lease_gpu_row lease_gpus[LEASE_GPUS_MAX];
+    size_t count, lease_count, lease_gpu_count;
 };
 
 static bool row_training(void *context, const struct training_result_row *row, struct error *error)
@@ -41,8 +42,16 @@ static bool row_lease(void *context, const struct lease_row *row, struct error *
     return true;
 }
 
+static bool row_lease_gpu(void *context, const struct lease_gpu_row *row, struct error *error)
+{
+    struct rows *rows = context;
+    assert_true(rows->lease_gpu_count < LEASE_GPUS_MAX);
+    rows->lease_gpus[rows->lease_gpu_count++] = *row;
+    return true;
+}
+
 static struct rows rows;
-static bool record_leases = true;
+static bool record_leases = true, record_lease_gpus;
 static char notices[1024]; /* of the last run that ended well */
 
 /* Runs `json` under `policy`, or its own where NULL; the rows are in `rows`. */
@@ -52,9 +61,11 @@ static bool train(const char *json, const struct policy *policy, struct training
     EXPERIMENT *experiment = load(json);
     struct simulation_result result = {0};
     OWNED(free) double *values = NULL;
-    const struct recorder recorder = {
-        .context = &rows, .training = row_training, .lease = record_leases ? row_lease : NULL};
-    rows.count = rows.lease_count = 0;
+    const struct recorder recorder = {.context = &rows,
+                                      .training = row_training,
+                                      .lease = record_leases ? row_lease : NULL,
+                                      .lease_gpu = record_lease_gpus ? row_lease_gpu : NULL};
+    rows.count = rows.lease_count = rows.lease_gpu_count = 0;
     if (policy != NULL)
         values = policy_values(policy, NULL, 0);
     else
@@ -481,8 +492,43 @@ static void check_rows(bool whole)
     }
 }
 
+/* The units of a lease's GPUs add up to its units. With its neighbour on a GPU it had at least as
+ * much time in common as in any one lease of another, and it has none only if nobody was there. */
+static void check_lease_gpus(void)
+{
+    double units[LEASES_MAX] = {0};
+    unsigned gpus[LEASES_MAX] = {0};
+    size_t shared = 0;
+    for (size_t i = 0; i < rows.lease_gpu_count; i++) {
+        const struct lease_gpu_row *row = &rows.lease_gpus[i];
+        const struct lease_row *lease = &rows.leases[row->lease];
+        sim_time_t met = 0, most = 0;
+        assert_true(row->lease < rows.lease_count && row->invoker == row->gpu / 4);
+        units[row->lease] += row->units;
+        if (gpus[row->lease]++ == 0)
+            assert_true(row->gpu == lease->first_gpu && row->invoker == lease->first_invoker);
+        for (size_t k = 0; k < rows.lease_gpu_count; k++) {
+            const struct lease_row *other = &rows.leases[rows.lease_gpus[k].lease];
+            const sim_time_t common =
+                (other->until_ns < lease->until_ns ? other->until_ns : lease->until_ns) -
+                (other->from_ns > lease->from_ns ? other->from_ns : lease->from_ns);
+            if (rows.lease_gpus[k].gpu != row->gpu || other->training == lease->training ||
+                common <= 0)
+                continue;
+            most = common > most ? common : most;
+            met += other->training == row->neighbour ? common : 0;
+        }
+        assert_true(met >= most && (most > 0) == (row->neighbour != SIM_NONE));
+        shared += most > 0;
+    }
+    for (size_t i = 0; i < rows.lease_count; i++)
+        assert_true(gpus[i] == rows.leases[i].gpus && fabs(units[i] - rows.leases[i].units) < 1e-9);
+    assert_true(shared > 0 && shared < rows.lease_gpu_count);
+}
+
 CASE(random_gangs_keep_work_and_ledger)
 {
+    record_lease_gpus = true;
     for (unsigned seed = 1; seed <= 24; seed++) {
         static char trace[8192];
         char rules[128], *at = trace;
@@ -500,7 +546,9 @@ CASE(random_gangs_keep_work_and_ledger)
         train_well(world(trace, 2, 4, rules), &shuffling, NULL);
         assert_int_equal(rows.count, 30);
         check_rows(seed % 2 == 0);
+        check_lease_gpus();
     }
+    record_lease_gpus = false;
 }
 
 /* ---- Leases, restarts ------------------------------------------------------------------------ */
