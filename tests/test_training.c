@@ -5,6 +5,7 @@
 #include "results/inspect/explain.h"
 #include "results/inspect/timeline.h"
 #include "results/store/store.h"
+#include "sim/cli/cli.h"
 #include "sched/policy_training.h"
 #include "sim/base/json.h"
 #include "sim/engine/random.h"
@@ -549,6 +550,77 @@ CASE(random_gangs_keep_work_and_ledger)
         check_lease_gpus();
     }
     record_lease_gpus = false;
+}
+
+/* ---- Our own layout -------------------------------------------------------------------------- */
+
+/* Runs a base with a trace; its models, if it is not NULL. */
+static void train_trace(const char *file, const char *models, const char *cluster,
+                        const char *policy)
+{
+    char json[1024];
+    (void)snprintf(json, sizeof json,
+                   "{'cluster': 'workloads/clusters/v100-8x8.json', 'training': {%s%s%s'arrivals': "
+                   "{'process': 'trace', 'file': '%s'%s}}, 'policy': {'name': '%s'}}",
+                   models == NULL ? "" : "'models': 'workloads/models/",
+                   models == NULL ? "" : models, models == NULL ? "" : "', ", file, cluster,
+                   policy);
+    record_leases = false;
+    train_well(json, NULL, NULL);
+    record_leases = true;
+}
+
+static void convert(const char *from, const char *to)
+{
+    struct error error = {0};
+    char words[5][128] = {"trace", "convert", "", "--out", ""}, *argv[5];
+    (void)snprintf(words[2], sizeof words[2], "%s", from);
+    (void)snprintf(words[4], sizeof words[4], "%s", to);
+    for (size_t i = 0; i < 5; i++)
+        argv[i] = words[i];
+    assert_good(command_trace.run(5, argv, true, &error), &error);
+}
+
+/* Every layout: its times, its own iteration times, its drawn models, its virtual clusters. */
+CASE(a_converted_trace_has_the_same_finish_times)
+{
+    static const char *const cases[][4] = {
+        {"muri_trace3.csv.gz", "muri-v100.json", "", "srtf"},
+        {"synergy_dynamic_100job.csv.gz", "synergy-v100.json", "", "synergy"},
+        {"gavel_msr_seed_0_103959.trace.gz", "gavel-v100.json", "", "fifo"},
+        {"sia_philly.csv.gz", "muri-v100.json", ", 'cluster': '6c71a0'", "srsf"}};
+    static struct training_result_row then[TRAININGS_MAX];
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        char from[96], path[] = "/tmp/esgsim-test-XXXXXX";
+        (void)snprintf(from, sizeof from, "traces/trainings/%s", cases[c][0]);
+        write_temporary(path, "");
+        convert(from, path);
+        train_trace(from, cases[c][1], cases[c][2], cases[c][3]);
+        const size_t count = rows.count;
+        memcpy(then, rows.trainings, count * sizeof *then);
+        train_trace(path, cases[c][1], cases[c][2], cases[c][3]);
+        (void)unlink(path);
+        assert_true(count > 99 && rows.count == count);
+        for (size_t i = 0; i < count; i++)
+            if (memcmp(&then[i], &rows.trainings[i], sizeof *then) != 0)
+                fail_msg("%s: training %zu differs", cases[c][0], i);
+    }
+}
+
+/* Without models each takes its duration on GPUs of its own: 64 GPUs, in order of arrival. */
+CASE(a_training_without_a_model_takes_its_duration)
+{
+    static const char *const policies[] = {"fifo", "sjf-ffs", "sjf-bsbf"};
+    static const double finish_s[] = {100.5, 60, 190.5};
+    char path[] = "/tmp/esgsim-test-XXXXXX";
+    write_temporary(path, "arrival_s,gpus,duration_s,model\n0,32,100.5,\n10,32,50,a\n"
+                          "20,64,90,\n");
+    for (size_t p = 0; p < 3; p++) {
+        train_trace(path, NULL, "", policies[p]);
+        for (size_t i = 0; i < 3; i++)
+            assert_int_equal(rows.trainings[i].finish_ns, sim_from_s(finish_s[i]));
+    }
+    (void)unlink(path);
 }
 
 /* ---- Leases, restarts ------------------------------------------------------------------------ */

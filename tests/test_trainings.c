@@ -88,7 +88,18 @@ CASE(a_bad_line_is_named_with_its_number)
         {"muri", "job_id,num_gpu,submit_time,iterations,model_name,iteration_time\n0,1,2,3,a,0\n",
          ":2: iteration_time is 0"},
         {"gavel", "a\tb\tc\t1\t10\t-3\t1\n", ":1: arrival -3 is outside"},
-        {"philly", "timestamp,duration\n", ":1: the header is not"},
+        {"philly", "timestamp,duration\n", ":1: the header lacks the column \"num_gpus\""},
+        {"esgsim", "arrival_s,gpu,duration_s\n", ":1: the column \"gpu\" is unknown"},
+        {"esgsim", "arrival_s,gpus,gpus\n", ":1: has two columns \"gpus\""},
+        {"esgsim", "arrival_s,gpus\n0,1\n",
+         ":2: has no work; give either iterations or a duration"},
+        {"esgsim", "arrival_s,gpus,iterations,duration_s,model\n0,1,2,,a\n0,1,2,3,a\n",
+         ":3: has iterations and a duration; give either"},
+        {"esgsim", "arrival_s,gpus,iterations\n0,1,2\n",
+         ":2: has iterations and no model; name it"},
+        {"esgsim", "arrival_s,gpus,duration_s\n5,1,2\n4,1,2\n", ":3: arrival 4 s is before"},
+        {"esgsim", "arrival_s,gpus,duration_s\n0,0.5,2\n", ":2: gpus '0.5' is not a whole number"},
+        {"esgsim", "arrival_s,gpus,duration_s,model\n0,1,2,\"a\n", ":2: a quote does not end"},
         {"philly",
          "timestamp,duration,num_gpus,gpu_time,cluster\n2017-13-09 07:01:55,66.0,1,66.0,1\n",
          ":2: timestamp '2017-13-09 07:01:55'"},
@@ -138,6 +149,38 @@ CASE(each_layout_gives_its_fields)
     assert_int_equal(trace->rows[0].arrival, 0);
     assert_true(trace->rows[0].duration_s == 66);
     training_trace_free(trace);
+}
+
+/* Slurm's sacct: other columns, lists of resources, rows that are no trainings, no order. */
+CASE(any_table_is_read_by_its_columns)
+{
+    const char *text = "JobID|Submit|End|ElapsedRaw|AllocTRES\n"
+                       "17|2024-01-01T00:10:00|x|3600|cpu=8,gres/gpu=4,node=1\n"
+                       "16|2024-01-01T00:00:00|x|0|gres/gpu=1\n"
+                       "15|2024-01-01T00:05:00|x|60|cpu=4,node=1\n"
+                       "14|2024-01-01T00:05:30|x|120|1.0\n";
+    struct training_columns columns = {
+        .names =
+            {"Submit",
+             "AllocTRES", [TRAINING_ROLE_DURATION] = "ElapsedRaw", [TRAINING_ROLE_ID] = "JobID"},
+        .unit = "date",
+        .foreign = true};
+    struct error error = {0};
+    size_t left_out = 0;
+    char path[] = "/tmp/esgsim-test-XXXXXX";
+    write_temporary(path, text);
+    TRAININGS *trace = training_trace_read_columns(path, &columns, &left_out, &error);
+    columns.names[TRAINING_ROLE_MODEL] = "job";
+    assert_null(training_trace_read_columns(path, &columns, &left_out, &error));
+    assert_input_error(&error, ":1: the header lacks the column \"job\"");
+    (void)unlink(path);
+    assert_non_null(trace);
+    assert_int_equal(trace->count, 2);
+    const struct training_row *rows = trace->rows;
+    assert_true(rows[0].id == 14 && rows[0].arrival == 0 && rows[0].gpus == 1);
+    assert_true(rows[1].id == 17 && rows[1].arrival == 270 * SIM_S && rows[1].gpus == 4);
+    assert_true(rows[0].duration_s == 120 && rows[1].duration_s == 3600);
+    assert_int_equal(rows[0].model, TRAINING_NO_MODEL);
 }
 
 /* Counted by awk. */
