@@ -1,10 +1,11 @@
-/* esgsim trace: describes or converts a trace: of arrivals, one record at a time, or of trainings.
- */
+/* esgsim trace: describes or converts a trace of arrivals, or of trainings. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <sys/stat.h>
 
 #include <cjson/cJSON.h>
 #include <gsl/gsl_rstat.h>
@@ -29,25 +30,17 @@ struct trace_options {
     bool json;
     bool sort;
     const char *unit;
-    const char *as, *models, *cluster;
+    const char *as, *models, *cluster, *list; /* list: of --columns */
     uint64_t gpus;
-    char *list;                   /* of --columns */
     struct trace_columns columns; /* without a time: not given */
 };
 
-static bool take_columns(void *options, const char *name, char *value, struct error *error)
-{
-    (void)name, (void)error;
-    ((struct trace_options *)options)->list = value;
-    return true;
-}
-
 /* Parses "time=timestamp,application=app,slo_ms=deadline", in place: the columns of the roles. The
  * first `needed` roles are required. */
-static bool parse_columns(char *list, const char *const *roles, size_t count, size_t needed,
+static bool parse_columns(const char *list, const char *const *roles, size_t count, size_t needed,
                           const char **columns, const char *form, struct error *error)
 {
-    for (char *rest = list, *part; (part = strsep(&rest, ",")) != NULL;) {
+    for (char *rest = (char *)(uintptr_t)list, *part; (part = strsep(&rest, ",")) != NULL;) {
         char *equals = strchr(part, '=');
         size_t r = 0;
         if (equals != NULL)
@@ -70,16 +63,14 @@ static bool parse_request_columns(struct trace_options *options, struct error *e
 {
     static const char *const roles[] = {"time", "application", "slo_ms"};
     const char *columns[3] = {NULL};
-    if (options->list == NULL)
-        return true;
-    if (!parse_columns(options->list, roles, 3, 1, columns,
-                       "time=COLUMN and, if the file has them, application=COLUMN and "
-                       "slo_ms=COLUMN",
-                       error))
-        return false;
+    const bool good =
+        options->list == NULL ||
+        parse_columns(options->list, roles, 3, 1, columns,
+                      "time=COLUMN and, if the file has them, application=COLUMN and slo_ms=COLUMN",
+                      error);
     options->columns =
         (struct trace_columns){columns[0], columns[1], columns[2], options->unit, options->sort};
-    return true;
+    return good;
 }
 
 #define MEMBER(member) CLI_MEMBER(struct trace_options, member)
@@ -94,7 +85,7 @@ static const struct cli_option trace_table[] = {
      "them, application=COLUMN and slo_ms=COLUMN, separated by commas; others are ignored; needs "
      "--unit. Of trainings: arrival=, gpus=, duration= or iterations=, and model=, iteration=, "
      "id=, cluster=",
-     .kind = OPTION_TAKE, .take = take_columns},
+     MEMBER(list)},
     {"--unit", "s|ms|us|ns|min|date", "unit of the column of times; date: 2023-11-16 18:17:03.97",
      .kind = OPTION_WORD, .place = offsetof(struct trace_options, unit)},
     {"--sort", NULL,
@@ -145,20 +136,17 @@ const struct command command_trace = {
         "convert: writes the esgsim format. The first request of FILE, or its first bin, is at 0.\n"
         "\n"
         "Trainings: stats prints GPU-hours per hour, durations, and GPUs by size of the gang.\n"
-        "convert writes CSV, arrival_s,gpus,model,iterations or duration_s. With --columns it\n"
-        "leaves out rows without a GPU or a duration, and sorts. A --unit of dates, or the unit "
-        "of\n"
-        "arrivals and durations. Layouts: traces/README.md.\n"
+        "convert writes arrival_s, gpus, model, and iterations or duration_s; with --columns it\n"
+        "sorts, and leaves out rows without a GPU or a duration (traces/README.md).\n"
         "\n"
         "Examples: esgsim trace stats traces/arrivals/AzureLLMInferenceTrace_conv.csv.gz\n"
         "          esgsim trace convert traces/arrivals/azure2019_7d_permin_3.txt.gz \\\n"
         "              --format counts-per-minute --scale-rate 10 --out arrivals.csv.gz\n"
         "          esgsim trace convert requests.csv --columns time=timestamp,application=app \\\n"
         "              --unit s --out arrivals.csv\n"
-        "          esgsim trace convert jobs.csv --as trainings --unit date --out trainings.csv "
-        "\\\n"
-        "              --columns arrival=submit_time,gpus=gpu_num,duration=duration\n"
-        "          esgsim trace stats trainings.csv --gpus 64\n",
+        "          esgsim trace convert jobs.csv --as trainings --unit date --out own.csv \\\n"
+        "              --columns arrival=submit_time,gpus=gpu_num,duration=duration\n",
+
     .run = trace_run,
     .operands = "stats|convert FILE",
     .options = trace_table,
@@ -455,7 +443,6 @@ static bool convert_records(struct trace_reader *reader, gzFile out,
            error_input(error, "%s: no request in this part of the trace", options->file);
 }
 
-/* Writes the records of a reader, or a trace of trainings. */
 static bool convert_to(struct trace_reader *reader, const struct training_trace *trainings,
                        const struct trace_options *options, const char *path, struct error *error)
 {
@@ -466,9 +453,7 @@ static bool convert_to(struct trace_reader *reader, const struct training_trace 
     if (out == NULL)
         return error_run(error, "%s: cannot be created: %s", options->out,
                          errno != 0 ? strerror(errno) : "out of memory");
-    bool good = trainings != NULL ? trace_trainings_write(trainings, out) ||
-                                        error_run(error, "%s: cannot be written: %s", options->out,
-                                                  strerror(errno))
+    bool good = trainings != NULL ? trace_trainings_write(trainings, out, options->out, error)
                                   : convert_records(reader, out, options, error);
     errno = 0;
     if (gzclose(out) != Z_OK && good)
@@ -507,7 +492,9 @@ static bool are_trainings(const struct trace_options *options)
 {
     if (options->as != NULL || options->list != NULL)
         return options->as != NULL && strcmp(options->as, "trainings") == 0;
-    const char *found = training_trace_recognise(options->file);
+    struct stat status; /* a pipe is read once */
+    const bool file = stat(options->file, &status) == 0 && S_ISREG(status.st_mode);
+    const char *found = file ? training_trace_recognise(options->file) : NULL;
     return found != NULL && (options->format == NULL || strcmp(options->format, found) == 0);
 }
 
@@ -524,7 +511,10 @@ static struct training_trace *read_trainings(const struct trace_options *options
     if (!parse_columns(options->list, training_roles, TRAINING_ROLES, 2, columns.names,
                        "arrival=COLUMN, gpus=, duration= or iterations=, and if the file has them "
                        "model=, iteration=, id= and cluster=",
-                       error))
+                       error) ||
+        ((columns.names[TRAINING_ROLE_DURATION] == NULL &&
+          columns.names[TRAINING_ROLE_ITERATIONS] == NULL) &&
+         !error_input(error, "--columns lacks duration=COLUMN or iterations=COLUMN")))
         return NULL;
     struct training_trace *trace =
         training_trace_read_columns(options->file, &columns, &left_out, error);
@@ -546,11 +536,8 @@ static bool trace_trainings(const struct trace_options *options, bool convert, b
         good = trace_trainings_stats(trace, options->file, options->models, options->gpus,
                                      options->json, error);
     else if (good && trace->rows[0].request > 0)
-        good =
-            error_input(error,
-                        "%s: the layout esgsim lacks the shares of the layout dilu; run the file "
-                        "as it is",
-                        options->file);
+        good = error_input(error, "%s: the layout esgsim has no shares; run the file as it is",
+                           options->file);
     else if (good)
         good = atomic_file_begin(&file, options->out, error) &&
                atomic_file_end(&file, convert_to(NULL, trace, options, file.beside, error), error);
@@ -581,7 +568,7 @@ static bool check_options(const struct trace_options *options, bool convert, boo
              (*options->application == '\0' || strlen(options->application) > 256 ||
               strpbrk(options->application, ",\"\r\n") != NULL))
         fault = "--application is empty, too long or holds a comma or quote";
-    else if (trainings ? options->application != NULL || options->sort || options->scale_rate > 0 ||
+    else if (trainings ? options->application != NULL || options->scale_rate > 0 ||
                              options->start_s > 0 || options->duration_s > 0
                        : options->models != NULL || options->gpus > 0 || options->cluster != NULL)
         fault = trainings ? "trainings take no option of requests"

@@ -1,5 +1,6 @@
 #include "sim/cli/trace_trainings.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,12 +16,13 @@
 
 /* ---- The layout esgsim ----------------------------------------------------------------------- */
 
-/* A number behind `before`, with as few decimals as it has; nothing for NAN. */
-static bool put_number(gzFile out, const char *before, double number)
+/* Seconds behind `before`, with as few decimals as they have; nothing below 0. */
+static bool put_time(gzFile out, const char *before, sim_time_t time)
 {
     char text[48] = ".";
-    if (!isnan(number))
-        (void)snprintf(text, sizeof text, "%.9f", number);
+    if (time >= 0)
+        (void)snprintf(text, sizeof text, "%lld.%09lld", (long long)(time / SIM_S),
+                       (long long)(time % SIM_S));
     char *end = text + strlen(text);
     while (end[-1] == '0')
         end--;
@@ -28,9 +30,10 @@ static bool put_number(gzFile out, const char *before, double number)
     return gzprintf(out, "%s%s", before, text) > 0;
 }
 
-static double or_nothing(double number)
+/* Seconds; none of 0. */
+static bool put_span(gzFile out, double seconds)
 {
-    return number > 0 ? number : NAN;
+    return put_time(out, ",", seconds > 0 ? sim_from_s(seconds) : -1);
 }
 
 /* A name, in quotes if it holds a comma; nothing where there is none. */
@@ -40,7 +43,8 @@ static bool put_name(gzFile out, const struct string_index *names, int32_t numbe
     return gzprintf(out, strchr(name, ',') == NULL ? ",%s" : ",\"%s\"", name) > 0;
 }
 
-bool trace_trainings_write(const struct training_trace *trace, gzFile out)
+bool trace_trainings_write(const struct training_trace *trace, gzFile out, const char *path,
+                           struct error *error)
 {
     bool timed = false, iterations = false, own_times = false, ids = false;
     for (size_t i = 0; i < trace->count; i++) {
@@ -49,22 +53,24 @@ bool trace_trainings_write(const struct training_trace *trace, gzFile out)
         own_times = own_times || trace->rows[i].iteration_ms > 0;
         ids = ids || trace->rows[i].id != i;
     }
+    errno = 0;
     bool good = gzprintf(out, "arrival_s,gpus%s%s%s%s%s%s\n", ids ? ",id" : "",
                          trace->models.count > 0 ? ",model" : "", iterations ? ",iterations" : "",
                          timed ? ",duration_s" : "", own_times ? ",iteration_s" : "",
                          trace->clusters.count > 0 ? ",cluster" : "") > 0;
     for (size_t i = 0; good && i < trace->count; i++) {
         const struct training_row *row = &trace->rows[i];
-        good = put_number(out, "", sim_to_s(row->arrival)) && gzprintf(out, ",%u", row->gpus) > 0 &&
-               (!ids || put_number(out, ",", (double)row->id)) &&
+        const unsigned long long id = row->id, made = row->iterations;
+        good = put_time(out, "", row->arrival) && gzprintf(out, ",%u", row->gpus) > 0 &&
+               (!ids || gzprintf(out, ",%llu", id) > 0) &&
                (trace->models.count == 0 || put_name(out, &trace->models, row->model)) &&
-               (!iterations || put_number(out, ",", or_nothing((double)row->iterations))) &&
-               (!timed || put_number(out, ",", or_nothing(row->duration_s))) &&
-               (!own_times || put_number(out, ",", or_nothing(row->iteration_ms / 1000))) &&
+               (!iterations || gzprintf(out, made > 0 ? ",%llu" : ",", made) > 0) &&
+               (!timed || put_span(out, row->duration_s)) &&
+               (!own_times || put_span(out, row->iteration_ms / 1000)) &&
                (trace->clusters.count == 0 || put_name(out, &trace->clusters, row->cluster)) &&
                gzputs(out, "\n") > 0;
     }
-    return good;
+    return good || error_run(error, "%s: cannot be written: %s", path, strerror(errno));
 }
 
 /* ---- Statistics ------------------------------------------------------------------------------ */
@@ -108,8 +114,8 @@ static void put_durations(cJSON *root, double *hours, size_t count)
 static cJSON *describe(const struct training_trace *trace, const struct training_spec *specs,
                        uint64_t gpus, double *hours, struct gang *gangs)
 {
-    const double span_h =
-        sim_to_s(trace->rows[trace->count - 1].arrival - trace->rows[0].arrival) / 3600;
+    const sim_time_t span = trace->rows[trace->count - 1].arrival - trace->rows[0].arrival;
+    const double span_h = span > 0 ? sim_to_s(span) / 3600 : NAN;
     size_t ended = 0, sizes = 0;
     double gpu_hours = 0;
     for (size_t i = 0; i < trace->count; i++) {

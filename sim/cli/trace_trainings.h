@@ -6,8 +6,10 @@
 
 #include "traces/readers/training_trace.h"
 
-/* Writes a trace in the layout esgsim. False, with errno, if it cannot be written. */
-bool trace_trainings_write(const struct training_trace *trace, gzFile out);
+/* Writes a trace in the layout esgsim. ERROR_RUN, naming `path`, if it cannot be written. O(rows).
+ */
+bool trace_trainings_write(const struct training_trace *trace, gzFile out, const char *path,
+                           struct error *error);
 
 /* Prints load, durations and gangs on standard output. `models` is a file that gives iterations
  * their time, NULL: the trace gives it. `gpus`: of the cluster; 0: not given. ERROR_INPUT if a

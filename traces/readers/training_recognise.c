@@ -29,7 +29,9 @@ static const char *recognise(const char *line)
         return "philly";
     if (begins(line, "{'Time': '"))
         return "dilu";
-    if (count(line, '\t') == 6)
+    const char *last = strrchr(line, '\t');
+    if (count(line, '\t') == 6 && last[1] != '\0' &&
+        last[strspn(last + 1, "0123456789") + 1] == '\0')
         return "gavel";
     return digits > 0 && line[digits] == ',' && count(line, ',') == 4 && count(line, '\t') == 0
                ? "synergy"

@@ -201,12 +201,11 @@ static bool parse_arrival(const struct reader *reader, sim_time_t *time, struct 
                       "%.60s '%.40s' is not of the form 2023-11-16 18:17:03", name, text);
 }
 
-/* A time above 0, in the unit; beside dates in seconds. */
 static bool parse_span(const struct reader *reader, enum training_role role, sim_time_t *time,
                        struct error *error)
 {
     const char *name = reader->columns->names[role];
-    const sim_time_t unit = reader->unit > 0 ? reader->unit : SIM_S;
+    const sim_time_t unit = reader->unit > 0 ? reader->unit : SIM_S; /* beside dates: s */
     return !has(reader, role) ||
            (trace_parse_time(&reader->base, reader->fields[role], name, unit, time, error) &&
             (*time > 0 || reader->columns->foreign ||
