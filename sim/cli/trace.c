@@ -519,8 +519,8 @@ static struct training_trace *read_trainings(const struct trace_options *options
     struct training_trace *trace =
         training_trace_read_columns(options->file, &columns, &left_out, error);
     if (trace != NULL && left_out > 0 && !quiet)
-        (void)fprintf(stderr, "note: %s: %zu rows without a GPU or without a duration left out\n",
-                      options->file, left_out);
+        (void)fprintf(stderr, "note: %s: %zu row%s without a GPU or without a duration left out\n",
+                      options->file, left_out, left_out == 1 ? "" : "s");
     return trace;
 }
 
