@@ -151,38 +151,6 @@ CASE(each_layout_gives_its_fields)
     training_trace_free(trace);
 }
 
-/* Slurm's sacct: other columns, lists of resources, rows that are no trainings, no order. */
-CASE(any_table_is_read_by_its_columns)
-{
-    const char *text = "JobID|Submit|End|ElapsedRaw|AllocTRES\n"
-                       "17|2024-01-01T00:10:00|x|3600|cpu=8,gres/gpu=4,node=1\n"
-                       "16|2024-01-01T00:00:00|x|0|gres/gpu=1\n"
-                       "15|2024-01-01T00:05:00|x|60|cpu=4,node=1\n"
-                       "14|2024-01-01T00:05:30|x|120|1.0\n";
-    struct training_columns columns = {
-        .names =
-            {"Submit",
-             "AllocTRES", [TRAINING_ROLE_DURATION] = "ElapsedRaw", [TRAINING_ROLE_ID] = "JobID"},
-        .unit = "date",
-        .foreign = true};
-    struct error error = {0};
-    size_t left_out = 0;
-    char path[] = "/tmp/esgsim-test-XXXXXX";
-    write_temporary(path, text);
-    TRAININGS *trace = training_trace_read_columns(path, &columns, &left_out, &error);
-    columns.names[TRAINING_ROLE_MODEL] = "job";
-    assert_null(training_trace_read_columns(path, &columns, &left_out, &error));
-    assert_input_error(&error, ":1: the header lacks the column \"job\"");
-    (void)unlink(path);
-    assert_non_null(trace);
-    assert_int_equal(trace->count, 2);
-    const struct training_row *rows = trace->rows;
-    assert_true(rows[0].id == 14 && rows[0].arrival == 0 && rows[0].gpus == 1);
-    assert_true(rows[1].id == 17 && rows[1].arrival == 270 * SIM_S && rows[1].gpus == 4);
-    assert_true(rows[0].duration_s == 120 && rows[1].duration_s == 3600);
-    assert_int_equal(rows[0].model, TRAINING_NO_MODEL);
-}
-
 /* Counted by awk. */
 CASE(a_virtual_cluster_of_philly_is_taken_alone)
 {

@@ -77,23 +77,9 @@ bool trace_trainings_write(const struct training_trace *trace, gzFile out, const
 
 /* Trainings of one size. */
 struct gang {
-    uint32_t gpus;
     size_t count;
     double gpu_hours;
 };
-
-/* The entry of a size among `count`, which ascend; a new one where there is none. */
-static struct gang *find_gang(struct gang *gangs, size_t *count, uint32_t gpus)
-{
-    size_t at = 0;
-    while (at < *count && gangs[at].gpus < gpus)
-        at++;
-    if (at == *count || gangs[at].gpus > gpus) {
-        memmove(&gangs[at + 1], &gangs[at], ((*count)++ - at) * sizeof *gangs);
-        gangs[at] = (struct gang){.gpus = gpus};
-    }
-    return &gangs[at];
-}
 
 static void put_durations(cJSON *root, double *hours, size_t count)
 {
@@ -110,16 +96,16 @@ static void put_durations(cJSON *root, double *hours, size_t count)
             gsl_stats_quantile_from_sorted_data(hours, 1, count, quantiles[q].share));
 }
 
-/* All figures. `hours` and `gangs` have room for every training. */
+/* All figures. `hours` has room for every training, `gangs` for every size. */
 static cJSON *describe(const struct training_trace *trace, const struct training_spec *specs,
                        uint64_t gpus, double *hours, struct gang *gangs)
 {
     const sim_time_t span = trace->rows[trace->count - 1].arrival - trace->rows[0].arrival;
     const double span_h = span > 0 ? sim_to_s(span) / 3600 : NAN;
-    size_t ended = 0, sizes = 0;
+    size_t ended = 0;
     double gpu_hours = 0;
     for (size_t i = 0; i < trace->count; i++) {
-        struct gang *gang = find_gang(gangs, &sizes, specs[i].gpus);
+        struct gang *gang = &gangs[specs[i].gpus];
         gang->count++;
         if (!training_ends(&specs[i]))
             continue;
@@ -136,12 +122,12 @@ static cJSON *describe(const struct training_trace *trace, const struct training
         cJSON_AddNumberToObject(root, "load", gpu_hours / span_h / (double)gpus);
     put_durations(root, hours, ended);
     cJSON *rows = cJSON_AddArrayToObject(root, "gangs");
-    for (size_t g = 0; g < sizes; g++) {
-        cJSON *row = json_append(rows);
-        json_put(row, "gpus %u trainings %zu share %g gpu_hours %g share_of_gpu_hours %g",
-                 gangs[g].gpus, gangs[g].count, (double)gangs[g].count / (double)trace->count,
-                 gangs[g].gpu_hours, gangs[g].gpu_hours / gpu_hours);
-    }
+    for (uint32_t g = 1; g <= TRAINING_MOST_GPUS; g++)
+        if (gangs[g].count > 0)
+            json_put(json_append(rows),
+                     "gpus %u trainings %zu share %g gpu_hours %g share_of_gpu_hours %g", g,
+                     gangs[g].count, (double)gangs[g].count / (double)trace->count,
+                     gangs[g].gpu_hours, gangs[g].gpu_hours / gpu_hours);
     return root;
 }
 
@@ -180,7 +166,7 @@ bool trace_trainings_stats(const struct training_trace *trace, const char *file,
     struct training_spec *specs =
         models == NULL ? NULL : trainings_from_trace(trace, file, models, &draw, 1, error);
     double *hours = calloc(trace->count, sizeof *hours);
-    struct gang *gangs = calloc(trace->count + 1, sizeof *gangs);
+    struct gang *gangs = calloc(TRAINING_MOST_GPUS + 1, sizeof *gangs);
     bool good = specs != NULL &&
                 ((hours != NULL && gangs != NULL) || error_run(error, "trace: out of memory"));
     if (good) {

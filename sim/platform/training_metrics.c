@@ -108,13 +108,6 @@ static void neighbour_add(struct neighbour *neighbour, uint32_t id, sim_time_t t
         *neighbour = (struct neighbour){id, time};
 }
 
-/* When the present stretch of a running training began: with its row, or its last placement. */
-static sim_time_t stretch_from(const struct training *training)
-{
-    return training->held_from > training->row.from_ns ? training->held_from
-                                                       : training->row.from_ns;
-}
-
 void training_neighbours_note(struct platform *platform, uint32_t id)
 {
     struct trainings *trainings = platform->trainings;
@@ -124,8 +117,11 @@ void training_neighbours_note(struct platform *platform, uint32_t id)
         for (uint32_t k = 0; k < trainings->gpus[at].count; k++) {
             const uint32_t other_id = trainings->gpus[at].ids[k];
             struct training *other = &trainings->items[other_id];
-            const sim_time_t began = stretch_from(own), joined = stretch_from(other);
-            const sim_time_t time = platform->now - (began > joined ? began : joined);
+            const sim_time_t since[] = {own->held_from, own->row.from_ns, other->held_from,
+                                        other->row.from_ns};
+            sim_time_t time = platform->now - since[0];
+            for (size_t s = 1; s < sizeof since / sizeof since[0]; s++)
+                time = platform->now - since[s] < time ? platform->now - since[s] : time;
             if (other_id == id || time == 0)
                 continue;
             neighbour_add(&own->neighbours[i], other_id, time);
