@@ -167,9 +167,10 @@ bool trace_trainings_stats(const struct training_trace *trace, const char *file,
         models == NULL ? NULL : trainings_from_trace(trace, file, models, &draw, 1, error);
     double *hours = calloc(trace->count, sizeof *hours);
     struct gang *gangs = calloc(TRAINING_MOST_GPUS + 1, sizeof *gangs);
-    bool good = specs != NULL &&
-                ((hours != NULL && gangs != NULL) || error_run(error, "trace: out of memory"));
-    if (good) {
+    bool good = specs != NULL && hours != NULL && gangs != NULL;
+    if (hours == NULL || gangs == NULL) {
+        (void)error_run(error, "trace: out of memory");
+    } else if (specs != NULL) {
         cJSON *root = describe(trace, specs, gpus, hours, gangs);
         if (json) {
             good = cli_print_json_line(root, error);

@@ -466,12 +466,14 @@ static bool delete_instances(struct reader *reader, char **fields, sim_time_t ti
     return true;
 }
 
-static bool event_dilu(struct reader *reader, char **fields, struct error *error)
+static bool event_dilu(struct reader *reader, char *line, struct error *error)
 {
     static const char *const actions[] = {"start", "delete", NULL};
+    char *fields[DILU_FIELDS] = {line, line, line, line, line, line, line, line};
     int action = 0;
     sim_time_t time = 0;
-    return parse_instant(reader, fields[DILU_TIME], &time, error) &&
+    return cut_instance(reader, line, fields, error) &&
+           parse_instant(reader, fields[DILU_TIME], &time, error) &&
            parse_choice(reader, fields[DILU_ACTION], "Action", actions, &action, error) &&
            (action == 0 ? start_instance : delete_instances)(reader, fields, time, error);
 }
@@ -495,7 +497,7 @@ static bool take_header(struct reader *reader, struct error *error)
 
 static bool read_lines(struct reader *reader, struct error *error)
 {
-    char *line = NULL, *fields[DILU_FIELDS];
+    char *line = NULL;
     const bool events = reader->columns == &columns_dilu;
     if (!line_reader_open(&reader->base.lines, reader->base.path, error) ||
         (!events && !take_header(reader, error)))
@@ -506,9 +508,7 @@ static bool read_lines(struct reader *reader, struct error *error)
             return reader->trace->count > 0 ||
                    error_input(error, "%s: holds no training; give a trace with one",
                                reader->base.path);
-        if (status == LINE_FAULT || (events ? !cut_instance(reader, line, fields, error) ||
-                                                  !event_dilu(reader, fields, error)
-                                            : !read_row(reader, line, error)))
+        if (status == LINE_FAULT || !(events ? event_dilu : read_row)(reader, line, error))
             return false;
     }
 }
