@@ -96,7 +96,7 @@ CASE(a_bad_line_is_named_with_its_number)
         {"esgsim", "arrival_s,gpus,iterations,duration_s,model\n0,1,2,,a\n0,1,2,3,a\n",
          ":3: has iterations and a duration; give either"},
         {"esgsim", "arrival_s,gpus,iterations\n0,1,2\n",
-         ":2: has iterations and no model; name it"},
+         ":2: model is missing; iterations need one"},
         {"esgsim", "arrival_s,gpus,duration_s\n5,1,2\n4,1,2\n", ":3: arrival 4 s is before"},
         {"esgsim", "arrival_s,gpus,duration_s\n0,0.5,2\n", ":2: gpus '0.5' is not a whole number"},
         {"esgsim", "arrival_s,gpus,duration_s,model\n0,1,2,\"a\n", ":2: a quote does not end"},

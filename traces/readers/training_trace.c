@@ -86,7 +86,6 @@ struct reader {
 
 /* ---- Fields ---------------------------------------------------------------------------------- */
 
-/* The number of a name in `names`. */
 static bool parse_name(struct reader *reader, const char *text, const char *what,
                        struct string_index *names, int32_t *number, struct error *error)
 {
@@ -181,8 +180,10 @@ static bool cut_row(struct reader *reader, char *line, struct error *error)
                 reader->fields[role] = field;
     }
     return count == reader->base.fields ||
-           line_fault(&reader->base.lines, error, "has %zu field%s, not %zu", count,
-                      count == 1 ? "" : "s", reader->base.fields);
+           line_fault(&reader->base.lines, error, "has %zu field%s, not %zu (%s)", count,
+                      count == 1 ? "" : "s", reader->base.fields,
+                      reader->columns->header != NULL ? reader->columns->header
+                                                      : "as many as its header");
 }
 
 static bool has(const struct reader *reader, enum training_role role)
@@ -273,7 +274,7 @@ static bool check_row(const struct reader *reader, const struct training_row *ro
         return line_fault(lines, error, "has %s; give either iterations or a duration",
                           row->iterations > 0 ? "iterations and a duration" : "no work");
     if (row->iterations > 0 && row->model == TRAINING_NO_MODEL)
-        return line_fault(lines, error, "has iterations and no model; name it");
+        return line_fault(lines, error, "model is missing; iterations need one");
     return reader->columns->sort || reader->columns->foreign || row == reader->trace->rows ||
            row->arrival >= row[-1].arrival ||
            line_fault(lines, error,
@@ -480,7 +481,6 @@ static bool event_dilu(struct reader *reader, char *line, struct error *error)
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-/* The header: the layout's, or the first line of the file. */
 static bool take_header(struct reader *reader, struct error *error)
 {
     char *line = NULL;
