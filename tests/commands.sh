@@ -321,6 +321,22 @@ if grep -q 'begins at 1700000000 s, which is 0 in' "$folder/err" && grep -q '^15
 else
     fail "and says that the first request is at 0" "$(cat "$folder/err" "$folder/own.csv")"
 fi
+# Three hours, 1 + 4 x 2 + 2 x 0.5 GPU-hours.
+printf 'job,gpu,start,took\n1,1,10:00,3600\n' >"$folder/clock.csv"
+printf 'job;gpu;at;took;kind\n3;2;2024-01-01 03:00:00;1800;\n2;0;2024-01-01 02:00:00;60;x\n1;4.0;2024-01-01 00:00:00;7200;"a,b"\n4;1;2024-01-01 03:00:00;3600;\n' >"$folder/jobs.csv"
+printf 'arrival_s,gpus,model,duration_s\n0,4,"a,b",7200\n10800,2,,1800\n10800,1,,3600\n' >"$folder/trainings.csv"
+cases <<'END'
+refused :: columns of trainings need a duration :: lacks duration=COLUMN or iterations= :: trace stats "$folder/jobs.csv" --as trainings --columns arrival=at,gpus=gpu --unit date
+refused :: and a date where dates are :: clock.csv:2: start '10:00' is not of the form 2023 :: trace stats "$folder/clock.csv" --as trainings --columns arrival=start,gpus=gpu,duration=took --unit date
+refused :: and a column that there is :: jobs.csv:1: the header lacks the column "kinds" :: trace stats "$folder/jobs.csv" --as trainings --columns arrival=at,gpus=gpu,duration=took,model=kinds --unit date
+refused :: iterations need models :: training 0 has iterations without a time; name a file of models :: trace stats traces/trainings/synergy_dynamic_100job.csv.gz
+refused :: instances with shares are not converted :: the layout esgsim has no shares :: trace convert traces/trainings/instances_100.txt.gz --out "$folder/own.csv"
+refused :: a trace of requests has no GPUs :: --models, --gpus and --cluster belong to trainings :: trace stats "$folder/small.csv" --gpus 4
+0 :: trainings are converted from any table ::  :: trace convert "$folder/jobs.csv" --as trainings --columns arrival=at,gpus=gpu,duration=took,model=kind --unit date --out "$folder/own.csv"
+END
+same "and their columns are those of the layout, in order of time" "$folder/own.csv" "$folder/trainings.csv"
+run "$esgsim" trace stats "$folder/own.csv" --gpus 8 --json
+expect "the load of trainings is GPU-hours per hour" 0 '"span_h":3,.*"gpu_hours":10,"gpu_hours_per_h":3.33333.*"load":0.416666.*"p50":1,"p90":1.8,.*"gpus":4,"trainings":1,.*"share_of_gpu_hours":0.8'
 run "$esgsim" run "$strict" --set warmup_requests=0 --set requests=2 \
     --set "arrivals={\"process\":\"trace\",\"file\":\"$folder/small.csv\"}"
 expect "run says what its time 0 is" 0 'note: trace small.csv begins at 0.001 s, which is time 0'

@@ -189,6 +189,9 @@ def check_trainings_are_those_of_the_tidy_csv():
     trainings = esgsim.load(path, "trainings")
     models = json.loads(Path("workloads/models/synergy-v100.json").read_text(encoding="utf-8"))
     assert set(trainings["model"]) <= set(models["models"]) and len(set(trainings["model"])) > 2
+    leases, gpus = esgsim.load(path, "leases"), esgsim.load(path, "lease_gpus")
+    assert list(gpus.groupby("lease")["units"].sum()) == list(leases["units"])
+    assert list(gpus.groupby("lease").size()) == list(leases["gpus"])
 
 
 def warned(call):

@@ -289,6 +289,7 @@ CASE(the_results_page_has_every_column_with_its_unit)
         {"/training", &layout_training},
         {"/runs/<hash>/trainings", &layout_trainings},
         {"/runs/<hash>/leases", &layout_leases},
+        {"/runs/<hash>/lease_gpus", &layout_lease_gpus},
         {"/runs/<hash>/replay", &layout_replay},
     };
     STRING *page = page_read(results_page);

@@ -5,6 +5,7 @@
 #include "results/inspect/explain.h"
 #include "results/inspect/timeline.h"
 #include "results/store/store.h"
+#include "sim/cli/cli.h"
 #include "sched/policy_training.h"
 #include "sim/base/json.h"
 #include "sim/engine/random.h"
@@ -16,13 +17,14 @@
 OWNER(results_free, struct results)
 OWNER(run_record_free, struct run_record)
 
-enum { TRAININGS_MAX = 12000, LEASES_MAX = 20000 };
+enum { TRAININGS_MAX = 12000, LEASES_MAX = 20000, LEASE_GPUS_MAX = 20000 };
 
 /* The rows of a run. */
 struct rows {
     struct training_result_row trainings[TRAININGS_MAX];
     struct lease_row leases[LEASES_MAX];
-    size_t count, lease_count;
+    struct lease_gpu_row lease_gpus[LEASE_GPUS_MAX];
+    size_t count, lease_count, lease_gpu_count;
 };
 
 static bool row_training(void *context, const struct training_result_row *row, struct error *error)
@@ -41,8 +43,16 @@ static bool row_lease(void *context, const struct lease_row *row, struct error *
     return true;
 }
 
+static bool row_lease_gpu(void *context, const struct lease_gpu_row *row, struct error *error)
+{
+    struct rows *rows = context;
+    assert_true(rows->lease_gpu_count < LEASE_GPUS_MAX);
+    rows->lease_gpus[rows->lease_gpu_count++] = *row;
+    return true;
+}
+
 static struct rows rows;
-static bool record_leases = true;
+static bool record_leases = true, record_lease_gpus;
 static char notices[1024]; /* of the last run that ended well */
 
 /* Runs `json` under `policy`, or its own where NULL; the rows are in `rows`. */
@@ -52,9 +62,11 @@ static bool train(const char *json, const struct policy *policy, struct training
     EXPERIMENT *experiment = load(json);
     struct simulation_result result = {0};
     OWNED(free) double *values = NULL;
-    const struct recorder recorder = {
-        .context = &rows, .training = row_training, .lease = record_leases ? row_lease : NULL};
-    rows.count = rows.lease_count = 0;
+    const struct recorder recorder = {.context = &rows,
+                                      .training = row_training,
+                                      .lease = record_leases ? row_lease : NULL,
+                                      .lease_gpu = record_lease_gpus ? row_lease_gpu : NULL};
+    rows.count = rows.lease_count = rows.lease_gpu_count = 0;
     if (policy != NULL)
         values = policy_values(policy, NULL, 0);
     else
@@ -508,8 +520,43 @@ static void check_rows(bool whole)
     }
 }
 
+/* The units of a lease's GPUs add up to its units. With its neighbour on a GPU it had at least as
+ * much time in common as in any one lease of another, and it has none only if nobody was there. */
+static void check_lease_gpus(void)
+{
+    double units[LEASES_MAX] = {0};
+    unsigned gpus[LEASES_MAX] = {0};
+    size_t shared = 0;
+    for (size_t i = 0; i < rows.lease_gpu_count; i++) {
+        const struct lease_gpu_row *row = &rows.lease_gpus[i];
+        const struct lease_row *lease = &rows.leases[row->lease];
+        sim_time_t met = 0, most = 0;
+        assert_true(row->lease < rows.lease_count && row->invoker == row->gpu / 4);
+        units[row->lease] += row->units;
+        if (gpus[row->lease]++ == 0)
+            assert_true(row->gpu == lease->first_gpu && row->invoker == lease->first_invoker);
+        for (size_t k = 0; k < rows.lease_gpu_count; k++) {
+            const struct lease_row *other = &rows.leases[rows.lease_gpus[k].lease];
+            const sim_time_t common =
+                (other->until_ns < lease->until_ns ? other->until_ns : lease->until_ns) -
+                (other->from_ns > lease->from_ns ? other->from_ns : lease->from_ns);
+            if (rows.lease_gpus[k].gpu != row->gpu || other->training == lease->training ||
+                common <= 0)
+                continue;
+            most = common > most ? common : most;
+            met += other->training == row->neighbour ? common : 0;
+        }
+        assert_true(met >= most && (most > 0) == (row->neighbour != SIM_NONE));
+        shared += most > 0;
+    }
+    for (size_t i = 0; i < rows.lease_count; i++)
+        assert_true(gpus[i] == rows.leases[i].gpus && fabs(units[i] - rows.leases[i].units) < 1e-9);
+    assert_true(shared > 0 && shared < rows.lease_gpu_count);
+}
+
 CASE(random_gangs_keep_work_and_ledger)
 {
+    record_lease_gpus = true;
     for (unsigned seed = 1; seed <= 24; seed++) {
         static char trace[8192];
         char rules[128], *at = trace;
@@ -527,7 +574,82 @@ CASE(random_gangs_keep_work_and_ledger)
         train_well(world(trace, 2, 4, rules), &shuffling, NULL);
         assert_int_equal(rows.count, 30);
         check_rows(seed % 2 == 0);
+        check_lease_gpus();
     }
+    record_lease_gpus = false;
+}
+
+/* ---- Our own layout -------------------------------------------------------------------------- */
+
+/* Runs a base with a trace; its models, if it is not NULL. */
+static void train_trace(const char *file, const char *models, const char *cluster,
+                        const char *policy)
+{
+    char json[1024];
+    (void)snprintf(json, sizeof json,
+                   "{'cluster': 'workloads/clusters/v100-8x8.json', 'training': {%s%s%s'arrivals': "
+                   "{'process': 'trace', 'file': '%s'%s}}, 'policy': {'name': '%s'}}",
+                   models == NULL ? "" : "'models': 'workloads/models/",
+                   models == NULL ? "" : models, models == NULL ? "" : "', ", file, cluster,
+                   policy);
+    record_leases = false;
+    train_well(json, NULL, NULL);
+    record_leases = true;
+}
+
+static void convert(const char *from, const char *to)
+{
+    struct error error = {0};
+    char words[5][128] = {"trace", "convert", "", "--out", ""}, *argv[5];
+    (void)snprintf(words[2], sizeof words[2], "%s", from);
+    (void)snprintf(words[4], sizeof words[4], "%s", to);
+    for (size_t i = 0; i < 5; i++)
+        argv[i] = words[i];
+    assert_good(command_trace.run(5, argv, true, &error), &error);
+}
+
+/* Every layout: its times, its own iteration times, its drawn models, its virtual clusters. */
+CASE(a_converted_trace_has_the_same_finish_times)
+{
+    static const char *const cases[][4] = {
+        {"muri_trace3.csv.gz", "muri-v100.json", "", "srtf"},
+        {"synergy_dynamic_100job.csv.gz", "synergy-v100.json", "", "synergy"},
+        {"gavel_msr_seed_0_103959.trace.gz", "gavel-v100.json", "", "fifo"},
+        {"sia_philly.csv.gz", "muri-v100.json", ", 'cluster': '6c71a0'", "srsf"}};
+    static struct training_result_row then[TRAININGS_MAX];
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        char from[96], path[] = "/tmp/esgsim-test-XXXXXX";
+        (void)snprintf(from, sizeof from, "traces/trainings/%s", cases[c][0]);
+        write_temporary(path, "");
+        convert(from, path);
+        train_trace(from, cases[c][1], cases[c][2], cases[c][3]);
+        const size_t count = rows.count;
+        memcpy(then, rows.trainings, count * sizeof *then);
+        train_trace(path, cases[c][1], cases[c][2], cases[c][3]);
+        (void)unlink(path);
+        assert_true(count > 99 && rows.count == count);
+        for (size_t i = 0; i < count; i++)
+            if (then[i].start_ns != rows.trainings[i].start_ns ||
+                then[i].finish_ns != rows.trainings[i].finish_ns ||
+                then[i].id != rows.trainings[i].id)
+                fail_msg("%s: training %zu differs", cases[c][0], i);
+    }
+}
+
+/* Without models each takes its duration on GPUs of its own: 64 GPUs, in order of arrival. */
+CASE(a_training_without_a_model_takes_its_duration)
+{
+    static const char *const policies[] = {"fifo", "sjf-ffs", "sjf-bsbf"};
+    static const double finish_s[] = {100.5, 60, 190.5};
+    char path[] = "/tmp/esgsim-test-XXXXXX";
+    write_temporary(path, "arrival_s,gpus,duration_s,model\n0,32,100.5,\n10,32,50,a\n"
+                          "20,64,90,\n");
+    for (size_t p = 0; p < 3; p++) {
+        train_trace(path, NULL, "", policies[p]);
+        for (size_t i = 0; i < 3; i++)
+            assert_int_equal(rows.trainings[i].finish_ns, sim_from_s(finish_s[i]));
+    }
+    (void)unlink(path);
 }
 
 /* ---- Leases, restarts ------------------------------------------------------------------------ */

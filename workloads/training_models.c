@@ -432,6 +432,28 @@ struct training_models *training_models_of_instances(struct error *error)
     return models;
 }
 
+struct training_models *training_models_timed(const char *const *names, size_t count,
+                                              struct error *error)
+{
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "name", TRAINING_TIMED);
+    cJSON_AddStringToObject(root, "evidence",
+                            "every training takes the time of its trace on its GPUs: assumed");
+    cJSON *models = cJSON_AddObjectToObject(root, "models");
+    cJSON_AddObjectToObject(models, TRAINING_TIMED);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], TRAINING_TIMED) != 0)
+            cJSON_AddObjectToObject(models, names[i]);
+    const struct json_value value = json_root(TRAINING_TIMED, root);
+    struct training_models *timed = training_models_load(&value, error);
+    cJSON_Delete(root);
+    for (size_t i = 0; timed != NULL && i < timed->count; i++)
+        timed->models[i].timed = true;
+    if (timed != NULL)
+        timed->default_pair = INFINITY;
+    return timed;
+}
+
 void training_models_free(struct training_models *models)
 {
     if (models == NULL)

@@ -100,6 +100,11 @@ struct training_models *training_models_read(const char *path, struct error *err
 /* The models of a trace that gives request, limit and memory of every row itself (format dilu): one
  * per type, by enum instance_type, all timed. NULL without memory. */
 struct training_models *training_models_of_instances(struct error *error);
+/* The models of a trace whose trainings take the time that it states: TRAINING_TIMED, of trainings
+ * without a name, and one per name; all timed, and none shares a GPU with another training. */
+struct training_models *training_models_timed(const char *const *names, size_t count,
+                                              struct error *error);
+#define TRAINING_TIMED "timed"
 void training_models_free(struct training_models *models); /* NULL is allowed */
 
 /* Index of a model, or -1. O(models). */

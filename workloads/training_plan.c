@@ -37,6 +37,10 @@ static bool load_models(struct json_include *document, const struct json_value *
                            "\"models\" must be left out: a trace of the format dilu has the "
                            "memory, the shares and the time of every instance"));
     }
+    /* Then its trainings take their durations. */
+    if (models.node == NULL && plan->trace_path != NULL &&
+        strcmp(plan->trace_format, "esgsim") == 0)
+        return true;
     if (models.node == NULL)
         return json_fault(value, error,
                           "key \"models\" is missing; name a file of workloads/models");
@@ -65,11 +69,16 @@ static bool load_trace(const struct json_include *document, struct training_plan
         return false;
     }
     plan->count = trace->count;
+    const bool timed = plan->models == NULL;
+    if (timed)
+        plan->models = training_models_timed((const char *const *)trace->models.names,
+                                             trace->models.count, error);
     for (size_t i = 0; i < trace->count; i++)
-        plan->models_drawn = plan->models_drawn || (trace->rows[i].request == 0 &&
+        plan->models_drawn = plan->models_drawn || (trace->rows[i].request == 0 && !timed &&
                                                     trace->rows[i].model == TRAINING_NO_MODEL);
-    plan->trainings =
-        trainings_from_trace(trace, plan->trace_path, plan->models, &plan->draw, seed, error);
+    if (plan->models != NULL)
+        plan->trainings =
+            trainings_from_trace(trace, plan->trace_path, plan->models, &plan->draw, seed, error);
     training_trace_free(trace);
     return plan->trainings != NULL;
 }
@@ -79,6 +88,10 @@ static bool check_split(const struct json_value *arrivals, const struct training
                         struct error *error)
 {
     struct json_value split;
+    if (plan->models == NULL)
+        return !json_child(arrivals, "split", &split) ||
+               json_fault(&split, error,
+                          "nothing is drawn without \"training.models\"; name a file");
     for (int c = 0; json_child(arrivals, "split", &split) && c < TRAINING_CLASSES; c++) {
         size_t m = 0;
         while (m < plan->models->count && (int)plan->models->models[m].kind != c)

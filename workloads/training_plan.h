@@ -4,7 +4,8 @@
  *      "stop": "measured" | "all", "progress": "fluid" | "whole", "restart": "model" | "none",
  *      "save_s": 0, "share_exponent": 0.3}
  *
- * A trace of the format dilu needs no models.
+ * A trace of the format dilu needs no models. One of our own layout, esgsim, needs none if it has
+ * durations.
  */
 #ifndef ESGSIM_WORKLOADS_TRAINING_PLAN_H
 #define ESGSIM_WORKLOADS_TRAINING_PLAN_H

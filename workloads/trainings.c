@@ -92,10 +92,12 @@ static bool check_cluster(const struct json_value *object, const char *format,
         return true;
     if (draw->cluster[0] == '\0' || strlen(draw->cluster) > NAME_LIMIT)
         return json_fault(&child, error, "is not the name of a virtual cluster");
-    return strcmp(format, "philly") == 0 ||
-           json_fault(&child, error,
-                      "only the layout \"philly\" names clusters, and this trace's is \"%s\"",
-                      format);
+    return strcmp(format, "philly") == 0 || strcmp(format, "esgsim") == 0 ||
+           json_fault(
+               &child, error,
+               "only the layouts \"philly\" and \"esgsim\" name clusters, and this trace's is "
+               "\"%s\"",
+               format);
 }
 
 static bool load_trace(const struct json_include *document, const struct json_value *value,
@@ -117,8 +119,8 @@ static bool load_trace(const struct json_include *document, const struct json_va
     *file = NULL;
     return *format == NULL &&
            json_fault(&child, error,
-                      "its layout is not recognised; name it by \"format\": synergy, muri, gavel, "
-                      "philly or dilu");
+                      "its layout is not recognised; name it by \"format\": esgsim, synergy, muri, "
+                      "gavel, philly or dilu");
 }
 
 bool training_arrivals_load(const struct json_include *document, const struct json_value *value,
@@ -196,6 +198,22 @@ static bool fill_iterations(struct training_spec *spec, const struct training_mo
     return true;
 }
 
+/* A training that takes its time: the duration in iterations of about a second, so that policies
+ * that count iterations, and leases of whole ones, work as with others. */
+static bool fill_time(struct training_spec *spec, double duration_s, const char *path,
+                      struct error *error)
+{
+    if (duration_s > 0) {
+        spec->iterations = (uint64_t)fmax(1, round(duration_s));
+        spec->iteration_s = duration_s / (double)spec->iterations;
+    }
+    return spec->iteration_s > 0 ||
+           error_input(error,
+                       "%s: training %llu has iterations without a time; name a file of models "
+                       "(\"training.models\", --models), or give durations",
+                       path, (unsigned long long)spec->id);
+}
+
 struct training_spec *trainings_draw(const struct training_draw *draw,
                                      const struct training_models *models, uint64_t seed,
                                      struct error *error)
@@ -254,6 +272,10 @@ static bool convert_row(const struct training_row *row, const char *path,
         spec->gpu_memory_mb = 1024 * row->memory_gb;
         return true;
     }
+    if (models->models[0].timed) {
+        spec->model = row->model == TRAINING_NO_MODEL ? 0 : (uint32_t)map[row->model];
+        return fill_time(spec, row->duration_s, path, error);
+    }
     if (row->model == TRAINING_NO_MODEL) {
         struct random_stream random;
         random_stream_open(&random, seed, RANDOM_TRAINING, number, 0);
@@ -261,6 +283,8 @@ static bool convert_row(const struct training_row *row, const char *path,
         return fill_iterations(spec, models, row->duration_s, path, error);
     }
     spec->model = (uint32_t)map[row->model];
+    if (row->duration_s > 0)
+        return fill_iterations(spec, models, row->duration_s, path, error);
     spec->gpu_memory_mb = models->models[spec->model].gpu_memory_mb;
     if (spec->iteration_s > 0)
         return true;

@@ -1,9 +1,11 @@
-/* esgsim trace: describes or converts an arrival trace, reading one record at a time. */
+/* esgsim trace: describes or converts a trace of arrivals, or of trainings. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <sys/stat.h>
 
 #include <cjson/cJSON.h>
 #include <gsl/gsl_rstat.h>
@@ -11,6 +13,7 @@
 
 #include "sim/base/array.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/trace_trainings.h"
 #include "traces/readers/arrival_trace.h"
 #include "sim/base/string_index.h"
 #include "sim/base/atomic_file.h"
@@ -27,37 +30,47 @@ struct trace_options {
     bool json;
     bool sort;
     const char *unit;
+    const char *as, *models, *cluster, *list; /* list: of --columns */
+    uint64_t gpus;
     struct trace_columns columns; /* without a time: not given */
 };
 
-/* Parses "time=timestamp,application=app,slo_ms=deadline", in place. */
-static bool take_columns(void *options, const char *name, char *value, struct error *error)
+/* Parses "time=timestamp,application=app,slo_ms=deadline", in place: the columns of the roles. The
+ * first `needed` roles are required. */
+static bool parse_columns(const char *list, const char *const *roles, size_t count, size_t needed,
+                          const char **columns, const char *form, struct error *error)
 {
-    struct trace_columns *columns = &((struct trace_options *)options)->columns;
-    const struct {
-        const char *name;
-        const char **place;
-    } roles[] = {{"time", &columns->time},
-                 {"application", &columns->application},
-                 {"slo_ms", &columns->slo_ms}};
-    *columns = (struct trace_columns){.time = NULL};
-    for (char *rest = value, *part; (part = strsep(&rest, ",")) != NULL;) {
+    for (char *rest = (char *)(uintptr_t)list, *part; (part = strsep(&rest, ",")) != NULL;) {
         char *equals = strchr(part, '=');
         size_t r = 0;
         if (equals != NULL)
             *equals = '\0';
-        while (r < 3 && strcmp(part, roles[r].name) != 0)
+        while (r < count && strcmp(part, roles[r]) != 0)
             r++;
-        if (equals == NULL || equals[1] == '\0' || r == 3 || *roles[r].place != NULL)
+        if (equals == NULL || equals[1] == '\0' || r == count || columns[r] != NULL)
             return error_input(error,
-                               "%s takes time=COLUMN and, if the file has them, "
-                               "application=COLUMN and slo_ms=COLUMN, each once and separated by "
-                               "commas, not '%s'",
-                               name, part);
-        *roles[r].place = equals + 1;
+                               "--columns takes %s, each once and separated by commas, not '%s'",
+                               form, part);
+        columns[r] = equals + 1;
     }
-    return columns->time != NULL ||
-           error_input(error, "%s names no column of times; add time=COLUMN", name);
+    for (size_t r = 0; r < needed; r++)
+        if (columns[r] == NULL)
+            return error_input(error, "--columns lacks %s=COLUMN; it takes %s", roles[r], form);
+    return true;
+}
+
+static bool parse_request_columns(struct trace_options *options, struct error *error)
+{
+    static const char *const roles[] = {"time", "application", "slo_ms"};
+    const char *columns[3] = {NULL};
+    const bool good =
+        options->list == NULL ||
+        parse_columns(options->list, roles, 3, 1, columns,
+                      "time=COLUMN and, if the file has them, application=COLUMN and slo_ms=COLUMN",
+                      error);
+    options->columns =
+        (struct trace_columns){columns[0], columns[1], columns[2], options->unit, options->sort};
+    return good;
 }
 
 #define MEMBER(member) CLI_MEMBER(struct trace_options, member)
@@ -70,8 +83,9 @@ static const struct cli_option trace_table[] = {
     {"--columns", "NAMES",
      "read any CSV with a header by the names of its columns: time=COLUMN and, if the file has "
      "them, application=COLUMN and slo_ms=COLUMN, separated by commas; others are ignored; needs "
-     "--unit",
-     .kind = OPTION_TAKE, .take = take_columns},
+     "--unit. Of trainings: arrival=, gpus=, duration= or iterations=, and model=, iteration=, "
+     "id=, cluster=",
+     MEMBER(list)},
     {"--unit", "s|ms|us|ns|min|date", "unit of the column of times; date: 2023-11-16 18:17:03.97",
      .kind = OPTION_WORD, .place = offsetof(struct trace_options, unit)},
     {"--sort", NULL,
@@ -90,6 +104,13 @@ static const struct cli_option trace_table[] = {
     {"--seed", "N", "seed for the times within bins, if the trace has counts (default 1)",
      MEMBER(seed), .most = UINT64_MAX},
     {"--json", NULL, "stats as one JSON object", MEMBER(json)},
+    {"--as", "requests|trainings",
+     "what the rows of FILE are (default: trainings if it has one of their layouts)",
+     .kind = OPTION_WORD, .place = offsetof(struct trace_options, as)},
+    {"--cluster", "NAME", "of trainings: only those of this virtual cluster", MEMBER(cluster)},
+    {"--models", "MODELS.json", "stats of trainings: gives iterations their time", MEMBER(models)},
+    {"--gpus", "N", "stats of trainings: GPUs of a cluster, to which the load is compared",
+     MEMBER(gpus), .least = 1, .most = 1000000},
     {.name = NULL},
 };
 
@@ -97,7 +118,7 @@ static bool trace_run(int argc, char **argv, bool quiet, struct error *error);
 
 const struct command command_trace = {
     .name = "trace",
-    .summary = "describes or converts an arrival trace",
+    .summary = "describes or converts a trace of arrivals or of trainings",
     .help =
         "Formats (recognised by the header without --format; bare integers need it):\n"
         "  esgsim             time_ms,application[,slo_ms]\n"
@@ -114,11 +135,18 @@ const struct command command_trace = {
         "the counts in whole windows of 1, 10 and 60 s (1 for a Poisson process), sources.\n"
         "convert: writes the esgsim format. The first request of FILE, or its first bin, is at 0.\n"
         "\n"
+        "Trainings: stats prints GPU-hours per hour, durations, and GPUs by size of the gang.\n"
+        "convert writes arrival_s, gpus, model, and iterations or duration_s; with --columns it\n"
+        "sorts, and leaves out rows without a GPU or a duration (traces/README.md).\n"
+        "\n"
         "Examples: esgsim trace stats traces/arrivals/AzureLLMInferenceTrace_conv.csv.gz\n"
         "          esgsim trace convert traces/arrivals/azure2019_7d_permin_3.txt.gz \\\n"
         "              --format counts-per-minute --scale-rate 10 --out arrivals.csv.gz\n"
         "          esgsim trace convert requests.csv --columns time=timestamp,application=app \\\n"
-        "              --unit s --out arrivals.csv\n",
+        "              --unit s --out arrivals.csv\n"
+        "          esgsim trace convert jobs.csv --as trainings --unit date --out own.csv \\\n"
+        "              --columns arrival=submit_time,gpus=gpu_num,duration=duration\n",
+
     .run = trace_run,
     .operands = "stats|convert FILE",
     .options = trace_table,
@@ -415,8 +443,8 @@ static bool convert_records(struct trace_reader *reader, gzFile out,
            error_input(error, "%s: no request in this part of the trace", options->file);
 }
 
-static bool convert_to(struct trace_reader *reader, const struct trace_options *options,
-                       const char *path, struct error *error)
+static bool convert_to(struct trace_reader *reader, const struct training_trace *trainings,
+                       const struct trace_options *options, const char *path, struct error *error)
 {
     size_t length = strlen(options->out);
     bool zipped = length > 3 && strcmp(options->out + length - 3, ".gz") == 0;
@@ -425,7 +453,8 @@ static bool convert_to(struct trace_reader *reader, const struct trace_options *
     if (out == NULL)
         return error_run(error, "%s: cannot be created: %s", options->out,
                          errno != 0 ? strerror(errno) : "out of memory");
-    bool good = convert_records(reader, out, options, error);
+    bool good = trainings != NULL ? trace_trainings_write(trainings, out, options->out, error)
+                                  : convert_records(reader, out, options, error);
     errno = 0;
     if (gzclose(out) != Z_OK && good)
         good = error_run(error, "%s: cannot be written: %s", options->out,
@@ -448,7 +477,7 @@ static bool trace_convert(const struct trace_options *options, bool quiet, struc
     struct atomic_file file;
     bool good = atomic_file_begin(&file, options->out, error);
     if (good)
-        good = atomic_file_end(&file, convert_to(reader, options, file.beside, error), error);
+        good = atomic_file_end(&file, convert_to(reader, NULL, options, file.beside, error), error);
     if (good && !quiet && trace_first_s(reader) != 0)
         (void)fprintf(stderr, "note: %s begins at %.13g s, which is 0 in %s\n", options->file,
                       trace_first_s(reader), options->out);
@@ -456,10 +485,71 @@ static bool trace_convert(const struct trace_options *options, bool quiet, struc
     return good;
 }
 
+/* ---- trainings ---- */
+
+/* Whether FILE holds trainings: as the options or its first line say. */
+static bool are_trainings(const struct trace_options *options)
+{
+    if (options->as != NULL || options->list != NULL)
+        return options->as != NULL && strcmp(options->as, "trainings") == 0;
+    struct stat status; /* a pipe is read once */
+    const bool file = stat(options->file, &status) == 0 && S_ISREG(status.st_mode);
+    const char *found = file ? training_trace_recognise(options->file) : NULL;
+    return found != NULL && (options->format == NULL || strcmp(options->format, found) == 0);
+}
+
+static struct training_trace *read_trainings(const struct trace_options *options, bool quiet,
+                                             struct error *error)
+{
+    struct training_columns columns = {.unit = options->unit, .foreign = true};
+    const char *format = options->format;
+    size_t left_out = 0;
+    if (format == NULL && (format = training_trace_recognise(options->file)) == NULL)
+        format = training_formats[0]; /* whose reader says what is missing */
+    if (options->list == NULL)
+        return training_trace_read(options->file, format, error);
+    if (!parse_columns(options->list, training_roles, TRAINING_ROLES, 2, columns.names,
+                       "arrival=COLUMN, gpus=, duration= or iterations=, and if the file has them "
+                       "model=, iteration=, id= and cluster=",
+                       error) ||
+        ((columns.names[TRAINING_ROLE_DURATION] == NULL &&
+          columns.names[TRAINING_ROLE_ITERATIONS] == NULL) &&
+         !error_input(error, "--columns lacks duration=COLUMN or iterations=COLUMN")))
+        return NULL;
+    struct training_trace *trace =
+        training_trace_read_columns(options->file, &columns, &left_out, error);
+    if (trace != NULL && left_out > 0 && !quiet)
+        (void)fprintf(stderr, "note: %s: %zu row%s without a GPU or without a duration left out\n",
+                      options->file, left_out, left_out == 1 ? "" : "s");
+    return trace;
+}
+
+static bool trace_trainings(const struct trace_options *options, bool convert, bool quiet,
+                            struct error *error)
+{
+    struct atomic_file file;
+    struct training_trace *trace = read_trainings(options, quiet, error);
+    bool good =
+        trace != NULL && (options->cluster == NULL ||
+                          training_trace_keep(trace, options->file, options->cluster, error));
+    if (good && !convert)
+        good = trace_trainings_stats(trace, options->file, options->models, options->gpus,
+                                     options->json, error);
+    else if (good && trace->rows[0].request > 0)
+        good = error_input(error, "%s: the layout esgsim has no shares; run the file as it is",
+                           options->file);
+    else if (good)
+        good = atomic_file_begin(&file, options->out, error) &&
+               atomic_file_end(&file, convert_to(NULL, trace, options, file.beside, error), error);
+    training_trace_free(trace);
+    return good;
+}
+
 /* ---- options ---- */
 
 /* Refuses options that the verb does not take. */
-static bool check_options(const struct trace_options *options, bool convert, struct error *error)
+static bool check_options(const struct trace_options *options, bool convert, bool trainings,
+                          struct error *error)
 {
     const char *fault = NULL;
     if (!convert && (options->out != NULL || options->application != NULL))
@@ -468,16 +558,21 @@ static bool check_options(const struct trace_options *options, bool convert, str
         fault = "convert takes no --json";
     else if (convert && options->out == NULL)
         fault = "convert needs --out";
-    else if (options->columns.time != NULL && options->format != NULL)
+    else if (options->list != NULL && options->format != NULL)
         fault = "a trace has either a --format or --columns";
-    else if (options->columns.time != NULL && options->unit == NULL)
+    else if (options->list != NULL && options->unit == NULL)
         fault = "--columns needs the --unit of its times: s, ms, us, ns, min or date";
-    else if (options->columns.time == NULL && (options->unit != NULL || options->sort))
+    else if (options->list == NULL && (options->unit != NULL || options->sort))
         fault = "--unit and --sort belong to --columns";
     else if (options->application != NULL &&
              (*options->application == '\0' || strlen(options->application) > 256 ||
               strpbrk(options->application, ",\"\r\n") != NULL))
         fault = "--application is empty, too long or holds a comma or quote";
+    else if (trainings ? options->application != NULL || options->scale_rate > 0 ||
+                             options->start_s > 0 || options->duration_s > 0
+                       : options->models != NULL || options->gpus > 0 || options->cluster != NULL)
+        fault = trainings ? "trainings take no option of requests"
+                          : "--models, --gpus and --cluster belong to trainings";
     return fault == NULL || cli_usage_error(&command_trace, error, "%s", fault);
 }
 
@@ -490,16 +585,15 @@ static bool trace_run(int argc, char **argv, bool quiet, struct error *error)
     if (!convert && strcmp(argv[1], "stats") != 0)
         return cli_usage_error(&command_trace, error, "'%.80s' is neither stats nor convert",
                                argv[1]);
-    options.file = argv[2];
-    if (!check_options(&options, convert, error))
-        return false;
-    options.columns.unit = options.unit;
-    options.columns.sort = options.sort;
-    char *found = json_include_find_operand(options.file);
-    if (found != NULL)
-        options.file = found;
-    bool done = cli_check_output("--out", options.out, "the trace", options.file, error);
-    if (done)
+    char *found = json_include_find_operand(argv[2]);
+    options.file = found != NULL ? found : argv[2];
+    const bool trainings = are_trainings(&options);
+    bool done = check_options(&options, convert, trainings, error) &&
+                cli_check_output("--out", options.out, "the trace", options.file, error) &&
+                (trainings || parse_request_columns(&options, error));
+    if (done && trainings)
+        done = trace_trainings(&options, convert, quiet, error);
+    else if (done)
         done = convert ? trace_convert(&options, quiet, error) : trace_stats(&options, error);
     free(found);
     return done;

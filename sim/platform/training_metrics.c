@@ -100,6 +100,54 @@ void training_change_add(struct platform *platform)
     trainings->peak_free_memory = 1 - trainings->held_memory / trainings->active;
 }
 
+static void neighbour_add(struct neighbour *neighbour, uint32_t id, sim_time_t time)
+{
+    if (neighbour->id == id)
+        neighbour->time += time;
+    else if (time > neighbour->time)
+        *neighbour = (struct neighbour){id, time};
+}
+
+void training_neighbours_note(struct platform *platform, uint32_t id)
+{
+    struct trainings *trainings = platform->trainings;
+    struct training *own = &trainings->items[id];
+    for (uint32_t i = 0; own->neighbours != NULL && i < own->gang; i++) {
+        const uint32_t at = grant_gpu(platform, &own->grants[i]);
+        for (uint32_t k = 0; k < trainings->gpus[at].count; k++) {
+            const uint32_t other_id = trainings->gpus[at].ids[k];
+            struct training *other = &trainings->items[other_id];
+            const sim_time_t since[] = {own->held_from, own->row.from_ns, other->held_from,
+                                        other->row.from_ns};
+            sim_time_t time = platform->now - since[0];
+            for (size_t s = 1; s < sizeof since / sizeof since[0]; s++)
+                time = platform->now - since[s] < time ? platform->now - since[s] : time;
+            if (other_id == id || time == 0)
+                continue;
+            neighbour_add(&own->neighbours[i], other_id, time);
+            for (uint32_t j = 0; j < other->gang; j++)
+                if (grant_gpu(platform, &other->grants[j]) == at)
+                    neighbour_add(&other->neighbours[j], id, time);
+        }
+    }
+}
+
+static bool lease_gpus_record(struct platform *platform, const struct training *training)
+{
+    const struct recorder *recorder = platform->recorder;
+    for (uint32_t i = 0; training->neighbours != NULL && i < training->gang; i++) {
+        const struct training_grant *grant = &training->grants[i];
+        const struct lease_gpu_row row = {.lease = platform->trainings->recorded,
+                                          .invoker = grant->invoker,
+                                          .gpu = grant_gpu(platform, grant),
+                                          .units = grant_units(grant),
+                                          .neighbour = training->neighbours[i].id};
+        if (!recorder->lease_gpu(recorder->context, &row, platform->error))
+            return false;
+    }
+    return true;
+}
+
 void training_lease_record(struct platform *platform, uint32_t id)
 {
     struct training *training = &platform->trainings->items[id];
@@ -109,8 +157,10 @@ void training_lease_record(struct platform *platform, uint32_t id)
     if (!recording || recorder == NULL || recorder->lease == NULL)
         return;
     training->row.iterations = training->row_iterations;
-    if (!recorder->lease(recorder->context, &training->row, platform->error))
+    if (!recorder->lease(recorder->context, &training->row, platform->error) ||
+        !lease_gpus_record(platform, training))
         platform->failed = true;
+    platform->trainings->recorded++;
 }
 
 /* ---- Checks ---------------------------------------------------------------------------------- */

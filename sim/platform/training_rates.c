@@ -121,7 +121,8 @@ double training_slowdown(const struct platform *platform, uint32_t id,
     const struct training_spec *specs = trainings->plan->trainings;
     const uint32_t count = training_gang_size(platform, id);
     double worst = 1;
-    if (trainings->plan->models->models[specs[id].model].timed)
+    const bool timed = trainings->plan->models->models[specs[id].model].timed;
+    if (timed && isnan(trainings->plan->models->default_pair))
         return 1;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t at = grant_gpu(platform, &grants[i]);
@@ -132,7 +133,7 @@ double training_slowdown(const struct platform *platform, uint32_t id,
                 slowdown += training_pair(trainings->plan->models, specs[id].model,
                                           specs[gpu->ids[k]].model, count, NULL) -
                             1;
-        if (gpu_interferes(platform, at)) {
+        if (!timed && gpu_interferes(platform, at)) {
             const double units = platform->cluster.gpus[at].spec->units;
             const double share = quota_part(grants[i].share / units, grants[i].quota);
             slowdown +=

@@ -113,8 +113,10 @@ void trainings_clear(struct platform *platform)
     struct trainings *trainings = platform->trainings;
     if (trainings == NULL)
         return;
-    for (uint32_t id = 0; trainings->items != NULL && id < trainings->count; id++)
+    for (uint32_t id = 0; trainings->items != NULL && id < trainings->count; id++) {
         free(trainings->items[id].grants);
+        free(trainings->items[id].neighbours);
+    }
     for (uint32_t g = 0; trainings->gpus != NULL && g < platform->cluster.gpu_count; g++)
         free(trainings->gpus[g].ids);
     training_fragments_clear(platform);
@@ -262,6 +264,7 @@ static bool lease_end(struct platform *platform, uint32_t id, bool finishes)
     }
     training->lease_iterations = 0;
     training->resumes = false;
+    training_neighbours_note(platform, id);
     residents_remove(platform, id);
     training_due_cancel(platform, id);
     training->attained += platform->now - training->held_from;
@@ -370,11 +373,13 @@ static void row_begin(struct platform *platform, uint32_t id, sim_time_t stall)
     double held = 0;
     for (uint32_t i = 0; i < training->gang; i++) {
         const struct training_grant *grant = &training->grants[i];
-        const double units = grant->share * (double)grant->quota / UNIT_PARTS;
+        const double units = grant_units(grant);
         row.units += units;
         held += units / platform->cluster.gpus[grant_gpu(platform, grant)].spec->units;
         row.vcpus += grant->vcpus;
         row.memory_mb += grant->memory_mb;
+        if (training->neighbours != NULL)
+            training->neighbours[i] = (struct neighbour){.id = SIM_NONE};
     }
     training->row = row;
     training->gpus_held = held;
@@ -442,13 +447,20 @@ static void training_start(struct platform *platform, uint32_t id,
 static bool grants_allocate(struct platform *platform, uint32_t id)
 {
     struct training *training = &platform->trainings->items[id];
+    const struct recorder *recorder = platform->recorder;
+    const bool recorded =
+        recorder != NULL && recorder->lease != NULL && recorder->lease_gpu != NULL;
     if (training->first_start == SIM_FOREVER) { /* a model may be split otherwise than last time */
         free(training->grants);
+        free(training->neighbours);
         training->grants = calloc(training->gang, sizeof *training->grants);
+        training->neighbours =
+            recorded ? calloc(training->gang, sizeof *training->neighbours) : NULL;
     }
-    if (training->grants == NULL)
+    const bool good = training->grants != NULL && (training->neighbours != NULL || !recorded);
+    if (!good)
         platform_fail(platform, "out of memory for the gang of training %" PRIu32, id);
-    return training->grants != NULL;
+    return good;
 }
 
 bool trainings_place(struct platform *platform, uint32_t id, const struct training_grant *grants,
@@ -481,6 +493,7 @@ bool trainings_resize(struct platform *platform, uint32_t id, const struct train
     if (!gang_swap(platform, id, true, grants))
         return false;
     training_settle(platform, id);
+    training_neighbours_note(platform, id);
     training->row.until_ns = platform->now;
     if (training->row.from_ns < platform->now)
         training_lease_record(platform, id);

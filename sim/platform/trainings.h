@@ -17,6 +17,12 @@
 #include "sim/platform/state.h"
 #include "workloads/training_plan.h"
 
+/* Another training on a GPU of a lease, and the time that it was there. */
+struct neighbour {
+    uint32_t id; /* SIM_NONE: none yet */
+    sim_time_t time;
+};
+
 struct training {
     enum training_state state;
     bool finishes;        /* its lease ends with its last iteration */
@@ -46,6 +52,7 @@ struct training {
     double gpus_held;        /* whole GPUs, by its shares */
     double demanded_ns;      /* trainings.demanded_ns at its arrival; then its mean over GPUs */
     struct training_grant *grants; /* of its gang, or of its last one; NULL: never placed */
+    struct neighbour *neighbours;  /* of each grant, in the lease's row; NULL: not recorded */
     struct lease_row row;
 };
 
@@ -88,6 +95,7 @@ struct trainings {
     uint32_t peak;            /* most GPUs with a training after a start or an end; then: */
     double peak_free, peak_free_memory; /* parts of these GPUs */
     uint64_t leases;
+    uint64_t recorded; /* rows of leases */
     struct training_fragments *fragments;
 };
 
@@ -175,7 +183,10 @@ void training_holdings_add(struct platform *platform, const struct gang_share *s
                            uint32_t count, int sign);
 /* Counts a start or an end of a gang, after it. */
 void training_change_add(struct platform *platform);
-/* Records the row of the training's last lease, if there is one. */
+/* Notes who was on the GPUs of a running training since its row or theirs began. O(gang² ×
+ * residents), where the GPUs of leases are recorded. */
+void training_neighbours_note(struct platform *platform, uint32_t id);
+/* Records the rows of the training's last lease and of its GPUs, if there is one. */
 void training_lease_record(struct platform *platform, uint32_t id);
 /* Ends what still runs, checks the invariants, records the rows of all trainings and fills
  * result->training. Returns whether all is well. */
@@ -193,6 +204,12 @@ void training_fragments_advance(struct platform *platform, sim_time_t until);
 /* Fills the measures of fragmentation. `elapsed`: ns since the window's opening. */
 void training_fragments_report(const struct platform *platform, double elapsed,
                                struct training_measures *out);
+
+/* GPU units of a grant, over time. */
+static inline double grant_units(const struct training_grant *grant)
+{
+    return grant->share * (double)grant->quota / UNIT_PARTS;
+}
 
 /* vCPUs of a grant on the ledger. */
 static inline int64_t grant_micro_vcpus(const struct training_grant *grant)

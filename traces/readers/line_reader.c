@@ -187,3 +187,28 @@ size_t line_cut(char *line, const char *separators, char **fields, size_t most)
     }
     return count;
 }
+
+char *line_cut_field(char **rest, char separator)
+{
+    char *field = *rest;
+    if (*field != '"') {
+        char *end = strchr(field, separator);
+        *rest = end == NULL ? NULL : end + 1;
+        if (end != NULL)
+            *end = '\0';
+        return field;
+    }
+    char *out = field;
+    char *in = field + 1;
+    for (; *in != '"' || in[1] == '"'; in++) {
+        if (*in == '\0')
+            return NULL;
+        in += *in == '"';
+        *out++ = *in;
+    }
+    if (in[1] != separator && in[1] != '\0')
+        return NULL;
+    *rest = in[1] == separator ? in + 2 : NULL;
+    *out = '\0';
+    return field;
+}

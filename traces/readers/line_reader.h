@@ -44,6 +44,10 @@ enum line_status line_reader_next(struct line_reader *reader, char **text, struc
  * `most`. O(length). */
 size_t line_cut(char *line, const char *separators, char **fields, size_t most);
 
+/* Cuts the first field off *rest, in place, without its quotes. *rest is NULL after the last field.
+ * NULL if a quote is not closed, or is followed by other text. O(length). */
+char *line_cut_field(char **rest, char separator);
+
 /* Sets ERROR_INPUT "FILE:LINE: message" for the last line read. Returns false. */
 bool line_fault(const struct line_reader *reader, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

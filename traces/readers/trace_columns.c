@@ -9,6 +9,14 @@
 const char *const trace_units[] = {"s", "ms", "us", "ns", "min", "date", NULL};
 static const sim_time_t units[] = {SIM_S, SIM_MS, SIM_US, 1, 60 * SIM_S, 0};
 
+sim_time_t trace_unit(const char *name)
+{
+    size_t i = 0;
+    while (strcmp(trace_units[i], name) != 0)
+        i++;
+    return units[i];
+}
+
 /* What a column is for. */
 enum role { ROLE_TIME, ROLE_APPLICATION, ROLE_SLO, ROLES };
 
@@ -32,33 +40,6 @@ struct columns {
 
 /* ---- Fields ---------------------------------------------------------------------------------- */
 
-/* Cuts the first field off *rest, in place, without its quotes. *rest is NULL after the last field.
- * NULL if a quote is not closed, or is followed by other text. */
-static char *cut_field(char **rest)
-{
-    char *field = *rest;
-    if (*field != '"') {
-        char *comma = strchr(field, ',');
-        *rest = comma == NULL ? NULL : comma + 1;
-        if (comma != NULL)
-            *comma = '\0';
-        return field;
-    }
-    char *out = field;
-    char *in = field + 1;
-    for (; *in != '"' || in[1] == '"'; in++) {
-        if (*in == '\0')
-            return NULL;
-        in += *in == '"';
-        *out++ = *in;
-    }
-    if (in[1] != ',' && in[1] != '\0')
-        return NULL;
-    *rest = in[1] == ',' ? in + 2 : NULL;
-    *out = '\0';
-    return field;
-}
-
 /* Sets the fields that have a role. Counts all fields. */
 static bool cut_line(const struct trace_reader *reader, char *line, char *fields[ROLES],
                      struct error *error)
@@ -66,7 +47,7 @@ static bool cut_line(const struct trace_reader *reader, char *line, char *fields
     const struct columns *columns = reader->state;
     size_t count = 0;
     for (char *rest = line; rest != NULL; count++) {
-        char *field = cut_field(&rest);
+        char *field = line_cut_field(&rest, ',');
         if (field == NULL)
             return line_fault(&reader->lines, error,
                               "field %zu begins with a quote and does not end with one; close the "
@@ -125,7 +106,7 @@ static bool read_columns(struct trace_reader *reader, const char *header, struct
         return trace_no_memory(reader, error);
     bool good = true;
     for (char *rest = columns->header; good && rest != NULL;) {
-        names[reader->fields] = cut_field(&rest);
+        names[reader->fields] = line_cut_field(&rest, ',');
         good =
             names[reader->fields++] != NULL ||
             line_fault(&reader->lines, error, "a quoted name of a column does not end; close it");
@@ -145,9 +126,7 @@ static bool open_columns(struct trace_reader *reader, const char *header, struct
     columns->names[ROLE_TIME] = asked->time;
     columns->names[ROLE_APPLICATION] = asked->application;
     columns->names[ROLE_SLO] = asked->slo_ms;
-    for (size_t i = 0; trace_units[i] != NULL; i++)
-        if (strcmp(trace_units[i], asked->unit) == 0)
-            columns->unit = units[i];
+    columns->unit = trace_unit(asked->unit);
     reader->dated = columns->unit == 0;
     return read_columns(reader, header, error);
 }

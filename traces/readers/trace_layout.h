@@ -113,6 +113,9 @@ bool trace_parse_stamp(const struct trace_reader *reader, const char *text, cons
 /* Parses "2023-11-16 18:17:03.9799600" in UTC to nanoseconds since 1970. */
 bool trace_parse_date(const char *text, sim_time_t *time);
 
+/* ns of a unit of trace_units; 0 of "date". */
+sim_time_t trace_unit(const char *name);
+
 bool trace_parse_count(const struct trace_reader *reader, const char *text, const char *what,
                        uint64_t most, uint64_t *count, struct error *error);
 

@@ -3,29 +3,50 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "sim/base/array.h"
 #include "traces/readers/trace_layout.h"
-
-enum { FIELDS_MOST = 32, SYNERGY_FIELDS = 5, GAVEL_FIELDS = 7, PHILLY_FIELDS = 5, DILU_FIELDS = 8 };
 
 #define MOST_ITERATIONS ((uint64_t)1 << 53)
 #define MOST_MEMORY_GB 1e6
 #define NO_ROW UINT32_MAX
 
-/* The formats. To add one, define its layout_NAME below. */
-#define FORMATS(FORMAT) FORMAT(synergy) FORMAT(muri) FORMAT(gavel) FORMAT(philly) FORMAT(dilu)
+/* The formats. To add one, define columns_NAME, and recognise it in training_recognise.c. */
+#define FORMATS(FORMAT)                                                                            \
+    FORMAT(esgsim) FORMAT(synergy) FORMAT(muri) FORMAT(gavel) FORMAT(philly) FORMAT(dilu)
 
 #define NAME(format) #format,
 const char *const training_formats[] = {FORMATS(NAME) NULL};
 const char *const instance_type_names[] = {"training", "inference", "llm-inference", NULL};
+const char *const training_roles[] = {"arrival",   "gpus", "model",   "iterations", "duration",
+                                      "iteration", "id",   "cluster", NULL};
 
-/* Columns of Muri's layout that are read, and those of Philly's, as the header must have them. */
-enum { MURI_ID, MURI_GPUS, MURI_SUBMIT, MURI_ITERATIONS, MURI_MODEL, MURI_TIME, MURI_COLUMNS };
-static const char *const muri_columns[] = {"job_id",     "num_gpu",    "submit_time",
-                                           "iterations", "model_name", "iteration_time"};
-static const char philly_header[] = "timestamp,duration,num_gpus,gpu_time,cluster";
+static const struct training_columns columns_esgsim = {.names = {"arrival_s", "gpus", "model",
+                                                                 "iterations", "duration_s",
+                                                                 "iteration_s", "id", "cluster"},
+                                                       .unit = "s",
+                                                       .own = true};
+static const struct training_columns columns_synergy = {
+    .header = "id,model,arrival,iterations,GPUs",
+    .names = {"arrival", "GPUs", "model", "iterations", [TRAINING_ROLE_ID] = "id"},
+    .unit = "s"};
+static const struct training_columns columns_muri = {.names = {"submit_time", "num_gpu",
+                                                               "model_name", "iterations", NULL,
+                                                               "iteration_time", "job_id"},
+                                                     .unit = "ms"};
+static const struct training_columns columns_gavel = {
+    .header = "job type\tcommand\toption\tdata flag\tsteps\tarrival\tGPUs",
+    .names = {"arrival", "GPUs", "job type", "steps"},
+    .unit = "s"};
+static const struct training_columns columns_philly = {
+    .names =
+        {"timestamp",
+         "num_gpus", [TRAINING_ROLE_DURATION] = "duration", [TRAINING_ROLE_CLUSTER] = "cluster"},
+    .unit = "date",
+    .sort = true};
+static const struct training_columns columns_dilu = {.unit = "date"};
+#define COLUMNS(format) &columns_##format,
+static const struct training_columns *const layouts[] = {FORMATS(COLUMNS)};
 
 /* The text around the fields of a line of the layout dilu. */
 enum {
@@ -36,7 +57,8 @@ enum {
     DILU_GPUS,
     DILU_REQUEST,
     DILU_LIMIT,
-    DILU_MEMORY
+    DILU_MEMORY,
+    DILU_FIELDS
 };
 static const char *const dilu_marks[DILU_FIELDS + 1] = {
     "{'Time': '",      "', 'Action': '", "', 'Instance': {'service_name': '",
@@ -45,156 +67,43 @@ static const char *const dilu_marks[DILU_FIELDS + 1] = {
 
 struct reader {
     struct trace_reader base; /* its lines, for the parsers of fields */
+    const struct training_columns *columns;
     struct training_trace *trace;
     size_t capacity;
-    size_t fields;                /* of every line */
-    size_t columns[MURI_COLUMNS]; /* positions in Muri's layout */
+    size_t left_out;
+    char *fields[TRAINING_ROLES];  /* of a line; NULL: no such column */
+    size_t places[TRAINING_ROLES]; /* SIZE_MAX: no such column */
+    char separator;
+    sim_time_t unit; /* 0: dates */
     /* Of the layout dilu: the times of the first and of the last line, the place in that second,
      * and the running instances as lists: the latest of a service, and the one before each. */
     bool begun;
     sim_time_t first, second;
     uint32_t place;
-    uint32_t *latest, *before; /* by service, by row; NO_ROW: none */
-    size_t services, places;   /* that they have room for */
-};
-
-struct layout {
-    bool (*recognises)(const char *line); /* its first line */
-    const char *separator;
-    const char *shown; /* in messages */
-    size_t fields;     /* of every line; 0: the header says */
-    bool (*header)(struct reader *reader, char *line, struct error *error); /* NULL: has none */
-    bool (*row)(struct reader *reader, char **fields, struct training_row *row,
-                struct error *error);
-    bool sorts;
-    /* NULL: every line is a row. Otherwise it reads the fields of one, which may be none. */
-    bool (*event)(struct reader *reader, char **fields, struct error *error);
+    uint32_t *latest, *before;      /* by service, by row; NO_ROW: none */
+    size_t services, places_before; /* that they have room for */
 };
 
 /* ---- Fields ---------------------------------------------------------------------------------- */
 
-static bool parse_model(struct reader *reader, const char *text, const char *what,
-                        struct training_row *row, struct error *error)
+static bool parse_name(struct reader *reader, const char *text, const char *what,
+                       struct string_index *names, int32_t *number, struct error *error)
 {
     if (!trace_check_label(&reader->base, text, what, error))
         return false;
-    row->model = string_index_add(&reader->trace->models, text);
-    return row->model != STRING_INDEX_NONE || trace_no_memory(&reader->base, error);
-}
-
-/* A whole number from 1 on. */
-static bool parse_positive(struct reader *reader, const char *text, const char *what, uint64_t most,
-                           uint64_t *value, struct error *error)
-{
-    return trace_parse_count(&reader->base, text, what, most, value, error) &&
-           (*value > 0 || line_fault(&reader->base.lines, error, "%s is 0; give at least 1", what));
+    *number = string_index_add(names, text);
+    return *number != STRING_INDEX_NONE || trace_no_memory(&reader->base, error);
 }
 
 static bool parse_gpus(struct reader *reader, const char *text, const char *what,
                        struct training_row *row, struct error *error)
 {
     uint64_t gpus = 0;
-    if (!parse_positive(reader, text, what, TRAINING_MOST_GPUS, &gpus, error))
+    if (!trace_parse_count(&reader->base, text, what, TRAINING_MOST_GPUS, &gpus, error))
         return false;
     row->gpus = (uint32_t)gpus;
-    return true;
-}
-
-/* ---- Layouts --------------------------------------------------------------------------------- */
-
-static bool row_synergy(struct reader *reader, char **fields, struct training_row *row,
-                        struct error *error)
-{
-    return trace_parse_count(&reader->base, fields[0], "id", MOST_ITERATIONS, &row->id, error) &&
-           parse_model(reader, fields[1], "model", row, error) &&
-           trace_parse_time(&reader->base, fields[2], "arrival", SIM_S, &row->arrival, error) &&
-           parse_positive(reader, fields[3], "iterations", MOST_ITERATIONS, &row->iterations,
-                          error) &&
-           parse_gpus(reader, fields[4], "GPUs", row, error);
-}
-
-static bool header_muri(struct reader *reader, char *line, struct error *error)
-{
-    char *fields[FIELDS_MOST];
-    reader->fields = line_cut(line, ",", fields, FIELDS_MOST);
-    reader->fields = reader->fields > FIELDS_MOST ? FIELDS_MOST + 1 : reader->fields;
-    for (size_t c = 0; c < MURI_COLUMNS; c++) {
-        size_t f = 0;
-        while (f < reader->fields && f < FIELDS_MOST && strcmp(fields[f], muri_columns[c]) != 0)
-            f++;
-        if (f == reader->fields || f == FIELDS_MOST)
-            return line_fault(&reader->base.lines, error,
-                              "the header lacks the column \"%s\", which the format muri needs",
-                              muri_columns[c]);
-        reader->columns[c] = f;
-    }
-    return true;
-}
-
-static bool row_muri(struct reader *reader, char **fields, struct training_row *row,
-                     struct error *error)
-{
-    const size_t *at = reader->columns;
-    uint64_t time_ms = 0;
-    if (!trace_parse_count(&reader->base, fields[at[MURI_ID]], "job_id", MOST_ITERATIONS, &row->id,
-                           error) ||
-        !parse_gpus(reader, fields[at[MURI_GPUS]], "num_gpu", row, error) ||
-        !trace_parse_time(&reader->base, fields[at[MURI_SUBMIT]], "submit_time", SIM_MS,
-                          &row->arrival, error) ||
-        !parse_positive(reader, fields[at[MURI_ITERATIONS]], "iterations", MOST_ITERATIONS,
-                        &row->iterations, error) ||
-        !parse_model(reader, fields[at[MURI_MODEL]], "model_name", row, error) ||
-        !parse_positive(reader, fields[at[MURI_TIME]], "iteration_time", 1000000000, &time_ms,
-                        error))
-        return false;
-    row->iteration_ms = (double)time_ms;
-    return true;
-}
-
-static bool row_gavel(struct reader *reader, char **fields, struct training_row *row,
-                      struct error *error)
-{
-    return parse_model(reader, fields[0], "job type", row, error) &&
-           parse_positive(reader, fields[4], "steps", MOST_ITERATIONS, &row->iterations, error) &&
-           trace_parse_time(&reader->base, fields[5], "arrival", SIM_S, &row->arrival, error) &&
-           parse_gpus(reader, fields[6], "GPUs", row, error);
-}
-
-static bool header_philly(struct reader *reader, char *line, struct error *error)
-{
-    return strcmp(line, philly_header) == 0 ||
-           line_fault(&reader->base.lines, error, "the header is not \"%s\"", philly_header);
-}
-
-/* "2017-10-09 07:01:55" as seconds since 1970, UTC. */
-static bool parse_stamp(struct reader *reader, const char *text, sim_time_t *time,
-                        struct error *error)
-{
-    struct tm date = {0};
-    const char *end = strptime(text, "%Y-%m-%d %H:%M:%S", &date);
-    if (strlen(text) != 19 || end == NULL || *end != '\0' || date.tm_year < 70 ||
-        date.tm_year > 199)
-        return line_fault(&reader->base.lines, error,
-                          "timestamp '%.40s' is not YYYY-MM-DD HH:MM:SS from 1970 on", text);
-    *time = (sim_time_t)timegm(&date) * SIM_S;
-    return true;
-}
-
-static bool row_philly(struct reader *reader, char **fields, struct training_row *row,
-                       struct error *error)
-{
-    sim_time_t duration = 0;
-    if (!trace_check_label(&reader->base, fields[4], "cluster", error) ||
-        !parse_stamp(reader, fields[0], &row->arrival, error) ||
-        !trace_parse_time(&reader->base, fields[1], "duration", SIM_S, &duration, error) ||
-        !parse_gpus(reader, fields[2], "num_gpus", row, error))
-        return false;
-    if (duration == 0)
-        return line_fault(&reader->base.lines, error, "duration is 0; give a positive time");
-    row->duration_s = sim_to_s(duration);
-    row->model = TRAINING_NO_MODEL;
-    row->cluster = string_index_add(&reader->trace->clusters, fields[4]);
-    return row->cluster != STRING_INDEX_NONE || trace_no_memory(&reader->base, error);
+    return gpus > 0 || reader->columns->foreign ||
+           line_fault(&reader->base.lines, error, "%.60s is 0; give at least 1", what);
 }
 
 static struct training_row *new_row(struct reader *reader, struct error *error)
@@ -211,6 +120,180 @@ static struct training_row *new_row(struct reader *reader, struct error *error)
     struct training_row *row = &trace->rows[trace->count];
     *row = (struct training_row){.id = trace->count};
     return row;
+}
+
+/* ---- Named columns --------------------------------------------------------------------------- */
+
+/* Places the roles that have the name of a column of the header. */
+static bool place_column(struct reader *reader, const char *name, struct error *error)
+{
+    bool known = !reader->columns->own;
+    for (size_t role = 0; role < TRAINING_ROLES; role++) {
+        const char *wanted = reader->columns->names[role];
+        if (wanted == NULL || strcmp(wanted, name) != 0)
+            continue;
+        if (reader->places[role] != SIZE_MAX)
+            return line_fault(&reader->base.lines, error,
+                              "has two columns \"%.60s\"; rename all but one", name);
+        reader->places[role] = reader->base.fields;
+        known = true;
+    }
+    reader->base.fields++;
+    return known ||
+           line_fault(&reader->base.lines, error,
+                      "the column \"%.60s\" is unknown; trace convert --as trainings reads any "
+                      "column by --columns",
+                      name);
+}
+
+static bool read_header(struct reader *reader, char *line, struct error *error)
+{
+    const struct training_columns *columns = reader->columns;
+    const char *separator = strpbrk(line, ",\t|;");
+    reader->separator = separator == NULL ? ',' : *separator;
+    for (size_t role = 0; role < TRAINING_ROLES; role++)
+        reader->places[role] = SIZE_MAX;
+    for (char *rest = line; rest != NULL;) {
+        const char *name = line_cut_field(&rest, reader->separator);
+        if (name == NULL)
+            return line_fault(&reader->base.lines, error, "a quote does not end; close it");
+        if (!place_column(reader, name, error))
+            return false;
+    }
+    for (size_t role = 0; role < TRAINING_ROLES; role++)
+        if (columns->names[role] != NULL && reader->places[role] == SIZE_MAX &&
+            (!columns->own || role <= TRAINING_ROLE_GPUS))
+            return line_fault(&reader->base.lines, error, "the header lacks the column \"%.60s\"",
+                              columns->names[role]);
+    return true;
+}
+
+static bool cut_row(struct reader *reader, char *line, struct error *error)
+{
+    size_t count = 0;
+    for (char *rest = line; rest != NULL; count++) {
+        char *field = line_cut_field(&rest, reader->separator);
+        if (field == NULL)
+            return line_fault(&reader->base.lines, error, "a quote does not end; close it");
+        for (size_t role = 0; role < TRAINING_ROLES; role++)
+            if (reader->places[role] == count)
+                reader->fields[role] = field;
+    }
+    return count == reader->base.fields ||
+           line_fault(&reader->base.lines, error, "has %zu field%s, not %zu (%s)", count,
+                      count == 1 ? "" : "s", reader->base.fields,
+                      reader->columns->header != NULL ? reader->columns->header
+                                                      : "as many as its header");
+}
+
+static bool has(const struct reader *reader, enum training_role role)
+{
+    return reader->fields[role] != NULL && *reader->fields[role] != '\0';
+}
+
+static bool parse_arrival(const struct reader *reader, sim_time_t *time, struct error *error)
+{
+    const char *text = reader->fields[TRAINING_ROLE_ARRIVAL];
+    const char *name = reader->columns->names[TRAINING_ROLE_ARRIVAL];
+    if (reader->unit > 0)
+        return trace_parse_stamp(&reader->base, text, name, reader->unit, time, error);
+    return trace_parse_date(text, time) ||
+           line_fault(&reader->base.lines, error,
+                      "%.60s '%.40s' is not of the form 2023-11-16 18:17:03", name, text);
+}
+
+static bool parse_span(const struct reader *reader, enum training_role role, sim_time_t *time,
+                       struct error *error)
+{
+    const char *name = reader->columns->names[role];
+    const sim_time_t unit = reader->unit > 0 ? reader->unit : SIM_S; /* beside dates: s */
+    return !has(reader, role) ||
+           (trace_parse_time(&reader->base, reader->fields[role], name, unit, time, error) &&
+            (*time > 0 || reader->columns->foreign ||
+             line_fault(&reader->base.lines, error, "%.60s is 0; give a positive time", name)));
+}
+
+static bool parse_count(const struct reader *reader, enum training_role role, uint64_t *count,
+                        struct error *error)
+{
+    const char *name = reader->columns->names[role];
+    return !has(reader, role) ||
+           (trace_parse_count(&reader->base, reader->fields[role], name, MOST_ITERATIONS, count,
+                              error) &&
+            (*count > 0 || role == TRAINING_ROLE_ID || reader->columns->foreign ||
+             line_fault(&reader->base.lines, error, "%.60s is 0; give at least 1", name)));
+}
+
+/* In a foreign file "4.0", or Slurm's "cpu=8,gres/gpu=4,node=1", which may have no GPU, too. */
+static bool parse_gang(struct reader *reader, struct training_row *row, struct error *error)
+{
+    char *text = reader->fields[TRAINING_ROLE_GPUS];
+    const char *name = reader->columns->names[TRAINING_ROLE_GPUS];
+    if (reader->columns->foreign) {
+        char *list = strstr(text, "gres/gpu=");
+        if (list == NULL && (*text == '\0' || strchr(text, '=') != NULL))
+            return true;
+        text = list != NULL ? list + strlen("gres/gpu=") : text;
+        char *end = text + strspn(text, "0123456789");
+        if (list != NULL || strcmp(end, ".0") == 0)
+            *end = '\0';
+    }
+    return parse_gpus(reader, text, name, row, error);
+}
+
+static bool parse_label(struct reader *reader, enum training_role role, struct string_index *names,
+                        int32_t *number, struct error *error)
+{
+    *number = TRAINING_NO_MODEL;
+    return !has(reader, role) || parse_name(reader, reader->fields[role],
+                                            reader->columns->names[role], names, number, error);
+}
+
+static bool parse_row(struct reader *reader, struct training_row *row, struct error *error)
+{
+    struct training_trace *trace = reader->trace;
+    sim_time_t iteration = 0, duration = 0;
+    if (!parse_count(reader, TRAINING_ROLE_ID, &row->id, error) ||
+        !parse_label(reader, TRAINING_ROLE_MODEL, &trace->models, &row->model, error) ||
+        !parse_label(reader, TRAINING_ROLE_CLUSTER, &trace->clusters, &row->cluster, error) ||
+        !parse_arrival(reader, &row->arrival, error) || !parse_gang(reader, row, error) ||
+        !parse_count(reader, TRAINING_ROLE_ITERATIONS, &row->iterations, error) ||
+        !parse_span(reader, TRAINING_ROLE_ITERATION, &iteration, error) ||
+        !parse_span(reader, TRAINING_ROLE_DURATION, &duration, error))
+        return false;
+    row->iteration_ms = (double)iteration / SIM_MS;
+    row->duration_s = sim_to_s(duration);
+    return true;
+}
+
+static bool check_row(const struct reader *reader, const struct training_row *row,
+                      struct error *error)
+{
+    const struct line_reader *lines = &reader->base.lines;
+    if ((row->iterations > 0) == (row->duration_s > 0))
+        return line_fault(lines, error, "has %s; give either iterations or a duration",
+                          row->iterations > 0 ? "iterations and a duration" : "no work");
+    if (row->iterations > 0 && row->model == TRAINING_NO_MODEL)
+        return line_fault(lines, error, "model is missing; iterations need one");
+    return reader->columns->sort || reader->columns->foreign || row == reader->trace->rows ||
+           row->arrival >= row[-1].arrival ||
+           line_fault(lines, error,
+                      "arrival %.9g s is before the previous one, %.9g s; sort the trace",
+                      sim_to_s(row->arrival), sim_to_s(row[-1].arrival));
+}
+
+static bool read_row(struct reader *reader, char *line, struct error *error)
+{
+    struct training_row *row = new_row(reader, error);
+    if (row == NULL || !cut_row(reader, line, error) || !parse_row(reader, row, error))
+        return false;
+    if (reader->columns->foreign &&
+        (row->gpus == 0 || (row->iterations == 0 && !(row->duration_s > 0)))) {
+        reader->left_out++;
+        return true;
+    }
+    reader->trace->count++;
+    return check_row(reader, row, error);
 }
 
 /* ---- Instances of the layout dilu ------------------------------------------------------------ */
@@ -233,6 +316,15 @@ static bool cut_instance(const struct reader *reader, char *line, char **fields,
     }
     return *at == '\0' ||
            line_fault(&reader->base.lines, error, "has text after \"]}}\", the end of an instance");
+}
+
+/* "2017-10-09 07:01:55" as seconds since 1970, UTC. */
+static bool parse_stamp(struct reader *reader, const char *text, sim_time_t *time,
+                        struct error *error)
+{
+    return (strlen(text) == strlen("2017-10-09 07:01:55") && trace_parse_date(text, time)) ||
+           line_fault(&reader->base.lines, error,
+                      "timestamp '%.40s' is not YYYY-MM-DD HH:MM:SS from 1970 on", text);
 }
 
 /* Time since the first line. */
@@ -308,7 +400,8 @@ static bool parse_instance(struct reader *reader, char **fields, struct training
                            struct error *error)
 {
     int type = 0;
-    if (!parse_model(reader, fields[DILU_SERVICE], "service_name", row, error) ||
+    if (!parse_name(reader, fields[DILU_SERVICE], "service_name", &reader->trace->models,
+                    &row->model, error) ||
         !parse_choice(reader, fields[DILU_TYPE], "type", instance_type_names, &type, error) ||
         !parse_gpus(reader, fields[DILU_GPUS], "gpu_num", row, error) ||
         !parse_amount(reader, fields[DILU_REQUEST], "sm_requests", 1, &row->request, error) ||
@@ -330,7 +423,8 @@ static bool running_grow(struct reader *reader, struct error *error)
     const size_t old = reader->services;
     if (!array_reserve(&reader->latest, &reader->services, reader->trace->models.count,
                        sizeof *reader->latest) ||
-        !array_reserve(&reader->before, &reader->places, reader->capacity, sizeof *reader->before))
+        !array_reserve(&reader->before, &reader->places_before, reader->capacity,
+                       sizeof *reader->before))
         return trace_no_memory(&reader->base, error);
     for (size_t i = old; i < reader->services; i++)
         reader->latest[i] = NO_ROW;
@@ -373,124 +467,49 @@ static bool delete_instances(struct reader *reader, char **fields, sim_time_t ti
     return true;
 }
 
-static bool event_dilu(struct reader *reader, char **fields, struct error *error)
+static bool event_dilu(struct reader *reader, char *line, struct error *error)
 {
     static const char *const actions[] = {"start", "delete", NULL};
+    char *fields[DILU_FIELDS] = {line, line, line, line, line, line, line, line};
     int action = 0;
     sim_time_t time = 0;
-    return parse_instant(reader, fields[DILU_TIME], &time, error) &&
+    return cut_instance(reader, line, fields, error) &&
+           parse_instant(reader, fields[DILU_TIME], &time, error) &&
            parse_choice(reader, fields[DILU_ACTION], "Action", actions, &action, error) &&
            (action == 0 ? start_instance : delete_instances)(reader, fields, time, error);
 }
 
-/* ---- The table ------------------------------------------------------------------------------- */
-
-static size_t count(const char *line, char character)
-{
-    size_t found = 0;
-    for (; *line != '\0'; line++)
-        found += *line == character;
-    return found;
-}
-
-static bool is_synergy(const char *line)
-{
-    const size_t digits = strspn(line, "0123456789");
-    return digits > 0 && line[digits] == ',' && count(line, ',') == SYNERGY_FIELDS - 1 &&
-           count(line, '\t') == 0;
-}
-
-static bool is_muri(const char *line)
-{
-    return strncmp(line, "job_id,", 7) == 0 && strstr(line, "num_gpu") != NULL;
-}
-
-static bool is_gavel(const char *line)
-{
-    return count(line, '\t') == GAVEL_FIELDS - 1;
-}
-
-static bool is_philly(const char *line)
-{
-    return strcmp(line, philly_header) == 0;
-}
-
-static bool is_dilu(const char *line)
-{
-    return strncmp(line, dilu_marks[0], strlen(dilu_marks[0])) == 0;
-}
-
-static const struct layout layout_synergy = {.recognises = is_synergy,
-                                             .separator = ",",
-                                             .shown = "id,model,arrival,iterations,GPUs",
-                                             .fields = SYNERGY_FIELDS,
-                                             .row = row_synergy};
-static const struct layout layout_muri = {.recognises = is_muri,
-                                          .separator = ",",
-                                          .shown = "as many as its header",
-                                          .header = header_muri,
-                                          .row = row_muri};
-static const struct layout layout_gavel = {
-    .recognises = is_gavel,
-    .separator = "\t",
-    .shown = "type, command, option, data flag, steps, arrival, GPUs; by tabs",
-    .fields = GAVEL_FIELDS,
-    .row = row_gavel};
-static const struct layout layout_philly = {.recognises = is_philly,
-                                            .separator = ",",
-                                            .shown = philly_header,
-                                            .fields = PHILLY_FIELDS,
-                                            .header = header_philly,
-                                            .row = row_philly,
-                                            .sorts = true};
-static const struct layout layout_dilu = {.recognises = is_dilu, .event = event_dilu};
-
-#define LAYOUT(format) &layout_##format,
-static const struct layout *const layouts[] = {FORMATS(LAYOUT)};
-
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-static bool read_row(struct reader *reader, const struct layout *layout, char *line,
-                     struct error *error)
-{
-    char *fields[FIELDS_MOST];
-    const size_t count = line_cut(line, layout->separator, fields, FIELDS_MOST);
-    const bool more = count > FIELDS_MOST;
-    if ((more ? FIELDS_MOST + 1 : count) != reader->fields)
-        return line_fault(&reader->base.lines, error, "has %s%zu field%s, not %zu (%s)",
-                          more ? "at least " : "", more ? (size_t)FIELDS_MOST + 1 : count,
-                          count == 1 ? "" : "s", reader->fields, layout->shown);
-    struct training_row *row = new_row(reader, error);
-    if (row == NULL || !layout->row(reader, fields, row, error))
-        return false;
-    if (reader->trace->count > 0 && !layout->sorts && row->arrival < row[-1].arrival)
-        return line_fault(&reader->base.lines, error,
-                          "arrival %.9g s is before the previous one, %.9g s; sort the trace",
-                          sim_to_s(row->arrival), sim_to_s(row[-1].arrival));
-    reader->trace->count++;
-    return true;
-}
-
-static bool read_lines(struct reader *reader, const struct layout *layout, struct error *error)
+static bool take_header(struct reader *reader, struct error *error)
 {
     char *line = NULL;
-    bool header = layout->header != NULL;
+    if (reader->columns->header == NULL) {
+        const enum line_status status = line_reader_next(&reader->base.lines, &line, error);
+        return status == LINE_END || (status == LINE_READ && read_header(reader, line, error));
+    }
+    char *own = strdup(reader->columns->header);
+    const bool good =
+        own != NULL ? read_header(reader, own, error) : trace_no_memory(&reader->base, error);
+    free(own);
+    return good;
+}
+
+static bool read_lines(struct reader *reader, struct error *error)
+{
+    char *line = NULL;
+    const bool events = reader->columns == &columns_dilu;
+    if (!line_reader_open(&reader->base.lines, reader->base.path, error) ||
+        (!events && !take_header(reader, error)))
+        return false;
     for (;;) {
         const enum line_status status = line_reader_next(&reader->base.lines, &line, error);
-        if (status == LINE_FAULT)
-            return false;
         if (status == LINE_END)
             return reader->trace->count > 0 ||
                    error_input(error, "%s: holds no training; give a trace with one",
                                reader->base.path);
-        char *fields[DILU_FIELDS];
-        const bool good = header                  ? layout->header(reader, line, error)
-                          : layout->event == NULL ? read_row(reader, layout, line, error)
-                                                  : cut_instance(reader, line, fields, error) &&
-                                                        layout->event(reader, fields, error);
-        if (!good)
+        if (status == LINE_FAULT || !(events ? event_dilu : read_row)(reader, line, error))
             return false;
-        header = false;
     }
 }
 
@@ -502,21 +521,16 @@ static int compare_rows(const void *a, const void *b)
     return (left->id > right->id) - (left->id < right->id);
 }
 
-/* Numbers the rows in their order, and makes the first arrival time 0. */
-static void number_rows(struct training_trace *trace)
-{
-    const sim_time_t first = trace->rows[0].arrival;
-    for (size_t i = 0; i < trace->count; i++) {
-        trace->rows[i].id = i;
-        trace->rows[i].arrival -= first;
-    }
-}
-
-/* Sorts by arrival, ties in the order of the file. */
-static void sort_rows(struct training_trace *trace)
+/* Sorts by arrival, ties by id. Numbers the rows, or keeps their ids. The first arrives at time 0.
+ */
+static void sort_rows(struct training_trace *trace, bool number)
 {
     qsort(trace->rows, trace->count, sizeof *trace->rows, compare_rows);
-    number_rows(trace);
+    const sim_time_t first = trace->rows[0].arrival;
+    for (size_t i = 0; i < trace->count; i++) {
+        trace->rows[i].id = number ? i : trace->rows[i].id;
+        trace->rows[i].arrival -= first;
+    }
 }
 
 bool training_trace_keep(struct training_trace *trace, const char *path, const char *cluster,
@@ -525,7 +539,8 @@ bool training_trace_keep(struct training_trace *trace, const char *path, const c
     size_t kept = 0;
     const char *const *names = (const char *const *)trace->clusters.names;
     for (size_t i = 0; i < trace->count; i++)
-        if (trace->clusters.count > 0 && strcmp(names[trace->rows[i].cluster], cluster) == 0)
+        if (trace->clusters.count > 0 && trace->rows[i].cluster >= 0 &&
+            strcmp(names[trace->rows[i].cluster], cluster) == 0)
             trace->rows[kept++] = trace->rows[i];
     if (kept == 0) {
         const char *near = error_nearest_name(cluster, names, (int)trace->clusters.count);
@@ -534,55 +549,44 @@ bool training_trace_keep(struct training_trace *trace, const char *path, const c
                            near == NULL ? "" : "\"?");
     }
     trace->count = kept;
-    number_rows(trace);
+    sort_rows(trace, true);
     return true;
+}
+
+struct training_trace *training_trace_read_columns(const char *path,
+                                                   const struct training_columns *columns,
+                                                   size_t *left_out, struct error *error)
+{
+    struct reader reader = {.base.path = (char *)path,
+                            .columns = columns,
+                            .unit = trace_unit(columns->unit),
+                            .trace = calloc(1, sizeof *reader.trace)};
+    const bool good =
+        reader.trace != NULL ? read_lines(&reader, error) : trace_no_memory(&reader.base, error);
+    line_reader_close(&reader.base.lines);
+    free(reader.latest);
+    free(reader.before);
+    *left_out = reader.left_out;
+    if (!good) {
+        training_trace_free(reader.trace);
+        return NULL;
+    }
+    if (columns->sort || columns->foreign)
+        sort_rows(reader.trace, columns->names[TRAINING_ROLE_ID] == NULL);
+    return reader.trace;
 }
 
 struct training_trace *training_trace_read(const char *path, const char *format,
                                            struct error *error)
 {
-    struct reader reader = {.base.path = (char *)path};
-    size_t f = 0;
-    while (training_formats[f] != NULL && strcmp(format, training_formats[f]) != 0)
-        f++;
-    if (training_formats[f] == NULL) {
-        (void)error_input(error, "%s: unknown format \"%s\"; synergy, muri, gavel, philly or dilu",
-                          path, format);
-        return NULL;
-    }
-    const struct layout *layout = layouts[f];
-    reader.fields = layout->fields;
-    reader.trace = calloc(1, sizeof *reader.trace);
-    if (reader.trace == NULL) {
-        (void)trace_no_memory(&reader.base, error);
-        return NULL;
-    }
-    const bool good =
-        line_reader_open(&reader.base.lines, path, error) && read_lines(&reader, layout, error);
-    line_reader_close(&reader.base.lines);
-    free(reader.latest);
-    free(reader.before);
-    if (!good) {
-        training_trace_free(reader.trace);
-        return NULL;
-    }
-    if (layout->sorts)
-        sort_rows(reader.trace);
-    return reader.trace;
-}
-
-const char *training_trace_recognise(const char *path)
-{
-    struct line_reader lines = {0};
-    struct error fault = {0};
-    char *line = NULL;
-    const char *format = NULL;
-    if (line_reader_open(&lines, path, &fault) &&
-        line_reader_next(&lines, &line, &fault) == LINE_READ)
-        for (size_t i = 0; format == NULL && training_formats[i] != NULL; i++)
-            format = layouts[i]->recognises(line) ? training_formats[i] : NULL;
-    line_reader_close(&lines);
-    return format;
+    size_t left_out = 0;
+    for (size_t f = 0; training_formats[f] != NULL; f++)
+        if (strcmp(format, training_formats[f]) == 0)
+            return training_trace_read_columns(path, layouts[f], &left_out, error);
+    (void)error_input(error,
+                      "%s: unknown format \"%s\"; esgsim, synergy, muri, gavel, philly or dilu",
+                      path, format);
+    return NULL;
 }
 
 void training_trace_free(struct training_trace *trace)

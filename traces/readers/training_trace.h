@@ -1,31 +1,4 @@
-/* Traces of trainings in their original layouts, gzip or plain, read into an array.
- *
- * | format  | layout                                                                           |
- * |---------|----------------------------------------------------------------------------------|
- * | synergy | CSV without header: id, model, arrival [s], iterations, GPUs                     |
- * | muri    | CSV with header: job_id, num_gpu, submit_time [ms], iterations, model_name, …,   |
- * |         | iteration_time [ms], …; columns are found by name                                |
- * | gavel   | tabs: type, command, option, data flag, steps, arrival [s], GPUs                 |
- * | philly  | CSV `timestamp,duration,num_gpus,gpu_time,cluster`; names no model               |
- * | dilu    | starts and ends of instances and trainings, a Python dictionary per line          |
- *
- * A row of Muri's traces has its own iteration time.
- *
- * Arrivals must ascend. The philly layout is the exception: its published file joins clusters one
- * after the other, so its rows are sorted by time stamp (stable), and the first arrival is time 0.
- * Time stamps have no time zone and are read as UTC. In all other layouts the times of the file are
- * kept.
- *
- * A line of the layout dilu (scheduling/simulations/workload/ of sigserverless/Dilu at 1134655) is
- *
- *     {'Time': '2024-06-19 15:46:09', 'Action': 'start', 'Instance': {'service_name': 'a', 'type':
- *     'training', 'gpu_num': 2, 'sm_requests': 0.55, 'sm_limits': 0.81, 'memory': [30, 30]}}
- *
- * without the line break, and with these spaces. The action is start or delete; the type training,
- * inference or llm-inference. Request and limit are parts of a GPU, the memory is in GB on each
- * GPU. A start becomes a row; a delete ends all running instances of its service, as in the
- * authors' simulation, and repeats what the start gives. Time 0 is the first line's. Lines of one
- * second keep their order: each is a microsecond after the line before it.
+/* Traces of trainings, gzip or plain, read into an array. traces/README.md describes the layouts.
  */
 #ifndef ESGSIM_TRACES_READERS_TRAINING_TRACE_H
 #define ESGSIM_TRACES_READERS_TRAINING_TRACE_H
@@ -55,10 +28,10 @@ struct training_row {
     int32_t model;       /* index into `models`, or TRAINING_NO_MODEL; dilu: of the service */
     uint32_t gpus;       /* >= 1 */
     sim_time_t arrival;  /* >= 0 */
-    uint64_t iterations; /* >= 1; 0 for philly */
-    double iteration_ms; /* muri; 0 otherwise */
-    double duration_s; /* philly, dilu: time that it ran; INFINITY: no line ends it; 0 otherwise */
-    int32_t cluster;   /* philly: index into `clusters`; 0 otherwise */
+    uint64_t iterations; /* >= 1; 0 of a row with a duration */
+    double iteration_ms; /* 0: the row gives none */
+    double duration_s;   /* time that it ran; INFINITY: no line of dilu ends it; 0: not given */
+    int32_t cluster;     /* index into `clusters`, or TRAINING_NO_MODEL; 0 where it has none */
     enum instance_type type;
     double request, limit; /* dilu: 0 < request <= limit <= 1, of each GPU; 0 otherwise */
     double memory_gb;      /* dilu: on each GPU; 0 otherwise */
@@ -68,7 +41,34 @@ struct training_trace {
     struct training_row *rows;
     size_t count;
     struct string_index models;   /* names in order of first use */
-    struct string_index clusters; /* philly: virtual clusters, in order of first use */
+    struct string_index clusters; /* virtual clusters, in order of first use */
+};
+
+/* What a column of a CSV is for. */
+enum training_role {
+    TRAINING_ROLE_ARRIVAL,
+    TRAINING_ROLE_GPUS,
+    TRAINING_ROLE_MODEL,
+    TRAINING_ROLE_ITERATIONS,
+    TRAINING_ROLE_DURATION,
+    TRAINING_ROLE_ITERATION,
+    TRAINING_ROLE_ID,
+    TRAINING_ROLE_CLUSTER,
+    TRAINING_ROLES
+};
+
+/* Their names, NULL-terminated. */
+extern const char *const training_roles[];
+
+/* The columns of a table. */
+struct training_columns {
+    const char *header;                /* of a layout that has none; NULL: the file's first line */
+    const char *names[TRAINING_ROLES]; /* by role; NULL: none. Arrival and GPUs are required, and
+                                          iterations or a duration */
+    const char *unit; /* of times: one of trace_units; of durations beside dates: seconds */
+    bool own;         /* our own layout: further columns are faults, and most may lack */
+    bool sort;        /* arrivals need not ascend */
+    bool foreign;     /* any file: the same, and rows without a GPU or without work are left out */
 };
 
 /* Names of the layouts, NULL-terminated. */
@@ -82,6 +82,11 @@ const char *training_trace_recognise(const char *path);
  * no row; ERROR_RUN without memory. The caller frees. O(rows log rows). */
 struct training_trace *training_trace_read(const char *path, const char *format,
                                            struct error *error);
+/* The same by named columns. Counts the rows of a foreign file that are left out. It is sorted by
+ * arrival, then by id, and its first training arrives at time 0. */
+struct training_trace *training_trace_read_columns(const char *path,
+                                                   const struct training_columns *columns,
+                                                   size_t *left_out, struct error *error);
 /* Keeps the trainings of one virtual cluster: numbered from 0, the first arrives at time 0. False
  * with ERROR_INPUT if the trace has no such cluster; the message has the nearest name. O(rows). */
 bool training_trace_keep(struct training_trace *trace, const char *path, const char *cluster,

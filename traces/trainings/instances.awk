@@ -1,4 +1,4 @@
-# Draws a set of instances in the layout dilu (traces/readers/training_trace.h):
+# Draws a set of instances in the layout dilu (traces/README.md):
 #
 #   awk -f instances.awk -v count=3200 -v seed=1
 #
