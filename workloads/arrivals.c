@@ -11,6 +11,13 @@
 #include "sim/base/string_index.h"
 #include "workloads/workload.h"
 
+/* The tasks of a periodic process take turns in this order. */
+struct frame_order {
+    sim_time_t phase; /* within the period */
+    uint64_t first;   /* period of the first frame */
+    uint32_t task;
+};
+
 struct arrival_stream {
     const struct arrival_spec *spec;
     const struct workload *workload;
@@ -27,6 +34,9 @@ struct arrival_stream {
     uint32_t *applications; /* application of each label */
     size_t label_count;
     uint32_t other; /* application of "*"; SIM_NONE: drawn */
+
+    struct frame_order *order; /* periodic: the tasks by phase */
+    uint64_t turn;             /* in this order, period by period */
 
     const char *source;         /* the last record's own label */
     struct string_index strays; /* labels that name no application */
@@ -50,6 +60,7 @@ double arrival_spec_rate(const struct arrival_spec *spec)
         return requests / seconds;
     case ARRIVAL_TRACE:
     case ARRIVAL_CLOSED:
+    case ARRIVAL_PERIODIC:
         break;
     }
     return NAN;
@@ -190,6 +201,35 @@ static bool next_trace(struct arrival_stream *stream, struct arrival *arrival, s
     return true;
 }
 
+/* In each period the tasks are passed in order of their phase modulo the period. The first frame
+ * may have two periods. */
+static bool next_periodic(struct arrival_stream *stream, struct arrival *arrival,
+                          struct error *error)
+{
+    const struct arrival_spec *spec = stream->spec;
+    const uint64_t tasks = stream->workload->application_count;
+    const uint64_t later = spec->first_period - 1;
+    const sim_time_t period = sim_from_ms(spec->period_ms);
+    while (stream->request < spec->frames * tasks) {
+        const struct frame_order *next = &stream->order[stream->turn % tasks];
+        const uint64_t periods = stream->turn / tasks;
+        const double at = (double)next->phase + (double)periods * (double)period;
+        const uint64_t since = periods - next->first;
+        stream->turn++;
+        if (periods < next->first || since >= spec->frames + later || (since == 1 && later == 1))
+            continue;
+        if (!advance(stream, at - (double)stream->now, error))
+            return false;
+        stream->now = next->phase + (sim_time_t)periods * period; /* exactly */
+        *arrival = (struct arrival){.time = stream->now, .application = next->task};
+        if (since == 0 && later == 1)
+            arrival->slo = stream->workload->applications[next->task].slo + period;
+        stream->request++;
+        return true;
+    }
+    return false;
+}
+
 bool arrival_stream_next(struct arrival_stream *stream, struct arrival *arrival,
                          struct error *error)
 {
@@ -206,6 +246,8 @@ bool arrival_stream_next(struct arrival_stream *stream, struct arrival *arrival,
         break;
     case ARRIVAL_TRACE:
         return next_trace(stream, arrival, error);
+    case ARRIVAL_PERIODIC:
+        return next_periodic(stream, arrival, error);
     case ARRIVAL_CLOSED:
         break;
     }
@@ -312,6 +354,37 @@ static bool open_trace(struct arrival_stream *stream, struct error *error)
     return stream->trace != NULL;
 }
 
+static int order_compare(const void *left, const void *right)
+{
+    const struct frame_order *a = left, *b = right;
+    if (a->phase != b->phase)
+        return a->phase < b->phase ? -1 : 1;
+    return a->task < b->task ? -1 : a->task > b->task;
+}
+
+static bool open_periodic(struct arrival_stream *stream, struct error *error)
+{
+    const struct arrival_spec *spec = stream->spec;
+    const size_t tasks = stream->workload->application_count;
+    const sim_time_t period = sim_from_ms(spec->period_ms);
+    stream->order = calloc(tasks, sizeof *stream->order);
+    if (stream->order == NULL)
+        return error_run(error, "arrivals: out of memory");
+    for (uint32_t task = 0; task < tasks; task++) {
+        double ms = spec->phase == PHASE_LIST ? spec->phases_ms[task] : 0;
+        struct random_stream random;
+        if (spec->phase == PHASE_RANDOM) {
+            random_stream_open(&random, stream->seed, RANDOM_ARRIVAL, task, 0);
+            ms = random_uniform(&random) * spec->first_period * spec->period_ms;
+        }
+        const sim_time_t phase = sim_from_ms(ms);
+        stream->order[task] =
+            (struct frame_order){phase % period, (uint64_t)(phase / period), task};
+    }
+    qsort(stream->order, tasks, sizeof *stream->order, order_compare);
+    return true;
+}
+
 struct arrival_stream *arrival_stream_open(const struct arrival_spec *spec,
                                            const struct workload *workload, uint64_t seed,
                                            struct error *error)
@@ -330,6 +403,8 @@ struct arrival_stream *arrival_stream_open(const struct arrival_spec *spec,
     bool good = spec->process != ARRIVAL_TRACE || open_trace(stream, error);
     if (good && spec->process == ARRIVAL_MMPP)
         good = enter_state(stream, error);
+    if (spec->process == ARRIVAL_PERIODIC)
+        good = open_periodic(stream, error);
     if (!good) {
         arrival_stream_close(stream);
         return NULL;
@@ -345,5 +420,6 @@ void arrival_stream_close(struct arrival_stream *stream)
     string_index_clear(&stream->strays);
     free(stream->labels);
     free(stream->applications);
+    free(stream->order);
     free(stream);
 }
