@@ -11,11 +11,10 @@
 #include "sim/base/string_index.h"
 #include "workloads/workload.h"
 
-/* The tasks of a periodic process take turns in this order. */
-struct frame_order {
-    sim_time_t phase; /* within the period */
-    uint64_t first;   /* period of the first frame */
-    uint32_t task;
+/* The next frame of a task. */
+struct next_frame {
+    sim_time_t time; /* SIM_FOREVER: none */
+    uint64_t number;
 };
 
 struct arrival_stream {
@@ -35,8 +34,7 @@ struct arrival_stream {
     size_t label_count;
     uint32_t other; /* application of "*"; SIM_NONE: drawn */
 
-    struct frame_order *order; /* periodic: the tasks by phase */
-    uint64_t turn;             /* in this order, period by period */
+    struct next_frame *frames; /* by task of a periodic process */
 
     const char *source;         /* the last record's own label */
     struct string_index strays; /* labels that name no application */
@@ -201,33 +199,27 @@ static bool next_trace(struct arrival_stream *stream, struct arrival *arrival, s
     return true;
 }
 
-/* In each period the tasks are passed in order of their phase modulo the period. The first frame
- * may have two periods. */
+/* Of frames of one instant that of the first task. O(tasks). */
 static bool next_periodic(struct arrival_stream *stream, struct arrival *arrival,
                           struct error *error)
 {
     const struct arrival_spec *spec = stream->spec;
-    const uint64_t tasks = stream->workload->application_count;
-    const uint64_t later = spec->first_period - 1;
+    const struct workload *workload = stream->workload;
+    struct next_frame *next = stream->frames;
+    for (uint32_t task = 1; task < workload->application_count; task++)
+        if (stream->frames[task].time < next->time)
+            next = &stream->frames[task];
+    if (next->time == SIM_FOREVER || !advance(stream, (double)(next->time - stream->now), error))
+        return false;
     const sim_time_t period = sim_from_ms(spec->period_ms);
-    while (stream->request < spec->frames * tasks) {
-        const struct frame_order *next = &stream->order[stream->turn % tasks];
-        const uint64_t periods = stream->turn / tasks;
-        const double at = (double)next->phase + (double)periods * (double)period;
-        const uint64_t since = periods - next->first;
-        stream->turn++;
-        if (periods < next->first || since >= spec->frames + later || (since == 1 && later == 1))
-            continue;
-        if (!advance(stream, at - (double)stream->now, error))
-            return false;
-        stream->now = next->phase + (sim_time_t)periods * period; /* exactly */
-        *arrival = (struct arrival){.time = stream->now, .application = next->task};
-        if (since == 0 && later == 1)
-            arrival->slo = stream->workload->applications[next->task].slo + period;
-        stream->request++;
-        return true;
-    }
-    return false;
+    const uint32_t periods = next->number == 0 ? spec->first_period : 1;
+    *arrival =
+        (struct arrival){.time = stream->now, .application = (uint32_t)(next - stream->frames)};
+    if (periods > 1)
+        arrival->slo = workload->applications[arrival->application].slo + period;
+    next->time = ++next->number < spec->frames ? next->time + periods * period : SIM_FOREVER;
+    stream->request++;
+    return true;
 }
 
 bool arrival_stream_next(struct arrival_stream *stream, struct arrival *arrival,
@@ -354,34 +346,21 @@ static bool open_trace(struct arrival_stream *stream, struct error *error)
     return stream->trace != NULL;
 }
 
-static int order_compare(const void *left, const void *right)
-{
-    const struct frame_order *a = left, *b = right;
-    if (a->phase != b->phase)
-        return a->phase < b->phase ? -1 : 1;
-    return a->task < b->task ? -1 : a->task > b->task;
-}
-
 static bool open_periodic(struct arrival_stream *stream, struct error *error)
 {
     const struct arrival_spec *spec = stream->spec;
     const size_t tasks = stream->workload->application_count;
-    const sim_time_t period = sim_from_ms(spec->period_ms);
-    stream->order = calloc(tasks, sizeof *stream->order);
-    if (stream->order == NULL)
+    stream->frames = calloc(tasks, sizeof *stream->frames);
+    if (stream->frames == NULL)
         return error_run(error, "arrivals: out of memory");
     for (uint32_t task = 0; task < tasks; task++) {
         double ms = spec->phase == PHASE_LIST ? spec->phases_ms[task] : 0;
         struct random_stream random;
-        if (spec->phase == PHASE_RANDOM) {
-            random_stream_open(&random, stream->seed, RANDOM_ARRIVAL, task, 0);
+        random_stream_open(&random, stream->seed, RANDOM_ARRIVAL, task, 0);
+        if (spec->phase == PHASE_RANDOM)
             ms = random_uniform(&random) * spec->first_period * spec->period_ms;
-        }
-        const sim_time_t phase = sim_from_ms(ms);
-        stream->order[task] =
-            (struct frame_order){phase % period, (uint64_t)(phase / period), task};
+        stream->frames[task].time = sim_from_ms(ms);
     }
-    qsort(stream->order, tasks, sizeof *stream->order, order_compare);
     return true;
 }
 
@@ -420,6 +399,6 @@ void arrival_stream_close(struct arrival_stream *stream)
     string_index_clear(&stream->strays);
     free(stream->labels);
     free(stream->applications);
-    free(stream->order);
+    free(stream->frames);
     free(stream);
 }

@@ -270,11 +270,9 @@ static bool load_arrivals(struct reading *reading, struct error *error)
     if (!arrivals_load(reading->document, &value, &experiment->workload, arrivals, error))
         return false;
     if (arrivals->process == ARRIVAL_PERIODIC && !json_child(&reading->root, "requests", &value)) {
-        const uint64_t frames = arrivals->frames * experiment->workload.application_count;
+        experiment->requests = arrivals->frames * experiment->workload.application_count;
         if (!json_child(&reading->root, "warmup_requests", &value))
             experiment->warmup_requests = 0;
-        experiment->requests =
-            frames > experiment->warmup_requests ? frames - experiment->warmup_requests : 1;
     }
     return experiment->arrivals.trace_path == NULL ||
            inputs_hash(reading->document->inputs, experiment->arrivals.trace_path,

@@ -91,15 +91,6 @@ static bool runs_in(const struct sgprs *self, uint32_t context, uint32_t functio
     return self->contexts[context].configurations[function] != SIM_NONE;
 }
 
-static bool any_empty(const struct sgprs *self, uint32_t function, sim_time_t now)
-{
-    bool empty = false;
-    for (uint32_t c = 0; c < self->context_count && !empty; c++)
-        if (runs_in(self, c, function))
-            (void)queue_end(self, c, now, &empty);
-    return empty;
-}
-
 /* The context of a task's number modulo contexts; the next one where the stage does not run. */
 static uint32_t own_context(const struct sgprs *self, uint32_t task, uint32_t function)
 {
@@ -109,32 +100,43 @@ static uint32_t own_context(const struct sgprs *self, uint32_t task, uint32_t fu
     return context;
 }
 
+/* The context that the stage would join now, and whether any is empty. */
 static uint32_t choose_context(const struct sgprs *self, const struct stage_entry *entry,
-                               sim_time_t now)
+                               sim_time_t now, bool *any_empty)
 {
-    sim_time_t least[2] = {SIM_FOREVER, SIM_FOREVER}; /* of empty ones, of all */
+    sim_time_t least[2] = {SIM_FOREVER, SIM_FOREVER}; /* of empty ones, of others */
     uint32_t best[2] = {SIM_NONE, SIM_NONE};
+    *any_empty = false;
     for (uint32_t c = 0; c < self->context_count; c++) {
         bool empty;
         if (!runs_in(self, c, entry->function))
             continue;
         const sim_time_t end =
             queue_end(self, c, now, &empty) + self->contexts[c].wcets[entry->function];
+        *any_empty |= empty;
         if (empty && end < entry->deadline)
             return c;
-        for (int i = empty ? 0 : 1; i < 2; i++)
-            if (end < least[i]) {
-                least[i] = end;
-                best[i] = c;
-            }
+        if (end < least[!empty]) {
+            least[!empty] = end;
+            best[!empty] = c;
+        }
     }
-    return best[best[0] == SIM_NONE];
+    return best[!*any_empty];
 }
 
 /* ---- Stages ---------------------------------------------------------------------------------- */
 
-static void entry_remove(struct sgprs *self, uint32_t at)
+/* Removes the queue's first entry that runs in the context, or that does not run (SIM_NONE). */
+static void entry_remove(struct sgprs *self, uint32_t queue, uint32_t context)
 {
+    uint32_t at = 0;
+    while (at < self->entry_count &&
+           (self->entries[at].queue != queue ||
+            self->entries[at].running != (context != SIM_NONE) ||
+            (context != SIM_NONE && self->entries[at].context != context)))
+        at++;
+    if (at == self->entry_count)
+        return;
     self->entry_count--;
     for (uint32_t i = at; i < self->entry_count; i++)
         self->entries[i] = self->entries[i + 1];
@@ -178,29 +180,16 @@ static void sgprs_on_ready(void *state, struct platform *platform, uint32_t queu
 static void sgprs_on_withdrawn(void *state, struct platform *platform, uint32_t queue,
                                uint32_t instance)
 {
-    struct sgprs *self = state;
-    uint32_t at = 0;
     (void)platform;
     (void)instance;
-    while (at < self->entry_count &&
-           (self->entries[at].queue != queue || self->entries[at].running))
-        at++;
-    if (at < self->entry_count)
-        entry_remove(self, at);
+    entry_remove(state, queue, SIM_NONE);
 }
 
 static void sgprs_on_finish(void *state, struct platform *platform,
                             const struct finished_batch *batch)
 {
-    struct sgprs *self = state;
-    uint32_t at = 0;
     (void)platform;
-    while (at < self->entry_count &&
-           (self->entries[at].queue != batch->queue || !self->entries[at].running ||
-            self->entries[at].context != batch->invoker))
-        at++;
-    if (at < self->entry_count)
-        entry_remove(self, at);
+    entry_remove(state, batch->queue, batch->invoker);
 }
 
 /* ---- Decisions ------------------------------------------------------------------------------- */
@@ -218,14 +207,16 @@ static void stages_join(struct sgprs *self, struct platform *platform)
             entry_join(self, i, own_context(self, task, entry->function));
             continue;
         }
+        bool empty;
+        const uint32_t context = choose_context(self, entry, now, &empty);
         if (entry->join == NOT_DECIDED) {
-            const bool waits = !self->last[entry->queue] && !any_empty(self, entry->function, now);
+            const bool waits = !self->last[entry->queue] && !empty;
             entry->join = waits ? entry->deadline - 2 * entry->part : now;
             if (entry->join > now)
                 platform_set_timer(platform, entry->join, entry->queue);
         }
         if (entry->join <= now)
-            entry_join(self, i, choose_context(self, entry, now));
+            entry_join(self, i, context);
     }
 }
 
