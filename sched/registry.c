@@ -35,6 +35,7 @@
     ROW(gpulet) \
     ROW(clipper) \
     ROW(alpaserve) \
+    ROW(sgprs) \
     ROW(synergy) \
     ROW(sjf_bsbf) \
     ROW(sjf_ffs) \

@@ -175,10 +175,10 @@ static void dominated_world(char json[WORLD_BYTES])
 
 /* By design: the minimum configuration is the first kind's; INFless takes the first slot with room;
  * Nexus and gpulet divide the load over all GPUs that there are, as their papers do with equal
- * ones. */
+ * ones; SGPRS takes the first empty context in time. */
 static bool minimises(const struct policy *policy)
 {
-    static const char *const others[] = {"min-config", "infless", "nexus", "gpulet"};
+    static const char *const others[] = {"min-config", "infless", "nexus", "gpulet", "sgprs"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(policy->name, others[i]) == 0)
             return false;

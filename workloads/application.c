@@ -12,8 +12,8 @@ const struct key application_keys[] = {KEY_NAME("name", application, name, REQUI
                                        KEY_OWN("source"),
                                        KEY_OWN("granularity"),
                                        KEY_END};
-const struct key application_reference_keys[] = {KEY_OWN("ref"), WEIGHT, KEY_NOTES,
-                                                 KEY_OWN("granularity"), KEY_END};
+const struct key application_reference_keys[] = {
+    KEY_OWN("ref"), WEIGHT, KEY_OWN("count"), KEY_NOTES, KEY_OWN("granularity"), KEY_END};
 const struct key stage_keys[] = {
     KEY_NAME("name", stage, name, REQUIRED),
     KEY_NEEDED("function"),

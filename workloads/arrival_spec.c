@@ -16,7 +16,10 @@ enum { STATES_LIMIT = 1024, MAPPINGS_LIMIT = 65536 };
 #define RATE_MOST 1e9
 
 /* In the order of enum arrival_process. */
-static const char *const processes[] = {"uniform", "poisson", "mmpp", "trace", "closed", NULL};
+static const char *const processes[] = {"uniform", "poisson",  "mmpp", "trace",
+                                        "closed",  "periodic", NULL};
+/* In the order of enum arrival_phase. */
+const char *const phase_names[] = {"random", "zero", NULL};
 static const char *const think_kinds[] = {"exponential", "constant", NULL};
 
 #define OF arrival_spec
@@ -51,9 +54,17 @@ static const struct key closed_keys[] = {
     KEY_WORD("think", OF, think_constant, think_kinds, 0, OPTIONAL),
     KEY_NOTES,
     KEY_END};
+static const struct key periodic_keys[] = {
+    PROCESS,
+    KEY_NUMBER("period_ms", OF, period_ms, 1e-6, LIMIT_MS, 0, REQUIRED),
+    KEY_WHOLE("frames", OF, frames, 1, 1e9, 150, OPTIONAL),
+    KEY_WHOLE("first_period", OF, first_period, 1, 2, 1, OPTIONAL),
+    KEY_OWN("phase"),
+    KEY_NOTES,
+    KEY_END};
 #undef OF
-const struct key *const arrival_keys[] = {uniform_keys, poisson_keys, mmpp_keys, trace_keys,
-                                          closed_keys};
+const struct key *const arrival_keys[] = {uniform_keys, poisson_keys, mmpp_keys,
+                                          trace_keys,   closed_keys,  periodic_keys};
 const struct key mmpp_state_keys[] = {
     KEY_NUMBER("rate_per_s", mmpp_state, rate_per_s, 0, RATE_MOST, 0, REQUIRED),
     KEY_NUMBER("mean_sojourn_s", mmpp_state, mean_sojourn_s, 1e-9, LIMIT_S, 0, REQUIRED),
@@ -148,6 +159,32 @@ static bool load_trace(const struct json_include *document, const struct json_va
            load_mappings(&child, workload, arrivals, error);
 }
 
+static bool load_periodic(const struct json_value *value, const struct workload *workload,
+                          struct arrival_spec *arrivals, struct error *error)
+{
+    const size_t tasks = workload->application_count;
+    struct json_value child, entry = {0};
+    int phase = PHASE_RANDOM;
+    if (!json_child(value, "phase", &child))
+        return true;
+    if (!cJSON_IsArray(child.node)) {
+        const bool good = json_choice(value, "phase", phase_names, &phase, error);
+        arrivals->phase = (enum arrival_phase)phase;
+        return good;
+    }
+    arrivals->phase = PHASE_LIST;
+    if (json_size(&child) != tasks)
+        return json_fault(&child, error,
+                          "has %zu entries for %zu applications, each of which is a task; give one "
+                          "for each",
+                          json_size(&child), tasks);
+    arrivals->phases_ms = load_array(tasks, sizeof *arrivals->phases_ms, error);
+    while (arrivals->phases_ms != NULL && json_next(&child, &entry))
+        if (!json_as_number(&entry, 0, LIMIT_MS, &arrivals->phases_ms[entry.index], error))
+            return false;
+    return arrivals->phases_ms != NULL;
+}
+
 /* "load" needs a process whose rate is known before the run. */
 static bool check_load(const struct json_value *value, enum arrival_process process,
                        struct error *error)
@@ -158,6 +195,9 @@ static bool check_load(const struct json_value *value, enum arrival_process proc
     if (process == ARRIVAL_TRACE)
         return json_fault(&load, error,
                           "does not apply to a trace; set its rate by \"scale_rate\"");
+    if (process == ARRIVAL_PERIODIC)
+        return json_fault(&load, error,
+                          "does not apply to \"periodic\"; set its rate by \"period_ms\"");
     return process != ARRIVAL_CLOSED ||
            json_fault(&load, error,
                       "does not apply to \"closed\", whose users set the rate; change \"users\"");
@@ -204,6 +244,8 @@ static bool load_process(const struct json_include *document, const struct json_
         return load_mmpp(value, arrivals, error);
     case ARRIVAL_TRACE:
         return load_trace(document, value, workload, arrivals, error);
+    case ARRIVAL_PERIODIC:
+        return load_periodic(value, workload, arrivals, error);
     case ARRIVAL_CLOSED:
         break;
     }
@@ -221,6 +263,7 @@ bool arrivals_load(const struct json_include *document, const struct json_value 
         !check_load(value, (enum arrival_process)process, error))
         return false;
     keys_default(trace_keys, arrivals);
+    keys_default(periodic_keys, arrivals);
     return keys_load(arrival_keys[process], value, arrivals, error) &&
            load_process(document, value, workload, arrivals, error) &&
            apply_load(value, workload, arrivals, error);
@@ -230,6 +273,7 @@ void arrivals_clear(struct arrival_spec *arrivals)
 {
     free(arrivals->states);
     free(arrivals->trace_path);
+    free(arrivals->phases_ms);
     for (size_t i = 0; i < arrivals->mapping_count; i++)
         free(arrivals->mappings[i].source);
     free(arrivals->mappings);

@@ -11,6 +11,12 @@
 #include "sim/base/string_index.h"
 #include "workloads/workload.h"
 
+/* The next frame of a task. */
+struct next_frame {
+    sim_time_t time; /* SIM_FOREVER: none */
+    uint64_t number;
+};
+
 struct arrival_stream {
     const struct arrival_spec *spec;
     const struct workload *workload;
@@ -27,6 +33,8 @@ struct arrival_stream {
     uint32_t *applications; /* application of each label */
     size_t label_count;
     uint32_t other; /* application of "*"; SIM_NONE: drawn */
+
+    struct next_frame *frames; /* by task of a periodic process */
 
     const char *source;         /* the last record's own label */
     struct string_index strays; /* labels that name no application */
@@ -50,6 +58,7 @@ double arrival_spec_rate(const struct arrival_spec *spec)
         return requests / seconds;
     case ARRIVAL_TRACE:
     case ARRIVAL_CLOSED:
+    case ARRIVAL_PERIODIC:
         break;
     }
     return NAN;
@@ -190,6 +199,29 @@ static bool next_trace(struct arrival_stream *stream, struct arrival *arrival, s
     return true;
 }
 
+/* Of frames of one instant that of the first task. O(tasks). */
+static bool next_periodic(struct arrival_stream *stream, struct arrival *arrival,
+                          struct error *error)
+{
+    const struct arrival_spec *spec = stream->spec;
+    const struct workload *workload = stream->workload;
+    struct next_frame *next = stream->frames;
+    for (uint32_t task = 1; task < workload->application_count; task++)
+        if (stream->frames[task].time < next->time)
+            next = &stream->frames[task];
+    if (next->time == SIM_FOREVER || !advance(stream, (double)(next->time - stream->now), error))
+        return false;
+    const sim_time_t period = sim_from_ms(spec->period_ms);
+    const uint32_t periods = next->number == 0 ? spec->first_period : 1;
+    *arrival =
+        (struct arrival){.time = stream->now, .application = (uint32_t)(next - stream->frames)};
+    if (periods > 1)
+        arrival->slo = workload->applications[arrival->application].slo + period;
+    next->time = ++next->number < spec->frames ? next->time + periods * period : SIM_FOREVER;
+    stream->request++;
+    return true;
+}
+
 bool arrival_stream_next(struct arrival_stream *stream, struct arrival *arrival,
                          struct error *error)
 {
@@ -206,6 +238,8 @@ bool arrival_stream_next(struct arrival_stream *stream, struct arrival *arrival,
         break;
     case ARRIVAL_TRACE:
         return next_trace(stream, arrival, error);
+    case ARRIVAL_PERIODIC:
+        return next_periodic(stream, arrival, error);
     case ARRIVAL_CLOSED:
         break;
     }
@@ -312,6 +346,24 @@ static bool open_trace(struct arrival_stream *stream, struct error *error)
     return stream->trace != NULL;
 }
 
+static bool open_periodic(struct arrival_stream *stream, struct error *error)
+{
+    const struct arrival_spec *spec = stream->spec;
+    const size_t tasks = stream->workload->application_count;
+    stream->frames = calloc(tasks, sizeof *stream->frames);
+    if (stream->frames == NULL)
+        return error_run(error, "arrivals: out of memory");
+    for (uint32_t task = 0; task < tasks; task++) {
+        double ms = spec->phase == PHASE_LIST ? spec->phases_ms[task] : 0;
+        struct random_stream random;
+        random_stream_open(&random, stream->seed, RANDOM_ARRIVAL, task, 0);
+        if (spec->phase == PHASE_RANDOM)
+            ms = random_uniform(&random) * spec->first_period * spec->period_ms;
+        stream->frames[task].time = sim_from_ms(ms);
+    }
+    return true;
+}
+
 struct arrival_stream *arrival_stream_open(const struct arrival_spec *spec,
                                            const struct workload *workload, uint64_t seed,
                                            struct error *error)
@@ -330,6 +382,8 @@ struct arrival_stream *arrival_stream_open(const struct arrival_spec *spec,
     bool good = spec->process != ARRIVAL_TRACE || open_trace(stream, error);
     if (good && spec->process == ARRIVAL_MMPP)
         good = enter_state(stream, error);
+    if (spec->process == ARRIVAL_PERIODIC)
+        good = open_periodic(stream, error);
     if (!good) {
         arrival_stream_close(stream);
         return NULL;
@@ -345,5 +399,6 @@ void arrival_stream_close(struct arrival_stream *stream)
     string_index_clear(&stream->strays);
     free(stream->labels);
     free(stream->applications);
+    free(stream->frames);
     free(stream);
 }

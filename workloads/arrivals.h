@@ -20,9 +20,13 @@ enum arrival_process {
     ARRIVAL_POISSON, /* exponential intervals */
     ARRIVAL_MMPP,    /* Markov-modulated Poisson: states with rate and mean sojourn */
     ARRIVAL_TRACE,   /* read from a file, see traces/readers/arrival_trace.h */
-    ARRIVAL_CLOSED   /* users that think, send a request and wait for its result; driven by the
+    ARRIVAL_CLOSED,  /* users that think, send a request and wait for its result; driven by the
                       * simulator */
+    ARRIVAL_PERIODIC /* each application is a task with a frame in each period; the simulator runs a
+                      * task's frames one after another */
 };
+
+enum arrival_phase { PHASE_RANDOM, PHASE_ZERO, PHASE_LIST };
 
 struct mmpp_state {
     double rate_per_s;
@@ -53,10 +57,16 @@ struct arrival_spec {
     double think_mean_ms;
     uint32_t users;
     bool think_constant; /* else exponential */
+    double period_ms;
+    uint64_t frames;          /* of each task */
+    uint32_t first_period;    /* periods that the first frame has: 1 or 2 */
+    enum arrival_phase phase; /* of first frames: uniform in what they have, 0, or as listed */
+    double *phases_ms;        /* one for each application; NULL unless listed */
 };
 
-/* Mean rate of the process in requests per second. NAN for a trace and for ARRIVAL_CLOSED, whose
- * rate is not known before the run. O(states). */
+/* Mean rate of the process in requests per second. NAN for a trace, for ARRIVAL_CLOSED, whose rate
+ * is not known before the run, and for ARRIVAL_PERIODIC, whose rate is that of each application.
+ * O(states). */
 double arrival_spec_rate(const struct arrival_spec *spec);
 
 struct arrival {

@@ -272,6 +272,13 @@ static bool write_arrivals(cJSON *object, const struct experiment *experiment)
     bool good = keys_write(arrival_keys[arrivals->process], arrivals, object);
     if (arrivals->process == ARRIVAL_TRACE)
         return good && write_trace(object, experiment);
+    if (arrivals->process == ARRIVAL_PERIODIC)
+        return good &&
+               put(object, "phase",
+                   arrivals->phase == PHASE_LIST
+                       ? cJSON_CreateDoubleArray(arrivals->phases_ms,
+                                                 (int)experiment->workload.application_count)
+                       : cJSON_CreateString(phase_names[arrivals->phase]));
     cJSON *states =
         arrivals->process == ARRIVAL_MMPP ? cJSON_AddArrayToObject(object, "states") : NULL;
     for (size_t i = 0; i < arrivals->state_count; i++)

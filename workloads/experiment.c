@@ -87,8 +87,28 @@ static bool load_functions(struct reading *reading, struct error *error)
            (value.node == NULL || function_entries_load(&value, &reading->entries, error));
 }
 
+/* Copy number `copy` of several has the name NAME-COPY. */
+static bool name_copy(struct application *application, uint64_t copy, struct error *error)
+{
+    char *name = NULL;
+    if (asprintf(&name, "%s-%llu", application->name, (unsigned long long)copy) < 0)
+        return error_run(error, "out of memory");
+    free(application->name);
+    application->name = name;
+    return true;
+}
+
+/* Number of applications that an entry stands for. */
+static bool load_count(const struct json_value *entry, int64_t *count, struct error *error)
+{
+    struct json_value child;
+    *count = 1;
+    return !json_child(entry, "ref", &child) ||
+           json_integer(entry, "count", 1, APPLICATIONS_LIMIT, count, error);
+}
+
 static bool load_application(struct reading *reading, const struct json_value *array, size_t index,
-                             struct function_table *table, struct error *error)
+                             int64_t copy, struct function_table *table, struct error *error)
 {
     struct workload *workload = &reading->experiment->workload;
     struct json_value value, target, reference, child;
@@ -105,27 +125,41 @@ static bool load_application(struct reading *reading, const struct json_value *a
                                            : json_child(&target, "granularity", &child)
                                                ? &target
                                                : &reading->root;
-    if (!application_load(&target, granularity, table, application, error))
+    if (!application_load(&target, granularity, table, application, error) ||
+        (copy > 0 && !name_copy(application, (uint64_t)copy, error)))
         return false;
     if (own.weight > 0)
         application->weight = own.weight;
-    return load_is_new(&value, "applications", &workload->applications[0].name, index,
-                       sizeof *application, error);
+    return load_is_new(&value, "applications", &workload->applications[0].name,
+                       workload->application_count - 1, sizeof *application, error);
 }
 
 static bool load_applications(struct reading *reading, struct error *error)
 {
     struct workload *workload = &reading->experiment->workload;
     struct function_table table = {.entries = &reading->entries, .workload = workload};
-    struct json_value array;
+    struct json_value array, entry = {0};
+    int64_t copies = 0, all = 0;
     if (!json_require(&reading->root, "applications", &array, error) ||
-        (workload->applications = load_entries(&array, 1, APPLICATIONS_LIMIT,
-                                               sizeof *workload->applications, error)) == NULL)
+        !json_is_array(&array, 1, APPLICATIONS_LIMIT, error))
         return false;
-    const size_t count = json_size(&array);
-    for (size_t a = 0; a < count; a++)
-        if (!load_application(reading, &array, a, &table, error))
+    for (; json_next(&array, &entry); all += copies)
+        if (!load_count(&entry, &copies, error))
             return false;
+    if (all > APPLICATIONS_LIMIT)
+        return json_fault(&array, error, "%lld applications in all, at most %d", (long long)all,
+                          APPLICATIONS_LIMIT);
+    workload->applications = load_array((size_t)all, sizeof *workload->applications, error);
+    if (workload->applications == NULL)
+        return false;
+    for (entry.node = NULL; json_next(&array, &entry);) {
+        (void)load_count(&entry, &copies, NULL); /* once more */
+        for (int64_t copy = 1; copy <= copies; copy++)
+            if (!load_application(reading, &array, entry.index, copies > 1 ? copy : 0, &table,
+                                  error))
+                return false;
+    }
+    const size_t count = workload->application_count;
     double sum = 0;
     for (size_t a = 0; a < count; a++)
         sum += workload->applications[a].weight;
@@ -232,9 +266,14 @@ static bool load_arrivals(struct reading *reading, struct error *error)
         return json_fault(&reading->root, error,
                           "key \"arrivals\" is missing; for example {\"process\": \"poisson\", "
                           "\"rate_per_s\": 10}");
-    if (!arrivals_load(reading->document, &value, &experiment->workload, &experiment->arrivals,
-                       error))
+    struct arrival_spec *arrivals = &experiment->arrivals;
+    if (!arrivals_load(reading->document, &value, &experiment->workload, arrivals, error))
         return false;
+    if (arrivals->process == ARRIVAL_PERIODIC && !json_child(&reading->root, "requests", &value)) {
+        experiment->requests = arrivals->frames * experiment->workload.application_count;
+        if (!json_child(&reading->root, "warmup_requests", &value))
+            experiment->warmup_requests = 0;
+    }
     return experiment->arrivals.trace_path == NULL ||
            inputs_hash(reading->document->inputs, experiment->arrivals.trace_path,
                        &experiment->trace_identity, experiment->trace_sha256, error);

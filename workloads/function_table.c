@@ -399,6 +399,14 @@ static bool tabulate(struct source *source, const struct cluster_spec *cluster,
     return true;
 }
 
+/* A GPU has the profile's units, or if it is a context, a part of them. */
+static bool has_unit(const struct gpu_spec *gpu, const struct profile *profile)
+{
+    const struct interference *model = profile->interference;
+    return gpu->units == profile->unit ||
+           (model != NULL && model->kind == INTERFERENCE_CONTEXTS && gpu->units < profile->unit);
+}
+
 static bool check_unit(const struct source *source, const struct workload *workload,
                        struct error *error)
 {
@@ -411,7 +419,7 @@ static bool check_unit(const struct source *source, const struct workload *workl
     for (size_t g = 0; g < cluster->group_count; g++)
         for (size_t i = 0; i < cluster->groups[g].gpu_count; i++) {
             const struct gpu_spec *gpu = &cluster->groups[g].gpus[i];
-            if (gpu->kind == source->kind && gpu->units != source->profile->unit)
+            if (gpu->kind == source->kind && !has_unit(gpu, source->profile))
                 return json_fault(&source->entry->place, error,
                                   "profile %s slices a GPU in %d units, the cluster's "
                                   "invokers[%zu].gpus[%zu].units is %u; %s",

@@ -47,6 +47,8 @@ struct price {
     double vcpu_hour_usd, vgpu_hour_usd;
 };
 extern const struct key invoker_keys[], gpu_keys[], price_keys[];
+/* Names of enum arrival_phase but its last, NULL-terminated. */
+extern const char *const phase_names[];
 /* The keys of "arrivals", by process, and of those of trainings: of a trace, drawn. */
 extern const struct key *const arrival_keys[], *const training_arrival_keys[];
 

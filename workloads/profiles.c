@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "traces/profile/interference.h"
 #include "traces/profile/profile.h"
 #include "workloads/inputs.h"
 #include "workloads/loader_internal.h"
@@ -188,6 +189,29 @@ static bool check_common_units(const struct json_value *root, const struct workl
                       COMMON_UNITS_LIMIT);
 }
 
+/* Checks that contexts of one GPU are a pool that was measured. */
+static bool check_contexts(const struct json_value *root, const struct workload *workload,
+                           struct error *error)
+{
+    const struct cluster_spec *cluster = &workload->cluster;
+    for (size_t k = 0; k < workload->kind_count; k++) {
+        const struct gpu_kind *kind = &workload->kinds[k];
+        uint32_t contexts = 0;
+        if (kind->interference == NULL || kind->interference->kind != INTERFERENCE_CONTEXTS)
+            continue;
+        for (size_t g = 0; g < cluster->group_count; g++)
+            for (size_t i = 0; i < cluster->groups[g].gpu_count; i++)
+                if (cluster->groups[g].gpus[i].kind == k)
+                    contexts += cluster->groups[g].count;
+        if (interference_pool(kind->interference, contexts, kind->units) == NULL)
+            return json_fault(root, error,
+                              "the profile has no pool of %u contexts of %u units, which the "
+                              "cluster's GPUs are; see its \"interference\"",
+                              contexts, kind->units);
+    }
+    return true;
+}
+
 /* ---- Whole ---------------------------------------------------------------------------------- */
 
 /* Adds `text` to a list, unless it is there. */
@@ -246,6 +270,7 @@ bool profiles_load(struct json_include *document, struct experiment *experiment,
     if (!load_planned(document, experiment, error))
         return false;
     workload_join_kinds(&experiment->workload, same_profiles, &experiment->planning.profiles);
-    return check_common_units(&root, &experiment->workload, error) &&
+    return check_contexts(&root, &experiment->workload, error) &&
+           check_common_units(&root, &experiment->workload, error) &&
            describe_profiles(experiment, error);
 }

@@ -5,8 +5,9 @@
  * sweep is what is assumed, the last is "setting". There may be a "latency" between them.
  *
  * A setting has the latency of each request, or the completion time of each training, or the share
- * of the requests in time, or what the instances held. The settings of one latency form a row: the
- * mean of their absolute errors, and the largest.
+ * of the requests in time, or also completed, or what the instances held. The settings of one
+ * latency form a row: the mean of their absolute errors, and the largest. What was measured is by
+ * setting, or by latency and setting.
  */
 #include <errno.h>
 #include <math.h>
@@ -49,16 +50,14 @@ static const struct cli_option verify_table[] = {
 /* ---- One run --------------------------------------------------------------------------------- */
 
 /* Quantities that have an error, those before DRAWN in a figure, and what they are drawn over. */
-enum { MEAN, P99, HITS, GPU, DRAWN, MEDIAN = DRAWN, QUANTITIES };
+enum { MEAN, P99, HITS, GPU, DRAWN, MEDIAN = DRAWN, COMPLETED, QUANTITIES };
 enum { BUSY, BATCH, SHARE, OVERS };
 
 static const struct {
     const char *key, *title;
-} quantities[] = {{"mean_ms", "mean latency (%)"},
-                  {"p99_ms", "99th percentile (%)"},
-                  {"hit_rate", "in time (points)"},
-                  {"gpu_percent", "GPU held (%)"},
-                  {"median_ms", "median (%)"}};
+} quantities[] = {{"mean_ms", "mean latency (%)"},  {"p99_ms", "99th percentile (%)"},
+                  {"hit_rate", "in time (points)"}, {"gpu_percent", "GPU held (%)"},
+                  {"median_ms", "median (%)"},      {"completed", "completed (points)"}};
 static const char *const over_titles[] = {"GPUs busy (%)", "mean batch (ms)",
                                           "GPU share of a batch (%)"};
 
@@ -200,6 +199,12 @@ static bool instances_compare(const struct json_value *shares, struct held *held
 static bool setting_read(const struct json_value *setting, struct held *held, struct error *error)
 {
     static const char *const keys[] = {"gpu_percent", "shares", NULL};
+    static const char *const frames[] = {"completed", "in_time", NULL};
+    struct json_value child;
+    if (cJSON_IsObject(setting->node) && json_child(setting, "completed", &child))
+        return json_is_object(setting, frames, error) &&
+               json_number(setting, "completed", 0, 1, held->figures[COMPLETED], error) &&
+               json_number(setting, "in_time", 0, 1, held->figures[HITS], error);
     if (cJSON_IsArray(setting->node))
         return latencies_read(setting, held, error);
     if (!cJSON_IsObject(setting->node))
@@ -230,13 +235,15 @@ static bool held_compare(const struct json_value *setting, struct held *held, st
     held->figures[GPU][1] = held->instance_s != NULL ? 100 * time[1] / units / end_s : NAN;
     for (size_t i = 0; i < QUANTITIES; i++) {
         const double *of = held->figures[i];
-        held->error[i] = 100 * (of[1] - of[0]) / (i == HITS ? 1 : of[0]);
+        held->error[i] = 100 * (of[1] - of[0]) / (i == HITS || i == COMPLETED ? 1 : of[0]);
     }
     if (held->instance_s == NULL)
-        held->largest = fabs(held->error[HITS]);
+        held->largest = fabs(held->error[isnan(held->error[COMPLETED]) ? HITS : COMPLETED]);
     held->over[BUSY] = time[1] > 0 ? 100 * held->unit_s / time[1] : 0;
     held->over[BATCH] = held->batches > 0 ? 1000 * held->batch_s / held->batches : 0;
     held->over[SHARE] *= held->batches > 0 ? 100 / units / held->batches : 0;
+    if (!isnan(held->error[COMPLETED])) /* batches share a GPU in streams */
+        held->over[BUSY] = NAN;
     if (held->trainings) {
         held->batches = 1; /* the weight of the run in its row */
         held->over[BUSY] = held->allocated_percent;
@@ -250,7 +257,7 @@ static bool held_compare(const struct json_value *setting, struct held *held, st
 struct verification {
     struct text_table *table; /* NULL: the rows become `runs` */
     cJSON *runs;
-    struct sheet latencies, trainings, envelope;
+    struct sheet latencies, trainings, frames, envelope;
     const char *set, *assumption; /* its first key */
     char group[256];              /* set and assumption of the rows above */
     size_t groups;                /* so far */
@@ -279,12 +286,14 @@ static void row_end(struct verification *all)
         text_table_add(
             all->table,
             together
-                ? "%s\t%llu\t%.0f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.3f\t%.1f\t%.1f\t%.0f"
-                : "%s\t%llu\t%.0f\t%.1f\t%+.1f\t%+.1f\t%+.1f\t%+.1f\t%.1f\t%.3f\t%.1f\t%.1f\t%+.0f",
+                ? "%s\t%llu\t%.0f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.3f\t%.1f\t%.1f\t%.0f"
+                : "%s\t%llu\t%.0f\t%.1f\t%+.1f\t%+.1f\t%+.1f\t%+.1f\t%+.1f\t%.1f\t%.3f\t%.1f\t%."
+                  "1f\t"
+                  "%+.0f",
             together ? row->latency : row->setting, (unsigned long long)row->requests,
             row->over[BUSY], row->over[BATCH], row->error[MEAN], row->error[MEDIAN],
-            row->error[P99], row->error[HITS], row->largest, row->correlation, row->figures[GPU][0],
-            row->figures[GPU][1], row->error[GPU]);
+            row->error[P99], row->error[HITS], row->error[COMPLETED], row->largest,
+            row->correlation, row->figures[GPU][0], row->figures[GPU][1], row->error[GPU]);
     all->settings = 0;
     *row = (struct held){.requests = 0};
 }
@@ -340,6 +349,23 @@ static void latencies_draw(struct verification *all, size_t panel, size_t row,
                   look.colour, look.point);
 }
 
+/* Completed and missed frames against the tasks. */
+static void frames_draw(struct verification *all, size_t panel, const struct held *held)
+{
+    static const char *const axes[] = {"completed (%)", "missed (%)"};
+    static const char *const names[] = {"measured", "simulated"};
+    for (size_t row = 0; row < 2; row++)
+        for (size_t s = 0; s < 2; s++) {
+            const struct look look = palette_series(s);
+            const double share =
+                row == 0 ? held->figures[COMPLETED][s] : 1 - held->figures[HITS][s];
+            sheet_row(&all->frames, "%zu %s %d %g %zu %s %zu %s %s %zu %g %g %g %x %d %d", row + 1,
+                      axes[row], 0, NAN, panel + 1, held->latency, s + 1, names[s], "tasks",
+                      held->workload->application_count, 100 * share, NAN, NAN, look.colour,
+                      look.point, look.dash);
+        }
+}
+
 /* ---- All ------------------------------------------------------------------------------------- */
 
 /* Runs a plan of the sweep and compares it with what was measured in its setting. */
@@ -352,17 +378,27 @@ static bool held_run(struct verification *all, const struct plan *plan, size_t r
         .context = held, .request = latency_take, .batch = batch_take, .training = training_take};
     const struct simulation_options options = {
         .recorder = &recorder, .instance_ended = life_take, .context = held};
+    struct json_value by_latency;
+    const size_t latencies = json_size(measured);
+    if (json_child(measured, held->latency, &by_latency))
+        measured = &by_latency;
     const size_t settings = json_size(measured);
     if (!json_require(measured, held->setting, &setting, error) ||
         !setting_read(&setting, held, error) ||
         !resolved_run_simulate(&plan->run, &options, &result, error))
         return false;
     held->figures[HITS][1] = result.overall.slo_hit_rate;
+    held->figures[COMPLETED][1] =
+        1 - (double)result.overall.dropped / (double)result.overall.requests;
     held->allocated_percent = held->trainings ? 100 * result.training->gpu_allocated : NAN;
     simulation_result_clear(&result);
     if (held->ms[0] != NULL) /* before they are sorted */
         latencies_draw(all, run / settings, run % settings, held);
-    return held_compare(&setting, held, error);
+    const bool good = held_compare(&setting, held, error);
+    /* Of the first assumption. */
+    if (good && !isnan(held->error[COMPLETED]) && run / settings < latencies)
+        frames_draw(all, run / settings, held);
+    return good;
 }
 
 static bool run_add(struct verification *all, const struct sweep *sweep, size_t run,
@@ -381,7 +417,7 @@ static bool run_add(struct verification *all, const struct sweep *sweep, size_t 
                         .workload = &experiment->workload,
                         .trainings = trainings != NULL,
                         .requests = trainings != NULL ? trainings->count : experiment->requests,
-                        .figures = {{NAN}, {NAN}, {NAN}, {NAN}, {NAN}},
+                        .figures = {{NAN}, {NAN}, {NAN}, {NAN}, {NAN}, {NAN}},
                         .correlation = NAN};
     const bool good = held_run(all, &plan, run, measured, &held, error);
     (void)snprintf(group, sizeof group, "%s, %s: %s", all->set, all->assumption, held.assumed);
@@ -457,6 +493,11 @@ static bool figures_begin(struct verification *all, struct figure_list *list, st
            sheet_begin(&all->trainings, list, "reality", "trainings",
                        "A dot is a training. On the line: simulated as measured.", columns,
                        error) &&
+           sheet_begin(&all->frames, list, "curve", "frames",
+                       "Frames of periodic tasks on contexts of a GPU.",
+                       "row,axis,logarithmic,limit,panel,panel_title,series,series_title,key,x,"
+                       "value,low,high,colour,point,dash",
+                       error) &&
            sheet_begin(&all->envelope, list, "envelope", "",
                        "A dot is a row of the table: simulated against measured. Of several "
                        "settings it is the mean of their absolute errors. Busy: time of the GPUs "
@@ -470,8 +511,8 @@ static bool figures_begin(struct verification *all, struct figure_list *list, st
 static struct text_table *table_begin(void)
 {
     static const char *const headers[] = {
-        "run",     "requests", "busy, %", "batch, ms",  "mean, %", "median, %", "p99, %",
-        "in time", "largest",  "corr.",   "GPU logged", "held",    "error, %"};
+        "run",     "requests",  "busy, %", "batch, ms", "mean, %",    "median, %", "p99, %",
+        "in time", "completed", "largest", "corr.",     "GPU logged", "held",      "error, %"};
     struct text_table *table = text_table_create(headers, sizeof headers / sizeof *headers);
     text_table_indent(table, NULL);
     return table;
@@ -492,6 +533,7 @@ static bool verify_run(int argc, char **argv, bool quiet, struct error *error)
     bool good = figures_begin(&all, &figures, error) && sets_add(&all, error);
     good = sheet_end(&all.latencies, good, error);
     good = sheet_end(&all.trainings, good, error);
+    good = sheet_end(&all.frames, good, error);
     good = sheet_end(&all.envelope, good, error) &&
            (options.out == NULL || plot_draw(&figures, "svg", error));
     if (options.json && good)
@@ -502,7 +544,8 @@ static bool verify_run(int argc, char **argv, bool quiet, struct error *error)
         text_table_note(
             all.table,
             "errors: mean, median and 99th percentile of latency in %%, share in time in "
-            "points (of several settings:\nmean and largest), mean GPU held in %% of "
+            "points (of several settings:\nmean and largest), completed likewise, mean GPU held in "
+            "%% of "
             "one GPU; largest there: of the shares of instance time, in points\n"
             "busy: batches on the GPUs used, or on what instances held; of trainings: "
             "the GPUs that they held");

@@ -47,13 +47,28 @@ static bool table_make_room(struct gpu_work_table *table, size_t count)
            array_reserve(&table->slowdowns, &table->room, count, sizeof *table->slowdowns);
 }
 
+static void contexts_init(struct platform *platform, bool interference)
+{
+    const struct workload *workload = platform->workload;
+    struct context_use *contexts = platform->work_table.contexts;
+    for (uint32_t g = 0; g < platform->cluster.gpu_count; g++)
+        contexts[platform->cluster.gpus[g].spec->kind].gpus++;
+    for (size_t k = 0; k < workload->kind_count; k++)
+        contexts[k].slowdown = 1;
+    for (size_t k = 0; interference && k < workload->kind_count; k++)
+        if (workload->kinds[k].interference != NULL)
+            contexts[k].pool = interference_pool(workload->kinds[k].interference, contexts[k].gpus,
+                                                 workload->kinds[k].units);
+}
+
 static bool table_init(struct platform *platform, bool interference)
 {
     const struct workload *workload = platform->workload;
     struct gpu_work_table *table = &platform->work_table;
     table->kinds = calloc(workload->kind_count, sizeof *table->kinds);
+    table->contexts = calloc(workload->kind_count, sizeof *table->contexts);
     table->first = calloc(workload->function_count + 1, sizeof *table->first);
-    if (table->kinds == NULL || table->first == NULL)
+    if (table->kinds == NULL || table->contexts == NULL || table->first == NULL)
         return false;
     table->kind_count = workload->kind_count;
     for (size_t f = 0; f < workload->function_count; f++)
@@ -61,6 +76,7 @@ static bool table_init(struct platform *platform, bool interference)
     for (size_t k = 0; interference && k < workload->kind_count; k++)
         if (workload->kinds[k].interference != NULL && !table_prepare_kind(platform, k))
             return false;
+    contexts_init(platform, interference);
     return true;
 }
 
@@ -69,6 +85,7 @@ static void table_clear(struct gpu_work_table *table)
     for (size_t k = 0; k < table->kind_count; k++)
         free(table->kinds[k]);
     free(table->kinds);
+    free(table->contexts);
     free(table->first);
     free(table->runners);
     free(table->slowdowns);
@@ -328,6 +345,11 @@ static inline void execution_update(struct execution *execution, double rate, do
     execution->order = event_queue_draw_order(platform->event_queue);
 }
 
+static struct context_use *context_use(const struct platform *platform, uint32_t gpu)
+{
+    return &platform->work_table.contexts[platform->cluster.gpus[gpu].spec->kind];
+}
+
 /* Updates all rates on a GPU: quota / slowdown among the batches that execute on it, and less where
  * their shares exceed the GPU. Among equal finish times, the batch that started first finishes
  * first. */
@@ -337,6 +359,7 @@ static void rates_update(struct platform *platform, uint32_t gpu)
     const double part =
         platform->cluster.oversubscribed ? gpu_work_part(platform, gpu, SIM_NONE, 0) : 1;
     const double *slowdowns = work_slowdowns(platform, work, gpu, part);
+    const double contexts = context_use(platform, gpu)->slowdown;
     const double passed = (double)(platform->now - work->updated);
     const uint32_t count = work->count;
     struct execution *executions = work->executions, *first = NULL;
@@ -344,7 +367,7 @@ static void rates_update(struct platform *platform, uint32_t gpu)
     work->updated = platform->now;
     for (uint32_t i = 0; i < count; i++) {
         struct execution *execution = &executions[i];
-        const double slowdown = slowdowns[count - 1 - i];
+        const double slowdown = slowdowns[count - 1 - i] * contexts;
         execution_update(execution, part * quota_part(1, execution->quota) / slowdown, passed,
                          platform, order);
         order = execution->order;
@@ -369,6 +392,26 @@ void gpu_work_trainings_changed(struct platform *platform, uint32_t gpu)
         rates_update(platform, gpu);
 }
 
+/* After a batch began (+1) or ended (-1) to execute on a GPU that is a context: the others run at
+ * another rate, if the slowdown changed. */
+static void contexts_update(struct platform *platform, uint32_t gpu, int change)
+{
+    struct context_use *use = context_use(platform, gpu);
+    const double before = use->slowdown;
+    const uint32_t count = platform->gpu_work[gpu].count;
+    if (use->pool == NULL)
+        return;
+    use->batches += (uint32_t)change;
+    if (count == (change > 0))
+        use->busy += (uint32_t)change;
+    use->slowdown = interference_contexts(use->pool, use->busy, use->batches);
+    for (uint32_t other = 0; use->slowdown != before && other < platform->cluster.gpu_count;
+         other++)
+        if (other != gpu && context_use(platform, other) == use &&
+            platform->gpu_work[other].count > 0)
+            work_update(platform, other);
+}
+
 void gpu_work_add(struct platform *platform, uint32_t id)
 {
     const uint32_t gpu = platform->batches[id].gpu;
@@ -376,6 +419,7 @@ void gpu_work_add(struct platform *platform, uint32_t id)
     if (work->count == work->capacity && !work_grow(platform, work))
         return;
     work->executions[work->count++] = execution_of(platform, id);
+    contexts_update(platform, gpu, 1);
     work_update(platform, gpu);
 }
 
@@ -388,6 +432,7 @@ void gpu_work_remove(struct platform *platform, uint32_t id)
     for (struct execution *later = work_find(work, id) + 1; later < end; later++)
         later[-1] = *later;
     work->count--;
+    contexts_update(platform, gpu, -1);
     work_update(platform, gpu);
 }
 

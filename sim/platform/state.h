@@ -162,6 +162,13 @@ struct gpu_work_table {
     /* By kind of GPU: each configuration with the whole quota; NULL: no model. */
     struct prepared_runner **kinds;
     size_t kind_count;
+    /* By kind of GPU: its pool of contexts, NULL where it is none; its GPUs, how many execute, how
+     * many batches, and the slowdown of each by the others. */
+    struct context_use {
+        const struct context_pool *pool;
+        uint32_t gpus, busy, batches;
+        double slowdown;
+    } * contexts;
     size_t *first; /* by function: its first configuration there */
     /* For the GPU whose rates are computed: */
     struct prepared_runner *runners;
@@ -215,6 +222,13 @@ struct keep_alive_state {
     uint32_t reload_count, reload_free;
 };
 
+/* Of a periodic process: the slots of an application's frame in progress and of the next one, which
+ * waits for its end. SIM_NONE: none. None begins late after the horizon. */
+struct task {
+    uint32_t running, waiting;
+    sim_time_t horizon; /* 0: no frame so far */
+};
+
 struct platform {
     const struct experiment *experiment;
     const struct workload *workload; /* of the world */
@@ -251,6 +265,7 @@ struct platform {
     size_t request_room;                  /* capacity of `requests`; `stride` jobs per slot */
     uint32_t requests_used, request_free; /* high-water mark; free list */
     uint32_t in_flight;
+    struct task *tasks; /* by application; NULL: the arrivals are not periodic */
     struct queue *queues;
     uint64_t *queue_mask; /* bit q: queue q is not empty */
     uint64_t waiting_jobs;

@@ -76,6 +76,30 @@ static inline double excess(const struct interference *model, enum interference_
     }
 }
 
+const struct context_pool *interference_pool(const struct interference *model, uint32_t contexts,
+                                             uint32_t units)
+{
+    for (size_t i = 0; i < model->pool_count; i++)
+        if (model->pools[i].contexts == contexts && model->pools[i].units == units)
+            return &model->pools[i];
+    return NULL;
+}
+
+double interference_contexts(const struct context_pool *pool, uint32_t busy, uint32_t networks)
+{
+    const struct context_rate *last = &pool->together[pool->rate_count - 1], *to = pool->together;
+    double per_s = to->per_s;
+    if (busy < 2)
+        return 1;
+    while (to < last && to->networks < networks)
+        to++;
+    if (to > pool->together)
+        per_s = to[-1].per_s +
+                (to->per_s - to[-1].per_s) *
+                    fmin(1, (networks - to[-1].networks) / (to->networks - to[-1].networks));
+    return fmax(1, busy * 1e3 / (per_s * pool->alone_ms));
+}
+
 double interference_excess(const struct interference *model, const struct prepared_runner *victim,
                            const struct prepared_runner *other)
 {

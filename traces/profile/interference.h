@@ -16,6 +16,7 @@ enum interference_kind {
     INTERFERENCE_PAIRS,     /* co-runner j adds pairs[victim][j] */
     INTERFERENCE_BANDWIDTH, /* co-runner j adds coefficient × victim^victim_exponent × demand_j ×
                                share_j^share_exponent */
+    INTERFERENCE_CONTEXTS,  /* GPUs are contexts of one GPU, see interference_contexts */
     INTERFERENCE_SHAPED     /* co-runner j adds pairs[victim][j] × exp(shape of the victim) ×
                                exp(shape of j); "pairs" with "slopes" in a profile */
 };
@@ -38,8 +39,21 @@ enum interference_number {
 /* Keys of these numbers in a profile's "slopes", then NULL. */
 extern const char *const interference_number_keys[INTERFERENCE_NUMBERS + 1];
 
+/* Contexts of one GPU, alike in their units (SMs). */
+struct context_pool {
+    uint32_t contexts, units;
+    double alone_ms; /* time of one network, if no other context is busy */
+    /* Networks per second of all contexts, if several are busy, by the networks in progress. */
+    struct context_rate {
+        double networks, per_s;
+    } * together;
+    size_t rate_count;
+};
+
 struct interference {
     enum interference_kind kind;
+    struct context_pool *pools;
+    size_t pool_count;
     double constant;   /* excess slowdown per co-runner; also for pairs not in the table */
     size_t pair_count; /* table is pair_count × pair_count */
     char **pair_names;
@@ -84,6 +98,17 @@ void interference_terms(const struct interference *model, double batch, double s
 /* Returns what `other` adds to the slowdown of `victim`, both prepared for `model`; >= 0. */
 double interference_excess(const struct interference *model, const struct prepared_runner *victim,
                            const struct prepared_runner *other);
+
+/* The pool of so many contexts of so many units; NULL: it was not measured, or the model is another
+ * one. O(pools). */
+const struct context_pool *interference_pool(const struct interference *model, uint32_t contexts,
+                                             uint32_t units);
+
+/* Slowdown of a context while `busy` contexts execute parts of `networks` networks. A context alone
+ * takes alone_ms. Several busy contexts have equal parts of the rate together, but none is faster
+ * than alone. The rate is interpolated, and constant beyond its first and last point. >= 1.
+ * O(rates). */
+double interference_contexts(const struct context_pool *pool, uint32_t busy, uint32_t networks);
 
 /* Stores interference_slowdown of each of `count` runners, prepared for `model`, in `slowdowns`.
  * O(count^2). */

@@ -375,6 +375,59 @@ static const struct key bandwidth_keys[] = {
     SOURCES,
     KEY_END};
 
+static const struct key contexts_keys[] = {KEY_OWN("model"), KEY_OWN("pools"), SOURCES, KEY_END};
+static const struct key pool_keys[] = {
+    KEY_WHOLE("contexts", context_pool, contexts, 2, 64, 0, REQUIRED),
+    KEY_WHOLE("units", context_pool, units, 1, 1000, 0, REQUIRED),
+    KEY_NUMBER("alone_ms", context_pool, alone_ms, 1e-6, MS_LIMIT, 0, REQUIRED),
+    KEY_NEEDED("together_per_s"), KEY_END};
+
+/* Reads [[networks, per second], …], ascending. */
+static bool read_rates(const struct json_value *pool, struct context_pool *out, struct error *error)
+{
+    struct json_value rates, rate = {0};
+    if (!json_require(pool, "together_per_s", &rates, error) ||
+        !json_is_array(&rates, 1, 1000, error))
+        return false;
+    out->together = calloc(json_size(&rates), sizeof *out->together);
+    if (out->together == NULL)
+        return error_run(error, "out of memory while reading a profile");
+    for (; json_next(&rates, &rate); out->rate_count++) {
+        struct context_rate *next = &out->together[rate.index];
+        if (!json_is_array(&rate, 2, 2, error))
+            return false;
+        const struct json_value networks = json_entry(&rate, 0), per_s = json_entry(&rate, 1);
+        if (!json_as_number(&networks, 1, 1e6, &next->networks, error) ||
+            !json_as_number(&per_s, 1e-6, 1e9, &next->per_s, error))
+            return false;
+        if (rate.index > 0 && next->networks <= next[-1].networks)
+            return json_fault(&networks, error,
+                              "must be above the networks of the entry before it, %g; sort them",
+                              next[-1].networks);
+    }
+    return true;
+}
+
+static bool read_pools(const struct json_value *value, struct interference *model,
+                       struct error *error)
+{
+    struct json_value pools, pool = {0};
+    if (!json_require(value, "pools", &pools, error) || !json_is_array(&pools, 1, 1000, error))
+        return false;
+    model->pools = calloc(json_size(&pools) + 1, sizeof *model->pools);
+    if (model->pools == NULL)
+        return error_run(error, "out of memory while reading a profile");
+    while (json_next(&pools, &pool)) {
+        struct context_pool *next = &model->pools[pool.index];
+        if (!keys_load(pool_keys, &pool, next, error) || !read_rates(&pool, next, error))
+            return false;
+        if (interference_pool(model, next->contexts, next->units) != NULL)
+            return json_fault(&pool, error, "is there twice; keep one");
+        model->pool_count++;
+    }
+    return true;
+}
+
 static bool read_law(const struct json_value *value, const struct profile *profile,
                      struct interference *model, struct error *error)
 {
@@ -387,6 +440,8 @@ static bool read_law(const struct json_value *value, const struct profile *profi
                read_pairs(value, profile, model, error) && read_slopes(value, model, error);
     case INTERFERENCE_BANDWIDTH:
         return keys_load(bandwidth_keys, value, model, error);
+    case INTERFERENCE_CONTEXTS:
+        return keys_load(contexts_keys, value, model, error) && read_pools(value, model, error);
     }
     return false;
 }
@@ -394,8 +449,8 @@ static bool read_law(const struct json_value *value, const struct profile *profi
 static bool read_interference(const struct json_value *root, struct profile *profile,
                               struct error *error)
 {
-    enum { NONE = INTERFERENCE_BANDWIDTH + 1 };
-    static const char *const kinds[] = {"constant", "pairs", "bandwidth", "none", NULL};
+    enum { NONE = INTERFERENCE_CONTEXTS + 1 };
+    static const char *const kinds[] = {"constant", "pairs", "bandwidth", "contexts", "none", NULL};
     struct json_value value;
     struct json_value kind;
     int choice = 0;
@@ -479,6 +534,9 @@ static void free_interference(struct interference *model)
         free(model->pair_names[i]);
     free(model->pair_names);
     free(model->pairs);
+    for (size_t i = 0; model->pools != NULL && i <= model->pool_count; i++)
+        free(model->pools[i].together); /* that of a pool with a fault is behind the count */
+    free(model->pools);
     free(model);
 }
 
