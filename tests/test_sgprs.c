@@ -216,6 +216,11 @@ CASE(the_last_two_stages_do_not_wait)
     go(json);
     assert_int_equal(stage_of(12)->invoker, 0);
     assert_int_equal(stage_of(2)->started_ns, sim_from_ms(5.5));
+    /* A stage does not wait for a container of the other context. */
+    world_replace(json, "{'per_invoker':4}", "'cold'");
+    world_replace(json, "'cold_dispatch':'start'", "'cold_dispatch':'wait'");
+    go(json);
+    assert_int_equal(stage_of(2)->started_ns, sim_from_ms(5.5));
 }
 
 /* AmirFB/SGPRS, results of two equal contexts: completed at 30 tasks in 150 frames, means of five
