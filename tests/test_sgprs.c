@@ -208,7 +208,8 @@ CASE(an_overdue_stage_counts_from_now_on)
     assert_int_equal(stage_of(8)->invoker, 1);
 }
 
-/* At 5.5 ms b of the first task ends, beside which a of the fourth runs, and no context is empty. */
+/* At 5.5 ms b of the first task ends, beside which a of the fourth runs, and no context is empty.
+ */
 CASE(the_last_two_stages_do_not_wait)
 {
     char json[WORLD_BYTES];
