@@ -322,7 +322,8 @@ CASE(any_cut_of_a_profile_is_refused)
 
 CASE(every_shipped_profile_loads)
 {
-    /* And README.md, raw/, 2080ti-infless.json, which `esgsim calibrate` makes, and 2080ti-sgprs.json in two forms. */
+    /* And README.md, raw/, 2080ti-infless.json, which `esgsim calibrate` makes, and
+     * 2080ti-sgprs.json in two forms. */
     assert_int_equal(count_files(folder), SHIPPED + 5);
     for (size_t i = 0; i < SHIPPED; i++) {
         LOADED *profile = load(shipped[i]);

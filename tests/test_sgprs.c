@@ -208,13 +208,19 @@ CASE(an_overdue_stage_counts_from_now_on)
     assert_int_equal(stage_of(8)->invoker, 1);
 }
 
-/* At 5.5 ms b of the first task ends, beside which a of the fourth runs, and no context is empty. */
+/* At 5.5 ms b of the first task ends, beside which a of the fourth runs, and no context is empty.
+ */
 CASE(the_last_two_stages_do_not_wait)
 {
     char json[WORLD_BYTES];
     tasks_world(json, 4, TWO, "'phase':[0,0.5,4.25,4.5],'frames':1", 60, SGPRS);
     go(json);
     assert_int_equal(stage_of(12)->invoker, 0);
+    assert_int_equal(stage_of(2)->started_ns, sim_from_ms(5.5));
+    /* A stage does not wait for a container of the other context. */
+    world_replace(json, "{'per_invoker':4}", "'cold'");
+    world_replace(json, "'cold_dispatch':'start'", "'cold_dispatch':'wait'");
+    go(json);
     assert_int_equal(stage_of(2)->started_ns, sim_from_ms(5.5));
 }
 

@@ -98,67 +98,55 @@ static bool name_copy(struct application *application, uint64_t copy, struct err
     return true;
 }
 
-/* Number of applications that an entry stands for. */
-static bool load_count(const struct json_value *entry, int64_t *count, struct error *error)
-{
-    struct json_value child;
-    *count = 1;
-    return !json_child(entry, "ref", &child) ||
-           json_integer(entry, "count", 1, APPLICATIONS_LIMIT, count, error);
-}
-
+/* Loads an entry, which may stand for several applications alike. */
 static bool load_application(struct reading *reading, const struct json_value *array, size_t index,
-                             int64_t copy, struct function_table *table, struct error *error)
+                             struct function_table *table, struct error *error)
 {
     struct workload *workload = &reading->experiment->workload;
     struct json_value value, target, reference, child;
     struct application own = {.weight = 0};
+    int64_t count = 1;
     if (!json_include_entry(reading->document, array, index, &value, error))
         return false;
     target = value;
     if (json_child(&value, "ref", &reference) &&
         (!keys_load(application_reference_keys, &value, &own, error) ||
+         !json_integer(&value, "count", 1, APPLICATIONS_LIMIT, &count, error) ||
          !json_include_member(reading->document, &value, "ref", &target, error)))
         return false;
-    struct application *application = &workload->applications[workload->application_count++];
     const struct json_value *granularity = json_child(&value, "granularity", &child) ? &value
                                            : json_child(&target, "granularity", &child)
                                                ? &target
                                                : &reading->root;
-    if (!application_load(&target, granularity, table, application, error) ||
-        (copy > 0 && !name_copy(application, (uint64_t)copy, error)))
-        return false;
-    if (own.weight > 0)
-        application->weight = own.weight;
-    return load_is_new(&value, "applications", &workload->applications[0].name,
-                       workload->application_count - 1, sizeof *application, error);
+    for (int64_t copy = 1; copy <= count; copy++) {
+        if (workload->application_count == APPLICATIONS_LIMIT)
+            return json_fault(array, error, "more than %d applications in all", APPLICATIONS_LIMIT);
+        struct application *application = &workload->applications[workload->application_count++];
+        if (!application_load(&target, granularity, table, application, error) ||
+            (count > 1 && !name_copy(application, (uint64_t)copy, error)))
+            return false;
+        if (own.weight > 0)
+            application->weight = own.weight;
+        if (!load_is_new(&value, "applications", &workload->applications[0].name,
+                         workload->application_count - 1, sizeof *application, error))
+            return false;
+    }
+    return true;
 }
 
 static bool load_applications(struct reading *reading, struct error *error)
 {
     struct workload *workload = &reading->experiment->workload;
     struct function_table table = {.entries = &reading->entries, .workload = workload};
-    struct json_value array, entry = {0};
-    int64_t copies = 0, all = 0;
+    struct json_value array;
     if (!json_require(&reading->root, "applications", &array, error) ||
-        !json_is_array(&array, 1, APPLICATIONS_LIMIT, error))
+        !json_is_array(&array, 1, APPLICATIONS_LIMIT, error) ||
+        (workload->applications =
+             load_array(APPLICATIONS_LIMIT, sizeof *workload->applications, error)) == NULL)
         return false;
-    for (; json_next(&array, &entry); all += copies)
-        if (!load_count(&entry, &copies, error))
+    for (size_t entry = 0; entry < json_size(&array); entry++)
+        if (!load_application(reading, &array, entry, &table, error))
             return false;
-    if (all > APPLICATIONS_LIMIT)
-        return json_fault(&array, error, "%lld applications in all, at most %d", (long long)all,
-                          APPLICATIONS_LIMIT);
-    workload->applications = load_array((size_t)all, sizeof *workload->applications, error);
-    if (workload->applications == NULL)
-        return false;
-    for (entry.node = NULL; json_next(&array, &entry);) {
-        (void)load_count(&entry, &copies, NULL); /* once more */
-        for (int64_t copy = 1; copy <= copies; copy++)
-            if (!load_application(reading, &array, entry.index, copies > 1 ? copy : 0, &table,
-                                  error))
-                return false;
-    }
     const size_t count = workload->application_count;
     double sum = 0;
     for (size_t a = 0; a < count; a++)

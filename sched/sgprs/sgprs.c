@@ -364,4 +364,5 @@ const struct policy policy_sgprs = {
     .on_withdrawn = sgprs_on_withdrawn,
     .on_finish = sgprs_on_finish,
     .decide = sgprs_decide,
+    .places_containers = true, /* a stage runs in the context that it joined, and in no other */
 };

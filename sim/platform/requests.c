@@ -4,6 +4,7 @@
 #include "sim/base/array.h"
 #include "sched/common/capacity_bound.h"
 #include "sim/platform/requests.h"
+#include "sim/platform/frames.h"
 #include "sim/platform/admission.h"
 #include "sim/platform/containers.h"
 #include "sim/platform/instances.h"
@@ -231,17 +232,6 @@ static bool fastest_init(struct platform *platform)
     return true;
 }
 
-static bool tasks_init(struct platform *platform)
-{
-    const size_t count = platform->workload->application_count;
-    if (count == 0 || platform->experiment->arrivals.process != ARRIVAL_PERIODIC)
-        return true;
-    platform->tasks = calloc(count, sizeof *platform->tasks);
-    for (size_t a = 0; platform->tasks != NULL && a < count; a++)
-        platform->tasks[a] = (struct task){SIM_NONE, SIM_NONE, 0};
-    return platform->tasks != NULL;
-}
-
 bool jobs_init(struct platform *platform)
 {
     const struct workload *workload = platform->workload;
@@ -261,7 +251,7 @@ bool jobs_init(struct platform *platform)
             platform->queues[application->first_queue + s] = (struct queue){
                 .application = a, .stage = s, .function = application->stages[s].function};
     }
-    return tasks_init(platform) && fastest_init(platform) && requests_grow(platform);
+    return frames_init(platform) && fastest_init(platform) && requests_grow(platform);
 }
 
 void jobs_clear(struct platform *platform)
@@ -354,54 +344,12 @@ static void request_fill(struct platform *platform, uint32_t slot, uint32_t appl
     }
 }
 
-static void request_begin(struct platform *platform, uint32_t slot)
+void jobs_begin(struct platform *platform, uint32_t slot)
 {
     if (platform->ingress > 0)
         platform_schedule(platform, platform->now + platform->ingress, EVENT_REQUEST_READY, slot);
     else
         jobs_enter(platform, slot);
-}
-
-/* Begins the frame that waits for its task, or drops it if its time is over. */
-static void frame_release(struct platform *platform, struct task *task, bool over)
-{
-    const uint32_t slot = task->waiting;
-    struct request *request = &platform->requests[slot];
-    task->waiting = SIM_NONE;
-    request->queue_time += platform->now - request->arrival;
-    if (over) {
-        jobs_drop(platform, slot);
-        return;
-    }
-    task->running = slot;
-    request_begin(platform, slot);
-}
-
-/* A frame waits for its task's last one, in place of a frame that waited already. */
-static void frame_admit(struct platform *platform, uint32_t slot, struct task *task)
-{
-    if (task->waiting != SIM_NONE)
-        frame_release(platform, task, true);
-    task->waiting = slot;
-    if (task->horizon == 0)
-        task->horizon = platform->now + (sim_time_t)platform->experiment->arrivals.frames *
-                                            sim_from_ms(platform->experiment->arrivals.period_ms);
-    if (task->running == SIM_NONE)
-        frame_release(platform, task, false);
-}
-
-/* A request is over, and its slot is free. A frame that waited begins in what is left of its
- * period. */
-static void frame_end(struct platform *platform, uint32_t slot, struct task *task)
-{
-    if (task->running != slot)
-        return;
-    task->running = SIM_NONE;
-    if (task->waiting == SIM_NONE)
-        return;
-    const sim_time_t end = platform->requests[task->waiting].arrival +
-                           sim_from_ms(platform->experiment->arrivals.period_ms);
-    frame_release(platform, task, platform->now > (end < task->horizon ? end : task->horizon));
 }
 
 void jobs_admit(struct platform *platform, uint32_t application, sim_time_t slo, uint32_t user)
@@ -428,9 +376,9 @@ void jobs_admit(struct platform *platform, uint32_t application, sim_time_t slo,
         batch_means_add(&platform->metrics.waiting, (double)platform->waiting_jobs);
     request_fill(platform, slot, application);
     if (platform->tasks != NULL)
-        frame_admit(platform, slot, &platform->tasks[application]);
+        frames_admit(platform, slot, &platform->tasks[application]);
     else
-        request_begin(platform, slot);
+        jobs_begin(platform, slot);
 }
 
 void jobs_enter(struct platform *platform, uint32_t slot)
@@ -605,7 +553,7 @@ static void request_finish(struct platform *platform, uint32_t slot)
     platform->request_free = slot;
     platform->in_flight--;
     if (platform->tasks != NULL)
-        frame_end(platform, slot, &platform->tasks[platform->requests[slot].application]);
+        frames_end(platform, slot, &platform->tasks[platform->requests[slot].application]);
 }
 
 void jobs_done(struct platform *platform, uint32_t job)

@@ -11,7 +11,9 @@ void jobs_clear(struct platform *platform);
 /* Admits a request that arrives now, and makes its source jobs ready. `slo` 0: the application's.
  */
 void jobs_admit(struct platform *platform, uint32_t application, sim_time_t slo, uint32_t user);
-/* Makes the source jobs of the request in `slot` ready: at once, or after platform.ingress_ms. */
+/* Begins the request in `slot`: jobs_enter at once, or after platform.ingress_ms. */
+void jobs_begin(struct platform *platform, uint32_t slot);
+/* Makes the source jobs of the request in `slot` ready. */
 void jobs_enter(struct platform *platform, uint32_t slot);
 /* Removes the oldest `count` jobs from queue `id`. Returns the first of the list linked by
  * job.next. */

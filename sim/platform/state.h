@@ -10,6 +10,7 @@
  * - policy_api_instances.c: the same for long-lived instances (sched/policy_instances.h).
  * - policy_calls.c: all calls of a policy's callbacks.
  * - requests.c: requests, their jobs and the AFW queues.
+ * - frames.c: periodic tasks, whose frames wait for one another.
  * - instances.c: long-lived instances and their buffers.
  * - batches.c: batches from reservation to finish; transfers.
  * - batch_accounts.c: what a finished batch cost, whose time it was, and who holds what.
