@@ -9,6 +9,7 @@ All figures and sentences are computed.
 import csv
 import io
 import json
+import math
 import statistics
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from pathlib import Path
 
 from flips import MARGIN as NEAR
 from flips import draw_svg, holm, judge
+from worlds import table
 
 ROOT = Path(__file__).resolve().parent.parent
 WORKLOADS, TRACES = ROOT / "workloads", ROOT / "traces"
@@ -28,7 +30,7 @@ WORKLOADS, TRACES = ROOT / "workloads", ROOT / "traces"
 
 # All have the same plumbing. The first admission has the main tables, and settings are chosen under it.
 PLUMBING = {"platform.cold_dispatch": "late", "record": "summary"}
-ADMISSIONS = ["none", "lost"]
+ADMISSIONS = ["none", {"rate": "efficient"}]
 OURS = "headway"
 AQUATOPE = {"rounds": 10, "candidates": 128}  # of its tuning, for every run
 
@@ -94,18 +96,26 @@ LOSS, DEARER = 2.0, 2.0  # points of hits; per cent of cost at hits within NEAR 
 
 # ---- Runs -----------------------------------------------------------------------------------------
 
+class Unknown(Exception):
+    """An answer that the file does not have, and there is no program to ask."""
+
+
 class Runs:
     """Answers of the program, by its arguments. A file keeps them, so that a broken study goes on."""
 
     def __init__(self, esgsim, path):
         self.esgsim, self.path, self.lock = esgsim, Path(path), threading.Lock()
         lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
-        self.known = {row["key"]: row["value"] for row in map(json.loads, lines)}
+        rows = list(map(json.loads, lines))
+        self.known = {row["key"]: row["value"] for row in rows}
+        self.minutes = sum(row["wall_s"] for row in rows) / 60
 
     def call(self, *arguments):
         return subprocess.run([self.esgsim, *arguments, "--quiet"], check=True, capture_output=True, text=True).stdout
 
     def answer(self, key, compute):
+        if key not in self.known and self.esgsim is None:
+            raise Unknown
         if key not in self.known:
             start = time.monotonic()
             value = compute()
@@ -120,6 +130,10 @@ def params_of(words):
     return {key: float(value) if value.replace(".", "").isdigit() else value for key, value in pairs}
 
 
+def name_of(admission):
+    return admission if isinstance(admission, str) else f"rate {admission['rate']}"
+
+
 class Cell:
     """A world at one SLO under one admission."""
 
@@ -127,9 +141,8 @@ class Cell:
         self.letter, self.words, file, keys, _ = world
         self.slo, self.base = slo, str(WORKLOADS / f"experiments/{file}.json")
         self.keys = {**keys, **PLUMBING, "slo.factor": slo, "platform.admission": admission}
-        self.admission = admission if isinstance(admission, str) else f"rate {admission['rate']}"
         self.name = f"({self.letter}) {self.words}, SLO {slo:g}"
-        self.key = f"{self.name}; {self.admission}"
+        self.key = f"{self.name}; {name_of(admission)}"
         self.over, self.unit = "arrivals.load", 1.0
 
     def probe(self, runs):
@@ -225,34 +238,50 @@ class Cell:
         return runs.answer(f"measured; {self.key}", sweep)
 
 
+def middle(low, high):
+    """The edge between two levels."""
+    return [low, math.sqrt(low * high) if low and high else low or 0, high]
+
+
 class Told:
-    """What is known of a cell: {policy: (words of the best setting, edge as shipped, edge at the best)}."""
+    """What is known of a cell: of each policy the best setting, the edge as shipped and at the best, and the measures."""
 
     def __init__(self, runs, world, slo, pool=map):
-        self.first, *self.others = (Cell(world, slo, admission).probe(runs) for admission in ADMISSIONS)
+        self.runs, self.of, self.pool = runs, (world, slo), pool
+        self.first = Cell(world, slo, ADMISSIONS[0]).probe(runs)
         tuned = dict(zip(SETTINGS, pool(lambda name: self.first.tuned(runs, name), SETTINGS)))
-        self.names = [name for name in SETTINGS if tuned[name]]
-        searches = [(cell, name, words) for cell in (self.first, *self.others) for name in self.names
-                    for words in dict.fromkeys(["", tuned[name][0]] if cell is self.first else [tuned[name][0]])]
-        edges = dict(zip(searches, pool(lambda search: search[0].shown(runs, *search[1:], tuned[search[1]][1][search[2]]), searches)))
-        self.best = {name: tuned[name][0] for name in self.names}
-        self.shipped = {name: edges[self.first, name, ""] for name in self.names}
-        self.edges = [{name: edges[cell, name, self.best[name]] for name in self.names} for cell in (self.first, *self.others)]
-        self.leader = max(edge[1] for edge in self.edges[0].values()) or LOAD
+        self.tuned = {name: one for name, one in tuned.items() if one}
+        self.best = {name: words for name, (words, _) in self.tuned.items()}
+        self.edges = self.under(ADMISSIONS[0])
+        # Where the shipped setting is not the best one, the levels of the tuning are what is known of it.
+        self.shipped = {name: middle(*brackets[""]) if words else self.edges[name] for name, (words, brackets) in self.tuned.items()}
+        self.leader = max(edge[1] for edge in self.edges.values()) or LOAD
         self.values = self.first.measured(runs, self.best, self.leader)
 
+    def under(self, admission):
+        """The edges at the best settings."""
+        cell = Cell(*self.of, admission).probe(self.runs)
+        found = self.pool(lambda name: cell.shown(self.runs, name, self.best[name], self.tuned[name][1][self.best[name]]), self.best)
+        return dict(zip(self.best, found))
 
-def chosen(letters):
-    return [(world, slo) for world in WORLDS if not letters or world[0] in letters for slo in world[4]]
+
+def tell(runs, pool=map):
+    """The cells with all answers; without a program only those that are in the file."""
+    def known(work):
+        try:
+            return work()
+        except Unknown:
+            return None
+    cells = [told for world in WORLDS for slo in world[4] if (told := known(lambda at=(world, slo): Told(runs, *at, pool=pool)))]
+    others = {name_of(admission): [(told, edges) for told in cells if (edges := known(lambda told=told, by=admission: told.under(by)))]
+              for admission in ADMISSIONS[1:]}
+    return cells, others
 
 
-def study(esgsim, path, jobs=2, *letters):
-    """All runs. The page finds the same answers without a run. Cells are begun in order, two at a time, and share the workers."""
-    runs, start = Runs(esgsim, path), time.monotonic()
-    with ThreadPoolExecutor(int(jobs)) as workers, ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda cell: Told(runs, *cell, pool=workers.map), chosen(letters)))
-    runs.answer("letters", lambda: list(letters))
-    runs.answer("minutes", lambda: (time.monotonic() - start) / 60)
+def study(esgsim, path, jobs=2):
+    """All runs. The page finds the same answers without a run."""
+    with ThreadPoolExecutor(int(jobs)) as workers:
+        tell(Runs(esgsim, path), workers.map)
 
 
 # ---- The page -------------------------------------------------------------------------------------
@@ -274,13 +303,9 @@ def rivals(edges):
     return [name for name in edges if name != OURS]
 
 
-def best_rival(edges):
-    return max(rivals(edges), key=lambda name: edges[name][1])
-
-
 def changes(told, name):
     """Policies whose order to this one is another as shipped than at the best settings, surely in both."""
-    return [other for other in told.names for before, after in [(told.shipped, told.edges[0])]
+    return [other for other in told.best for before, after in [(told.shipped, told.edges)]
             if (above(before[name], before[other]) and above(after[other], after[name]))
             or (above(before[other], before[name]) and above(after[name], after[other]))]
 
@@ -288,74 +313,57 @@ def changes(told, name):
 def pairs(told, place):
     """{policy: (points that ours hits more, sure?, per cent that ours costs more per hit or None, sure?)}; Holm over the table."""
     tests = []
-    for name in rivals(told.names):
+    for name in rivals(told.best):
         for measure in (HITS, COST):
             two = list(zip(told.values[OURS][measure][place], told.values[name][measure][place]))
             if all(None not in pair for pair in two):
                 tests.append((name, measure, *judge([100 * (a - b if measure == HITS else a / b - 1) for a, b in two])))
     adjusted = holm([test[3] for test in tests])
     found = {(name, measure): (mean, p < 0.05) for (name, measure, mean, _), p in zip(tests, adjusted)}
-    return {name: (*found[name, HITS], *found.get((name, COST), (None, False))) for name in rivals(told.names)}
+    return {name: (*found[name, HITS], *found.get((name, COST), (None, False))) for name in rivals(told.best)}
 
 
-def number(value, form="+.1f"):
-    return "-" if value is None else f"{value:{form}}"
-
-
-def mean(values):
-    return None if None in values else statistics.fmean(values)
-
-
-def table(head, rows):
-    print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
-    for row in rows:
-        print("| " + " | ".join(row) + " |")
-    print()
+def number(values, scale=1, form="+.1f"):
+    return "-" if None in values else f"{scale * statistics.fmean(values):{form}}"
 
 
 def cell_table(told):
     compared = [pairs(told, place) for place in (0, 1)]
     rows = []
-    for name in told.names:
-        measures = [" / ".join(number(None if (value := mean(values)) is None else scale * value, ".3g" if scale == 1000 else ".1f")
-                               for values in told.values[name][measure]) for measure, scale in MEASURES.items()]
-        against = [" / ".join(number(one[name][k]) + "*" * one[name][k + 1] for one in compared) if name != OURS else "" for k in (0, 2)]
-        rows.append([f"`{name}`", load_words(told.shipped[name]), f"`{told.best[name]}`" if told.best[name] else "as shipped",
-                     load_words(told.edges[0][name]), ", ".join(changes(told, name)), *measures, *against])
-    print(f"### {told.first.name}\n\nLoads {LOAD} / {told.leader:.2f}.\n")
-    table(["policy", "as shipped", "best listed setting", "sustains", "order reversed to", "hits %", "goodput/s", "$/1,000 hits",
-           "worst application %", "Jain %", "ours hits more, points", "ours dearer, %"], rows)
+    for name, words in told.best.items():
+        measures = [" / ".join(number(values, scale, ".3g" if scale == 1000 else ".1f") for values in told.values[name][measure])
+                    for measure, scale in MEASURES.items()]
+        against = [" / ".join(number([one[name][k]]) + "*" * one[name][k + 1] for one in compared) if name != OURS else "" for k in (0, 2)]
+        rows.append([f"`{name}`", load_words(told.shipped[name]), f"`{words}`" if words else "as shipped", load_words(told.edges[name]),
+                     ", ".join(changes(told, name)), *measures, *against])
+    head = ["policy", "as shipped", "best listed setting", "sustains", "order reversed to", "hits %", "goodput/s", "$/1,000 hits",
+            "worst application %", "Jain %", "ours hits more, points", "ours dearer, %"]
+    return f"### {told.first.name}\n\nLoads {LOAD} / {told.leader:.2f}.\n\n{table(head, rows)}\n"
 
 
-def listed(items):
-    return "; ".join(items) or "none"
-
-
-def load_sentence(cells, place):
-    """How much more ours sustains than the best other, under one admission."""
-    ratios, more, less, alone = [], [], [], []
-    for told in cells:
-        edges = told.edges[place]
-        rival = best_rival(edges)
+def load_sentence(admission, cells):
+    """How much more ours sustains than the best other, under one admission. Cells: with the edges under it."""
+    ratios, more, less, alone = [], [], [], 0
+    for told, edges in cells:
+        rival = max(rivals(edges), key=lambda name: edges[name][1])
         if edges[rival][1] == 0:
-            alone += [told.first.name] if edges[OURS][1] else []
+            alone += edges[OURS][1] > 0
             continue
         ratios.append(edges[OURS][1] / edges[rival][1])
-        (more if above(edges[OURS], edges[rival]) else less if above(edges[rival], edges[OURS]) else []).append(f"{told.first.name} (×{ratios[-1]:.2f} of `{rival}`)")
-    worlds = len({told.first.words for told in cells})
-    admission = (told.first, *told.others)[place].admission
-    return (f"* Admission `{admission}` for all: `{OURS}` sustains ×{statistics.median(ratios):.2f} (median; {min(ratios):.2f} to {max(ratios):.2f}) of the best "
-            f"other scheduler, over {len(ratios)} cells in {worlds} worlds, each other at its best listed setting. It sustains surely more in {len(more)} "
+        (more if above(edges[OURS], edges[rival]) else less if above(edges[rival], edges[OURS]) else []).append(
+            f"{told.first.name} (×{ratios[-1]:.2f} of `{rival}`)")
+    return (f"* With admission `{admission}` for all, `{OURS}` sustains ×{statistics.median(ratios):.2f} (median; {min(ratios):.2f} to {max(ratios):.2f}) of what the best "
+            f"other scheduler does, over {len(ratios)} worlds, each other at its best listed setting. It sustains surely more in {len(more)} "
             f"and surely less in {len(less)}. In the other {len(ratios) - len(more) - len(less)} the intervals overlap. "
-            + (f"In {len(alone)} more no other sustains {LEVELS[0]}. " if alone else "") + f"Surely less: {listed(less)}.")
+            + (f"In {alone} more no other sustains {LEVELS[0]}. " if alone else "") + f"Surely less: {'; '.join(less) or 'none'}.")
 
 
 def esg_sentence(cells):
     four = ["infless", "fast-gshare", "orion", "aquatope"]
-    counts = [sum(not any(above(edges[name], edges["esg"]) for name in four) for edges in ([told.shipped for told in cells], [told.edges[0] for told in cells])[k])
-              for k in (0, 1)]
-    fifo = [sum(above(told.edges[0][one], told.edges[0][two]) for told in cells) for one, two in (("esg", "fifo"), ("fifo", "esg"))]
-    return (f"* None of the four that ESG was compared with sustains surely more than `esg` in {counts[0]} of {len(cells)} cells as shipped, and in {counts[1]} "
+    counts = [sum(not any(above(edges[name], edges["esg"]) for name in four) for edges in each)
+              for each in ([told.shipped for told in cells], [told.edges for told in cells])]
+    fifo = [sum(above(told.edges[one], told.edges[two]) for told in cells) for one, two in (("esg", "fifo"), ("fifo", "esg"))]
+    return (f"* None of the four that ESG was compared with sustains surely more than `esg` in {counts[0]} of {len(cells)} worlds as shipped, and in {counts[1]} "
             f"with all five at their best listed settings. There `esg` sustains surely more than `fifo` in {fifo[0]}, and surely less in {fifo[1]}.")
 
 
@@ -393,7 +401,7 @@ def draw(cells, path):
     with data.open("w", encoding="utf-8") as out:
         print("cell,best_setting,policy,load,low,high,name", file=out)
         for at, told in enumerate(cells):
-            for best, edges in enumerate((told.shipped, told.edges[0])):
+            for best, edges in enumerate((told.shipped, told.edges)):
                 for name, (low, crossing, high) in edges.items():
                     print(f'{at},{best},{names.index(name)},{crossing:.4f},{low or 0:.4f},{high or crossing:.4f},"{told.first.name}, {name}"', file=out)
     rows = -(-len(cells) // 5)
@@ -403,34 +411,37 @@ def draw(cells, path):
 
 def page(path, figure=None):
     runs = Runs(None, path)
-    cells = [Told(runs, *cell) for cell in chosen(runs.known["letters"])]
+    cells, others = tell(runs)
     hits, dearer = losses(cells)
-    turned = [f"{told.first.name}: {' and '.join(sorted({f'`{one}`' for one in (name, other)}))}" for told in cells for name in told.names
+    turned = [f"{told.first.name}: {' and '.join(sorted({f'`{one}`' for one in (name, other)}))}" for told in cells for name in told.best
               for other in changes(told, name) if name < other]
     line = "\n"
     print(f"""# How much load does each scheduler sustain?
 
-{line.join([*(load_sentence(cells, place) for place in range(len(ADMISSIONS))), esg_sentence(cells)])}
-* At load {LOAD} and at the greatest load that anybody sustains, {2 * sum(len(told.names) - 1 for told in cells)} pairs of `{OURS}` and another at its best listed
+{load_sentence(name_of(ADMISSIONS[0]), [(told, told.edges) for told in cells])}
+{line.join(load_sentence(*other) for other in others.items() if other[1])}
+{esg_sentence(cells)}
+* At load {LOAD} and at the greatest load that anybody sustains, {2 * sum(len(told.best) - 1 for told in cells)} pairs of `{OURS}` and another at its best listed
   setting: `{OURS}` hits over {LOSS:g} points less in {len(hits)}, and costs over {DEARER:g} % more per hit at hits within {NEAR:g} point in {len(dearer)}. Both are listed below.
 * A listed setting reverses {len(turned)} orders of two policies that are sure as shipped. They are listed below, and in the rows.
 
-`make headline` runs this. It took {runs.known["minutes"]:.0f} minutes.
+`make headline` runs this, and goes on where it was broken off. {len(cells)} of {sum(len(world[4]) for world in WORLDS)} worlds are complete, and the others are left out. The answers took {runs.minutes:.0f} minutes of one core, some of them beside other work.
 
 ## What was run
 
 A load is sustained where {100 * THRESHOLD:g} % of the requests are in time. `esgsim capacity` searches it: the number is where the mean crosses, and the interval goes from the last load
 that surely holds to the first that surely fails. Loads are relative to the capacity at minimum configurations. Each run has 60 s of warm-up and
 60 s that are measured, at every load. The trace is the same part at every load, and takes as long at load 1. The loads shown are from the seeds {SHOWN["seed"]} to {SHOWN["most"]}: {SHOWN["seeds"]} at first,
-and up to all where the interval needs them. The other measures are of {SHOWN["measured"]} seeds. "<": less than the least load tried, {LEVELS[0]}.
+and up to all where the interval needs them. The other measures are of {SHOWN["measured"]} seeds. "<": no load from {LEVELS[0]} on was found to hold. Where hits are not monotone in the load, the search
+ends at one of several edges. "As shipped" has the two of the tuning's loads between which the edge is, where another setting is better.
 
-All policies have the same plumbing: {", ".join(f"`{key}` {value}" for key, value in PLUMBING.items() if key != "record")}, `platform.admission` {ADMISSIONS[0]} in the main tables, the same warm containers, and no pool.
+All policies have the same plumbing: {", ".join(f"`{key}` {value}" for key, value in PLUMBING.items() if key != "record")}, `platform.admission` {name_of(ADMISSIONS[0])} in the main tables, the same warm containers, and no pool.
 Aquatope tunes with {AQUATOPE["rounds"]} rounds of {AQUATOPE["candidates"]} candidates, once per cell.
 
 Each policy runs as shipped, and at the best of its listed settings. Those are the same in all cells. The best is chosen in each cell on the seeds {TUNING["seed"]} to {TUNING["seed"] + TUNING["seeds"] - 1}: the one that sustains most
 of the loads {", ".join(f"{level:g}" for level in LEVELS)}, and of several the one that hits most at the first load that none of them sustains. `{OURS}` has its defaults alone.
 """)
-    table(["policy", "settings beside the shipped one", "why"], [[f"`{name}`", ", ".join(f"`{one}`" for one in words) or "none", why] for name, (words, why) in SETTINGS.items()])
+    print(table(["policy", "settings beside the shipped one", "why"], [[f"`{name}`", ", ".join(f"`{one}`" for one in words) or "none", why] for name, (words, why) in SETTINGS.items()]) + "\n")
     if figure:
         draw(cells, figure)
         print("![Load sustained by each scheduler in each world](paper/headline-worlds.svg)\n")
@@ -442,12 +453,11 @@ of the loads {", ".join(f"{level:g}" for level in LEVELS)}, and of several the o
 Pairs of numbers are at load {LOAD} and at the greatest load that anybody sustains, at the best listed settings. "*": Holm's adjusted p is below 0.05 over the pairs of `{OURS}` and the
 others at one load of one table, hits and cost, paired by seed. "Order reversed to": the order of the two is sure as shipped, and surely the other at the best settings.
 """)
-    for told in cells:
-        cell_table(told)
-    for place, other in enumerate(cells[0].others, start=1):
-        print(f"## Load sustained with admission `{other.admission}`\n\nAt the settings that were chosen under `{ADMISSIONS[0]}`.\n")
-        table(["cell", *(f"`{name}`" for name in SETTINGS)],
-              [[told.first.name, *(load_words(told.edges[place][name]) if name in told.names else "-" for name in SETTINGS)] for told in cells])
+    print("\n".join(map(cell_table, cells)))
+    for admission, found in others.items():
+        rows = [[told.first.name, *(load_words(edges[name]) if name in edges else "-" for name in SETTINGS)] for told, edges in found]
+        print(f"## Load sustained with admission `{admission}`\n\nAt the settings that were chosen under `{name_of(ADMISSIONS[0])}`.\n")
+        print(table(["world", *(f"`{name}`" for name in SETTINGS)], rows))
 
 
 if __name__ == "__main__":
