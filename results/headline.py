@@ -304,7 +304,7 @@ def rivals(edges):
 
 
 def changes(told, name):
-    """Policies whose order to this one is another as shipped than at the best settings, surely in both."""
+    """Policies whose order to this one is another as shipped than at the best settings, with intervals apart in both."""
     return [other for other in told.best for before, after in [(told.shipped, told.edges)]
             if (above(before[name], before[other]) and above(after[other], after[name]))
             or (above(before[other], before[name]) and above(after[name], after[other]))]
@@ -334,7 +334,9 @@ def cell_table(told):
         measures = [" / ".join(number(values, scale, ".3g" if scale == 1000 else ".1f") for values in told.values[name][measure])
                     for measure, scale in MEASURES.items()]
         against = [" / ".join(number([one[name][k]]) + "*" * one[name][k + 1] for one in compared) if name != OURS else "" for k in (0, 2)]
-        rows.append([f"`{name}`", load_words(told.shipped[name]), f"`{words}`" if words else "as shipped", load_words(told.edges[name]),
+        low, _, high = told.shipped[name]
+        shipped = f"{low:g} to {high:g}" if words and low and high else load_words(told.shipped[name])
+        rows.append([f"`{name}`", shipped, f"`{words}`" if words else "as shipped", load_words(told.edges[name]),
                      ", ".join(changes(told, name)), *measures, *against])
     head = ["policy", "as shipped", "best listed setting", "sustains", "order reversed to", "hits %", "goodput/s", "$/1,000 hits",
             "worst application %", "Jain %", "ours hits more, points", "ours dearer, %"]
@@ -423,7 +425,8 @@ def page(path, figure=None):
 {esg_sentence(cells)}
 * At load {LOAD} and at the greatest load that anybody sustains, {2 * sum(len(told.best) - 1 for told in cells)} pairs of `{OURS}` and another at its best listed
   setting: `{OURS}` hits over {LOSS:g} points less in {len(hits)}, and costs over {DEARER:g} % more per hit at hits within {NEAR:g} point in {len(dearer)}. Both are listed below.
-* A listed setting reverses {len(turned)} orders of two policies that are sure as shipped. They are listed below, and in the rows.
+* A listed setting reverses the order of two policies in {len(turned)} cases. As shipped, their intervals or the levels of the tuning are apart, and at the best
+  settings their intervals are apart the other way. They are listed below, and in the rows.
 
 `make headline` runs this, and goes on where it was broken off. {len(cells)} of {sum(len(world[4]) for world in WORLDS)} worlds are complete, and the others are left out. The answers took {runs.minutes:.0f} minutes of one core, some of them beside other work.
 
@@ -433,7 +436,8 @@ A load is sustained where {100 * THRESHOLD:g} % of the requests are in time. `es
 that surely holds to the first that surely fails. Loads are relative to the capacity at minimum configurations. Each run has 60 s of warm-up and
 60 s that are measured, at every load. The trace is the same part at every load, and takes as long at load 1. The loads shown are from the seeds {SHOWN["seed"]} to {SHOWN["most"]}: {SHOWN["seeds"]} at first,
 and up to all where the interval needs them. The other measures are of {SHOWN["measured"]} seeds. "<": no load from {LEVELS[0]} on was found to hold. Where hits are not monotone in the load, the search
-ends at one of several edges. "As shipped" has the two of the tuning's loads between which the edge is, where another setting is better.
+ends at one of several edges. Where another setting is better, "as shipped" has only the two loads of the tuning between which the mean of its seeds crosses,
+and no interval. The figure draws these two, with a point in their middle.
 
 All policies have the same plumbing: {", ".join(f"`{key}` {value}" for key, value in PLUMBING.items() if key != "record")}, `platform.admission` {name_of(ADMISSIONS[0])} in the main tables, the same warm containers, and no pool.
 Aquatope tunes with {AQUATOPE["rounds"]} rounds of {AQUATOPE["candidates"]} candidates, once per cell.
@@ -451,7 +455,7 @@ of the loads {", ".join(f"{level:g}" for level in LEVELS)}, and of several the o
     print(f"""## The main tables
 
 Pairs of numbers are at load {LOAD} and at the greatest load that anybody sustains, at the best listed settings. "*": Holm's adjusted p is below 0.05 over the pairs of `{OURS}` and the
-others at one load of one table, hits and cost, paired by seed. "Order reversed to": the order of the two is sure as shipped, and surely the other at the best settings.
+others at one load of one table, hits and cost, paired by seed. "Order reversed to": the two are apart one way as shipped, and the other way at the best settings.
 """)
     print("\n".join(map(cell_table, cells)))
     for admission, found in others.items():
