@@ -284,6 +284,16 @@ flips: all ## study which assumption flips which conclusion: sweep, results/FLIP
 	python3 results/flips.py page $(BUILD)/esgsim $(FLIPS) $(if $(filter none,$(FIGURES)),,$(FLIPS_SVG)) >$(FLIPS:.h5=.txt)
 	mv $(FLIPS:.h5=.txt) $(dir $(RESULTS))FLIPS.md
 
+# The answers of an earlier run are kept: remove the file to ask anew.
+EDGES     := $(dir $(RESULTS))headline.jsonl
+EDGES_SVG := $(dir $(RESULTS))paper/headline-worlds.svg
+.PHONY: headline
+headline: all ## study how much load each scheduler sustains in many worlds: results/HEADLINE.md, a figure. Takes hours
+	python3 results/headline.py run $(BUILD)/esgsim $(EDGES) $(JOBS)
+	mkdir -p $(dir $(EDGES_SVG))
+	python3 results/headline.py page $(EDGES) $(if $(filter none,$(FIGURES)),,$(EDGES_SVG)) >$(EDGES:.jsonl=-page.txt)
+	mv $(EDGES:.jsonl=-page.txt) $(dir $(RESULTS))HEADLINE.md
+
 SHARDS    ?= 8
 .PHONY: slurm
 slurm: all ## run SWEEP on a Slurm cluster as a job array of SHARDS tasks, into RESULTS

@@ -235,7 +235,11 @@ def draw(told, path):
     xtics = ", ".join(f'"{change_words(place)}" {place}' for place in range(len(CHANGES)))
     # In labels of tics a % begins a format.
     ytics = ", ".join(f'"{CONCLUSIONS[c][0]}, {WORLDS[world][0]}" {y}' for y, (c, world) in enumerate(rows)).replace("%", "per cent")
-    script = PLOT.format(height=170 + 24 * len(rows), columns=len(CHANGES), rows=len(rows), xtics=xtics, ytics=ytics)
+    draw_svg(PLOT.format(height=170 + 24 * len(rows), columns=len(CHANGES), rows=len(rows), xtics=xtics, ytics=ytics), data, path)
+
+
+def draw_svg(script, data, path):
+    """Gnuplot's script finds the files as `data` and `figure`."""
     subprocess.run(["gnuplot", "-e", f"data = '{data}'; figure = '{path}'", "-"], check=True, input=script, text=True)
     figure = Path(path)
     # Browsers show titles as tooltips, so `plot` removes them, too.

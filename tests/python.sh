@@ -39,4 +39,28 @@ run "$ESGSIM" sweep "$folder/flips.json" --set 'matrix.requests=[40]' --set 'mat
 expect "each assumption can be changed" 0 '^848 of 848 runs'
 run "$python" results/flips.py page "$ESGSIM" "$folder/flips.h5"
 expect "and the page says what each change does to each conclusion" 0 '^. ESG hits at least what fifo does: .*(undecided as assumed|it holds|it fails)'
+
+# Three seconds of one world, one listed setting. A second run finds all answers in the file.
+cat >"$folder/headline_small.py" <<'EOF'
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, "results")
+import headline
+
+headline.SETTINGS = {name: (words[: name == "clockwork"], why) for name, (words, why) in headline.SETTINGS.items()}
+headline.LEVELS = [0.3, 0.6, 1.2]
+headline.AQUATOPE = {"initial": 1, "rounds": 1, "candidates": 8}
+headline.SHOWN = {"seed": 1, "seeds": 2, "most": 2, "tolerance": 0.4, "measured": 2}
+letter, words, base, keys, slos = headline.WORLDS[0]
+headline.WORLDS = [(letter, words, base, {**keys, "measured_s": 3, "warmup_s": 3}, slos[:1])]
+headline.study(sys.argv[1], sys.argv[2])
+headline.study("/nowhere", sys.argv[2])
+headline.page(sys.argv[2], *sys.argv[3:])
+EOF
+run "$python" "$folder/headline_small.py" "$ESGSIM" "$folder/headline.jsonl" "$folder/headline.svg"
+expect "the study of load sustained says how much more ours sustains, under each admission" 0 '^. With admission `rate efficient` for all, `headway` sustains ×[0-9.]+ .*over 1 worlds'
+expect "lists the setting that was chosen for each policy" 0 '^. `clockwork` . [0-9<].* . (as shipped|`vgpu=1`) . [0-9<]'
+run grep -c '^0,1,' "$folder/headline.csv"
+expect "and draws the load that each sustains" 0 '^12$'
 finish

@@ -88,6 +88,19 @@ CASE(what_is_left_out_has_the_documented_default)
     assert_string_equal(e->name, "e");
 }
 
+/* Ten arrive in a second. */
+CASE(a_time_counts_the_requests_that_arrive_in_it)
+{
+    static const struct override times[] = {{"measured_s", "60.01"}, {"warmup_s", "12"}};
+    static const struct override counts[] = {{"requests", "601"}, {"warmup_requests", "120"}};
+    OWNED(experiment_free) struct experiment *e = parse(plain, times, 2);
+    OWNED(experiment_free) struct experiment *same = parse(plain, counts, 2);
+    assert_int_equal(e->requests, 601);
+    assert_int_equal(e->warmup_requests, 120);
+    assert_string_equal(e->resolved_json, same->resolved_json);
+    assert_refused(plain, "measured_s", "-1", "measured_s");
+}
+
 CASE(service_functions_have_one_configuration_and_their_mean)
 {
     OWNED(experiment_free) struct experiment *e = parse(plain, NULL, 0);

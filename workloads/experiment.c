@@ -1,5 +1,6 @@
 #include "workloads/experiment.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,8 @@ enum { APPLICATIONS_LIMIT = 1024 };
 #define TRAINING_SAMPLE_INTERVAL (300 * SIM_S)
 
 #define COUNT_MOST (INT64_C(1) << 53)
+/* At the highest rate of arrivals they bring fewer requests than COUNT_MOST. */
+#define SECONDS_MOST 1e6
 
 const char *const experiment_record_names[] = {"summary", "requests", "all", NULL};
 
@@ -40,6 +43,8 @@ const struct key experiment_keys[] = {
     KEY_OWN("training"),
     KEY_OWN("planning"),
     KEY_OWN("granularity"),
+    KEY_NUMBER("measured_s", OF, measured_s, 0, SECONDS_MOST, 0, UNWRITTEN),
+    KEY_NUMBER("warmup_s", OF, warmup_s, 0, SECONDS_MOST, 0, UNWRITTEN),
     KEY_END};
 static const struct key policy_keys[] = {KEY_TEXT("name", OF, policy_name, UNWRITTEN),
                                          KEY_OWN("params"), KEY_NOTES, KEY_END};
@@ -170,9 +175,9 @@ static bool serves_no_requests(const struct reading *reading)
 /* The experiment's own fields. Refuses keys about requests in an experiment without any. */
 static bool load_root(const struct reading *reading, struct error *error)
 {
-    static const char *const keys[] = {"functions",       "profile",  "profiles",
-                                       "arrivals",        "slo",      "requests",
-                                       "warmup_requests", "planning", "granularity"};
+    static const char *const keys[] = {"functions",   "profile",    "profiles",        "arrivals",
+                                       "slo",         "requests",   "warmup_requests", "planning",
+                                       "granularity", "measured_s", "warmup_s"};
     struct experiment *experiment = reading->experiment;
     const bool requests = !serves_no_requests(reading);
     struct json_value value;
@@ -267,6 +272,22 @@ static bool load_arrivals(struct reading *reading, struct error *error)
                        &experiment->trace_identity, experiment->trace_sha256, error);
 }
 
+/* Sets a count of requests to those that so many seconds bring in the mean. 0: leaves it. */
+static bool count_by_time(const struct reading *reading, const char *key, double seconds,
+                          uint64_t *count, struct error *error)
+{
+    const double rate = arrival_spec_rate(&reading->experiment->arrivals);
+    struct json_value value;
+    if (seconds == 0)
+        return true;
+    if (isnan(rate))
+        return json_child(&reading->root, key, &value) &&
+               json_fault(&value, error,
+                          "needs arrivals of a known mean rate; name a number of requests");
+    *count = (uint64_t)ceil(seconds * rate);
+    return true;
+}
+
 static bool load_rest(struct reading *reading, struct error *error)
 {
     struct experiment *experiment = reading->experiment;
@@ -275,7 +296,11 @@ static bool load_rest(struct reading *reading, struct error *error)
     /* Loads of arrivals are relative to references of SLOs. */
     if (requests &&
         (!load_part(reading, "slo", &value, error) ||
-         !slo_load(&value, &experiment->workload, error) || !load_arrivals(reading, error)))
+         !slo_load(&value, &experiment->workload, error) || !load_arrivals(reading, error) ||
+         !count_by_time(reading, "measured_s", experiment->measured_s, &experiment->requests,
+                        error) ||
+         !count_by_time(reading, "warmup_s", experiment->warmup_s, &experiment->warmup_requests,
+                        error)))
         return false;
     if (!load_part(reading, "platform", &value, error) ||
         !platform_load(&value, &experiment->workload, &experiment->platform, error))

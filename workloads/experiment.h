@@ -128,6 +128,8 @@ struct experiment {
     size_t policy_setting_count;
     uint64_t requests;        /* measured */
     uint64_t warmup_requests; /* simulated before these, but not measured */
+    double measured_s;        /* > 0: `requests` are those of so many seconds in the mean */
+    double warmup_s;          /* the same for `warmup_requests` */
     uint64_t seed;
     enum record_level record;
     char *resolved_json;  /* the complete configuration, canonical (sorted keys), one line */
