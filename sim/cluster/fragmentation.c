@@ -1,18 +1,24 @@
 #include "sim/cluster/fragmentation.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 static const double MILLIONTH = 1e-6;
 
-/* vCPUs and memory suffice, of which a shape asks for no more than the proportional share. */
+double fragment_vcpus(const struct fragment_node *node, const struct fragment_shape *shape)
+{
+    return shape->exact || shape->vcpus < node->vcpus_per_gpu ? shape->vcpus : node->vcpus_per_gpu;
+}
+
+double fragment_memory_gb(const struct fragment_node *node, const struct fragment_shape *shape)
+{
+    return shape->exact || shape->memory_gb < node->memory_gb_per_gpu ? shape->memory_gb
+                                                                      : node->memory_gb_per_gpu;
+}
+
 static bool server_fits(const struct fragment_node *node, const struct fragment_shape *shape)
 {
-    const double vcpus = shape->vcpus < node->vcpus_per_gpu ? shape->vcpus : node->vcpus_per_gpu;
-    const double memory_gb =
-        shape->memory_gb < node->memory_gb_per_gpu ? shape->memory_gb : node->memory_gb_per_gpu;
-    return shape->gpus * vcpus <= node->vcpus + MILLIONTH &&
-           shape->gpus * memory_gb <= node->memory_gb + MILLIONTH;
+    return shape->gpus * fragment_vcpus(node, shape) <= node->vcpus + MILLIONTH &&
+           shape->gpus * fragment_memory_gb(node, shape) <= node->memory_gb + MILLIONTH;
 }
 
 double fragmentation_of(const struct fragment_node *node, const struct fragment_shape *shapes,

@@ -7,6 +7,7 @@
 
 #include "sim/base/array.h"
 #include "traces/readers/trace_layout.h"
+#include "traces/readers/training_layout.h"
 
 enum { FIELDS_MOST = 32, SYNERGY_FIELDS = 5, GAVEL_FIELDS = 7, PHILLY_FIELDS = 5, DILU_FIELDS = 8 };
 
@@ -15,7 +16,8 @@ enum { FIELDS_MOST = 32, SYNERGY_FIELDS = 5, GAVEL_FIELDS = 7, PHILLY_FIELDS = 5
 #define NO_ROW UINT32_MAX
 
 /* The formats. To add one, define its layout_NAME below. */
-#define FORMATS(FORMAT) FORMAT(synergy) FORMAT(muri) FORMAT(gavel) FORMAT(philly) FORMAT(dilu)
+#define FORMATS(FORMAT)                                                                            \
+    FORMAT(synergy) FORMAT(muri) FORMAT(gavel) FORMAT(philly) FORMAT(dilu) FORMAT(openb)
 
 #define NAME(format) #format,
 const char *const training_formats[] = {FORMATS(NAME) NULL};
@@ -45,6 +47,7 @@ static const char *const dilu_marks[DILU_FIELDS + 1] = {
 
 struct reader {
     struct trace_reader base; /* its lines, for the parsers of fields */
+    const char *shown;        /* of the layout */
     struct training_trace *trace;
     size_t capacity;
     size_t fields;                /* of every line */
@@ -59,7 +62,7 @@ struct reader {
 };
 
 struct layout {
-    bool (*recognises)(const char *line); /* its first line */
+    bool (*recognises)(const char *line); /* its first line; NULL: that is `shown` */
     const char *separator;
     const char *shown; /* in messages */
     size_t fields;     /* of every line; 0: the header says */
@@ -113,6 +116,12 @@ static bool row_synergy(struct reader *reader, char **fields, struct training_ro
            parse_gpus(reader, fields[4], "GPUs", row, error);
 }
 
+static bool header_fixed(struct reader *reader, char *line, struct error *error)
+{
+    return strcmp(line, reader->shown) == 0 ||
+           line_fault(&reader->base.lines, error, "the header is not \"%s\"", reader->shown);
+}
+
 static bool header_muri(struct reader *reader, char *line, struct error *error)
 {
     char *fields[FIELDS_MOST];
@@ -160,12 +169,6 @@ static bool row_gavel(struct reader *reader, char **fields, struct training_row 
            parse_gpus(reader, fields[6], "GPUs", row, error);
 }
 
-static bool header_philly(struct reader *reader, char *line, struct error *error)
-{
-    return strcmp(line, philly_header) == 0 ||
-           line_fault(&reader->base.lines, error, "the header is not \"%s\"", philly_header);
-}
-
 /* "2017-10-09 07:01:55" as seconds since 1970, UTC. */
 static bool parse_stamp(struct reader *reader, const char *text, sim_time_t *time,
                         struct error *error)
@@ -195,6 +198,12 @@ static bool row_philly(struct reader *reader, char **fields, struct training_row
     row->model = TRAINING_NO_MODEL;
     row->cluster = string_index_add(&reader->trace->clusters, fields[4]);
     return row->cluster != STRING_INDEX_NONE || trace_no_memory(&reader->base, error);
+}
+
+static bool row_openb(struct reader *reader, char **fields, struct training_row *row,
+                      struct error *error)
+{
+    return openb_row(&reader->base, fields, row, error);
 }
 
 static struct training_row *new_row(struct reader *reader, struct error *error)
@@ -410,11 +419,6 @@ static bool is_gavel(const char *line)
     return count(line, '\t') == GAVEL_FIELDS - 1;
 }
 
-static bool is_philly(const char *line)
-{
-    return strcmp(line, philly_header) == 0;
-}
-
 static bool is_dilu(const char *line)
 {
     return strncmp(line, dilu_marks[0], strlen(dilu_marks[0])) == 0;
@@ -436,13 +440,14 @@ static const struct layout layout_gavel = {
     .shown = "type, command, option, data flag, steps, arrival, GPUs; by tabs",
     .fields = GAVEL_FIELDS,
     .row = row_gavel};
-static const struct layout layout_philly = {.recognises = is_philly,
-                                            .separator = ",",
-                                            .shown = philly_header,
-                                            .fields = PHILLY_FIELDS,
-                                            .header = header_philly,
-                                            .row = row_philly,
-                                            .sorts = true};
+/* Sorted, and known by a header. */
+#define TABLE(text, count, reads)                                                                  \
+    {                                                                                              \
+        .separator = ",", .shown = (text), .fields = (count), .header = header_fixed,              \
+        .row = (reads), .sorts = true                                                              \
+    }
+static const struct layout layout_philly = TABLE(philly_header, PHILLY_FIELDS, row_philly);
+static const struct layout layout_openb = TABLE(openb_header, OPENB_FIELDS, row_openb);
 static const struct layout layout_dilu = {.recognises = is_dilu, .event = event_dilu};
 
 #define LAYOUT(format) &layout_##format,
@@ -494,50 +499,6 @@ static bool read_lines(struct reader *reader, const struct layout *layout, struc
     }
 }
 
-static int compare_rows(const void *a, const void *b)
-{
-    const struct training_row *left = a, *right = b;
-    if (left->arrival != right->arrival)
-        return left->arrival < right->arrival ? -1 : 1;
-    return (left->id > right->id) - (left->id < right->id);
-}
-
-/* Numbers the rows in their order, and makes the first arrival time 0. */
-static void number_rows(struct training_trace *trace)
-{
-    const sim_time_t first = trace->rows[0].arrival;
-    for (size_t i = 0; i < trace->count; i++) {
-        trace->rows[i].id = i;
-        trace->rows[i].arrival -= first;
-    }
-}
-
-/* Sorts by arrival, ties in the order of the file. */
-static void sort_rows(struct training_trace *trace)
-{
-    qsort(trace->rows, trace->count, sizeof *trace->rows, compare_rows);
-    number_rows(trace);
-}
-
-bool training_trace_keep(struct training_trace *trace, const char *path, const char *cluster,
-                         struct error *error)
-{
-    size_t kept = 0;
-    const char *const *names = (const char *const *)trace->clusters.names;
-    for (size_t i = 0; i < trace->count; i++)
-        if (trace->clusters.count > 0 && strcmp(names[trace->rows[i].cluster], cluster) == 0)
-            trace->rows[kept++] = trace->rows[i];
-    if (kept == 0) {
-        const char *near = error_nearest_name(cluster, names, (int)trace->clusters.count);
-        return error_input(error, "%s: has no training of the cluster \"%s\"%s%s%s", path, cluster,
-                           near == NULL ? "" : "; did you mean \"", near == NULL ? "" : near,
-                           near == NULL ? "" : "\"?");
-    }
-    trace->count = kept;
-    number_rows(trace);
-    return true;
-}
-
 struct training_trace *training_trace_read(const char *path, const char *format,
                                            struct error *error)
 {
@@ -546,12 +507,14 @@ struct training_trace *training_trace_read(const char *path, const char *format,
     while (training_formats[f] != NULL && strcmp(format, training_formats[f]) != 0)
         f++;
     if (training_formats[f] == NULL) {
-        (void)error_input(error, "%s: unknown format \"%s\"; synergy, muri, gavel, philly or dilu",
+        (void)error_input(error,
+                          "%s: unknown format \"%s\"; synergy, muri, gavel, philly, dilu or openb",
                           path, format);
         return NULL;
     }
     const struct layout *layout = layouts[f];
     reader.fields = layout->fields;
+    reader.shown = layout->shown;
     reader.trace = calloc(1, sizeof *reader.trace);
     if (reader.trace == NULL) {
         (void)trace_no_memory(&reader.base, error);
@@ -567,8 +530,13 @@ struct training_trace *training_trace_read(const char *path, const char *format,
         return NULL;
     }
     if (layout->sorts)
-        sort_rows(reader.trace);
+        training_trace_sort(reader.trace);
     return reader.trace;
+}
+
+static bool recognises(const struct layout *layout, const char *line)
+{
+    return layout->recognises != NULL ? layout->recognises(line) : strcmp(line, layout->shown) == 0;
 }
 
 const char *training_trace_recognise(const char *path)
@@ -580,17 +548,7 @@ const char *training_trace_recognise(const char *path)
     if (line_reader_open(&lines, path, &fault) &&
         line_reader_next(&lines, &line, &fault) == LINE_READ)
         for (size_t i = 0; format == NULL && training_formats[i] != NULL; i++)
-            format = layouts[i]->recognises(line) ? training_formats[i] : NULL;
+            format = recognises(layouts[i], line) ? training_formats[i] : NULL;
     line_reader_close(&lines);
     return format;
-}
-
-void training_trace_free(struct training_trace *trace)
-{
-    if (trace == NULL)
-        return;
-    string_index_clear(&trace->models);
-    string_index_clear(&trace->clusters);
-    free(trace->rows);
-    free(trace);
 }

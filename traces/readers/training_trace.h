@@ -8,11 +8,14 @@
  * | gavel   | tabs: type, command, option, data flag, steps, arrival [s], GPUs                 |
  * | philly  | CSV `timestamp,duration,num_gpus,gpu_time,cluster`; names no model               |
  * | dilu    | starts and ends of instances and trainings, a Python dictionary per line          |
+ * | openb   | CSV with header: pods of Alibaba's GPU trace of 2023, name,cpu_milli,memory_mib,… |
  *
- * A row of Muri's traces has its own iteration time.
+ * A row of Muri's traces has its own iteration time. A pod of the layout openb is a training that
+ * never ends: it asks for gpu_milli thousandths of each of num_gpu GPUs, or for vCPUs alone. Its
+ * column gpu_spec must be empty, because placement by GPU model is not modelled.
  *
- * Arrivals must ascend. The philly layout is the exception: its published file joins clusters one
- * after the other, so its rows are sorted by time stamp (stable), and the first arrival is time 0.
+ * Arrivals must ascend. The layouts philly and openb are exceptions: their published files are not
+ * in order, so their rows are sorted by arrival (stable), and the first arrival is time 0.
  * Time stamps have no time zone and are read as UTC. In all other layouts the times of the file are
  * kept.
  *
@@ -53,15 +56,16 @@ extern const char *const instance_type_names[];
 struct training_row {
     uint64_t id;         /* of the file; the row's number from 0 where the layout has none */
     int32_t model;       /* index into `models`, or TRAINING_NO_MODEL; dilu: of the service */
-    uint32_t gpus;       /* >= 1 */
+    uint32_t gpus;       /* >= 1; openb: 0 for vCPUs alone */
     sim_time_t arrival;  /* >= 0 */
     uint64_t iterations; /* >= 1; 0 for philly */
     double iteration_ms; /* muri; 0 otherwise */
     double duration_s; /* philly, dilu: time that it ran; INFINITY: no line ends it; 0 otherwise */
     int32_t cluster;   /* philly: index into `clusters`; 0 otherwise */
     enum instance_type type;
-    double request, limit; /* dilu: 0 < request <= limit <= 1, of each GPU; 0 otherwise */
+    double request, limit; /* dilu, openb: 0 < request <= limit <= 1, of each GPU; 0 otherwise */
     double memory_gb;      /* dilu: on each GPU; 0 otherwise */
+    double vcpus, host_gb; /* openb: per GPU, or in all for one without GPUs; 0 otherwise */
 };
 
 struct training_trace {
