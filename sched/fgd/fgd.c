@@ -12,7 +12,7 @@
 #include "workloads/gpu_sharing.h"
 
 struct fgd_parameters {
-    enum { FGD_SCORE_FGD, FGD_SCORE_RANDOM } score;
+    enum { FGD_SCORE_FGD, FGD_SCORE_BEST_FIT = FGD_SCORES - 1 } score;
 };
 
 static const struct key fgd_parameter_keys[] = {
@@ -39,29 +39,21 @@ bool fgd_gpu_fits(const struct fgd_gpu *gpu, const struct fragment_shape *shape)
     return gpu->left >= fgd_parts(gpu, shape->share) && gpu->memory_mb >= shape->gpu_memory_mb;
 }
 
-static struct fragment_node shares_of(const struct fgd_node *node)
-{
-    return (struct fragment_node){.vcpus_per_gpu = node->vcpus_per_gpu,
-                                  .memory_gb_per_gpu = node->gb_per_gpu};
-}
-
 int64_t fgd_micro_vcpus(const struct fgd_node *node, const struct fragment_shape *shape)
 {
-    const struct fragment_node most = shares_of(node);
-    return sim_round(1e6 * fragment_vcpus(&most, shape));
+    return sim_round(1e6 * fragment_vcpus(&node->shares, shape));
 }
 
 int64_t fgd_kb(const struct fgd_node *node, const struct fragment_shape *shape)
 {
-    const struct fragment_node most = shares_of(node);
-    return sim_round(1024.0 * 1024.0 * fragment_memory_gb(&most, shape));
+    return sim_round(1024.0 * 1024.0 * fragment_memory_gb(&node->shares, shape));
 }
 
 static bool fits(const struct fgd_node *node, const struct fragment_shape *shape)
 {
     const int64_t grants = shape->gpus > 0 ? shape->gpus : 1;
     uint32_t usable = 0;
-    if (grants * fgd_micro_vcpus(node, shape) > node->micro_vcpus ||
+    if (node->gpu_count == 0 || grants * fgd_micro_vcpus(node, shape) > node->micro_vcpus ||
         grants * fgd_kb(node, shape) > node->kb)
         return false;
     for (uint32_t g = 0; g < node->gpu_count && usable < shape->gpus; g++)
@@ -79,8 +71,8 @@ static void node_open(struct fgd *self, struct fgd_node *node, const struct invo
         .gpu_count = (uint32_t)group->gpu_count,
         .micro_vcpus = (int64_t)group->vcpus * 1000000,
         .kb = (int64_t)(group->memory_mb * 1024),
-        .vcpus_per_gpu = group->vcpus / gpus,
-        .gb_per_gpu = group->memory_mb / 1024 / gpus,
+        .shares = {.vcpus_per_gpu = group->vcpus / gpus,
+                   .memory_gb_per_gpu = group->memory_mb / 1024 / gpus},
         .pods = platform_allocate(self->platform, FGD_CLASSES, sizeof *node->pods)};
     for (uint32_t g = 0; g < node->gpu_count; g++) {
         const uint32_t parts = (uint32_t)group->gpus[g].units * UNIT_PARTS;
@@ -96,7 +88,7 @@ static bool fgd_init(void *state, struct platform *platform, const void *paramet
     struct fgd *self = state;
     const struct cluster_spec *cluster = &platform_workload(platform)->cluster;
     self->platform = platform;
-    self->score = &fgd_scores[((const struct fgd_parameters *)parameters)->score];
+    self->score = fgd_scores[((const struct fgd_parameters *)parameters)->score];
     self->typical = platform_typical_shapes(platform, &self->typical_count);
     self->nodes = platform_allocate(platform, cluster->invoker_count, sizeof *self->nodes);
     for (size_t k = 0; k < cluster->group_count; k++) {
@@ -127,20 +119,13 @@ static const char *fgd_refuses(void *state, uint32_t gpus, double gpu_memory_mb)
 
 /* ---- Choice ---------------------------------------------------------------------------------- */
 
-static bool same_shape(const struct fragment_shape *a, const struct fragment_shape *b)
-{
-    return a->gpus == b->gpus && !(a->share < b->share || a->share > b->share) &&
-           !(a->gpu_memory_mb < b->gpu_memory_mb || a->gpu_memory_mb > b->gpu_memory_mb) &&
-           !(a->vcpus < b->vcpus || a->vcpus > b->vcpus) &&
-           !(a->memory_gb < b->memory_gb || a->memory_gb > b->memory_gb);
-}
-
 static uint32_t demand_of(struct fgd *self, uint32_t training)
 {
     struct fragment_shape shape;
     uint32_t d = 0;
     (void)platform_training_shape(self->platform, training, &shape);
-    while (d < self->demand_count && !same_shape(&self->demands[d].shape, &shape))
+    shape.gpu_memory_mb = ceil(1024 * shape.gpu_memory_mb) / 1024; /* as the ledger counts */
+    while (d < self->demand_count && fragment_compare(&self->demands[d].shape, &shape) != 0)
         d++;
     if (d < self->demand_count)
         return d;
@@ -157,7 +142,7 @@ static uint32_t demand_of(struct fgd *self, uint32_t training)
  * fits: the k-th replaces the choice with probability 1/k. */
 static uint32_t choose_node(struct fgd *self, const struct fgd_demand *demand)
 {
-    const bool random = self->score == &fgd_scores[FGD_SCORE_RANDOM];
+    const bool random = self->score == NULL;
     uint32_t best = SIM_NONE, fitting = 0;
     for (uint32_t n = 0; n < self->node_count; n++) {
         const struct fgd_node *node = &self->nodes[n];
@@ -165,9 +150,9 @@ static uint32_t choose_node(struct fgd *self, const struct fgd_demand *demand)
         if (answer->version != node->version) {
             answer->version = node->version;
             answer->score =
-                (int16_t)(fits(node, &demand->shape)
-                              ? self->score->of(self, node, &demand->shape, &answer->gpu)
-                              : FGD_NO_FIT);
+                (int16_t)(!fits(node, &demand->shape) ? FGD_NO_FIT
+                          : random                    ? 0
+                                   : self->score(self, node, &demand->shape, &answer->gpu));
         }
         if (answer->score == FGD_NO_FIT)
             continue;
@@ -184,7 +169,7 @@ static uint64_t choose_gpus(struct fgd *self, const struct fgd_demand *demand, u
 {
     const struct fgd_node *node = &self->nodes[n];
     const struct fragment_shape *shape = &demand->shape;
-    const bool random = self->score == &fgd_scores[FGD_SCORE_RANDOM];
+    const bool random = self->score == NULL;
     uint64_t gpus = 0;
     uint32_t fitting = 0;
     if (fgd_is_share(shape) && !random)
@@ -225,7 +210,7 @@ static void node_change(struct fgd *self, const struct fgd_place *place, int sig
         node->classes -= sign < 0 && *pods == 0;
     }
     node->version++;
-    if (self->score == &fgd_scores[FGD_SCORE_FGD])
+    if (self->score == fgd_scores[FGD_SCORE_FGD])
         node->fragmented = fgd_fragmented(self, node);
 }
 

@@ -16,8 +16,7 @@
 /* GPUs of one invoker, and classes of pods: shares of one GPU (0), and 1, 2, … whole GPUs. */
 enum { FGD_GPUS_MOST = 64, FGD_CLASSES = FGD_GPUS_MOST + 1 };
 
-/* The score does not depend on the node and its demand alone. */
-enum { FGD_NO_FIT = -1 };
+enum { FGD_SCORES = 6, FGD_NO_FIT = -1 };
 
 struct fgd_gpu {
     uint32_t left, whole; /* hundredths of units */
@@ -27,12 +26,12 @@ struct fgd_gpu {
 struct fgd_node {
     struct fgd_gpu *gpus;
     uint32_t gpu_count;
-    int64_t micro_vcpus, kb;          /* free */
-    double vcpus_per_gpu, gb_per_gpu; /* proportional shares */
-    uint32_t *pods;                   /* by class */
-    uint32_t classes;                 /* that have a pod */
-    uint32_t version;                 /* from 1; changes with the node */
-    double fragmented;                /* F, in GPUs */
+    int64_t micro_vcpus, kb;     /* free */
+    struct fragment_node shares; /* the proportional ones alone */
+    uint32_t *pods;              /* by class */
+    uint32_t classes;            /* that have a pod */
+    uint32_t version;            /* from 1; changes with the node */
+    double fragmented;           /* F, in GPUs */
 };
 
 /* What pods of one kind ask for, and what each node last answered. */
@@ -45,11 +44,16 @@ struct fgd_demand {
     } * answers;
 };
 
+struct fgd;
+/* A score of a node on which the demand fits. Sets the GPU of a share. */
+typedef int fgd_score(const struct fgd *self, const struct fgd_node *node,
+                      const struct fragment_shape *shape, uint16_t *gpu);
+
 struct fgd {
     struct platform *platform;
     const struct fragment_shape *typical;
     size_t typical_count;
-    const struct fgd_score *score;
+    fgd_score *score;             /* NULL: any node that fits */
     double most_vcpus, most_gpus; /* of an invoker, by which scores are relative */
     struct fgd_node *nodes;
     uint32_t node_count;
@@ -76,14 +80,8 @@ bool fgd_gpu_fits(const struct fgd_gpu *gpu, const struct fragment_shape *shape)
 int64_t fgd_micro_vcpus(const struct fgd_node *node, const struct fragment_shape *shape);
 int64_t fgd_kb(const struct fgd_node *node, const struct fragment_shape *shape);
 
-/* One way to score a node on which the demand fits. Sets the GPU of a share. */
-struct fgd_score {
-    const char *name;
-    int (*of)(const struct fgd *self, const struct fgd_node *node,
-              const struct fragment_shape *shape, uint16_t *gpu);
-};
-enum { FGD_SCORES = 6 };
-extern const struct fgd_score fgd_scores[FGD_SCORES];
+/* fgd, random (NULL), dot-product, clustering, packing, best-fit. */
+extern fgd_score *const fgd_scores[FGD_SCORES];
 
 /* F of a node now, in GPUs. O(typical shapes × GPUs). */
 double fgd_fragmented(const struct fgd *self, const struct fgd_node *node);

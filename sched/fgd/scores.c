@@ -6,7 +6,7 @@ enum { BEST = 100, MILLI = 1000 };
 
 /* ---- Fragmentation --------------------------------------------------------------------------- */
 
-/* F after `taken` parts of GPU `at` and these vCPUs are gone. */
+/* F after the share of the GPUs whose bits are set in `gone`, and these vCPUs, are taken. */
 static double fragmented_after(const struct fgd *self, const struct fgd_node *node, uint64_t gone,
                                double share, int64_t micro_vcpus)
 {
@@ -18,12 +18,11 @@ static double fragmented_after(const struct fgd *self, const struct fgd_node *no
         if (left > 0)
             gpus[count++] = (struct fragment_gpu){(double)left / gpu->whole, gpu->memory_mb};
     }
-    const struct fragment_node after = {.gpus = gpus,
-                                        .gpu_count = count,
-                                        .vcpus = (double)(node->micro_vcpus - micro_vcpus) / 1e6,
-                                        .memory_gb = (double)node->kb / (1024.0 * 1024.0),
-                                        .vcpus_per_gpu = node->vcpus_per_gpu,
-                                        .memory_gb_per_gpu = node->gb_per_gpu};
+    struct fragment_node after = node->shares;
+    after.gpus = gpus;
+    after.gpu_count = count;
+    after.vcpus = (double)(node->micro_vcpus - micro_vcpus) / 1e6;
+    after.memory_gb = (double)node->kb / (1024.0 * 1024.0);
     return fragmentation_of(&after, self->typical, self->typical_count);
 }
 
@@ -168,18 +167,5 @@ static int score_clustering(const struct fgd *self, const struct fgd_node *node,
     return base * BEST / 4 + (int)(BEST / 4 * (most - milli_of_node(node)) / most);
 }
 
-/* Any node that fits, and there any GPU that fits: fgd.c draws them. */
-static int score_random(const struct fgd *self, const struct fgd_node *node,
-                        const struct fragment_shape *shape, uint16_t *gpu)
-{
-    (void)self;
-    *gpu = (uint16_t)fullest(node, shape, 0);
-    return BEST;
-}
-
-const struct fgd_score fgd_scores[FGD_SCORES] = {{"fgd", score_fgd},
-                                                 {"random", score_random},
-                                                 {"dot-product", score_dot_product},
-                                                 {"clustering", score_clustering},
-                                                 {"packing", score_packing},
-                                                 {"best-fit", score_best_fit}};
+fgd_score *const fgd_scores[FGD_SCORES] = {score_fgd,        NULL,          score_dot_product,
+                                           score_clustering, score_packing, score_best_fit};

@@ -49,7 +49,7 @@ static int descending(double left, double right)
     return (left < right) - (left > right);
 }
 
-static int compare_sizes(const void *a, const void *b)
+int fragment_compare(const void *a, const void *b)
 {
     const struct fragment_shape *left = a, *right = b;
     int order = descending(left->gpus, right->gpus);
@@ -63,16 +63,16 @@ static int compare_frequencies(const void *a, const void *b)
 {
     const struct fragment_shape *left = a, *right = b;
     const int order = descending(left->frequency, right->frequency);
-    return order != 0 ? order : compare_sizes(a, b);
+    return order != 0 ? order : fragment_compare(a, b);
 }
 
 /* Merges equal shapes. Returns the number of unlike ones. */
 static size_t merge(struct fragment_shape *shapes, size_t count)
 {
     size_t unlike = 0;
-    qsort(shapes, count, sizeof *shapes, compare_sizes);
+    qsort(shapes, count, sizeof *shapes, fragment_compare);
     for (size_t m = 0; m < count; m++) {
-        if (unlike > 0 && compare_sizes(&shapes[unlike - 1], &shapes[m]) == 0)
+        if (unlike > 0 && fragment_compare(&shapes[unlike - 1], &shapes[m]) == 0)
             shapes[unlike - 1].frequency += shapes[m].frequency;
         else
             shapes[unlike++] = shapes[m];

@@ -33,6 +33,8 @@ struct fragment_node {
     double vcpus_per_gpu, memory_gb_per_gpu; /* most that a shape which is not exact asks for */
 };
 
+/* Order of two shapes by what they ask for, the larger first; 0: they ask for the same. */
+int fragment_compare(const void *a, const void *b);
 /* What the shape asks of this node, per GPU. */
 double fragment_vcpus(const struct fragment_node *node, const struct fragment_shape *shape);
 double fragment_memory_gb(const struct fragment_node *node, const struct fragment_shape *shape);

@@ -361,7 +361,7 @@ static void row_begin(struct platform *platform, uint32_t id, sim_time_t stall)
     const struct training_spec *spec = training_spec(platform, id);
     struct lease_row row = {.training = id,
                             .id = spec->id,
-                            .gpus = training->gang,
+                            .gpus = training_gpu_count(platform, id),
                             .first_invoker = training->grants[0].invoker,
                             .first_gpu = grant_gpu(platform, &training->grants[0]),
                             .invokers =

@@ -1,4 +1,4 @@
-#include "traces/readers/training_layout.h"
+#include "traces/readers/training_openb.h"
 
 #include <math.h>
 
@@ -7,9 +7,9 @@
 const char openb_header[] = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,"
                             "creation_time,deletion_time,scheduled_time";
 
-bool openb_row(const struct trace_reader *reader, char **fields, struct training_row *row,
-               struct error *error)
+bool openb_row(struct reader *of, char **fields, struct training_row *row, struct error *error)
 {
+    const struct trace_reader *reader = (const struct trace_reader *)of;
     uint64_t vcpus = 0, memory_mib = 0, gpus = 0, share = 0;
     if (!trace_parse_count(reader, fields[1], "cpu_milli", MOST, &vcpus, error) ||
         !trace_parse_count(reader, fields[2], "memory_mib", MOST, &memory_mib, error) ||

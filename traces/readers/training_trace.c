@@ -7,7 +7,7 @@
 
 #include "sim/base/array.h"
 #include "traces/readers/trace_layout.h"
-#include "traces/readers/training_layout.h"
+#include "traces/readers/training_openb.h"
 
 enum { FIELDS_MOST = 32, SYNERGY_FIELDS = 5, GAVEL_FIELDS = 7, PHILLY_FIELDS = 5, DILU_FIELDS = 8 };
 
@@ -198,12 +198,6 @@ static bool row_philly(struct reader *reader, char **fields, struct training_row
     row->model = TRAINING_NO_MODEL;
     row->cluster = string_index_add(&reader->trace->clusters, fields[4]);
     return row->cluster != STRING_INDEX_NONE || trace_no_memory(&reader->base, error);
-}
-
-static bool row_openb(struct reader *reader, char **fields, struct training_row *row,
-                      struct error *error)
-{
-    return openb_row(&reader->base, fields, row, error);
 }
 
 static struct training_row *new_row(struct reader *reader, struct error *error)
@@ -440,16 +434,14 @@ static const struct layout layout_gavel = {
     .shown = "type, command, option, data flag, steps, arrival, GPUs; by tabs",
     .fields = GAVEL_FIELDS,
     .row = row_gavel};
-/* Sorted, and known by a header. */
 #define TABLE(text, count, reads)                                                                  \
     {                                                                                              \
         .separator = ",", .shown = (text), .fields = (count), .header = header_fixed,              \
         .row = (reads), .sorts = true                                                              \
     }
 static const struct layout layout_philly = TABLE(philly_header, PHILLY_FIELDS, row_philly);
-static const struct layout layout_openb = TABLE(openb_header, OPENB_FIELDS, row_openb);
+static const struct layout layout_openb = TABLE(openb_header, OPENB_FIELDS, openb_row);
 static const struct layout layout_dilu = {.recognises = is_dilu, .event = event_dilu};
-
 #define LAYOUT(format) &layout_##format,
 static const struct layout *const layouts[] = {FORMATS(LAYOUT)};
 
@@ -499,6 +491,50 @@ static bool read_lines(struct reader *reader, const struct layout *layout, struc
     }
 }
 
+static int compare_rows(const void *a, const void *b)
+{
+    const struct training_row *left = a, *right = b;
+    if (left->arrival != right->arrival)
+        return left->arrival < right->arrival ? -1 : 1;
+    return (left->id > right->id) - (left->id < right->id);
+}
+
+/* Numbers the rows in their order, and makes the first arrival time 0. */
+static void number_rows(struct training_trace *trace)
+{
+    const sim_time_t first = trace->rows[0].arrival;
+    for (size_t i = 0; i < trace->count; i++) {
+        trace->rows[i].id = i;
+        trace->rows[i].arrival -= first;
+    }
+}
+
+/* Sorts by arrival, ties in the order of the file. */
+static void sort_rows(struct training_trace *trace)
+{
+    qsort(trace->rows, trace->count, sizeof *trace->rows, compare_rows);
+    number_rows(trace);
+}
+
+bool training_trace_keep(struct training_trace *trace, const char *path, const char *cluster,
+                         struct error *error)
+{
+    size_t kept = 0;
+    const char *const *names = (const char *const *)trace->clusters.names;
+    for (size_t i = 0; i < trace->count; i++)
+        if (trace->clusters.count > 0 && strcmp(names[trace->rows[i].cluster], cluster) == 0)
+            trace->rows[kept++] = trace->rows[i];
+    if (kept == 0) {
+        const char *near = error_nearest_name(cluster, names, (int)trace->clusters.count);
+        return error_input(error, "%s: has no training of the cluster \"%s\"%s%s%s", path, cluster,
+                           near == NULL ? "" : "; did you mean \"", near == NULL ? "" : near,
+                           near == NULL ? "" : "\"?");
+    }
+    trace->count = kept;
+    number_rows(trace);
+    return true;
+}
+
 struct training_trace *training_trace_read(const char *path, const char *format,
                                            struct error *error)
 {
@@ -530,7 +566,7 @@ struct training_trace *training_trace_read(const char *path, const char *format,
         return NULL;
     }
     if (layout->sorts)
-        training_trace_sort(reader.trace);
+        sort_rows(reader.trace);
     return reader.trace;
 }
 
@@ -551,4 +587,14 @@ const char *training_trace_recognise(const char *path)
             format = recognises(layouts[i], line) ? training_formats[i] : NULL;
     line_reader_close(&lines);
     return format;
+}
+
+void training_trace_free(struct training_trace *trace)
+{
+    if (trace == NULL)
+        return;
+    string_index_clear(&trace->models);
+    string_index_clear(&trace->clusters);
+    free(trace->rows);
+    free(trace);
 }
