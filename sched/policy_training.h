@@ -17,8 +17,8 @@
  * `decide`. Rules, each enforced like those of sched/policy.h:
  *   - A gang has as many grants as its training has GPUs, each on another GPU. A training without
  *     GPUs has one grant, of share 0 and quota 0, for vCPUs and memory of its invoker. A language
- *     model (type INSTANCE_LLM) may be split over more GPUs where it is first placed: the parts of its
- *     memory then add up to it, and it keeps that number of GPUs.
+ *     model (type INSTANCE_LLM) may be split over more GPUs where it is first placed: the parts of
+ *     its memory then add up to it, and it keeps that number of GPUs.
  *   - Place only trainings that wait or run; preempt and resize only those that run.
  *   - A share of a GPU is one that its sharing mode allows. GPUs under MIG cannot be granted.
  *
