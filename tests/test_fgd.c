@@ -217,6 +217,22 @@ CASE(allocation_at_130_per_cent_is_as_the_authors_have_it)
     assert_true(fabs(allocated(OPENB(ALL, "1.3", "random")) - 87.47) < 1.4);
 }
 
+/* Instances that end give back what they held: otherwise more GPUs than Dilu's 78 would be in use,
+ * or the platform would refuse a place. */
+CASE(places_are_free_after_an_end)
+{
+    struct error error = {0};
+    RESULT result = {0};
+    assert_good(
+        run_recorded("{'cluster': 'workloads/clusters/a100-1000x4.json', 'training': "
+                     "{'arrivals': {'process': 'trace', 'file': "
+                     "'traces/trainings/instances_100.txt.gz'}}, 'policy': {'name': 'fgd'}}",
+                     NULL, NULL, 0, NULL, &result, &error),
+        &error);
+    assert_in_range(result.training->gpus_active_max, 60, 78);
+    assert_int_equal(result.training->finished, 70);
+}
+
 CASE(pods_make_the_load)
 {
     for (unsigned k = 0; k < 2; k++) { /* more than the trace asks for, and less */
