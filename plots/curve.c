@@ -16,6 +16,19 @@ static const struct panel below_of_trainings[] = {
     {NULL, "mean wait (h)", "queueing_s_mean", 1.0 / 3600, false},
     {0}};
 
+/* With `--metric gpu_allocated`: loads of pods that never end. */
+static const struct panel below_of_loads[] = {
+    {NULL, "GPUs allocated (%)", "gpu_allocated", 100, false},
+    {NULL, "fragmented GPUs", "fragmented_gpus_mean", 1, false},
+    {0}};
+
+static bool has_row(const struct panel *rows, const char *metric)
+{
+    while (rows->metric != NULL && strcmp(rows->metric, metric) != 0)
+        rows++;
+    return rows->metric != NULL;
+}
+
 /* The distinct lines of a setting. */
 static void series_read(const struct curve_group *group, struct kinds *series, struct arena *arena)
 {
@@ -62,9 +75,11 @@ static void panel_write(struct curve_figure *figure, size_t row, const struct pa
 /* The row of a metric: as below if it is there, else as in the tables. */
 static struct panel row_of(const struct metric *metric)
 {
-    for (const struct panel *row = below_of_trainings; row->metric != NULL; row++)
-        if (strcmp(row->metric, metric->name) == 0)
-            return *row;
+    const struct panel *rows =
+        has_row(below_of_loads, metric->name) ? below_of_loads : below_of_trainings;
+    for (; rows->metric != NULL; rows++)
+        if (strcmp(rows->metric, metric->name) == 0)
+            return *rows;
     const bool hits = strcmp(metric->name, CURVE_METRIC) == 0;
     return (struct panel){.axis = hits ? "SLO hit rate (%)" : curve_metric_title(metric),
                           .metric = metric->name,
@@ -75,12 +90,14 @@ static void panels_write(struct curve_figure *figure)
 {
     const struct curves *curves = figure->source->report->curves;
     const bool trainings = curves->metric->scope == METRIC_OF_TRAININGS;
+    const struct panel *next = has_row(below_of_loads, curves->metric->name) ? below_of_loads
+                               : trainings                                   ? below_of_trainings
+                                                                             : below;
     const struct panel first = row_of(curves->metric);
     size_t row = 1;
     for (size_t p = 0; p < figure->group->panel_count; p++)
         panel_write(figure, row, &first, curves->limit * first.scale, p);
-    for (const struct panel *next = trainings ? below_of_trainings : below; next->metric != NULL;
-         next++) {
+    for (; next->metric != NULL; next++) {
         if (strcmp(next->metric, curves->metric->name) == 0)
             continue;
         row++;

@@ -116,8 +116,8 @@ struct policy {
     void (*on_refused)(void *state, struct platform *platform, uint32_t invoker);
     /* Why the policy could not place such a gang on the cluster even if it were empty, as in "spans
      * invokers"; NULL: it could. Called after init for the sizes and memory per GPU that trainings
-     * of the experiment have. A reason ends the run as bad input. NULL: it places whatever the
-     * cluster's GPUs hold. */
+     * of the experiment have; 0 GPUs: it asks for vCPUs alone. A reason ends the run as bad input.
+     * NULL: it places whatever the cluster's GPUs hold, and nothing without a GPU. */
     const char *(*refuses_gang)(void *state, uint32_t gpus, double gpu_memory_mb);
 };
 

@@ -15,9 +15,10 @@
  *
  * platform_place, platform_preempt, platform_resize and platform_split are allowed only within
  * `decide`. Rules, each enforced like those of sched/policy.h:
- *   - A gang has as many grants as its training has GPUs, each on another GPU. A language model
- *     (type INSTANCE_LLM) may be split over more GPUs where it is first placed: the parts of its
- *     memory then add up to it, and it keeps that number of GPUs.
+ *   - A gang has as many grants as its training has GPUs, each on another GPU. A training without
+ *     GPUs has one grant, of share 0 and quota 0, for vCPUs and memory of its invoker. A language
+ *     model (type INSTANCE_LLM) may be split over more GPUs where it is first placed: the parts of
+ *     its memory then add up to it, and it keeps that number of GPUs.
  *   - Place only trainings that wait or run; preempt and resize only those that run.
  *   - A share of a GPU is one that its sharing mode allows. GPUs under MIG cannot be granted.
  *
@@ -38,7 +39,7 @@ enum training_state {
 
 struct training_view {
     uint32_t model; /* index into platform_training_models */
-    uint32_t gpus;  /* size of its gang */
+    uint32_t gpus;  /* size of its gang; 0: it asks for vCPUs of one invoker */
     enum training_state state;
     sim_time_t arrival;
     sim_time_t first_start; /* SIM_FOREVER: never */
@@ -81,6 +82,16 @@ uint32_t platform_gang(const struct platform *platform, uint32_t id, struct trai
  * last. */
 uint32_t platform_resident(const struct platform *platform, uint32_t invoker, uint32_t gpu,
                            uint32_t which);
+
+struct fragment_shape; /* sim/cluster/fragmentation.h */
+/* What the training, which must have arrived, asks of one invoker. False: it has not. O(1). */
+bool platform_training_shape(const struct platform *platform, uint32_t id,
+                             struct fragment_shape *shape);
+/* The typical shapes of the run's trainings, also of those to come, as FGD takes them from a
+ * workload's history: the most frequent that make up 95 %. Frequencies are parts of 1. NULL without
+ * trainings. */
+const struct fragment_shape *platform_typical_shapes(const struct platform *platform,
+                                                     size_t *count);
 
 /* ---- Actions ------------------------------------------------------------------------------- */
 

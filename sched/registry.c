@@ -41,7 +41,8 @@
     ROW(sjf_ffs) \
     ROW(tiresias) \
     ROW(srtf) \
-    ROW(srsf)
+    ROW(srsf) \
+    ROW(fgd)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct policy policy_##name;

@@ -50,6 +50,7 @@ CASE(every_shipped_trace_is_read_whole)
         {"traces/trainings/sia_philly.csv.gz", "philly", 82247, 0, 0, 9408690 * SIM_S},
         {"traces/trainings/synergy_dynamic_100job.csv.gz", "synergy", 100, 9, 0, 0},
         {"traces/trainings/instances_3200.txt.gz", "dilu", 3200, 3200, 0, 3199 * SIM_S},
+        {"traces/trainings/openb_default.csv.gz", "openb", 8152, 0, 7433, 12901761 * SIM_S},
     };
     for (size_t t = 0; t < sizeof traces / sizeof traces[0]; t++) {
         struct error error = {0};
@@ -70,6 +71,10 @@ CASE(every_shipped_trace_is_read_whole)
             assert_int_equal(trace->rows[trace->count - 1].arrival, traces[t].last);
     }
 }
+
+#define OPENB                                                                                      \
+    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,"            \
+    "deletion_time,scheduled_time\n"
 
 CASE(a_bad_line_is_named_with_its_number)
 {
@@ -106,6 +111,11 @@ CASE(a_bad_line_is_named_with_its_number)
         {"philly", "timestamp,duration,num_gpus,gpu_time,cluster\n2017-10-09 07:01:55,0,1,0,1\n",
          ":2: duration is 0"},
         {"dilu", "{\"Time\": 1}\n", ":1: lacks \"{'Time': '\" from column 1"},
+        {"openb", "name,cpu_milli\n", ":1: the header lacks the column"},
+        {"openb", OPENB "p,0,1,1,500,,LS,Running,5,6,5\n", ":2: cpu_milli is 0"},
+        {"openb", OPENB "p,1,1,1,0,,LS,Running,5,6,5\n", ":2: one of num_gpu and gpu_milli is 0"},
+        {"openb", OPENB "p,1,1,1,1001,,LS,Running,5,6,5\n", ":2: gpu_milli"},
+        {"openb", OPENB "p,1,1,1,500,T4|P100,LS,Running,5,6,5\n", ":2: gpu_spec 'T4|P100'"},
         {"csv", "0,a,5,10,1\n", "unknown format \"csv\""},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {

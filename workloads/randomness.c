@@ -8,7 +8,7 @@
  * checks. Of a module it is not known. */
 static bool policy_draws(const char *name)
 {
-    static const char *const drawing[] = {"aquatope", "power-of-two"};
+    static const char *const drawing[] = {"aquatope", "fgd", "power-of-two"};
     const size_t length = strlen(name);
     for (size_t i = 0; i < sizeof drawing / sizeof *drawing; i++)
         if (strcmp(name, drawing[i]) == 0)

@@ -29,13 +29,15 @@ static bool load_models(struct json_include *document, const struct json_value *
     struct json_value models;
     if (!json_include_member(document, value, "models", &models, error))
         return false;
-    if (plan->trace_path != NULL && strcmp(plan->trace_format, "dilu") == 0) {
+    if (plan->trace_path != NULL &&
+        (strcmp(plan->trace_format, "dilu") == 0 || strcmp(plan->trace_format, "openb") == 0)) {
         plan->models = training_models_of_instances(error);
         return plan->models != NULL &&
                (models.node == NULL ||
                 json_fault(value, error,
-                           "\"models\" must be left out: a trace of the format dilu has the "
-                           "memory, the shares and the time of every instance"));
+                           "\"models\" must be left out: a trace of the format %s has the "
+                           "memory, the shares and the time of every instance",
+                           plan->trace_format));
     }
     /* Then its trainings take their durations. */
     if (models.node == NULL && plan->trace_path != NULL &&
@@ -55,8 +57,30 @@ static bool load_models(struct json_include *document, const struct json_value *
     return true;
 }
 
+/* Makes a load of the trace's pods. Its last half per cent of arrivals is measured. */
+static bool load_fill(struct training_plan *plan, const struct cluster_spec *cluster, uint64_t seed,
+                      struct error *error)
+{
+    uint64_t gpus = 0;
+    for (size_t g = 0; g < cluster->group_count; g++)
+        gpus += (uint64_t)cluster->groups[g].count * cluster->groups[g].gpu_count;
+    plan->pods = load_array(plan->count, sizeof *plan->pods, error);
+    if (plan->pods == NULL)
+        return false;
+    memcpy(plan->pods, plan->trainings, plan->count * sizeof *plan->pods);
+    plan->pod_count = plan->count;
+    if (!trainings_fill(&plan->trainings, &plan->count, plan->draw.load, gpus, seed, error))
+        return false;
+    plan->models_drawn = true;
+    plan->measured_first = plan->count - 1;
+    while (plan->measured_first > 0 && plan->trainings[plan->measured_first - 1].arrival >=
+                                           plan->trainings[plan->count - 1].arrival - SIM_S / 2)
+        plan->measured_first--;
+    return true;
+}
+
 static bool load_trace(const struct json_include *document, struct training_plan *plan,
-                       uint64_t seed, struct error *error)
+                       const struct cluster_spec *cluster, uint64_t seed, struct error *error)
 {
     if (!inputs_hash(document->inputs, plan->trace_path, &plan->trace_identity, plan->trace_sha256,
                      error))
@@ -80,7 +104,8 @@ static bool load_trace(const struct json_include *document, struct training_plan
         plan->trainings =
             trainings_from_trace(trace, plan->trace_path, plan->models, &plan->draw, seed, error);
     training_trace_free(trace);
-    return plan->trainings != NULL;
+    return plan->trainings != NULL &&
+           (!(plan->draw.load > 0) || load_fill(plan, cluster, seed, error));
 }
 
 /* A class with a weight must have a model. */
@@ -104,7 +129,8 @@ static bool check_split(const struct json_value *arrivals, const struct training
 }
 
 static bool load_arrivals(struct json_include *document, const struct json_value *value,
-                          struct training_plan *plan, uint64_t seed, struct error *error)
+                          struct training_plan *plan, const struct cluster_spec *cluster,
+                          uint64_t seed, struct error *error)
 {
     struct json_value arrivals;
     if (!json_require(value, "arrivals", &arrivals, error) ||
@@ -115,7 +141,7 @@ static bool load_arrivals(struct json_include *document, const struct json_value
     if (plan->trace_path == NULL) {
         plan->count = plan->draw.count;
         plan->trainings = trainings_draw(&plan->draw, plan->models, seed, error);
-    } else if (!load_trace(document, plan, seed, error)) {
+    } else if (!load_trace(document, plan, cluster, seed, error)) {
         return false;
     }
     for (size_t t = 0; plan->trainings != NULL && t < plan->count; t++)
@@ -187,7 +213,7 @@ struct training_plan *training_plan_load(struct json_include *document,
     if (plan != NULL) {
         keys_default(training_keys, plan);
         if (keys_load(training_keys, value, plan, error) &&
-            load_arrivals(document, value, plan, seed, error) &&
+            load_arrivals(document, value, plan, cluster, seed, error) &&
             check_gangs(value, plan, cluster, error) && load_measured(value, plan, error))
             return plan;
     }
@@ -201,6 +227,7 @@ void training_plan_free(struct training_plan *plan)
         return;
     training_models_free(plan->models);
     free(plan->trainings);
+    free(plan->pods);
     free(plan->trace_path);
     free(plan->draw.cluster);
     free(plan);

@@ -4,8 +4,8 @@
  *      "stop": "measured" | "all", "progress": "fluid" | "whole", "restart": "model" | "none",
  *      "save_s": 0, "share_exponent": 0.3}
  *
- * A trace of the format dilu needs no models. One of our own layout, esgsim, needs none if it has
- * durations.
+ * A trace of the formats dilu and openb needs no models. One of our own layout, esgsim, needs none
+ * if it has durations.
  */
 #ifndef ESGSIM_WORKLOADS_TRAINING_PLAN_H
 #define ESGSIM_WORKLOADS_TRAINING_PLAN_H
@@ -29,8 +29,11 @@ struct training_plan {
     struct training_models *models;
     struct training_spec *trainings; /* by arrival; a training's number is its index */
     size_t count;
-    bool models_drawn;                      /* the trace names no model for some trainings */
-    uint64_t measured_first, measured_last; /* trainings with first <= id < last are measured */
+    struct training_spec *pods; /* the trace's own, of which a load was made; NULL: none was */
+    size_t pod_count;
+    bool models_drawn; /* the trace names no model for some trainings, or is filled to a load */
+    uint64_t measured_first, measured_last; /* trainings with first <= id < last are measured;
+                                               of a load those of its last half per cent */
     bool stop_at_measured; /* the run ends when these have finished; else with the last training */
     bool whole;            /* a lease makes whole iterations; else progress is fluid */
     bool instant_restart;  /* restarts take no time; else the model's */

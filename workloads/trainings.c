@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/array.h"
 #include "sim/engine/random.h"
 #include "workloads/loader_internal.h"
 
@@ -22,6 +23,7 @@ static const struct key trace_keys[] = {PROCESS,
                                         KEY_OWN("format"),
                                         KEY_OBJECT("split", split_keys, OPTIONAL),
                                         KEY_TEXT("cluster", OF, cluster, OPTIONAL),
+                                        KEY_NUMBER("load", OF, load, 0, 100, 0, SPARSE),
                                         KEY_END};
 static const struct key poisson_keys[] = {
     PROCESS,
@@ -83,11 +85,16 @@ static bool load_ranges(const struct json_value *object, struct training_draw *d
     return true;
 }
 
-/* The virtual cluster to take from a trace that names them. */
-static bool check_cluster(const struct json_value *object, const char *format,
-                          const struct training_draw *draw, struct error *error)
+/* The virtual cluster to take from a trace that names them, and the load. */
+static bool check_choice(const struct json_value *object, const char *format,
+                         const struct training_draw *draw, struct error *error)
 {
     struct json_value child;
+    if (draw->load > 0 && strcmp(format, "openb") != 0)
+        return json_fault(object, error,
+                          "\"load\" needs a trace of the layout \"openb\", and "
+                          "this one's is \"%s\"",
+                          format);
     if (!json_child(object, "cluster", &child))
         return true;
     if (draw->cluster[0] == '\0' || strlen(draw->cluster) > NAME_LIMIT)
@@ -113,14 +120,14 @@ static bool load_trace(const struct json_include *document, const struct json_va
     if (*file == NULL)
         return false;
     *format = choice >= 0 ? training_formats[choice] : training_trace_recognise(*file);
-    if (*format != NULL && check_cluster(value, *format, draw, error))
+    if (*format != NULL && check_choice(value, *format, draw, error))
         return true;
     free(*file);
     *file = NULL;
     return *format == NULL &&
            json_fault(&child, error,
                       "its layout is not recognised; name it by \"format\": esgsim, synergy, muri, "
-                      "gavel, philly or dilu");
+                      "gavel, philly, dilu or openb");
 }
 
 bool training_arrivals_load(const struct json_include *document, const struct json_value *value,
@@ -262,14 +269,16 @@ static bool convert_row(const struct training_row *row, const char *path,
                            "%s: training %llu arrives at %.9g s, after the clock's end, 18 years; "
                            "times are in the unit of the layout, from the start of the run",
                            path, (unsigned long long)row->id, sim_to_s(row->arrival));
-    if (row->request > 0) {
+    if (row->request > 0 || row->vcpus > 0) {
         spec->model = row->type;
-        spec->service = (uint32_t)row->model;
+        spec->service = row->model == TRAINING_NO_MODEL ? 0 : (uint32_t)row->model;
         spec->iterations = 1;
         spec->iteration_s = row->duration_s;
         spec->request = row->request;
         spec->limit = row->limit;
         spec->gpu_memory_mb = 1024 * row->memory_gb;
+        spec->vcpus = row->vcpus;
+        spec->host_gb = row->host_gb;
         return true;
     }
     if (models->models[0].timed) {
@@ -333,4 +342,84 @@ struct training_spec *trainings_from_trace(const struct training_trace *trace, c
         return specs;
     free(specs);
     return NULL;
+}
+
+/* ---- Loads ----------------------------------------------------------------------------------- */
+
+/* Thousandths of GPUs. */
+static int64_t milli_of(const struct training_spec *pod)
+{
+    return pod->gpus * sim_round(1000 * pod->request);
+}
+
+static size_t draw_index(struct random_stream *random, size_t count)
+{
+    return (size_t)(random_uniform(random) * (double)count);
+}
+
+static void shuffle(struct training_spec *pods, size_t count, struct random_stream *random)
+{
+    for (size_t i = count; i > 1; i--) {
+        const size_t other = draw_index(random, i);
+        const struct training_spec last = pods[i - 1];
+        pods[i - 1] = pods[other];
+        pods[other] = last;
+    }
+}
+
+/* Leaves out random pods until they ask for no more than `wanted`. */
+static void thin(struct training_spec *pods, size_t *count, int64_t milli, double wanted,
+                 struct random_stream *random)
+{
+    while ((double)milli > wanted) {
+        const size_t gone = draw_index(random, *count);
+        milli -= milli_of(&pods[gone]);
+        memmove(&pods[gone], &pods[gone + 1], (--*count - gone) * sizeof *pods);
+    }
+}
+
+/* Appends pods drawn from the first `own` until one GPU's share of the next would be too much. */
+static bool thicken(struct training_spec **pods, size_t *count, int64_t milli, double wanted,
+                    struct random_stream *random, struct error *error)
+{
+    const size_t own = *count;
+    size_t room = own;
+    for (;;) {
+        const struct training_spec next = (*pods)[draw_index(random, own)];
+        if ((double)(milli + sim_round(1000 * next.request)) > wanted)
+            return true;
+        if (*count == COUNT_MOST)
+            return error_input(error, "training.arrivals.load: more than %d pods; lower it",
+                               COUNT_MOST);
+        if (!array_reserve(pods, &room, *count + 1, sizeof **pods))
+            return error_run(error, "out of memory for the pods of a load");
+        milli += milli_of(&next);
+        (*pods)[(*count)++] = next;
+    }
+}
+
+bool trainings_fill(struct training_spec **pods, size_t *count, double load, uint64_t gpus,
+                    uint64_t seed, struct error *error)
+{
+    const double capacity = 1000 * (double)gpus;
+    struct random_stream random;
+    int64_t milli = 0, arrived = 0;
+    for (size_t i = 0; i < *count; i++)
+        milli += milli_of(&(*pods)[i]);
+    if (milli == 0 || gpus == 0)
+        return error_input(error,
+                           "training.arrivals.load: no pod asks for a GPU, or there is none");
+    random_stream_open(&random, seed, RANDOM_TRAINING, 0, 1);
+    shuffle(*pods, *count, &random);
+    if ((double)milli > load * capacity)
+        thin(*pods, count, milli, load * capacity, &random);
+    else if (!thicken(pods, count, milli, load * capacity, &random, error))
+        return false;
+    for (size_t i = 0; i < *count; i++) {
+        struct training_spec *pod = &(*pods)[i];
+        arrived += milli_of(pod);
+        pod->id = i;
+        pod->arrival = sim_round(1e11 * (double)arrived / capacity);
+    }
+    return *count > 0 || error_input(error, "training.arrivals.load: holds no pod; raise it");
 }

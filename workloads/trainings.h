@@ -24,7 +24,7 @@
 struct training_spec {
     uint64_t id;          /* of the trace; its number, from 0, in a drawn set */
     uint32_t model;       /* index into the models */
-    uint32_t gpus;        /* size of the gang */
+    uint32_t gpus;        /* size of the gang; 0: it holds vCPUs of one invoker alone */
     sim_time_t arrival;   /* since the start of the run; ascends */
     uint64_t iterations;  /* >= 1 */
     double iteration_s;   /* one iteration of the whole gang, alone, with the base of the models;
@@ -32,7 +32,8 @@ struct training_spec {
     double gpu_memory_mb; /* on each GPU of the gang; 0 if not given */
     /* Of an instance of the format dilu, which has one iteration; 0 otherwise: */
     uint32_t service;      /* instances of one service have the same number */
-    double request, limit; /* parts of each GPU */
+    double request, limit; /* parts of each GPU; of a pod of the format openb, too */
+    double vcpus, host_gb; /* of a pod, which one invoker must have: per GPU, or in all; else 0 */
 };
 
 /* Whether a training ends by itself. */
@@ -55,12 +56,14 @@ struct training_draw {
     } ranges[TRAINING_RANGES_MOST];
     size_t range_count;
     char *cluster; /* of a trace of the layout philly: only this virtual cluster; NULL: all */
+    double load;   /* of the layout openb: see trainings_fill; 0: the trace as it is */
 };
 
 /* Loads {"process": "trace", "file", "format", "split", "cluster"} or {"process": "poisson",
- * "per_hour", "count", "split", "minutes"}. `file` is the path of the trace, found as all files
- * are, which the caller frees, as `draw->cluster`; NULL for a drawn set. `format` points into
- * training_formats; the file's first line decides if the key is left out. */
+ * "per_hour", "count", "split", "minutes"}; the layout openb has "load", too. `file` is the path of
+ * the trace, found as all files are, which the caller frees, as `draw->cluster`; NULL for a drawn
+ * set. `format` points into training_formats; the file's first line decides if the key is left out.
+ */
 bool training_arrivals_load(const struct json_include *document, const struct json_value *value,
                             struct training_draw *draw, char **file, const char **format,
                             struct error *error);
@@ -73,6 +76,16 @@ struct training_spec *trainings_from_trace(const struct training_trace *trace, c
                                            const struct training_models *models,
                                            const struct training_draw *draw, uint64_t seed,
                                            struct error *error);
+
+/* Turns a trace of pods into an arriving load of `load` times the cluster's GPUs. The pods are
+ * shuffled. If they ask for less, pods of the trace, drawn uniformly with replacement, follow until
+ * one GPU's share of the next would exceed the load; if they ask for more, random ones are left
+ * out. Time is load: a pod arrives when the GPUs asked for so far, its own among them, are a
+ * hundredth of the cluster for each second. As in hkust-adsl/kubernetes-scheduler-simulator at
+ * 29a1e4c, pkg/simulator/simulator.go (TunePodsByNodeTotalResource), with our random numbers.
+ * False with ERROR_INPUT if no pod asks for a GPU or the pods become too many. O(count). */
+bool trainings_fill(struct training_spec **pods, size_t *count, double load, uint64_t gpus,
+                    uint64_t seed, struct error *error);
 
 /* Draws `draw->count` trainings. NULL with an error. The caller frees. O(count). */
 struct training_spec *trainings_draw(const struct training_draw *draw,

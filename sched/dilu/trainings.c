@@ -72,6 +72,8 @@ const char *dilu_trainings_refuse(struct dilu_trainings *trainings, uint32_t gpu
 {
     const struct dilu_pool *pool = &trainings->pool;
     const double vcpus = trainings->rule.vcpus * gpus;
+    if (gpus == 0)
+        return "it places no training without a GPU";
     if (pool->rule.scheme == DILU_EXCLUSIVE)
         return NULL;
     if (gpus > pool->gpu_count / pool->node_count)

@@ -331,6 +331,8 @@ const char *gangs_refuse(void *state, uint32_t gpus, double gpu_memory_mb)
 {
     struct gangs *gangs = state;
     const struct gang_request request = {.gpus = gpus, .memory_mb = gpu_memory_mb};
+    if (gpus == 0)
+        return "it places no training without a GPU";
     if ((gangs->muri && gangs->discipline->preempts) || find_place(gangs, &request))
         return NULL;
     return gangs->discipline->share

@@ -508,7 +508,7 @@ static struct training_trace *read_trainings(const struct trace_options *options
         format = training_formats[0]; /* whose reader says what is missing */
     if (options->list == NULL)
         return training_trace_read(options->file, format, error);
-    if (!parse_columns(options->list, training_roles, TRAINING_ROLES, 2, columns.names,
+    if (!parse_columns(options->list, training_roles, TRAINING_NAMED_ROLES, 2, columns.names,
                        "arrival=COLUMN, gpus=, duration= or iterations=, and if the file has them "
                        "model=, iteration=, id= and cluster=",
                        error) ||
@@ -535,7 +535,7 @@ static bool trace_trainings(const struct trace_options *options, bool convert, b
     if (good && !convert)
         good = trace_trainings_stats(trace, options->file, options->models, options->gpus,
                                      options->json, error);
-    else if (good && trace->rows[0].request > 0)
+    else if (good && (trace->rows[0].request > 0 || trace->rows[0].vcpus > 0))
         good = error_input(error, "%s: the layout esgsim has no shares; run the file as it is",
                            options->file);
     else if (good)

@@ -122,12 +122,12 @@ static cJSON *describe(const struct training_trace *trace, const struct training
         cJSON_AddNumberToObject(root, "load", gpu_hours / span_h / (double)gpus);
     put_durations(root, hours, ended);
     cJSON *rows = cJSON_AddArrayToObject(root, "gangs");
-    for (uint32_t g = 1; g <= TRAINING_MOST_GPUS; g++)
+    for (uint32_t g = 0; g <= TRAINING_MOST_GPUS; g++)
         if (gangs[g].count > 0)
             json_put(json_append(rows),
                      "gpus %u trainings %zu share %g gpu_hours %g share_of_gpu_hours %g", g,
                      gangs[g].count, (double)gangs[g].count / (double)trace->count,
-                     gangs[g].gpu_hours, gangs[g].gpu_hours / gpu_hours);
+                     gangs[g].gpu_hours, gpu_hours > 0 ? gangs[g].gpu_hours / gpu_hours : 0);
     return root;
 }
 

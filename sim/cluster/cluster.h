@@ -333,7 +333,7 @@ uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
 enum { MICRO = 1000000 };
 struct gang_share {
     uint32_t gpu;   /* index into cluster.gpus */
-    uint32_t parts; /* of its units, in hundredths */
+    uint32_t parts; /* of its units, in hundredths; 0: vCPUs and memory of its invoker alone */
     int64_t gpu_kb, host_kb;
     int64_t micro_vcpus; /* millionths; an invoker's sum counts rounded up */
 };

@@ -1,18 +1,24 @@
 #include "sim/cluster/fragmentation.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 static const double MILLIONTH = 1e-6;
 
-/* vCPUs and memory suffice, of which a shape asks for no more than the proportional share. */
+double fragment_vcpus(const struct fragment_node *node, const struct fragment_shape *shape)
+{
+    return shape->exact || shape->vcpus < node->vcpus_per_gpu ? shape->vcpus : node->vcpus_per_gpu;
+}
+
+double fragment_memory_gb(const struct fragment_node *node, const struct fragment_shape *shape)
+{
+    return shape->exact || shape->memory_gb < node->memory_gb_per_gpu ? shape->memory_gb
+                                                                      : node->memory_gb_per_gpu;
+}
+
 static bool server_fits(const struct fragment_node *node, const struct fragment_shape *shape)
 {
-    const double vcpus = shape->vcpus < node->vcpus_per_gpu ? shape->vcpus : node->vcpus_per_gpu;
-    const double memory_gb =
-        shape->memory_gb < node->memory_gb_per_gpu ? shape->memory_gb : node->memory_gb_per_gpu;
-    return shape->gpus * vcpus <= node->vcpus + MILLIONTH &&
-           shape->gpus * memory_gb <= node->memory_gb + MILLIONTH;
+    return shape->gpus * fragment_vcpus(node, shape) <= node->vcpus + MILLIONTH &&
+           shape->gpus * fragment_memory_gb(node, shape) <= node->memory_gb + MILLIONTH;
 }
 
 double fragmentation_of(const struct fragment_node *node, const struct fragment_shape *shapes,
@@ -43,7 +49,7 @@ static int descending(double left, double right)
     return (left < right) - (left > right);
 }
 
-static int compare_sizes(const void *a, const void *b)
+int fragment_compare(const void *a, const void *b)
 {
     const struct fragment_shape *left = a, *right = b;
     int order = descending(left->gpus, right->gpus);
@@ -57,16 +63,16 @@ static int compare_frequencies(const void *a, const void *b)
 {
     const struct fragment_shape *left = a, *right = b;
     const int order = descending(left->frequency, right->frequency);
-    return order != 0 ? order : compare_sizes(a, b);
+    return order != 0 ? order : fragment_compare(a, b);
 }
 
 /* Merges equal shapes. Returns the number of unlike ones. */
 static size_t merge(struct fragment_shape *shapes, size_t count)
 {
     size_t unlike = 0;
-    qsort(shapes, count, sizeof *shapes, compare_sizes);
+    qsort(shapes, count, sizeof *shapes, fragment_compare);
     for (size_t m = 0; m < count; m++) {
-        if (unlike > 0 && compare_sizes(&shapes[unlike - 1], &shapes[m]) == 0)
+        if (unlike > 0 && fragment_compare(&shapes[unlike - 1], &shapes[m]) == 0)
             shapes[unlike - 1].frequency += shapes[m].frequency;
         else
             shapes[unlike++] = shapes[m];

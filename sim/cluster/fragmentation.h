@@ -8,6 +8,7 @@
 #ifndef ESGSIM_SIM_CLUSTER_FRAGMENTATION_H
 #define ESGSIM_SIM_CLUSTER_FRAGMENTATION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,8 +16,9 @@
 struct fragment_shape {
     uint32_t gpus;               /* 0: vCPUs only, for which every GPU is a fragment */
     double share, gpu_memory_mb; /* of each GPU; share 1: a whole one */
-    double vcpus, memory_gb;     /* per GPU */
+    double vcpus, memory_gb;     /* per GPU, or in all without GPUs */
     double frequency;            /* count, or part of all work */
+    bool exact; /* it needs all of its vCPUs and memory, also beyond the proportional share */
 };
 
 struct fragment_gpu {
@@ -28,8 +30,14 @@ struct fragment_node {
     const struct fragment_gpu *gpus; /* those of which nothing is left need not be there */
     uint32_t gpu_count;
     double vcpus, memory_gb;                 /* free */
-    double vcpus_per_gpu, memory_gb_per_gpu; /* a shape asks for no more than this per GPU */
+    double vcpus_per_gpu, memory_gb_per_gpu; /* most that a shape which is not exact asks for */
 };
+
+/* Order of two shapes by what they ask for, the larger first; 0: they ask for the same. */
+int fragment_compare(const void *a, const void *b);
+/* What the shape asks of this node, per GPU. */
+double fragment_vcpus(const struct fragment_node *node, const struct fragment_shape *shape);
+double fragment_memory_gb(const struct fragment_node *node, const struct fragment_shape *shape);
 
 /* F of the node in GPUs. Frequencies are parts of 1. vCPUs and memory are compared to a millionth.
  * O(shapes × GPUs). */

@@ -88,6 +88,10 @@ static void server_free(struct cluster *cluster, uint32_t id, const struct gang_
 static bool share_take(struct cluster *cluster, const struct gang_share *share)
 {
     struct gpu_state *gpu = &cluster->gpus[share->gpu];
+    if (share->parts == 0) {
+        cluster_mark_dirty(cluster, gpu->invoker);
+        return server_take(cluster, gpu->invoker, share);
+    }
     if (share->parts > gpu->free_parts || share->gpu_kb > gpu->free_kb + gpu->idle_kb ||
         !server_take(cluster, gpu->invoker, share))
         return false;
@@ -105,12 +109,14 @@ static void share_free(struct cluster *cluster, const struct gang_share *share)
 {
     struct gpu_state *gpu = &cluster->gpus[share->gpu];
     server_free(cluster, gpu->invoker, share);
+    cluster_mark_dirty(cluster, gpu->invoker);
+    if (share->parts == 0)
+        return;
     if (--gpu->holding == 0)
         cluster->use.active_unit_parts -= (int64_t)gpu->spec->units * UNIT_PARTS * gpu->weight;
     gpu_take_parts(cluster, gpu, -(int64_t)share->parts);
     gpu->free_kb += share->gpu_kb;
     cluster->use.gpu_memory_kb -= share->gpu_kb;
-    cluster_mark_dirty(cluster, gpu->invoker);
 }
 
 bool cluster_take_gang(struct cluster *cluster, const struct gang_share *shares, uint32_t count)

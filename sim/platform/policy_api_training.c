@@ -36,13 +36,16 @@ static bool breach(const struct platform *platform, const char *caller, const ch
     return false;
 }
 
-static bool is_grant(const struct platform *platform, const char *caller, uint32_t training,
-                     const struct training_grant *grants, uint32_t i)
+/* Checks what a grant holds of its GPU: nothing, if the training asks for none. */
+static bool is_share(const struct platform *platform, const char *caller, uint32_t training,
+                     const struct training_grant *grant, uint32_t i)
 {
-    const struct training_grant *grant = &grants[i];
-    if (!is_gpu_of(platform, caller, grant->invoker, grant->gpu))
-        return false;
     const struct gpu_spec *spec = platform->cluster.gpus[grant_gpu(platform, grant)].spec;
+    if (training_spec(platform, training)->gpus == 0) {
+        if (grant->share > 0 || grant->quota > 0)
+            return breach(platform, caller, "a share, and it asks for no GPU", training, i);
+        return true;
+    }
     if (grant->share == 0 || grant->share > spec->units || grant->quota == 0 ||
         grant->quota > UNIT_PARTS)
         return breach(platform, caller,
@@ -54,6 +57,17 @@ static bool is_grant(const struct platform *platform, const char *caller, uint32
     if (!gpu_allows(spec, (uint16_t)grant->share))
         return breach(platform, caller, "a share that its GPU's sharing does not allow", training,
                       i);
+    return true;
+}
+
+static bool is_grant(const struct platform *platform, const char *caller, uint32_t training,
+                     const struct training_grant *grants, uint32_t i)
+{
+    const struct training_grant *grant = &grants[i];
+    if (!is_gpu_of(platform, caller, grant->invoker, grant->gpu))
+        return false;
+    if (!is_share(platform, caller, training, grant, i))
+        return false;
     if (!(grant->vcpus >= 0 && grant->vcpus <= 1e6) ||
         !(grant->memory_mb >= 0 && grant->memory_mb <= 1e12) ||
         !(grant->gpu_memory_mb >= 0 && grant->gpu_memory_mb <= 1e12))

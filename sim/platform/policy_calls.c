@@ -113,6 +113,8 @@ static const char *ask_about_gang(struct platform *platform, const struct traini
     if (asked[spec->gpus] >= memory_mb)
         return NULL;
     asked[spec->gpus] = memory_mb;
+    if (platform->policy->refuses_gang == NULL)
+        return spec->gpus == 0 ? "it places no training without a GPU" : NULL;
     enter(platform, "refuses_gang");
     const char *reason =
         platform->policy->refuses_gang(platform->policy_state, spec->gpus, memory_mb);
@@ -125,7 +127,7 @@ bool policy_call_refuses_gang(struct platform *platform)
     const struct training_plan *plan = platform->experiment->training;
     const char *reason = NULL;
     uint32_t largest = 0;
-    if (plan == NULL || platform->policy->refuses_gang == NULL)
+    if (plan == NULL)
         return false;
     for (size_t t = 0; t < plan->count; t++)
         largest = plan->trainings[t].gpus > largest ? plan->trainings[t].gpus : largest;

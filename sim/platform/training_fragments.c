@@ -20,6 +20,7 @@ static const double GRAIN = 4294967296.0;
 struct training_fragments {
     struct fragment_shape *shapes;
     size_t shape_count;
+    uint32_t largest; /* GPUs of an invoker */
     struct fragment_sums {
         int64_t active;                  /* GPUs that hold something */
         int64_t memory;                  /* free of theirs, as parts of a GPU's */
@@ -38,27 +39,33 @@ static struct fragment_shape shape_of(const struct platform *platform,
 {
     const struct training_model *model = &platform->trainings->plan->models->models[spec->model];
     const double request = spec->request > 0 ? spec->request : model->request;
+    const bool pod = spec->vcpus > 0;
     return (struct fragment_shape){.gpus = spec->gpus < largest ? spec->gpus : largest,
                                    .share = request > 0 ? request : 1,
                                    .gpu_memory_mb = spec->gpu_memory_mb,
-                                   .vcpus = model->demand_vcpus,
-                                   .memory_gb = model->demand_gb,
+                                   .vcpus = pod ? spec->vcpus : model->demand_vcpus,
+                                   .memory_gb = pod ? spec->host_gb : model->demand_gb,
+                                   .exact = pod,
                                    .frequency = 1};
 }
 
 static bool shapes_collect(struct platform *platform, struct training_fragments *fragments)
 {
     const struct training_plan *plan = platform->trainings->plan;
-    uint32_t largest = 0;
+    const struct training_spec *specs = plan->pods != NULL ? plan->pods : plan->trainings;
+    const size_t count = plan->pods != NULL ? plan->pod_count : plan->count;
     for (uint32_t i = 0; i < platform->cluster.invoker_count; i++)
-        if (platform->cluster.invokers[i].gpu_count > largest)
-            largest = platform->cluster.invokers[i].gpu_count;
-    fragments->shapes = calloc(plan->count, sizeof *fragments->shapes);
+        if (platform->cluster.invokers[i].gpu_count > fragments->largest)
+            fragments->largest = platform->cluster.invokers[i].gpu_count;
+    fragments->shapes = calloc(count, sizeof *fragments->shapes);
     if (fragments->shapes == NULL)
         return false;
-    for (size_t t = 0; t < plan->count; t++)
-        fragments->shapes[t] = shape_of(platform, &plan->trainings[t], largest);
-    fragments->shape_count = fragmentation_typical(fragments->shapes, plan->count, TYPICAL);
+    for (size_t t = 0; t < count; t++) {
+        fragments->shapes[t] = shape_of(platform, &specs[t], fragments->largest);
+        if (fragments->shapes[t].exact) /* FGD's pods have no memory */
+            fragments->shapes[t].memory_gb = 0;
+    }
+    fragments->shape_count = fragmentation_typical(fragments->shapes, count, TYPICAL);
     return true;
 }
 
@@ -81,6 +88,25 @@ void training_fragments_clear(struct platform *platform)
     free(fragments->shapes);
     free(fragments->invokers);
     free(fragments);
+}
+
+/* ---- For policies ---------------------------------------------------------------------------- */
+
+bool platform_training_shape(const struct platform *platform, uint32_t id,
+                             struct fragment_shape *shape)
+{
+    const struct trainings *trainings = platform->trainings;
+    if (trainings == NULL || id >= trainings->arrived)
+        return false;
+    *shape = shape_of(platform, training_spec(platform, id), trainings->fragments->largest);
+    return true;
+}
+
+const struct fragment_shape *platform_typical_shapes(const struct platform *platform, size_t *count)
+{
+    const struct trainings *trainings = platform->trainings;
+    *count = trainings != NULL ? trainings->fragments->shape_count : 0;
+    return trainings != NULL ? trainings->fragments->shapes : NULL;
 }
 
 /* ---- One invoker ----------------------------------------------------------------------------- */

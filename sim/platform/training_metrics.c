@@ -205,8 +205,10 @@ void trainings_add_holdings(const struct platform *platform, int64_t *vcpus, int
             if (grant_gpu(platform, &trainings->items[id].grants[0]) == g) /* a gang counts once */
                 add_gang(platform, id, parts);
         }
-    for (uint32_t id = trainings->low; trainings->plan->save > 0 && id < trainings->arrived; id++)
-        if (trainings->items[id].saving)
+    const bool others = trainings->plan->save > 0 || trainings->bare > 0;
+    for (uint32_t id = trainings->low; others && id < trainings->arrived; id++)
+        if (trainings->items[id].saving || (trainings->items[id].state == TRAINING_RUNNING &&
+                                            training_spec(platform, id)->gpus == 0))
             add_gang(platform, id, parts);
     for (uint32_t i = 0; i < invokers; i++)
         *vcpus += (trainings->micro_vcpus[i] + MICRO - 1) / MICRO;

@@ -60,7 +60,7 @@ static void items_init(struct trainings *trainings)
         const struct training_spec *spec = &plan->trainings[id];
         trainings->items[id] =
             (struct training){.state = TRAINING_FUTURE,
-                              .gang = spec->gpus,
+                              .gang = spec->gpus > 0 ? spec->gpus : 1,
                               .parts = 1,
                               .first_start = SIM_FOREVER,
                               .finish = SIM_FOREVER,
@@ -142,7 +142,7 @@ static bool residents_add(struct platform *platform, uint32_t id)
 {
     struct trainings *trainings = platform->trainings;
     const struct training_grant *grants = trainings->items[id].grants;
-    for (uint32_t i = 0; i < training_gang_size(platform, id); i++) {
+    for (uint32_t i = 0; i < training_gpu_count(platform, id); i++) {
         struct residents *gpu = &trainings->gpus[grant_gpu(platform, &grants[i])];
         if (!residents_reserve(gpu)) {
             platform_fail(platform, "out of memory for trainings on a GPU");
@@ -160,7 +160,7 @@ static void residents_remove(struct platform *platform, uint32_t id)
 {
     struct trainings *trainings = platform->trainings;
     const struct training_grant *grants = trainings->items[id].grants;
-    for (uint32_t i = 0; i < training_gang_size(platform, id); i++) {
+    for (uint32_t i = 0; i < training_gpu_count(platform, id); i++) {
         struct residents *gpu = &trainings->gpus[grant_gpu(platform, &grants[i])];
         uint32_t k = 0;
         while (gpu->ids[k] != id)
@@ -181,7 +181,7 @@ static void shares_fill(const struct platform *platform, uint32_t id,
 {
     const struct training_spec *spec = training_spec(platform, id);
     const uint32_t gang = training_gang_size(platform, id);
-    const bool split = gang != spec->gpus;
+    const bool split = spec->gpus > 0 && gang != spec->gpus;
     const double memory_mb =
         training_split_mb(&platform->trainings->plan->models->models[spec->model],
                           platform->trainings->items[id].parts, spec->gpu_memory_mb);
@@ -272,6 +272,7 @@ static bool lease_end(struct platform *platform, uint32_t id, bool finishes)
     training->row.until_ns = platform->now;
     training->state = TRAINING_WAITING;
     trainings->running--;
+    trainings->bare -= training_spec(platform, id)->gpus == 0;
     return finishes;
 }
 
@@ -363,7 +364,7 @@ static void row_begin(struct platform *platform, uint32_t id, sim_time_t stall)
     const struct training_spec *spec = training_spec(platform, id);
     struct lease_row row = {.training = id,
                             .id = spec->id,
-                            .gpus = training->gang,
+                            .gpus = training_gpu_count(platform, id),
                             .first_invoker = training->grants[0].invoker,
                             .first_gpu = grant_gpu(platform, &training->grants[0]),
                             .invokers =
@@ -434,6 +435,7 @@ static void training_start(struct platform *platform, uint32_t id,
     training->held_from = training->piece_from = platform->now;
     training->lease_end = end;
     trainings->running++;
+    trainings->bare += training_spec(platform, id)->gpus == 0;
     if (!residents_add(platform, id))
         return;
     if (!same_lease)

@@ -32,7 +32,7 @@ struct training {
     bool saved;           /* its last stop was a preemption, with the time for saving */
     uint32_t idle_leases; /* whole: in a row without an iteration */
     uint32_t restarts;
-    uint32_t gang;  /* GPUs: as its specification has, but for a split model */
+    uint32_t gang;  /* grants: its GPUs as specified, but for a split model; 1 without a GPU */
     uint32_t parts; /* into which its batch is split; 1: none */
     uint32_t visit; /* the last update of rates that reached it */
     sim_time_t first_start, last_stop, finish;
@@ -70,6 +70,7 @@ struct trainings {
     uint32_t arrived;       /* the first that has not arrived */
     uint32_t low;           /* all below have finished */
     uint32_t running, left; /* left: that end by themselves, and have not finished */
+    uint32_t bare;          /* of `running`: without a GPU */
     uint32_t measured_left;
     uint64_t first_order, arrival_order; /* of events: of the first training's end, of arrivals */
     uint32_t scheduled;                  /* events pending: ends, and the next arrival */
@@ -223,10 +224,16 @@ static inline const struct training_spec *training_spec(const struct platform *p
     return &platform->trainings->plan->trainings[id];
 }
 
-/* Number of GPUs of its present or next gang. */
+/* Number of grants of its present or next gang. */
 static inline uint32_t training_gang_size(const struct platform *platform, uint32_t id)
 {
     return platform->trainings->items[id].gang;
+}
+
+/* Number of GPUs of that gang. */
+static inline uint32_t training_gpu_count(const struct platform *platform, uint32_t id)
+{
+    return training_spec(platform, id)->gpus > 0 ? platform->trainings->items[id].gang : 0;
 }
 
 /* Index into cluster.gpus of a grant's GPU. */

@@ -27,6 +27,8 @@ static const char *recognise(const char *line)
         return "muri";
     if (strcmp(line, "timestamp,duration,num_gpus,gpu_time,cluster") == 0)
         return "philly";
+    if (begins(line, "name,cpu_milli,memory_mib,"))
+        return "openb";
     if (begins(line, "{'Time': '"))
         return "dilu";
     const char *last = strrchr(line, '\t');

@@ -6,6 +6,7 @@
 
 #include "sim/base/array.h"
 #include "traces/readers/trace_layout.h"
+#include "traces/readers/training_parts.h"
 
 #define MOST_ITERATIONS ((uint64_t)1 << 53)
 #define MOST_MEMORY_GB 1e6
@@ -13,7 +14,8 @@
 
 /* The formats. To add one, define columns_NAME, and recognise it in training_recognise.c. */
 #define FORMATS(FORMAT)                                                                            \
-    FORMAT(esgsim) FORMAT(synergy) FORMAT(muri) FORMAT(gavel) FORMAT(philly) FORMAT(dilu)
+    FORMAT(esgsim)                                                                                 \
+    FORMAT(synergy) FORMAT(muri) FORMAT(gavel) FORMAT(philly) FORMAT(dilu) FORMAT(openb)
 
 #define NAME(format) #format,
 const char *const training_formats[] = {FORMATS(NAME) NULL};
@@ -45,6 +47,12 @@ static const struct training_columns columns_philly = {
     .unit = "date",
     .sort = true};
 static const struct training_columns columns_dilu = {.unit = "date"};
+static const struct training_columns columns_openb = {
+    .names = {"creation_time",
+              "num_gpu", [TRAINING_ROLE_VCPUS] = "cpu_milli", [TRAINING_ROLE_HOST] = "memory_mib",
+              [TRAINING_ROLE_SHARE] = "gpu_milli", [TRAINING_ROLE_GPU_MODEL] = "gpu_spec"},
+    .unit = "s",
+    .sort = true};
 #define COLUMNS(format) &columns_##format,
 static const struct training_columns *const layouts[] = {FORMATS(COLUMNS)};
 
@@ -102,7 +110,7 @@ static bool parse_gpus(struct reader *reader, const char *text, const char *what
     if (!trace_parse_count(&reader->base, text, what, TRAINING_MOST_GPUS, &gpus, error))
         return false;
     row->gpus = (uint32_t)gpus;
-    return gpus > 0 || reader->columns->foreign ||
+    return gpus > 0 || reader->columns->foreign || reader->columns == &columns_openb ||
            line_fault(&reader->base.lines, error, "%.60s is 0; give at least 1", what);
 }
 
@@ -263,7 +271,8 @@ static bool parse_row(struct reader *reader, struct training_row *row, struct er
         return false;
     row->iteration_ms = (double)iteration / SIM_MS;
     row->duration_s = sim_to_s(duration);
-    return true;
+    return reader->columns != &columns_openb ||
+           openb_fill(&reader->base, reader->fields, row, error);
 }
 
 static bool check_row(const struct reader *reader, const struct training_row *row,
@@ -513,46 +522,6 @@ static bool read_lines(struct reader *reader, struct error *error)
     }
 }
 
-static int compare_rows(const void *a, const void *b)
-{
-    const struct training_row *left = a, *right = b;
-    if (left->arrival != right->arrival)
-        return left->arrival < right->arrival ? -1 : 1;
-    return (left->id > right->id) - (left->id < right->id);
-}
-
-/* Sorts by arrival, ties by id. Numbers the rows, or keeps their ids. The first arrives at time 0.
- */
-static void sort_rows(struct training_trace *trace, bool number)
-{
-    qsort(trace->rows, trace->count, sizeof *trace->rows, compare_rows);
-    const sim_time_t first = trace->rows[0].arrival;
-    for (size_t i = 0; i < trace->count; i++) {
-        trace->rows[i].id = number ? i : trace->rows[i].id;
-        trace->rows[i].arrival -= first;
-    }
-}
-
-bool training_trace_keep(struct training_trace *trace, const char *path, const char *cluster,
-                         struct error *error)
-{
-    size_t kept = 0;
-    const char *const *names = (const char *const *)trace->clusters.names;
-    for (size_t i = 0; i < trace->count; i++)
-        if (trace->clusters.count > 0 && trace->rows[i].cluster >= 0 &&
-            strcmp(names[trace->rows[i].cluster], cluster) == 0)
-            trace->rows[kept++] = trace->rows[i];
-    if (kept == 0) {
-        const char *near = error_nearest_name(cluster, names, (int)trace->clusters.count);
-        return error_input(error, "%s: has no training of the cluster \"%s\"%s%s%s", path, cluster,
-                           near == NULL ? "" : "; did you mean \"", near == NULL ? "" : near,
-                           near == NULL ? "" : "\"?");
-    }
-    trace->count = kept;
-    sort_rows(trace, true);
-    return true;
-}
-
 struct training_trace *training_trace_read_columns(const char *path,
                                                    const struct training_columns *columns,
                                                    size_t *left_out, struct error *error)
@@ -572,7 +541,7 @@ struct training_trace *training_trace_read_columns(const char *path,
         return NULL;
     }
     if (columns->sort || columns->foreign)
-        sort_rows(reader.trace, columns->names[TRAINING_ROLE_ID] == NULL);
+        training_rows_sort(reader.trace, columns->names[TRAINING_ROLE_ID] == NULL);
     return reader.trace;
 }
 
@@ -584,7 +553,8 @@ struct training_trace *training_trace_read(const char *path, const char *format,
         if (strcmp(format, training_formats[f]) == 0)
             return training_trace_read_columns(path, layouts[f], &left_out, error);
     (void)error_input(error,
-                      "%s: unknown format \"%s\"; esgsim, synergy, muri, gavel, philly or dilu",
+                      "%s: unknown format \"%s\"; esgsim, synergy, muri, gavel, philly, dilu or "
+                      "openb",
                       path, format);
     return NULL;
 }

@@ -26,15 +26,16 @@ extern const char *const instance_type_names[];
 struct training_row {
     uint64_t id;         /* of the file; the row's number from 0 where the layout has none */
     int32_t model;       /* index into `models`, or TRAINING_NO_MODEL; dilu: of the service */
-    uint32_t gpus;       /* >= 1 */
+    uint32_t gpus;       /* >= 1; openb: 0 for vCPUs alone */
     sim_time_t arrival;  /* >= 0 */
     uint64_t iterations; /* >= 1; 0 of a row with a duration */
     double iteration_ms; /* 0: the row gives none */
     double duration_s;   /* time that it ran; INFINITY: no line of dilu ends it; 0: not given */
     int32_t cluster;     /* index into `clusters`, or TRAINING_NO_MODEL; 0 where it has none */
     enum instance_type type;
-    double request, limit; /* dilu: 0 < request <= limit <= 1, of each GPU; 0 otherwise */
+    double request, limit; /* dilu, openb: 0 < request <= limit <= 1, of each GPU; 0 otherwise */
     double memory_gb;      /* dilu: on each GPU; 0 otherwise */
+    double vcpus, host_gb; /* openb: per GPU, or in all for one without GPUs; 0 otherwise */
 };
 
 struct training_trace {
@@ -54,10 +55,15 @@ enum training_role {
     TRAINING_ROLE_ITERATION,
     TRAINING_ROLE_ID,
     TRAINING_ROLE_CLUSTER,
+    TRAINING_NAMED_ROLES, /* those above; the next are of the layout openb alone */
+    TRAINING_ROLE_VCPUS = TRAINING_NAMED_ROLES,
+    TRAINING_ROLE_HOST,
+    TRAINING_ROLE_SHARE,
+    TRAINING_ROLE_GPU_MODEL,
     TRAINING_ROLES
 };
 
-/* Their names, NULL-terminated. */
+/* Names of the first TRAINING_NAMED_ROLES, NULL-terminated. */
 extern const char *const training_roles[];
 
 /* The columns of a table. */
