@@ -269,6 +269,19 @@ static bool gathers(struct headway *self, struct platform *platform, uint32_t qu
 /* How one step serves the queues. */
 enum service { SERVED, BLOCKED, RISKY };
 
+/* Options for jobs that can keep no reserve: those that are in time if nothing goes wrong. Where
+ * there is none, the oldest job is late whatever is done. Then the batches that spare the cluster
+ * are the best ones, because they let the jobs behind it be in time soonest. */
+static size_t late_options(struct headway *self, enum objective objective, uint32_t queue,
+                           uint32_t length)
+{
+    size_t count = suffix_hurry(self->suffix, objective, queue, self->left, length, self->options);
+    if (count > 0)
+        return count;
+    count = suffix_first_steps(self->suffix, objective, queue, length, self->options);
+    return self->parameters->late == LATE_FAST ? 1 : count;
+}
+
 /* Dispatches a batch of the queue if it fits somewhere at a bearable cost. If no plan keeps the
  * reserve, RISKY unless `risk` is taken. */
 static enum service serve(struct headway *self, struct platform *platform, uint32_t queue,
@@ -279,6 +292,7 @@ static enum service serve(struct headway *self, struct platform *platform, uint3
     const uint32_t waiting = platform_queue_length(platform, queue);
     const uint32_t length =
         waiting < self->parameters->max_batch ? waiting : self->parameters->max_batch;
+    const enum objective objective = pressed ? OBJECTIVE_WORK : OBJECTIVE_COST;
     sim_time_t deadline = SIM_FOREVER;
     for (uint32_t i = 0; i < length; i++) {
         const sim_time_t own = platform_job(platform, queue, i).deadline;
@@ -286,9 +300,8 @@ static enum service serve(struct headway *self, struct platform *platform, uint3
         self->left[i] = deadline - now;
     }
     uint64_t examined = 0;
-    size_t count =
-        suffix_options(self->suffix, pressed ? OBJECTIVE_WORK : OBJECTIVE_COST, application, queue,
-                       self->left, foresee(self, application, length), self->options, &examined);
+    size_t count = suffix_options(self->suffix, objective, application, queue, self->left,
+                                  foresee(self, application, length), self->options, &examined);
     double limit = self->parameters->patience;
     platform_charge(platform, examined);
     if (gathers(self, platform, queue, length, &count))
@@ -296,7 +309,7 @@ static enum service serve(struct headway *self, struct platform *platform, uint3
     if (count == 0 && !risk)
         return RISKY;
     if (count == 0) {
-        count = suffix_hurry(self->suffix, queue, self->left[0], self->options);
+        count = late_options(self, objective, queue, length);
         platform_charge(platform, count);
         limit = (double)INFINITY;
     }

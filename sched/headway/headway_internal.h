@@ -23,6 +23,7 @@ struct headway_parameters {
     double press_work, press_load;
     enum { ORDER_LATEST_START, ORDER_ARRIVAL } order;
     enum { RISKY_LAST, RISKY_FIRST } risky;
+    enum { LATE_CHEAP, LATE_FAST } late;
     double pace, patience;
     bool gather;
     struct places_settings places;

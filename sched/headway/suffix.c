@@ -407,23 +407,34 @@ size_t suffix_options(const struct suffix *suffix, enum objective objective, uin
     return count;
 }
 
-static struct option option_of(const struct entry *entry)
+static struct option option_of(const struct entry *entry, enum objective objective)
 {
     return (struct option){entry->configuration, entry->batch, entry->mean,
-                           entry->price[OBJECTIVE_COST]};
+                           entry->price[objective]};
 }
 
-size_t suffix_hurry(const struct suffix *suffix, uint32_t queue, sim_time_t left,
-                    struct option *options)
+size_t suffix_hurry(const struct suffix *suffix, enum objective objective, uint32_t queue,
+                    const sim_time_t *left, uint32_t length, struct option *options)
 {
     const struct stage_tables *stage = &suffix->stages[queue];
     const sim_time_t rest = stage->way - stage->fastest_mean;
     size_t count = 0;
-    for (size_t i = 0; i < stage->first[1]; i++)
-        if (stage->entries[i].mean + rest <= left)
-            options[count++] = option_of(&stage->entries[i]);
-    if (count == 0)
-        options[count++] = option_of(&stage->entries[0]);
+    for (size_t i = 0; i < stage->entry_count; i++) {
+        const struct entry *entry = &stage->entries[i];
+        if (entry->batch <= length && entry->mean + rest <= left[entry->batch - 1])
+            options[count++] = option_of(entry, objective);
+    }
+    return count;
+}
+
+size_t suffix_first_steps(const struct suffix *suffix, enum objective objective, uint32_t queue,
+                          uint32_t length, struct option *options)
+{
+    const struct stage_tables *stage = &suffix->stages[queue];
+    size_t count = 0;
+    for (size_t i = 0; i < stage->entry_count; i++)
+        if (stage->entries[i].batch <= length)
+            options[count++] = option_of(&stage->entries[i], objective);
     return count;
 }
 

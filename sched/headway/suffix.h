@@ -77,10 +77,15 @@ size_t suffix_options(const struct suffix *suffix, enum objective objective, uin
                       uint32_t queue, const sim_time_t *left, uint32_t length,
                       struct option *options, uint64_t *examined);
 
-/* The same for batches of 1 without any reserve: first steps whose mean time and the fastest mean
- * times of the rest are within `left`, at their own cost; the fastest if there is none. */
-size_t suffix_hurry(const struct suffix *suffix, uint32_t queue, sim_time_t left,
-                    struct option *options);
+/* The same without any reserve: first steps whose mean time and the fastest mean times of the rest
+ * are within `left`, at their own price. */
+size_t suffix_hurry(const struct suffix *suffix, enum objective objective, uint32_t queue,
+                    const sim_time_t *left, uint32_t length, struct option *options);
+
+/* All first steps for up to `length` jobs, the fastest one of a single job first, at their own
+ * price. */
+size_t suffix_first_steps(const struct suffix *suffix, enum objective objective, uint32_t queue,
+                          uint32_t length, struct option *options);
 
 /* Most options that suffix_options can write. */
 size_t suffix_room(const struct suffix *suffix);
