@@ -2,6 +2,7 @@
  * the simulator. */
 #include "sched/headway/risk.h"
 #include "sched/headway/suffix.h"
+#include "traces/profile/interference.h"
 #include "sched/registry.h"
 #include "sim/engine/random.h"
 #include "tests/random_dag.h"
@@ -25,6 +26,7 @@ struct planned {
     struct invoker_group group;
     struct workload workload;
     struct suffix_settings settings;
+    double neighbour;
 };
 
 static void world_functions(struct planned *world, uint64_t *state)
@@ -63,7 +65,10 @@ static void world_fill(struct planned *world, uint64_t *state, bool fork)
     world->dag.application.base_latency = 1;
     world->dag.application.slo = 200000;
     world->dag.application.weight = 1;
-    world->kind = (struct gpu_kind){.units = UNITS, .speed = 1};
+    static const struct interference slows; /* that there is one is all that is asked */
+    world->kind = (struct gpu_kind){
+        .units = UNITS, .speed = 1, .interference = test_below(state, 2) == 0 ? &slows : NULL};
+    world->neighbour = 2 * test_uniform(state);
     world->gpu = (struct gpu_spec){.sharing = SHARING_MPS, .units = 4, .memory_mb = 1};
     world->group =
         (struct invoker_group){.count = 1, .vcpus = 4, .gpus = &world->gpu, .gpu_count = 1};
@@ -78,14 +83,15 @@ static void world_fill(struct planned *world, uint64_t *state, bool fork)
         .kind_count = 1,
         .cluster = {.groups = &world->group, .group_count = 1, .invoker_count = 1}};
     world->settings = (struct suffix_settings){
-        .reserve = 1.5, .reserve_last = 3, .max_batch = 4, .units = 4, .vcpus = 4};
+        .reserve = 1.5, .reserve_last = 3, .max_batch = 4, .harm = 6, .units = 4, .vcpus = 4};
 }
 
 static struct suffix *suffix_of(const struct planned *world, struct arena *arena)
 {
     struct error error = {0};
-    const struct suffix_inputs inputs = {world->risks[0], UNITS + 1, world->delay, world->wait,
-                                         world->container_share};
+    const struct suffix_inputs inputs = {world->risks[0],        UNITS + 1,
+                                         world->delay,           world->wait,
+                                         world->container_share, &world->neighbour};
     struct suffix *suffix =
         suffix_create(arena, &world->workload, &world->settings, &inputs, &error);
     assert_good(suffix != NULL, &error);
@@ -107,7 +113,10 @@ static double price_of(const struct planned *world, enum objective objective, si
 {
     const struct configuration *spec = &world->configurations[s][k];
     const double mean = world->risks[s][spec->vgpu].mean;
-    double share = spec->vgpu / 4.0;
+    const double harm = world->kind.interference != NULL && mean > 1
+                            ? world->settings.harm * world->neighbour * (mean - 1) / mean
+                            : 0;
+    double share = (spec->vgpu + harm) / 4.0;
     share = spec->vcpu / 4.0 > share ? spec->vcpu / 4.0 : share;
     share = world->container_share[s] > share ? world->container_share[s] : share;
     return objective == OBJECTIVE_COST
@@ -356,6 +365,33 @@ CASE(jobs_wait_for_a_cheaper_batch_while_their_reserve_lasts)
     }
 }
 
+/* The hit rate where 50 requests wait for the first container. One comes each 20 ms. Alone each
+ * takes 40 ms, and eight together take 80 ms. */
+static double after_a_burst(double late)
+{
+    const struct policy *policy = headway();
+    const struct world world = {.functions = {{"f", "1,8", "1", "4", "[[40]],[[80]]", 0, 1000, 0}},
+                                .applications = "one: a=f",
+                                .every_ms = {20, 20},
+                                .slo_ms = 300,
+                                .platform = "'initial':0,'cold_dispatch':'wait'",
+                                .requests = 400};
+    char json[WORLD_BYTES];
+    RESULT result = {0};
+    struct error error = {0};
+    world_build(json, &world);
+    EXPERIMENT *experiment = load(json);
+    OWNED(free) double *values = policy_values(policy, "late", late);
+    assert_good(simulation_run(experiment, policy, values, NULL, NULL, &result, &error), &error);
+    return result.overall.slo_hit_rate;
+}
+
+CASE(late_jobs_in_cheap_batches_let_a_queue_recover)
+{
+    assert_true(after_a_burst(0) > 0.7);
+    assert_true(after_a_burst(1) < 0.1);
+}
+
 /* Theory's service times and closed arrivals. */
 static const char theory[] =
     "{'name':'theory','cluster':{'invokers':[{'count':2,'vcpus':2,'memory_mb':1000,'gpus':[{'model'"
@@ -380,7 +416,7 @@ static const struct {
     double value;
 } plain[] = {{"learning", 0},     {"slowdown", 1}, {"delay_ms", 0},    {"reserve", 0},
              {"reserve_last", 0}, {"order", 1},    {"patience", 1000}, {"placement", 2},
-             {"objective", 1},    {"gather", 0}};
+             {"objective", 1},    {"gather", 0},   {"late", 1}};
 
 CASE(with_every_step_off_it_is_a_plain_planner)
 {

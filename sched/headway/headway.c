@@ -2,9 +2,8 @@
  *
  * Not a published system. sched/HEADWAY.md explains each step, its source and its evidence. In
  * short: learn how much longer batches take than the profile says (risk.h); plan every batch
- * against the exact frontier of what remains, at times that include this risk (suffix.h); give up
- * requests that are lost; shed by rate when the load exceeds the cluster (admission.h); serve the
- * queue with the latest start that comes first.
+ * against the exact frontier of what remains, at times that include this risk (suffix.h); serve the
+ * queue with the latest start that comes first; clear what is late in the cheapest batches.
  *
  * Every step has a parameter that disables it. With all of them disabled it is a plain planner: the
  * cheapest completion at nominal times, best fit, queues in order of arrival.
@@ -413,6 +412,7 @@ static void mix(struct headway *self)
 static void refresh(struct headway *self, struct platform *platform)
 {
     mix(self);
+    self->neighbour = places_mean_units(self->places);
     for (uint32_t f = 0; f < self->workload->function_count; f++) {
         const uint32_t containers =
             platform_warm_total(platform, f) + flights_total(self->flights, f);

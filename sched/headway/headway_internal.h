@@ -17,6 +17,7 @@ struct headway_parameters {
     bool ahead;
     double reserve, reserve_last;
     uint32_t max_batch;
+    double harm;
     enum { PRESSED_AUTO, PRESSED_NEVER, PRESSED_ALWAYS } objective;
     sim_time_t rebuild_ms;
     double change;
@@ -51,6 +52,7 @@ struct headway {
     double *container_share; /* by function: part of the load / containers */
     double *part;            /* by function: its part of the load at minimum configurations */
     double load;             /* of the cluster, by the plans of least work */
+    double neighbour;        /* GPU units of a mean batch */
     double mean_slo;         /* over the mix of arrivals */
     struct flights *flights;
     struct places *places;

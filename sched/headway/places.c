@@ -13,9 +13,11 @@ struct places {
     struct places_settings settings;
     bool *interferes; /* by kind of GPU: co-runners can slow one another */
     double units, vcpus;
-    double held;     /* GPU units, now; as places_units counts them */
-    double mean_use; /* fraction of the units, exponentially weighted */
-    sim_time_t used; /* time of mean_use */
+    double held;         /* GPU units, now; as places_units counts them */
+    double batches;      /* that hold them */
+    double mean_use;     /* fraction of the units, exponentially weighted */
+    double mean_batches; /* the same of the batches */
+    sim_time_t used;     /* time of the means */
 };
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
@@ -55,8 +57,10 @@ void places_use(struct places *places, const struct configuration *configuration
     const double kept =
         places->settings.window > 0 ? exp(-passed / (double)places->settings.window) : 0;
     places->mean_use = kept * places->mean_use + (1 - kept) * use;
+    places->mean_batches = kept * places->mean_batches + (1 - kept) * places->batches;
     places->used = now;
     places->held += held ? units : -units;
+    places->batches += held ? 1 : -1;
 }
 
 static bool spreads(const struct places *places, uint32_t kind)
@@ -100,6 +104,11 @@ uint32_t places_choose(struct places *places, struct platform *platform, uint32_
         return invoker;
     platform_charge(platform, 1);
     return platform_best_fit(platform, function, configuration, warm);
+}
+
+double places_mean_units(const struct places *places)
+{
+    return places->mean_batches > 0 ? places->mean_use * places->units / places->mean_batches : 0;
 }
 
 double places_units(const struct places *places)

@@ -34,6 +34,9 @@ void places_use(struct places *places, const struct configuration *configuration
 uint32_t places_choose(struct places *places, struct platform *platform, uint32_t function,
                        uint32_t configuration, bool warm);
 
+/* GPU units of a batch in execution, mean over about `window`; 0 before the first. */
+double places_mean_units(const struct places *places);
+
 /* Σ GPU units of the cluster. A GPU of any kind counts as many as one of the first. */
 double places_units(const struct places *places);
 double places_vcpus(const struct places *places); /* Σ vCPUs */

@@ -19,6 +19,8 @@ const struct key headway_parameters[] = {
     PARAMETER_WHOLE(headway, max_batch, 1, 65535, 32, "most jobs per batch"),
     PARAMETER_WORD(headway, objective, WORDS("auto", "cost", "work"), PRESSED_AUTO,
                    "what plans minimise; auto: work while much waits, else dollars"),
+    PARAMETER_NUMBER(headway, harm, 0, 1000, 6,
+                     "weight of the time that a batch costs its neighbours on the GPU"),
     PARAMETER_MS(headway, rebuild_ms, 0, 3600000, 200, "least time between new tables"),
     PARAMETER_NUMBER(headway, change, 0, 10, 0.01, "move of a time that makes them necessary"),
     PARAMETER_NUMBER(headway, press_work, 0, 100, 0.02,
@@ -98,11 +100,12 @@ static bool headway_create_parts(struct headway *self, struct arena *arena, stru
     const struct headway_parameters *parameters = self->parameters;
     self->places = places_create(arena, self->workload, &parameters->places);
     self->rates = arrival_rates_create(arena, self->workload->application_count);
-    const struct suffix_settings plans = {parameters->reserve, parameters->reserve_last,
-                                          parameters->max_batch, places_units(self->places),
-                                          places_vcpus(self->places)};
-    const struct suffix_inputs inputs = {self->risks, risk_class_count(self->workload), self->delay,
-                                         self->wait, self->container_share};
+    const struct suffix_settings plans = {parameters->reserve,        parameters->reserve_last,
+                                          parameters->max_batch,      parameters->harm,
+                                          places_units(self->places), places_vcpus(self->places)};
+    const struct suffix_inputs inputs = {self->risks,           risk_class_count(self->workload),
+                                         self->delay,           self->wait,
+                                         self->container_share, &self->neighbour};
     self->suffix = suffix_create(arena, self->workload, &plans, &inputs, error);
     if (self->suffix == NULL)
         return false;

@@ -155,12 +155,16 @@ static double stage_factor(const struct suffix *suffix, const struct application
                        last ? suffix->settings.reserve_last : suffix->settings.reserve);
 }
 
-/* The part of the cluster that a batch holds, of the resource of which it holds most. */
+/* The part of the cluster that a batch holds, of the resource of which it holds most. What it costs
+ * its neighbours counts as held. `mean` is its execution / nominal time. */
 static double dominant_share(const struct suffix *suffix, const struct configuration *configuration,
-                             double container)
+                             double container, double mean)
 {
     const struct suffix_settings *cluster = &suffix->settings;
-    const double units = configuration->vgpu * kinds_scale(suffix->workload, configuration->kind);
+    const bool harms = mean > 1 && kinds_interfere(suffix->workload, configuration->kind);
+    const double units =
+        configuration->vgpu * kinds_scale(suffix->workload, configuration->kind) +
+        (harms ? cluster->harm * (mean - 1) / mean * *suffix->inputs.neighbour : 0);
     const double gpu = cluster->units > 0 ? units / cluster->units : 0;
     const double vcpu = cluster->vcpus > 0 ? configuration->vcpu / cluster->vcpus : 0;
     const double most = gpu > vcpu ? gpu : vcpu;
@@ -186,8 +190,8 @@ static void stage_inflate(const struct suffix *suffix, struct stage_tables *stag
         entry->mean = sim_ceil(nominal * mean + stage->delay);
         entry->time = whole_quanta(nominal * stage->factors[class] + stage->delay, quantum);
         entry->price[OBJECTIVE_COST] = spec->cost_per_job_usd * mean;
-        entry->price[OBJECTIVE_WORK] =
-            dominant_share(suffix, spec, stage->container) * (double)entry->mean / entry->batch;
+        entry->price[OBJECTIVE_WORK] = dominant_share(suffix, spec, stage->container, mean) *
+                                       (double)entry->mean / entry->batch;
         if (entry->batch == 1 && entry->mean < stage->fastest_mean)
             stage->fastest_mean = entry->mean;
     }

@@ -14,6 +14,10 @@
  * There is one set of frontiers per bound on the batch (1, 2, 4, …). A batch of b jobs plans later
  * batches of at most the largest bound <= b, because no more jobs will be together then.
  *
+ * On GPUs where co-runners slow one another, a batch also costs others time. Slowdown is taken to
+ * be mutual: a batch that takes m times its nominal time costs its neighbours (m - 1) u units for
+ * that time, where u are the units of a mean batch. OBJECTIVE_WORK counts `harm` times this.
+ *
  * Inflated times are rounded up to whole quanta of L / 1024, where L is the application's latency
  * at the minimum configuration. A plan of n stages therefore reserves at most n / 1024 L too much,
  * and the number of points is bounded.
@@ -35,6 +39,7 @@ struct suffix_settings {
     double reserve;      /* z of stages with successors */
     double reserve_last; /* z of sinks */
     uint32_t max_batch;
+    double harm;
     double units, vcpus; /* of the cluster; a GPU of any kind counts as many units as one of the
                           * first */
 };
@@ -56,6 +61,7 @@ struct suffix_inputs {
     const double *delay;           /* by queue: mean ns from dispatch to execution */
     const double *wait;            /* by queue: mean ns that jobs wait for their dispatch */
     const double *container_share; /* by function: k */
+    const double *neighbour;       /* u */
 };
 
 /* Fills the tables once. NULL with ERROR_INPUT if a function has no usable configuration,
