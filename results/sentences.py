@@ -146,19 +146,19 @@ def headway(loads):
     plain, same = loads.best_other(False), loads.best_other(True)
     led = [case for case, load in loads.of(True, "headway").items() if load > plain[case][0]]
     caught = sum(loads.of(True, "headway")[case] <= same[case][0] for case in led)
-    text.append(f"Were `headway` the only one with admission, it would be alone in {word(len(led))} cases."
+    text.append(f"Were `headway` the only one with admission, it would be alone in {some(len(led), cases)} cases."
                 + (f" In {word(caught)} of these the lead is admission's: others reach the same load once they have it." if led else ""))
     return text
 
 
 def esg(loads):
     cases = len(loads.sustained[False])
-    plain, tenth, more, ride = (word(at_least_the_four(loads, False, name)) for name in ESG)
+    tenth, more, ride = (word(at_least_the_four(loads, False, name)) for name in ESG[1:])
     above, equal, below = map(word, against(loads.of(False, "fifo"), loads.of(False, "esg")))
     text = ["**ESG sustains at least as much as each of the four systems that it was compared with in "
             f"{some(at_least_the_four(loads, False, 'esg'), cases)} cases.**",
             f"A static plan served in order of arrival (`fifo`) sustains more than ESG in {above}, as much in {equal}, and less in {below}.",
-            f"ESG alone plans without a margin: with 10 % of the SLO left unused the {plain} become {tenth}, and with 15 % {more}.",
+            f"ESG alone plans without a margin: with 10 % of the SLO left unused it is {tenth}, and with 15 % {more}.",
             f"Where late jobs ride along (`late=ride`) it is {ride}."]
     if not loads.sustained[True]:
         return text

@@ -82,8 +82,8 @@ for words in 'loads of 0.2 to 0.6 .* two deadlines, two ways to share a GPU and 
     'sustains the greatest load in 2 of 3 cases, and alone in one\.' 'More is sustained by `clockwork` in one\.' \
     'for all policies alike, it is all 3 cases, and one alone\.' 'In 1 of 2 ties the sweep ends' \
     'raises the load of `headway` in two, `clockwork` in one, `fifo` in three and `esg` in three of' \
-    'alone in two cases\. In one of these the lead is' 'compared with in 1 of 3 cases' \
-    '`fifo`. sustains more than ESG in one, as much in two, and less in none' 'the one become two, and with 15 % two\.' \
+    'alone in 2 of 3 cases\. In one of these the lead is' 'compared with in 1 of 3 cases' \
+    '`fifo`. sustains more than ESG in one, as much in two, and less in none' 'unused it is two, and with 15 % two\.' \
     'ride along .`late=ride`. it is two\.' 'these four counts are three, three, three and two\.' \
     'holds in none of 4 pairs' 'saving of 47–187 % holds in 1 of 4\.' 'three seeds of 1,000 requests after 50\.'; do
     if tr '\n' ' ' <"$folder/README.md" | tr -s ' ' | grep -qE "$words"; then
