@@ -139,15 +139,18 @@ def headway(loads):
             "It learns how late batches are and plans with that risk.", *said]
     if not loads.sustained[True]:
         return text
-    most, alone, said = lead(loads, True)
+    own, alone, said = lead(loads, True)
     text += [f"**Where the platform admits by rate, for all policies alike, it is {some(most, cases)} cases, and {word(alone)} alone.**", *said]
-    raised = [f"`{name}` in {word(against(loads.of(True, name), loads.of(False, name))[0])}" for name in ("headway", "clockwork", "fifo", "esg")]
-    text.append(f"Admission raises the load of {listed(raised)} of the {cases} cases.")
+    changed = []
+    for name in ("headway", "clockwork", "fifo", "esg"):
+        above, _, below = map(word, against(loads.of(True, name), loads.of(False, name)))
+        changed.append(f"`{name}` in {above} ({below})")
+    text.append(f"Admission raises (lowers) the load of {listed(changed)} of the {cases} cases.")
     plain, same = loads.best_other(False), loads.best_other(True)
     led = [case for case, load in loads.of(True, "headway").items() if load > plain[case][0]]
     caught = sum(loads.of(True, "headway")[case] <= same[case][0] for case in led)
     text.append(f"Were `headway` the only one with admission, it would be alone in {some(len(led), cases)} cases."
-                + (f" In {word(caught)} of these the lead is admission's: others reach the same load once they have it." if led else ""))
+                + (f" With admission for all, others catch up in {word(caught)} of these." if led else ""))
     return text
 
 

@@ -81,8 +81,8 @@ expect "README's sentences can be written" 0
 for words in 'loads of 0.2 to 0.6 .* two deadlines, two ways to share a GPU and one .* makes 3 cases' \
     'sustains the greatest load in 2 of 3 cases, and alone in one\.' 'More is sustained by `clockwork` in one\.' \
     'for all policies alike, it is all 3 cases, and one alone\.' 'In 1 of 2 ties the sweep ends' \
-    'raises the load of `headway` in two, `clockwork` in one, `fifo` in three and `esg` in three of' \
-    'alone in 2 of 3 cases\. In one of these the lead is' 'compared with in 1 of 3 cases' \
+    'load of `headway` in two .none., `clockwork` in one .none., `fifo` in three .none. and `esg` in three .none. of' \
+    'alone in 2 of 3 cases\. .* catch up in one of these\.' 'compared with in 1 of 3 cases' \
     '`fifo`. sustains more than ESG in one, as much in two, and less in none' 'unused it is two, and with 15 % two\.' \
     'ride along .`late=ride`. it is two\.' 'these four counts are three, three, three and two\.' \
     'holds in none of 4 pairs' 'saving of 47–187 % holds in 1 of 4\.' 'three seeds of 1,000 requests after 50\.'; do
