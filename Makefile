@@ -205,16 +205,16 @@ schemas: $(SCHEMA_PROGRAM) ## write workloads/schemas/*.json, the JSON Schemas o
 # make of its own.
 .PHONY: deps
 deps: ## install what is missing, with the system's package manager
-	@sh .ci/deps.sh build plots test lint
+	@sh .ci/deps.sh build study plots test lint
 
 # One call a target: two package managers at once would fight for the lock.
 .PHONY: deps-reproduce deps-test deps-lint deps-fuzz
 deps-reproduce:
-	@sh .ci/deps.sh build $(if $(filter none,$(FIGURES)),,plots)
+	@sh .ci/deps.sh build study $(if $(filter none,$(FIGURES)),,plots)
 deps-test:
-	@sh .ci/deps.sh build plots test
+	@sh .ci/deps.sh build study plots test
 deps-lint:
-	@sh .ci/deps.sh build plots test lint
+	@sh .ci/deps.sh build study plots test lint
 deps-fuzz:
 	@sh .ci/deps.sh build test fuzz
 
@@ -227,11 +227,13 @@ HEADLINE  ?= workloads/experiments/headline.json
 LOADS     := $(dir $(RESULTS))headline.h5
 FIGURES   ?= $(dir $(RESULTS))figures
 PAGE      ?= $(RESULTS:.h5=.html)
+# README speaks of these two sweeps alone.
+STATED    := $(and $(filter workloads/experiments/paper.json,$(SWEEP)),$(filter workloads/experiments/headline.json,$(HEADLINE)))
 
 comma     := ,
 # FIGURES=none: tables alone, for a machine without gnuplot. HEADLINE=none: SWEEP alone.
 .PHONY: reproduce
-reproduce: deps-reproduce ## install, build, run headline and paper, print tables, draw figures
+reproduce: deps-reproduce ## install, build, run headline and paper, print tables, draw figures, check README
 	@test '$(FIGURES)' = none || command -v gnuplot >/dev/null 2>&1 || { echo "reproduce: there is no" \
 	  "gnuplot, which draws the figures; install it, or run: make reproduce FIGURES=none" >&2; exit 1; }
 	@start=$$(date +%s); set -e; \
@@ -254,7 +256,14 @@ reproduce: deps-reproduce ## install, build, run headline and paper, print table
 	end=$$(date +%s); \
 	echo "reproduce: $$((end - start)) s ($$((built - start)) s of it to build); results in" \
 	  "$(if $(filter none,$(HEADLINE)),,$(LOADS) and )$(RESULTS), pages to read and all" \
-	  "tables beside them$(if $(filter none,$(FIGURES)),,$(comma) figures in $(FIGURES))"
+	  "tables beside them$(if $(filter none,$(FIGURES)),,$(comma) figures in $(FIGURES))"; \
+	$(if $(STATED),python3 results/sentences.py reproduce $(BUILD)/esgsim $(LOADS) $(RESULTS))
+
+WIDER     := headline headline-scalers paper paper-mps paper-scarce
+.PHONY: wider
+wider: all ## run what README says of longer runs and more settings beside `make reproduce`, and check it
+	for sweep in $(WIDER); do $(BUILD)/esgsim sweep workloads/experiments/$$sweep.json --jobs $(JOBS) --resume --out $(dir $(RESULTS))$$sweep.h5 || exit; done
+	python3 results/sentences.py wider $(BUILD)/esgsim $(WIDER:%=$(dir $(RESULTS))%.h5)
 
 ROBUSTNESS := $(dir $(RESULTS))robustness.h5
 .PHONY: robustness

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing of the named sets (build plots test lint fuzz) with the system's package
+# Installs what is missing of the named sets (build study plots test lint fuzz) with the system's package
 # manager, all in one transaction. Touches neither network nor packages when everything is there.
 #
 # DEPS_WAIT: the seconds to wait for somebody else's apt-get to end; 300 where it is not set.
@@ -53,6 +53,9 @@ for set in "$@"; do
         need zlib1g-dev zlib-devel zlib zlib has_package zlib
         need nettle-dev nettle-devel nettle nettle has_package nettle
         ;;
+    study)
+        need python3 python3 python python has_command python3
+        ;;
     plots)
         need gnuplot-nox gnuplot gnuplot gnuplot has_command gnuplot
         ;;
@@ -85,7 +88,7 @@ for set in "$@"; do
         need libclang-rt-dev compiler-rt compiler-rt - has_fuzzer
         ;;
     *)
-        echo "deps: no set '$set': build plots test lint fuzz" >&2
+        echo "deps: no set '$set': build study plots test lint fuzz" >&2
         exit 2
         ;;
     esac

@@ -63,7 +63,7 @@ fi
 rmdir "\$state/lock"
 exit \$status
 EOF
-for command in gnuplot valgrind h5dump slurmctld slurmd sbatch munged rsvg-convert pdfinfo gcc-ar; do
+for command in python3 gnuplot valgrind h5dump slurmctld slurmd sbatch munged rsvg-convert pdfinfo gcc-ar; do
     stand_in "$packages/$command" <<'EOF'
 exit 0
 EOF
@@ -122,7 +122,7 @@ expect_stop() {
 fresh
 machine reproduce
 expect_install "make reproduce installs everything in one transaction" \
-    gcc libgsl-dev libhdf5-dev gnuplot-nox
+    gcc libgsl-dev libhdf5-dev gnuplot-nox python3
 fresh
 machine test
 expect_install "make test installs everything in one transaction" \
@@ -135,7 +135,7 @@ else
 fi
 fresh
 machine reproduce FIGURES=none
-expect_install "make reproduce FIGURES=none builds" gcc libgsl-dev
+expect_install "make reproduce FIGURES=none builds" gcc libgsl-dev python3
 if ! grep -q gnuplot "$state/calls"; then
     pass "and wants no gnuplot"
 else

@@ -63,4 +63,77 @@ expect "the study of load sustained says how much more ours sustains, under each
 expect "lists the setting that was chosen for each policy" 0 '^. `clockwork` . [0-9<].* . (as shipped|`vgpu=1`) . [0-9<]'
 run grep -c '^0,1,' "$folder/headline.csv"
 expect "and draws the load that each sustains" 0 '^12$'
+# README's sentences, from loads that are made up: in place of the program, one that prints what a report would.
+sentences() { # sentences ARGUMENT...: with the made-up results and README
+    run "$python" results/sentences.py reproduce "$folder/fake" "$folder/made.json" "$folder/verdicts.json" --readme "$folder/README.md" "$@"
+}
+# shellcheck disable=SC2016
+printf '#!/bin/sh\nexec cat "$2"\n' >"$folder/fake"
+chmod +x "$folder/fake"
+"$python" - "$folder" <<'EOF'
+import json, sys
+def panel(label, factor, of):
+    points = [{"value": load, "slo_hit_rate": {"seeds": 3}} for load in (0.2, 0.4, 0.6)]
+    return {"label": label, "setting": "", "conditions": f"slo.factor={factor} requests=1000 warmup_requests=50",
+            "policies": [{"policy": (name + " ").split(" ")[0], "variant": name.partition(" ")[2], "sustained": load, "points": points}
+                         for name, load in of.items()]}
+def loads(headway, clockwork, fifo, esg, margin, ride, infless):
+    return {"headway": headway, "clockwork": clockwork, "fifo": fifo, "esg": esg, "esg headroom=0.1": margin, "esg headroom=0.15": margin,
+            "esg late=ride": ride, "infless": infless, "fast-gshare": None, "orion": 0.2, "aquatope": 0.2}
+panels = [panel("MIG, vCPU share 0.2", 0.8, loads(0.4, 0.6, 0.2, None, 0.4, 0.2, 0.2)),
+          panel("MIG, vCPU share 0.2", 1, loads(0.4, 0.2, 0.2, 0.2, 0.2, 0.2, 0.4)),
+          panel("MPS, vCPU share 0.2", 1, loads(0.4, None, 0.2, 0.2, 0.2, 0.2, None)),
+          panel("MIG, vCPU share 0.2, admission by rate", 0.8, loads(0.6, 0.6, 0.6, 0.4, 0.4, 0.2, 0.2)),
+          panel("MIG, vCPU share 0.2, admission by rate", 1, loads(0.6, 0.4, 0.4, 0.4, 0.4, 0.4, 0.4)),
+          panel("MPS, vCPU share 0.2, admission by rate", 1, loads(0.4, None, 0.4, 0.4, 0.4, None, None))]
+def figure(metric, low, high, policy, rivals, holds):
+    return {"metric": metric, "policy": policy, "low": low, "high": high, "ours": [{"policy": name} for name in rivals],
+            "pairs": {"holds": holds, "below": 4 - holds}}
+figures = [figure(metric, low, high, policy, rivals, holds)
+           for holds, (metric, low, high) in enumerate((("slo_hit_rate_gain", 61, 80), ("cost_saving", 47, 187)))
+           for policy, rivals in (("esg", ["infless", "orion"]), ("esg headroom=0.1", ["infless", "orion"]),
+                                  ("esg headroom=0.15", ["infless", "orion"]), ("esg", ["infless efficiency=paper"]))]
+for name, told in (("made", {"curves": {"at_least": 0.95, "metric": "slo_hit_rate", "panels": panels}}), ("verdicts", {"files": [{"figures": figures}]})):
+    with open(f"{sys.argv[1]}/{name}.json", "w") as out:
+        json.dump(told, out)
+EOF
+printf 'Before.\n<!-- begin reproduce -->\n<!-- end reproduce -->\nAfter.\n' >"$folder/README.md"
+sentences --update
+expect "README's sentences can be written" 0
+# shellcheck disable=SC2016
+for words in 'loads of 0.2 to 0.6 .* two deadlines, two ways to share a GPU and one .* makes 3 cases' \
+    'sustains the greatest load in 2 of 3 cases, and alone in one\.' 'More is sustained by `clockwork` in one\.' \
+    'for all policies alike, it is all 3 cases, and one alone\.' 'In 1 of 2 ties the sweep ends' \
+    'load of `headway` in two .none., `clockwork` in one .none., `fifo` in three .none. and `esg` in three .none. of' \
+    'alone in 2 of 3 cases\. .* catch up in one of these\.' 'compared with in 1 of 3 cases' \
+    '`fifo`. sustains more than ESG in one, as much in two, and less in none' 'unused it is two, and with 15 % two\.' \
+    'ride along .`late=ride`. it is two\.' 'these four counts are three, three, three and two\.' \
+    'holds in none of 4 pairs' 'saving of 47–187 % holds in 1 of 4\.' 'three seeds of 1,000 requests after 50\.'; do
+    if tr '\n' ' ' <"$folder/README.md" | tr -s ' ' | grep -qE "$words"; then
+        pass "README's sentences say what was computed: $words"
+    else
+        fail "README's sentences say what was computed: $words" "$(cat "$folder/README.md")"
+    fi
+done
+sed -e 's/sustains the greatest/sustains\nthe greatest/' "$folder/README.md" >"$folder/broken.md"
+mv "$folder/broken.md" "$folder/README.md"
+sentences
+expect "and compared with it, whatever its lines" 0 '^equal to README.md: yes$'
+sed -i 's/it is all 3 cases/it is 2 of 3 cases/' "$folder/README.md"
+sentences
+expect "a wrong figure in README is told" 1 '^equal to README.md: no$'
+expect "beside what README says" 1 '^  README.md: .*it is 2 of 3 cases, and one alone'
+expect "and what was computed" 1 '^  computed: .*it is all 3 cases, and one alone'
+if [ "$(grep -c '^  computed: ' "$folder/out")" = 1 ]; then
+    pass "and nothing else"
+else
+    fail "and nothing else" "$(cat "$folder/out")"
+fi
+printf 'No block.\n' >"$folder/README.md"
+sentences
+if [ "$status" = 1 ] && grep -q "README.md has no lines '<!-- begin reproduce -->'" "$folder/err"; then
+    pass "a README without the block is told"
+else
+    explain "a README without the block is told" "status 1 and one line"
+fi
 finish

@@ -1,0 +1,279 @@
+"""The sentences of README's main result: computed from runs, and compared with what README says.
+
+    sentences.py reproduce ESGSIM HEADLINE.h5 PAPER.h5               what `make reproduce` ran
+    sentences.py wider ESGSIM HEADLINE.h5 SCALERS.h5 PAPER.h5…       longer runs of scaling systems, more settings of the paper
+    sentences.py headline results/HEADLINE.md                        the sentences of that page's block of the same name
+
+Each prints its sentences, compares them with README.md's block of the same name, and ends in status 1 where a sentence differs.
+--update: write them into README.md instead. --readme FILE: another page than README.md.
+A block stands between the lines `<!-- begin NAME -->` and `<!-- end NAME -->`. Line breaks do not count.
+"""
+
+import argparse
+import difflib
+import json
+import re
+import subprocess
+import sys
+import textwrap
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOUR = ("infless", "fast-gshare", "orion", "aquatope")
+ESG = ("esg", "esg headroom=0.1", "esg headroom=0.15", "esg late=ride")
+ADMITTED = ", admission by rate"  # ends the label of a setting in which the platform admits by rate
+WORDS = "none one two three four five six seven eight nine ten".split()
+WIDTH = 150
+
+
+def word(number):
+    return WORDS[number] if number < len(WORDS) else str(number)
+
+
+def some(number, of):
+    """'none of 18', 'all 18', '5 of 18'."""
+    return f"none of {of}" if number == 0 else f"all {of}" if number == of else f"{number} of {of}"
+
+
+def listed(parts):
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+# ---- What was measured ----------------------------------------------------------------------------
+
+def report(*arguments):
+    done = subprocess.run([*arguments, "--format", "json"], check=True, capture_output=True)
+    return json.loads(done.stdout)
+
+
+class Loads:
+    """The greatest load that each policy sustains: {admitted: {(label, conditions): {policy: load}}}, 0 where it sustains none."""
+
+    def __init__(self, esgsim, results):
+        curves = report(esgsim, "report", results)["curves"]
+        self.results, self.limit, self.sustained = results, curves["at_least"], {False: {}, True: {}}
+        values, seeds = set(), set()
+        for panel in curves["panels"]:
+            label = panel["label"] or panel["setting"]
+            case = (label.removesuffix(ADMITTED), panel["conditions"])
+            self.sustained[label.endswith(ADMITTED)][case] = {f"{line['policy']} {line['variant']}".strip(): line["sustained"] or 0
+                                                                       for line in panel["policies"]}
+            values.update(point["value"] for line in panel["policies"] for point in line["points"])
+            seeds.update(point[curves["metric"]]["seeds"] for line in panel["policies"] for point in line["points"])
+        self.first, self.last, self.seeds = min(values), max(values), max(seeds)
+        self.lengths = dict(part.split("=", 1) for part in curves["panels"][0]["conditions"].split() if "=" in part)
+
+    def parts(self, key):
+        """How many sharings (0) and latencies (1) the labels name, of which each is 'sharing, latency'."""
+        return word(len({label.split(", ")[key] for label, _ in self.sustained[False]}))
+
+    def of(self, admitted, policy):
+        """{case: load} of one policy."""
+        try:
+            return {case: of[policy] for case, of in self.sustained[admitted].items()}
+        except KeyError:
+            sys.exit(f"sentences.py: {self.results} has no policy '{policy}' in one of its settings{ADMITTED if admitted else ''}")
+
+    def best_other(self, admitted):
+        """{case: (greatest load of a policy that is not headway, the names of those that sustain it)}."""
+        best = {}
+        for case, of in self.sustained[admitted].items():
+            others = {policy: load for policy, load in of.items() if policy.split()[0] != "headway"}
+            most = max(others.values())
+            best[case] = most, {policy.split()[0] for policy, load in others.items() if load == most}
+        return best
+
+
+def against(ours, others):
+    """How many cases are above, equal and below."""
+    return tuple(sum(sign == (ours[case] > others[case]) - (ours[case] < others[case]) for case in ours) for sign in (1, 0, -1))
+
+
+def at_least_the_four(loads, admitted, name):
+    """In how many cases a row of ESG sustains at least as much as every row of its four rivals."""
+    ours = loads.of(admitted, name)
+    return sum(all(ours[case] >= load for policy, load in of.items() if policy.split()[0] in FOUR)
+               for case, of in loads.sustained[admitted].items())
+
+
+class Pairs:
+    """Of the published figures: (pairs in which one holds, pairs), summed over results files; and the ranges."""
+
+    def __init__(self, esgsim, files):
+        paper = str(ROOT / "results/paper/esg-hpdc24.json")
+        self.counts, self.ranges = Counter(), {}
+        for of_file in report(esgsim, "report", *files, "--paper", paper, "--verdicts")["files"]:
+            for figure in of_file["figures"]:
+                rivals = {pair["policy"] for pair in figure["ours"]}
+                key = figure["metric"], figure["policy"], "paper" if rivals == {"infless efficiency=paper"} else "four"
+                self.counts[key, "holds"] += figure["pairs"]["holds"]
+                self.counts[key, "all"] += sum(figure["pairs"].values())
+                self.ranges[figure["metric"]] = f"{figure['low'] or 0:g}–{figure['high']:g} %"
+
+    def holds(self, metric, esg="esg", rivals="four"):
+        key = metric, esg, rivals
+        return some(self.counts[key, "holds"], self.counts[key, "all"])
+
+
+# ---- What is said ---------------------------------------------------------------------------------
+
+def lead(loads, admitted):
+    """(cases in which headway sustains the greatest load, in which it does so alone, sentences on the others)."""
+    ours, best = loads.of(admitted, "headway"), loads.best_other(admitted)
+    above, equal, below = against(ours, {case: most for case, (most, _) in best.items()})
+    said = []
+    if below:
+        rivals = Counter(name for case, (most, names) in best.items() if most > ours[case] for name in sorted(names))
+        said.append("More is sustained by " + listed([f"`{name}` in {word(count)}" for name, count in rivals.most_common()]) + ".")
+    ended = sum(ours[case] == most == loads.last for case, (most, _) in best.items())
+    if ended:
+        said.append(f"In {some(ended, equal)} ties the sweep ends before either fails.")
+    return above + equal, above, said
+
+
+def headway(loads):
+    cases = len(loads.sustained[False])
+    most, alone, said = lead(loads, False)
+    text = [f"**`headway` sustains the greatest load in {some(most, cases)} cases, and alone in {word(alone)}.**",
+            "It learns how late batches are and plans with that risk.", *said]
+    if not loads.sustained[True]:
+        return text
+    own, alone, said = lead(loads, True)
+    text += [f"**Where the platform admits by rate, for all policies alike, it is {some(most, cases)} cases, and {word(alone)} alone.**", *said]
+    changed = []
+    for name in ("headway", "clockwork", "fifo", "esg"):
+        above, _, below = map(word, against(loads.of(True, name), loads.of(False, name)))
+        changed.append(f"`{name}` in {above} ({below})")
+    text.append(f"Admission raises (lowers) the load of {listed(changed)} of the {cases} cases.")
+    plain, same = loads.best_other(False), loads.best_other(True)
+    led = [case for case, load in loads.of(True, "headway").items() if load > plain[case][0]]
+    caught = sum(loads.of(True, "headway")[case] <= same[case][0] for case in led)
+    text.append(f"Were `headway` the only one with admission, it would be alone in {some(len(led), cases)} cases."
+                + (f" With admission for all, others catch up in {word(caught)} of these." if led else ""))
+    return text
+
+
+def esg(loads):
+    cases = len(loads.sustained[False])
+    tenth, more, ride = (word(at_least_the_four(loads, False, name)) for name in ESG[1:])
+    above, equal, below = map(word, against(loads.of(False, "fifo"), loads.of(False, "esg")))
+    text = ["**ESG sustains at least as much as each of the four systems that it was compared with in "
+            f"{some(at_least_the_four(loads, False, 'esg'), cases)} cases.**",
+            f"A static plan served in order of arrival (`fifo`) sustains more than ESG in {above}, as much in {equal}, and less in {below}.",
+            f"ESG alone plans without a margin: with 10 % of the SLO left unused it is {tenth}, and with 15 % {more}.",
+            f"Where late jobs ride along (`late=ride`) it is {ride}."]
+    if not loads.sustained[True]:
+        return text
+    admitted = listed([word(at_least_the_four(loads, True, name)) for name in ESG])
+    above, equal, below = map(word, against(loads.of(True, "fifo"), loads.of(True, "esg")))
+    text.append(f"With admission these four counts are {admitted}.")
+    text.append(f"`fifo` then sustains more than ESG in {above}, as much in {equal}, and less in {below}.")
+    return text
+
+
+def published(pairs):
+    hits, cost = "slo_hit_rate_gain", "cost_saving"
+    text = [f"**ESG's published hit-rate gain of {pairs.ranges[hits]} holds in {pairs.holds(hits)} pairs of baseline and setting.**",
+            f"The published cost saving of {pairs.ranges[cost]} holds in {pairs.holds(cost)}.",
+            f"Against INFless by the formula of its text, in place of its authors' logs, the saving holds in {pairs.holds(cost, rivals='paper')}."]
+    text += [f"With {float(name.split('=')[1]) * 100:g} % of the SLO left unused, the gain holds in {pairs.holds(hits, name)}, the saving in {pairs.holds(cost, name)}."
+             for name in ESG[1:3]]
+    text.append("Which assumption changes which verdict: `REPRODUCING.md`.")
+    return text
+
+
+def reproduce(esgsim, headline, paper):
+    loads, pairs = Loads(esgsim, headline), Pairs(esgsim, [paper])
+    factors = len({part for _, conditions in loads.sustained[False] for part in conditions.split() if part.startswith("slo.factor=")})
+    question = [f"How much load does each scheduler sustain, with at least {100 * loads.limit:g} % of the requests in time?",
+                f"`make reproduce` answers this for loads of {loads.first:g} to {loads.last:g} of the cluster's capacity, {word(factors)} "
+                f"deadlines, {loads.parts(0)} ways to share a GPU and {loads.parts(1)} assumptions about latency, which makes "
+                f"{len(loads.sustained[False])} cases."]
+    if loads.sustained[True]:
+        question.append("Each case is run without admission, and where the platform admits only the rate that it can serve (`platform.admission`).")
+    basis = [f"Each figure rests on {word(loads.seeds)} seeds of {int(loads.lengths['requests']):,} requests after "
+             f"{int(loads.lengths['warmup_requests']):,}.",
+             f"A load counts as sustained if the whole 95 % interval is above {100 * loads.limit:g} %, at this load and at all below it."]
+    return [question, headway(loads), esg(loads), published(pairs), basis]
+
+
+def wider(esgsim, headline, scalers, *papers):
+    loads, long, pairs = Loads(esgsim, headline), Loads(esgsim, scalers), Pairs(esgsim, papers)
+    times = int(long.lengths["requests"]) / int(loads.lengths["requests"])
+    rows = next(iter(long.sustained[False].values()))
+    most = [f"`{row}` {max(long.of(False, row).values()):g}" for row in rows]
+    longer = {(label, dict(part.split("=", 1) for part in conditions.split() if "=" in part)["slo.factor"]): of
+              for (label, conditions), of in long.sustained[False].items()}
+    for (label, conditions), of in loads.sustained[False].items():
+        factor = dict(part.split("=", 1) for part in conditions.split() if "=" in part)["slo.factor"]
+        of.update({row: load for row, load in longer[label, factor].items() if row in of})
+    cases = len(loads.sustained[False])
+    hits, cost = "slo_hit_rate_gain", "cost_saving"
+    return [[f"INFless, FaST-GShare and Dilu change their instances every 10 s or more, so their runs are repeated {times:g} times as long.",
+             f"The greatest load that they then sustain in any case is: {listed(most)}.",
+             "With these loads in place of those of short runs, ESG sustains at least as much as each of its four in "
+             f"{some(at_least_the_four(loads, False, 'esg'), cases)} cases."],
+            [f"Under MPS and with few warm containers, too, the published {pairs.ranges[hits]} hold in {pairs.holds(hits)} pairs.",
+             f"The {pairs.ranges[cost]} hold in {pairs.holds(cost)}, and against INFless by its text in {pairs.holds(cost, rivals='paper')}."]]
+
+
+# ---- Pages ----------------------------------------------------------------------------------------
+
+def block(text, name, page):
+    """(start, end) of what stands between a block's marks."""
+    found = re.search(rf"<!-- begin {name} -->\n(.*?)<!-- end {name} -->", text, re.DOTALL)
+    if found is None:
+        sys.exit(f"sentences.py: {page} has no lines '<!-- begin {name} -->' and '<!-- end {name} -->'")
+    return found.span(1)
+
+
+def rendered(name, paragraphs):
+    """The paragraphs as Markdown. Those of `reproduce` between the first and the last are a numbered list."""
+    blocks = []
+    for place, sentences in enumerate(paragraphs):
+        number = f"{place}. " if name == "reproduce" and 0 < place < len(paragraphs) - 1 else ""
+        blocks.append(textwrap.fill(number + " ".join(sentences), WIDTH, subsequent_indent=" " * len(number),
+                                    break_long_words=False, break_on_hyphens=False) + "\n")
+    return "\n".join(blocks)
+
+
+def sentences_of(text):
+    return re.split(r"(?<=[.?*]) (?=[A-Z0-9`*])", " ".join(text.split()))
+
+
+def compare(said, computed, page):
+    """Prints whether a page says what was computed, and what differs; returns the exit status."""
+    said, computed = sentences_of(said), sentences_of(computed)
+    print(f"equal to {page}: {'yes' if said == computed else 'no'}")
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, said, computed, False).get_opcodes():
+        if kind != "equal":
+            for who, lines in ((page, said[a:b]), ("computed", computed[c:d])):
+                for line in lines or ["(nothing)"]:
+                    print(f"  {who}: {line}")
+    return int(said != computed)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("block", choices=("reproduce", "wider", "headline"))
+    parser.add_argument("files", nargs="+")
+    parser.add_argument("--update", action="store_true")
+    parser.add_argument("--readme", type=Path, default=ROOT / "README.md")
+    given = parser.parse_args()
+    if given.block == "headline":
+        page = Path(given.files[0]).read_text(encoding="utf-8")
+        text = page[slice(*block(page, "headline", given.files[0]))]
+    else:
+        text = rendered(given.block, {"reproduce": reproduce, "wider": wider}[given.block](*given.files))
+    readme = given.readme.read_text(encoding="utf-8")
+    start, end = block(readme, given.block, given.readme.name)
+    if given.update:
+        given.readme.write_text(readme[:start] + text + readme[end:], encoding="utf-8")
+        return 0
+    print(text)
+    return compare(readme[start:end], text, given.readme.name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
