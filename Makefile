@@ -259,12 +259,6 @@ reproduce: deps-reproduce ## install, build, run headline and paper, print table
 	  "tables beside them$(if $(filter none,$(FIGURES)),,$(comma) figures in $(FIGURES))"; \
 	$(if $(STATED),python3 results/sentences.py reproduce $(BUILD)/esgsim $(LOADS) $(RESULTS))
 
-WIDER     := headline headline-scalers paper paper-mps paper-scarce
-.PHONY: wider
-wider: all ## run what README says of longer runs and more settings beside `make reproduce`, and check it
-	for sweep in $(WIDER); do $(BUILD)/esgsim sweep workloads/experiments/$$sweep.json --jobs $(JOBS) --resume --out $(dir $(RESULTS))$$sweep.h5 || exit; done
-	python3 results/sentences.py wider $(BUILD)/esgsim $(WIDER:%=$(dir $(RESULTS))%.h5)
-
 ROBUSTNESS := $(dir $(RESULTS))robustness.h5
 .PHONY: robustness
 robustness: all ## study what errors in the profile cost each policy: sweep, results/ROBUSTNESS.md, figures
@@ -296,12 +290,17 @@ flips: all ## study which assumption flips which conclusion: sweep, results/FLIP
 # The answers of an earlier run are kept: remove the file to ask anew.
 EDGES     := $(dir $(RESULTS))headline.jsonl
 EDGES_SVG := $(dir $(RESULTS))paper/headline-worlds.svg
+# The sweeps of which README speaks beside those of `make reproduce`.
+WIDER     := headline headline-scalers paper paper-mps paper-scarce
 .PHONY: headline
-headline: all ## study how much load each scheduler sustains in many worlds: results/HEADLINE.md, a figure. Takes hours
+headline: all ## run all that README's main result rests on, and check it: results/HEADLINE.md, a figure. Takes hours
+	for sweep in $(WIDER); do $(BUILD)/esgsim sweep workloads/experiments/$$sweep.json --jobs $(JOBS) --resume --out $(dir $(RESULTS))$$sweep.h5 || exit; done
 	python3 results/headline.py run $(BUILD)/esgsim $(EDGES) $(JOBS)
 	mkdir -p $(dir $(EDGES_SVG))
 	python3 results/headline.py page $(EDGES) $(if $(filter none,$(FIGURES)),,$(EDGES_SVG)) >$(EDGES:.jsonl=-page.txt)
 	mv $(EDGES:.jsonl=-page.txt) $(dir $(RESULTS))HEADLINE.md
+	python3 results/sentences.py headline $(dir $(RESULTS))HEADLINE.md
+	python3 results/sentences.py wider $(BUILD)/esgsim $(WIDER:%=$(dir $(RESULTS))%.h5)
 
 SHARDS    ?= 8
 .PHONY: slurm

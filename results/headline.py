@@ -420,9 +420,11 @@ def page(path, figure=None):
     line = "\n"
     print(f"""# How much load does each scheduler sustain?
 
+<!-- begin headline -->
 {load_sentence(name_of(ADMISSIONS[0]), [(told, told.edges) for told in cells])}
 {line.join(load_sentence(*other) for other in others.items() if other[1])}
 {esg_sentence(cells)}
+<!-- end headline -->
 * At load {LOAD} and at the greatest load that anybody sustains, {2 * sum(len(told.best) - 1 for told in cells)} pairs of `{OURS}` and another at its best listed
   setting: `{OURS}` hits over {LOSS:g} points less in {len(hits)}, and costs over {DEARER:g} % more per hit at hits within {NEAR:g} point in {len(dearer)}. Both are listed below.
 * A listed setting reverses the order of two policies in {len(turned)} cases. As shipped, their intervals or the levels of the tuning are apart, and at the best

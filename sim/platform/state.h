@@ -255,7 +255,7 @@ struct platform {
     struct keep_alive_state keep_alive_state;
     sim_time_t *ways; /* by queue: the fastest way to the end; NULL: lost requests are served */
     struct rate_admission *rate_admission; /* NULL: platform.admission is no rate */
-    uint32_t *pool_targets; /* of the warm pool, by invoker; NULL: there is none */
+    uint32_t *pool_targets;                /* of the warm pool, by invoker; NULL: there is none */
 
     sim_time_t now;
     sim_time_t ingress; /* from the arrival of a request until its first jobs are ready */
