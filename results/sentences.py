@@ -140,7 +140,7 @@ def headway(loads):
     if not loads.sustained[True]:
         return text
     own, alone, said = lead(loads, True)
-    text += [f"**Where the platform admits by rate, for all policies alike, it is {some(most, cases)} cases, and {word(alone)} alone.**", *said]
+    text += [f"**Where the platform admits by rate, for all policies alike, it is {some(own, cases)} cases, and {word(alone)} alone.**", *said]
     changed = []
     for name in ("headway", "clockwork", "fifo", "esg"):
         above, _, below = map(word, against(loads.of(True, name), loads.of(False, name)))

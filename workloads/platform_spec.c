@@ -35,7 +35,7 @@ const struct key admission_keys[] = {
     KEY_WORD("rate", OF, admission.rate, rate_names, ADMISSION_EFFICIENT, REQUIRED),
     KEY_NUMBER("misses", OF, admission.misses, 0.0001, 0.9, 0.02, OPTIONAL),
     KEY_NUMBER("step", OF, admission.step, 0, 1, 0.0015, OPTIONAL),
-    KEY_NUMBER("start", OF, admission.start, 0, 100, 0.85, OPTIONAL),
+    KEY_NUMBER("start", OF, admission.start, 0, 100, 1, OPTIONAL),
     KEY_NUMBER("least", OF, admission.least, 0, 100, 0.6, OPTIONAL),
     KEY_NUMBER("most", OF, admission.most, 0, 100, 2, OPTIONAL),
     KEY_NUMBER("waiting", OF, admission.waiting, 0, 100, 0.003, OPTIONAL),

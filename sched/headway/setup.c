@@ -19,7 +19,7 @@ const struct key headway_parameters[] = {
     PARAMETER_WHOLE(headway, max_batch, 1, 65535, 32, "most jobs per batch"),
     PARAMETER_WORD(headway, objective, WORDS("auto", "cost", "work"), PRESSED_AUTO,
                    "what plans minimise; auto: work while much waits, else dollars"),
-    PARAMETER_NUMBER(headway, harm, 0, 1000, 6,
+    PARAMETER_NUMBER(headway, harm, 0, 1000, 2,
                      "weight of the time that a batch costs its neighbours on the GPU"),
     PARAMETER_MS(headway, rebuild_ms, 0, 3600000, 200, "least time between new tables"),
     PARAMETER_NUMBER(headway, change, 0, 10, 0.01, "move of a time that makes them necessary"),

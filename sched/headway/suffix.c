@@ -19,6 +19,7 @@ struct entry {
     sim_time_t time;               /* t', whole quanta */
     sim_time_t mean;               /* t m + d */
     double price[OBJECTIVE_COUNT]; /* per job: dollars × m, ns of the cluster */
+    double held;                   /* per job: ns of the cluster, without what it costs others */
 };
 
 struct stage_tables {
@@ -155,16 +156,24 @@ static double stage_factor(const struct suffix *suffix, const struct application
                        last ? suffix->settings.reserve_last : suffix->settings.reserve);
 }
 
-/* The part of the cluster that a batch holds, of the resource of which it holds most. What it costs
- * its neighbours counts as held. `mean` is its execution / nominal time. */
+/* GPU units for which a batch stands beside its own: what it costs its neighbours. `mean` is its
+ * execution / nominal time. */
+static double harm_of(const struct suffix *suffix, const struct configuration *configuration,
+                      double mean)
+{
+    return mean > 1 && kinds_interfere(suffix->workload, configuration->kind)
+               ? suffix->settings.harm * (mean - 1) / mean * *suffix->inputs.neighbour
+               : 0;
+}
+
+/* The part of the cluster that a batch holds, of the resource of which it holds most. `harm` are
+ * GPU units that it holds beside its own. */
 static double dominant_share(const struct suffix *suffix, const struct configuration *configuration,
-                             double container, double mean)
+                             double container, double harm)
 {
     const struct suffix_settings *cluster = &suffix->settings;
-    const bool harms = mean > 1 && kinds_interfere(suffix->workload, configuration->kind);
     const double units =
-        configuration->vgpu * kinds_scale(suffix->workload, configuration->kind) +
-        (harms ? cluster->harm * (mean - 1) / mean * *suffix->inputs.neighbour : 0);
+        configuration->vgpu * kinds_scale(suffix->workload, configuration->kind) + harm;
     const double gpu = cluster->units > 0 ? units / cluster->units : 0;
     const double vcpu = cluster->vcpus > 0 ? configuration->vcpu / cluster->vcpus : 0;
     const double most = gpu > vcpu ? gpu : vcpu;
@@ -190,8 +199,10 @@ static void stage_inflate(const struct suffix *suffix, struct stage_tables *stag
         entry->mean = sim_ceil(nominal * mean + stage->delay);
         entry->time = whole_quanta(nominal * stage->factors[class] + stage->delay, quantum);
         entry->price[OBJECTIVE_COST] = spec->cost_per_job_usd * mean;
-        entry->price[OBJECTIVE_WORK] = dominant_share(suffix, spec, stage->container, mean) *
-                                       (double)entry->mean / entry->batch;
+        const double each = (double)entry->mean / entry->batch;
+        entry->held = dominant_share(suffix, spec, stage->container, 0) * each;
+        entry->price[OBJECTIVE_WORK] =
+            dominant_share(suffix, spec, stage->container, harm_of(suffix, spec, mean)) * each;
         if (entry->batch == 1 && entry->mean < stage->fastest_mean)
             stage->fastest_mean = entry->mean;
     }
@@ -283,9 +294,9 @@ static double plan_work(const struct suffix *suffix, uint32_t index, size_t leve
                        budget - start - suffix->stages[application->first_queue + s].ahead);
         finish[s] = start + entry->time + suffix->stages[application->first_queue + s].ahead;
         late = late || finish[s] > budget;
-        work += entry->price[OBJECTIVE_WORK];
+        work += entry->held;
         if (stage_work != NULL)
-            stage_work[s] = entry->price[OBJECTIVE_WORK];
+            stage_work[s] = entry->held;
     }
     return late && stage_work == NULL ? (double)INFINITY : work;
 }
