@@ -16,9 +16,9 @@ enum interference_kind {
     INTERFERENCE_PAIRS,     /* co-runner j adds pairs[victim][j] */
     INTERFERENCE_BANDWIDTH, /* co-runner j adds coefficient × victim^victim_exponent × demand_j ×
                                share_j^share_exponent */
-    INTERFERENCE_CONTEXTS,  /* GPUs are contexts of one GPU, see interference_contexts */
-    INTERFERENCE_SHAPED     /* co-runner j adds pairs[victim][j] × exp(shape of the victim) ×
-                               exp(shape of j); "pairs" with "slopes" in a profile */
+    INTERFERENCE_SHAPED,    /* co-runner j adds pairs[victim][j] × exp(shape of the victim) ×
+                              exp(shape of j); "pairs" with "slopes" in a profile */
+    INTERFERENCE_CONTEXTS   /* GPUs are contexts of one GPU, see interference_contexts */
 };
 
 /* The numbers of a shape, which all pairs have in common. With b = ln(batch / INTERFERENCE_BATCH)
