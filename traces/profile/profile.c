@@ -449,15 +449,17 @@ static bool read_law(const struct json_value *value, const struct profile *profi
 static bool read_interference(const struct json_value *root, struct profile *profile,
                               struct error *error)
 {
-    enum { NONE = INTERFERENCE_CONTEXTS + 1 };
-    static const char *const kinds[] = {"constant", "pairs", "bandwidth", "contexts", "none", NULL};
+    static const char *const words[] = {"constant", "pairs", "bandwidth", "contexts", "none", NULL};
+    static const enum interference_kind kinds[] = {INTERFERENCE_CONSTANT, INTERFERENCE_PAIRS,
+                                                   INTERFERENCE_BANDWIDTH, INTERFERENCE_CONTEXTS};
+    enum { NONE = sizeof kinds / sizeof *kinds };
     struct json_value value;
     struct json_value kind;
     int choice = 0;
     if (!json_child(root, "interference", &value))
         return true;
     if (!json_is_object(&value, NULL, error) || !json_require(&value, "model", &kind, error) ||
-        !json_choice(&value, "model", kinds, &choice, error))
+        !json_choice(&value, "model", words, &choice, error))
         return false;
     profile->states_no_interference = choice == NONE;
     if (choice == NONE)
@@ -465,7 +467,7 @@ static bool read_interference(const struct json_value *root, struct profile *pro
     profile->interference = calloc(1, sizeof *profile->interference);
     if (profile->interference == NULL)
         return error_run(error, "out of memory while reading a profile");
-    profile->interference->kind = (enum interference_kind)choice;
+    profile->interference->kind = kinds[choice];
     return read_law(&value, profile, profile->interference, error) &&
            read_text(&value, "evidence", NULL, error) && read_text(&value, "source", NULL, error) &&
            read_text(&value, "derivation", NULL, error);
