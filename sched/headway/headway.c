@@ -271,14 +271,19 @@ enum service { SERVED, BLOCKED, RISKY };
 /* Options for jobs that can keep no reserve: those that are in time if nothing goes wrong. Where
  * there is none, the oldest job is late whatever is done. Then the batches that spare the cluster
  * are the best ones, because they let the jobs behind it be in time soonest. */
-static size_t late_options(struct headway *self, enum objective objective, uint32_t queue,
-                           uint32_t length)
+static size_t late_options(struct headway *self, const struct platform *platform,
+                           enum objective objective, uint32_t queue, uint32_t length)
 {
+    enum { SLOS_MOST = 4 }; /* that such a batch takes: late jobs end, too */
     size_t count = suffix_hurry(self->suffix, objective, queue, self->left, length, self->options);
     if (count > 0)
         return count;
-    count = suffix_first_steps(self->suffix, objective, queue, length, self->options);
-    return self->parameters->late == LATE_FAST ? 1 : count;
+    const sim_time_t most = SLOS_MOST * application_of(self, platform, queue)->slo;
+    const size_t all = suffix_first_steps(self->suffix, objective, queue, length, self->options);
+    for (size_t i = 0; i < all; i++)
+        if (i == 0 || (self->parameters->late == LATE_CHEAP && self->options[i].time <= most))
+            self->options[count++] = self->options[i];
+    return count;
 }
 
 /* Dispatches a batch of the queue if it fits somewhere at a bearable cost. If no plan keeps the
@@ -308,7 +313,7 @@ static enum service serve(struct headway *self, struct platform *platform, uint3
     if (count == 0 && !risk)
         return RISKY;
     if (count == 0) {
-        count = late_options(self, objective, queue, length);
+        count = late_options(self, platform, objective, queue, length);
         platform_charge(platform, count);
         limit = (double)INFINITY;
     }
