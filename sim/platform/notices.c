@@ -221,6 +221,21 @@ static void add_trainings(FILE *text, const struct experiment *experiment, bool 
             stated ? "note" : "warning", missing, pairs, models->name, slowdown);
 }
 
+/* Without figures, because reports collect equal notices. */
+static void add_failures(FILE *text, const struct experiment *experiment)
+{
+    if (!platform_fails(&experiment->platform))
+        return;
+    add(text, "note: invokers fail (platform.failures)%s%s; the table of outages has what was lost",
+        experiment->workload.application_count > 0
+            ? ": requests of a lost batch count as dropped, because trying again is the caller's "
+              "business"
+            : "",
+        experiment->training != NULL && experiment->training->checkpoint == 0
+            ? ": trainings have no checkpoints, and lose all since they were placed"
+            : "");
+}
+
 char *notices_text(const struct experiment *experiment, const struct simulation_result *result)
 {
     char *lines = NULL;
@@ -238,6 +253,7 @@ char *notices_text(const struct experiment *experiment, const struct simulation_
     if (!experiment_is_random(experiment))
         add(text, "note: " NOTICE_NOT_RANDOM ", so every seed gives this run: a sweep runs one "
                   "seed, and there is no interval");
+    add_failures(text, experiment);
     if (experiment->training != NULL)
         add_trainings(text, experiment, result->gpus_shared);
     if (fclose(text) == 0)

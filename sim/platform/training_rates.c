@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "sim/cluster/cluster_internal.h"
+#include "sim/platform/failures.h"
 #include "sim/platform/interference.h"
 
 /* ---- Speed ----------------------------------------------------------------------------------- */
@@ -189,6 +190,8 @@ void training_settle(struct platform *platform, uint32_t id)
     training->piece_from = now;
     if (from >= now)
         return;
+    if (platform->failures != NULL)
+        failures_checkpoint(platform, id, from);
     const double work = training->speed * (double)(now - from);
     training->left = fmax(0, training->left - work);
     training->settled += work;
