@@ -190,6 +190,15 @@ static void add_planning(FILE *text, const struct experiment *experiment)
                       planning->unguarded, planning->configurations);
 }
 
+/* Whether the file has the times of all used models on this GPU model. */
+static bool is_measured_on(const struct training_models *models, const char *gpu)
+{
+    for (uint32_t m = 0; m < models->count; m++)
+        if (models->models[m].used && isnan(training_gpu_speed(models, m, gpu, NAN, 1)))
+            return false;
+    return true;
+}
+
 /* What is assumed about trainings: GPUs of another model, pairs without a measurement. */
 static void add_trainings(FILE *text, const struct experiment *experiment, bool gpus_shared)
 {
@@ -208,7 +217,8 @@ static void add_trainings(FILE *text, const struct experiment *experiment, bool 
                        "or \"none\"}");
     for (size_t k = 0; models->gpu != NULL && k < experiment->workload.kind_count; k++) {
         const struct gpu_kind *kind = &experiment->workload.kinds[k];
-        if (kind->speed == 1 && strcasecmp(kind->model, models->gpu) != 0)
+        if (kind->speed == 1 && strcasecmp(kind->model, models->gpu) != 0 &&
+            !is_measured_on(models, kind->model))
             add(text,
                 "note: the training models \"%s\" are of GPU %s, and the cluster has %s: its "
                 "\"speed\" says how much faster it is",
