@@ -352,11 +352,11 @@ void cluster_pool_gangs(struct cluster *cluster);
 /* Releases shares that were taken. */
 void cluster_free_gang(struct cluster *cluster, const struct gang_share *shares, uint32_t count);
 
-/* Takes what is free of the invoker, which has failed, off the ledger (outages.c). It has no idle
+/* Takes what is free of invoker `id`, which has failed, off the ledger (outages.c). It has no idle
  * and no unclaimed container. Again after a release there. O(its GPUs). */
-void cluster_withdraw(struct cluster *cluster, uint32_t invoker);
+void cluster_withdraw(struct cluster *cluster, uint32_t id);
 /* Gives it back. */
-void cluster_return(struct cluster *cluster, uint32_t invoker);
+void cluster_return(struct cluster *cluster, uint32_t id);
 
 /* Checks the invariants of the ledger: all free amounts are within 0..capacity, and the totals in
  * use equal capacity minus free. If `at_rest` (no batches left), also checks that only containers

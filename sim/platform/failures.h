@@ -44,10 +44,10 @@ void failures_close(struct platform *platform);
 /* Takes what was released on an invoker off the ledger, if it is down. */
 void failures_withdraw(struct platform *platform, uint32_t invoker);
 
-/* Notes the work of the last checkpoint, as a piece of constant speed ends now that began at
- * `from`, before the piece's work is added. */
-void failures_checkpoint(struct platform *platform, uint32_t training, sim_time_t from);
-/* A training was placed anew: all its work so far is safe. */
-void failures_checkpoint_now(struct platform *platform, uint32_t training);
+/* Notes the work of training `id` at its last checkpoint, as a piece of constant speed ends now
+ * that began at `from`, before the piece's work is added. */
+void failures_checkpoint(struct platform *platform, uint32_t id, sim_time_t from);
+/* Training `id` was placed anew: all its work so far is safe. */
+void failures_checkpoint_now(struct platform *platform, uint32_t id);
 
 #endif
