@@ -161,7 +161,7 @@ double training_split_mb(const struct training_model *model, uint32_t parts, dou
 
 /* Speed of a gang on GPUs of this model, relative to `iteration_s`, if it was measured there; else
  * `speed`. O(GPU models). */
-double training_gpu_speed(const struct training_models *models, uint32_t model, const char *gpu,
+double training_gpu_speed(const struct training_models *models, uint32_t index, const char *gpu,
                           double speed, uint32_t gpus);
 
 /* Speed of a gang of the model on that many invokers, relative to one invoker; 0 < it <= 1. */
