@@ -57,6 +57,7 @@ struct finished_batch {
     uint32_t configuration;
     sim_time_t started;   /* when execution began */
     sim_time_t execution; /* duration of the execution */
+    bool lost; /* its invoker failed: its requests are dropped, and `execution` was cut short */
 };
 
 /* What a policy serves. An experiment with work that its policy does not serve is refused. */
@@ -102,7 +103,9 @@ struct policy {
     void (*finish)(void *state);
 
     /* Trainings (sched/policy_training.h): a training arrived, or made its last iteration. Its gang
-     * is free again. Actions are not allowed here. */
+     * is free again. A training that loses its gang, because an invoker fails, finishes and arrives
+     * anew for its policy: it waits again, with the work of its last checkpoint. Actions are not
+     * allowed here. */
     void (*on_training_arrived)(void *state, struct platform *platform, uint32_t training);
     void (*on_training_finished)(void *state, struct platform *platform, uint32_t training);
     enum policy_service serves;
@@ -200,6 +203,12 @@ uint64_t platform_changes(const struct platform *platform);
 /* OpenWhisk's placement order: the function's home invoker (hash of its name), then co-prime steps.
  * Returns entry `which` of this order, which < invoker count. */
 uint32_t platform_home(const struct platform *platform, uint32_t function, uint32_t which);
+
+/* Whether the invoker is up. One that has failed ("platform.failures") shows nothing free. */
+bool platform_invoker_up(const struct platform *platform, uint32_t invoker);
+/* Number of invokers that failed or came back so far, for policies with a picture of their own of
+ * the cluster. 0: none can fail. */
+uint64_t platform_outages(const struct platform *platform);
 
 /* How long the platform keeps an idle container by default: platform.keep_alive_s. */
 sim_time_t platform_keep_alive(const struct platform *platform);

@@ -34,7 +34,7 @@ struct instance_view {
     uint32_t buffered; /* jobs routed to it and not yet launched */
     uint32_t running;  /* jobs of its running batch */
     sim_time_t created;
-    sim_time_t ready; /* when its start ended, or will end */
+    sim_time_t ready; /* when its start ended, or will end; also after an outage of its invoker */
 };
 
 /* The instance that platform_create is to make. */

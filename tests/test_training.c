@@ -652,6 +652,68 @@ CASE(a_training_without_a_model_takes_its_duration)
     (void)unlink(path);
 }
 
+/* ---- GPU models ------------------------------------------------------------------------------ */
+
+/* Seconds of a step on a GPU model by the models file, which is read here without its loader. */
+static double step_s(const cJSON *models, uint32_t model, const char *gpu, uint32_t gpus)
+{
+    const cJSON *own = cJSON_GetArrayItem(cJSON_GetObjectItem(models, "models"), (int)model);
+    const cJSON *times = cJSON_GetObjectItem(own, "iteration_s");
+    int gang = 0;
+    while (1U << gang < gpus)
+        gang++;
+    if (strcmp(gpu, "V100") != 0)
+        times = cJSON_GetObjectItem(cJSON_GetObjectItem(own, "iteration_s_on"), gpu);
+    assert_non_null(times);
+    return (cJSON_IsArray(times) ? cJSON_GetArrayItem(times, gang) : times)->valuedouble;
+}
+
+/* Gavel's trace on its three GPU models: a gang goes at the pace of its slowest GPU. */
+CASE(a_gang_takes_the_time_of_its_slowest_gpu_model)
+{
+    static const char path[] = "workloads/models/gavel-gpus.json";
+    static const char *const gpus[] = {"K80", "V100", "P100"};
+    char json[2048] = "{'cluster': {'invokers': [";
+    struct error error = {0};
+    STRING *text = json_read_text(path, NULL, &error);
+    assert_non_null(text);
+    cJSON *models = cJSON_Parse(text);
+    unsigned mixed = 0, on[3] = {0};
+    for (unsigned g = 0; g < 3; g++)
+        (void)snprintf(json + strlen(json), sizeof json - strlen(json),
+                       "%s{'count': 2, 'vcpus': 16, 'memory_mb': 64000, 'gpus': [{'model': '%s', "
+                       "'sharing': 'mps', 'units': 100, 'memory_mb': 12288, 'count': 3}]}",
+                       g > 0 ? ", " : "", gpus[g]);
+    (void)snprintf(json + strlen(json), sizeof json - strlen(json),
+                   "]}, 'training': {'models': '%s', 'arrivals': {'process': 'trace', 'file': "
+                   "'traces/trainings/gavel_msr_seed_0_6214e9.trace.gz'}}, 'policy': {'name': "
+                   "'fifo'}}",
+                   path);
+    record_lease_gpus = true;
+    train_well(json_requote(json), NULL, NULL);
+    record_lease_gpus = false;
+    assert_int_equal(rows.lease_count, rows.count); /* none is preempted */
+    for (size_t i = 0; i < rows.lease_gpu_count;) {
+        const size_t lease = rows.lease_gpus[i].lease;
+        const struct training_result_row *row = &rows.trainings[rows.leases[lease].training];
+        double slowest = 0, fastest = INFINITY;
+        for (; i < rows.lease_gpu_count && rows.lease_gpus[i].lease == lease; i++) {
+            const unsigned kind = rows.lease_gpus[i].gpu / 6;
+            const double step = step_s(models, row->model, gpus[kind], row->gpus);
+            slowest = fmax(slowest, step);
+            fastest = fmin(fastest, step);
+            on[kind]++;
+        }
+        mixed += fastest < slowest;
+        const double took = sim_to_s(row->finish_ns - row->start_ns);
+        if (fabs(took - (double)row->iterations * slowest) > 1e-9 * took + 1e-8)
+            fail_msg("training %zu took %.9f s", (size_t)row->training, took);
+    }
+    print_message("%zu trainings, %u on GPUs of several models\n", rows.count, mixed);
+    assert_true(rows.count > 99 && mixed > 0 && on[0] > 0 && on[1] > 0 && on[2] > 0);
+    cJSON_Delete(models);
+}
+
 /* ---- Leases, restarts ------------------------------------------------------------------------ */
 
 /* A lease of 10 s each, on the GPU that `turns` names; h: on GPU 0 in half batches; x: none. */

@@ -379,11 +379,30 @@ static bool write_admission(cJSON *object, const struct platform_spec *platform)
     }
 }
 
+static bool write_failures(cJSON *object, const struct platform_spec *platform)
+{
+    const struct failure_spec *failures = &platform->failures;
+    if (!platform_fails(platform))
+        return true;
+    cJSON *own = cJSON_AddObjectToObject(object, "failures");
+    if (failures->outage_count == 0)
+        return keys_write(failure_keys, platform, own);
+    cJSON *outages = cJSON_AddArrayToObject(own, "outages");
+    bool good = outages != NULL;
+    for (size_t i = 0; good && i < failures->outage_count; i++) {
+        const struct outage *outage = &failures->outages[i];
+        const double row[] = {outage->invoker, sim_to_s(outage->from), sim_to_s(outage->until)};
+        good = put(outages, NULL, cJSON_CreateDoubleArray(row, 3));
+    }
+    return good;
+}
+
 static bool write_platform(cJSON *object, const struct experiment *experiment)
 {
     return write_initial(object, experiment) && write_keep_alive(object, &experiment->platform) &&
            write_pool(object, &experiment->platform) &&
            write_admission(object, &experiment->platform) &&
+           write_failures(object, &experiment->platform) &&
            keys_write(platform_keys, &experiment->platform, object);
 }
 

@@ -451,6 +451,7 @@ void experiment_free(struct experiment *experiment)
     arrivals_clear(&experiment->arrivals);
     training_plan_free(experiment->training);
     free(experiment->platform.initial_counts);
+    free(experiment->platform.failures.outages);
     settings_free(experiment->policy_settings, experiment->policy_setting_count);
     free(experiment->policy_name);
     free(experiment->resolved_json);

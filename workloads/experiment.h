@@ -42,6 +42,16 @@ struct admission_spec {
     double step, misses;       /* what a miss takes from it; the fraction that may miss */
     double waiting; /* waiting work, as a fraction of the mean SLO, from which on it sheds */
 };
+/* When invokers fail: at random, each by itself, or by a list. */
+struct failure_spec {
+    double mtbf_s,
+        mttr_s; /* means of the time until an invoker fails, and of its outage; 0: none */
+    struct outage {
+        uint32_t invoker;
+        sim_time_t from, until;
+    } * outages; /* by `from`; an invoker's do not touch */
+    size_t outage_count;
+};
 /* What memory holds if all functions have equally many. */
 #define POOL_TARGET_AUTO UINT32_MAX
 /* Most parameters of a keep-alive policy. */
@@ -65,6 +75,7 @@ struct platform_spec {
     double keep_alive_values[KEEP_ALIVE_VALUES]; /* values of its parameters */
     enum cold_dispatch cold_dispatch;
     struct admission_spec admission;
+    struct failure_spec failures;
     uint32_t pool_target; /* warm containers kept per function and invoker; 0: no pool */
     sim_time_t pool_period;
     enum prewarm_kind prewarm;
@@ -109,6 +120,11 @@ struct planning {
     struct workload *workload; /* the experiment's, with planning times and costs; NULL: all of the
                                 * above is at its default, and policies see the experiment's */
 };
+
+static inline bool platform_fails(const struct platform_spec *platform)
+{
+    return platform->failures.mtbf_s > 0 || platform->failures.outage_count > 0;
+}
 
 /* Names of error_per, NULL-terminated. */
 extern const char *const planning_per_names[];

@@ -35,8 +35,8 @@ extern const char *const initial_names[];
 extern const struct key experiment_keys[], application_keys[], application_reference_keys[],
     stage_keys[], function_keys[];
 /* The keys of "platform", "planning" and "training"; "reference" of "slo"; a state of an MMPP. */
-extern const struct key platform_keys[], pool_keys[], admission_keys[], planning_keys[],
-    training_keys[], slo_reference_key[], mmpp_state_keys[];
+extern const struct key platform_keys[], pool_keys[], admission_keys[], failure_keys[],
+    planning_keys[], training_keys[], slo_reference_key[], mmpp_state_keys[];
 /* The keys of an invoker, of one of its GPUs, and of "price". */
 struct gpu_entry {
     struct gpu_spec gpu;

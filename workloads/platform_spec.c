@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,10 @@ const struct key admission_keys[] = {
     KEY_NUMBER("waiting", OF, admission.waiting, 0, 100, 0.003, OPTIONAL),
     KEY_NOTES,
     KEY_END};
+const struct key failure_keys[] = {
+    KEY_NUMBER("mtbf_s", OF, failures.mtbf_s, 1, LIMIT_S, 0, SPARSE),
+    KEY_NUMBER("mttr_s", OF, failures.mttr_s, 1e-3, LIMIT_S, 0, SPARSE), KEY_OWN("outages"),
+    KEY_NOTES, KEY_END};
 const struct key platform_keys[] = {
     KEY_OWN("initial"),
     KEY_WORD("reuse", OF, reuse, reuse_names, REUSE_MRU, OPTIONAL),
@@ -59,6 +64,7 @@ const struct key platform_keys[] = {
     KEY_WORD("cold_dispatch", OF, cold_dispatch, cold_dispatch_names, COLD_DISPATCH_START, SPARSE),
     KEY_OWN("admission"),
     KEY_OWN("pool"),
+    KEY_OWN("failures"),
     KEY_END};
 #undef OF
 
@@ -75,6 +81,7 @@ static const struct key slo_keys[] = {KEY_NUMBER("factor", slo, factor, 1e-6, 1e
                                       KEY_NUMBER("ms", slo, ms, 1e-6, LIMIT_MS, -1, SPARSE),
                                       KEY_NOTES, KEY_END};
 
+enum { KEYS_OUTAGES_MOST = 1 << 20 };
 /* The limit of the event queue, because each idle container may have one event. */
 enum { INITIAL_LIMIT = 1 << 24 };
 
@@ -211,6 +218,67 @@ static bool load_admission(const struct json_value *value, struct platform_spec 
     return keys_load(admission_keys, &place, platform, error);
 }
 
+/* Loads [invoker, from_s, until_s]. */
+static bool load_outage(const struct json_value *entry, int64_t invokers, struct outage *outage,
+                        struct error *error)
+{
+    int64_t invoker = 0;
+    double from = 0, until = 0;
+    if (!json_is_array(entry, 3, 3, error))
+        return false;
+    const struct json_value which = json_entry(entry, 0), low = json_entry(entry, 1),
+                            high = json_entry(entry, 2);
+    if (!json_as_integer(&which, 0, invokers - 1, &invoker, error) ||
+        !json_as_number(&low, 0, LIMIT_S, &from, error) ||
+        !json_as_number(&high, 0, LIMIT_S, &until, error))
+        return false;
+    *outage = (struct outage){(uint32_t)invoker, sim_from_s(from), sim_from_s(until)};
+    return outage->from < outage->until ||
+           json_fault(entry, error, "must be [invoker, from_s, until_s] with from_s < until_s");
+}
+
+/* Rows are in the order of their beginnings. An invoker is up between two of its outages. */
+static bool load_outages(const struct json_value *value, int64_t invokers,
+                         struct failure_spec *failures, struct error *error)
+{
+    struct outage *outages =
+        load_entries(value, 1, KEYS_OUTAGES_MOST, sizeof *failures->outages, error);
+    sim_time_t *up = load_array((size_t)invokers, sizeof *up, error);
+    bool good = outages != NULL && up != NULL;
+    failures->outages = outages;
+    for (struct json_value entry = {0}; good && json_next(value, &entry);) {
+        struct outage *outage = &outages[failures->outage_count];
+        good = load_outage(&entry, invokers, outage, error) &&
+               ((failures->outage_count == 0 || outage[-1].from <= outage->from) ||
+                json_fault(&entry, error, "begins before the one above; sort them by from_s")) &&
+               (up[outage->invoker] < outage->from || up[outage->invoker] == 0 ||
+                json_fault(&entry, error, "begins while invoker %" PRIu32 " is down",
+                           outage->invoker));
+        if (good)
+            up[outage->invoker] = outage->until;
+        failures->outage_count++;
+    }
+    free(up);
+    return good;
+}
+
+/* Loads {"mtbf_s", "mttr_s"} or {"outages": [[invoker, from_s, until_s], …]}. */
+static bool load_failures(const struct json_value *value, const struct workload *workload,
+                          struct platform_spec *platform, struct error *error)
+{
+    struct json_value place, outages;
+    struct failure_spec *failures = &platform->failures;
+    if (!json_child(value, "failures", &place))
+        return true;
+    if (!keys_load(failure_keys, &place, platform, error))
+        return false;
+    const bool listed = json_child(&place, "outages", &outages);
+    if ((failures->mtbf_s > 0) != (failures->mttr_s > 0) || listed == (failures->mtbf_s > 0))
+        return json_fault(&place, error,
+                          "must have \"mtbf_s\" and \"mttr_s\", or else \"outages\"");
+    return !listed || load_outages(&outages, workload->cluster.invoker_count, failures, error);
+}
+
 static bool load_keep_alive_name(const struct json_value *value, const char *name,
                                  struct platform_spec *platform, struct error *error)
 {
@@ -276,11 +344,13 @@ bool platform_load(const struct json_value *value, const struct workload *worklo
     keys_default(platform_keys, platform);
     keys_default(pool_keys, platform);
     keys_default(admission_keys, platform);
+    keys_default(failure_keys, platform);
     return value->node == NULL ||
            (keys_load(platform_keys, value, platform, error) &&
             load_initial(value, workload, platform, error) &&
             load_keep_alive(value, platform, error) && load_pool(value, platform, error) &&
             load_admission(value, platform, error) &&
+            load_failures(value, workload, platform, error) &&
             load_keep_alive_policy(value, platform, error));
 }
 

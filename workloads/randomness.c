@@ -52,6 +52,7 @@ bool experiment_is_random(const struct experiment *experiment)
     const struct training_plan *training = experiment->training;
     if (policy_draws(experiment->policy_name) ||
         experiment->platform.decision_cost == DECISION_MEASURED ||
+        experiment->platform.failures.mtbf_s > 0 ||
         (experiment->planning.error_cv > 0 && experiment->planning.error_seed < 0) ||
         (training != NULL && (training->trace_path == NULL || training->models_drawn)))
         return true;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "traces/profile/pair_effects.h"
 #include "workloads/loader_internal.h"
@@ -12,7 +13,8 @@ enum {
     GANGS_MOST = 32,
     MODELS_MOST = 256,
     GPUS_MOST = 1 << 16,
-    SUB_BATCHES_MOST = 1 << 16
+    SUB_BATCHES_MOST = 1 << 16,
+    ELSEWHERE_MOST = 64
 };
 
 /* Largest slowdown of a pair. */
@@ -56,6 +58,7 @@ static const struct key sub_batch_keys[] = {
 static const struct key model_keys[] = {
     KEY_WORD("class", OF, kind, training_class_names, TRAINING_IMAGE, OPTIONAL),
     KEY_OWN("iteration_s"),
+    KEY_OWN("iteration_s_on"),
     KEY_NUMBER("gpu_memory_mb", OF, gpu_memory_mb, 0, LIMIT_MB, 0, OPTIONAL),
     KEY_OBJECT("demand", demand_keys, OPTIONAL),
     KEY_NUMBER("speedup", OF, speedup, 1e-6, 1e6, 1, OPTIONAL),
@@ -227,6 +230,30 @@ static bool check_sub_batches(const struct json_value *value, const struct train
                       model->fixed_memory_mb, model->gpu_memory_mb);
 }
 
+static bool load_elsewhere(const struct json_value *value, const struct training_models *models,
+                           struct training_model *model, struct error *error)
+{
+    if (!json_is_object(value, NULL, error))
+        return false;
+    if (!(model->iteration_s[0] > 0))
+        return json_fault(value, error, "needs \"iteration_s\", to which it is relative");
+    if (json_size(value) == 0 || json_size(value) > ELSEWHERE_MOST)
+        return json_fault(value, error, "must have the times of 1..%d GPU models", ELSEWHERE_MOST);
+    model->elsewhere = load_array(json_size(value), sizeof *model->elsewhere, error);
+    if (model->elsewhere == NULL)
+        return false;
+    for (struct json_value child = {0}; json_next(value, &child);) {
+        struct training_elsewhere *times = &model->elsewhere[model->elsewhere_count++];
+        times->gpu = strdup(child.node->string);
+        times->iteration_s = load_array(models->gang_count, sizeof *times->iteration_s, error);
+        if (times->gpu == NULL || times->iteration_s == NULL)
+            return error_run(error, "%s: out of memory", value->file);
+        if (!load_by_gang(&child, models, 1e-9, LIMIT_S, times->iteration_s, error))
+            return false;
+    }
+    return true;
+}
+
 static bool load_model(const struct json_value *value, const struct training_models *models,
                        struct training_model *model, struct error *error)
 {
@@ -237,6 +264,8 @@ static bool load_model(const struct json_value *value, const struct training_mod
     if (isnan(model->limit))
         model->limit = model->request;
     return load_optional_by_gang(value, "iteration_s", 1e-9, models, &model->iteration_s, error) &&
+           (!json_child(value, "iteration_s_on", &child) ||
+            load_elsewhere(&child, models, model, error)) &&
            load_optional_by_gang(value, "restart_s", 0, models, &model->restart_s, error) &&
            (!json_child(value, "share", &child) || load_share(&child, model, error)) &&
            (!json_child(value, "sub_batches", &child) || check_sub_batches(&child, model, error)) &&
@@ -462,6 +491,11 @@ void training_models_free(struct training_models *models)
         free(models->models[i].name);
         free(models->models[i].iteration_s);
         free(models->models[i].restart_s);
+        for (size_t e = 0; e < models->models[i].elsewhere_count; e++) {
+            free(models->models[i].elsewhere[e].gpu);
+            free(models->models[i].elsewhere[e].iteration_s);
+        }
+        free(models->models[i].elsewhere);
         free(models->models[i].throughput);
         free(models->models[i].speed);
         free(models->models[i].penalty);
@@ -566,6 +600,18 @@ double training_split_mb(const struct training_model *model, uint32_t parts, dou
 {
     return parts == 1 ? gpu_memory_mb
                       : model->fixed_memory_mb + (gpu_memory_mb - model->fixed_memory_mb) / parts;
+}
+
+double training_gpu_speed(const struct training_models *models, uint32_t index, const char *gpu,
+                          double speed, uint32_t gpus)
+{
+    const struct training_model *model = &models->models[index];
+    for (size_t e = 0; e < model->elsewhere_count; e++)
+        if (strcasecmp(model->elsewhere[e].gpu, gpu) == 0) {
+            const size_t gang = training_gang(models, gpus);
+            return model->iteration_s[gang] / model->elsewhere[e].iteration_s[gang];
+        }
+    return speed;
 }
 
 double training_penalty(const struct training_models *models, uint32_t model, uint32_t invokers)

@@ -7,6 +7,7 @@
  *      "models": {"alexnet": {"class": "image", "iteration_s": 0.6, "gpu_memory_mb": 2094,
  *                             "speedup": 2.94, "demand": {"vcpus": 12, "memory_gb": 125},
  *                             "throughput": [[0.1, 0.3, …], …], "restart_s": [4, 5, …],
+ *                             "iteration_s_on": {"K80": 2.1, "P100": [0.9, 0.5, …]},
  *                             "share": {"request": 0.3, "limit": 0.6, "speed": [0.2, …, 1]},
  *                             "sub_batches": {"most": 8, "step_s": 0.04, "fixed_mb": 1500}}},
  *      "pairs": {"default": 1.5, "alexnet": {"res18": [1.2, …]}}}
@@ -15,18 +16,19 @@
  * row per entry of `vcpus`, a column per entry of `memory_gb`, per GPU. The speed in a cell is its
  * W ÷ W at the base, on every cluster; at the demand it is `speedup`. Without `base` W is 1 there.
  * `overhead` multiplies the iteration times that a trace gives. `gpu` names the GPU model that was
- * measured. `iteration_s`, `restart_s` and a pair's slowdown are one number, or one per entry of
- * `gangs`. A pair whose slowdown is null does not fit on one GPU. A pair that is not listed has the
- * slowdown `default`, where "none" stands for 1. "effects" derives it from those that are listed:
- * its inverse, the speed beside another, is mean + effect of the victim + effect of the other, by
- * least squares, between the least listed speed and 1. `excess` multiplies what the listed
- * slowdowns and the default have above 1, to vary them as an assumption. `bandwidth_share` counts
- * beside batches of requests where the profile's interference is by bandwidth. `share` is of one
- * GPU: `speed` at equal steps of the share, the last at the whole GPU, with straight lines between
- * them and from 0. Without `speed` only a share of the time slows a model. `penalty` is the speed
- * of a gang on 1, 2, … invokers relative to one of the same GPUs on one; further invokers have the
- * last entry, and a model may have its own. For a number of GPUs that `gangs` lacks, the next
- * larger entry counts, and beyond the last the last.
+ * measured. `iteration_s_on` is of other GPU models; on those that it lacks the cluster's "speed"
+ * counts. `iteration_s`, those on other models, `restart_s` and a pair's slowdown are one number,
+ * or one per entry of `gangs`. A pair whose slowdown is null does not fit on one GPU. A pair that
+ * is not listed has the slowdown `default`, where "none" stands for 1. "effects" derives it from
+ * those that are listed: its inverse, the speed beside another, is mean + effect of the victim +
+ * effect of the other, by least squares, between the least listed speed and 1. `excess` multiplies
+ * what the listed slowdowns and the default have above 1, to vary them as an assumption.
+ * `bandwidth_share` counts beside batches of requests where the profile's interference is by
+ * bandwidth. `share` is of one GPU: `speed` at equal steps of the share, the last at the whole GPU,
+ * with straight lines between them and from 0. Without `speed` only a share of the time slows a
+ * model. `penalty` is the speed of a gang on 1, 2, … invokers relative to one of the same GPUs on
+ * one; further invokers have the last entry, and a model may have its own. For a number of GPUs
+ * that `gangs` lacks, the next larger entry counts, and beyond the last the last.
  *
  * `sub_batches` is of gradient accumulation: a batch can be computed in 2, 4, … up to `most` equal
  * parts, one after the other, and the gradients are added up. Then an iteration takes iteration_s +
@@ -52,6 +54,11 @@ extern const char *const training_class_names[];
 
 struct training_model {
     char *name;
+    struct training_elsewhere {
+        char *gpu;           /* GPU model */
+        double *iteration_s; /* by gang size */
+    } * elsewhere;           /* iteration_s_on */
+    size_t elsewhere_count;
     enum training_class kind;
     double *iteration_s;   /* by gang size; 0: the trace gives it */
     double *restart_s;     /* by gang size; 0 if not given */
@@ -151,6 +158,11 @@ bool training_splits(const struct training_model *model, uint32_t parts);
  * they are `iteration_s` and `gpu_memory_mb` with the whole batch. */
 double training_split_s(const struct training_model *model, uint32_t parts, double iteration_s);
 double training_split_mb(const struct training_model *model, uint32_t parts, double gpu_memory_mb);
+
+/* Speed of a gang on GPUs of this model, relative to `iteration_s`, if it was measured there; else
+ * `speed`. O(GPU models). */
+double training_gpu_speed(const struct training_models *models, uint32_t index, const char *gpu,
+                          double speed, uint32_t gpus);
 
 /* Speed of a gang of the model on that many invokers, relative to one invoker; 0 < it <= 1. */
 double training_penalty(const struct training_models *models, uint32_t model, uint32_t invokers);

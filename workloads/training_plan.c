@@ -18,6 +18,7 @@ const struct key training_keys[] = {
     KEY_WORD("progress", training_plan, whole, progress_names, 0, OPTIONAL),
     KEY_WORD("restart", training_plan, instant_restart, restart_names, 0, OPTIONAL),
     KEY_SECONDS("save_s", training_plan, save, 0, LIMIT_S, 0, OPTIONAL),
+    KEY_SECONDS("checkpoint_s", training_plan, checkpoint, 0, LIMIT_S, 0, SPARSE),
     KEY_NUMBER("share_exponent", training_plan, share_exponent, 0, 10, TRAINING_SHARE_EXPONENT,
                OPTIONAL),
     KEY_OWN("note"),

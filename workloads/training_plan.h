@@ -2,7 +2,7 @@
  *
  *     {"models": FILE, "arrivals": {"process": "trace" | "poisson", …}, "measured": [first, last],
  *      "stop": "measured" | "all", "progress": "fluid" | "whole", "restart": "model" | "none",
- *      "save_s": 0, "share_exponent": 0.3}
+ *      "save_s": 0, "checkpoint_s": 0, "share_exponent": 0.3}
  *
  * A trace of the formats dilu and openb needs no models. One of our own layout, esgsim, needs none
  * if it has durations.
@@ -38,6 +38,7 @@ struct training_plan {
     bool whole;            /* a lease makes whole iterations; else progress is fluid */
     bool instant_restart;  /* restarts take no time; else the model's */
     sim_time_t save;       /* a preempted gang is held for that long */
+    sim_time_t checkpoint; /* time of work between two checkpoints; 0: none while it runs */
     double share_exponent; /* of shares, in what trainings and batches do to one another */
     /* For the canonical form: */
     char *trace_path; /* NULL: a drawn set */

@@ -93,8 +93,8 @@ def load(file, table="summary"):
     trainings are columns that begin with "training_"), "applications" (one row per run and
     application), "training" (one row per run that has trainings), or a recorded table of the runs:
     "requests", "batches", "jobs", "containers", "decisions", "timeline", "trainings", "leases",
-    "lease_gpus". A recorded table has the rows of all runs one after the other, with the columns
-    hash, setting, policy and seed before its own.
+    "lease_gpus", "outages". A recorded table has the rows of all runs one after the other, with the
+    columns hash, setting, policy and seed before its own.
 
     attrs["units"] and attrs["help"] of the DataFrame describe its columns; attrs["notices"] are the
     warnings and notes about the runs; attrs["missing_runs"] is the number of runs that the file

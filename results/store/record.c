@@ -128,6 +128,7 @@ struct run_metadata *run_metadata_create(const struct experiment *experiment,
     }
     metadata->max_stages = experiment->workload.max_stages;
     metadata->planned = experiment->planning.workload != NULL;
+    metadata->fails = platform_fails(&experiment->platform);
     const bool requests = experiment->workload.application_count > 0;
     metadata->arrival_rate_per_s = requests ? arrival_spec_rate(&experiment->arrivals) : NAN;
     metadata->offered_load =

@@ -41,6 +41,7 @@ struct run_metadata {
     uint64_t record;           /* enum record_level */
     uint64_t max_stages;       /* entries of the noise column */
     bool planned;              /* the table of batches has planned_ms */
+    bool fails;                /* it has a table of outages */
     char *models;              /* of trainings: names, one per line; NULL: no trainings */
     char *models_evidence;     /* of the models file, in words, or ""; NULL: no trainings */
     double arrival_rate_per_s; /* mean of the process; NAN: known only from a run */

@@ -7,6 +7,7 @@
  *   /runs/<hash>          one group per run; its attributes give all inputs of the run
  *   /runs/<hash>/requests, batches, jobs, containers, decisions, timeline    if recorded
  *   /runs/<hash>/trainings, leases, lease_gpus    if recorded, of runs with trainings
+ *   /runs/<hash>/outages  if recorded, of runs with platform.failures
  *   /runs/<hash>/replay   of runs whose batches a worker executed
  *
  * A sweep's file has attributes that give the sweep, the shard and the number of missing runs. The

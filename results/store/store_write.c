@@ -250,7 +250,8 @@ static const struct {
 #include "sim/base/records.def"
 };
 
-/* Begins the tables of the record level; those of trainings only if the run has any. */
+/* Begins the tables of the record level; those of trainings and of outages only if the run has any.
+ */
 static bool details_begin(struct store *store, size_t stages)
 {
     const struct run_metadata *metadata = store->metadata;
@@ -259,7 +260,8 @@ static bool details_begin(struct store *store, size_t stages)
         const struct layout *layout = t == DETAIL_batches && !metadata->planned
                                           ? &layout_unplanned_batches
                                           : detail_tables[t].layout;
-        if (metadata->record >= (uint64_t)detail_tables[t].level)
+        if (metadata->record >= (uint64_t)detail_tables[t].level &&
+            (t != DETAIL_outages || metadata->fails))
             good = table_begin(&store->details[t], store->run, detail_tables[t].name,
                                t <= DETAIL_requests ? NULL : &store->details[t - 1], layout,
                                t == DETAIL_requests ? stages : 1, DETAIL_CHUNK, DETAIL_BLOCK);

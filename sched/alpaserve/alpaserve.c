@@ -56,6 +56,7 @@ struct alpaserve {
     struct line arrivals;     /* queues of requests that have no group yet */
     uint32_t *unassigned;     /* by queue: their number; they are its newest jobs */
     struct unique_fifo turns; /* groups that may start a batch */
+    uint64_t outages;         /* that it knows of */
 };
 
 static void line_push(struct platform *platform, struct line *line, uint32_t queue)
@@ -187,6 +188,9 @@ static bool alpaserve_decide(void *state, struct platform *platform)
     struct alpaserve *self = state;
     if (self->hosts == NULL)
         hosts_read(self, platform);
+    for (uint32_t g = 0; self->outages != platform_outages(platform) && g < self->group_count; g++)
+        unique_fifo_add(&self->turns, g);
+    self->outages = platform_outages(platform);
     while (self->arrivals.head < self->arrivals.count) {
         const uint32_t queue = self->arrivals.queues[self->arrivals.head++];
         const uint32_t position = platform_queue_length(platform, queue) - self->unassigned[queue];
@@ -231,7 +235,7 @@ static void alpaserve_on_finish(void *state, struct platform *platform,
     const uint32_t application = platform_queue_application(platform, batch->queue);
     struct group *group = &self->groups[batch->invoker];
     group->busy[stage] = false;
-    if (stage + 1 == self->workload->applications[application].stage_count)
+    if (stage + 1 == self->workload->applications[application].stage_count || batch->lost)
         group->unfinished--;
     unique_fifo_add(&self->turns, batch->invoker);
 }

@@ -331,8 +331,11 @@ static bool dilu_decide(void *state, struct platform *platform)
 {
     struct dilu *self = state;
     struct fleet *fleet = &self->fleet;
-    (void)platform;
     self->moved = false;
+    if (self->outages != platform_outages(platform)) {
+        self->outages = platform_outages(platform);
+        self->trainings.retry = fleet->freed = true;
+    }
     while (!self->moved && self->sampling > 0)
         sample(self, (uint32_t)(fleet->deployment_count - self->sampling--));
     if (!self->moved && fleet->starving > 0 && fleet->freed)

@@ -49,6 +49,7 @@ struct dilu {
     struct dilu_deployment *deployments;
     size_t sampling; /* deployments left to sample in this second */
     bool moved;
+    uint64_t outages; /* that it knows of */
 };
 
 extern const struct key dilu_parameters[];

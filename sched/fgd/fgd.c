@@ -49,11 +49,13 @@ int64_t fgd_kb(const struct fgd_node *node, const struct fragment_shape *shape)
     return sim_round(1024.0 * 1024.0 * fragment_memory_gb(&node->shares, shape));
 }
 
-static bool fits(const struct fgd_node *node, const struct fragment_shape *shape)
+static bool fits(const struct fgd *self, uint32_t n, const struct fragment_shape *shape)
 {
+    const struct fgd_node *node = &self->nodes[n];
     const int64_t grants = shape->gpus > 0 ? shape->gpus : 1;
     uint32_t usable = 0;
-    if (node->gpu_count == 0 || grants * fgd_micro_vcpus(node, shape) > node->micro_vcpus ||
+    if (node->gpu_count == 0 || !platform_invoker_up(self->platform, n) ||
+        grants * fgd_micro_vcpus(node, shape) > node->micro_vcpus ||
         grants * fgd_kb(node, shape) > node->kb)
         return false;
     for (uint32_t g = 0; g < node->gpu_count && usable < shape->gpus; g++)
@@ -150,8 +152,8 @@ static uint32_t choose_node(struct fgd *self, const struct fgd_demand *demand)
         if (answer->version != node->version) {
             answer->version = node->version;
             answer->score =
-                (int16_t)(!fits(node, &demand->shape) ? FGD_NO_FIT
-                          : random                    ? 0
+                (int16_t)(!fits(self, n, &demand->shape) ? FGD_NO_FIT
+                          : random                       ? 0
                                    : self->score(self, node, &demand->shape, &answer->gpu));
         }
         if (answer->score == FGD_NO_FIT)
@@ -242,6 +244,12 @@ static bool place(struct fgd *self, uint32_t training, const struct fgd_place *c
 static bool fgd_decide(void *state, struct platform *platform)
 {
     struct fgd *self = state;
+    if (self->outages != platform_outages(platform)) {
+        self->outages = platform_outages(platform);
+        self->next = 0;
+        for (uint32_t n = 0; n < self->node_count; n++)
+            self->nodes[n].version++;
+    }
     for (uint32_t id; (id = platform_next_training(platform, self->next)) != SIM_NONE;
          self->next = id + 1) {
         if (self->places[id].node != SIM_NONE)

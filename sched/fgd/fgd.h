@@ -64,6 +64,7 @@ struct fgd {
         uint64_t gpus; /* bits */
     } * places;        /* by training; node SIM_NONE: none */
     uint32_t next;     /* the first training that has not been tried since the last end */
+    uint64_t outages;  /* that it knows of */
 };
 
 /* Whether a pod asks for a part of one GPU. */

@@ -175,7 +175,7 @@ static void plan_all(struct gangs *gangs)
  * into `scratch`. Returns their number. */
 static size_t choose_by_count(struct gangs *gangs)
 {
-    size_t free = gangs->cluster.gpu_count;
+    size_t free = gangs->cluster.gpu_count - gangs->cluster.down;
     size_t chosen = 0;
     size_t planned = gangs->planned; /* from i on */
     for (size_t i = 0; i < gangs->count && (free > 0 || planned > 0); i++) {

@@ -63,6 +63,19 @@ void gang_release(struct gang_cluster *cluster, uint32_t training, double memory
     }
 }
 
+void gang_node_set(struct gang_cluster *cluster, uint32_t n, bool down)
+{
+    struct gang_node *node = &cluster->nodes[n];
+    if (node->down == down)
+        return;
+    node->down = down;
+    node->empty = down ? 0 : node->gpus;
+    cluster->empty = down ? cluster->empty - node->gpus : cluster->empty + node->gpus;
+    cluster->down = down ? cluster->down + node->gpus : cluster->down - node->gpus;
+    for (uint32_t g = node->first; g < node->first + node->gpus; g++)
+        cluster->gpus[g].count = down ? GANG_RESIDENTS : 0;
+}
+
 /* ---- Sharing --------------------------------------------------------------------------------- */
 
 double gang_share_check(const struct gang_work *incoming, const struct gang_work *resident,

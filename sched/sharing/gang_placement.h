@@ -27,6 +27,7 @@ struct gang_node {
     uint32_t first, gpus; /* GPUs first .. first + gpus - 1 */
     uint32_t empty;       /* GPUs without a resident */
     uint32_t residents;   /* distinct trainings */
+    bool down;
 };
 
 struct gang_cluster {
@@ -36,6 +37,7 @@ struct gang_cluster {
     size_t gpu_count;
     uint32_t largest; /* GPUs of the largest node */
     size_t empty;     /* GPUs without a resident */
+    size_t down;      /* GPUs of nodes that are down */
     /* The module's. */
     uint64_t *keys;
     uint32_t *order, *alone, *shared;
@@ -69,6 +71,9 @@ void gang_take(struct gang_cluster *cluster, uint32_t training, double memory_mb
                const uint32_t *gpus, uint32_t count);
 void gang_release(struct gang_cluster *cluster, uint32_t training, double memory_mb,
                   const uint32_t *gpus, uint32_t count);
+
+/* A node without residents goes down, or comes back: its GPUs look full. */
+void gang_node_set(struct gang_cluster *cluster, uint32_t node, bool down);
 
 /* GPUs for a gang that may share (sjf-ffs without a check, sjf-bsbf with one), in ascending order,
  * into `gpus`. False if there are too few (switch.py:211-435). O(GPUs + residents log residents),

@@ -139,8 +139,12 @@ static struct gang_entry *new_entry(const struct gangs *gangs, struct platform *
                             .iteration_s = view.iteration_s,
                             .arrival_s = sim_to_s(view.arrival),
                             .remaining = (double)view.iterations - view.done,
+                            .executed_s = sim_to_s(view.attained),
                             .place = numbers,
                             .actual = numbers + view.gpus};
+    while (entry->queue + 1 < GANG_QUEUES &&
+           entry->executed_s * entry->gpus >= gangs->limits[entry->queue])
+        entry->queue++;
     return entry;
 }
 
@@ -153,7 +157,10 @@ void gangs_on_arrived(void *state, struct platform *platform, uint32_t training)
     arena_reserve(arena, &gangs->list, gangs->count + 1, sizeof(struct gang_entry *));
     arena_reserve(arena, &gangs->scratch, gangs->count + 1, sizeof(struct gang_entry *));
     gangs->entries[training] = entry;
-    gangs->list[gangs->count++] = entry;
+    size_t to = gangs->count++; /* one that lost its gang arrives anew: its turn is as before */
+    for (; gangs->discipline->key == NULL && to > 0 && gangs->list[to - 1]->id > training; to--)
+        gangs->list[to] = gangs->list[to - 1];
+    gangs->list[to] = entry;
     gangs->due = true;
 }
 
@@ -501,9 +508,21 @@ static void refresh(struct gangs *gangs)
     gangs->last_s = now;
 }
 
+/* Takes up which invokers are down. */
+static void follow_outages(struct gangs *gangs, const struct platform *platform)
+{
+    if (gangs->outages == platform_outages(platform))
+        return;
+    gangs->outages = platform_outages(platform);
+    for (uint32_t n = 0; n < gangs->cluster.node_count; n++)
+        gang_node_set(&gangs->cluster, n, !platform_invoker_up(platform, n));
+    gangs->due = true;
+}
+
 bool gangs_decide(void *state, struct platform *platform)
 {
     struct gangs *gangs = state;
+    follow_outages(gangs, platform);
     if (!gangs->due)
         return false;
     gangs->due = false;

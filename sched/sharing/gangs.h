@@ -86,6 +86,7 @@ struct gangs {
     sim_time_t timer;               /* the next one that counts; SIM_FOREVER: none */
     bool muri;                      /* restart mode */
     bool due;
+    uint64_t outages; /* that it knows of */
 };
 
 /* Callbacks of struct policy; the state begins with a struct gangs. */

@@ -29,6 +29,7 @@ struct synergy_round *synergy_round_create(struct arena *arena,
         .starved_s = starved_s,
         .pieces = arena_allocate(arena, gpus, sizeof *round->pieces),
         .lists = arena_allocate(arena, gpus, sizeof(struct synergy_training *)),
+        .down = arena_allocate(arena, servers->count, sizeof *round->down),
         .state = arena_allocate(arena, servers->count, sizeof *round->state)};
     return round;
 }
@@ -181,10 +182,13 @@ static bool place(struct synergy_round *round, struct synergy_training *training
 
 static void release_all(struct synergy_round *round, double now_s)
 {
-    for (uint32_t s = 0; s < round->servers.count; s++)
-        round->state[s] =
-            (struct synergy_server){.vcpus = round->servers.vcpus, .memory = round->servers.memory};
-    round->free = round->servers.count * round->servers.gpus;
+    round->free = 0;
+    for (uint32_t s = 0; s < round->servers.count; s++) {
+        round->state[s] = (struct synergy_server){.used = round->down[s] ? round->servers.gpus : 0,
+                                                  .vcpus = round->servers.vcpus,
+                                                  .memory = round->servers.memory};
+        round->free += round->servers.gpus - round->state[s].used;
+    }
     round->first = 0;
     round->piece_count = 0;
     for (size_t i = 0; i < round->count; i++) {

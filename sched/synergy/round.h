@@ -79,6 +79,7 @@ struct synergy_round {
         double vcpus, memory;
         uint32_t listed; /* trainings in its list */
     } * state;
+    bool *down;                      /* of each server, kept by the caller */
     struct synergy_training **lists; /* [server][slot], trainings of this round */
     uint32_t free, first;            /* free GPUs; the first server with one */
     struct synergy_training **scratch;

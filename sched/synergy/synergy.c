@@ -266,6 +266,8 @@ static bool synergy_decide(void *state, struct platform *platform)
     if (round->count == 0)
         return false;
     const sim_time_t now = platform_now(platform);
+    for (uint32_t s = 0; platform_outages(platform) > 0 && s < round->servers.count; s++)
+        round->down[s] = !platform_invoker_up(platform, s);
     for (size_t i = 0; i < round->count; i++)
         entry_update(round->list[i], platform);
     if (!synergy_round_run(round, sim_to_s(now), &synergy->fault)) {

@@ -66,6 +66,9 @@ struct gpu_state {
     uint32_t holding;         /* batches, instances and trainings that hold units */
     uint32_t weight;          /* common units in one of its units, see cluster_use */
     uint8_t slots;            /* MIG: bit mask of occupied memory slots */
+    bool absent;              /* its invoker has failed; then what nobody holds of it: */
+    uint32_t absent_parts;
+    int64_t absent_kb;
 };
 
 struct invoker_state {
@@ -79,6 +82,8 @@ struct invoker_state {
     bool touched;             /* in cluster.touched */
     int64_t gang_micro_vcpus; /* millionths of vCPUs that gangs of trainings hold */
     int64_t gang_kb;          /* host memory that they hold, if `pooled` */
+    uint32_t absent_vcpus;    /* of a failed invoker: what nobody holds */
+    int64_t absent_kb;
     struct pool_entry {
         uint64_t place; /* sort key: function << 32 | gpu */
         uint32_t pool;  /* index into cluster.pools */
@@ -346,6 +351,12 @@ bool cluster_take_gang(struct cluster *cluster, const struct gang_share *shares,
 void cluster_pool_gangs(struct cluster *cluster);
 /* Releases shares that were taken. */
 void cluster_free_gang(struct cluster *cluster, const struct gang_share *shares, uint32_t count);
+
+/* Takes what is free of invoker `id`, which has failed, off the ledger (outages.c). It has no idle
+ * and no unclaimed container. Again after a release there. O(its GPUs). */
+void cluster_withdraw(struct cluster *cluster, uint32_t id);
+/* Gives it back. */
+void cluster_return(struct cluster *cluster, uint32_t id);
 
 /* Checks the invariants of the ledger: all free amounts are within 0..capacity, and the totals in
  * use equal capacity minus free. If `at_rest` (no batches left), also checks that only containers

@@ -9,14 +9,15 @@ static bool cluster_check_use(const struct cluster *cluster, struct error *error
 {
     struct cluster_use use = {0};
     for (uint32_t i = 0; i < cluster->invoker_count; i++) {
-        use.vcpus += (int64_t)cluster->sizes[i].vcpus - cluster->invokers[i].free_vcpus;
-        use.memory_kb += cluster->sizes[i].memory_kb - cluster->invokers[i].free_kb;
+        const struct invoker_state *v = &cluster->invokers[i];
+        use.vcpus += (int64_t)cluster->sizes[i].vcpus - v->free_vcpus - v->absent_vcpus;
+        use.memory_kb += cluster->sizes[i].memory_kb - v->free_kb - v->absent_kb;
     }
     for (uint32_t g = 0; g < cluster->gpu_count; g++) {
         const struct gpu_state *gpu = &cluster->gpus[g];
-        use.unit_parts += ((int64_t)gpu->parts - gpu->free_parts) * gpu->weight;
+        use.unit_parts += ((int64_t)gpu->parts - gpu->free_parts - gpu->absent_parts) * gpu->weight;
         use.excess_parts += gpu_excess_parts(gpu) * gpu->weight;
-        use.gpu_memory_kb += gpu->memory_kb - gpu->free_kb;
+        use.gpu_memory_kb += gpu->memory_kb - gpu->free_kb - gpu->absent_kb;
         use.active_unit_parts += gpu->holding > 0 ? (int64_t)gpu_unit_parts(gpu) * gpu->weight : 0;
     }
     if (memcmp(&use, &cluster->use, sizeof use) != 0)

@@ -32,13 +32,15 @@ static inline int64_t activation_kb(const struct cluster *cluster, uint32_t func
 
 static inline struct gpu_use gpu_use(const struct gpu_state *gpu)
 {
-    return (struct gpu_use){gpu->free_parts, gpu->holding, gpu->slots};
+    return (struct gpu_use){gpu->free_parts, gpu->holding + gpu->absent,
+                            gpu->absent ? UINT8_MAX : gpu->slots};
 }
 
 /* What is held of the GPU beyond its units. */
 static inline int64_t gpu_excess_parts(const struct gpu_state *gpu)
 {
-    const int64_t held = (int64_t)gpu->parts - gpu->free_parts, units = gpu_unit_parts(gpu);
+    const int64_t held = (int64_t)gpu->parts - gpu->free_parts - gpu->absent_parts;
+    const int64_t units = gpu_unit_parts(gpu);
     return held > units ? held - units : 0;
 }
 

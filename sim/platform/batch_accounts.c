@@ -53,8 +53,8 @@ static void batch_record(struct platform *platform, const struct batch *batch, d
 static sim_time_t job_cold_wait(const struct platform *platform, const struct batch *batch,
                                 uint32_t job)
 {
-    return batch->instance == SIM_NONE ? batch_cold_wait(batch)
-                                       : instances_cold_wait(platform, batch->instance, job);
+    return batch_waits(batch) ? batch_cold_wait(batch)
+                              : instances_cold_wait(platform, batch->instance, job);
 }
 
 static void jobs_record(struct platform *platform, const struct batch *batch, double cost)
@@ -67,7 +67,7 @@ static void jobs_record(struct platform *platform, const struct batch *batch, do
          job = platform->jobs[job].next) {
         const struct request *request = job_request(platform, job);
         sim_time_t cold = job_cold_wait(platform, batch, job);
-        sim_time_t held = batch->instance == SIM_NONE ? 0 : cold;
+        sim_time_t held = batch_waits(batch) ? 0 : cold;
         uint32_t here = place++;
         const struct job_row row = {.request = request->number,
                                     .batch = batch->number,
@@ -96,8 +96,7 @@ static uint32_t batch_count_jobs(struct platform *platform, const struct batch *
         if (!request->measured)
             continue;
         struct metric_sums *own = &sums[request->application];
-        bool cold =
-            batch->instance == SIM_NONE ? batch->cold : job_cold_wait(platform, batch, job) > 0;
+        bool cold = batch_waits(batch) ? batch->cold : job_cold_wait(platform, batch, job) > 0;
         own->jobs++;
         all->jobs++;
         own->cold_jobs += cold;
@@ -134,7 +133,7 @@ void batch_account(struct platform *platform, const struct batch *batch,
         struct request *request = job_request(platform, job);
         sim_time_t cold_wait = job_cold_wait(platform, batch, job);
         request->queue_time += batch->launched - platform->jobs[job].ready;
-        if (batch->instance != SIM_NONE)
+        if (!batch_waits(batch))
             request->queue_time -= cold_wait;
         request->transfer_time += batch->transfer;
         request->cold_time += cold_wait;

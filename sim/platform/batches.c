@@ -79,10 +79,7 @@ void batches_start(struct platform *platform, uint32_t id)
         replay_start(platform, id, duration);
         return;
     }
-    event_queue_handle finish =
-        platform_schedule(platform, platform->now + duration, EVENT_BATCH_FINISH, id);
-    if (batch->instance != SIM_NONE)
-        batch->finish_event = finish;
+    batch->event = platform_schedule(platform, platform->now + duration, EVENT_BATCH_FINISH, id);
 }
 
 /* Updates work and cost to the present time, before a change of share. `disturbed`: other batches
@@ -143,7 +140,7 @@ void batches_reshare(struct platform *platform, uint32_t id, uint32_t configurat
         return;
     }
     sim_time_t finish = platform->now + sim_ceil(batch->work / quota_part(1, batch->quota));
-    if (!event_queue_retime(platform->event_queue, batch->finish_event, finish))
+    if (!event_queue_retime(platform->event_queue, batch->event, finish))
         platform_fail(platform, "the event queue: %s", event_queue_fault(platform->event_queue));
 }
 
@@ -192,8 +189,13 @@ static void batch_set_start(struct platform *platform, struct batch *batch)
     struct container *container = &platform->cluster.containers[batch->container];
     const sim_time_t input_there = batch->launched + batch->transfer;
     batch->started = input_there;
+    if (batch->instance != SIM_NONE &&
+        platform->instances[batch->instance].ready > input_there) { /* after an outage */
+        batch->started = platform->instances[batch->instance].ready;
+        batch->cold = true;
+    }
     if (container->state != CONTAINER_STARTING)
-        return; /* always so for an instance: it launches only after its start */
+        return; /* always so for an instance: it launches only after its first start */
     if (platform->backend != NULL)
         replay_refuse_cold(platform, batch_function(platform, batch), batch->invoker);
     const struct request *head = job_request(platform, batch->first_job);
@@ -270,7 +272,7 @@ static bool batch_launch(struct platform *platform, uint32_t id)
     if (batch->started == platform->now)
         batches_start(platform, id);
     else
-        platform_schedule(platform, batch->started, EVENT_BATCH_START, id);
+        batch->event = platform_schedule(platform, batch->started, EVENT_BATCH_START, id);
     return !platform->failed;
 }
 
@@ -431,7 +433,8 @@ void batches_finish(struct platform *platform, uint32_t id)
     if (turnaround > 0) {
         batch->answered = true;
         batch->executing = false;
-        platform_schedule(platform, platform->now + turnaround, EVENT_BATCH_RELEASE, id);
+        batch->event =
+            platform_schedule(platform, platform->now + turnaround, EVENT_BATCH_RELEASE, id);
     } else {
         batch_release(platform, id);
     }
@@ -442,4 +445,49 @@ void batches_finish(struct platform *platform, uint32_t id)
     }
     if (turnaround == 0)
         policy_call_finish(platform, &finished);
+}
+
+/* Stops a batch whose invoker has failed: its execution, or the event that it waits for. */
+static void batch_stop(struct platform *platform, uint32_t id)
+{
+    struct batch *batch = &platform->batches[id];
+    struct container *container = &platform->cluster.containers[batch->container];
+    if (batch->executing && batch->gpu != SIM_NONE)
+        platform->cluster.gpus[batch->gpu].executing_count--;
+    const bool interferes = batch->executing && gpu_interferes(platform, batch->gpu);
+    /* With interference there is one event for all batches of the GPU. */
+    if (event_queue_cancel(platform->event_queue,
+                           interferes ? platform->gpu_work[batch->gpu].event : batch->event))
+        platform->work_events--;
+    if (interferes)
+        gpu_work_remove(platform, id);
+    if (container->state == CONTAINER_STARTING) /* only a busy one can be released */
+        cluster_container_ready(&platform->cluster, batch->container, platform->now);
+    if (batch->started > platform->now)
+        batch->started = platform->now;
+    if (!batch->answered)
+        batch->finished = platform->now;
+}
+
+uint32_t batches_lose(struct platform *platform, uint32_t id)
+{
+    struct batch *batch = &platform->batches[id];
+    uint32_t job = batch->answered ? SIM_NONE : batch->first_job;
+    uint32_t dropped = 0;
+    batch_stop(platform, id);
+    struct finished_batch finished = batch_finished(batch);
+    finished.lost = true;
+    batch_release(platform, id);
+    while (job != SIM_NONE) {
+        const uint32_t next = platform->jobs[job].next, slot = job_slot(platform, job);
+        struct request *request = &platform->requests[slot];
+        dropped += !request->dropped;
+        platform->jobs[job].state = JOB_DONE;
+        request->running--;
+        request->left--;
+        jobs_drop(platform, slot);
+        job = next;
+    }
+    policy_call_finish(platform, &finished);
+    return dropped;
 }

@@ -40,6 +40,15 @@ void batch_account(struct platform *platform, const struct batch *batch,
 double configuration_rate(const struct platform *platform, const struct configuration *spec,
                           uint32_t quota);
 
+/* Ends a batch whose invoker has failed, and drops its requests. Returns how many it dropped. */
+uint32_t batches_lose(struct platform *platform, uint32_t id);
+
+/* Whether the batch itself waited for its container, not its jobs in the buffer of an instance. */
+static inline bool batch_waits(const struct batch *batch)
+{
+    return batch->instance == SIM_NONE || batch->cold;
+}
+
 /* Returns the function of the batch. */
 static inline uint32_t batch_function(const struct platform *platform, const struct batch *batch)
 {

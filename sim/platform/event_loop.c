@@ -8,6 +8,7 @@
 #include "sim/platform/admission.h"
 #include "sim/platform/batches.h"
 #include "sim/platform/containers.h"
+#include "sim/platform/failures.h"
 #include "sim/platform/instances.h"
 #include "sim/platform/keep_alive.h"
 #include "sim/platform/policy_api.h"
@@ -230,6 +231,12 @@ static void event_handle(struct platform *platform, const struct event *event)
     case EVENT_TRAINING_SAVED:
         trainings_saved(platform, event->subject);
         break;
+    case EVENT_INVOKER_FAILS:
+        failures_fail(platform, event->subject);
+        break;
+    case EVENT_INVOKER_BACK:
+        failures_repair(platform, event->subject);
+        break;
     case EVENT_SAMPLE:
         /* Trainings alone: last at its instant. Rounds end at multiples of the interval, and before
          * their timer has fired the cluster is empty. */
@@ -263,6 +270,8 @@ static const char *event_cause(enum event_kind kind)
         return "platform.decision_cost";
     case EVENT_USER:
         return "arrivals.think_ms";
+    case EVENT_INVOKER_BACK:
+        return "platform.failures";
     case EVENT_TRAINING:
         return "a training's iterations, its speed or its place";
     default:
@@ -391,6 +400,7 @@ bool simulation_prepare(struct platform *platform, struct cursor *cursor)
     warm_pool_init(platform);
     admission_init(platform);
     users_init(platform);
+    failures_begin(platform);
     platform_schedule(platform, experiment->platform.sample_interval, EVENT_SAMPLE, 0);
     return !platform->failed && cursor_advance(platform, cursor) &&
            (platform->backend == NULL || replay_open(platform));

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "sim/base/array.h"
+#include "sim/platform/failures.h"
 #include "sim/platform/instances.h"
 #include "sim/platform/batches.h"
 #include "sim/platform/containers.h"
@@ -47,7 +48,7 @@ void instances_bill(struct platform *platform, uint32_t id)
     struct metrics *metrics = &platform->metrics;
     sim_time_t since = instance->unused_since > metrics->window_start ? instance->unused_since
                                                                       : metrics->window_start;
-    if (metrics->measuring)
+    if (metrics->measuring && since < platform->now)
         metrics->instance_cost +=
             (double)(platform->now - since) *
             configuration_rate(platform, instance_configuration(platform, instance),
@@ -117,6 +118,19 @@ uint32_t instances_create(struct platform *platform, uint32_t function, uint32_t
     return platform->failed ? SIM_NONE : id;
 }
 
+void instances_restart(struct platform *platform, uint32_t id, sim_time_t back)
+{
+    struct instance *instance = &platform->instances[id];
+    struct container *container = &platform->cluster.containers[instance->container];
+    instances_bill(platform, id);
+    instance->ready =
+        back + containers_draw_cold(platform, container, RANDOM_PREWARM, container->serial, 0);
+    instance->unused_since = instance->ready;
+    if (instance->state == INSTANCE_STARTING &&
+        !event_queue_retime(platform->event_queue, instance->ready_event, instance->ready))
+        platform_fail(platform, "the event queue: %s", event_queue_fault(platform->event_queue));
+}
+
 void instances_ready(struct platform *platform, uint32_t id)
 {
     struct instance *instance = &platform->instances[id];
@@ -155,9 +169,12 @@ void instances_kill(struct platform *platform, uint32_t id)
     instance->alive = false;
     instance->next_free = platform->instance_free;
     platform->instance_free = id;
-    if (starting) {
+    const bool down = !platform_invoker_up(platform, instance->invoker);
+    if (starting)
         keep_alive_abandon(platform, container);
+    if (starting || down) {
         cluster_evict(&platform->cluster, container);
+        failures_withdraw(platform, instance->invoker);
     } else {
         containers_keep(platform, container, true);
     }
@@ -174,6 +191,7 @@ bool instances_set_share(struct platform *platform, uint32_t id, uint32_t config
     if (!cluster_reshare(&platform->cluster, instance->container, from, to, quota))
         return false;
     metrics_integrate(&platform->metrics, &before, platform->now);
+    failures_withdraw(platform, instance->invoker);
     bool executing = instance->batch != SIM_NONE && platform->batches[instance->batch].executing;
     if (!executing)
         instances_bill(platform, id);

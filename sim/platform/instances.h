@@ -17,6 +17,9 @@ bool instances_set_share(struct platform *platform, uint32_t id, uint32_t config
                          uint32_t quota);
 /* Handles EVENT_INSTANCE_READY. */
 void instances_ready(struct platform *platform, uint32_t id);
+/* The invoker of instance `id` has failed: it starts anew at `back`. It keeps its place and its
+ * buffer, and what is launched until then waits. */
+void instances_restart(struct platform *platform, uint32_t id, sim_time_t back);
 /* Bills the resources of instance `id` since its last execution or bill. */
 void instances_bill(struct platform *platform, uint32_t id);
 /* Returns how long `job` has waited for the start of instance `id`, to which it was routed.

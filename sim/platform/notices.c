@@ -190,6 +190,15 @@ static void add_planning(FILE *text, const struct experiment *experiment)
                       planning->unguarded, planning->configurations);
 }
 
+/* Whether the file has the times of all used models on this GPU model. */
+static bool is_measured_on(const struct training_models *models, const char *gpu)
+{
+    for (uint32_t m = 0; m < models->count; m++)
+        if (models->models[m].used && isnan(training_gpu_speed(models, m, gpu, NAN, 1)))
+            return false;
+    return true;
+}
+
 /* What is assumed about trainings: GPUs of another model, pairs without a measurement. */
 static void add_trainings(FILE *text, const struct experiment *experiment, bool gpus_shared)
 {
@@ -208,7 +217,8 @@ static void add_trainings(FILE *text, const struct experiment *experiment, bool 
                        "or \"none\"}");
     for (size_t k = 0; models->gpu != NULL && k < experiment->workload.kind_count; k++) {
         const struct gpu_kind *kind = &experiment->workload.kinds[k];
-        if (kind->speed == 1 && strcasecmp(kind->model, models->gpu) != 0)
+        if (kind->speed == 1 && strcasecmp(kind->model, models->gpu) != 0 &&
+            !is_measured_on(models, kind->model))
             add(text,
                 "note: the training models \"%s\" are of GPU %s, and the cluster has %s: its "
                 "\"speed\" says how much faster it is",
@@ -219,6 +229,21 @@ static void add_trainings(FILE *text, const struct experiment *experiment, bool 
             "%s: %zu of %zu pairs of models have no slowdown in the models \"%s\"; trainings that "
             "share a GPU then slow one another by %s",
             stated ? "note" : "warning", missing, pairs, models->name, slowdown);
+}
+
+/* Without figures, because reports collect equal notices. */
+static void add_failures(FILE *text, const struct experiment *experiment)
+{
+    if (!platform_fails(&experiment->platform))
+        return;
+    add(text, "note: invokers fail (platform.failures)%s%s; the table of outages has what was lost",
+        experiment->workload.application_count > 0
+            ? ": requests of a lost batch count as dropped, because trying again is the caller's "
+              "business"
+            : "",
+        experiment->training != NULL && experiment->training->checkpoint == 0
+            ? ": trainings have no checkpoints, and lose all since they were placed"
+            : "");
 }
 
 char *notices_text(const struct experiment *experiment, const struct simulation_result *result)
@@ -238,6 +263,7 @@ char *notices_text(const struct experiment *experiment, const struct simulation_
     if (!experiment_is_random(experiment))
         add(text, "note: " NOTICE_NOT_RANDOM ", so every seed gives this run: a sweep runs one "
                   "seed, and there is no interval");
+    add_failures(text, experiment);
     if (experiment->training != NULL)
         add_trainings(text, experiment, result->gpus_shared);
     if (fclose(text) == 0)

@@ -7,6 +7,7 @@
 
 #include "sim/platform/batches.h"
 #include "sim/platform/containers.h"
+#include "sim/platform/failures.h"
 #include "sim/platform/policy_api_internal.h"
 #include "sim/platform/policy_calls.h"
 #include "sim/platform/requests.h"
@@ -99,6 +100,17 @@ uint64_t platform_seed(const struct platform *platform)
 sim_time_t platform_keep_alive(const struct platform *platform)
 {
     return platform->experiment->platform.keep_alive;
+}
+
+bool platform_invoker_up(const struct platform *platform, uint32_t invoker)
+{
+    return is_invoker(platform, "invoker_up", invoker) &&
+           (platform->failures == NULL || !platform->failures->invokers[invoker].down);
+}
+
+uint64_t platform_outages(const struct platform *platform)
+{
+    return platform->failures != NULL ? platform->failures->changes : 0;
 }
 
 inline uint32_t platform_queue_length(const struct platform *platform, uint32_t queue)

@@ -200,7 +200,7 @@ static bool gang_split(struct platform *platform, uint32_t training,
     const struct training_spec *spec = training_spec(platform, training);
     double memory_mb = 0;
     if (platform->trainings->plan->models->models[spec->model].type != INSTANCE_LLM ||
-        item->first_start != SIM_FOREVER || count > platform->cluster.gpu_count)
+        item->placed || count > platform->cluster.gpu_count)
         return true;
     for (uint32_t i = 0; i < count; i++)
         memory_mb += grants[i].gpu_memory_mb;
@@ -305,6 +305,9 @@ void platform_pool_servers(struct platform *platform)
     else if (platform->workload->application_count > 0)
         platform_fail(platform, "rule pool: pool_servers beside applications, whose batches need "
                                 "vCPUs of one invoker");
+    else if (platform->failures != NULL)
+        platform_fail(platform, "rule pool: pool_servers with platform.failures; an invoker that "
+                                "fails takes only its own vCPUs and memory");
     else
         cluster_pool_gangs(&platform->cluster);
 }

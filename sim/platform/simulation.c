@@ -1,3 +1,4 @@
+#include "sim/platform/failures.h"
 #include "sim/platform/simulation.h"
 
 #include <inttypes.h>
@@ -39,6 +40,11 @@ static bool platform_init(struct platform *platform)
                            "%s: a backend cannot execute trainings; take "
                            "\"training\" out of the experiment",
                            experiment->name);
+    if (platform->backend != NULL && platform_fails(&experiment->platform))
+        return error_input(platform->error,
+                           "%s: platform.failures: a backend's machines cannot be made to fail; "
+                           "take it out of the experiment",
+                           experiment->name);
     if (experiment->workload.max_stages > RECORD_MAX_STAGES)
         return error_run(platform->error, "an application has more than %d stages",
                          RECORD_MAX_STAGES);
@@ -52,7 +58,7 @@ static bool platform_init(struct platform *platform)
     const bool interference = experiment->platform.interference && platform->backend == NULL;
     if (platform->event_queue == NULL || platform->predictors == NULL || !jobs_init(platform) ||
         !batches_init(platform) || !gpu_work_init(platform, interference) ||
-        !trainings_init(platform))
+        !trainings_init(platform) || !failures_init(platform))
         return error_run(platform->error, "out of memory at the start of a run");
     if (platform->options->bounds && platform->backend == NULL &&
         experiment->workload.application_count > 0)
@@ -67,6 +73,7 @@ static void platform_clear(struct platform *platform)
     batches_clear(platform);
     gpu_work_clear(platform);
     trainings_clear(platform);
+    failures_clear(platform);
     instances_clear(platform);
     arena_clear(&platform->arena);
     free(platform->fastest);
@@ -119,6 +126,7 @@ static bool requests_close(struct platform *platform, struct simulation_result *
 static bool simulation_close(struct platform *platform, struct simulation_result *result)
 {
     struct simulation_result trainings = {0};
+    failures_close(platform);
     if (trainings_close(platform, &trainings) && requests_close(platform, result)) {
         result->training = trainings.training;
         result->gpus_shared = trainings.gpus_shared;

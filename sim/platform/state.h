@@ -22,6 +22,7 @@
  * - trainings.c, training_rates.c, training_metrics.c: trainings, their gangs and leases.
  * - policy_api_training.c: the queries and actions of sched/policy_training.h.
  * - metrics.c: totals, percentiles and bounds.
+ * - failures.c: invokers that fail, and what is lost then.
  * - notices.c: what a reader of the figures must know.
  *
  * If batches execute on a backend, sim/backend/hardware.c implements replay.h.
@@ -46,6 +47,7 @@ struct backend;
 struct rate_admission;
 struct capacity_bound;
 struct trainings;
+struct failures;
 
 __extension__ typedef __int128 wide_t;
 
@@ -61,10 +63,12 @@ enum event_kind {
     EVENT_USER,           /* subject: user of a closed process, who sends a request */
     EVENT_PREWARM,        /* subject: function */
     EVENT_TRAINING_SAVED, /* subject: preempted training */
+    EVENT_INVOKER_BACK,   /* subject: invoker */
     EVENT_WORK_KINDS,     /* kinds below it are work; without pending work a run is over or stuck */
     EVENT_CONTAINER_EXPIRY, /* subject: container */
     EVENT_WARM_POOL,        /* the next look at the pool */
     EVENT_CONTAINER_RELOAD, /* subject: index into keep_alive_state.reloads */
+    EVENT_INVOKER_FAILS,    /* subject: invoker, or row of the list of outages */
     EVENT_TRAINING,         /* subject: training that arrives, or whose restart or lease ends */
     EVENT_SAMPLE
 };
@@ -125,7 +129,7 @@ struct batch {
     sim_time_t dispatched, launched, transfer;
     sim_time_t started; /* or will start: when both input and container are ready */
     sim_time_t finished;
-    event_queue_handle finish_event; /* of an instance's batch without interference */
+    event_queue_handle event; /* its start, its finish without interference, or its release */
     /* Only if reshared: */
     double work; /* ns of execution left at rate 1, at priced_since */
     sim_time_t priced_since;
@@ -293,6 +297,7 @@ struct platform {
     bool unlike_noise;           /* some function's noise differs between kinds of GPU */
     struct gpu_work *gpu_work;   /* per GPU */
     struct trainings *trainings; /* NULL: the experiment has none (trainings.h) */
+    struct failures *failures;   /* NULL: invokers do not fail (failures.h) */
     struct gpu_work_table work_table;
     bool failed;
     double setup_s; /* wall-clock time so far, for simulation_result.setup_s */

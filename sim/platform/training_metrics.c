@@ -47,7 +47,11 @@ double training_best_speed(const struct training_models *models, uint32_t index)
     for (size_t i = 0; model->throughput != NULL && i < models->vcpu_count * models->memory_count;
          i++)
         best = fmax(best, model->throughput[i]);
-    return best;
+    double gpu = 1; /* the fastest GPU model that was measured */
+    for (size_t e = 0; e < model->elsewhere_count; e++)
+        for (size_t g = 0; g < models->gang_count; g++)
+            gpu = fmax(gpu, model->iteration_s[g] / model->elsewhere[e].iteration_s[g]);
+    return best * gpu;
 }
 
 void training_account(struct platform *platform, uint32_t id, sim_time_t from, sim_time_t until)

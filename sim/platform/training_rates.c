@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "sim/cluster/cluster_internal.h"
+#include "sim/platform/failures.h"
 #include "sim/platform/interference.h"
 
 /* ---- Speed ----------------------------------------------------------------------------------- */
@@ -28,7 +29,9 @@ double training_alone_s(const struct platform *platform, uint32_t id)
         if (gpus > 0)
             best = fmax(
                 best, training_fair_speed(platform->trainings->plan->models, spec->model, &server) *
-                          platform->workload->kinds[group->gpus[0].kind].speed);
+                          training_gpu_speed(
+                              platform->trainings->plan->models, spec->model, group->gpus[0].model,
+                              platform->workload->kinds[group->gpus[0].kind].speed, spec->gpus));
     }
     if (platform->trainings->plan->models->models[spec->model].timed)
         best = 1;
@@ -71,7 +74,10 @@ static double speed_by_gpu(const struct platform *platform, uint32_t id,
 {
     const double part = share_part(platform, id, grant);
     const uint32_t gpu = grant_gpu(platform, grant);
-    const double whole = platform->workload->kinds[cluster_kind(&platform->cluster, gpu)].speed;
+    const struct training_spec *spec = training_spec(platform, id);
+    const double whole = training_gpu_speed(
+        platform->trainings->plan->models, spec->model, platform->cluster.gpus[gpu].spec->model,
+        platform->workload->kinds[cluster_kind(&platform->cluster, gpu)].speed, spec->gpus);
     const double units = platform->cluster.gpus[gpu].spec->units;
     if (model->speed == NULL)
         return part * quota_part(whole, grant->quota);
@@ -189,6 +195,8 @@ void training_settle(struct platform *platform, uint32_t id)
     training->piece_from = now;
     if (from >= now)
         return;
+    if (platform->failures != NULL)
+        failures_checkpoint(platform, id, from);
     const double work = training->speed * (double)(now - from);
     training->left = fmax(0, training->left - work);
     training->settled += work;

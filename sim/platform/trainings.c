@@ -1,3 +1,4 @@
+#include "sim/platform/failures.h"
 #include "sim/platform/trainings.h"
 
 #include <inttypes.h>
@@ -301,7 +302,8 @@ static void training_stop(struct platform *platform, uint32_t id, bool finishes,
     finishes = lease_end(platform, id, finishes);
     training->saved = training->saving = save > 0 && !finishes;
     if (training->saving)
-        platform_schedule(platform, platform->now + save, EVENT_TRAINING_SAVED, id);
+        training->event =
+            platform_schedule(platform, platform->now + save, EVENT_TRAINING_SAVED, id);
     else
         trainings_saved(platform, id);
     training_rates_update(platform, training->grants, training_gang_size(platform, id));
@@ -410,7 +412,7 @@ static void training_start(struct platform *platform, uint32_t id,
     struct training *training = &trainings->items[id];
     const uint32_t count = training_gang_size(platform, id);
     const bool before = training->first_start != SIM_FOREVER;
-    const bool goes_on = before && training->last_stop == platform->now &&
+    const bool goes_on = training->placed && training->last_stop == platform->now &&
                          same_place(training->grants, grants, count);
     const bool same_lease =
         goes_on && training->recording && same_grants(training->grants, grants, count);
@@ -429,8 +431,11 @@ static void training_start(struct platform *platform, uint32_t id,
     if (!same_lease)
         row_begin(platform, id, stall);
     training->stalled += stall;
-    if (!goes_on)
+    if (!goes_on) {
         training->resume = platform->now + stall;
+        failures_checkpoint_now(platform, id);
+    }
+    training->placed = true;
     training->state = TRAINING_RUNNING;
     training->held_from = training->piece_from = platform->now;
     training->lease_end = end;
@@ -452,7 +457,7 @@ static bool grants_allocate(struct platform *platform, uint32_t id)
     const struct recorder *recorder = platform->recorder;
     const bool recorded =
         recorder != NULL && recorder->lease != NULL && recorder->lease_gpu != NULL;
-    if (training->first_start == SIM_FOREVER) { /* a model may be split otherwise than last time */
+    if (!training->placed) { /* a model may be split otherwise than last time */
         free(training->grants);
         free(training->neighbours);
         training->grants = calloc(training->gang, sizeof *training->grants);

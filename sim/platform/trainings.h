@@ -29,7 +29,8 @@ struct training {
     bool resumes;         /* `due` is the end of its restart, not of its lease */
     bool recording;       /* `row` is of a lease that has not been recorded */
     bool saving;          /* preempted: its gang is held until it has been saved */
-    bool saved;           /* its last stop was a preemption, with the time for saving */
+    bool saved;           /* its restart needs no time for saving any more */
+    bool placed;          /* has had a gang since its arrival, or since it lost one */
     uint32_t idle_leases; /* whole: in a row without an iteration */
     uint32_t restarts;
     uint32_t gang;  /* grants: its GPUs as specified, but for a split model; 1 without a GPU */
@@ -42,10 +43,13 @@ struct training {
     sim_time_t resume;     /* end of its restart: progress begins */
     sim_time_t piece_from; /* since when it has had its speed */
     sim_time_t lease_end, due;
-    event_queue_handle event; /* at `due` */
+    event_queue_handle event; /* at `due`, or of the end of saving */
     double left;              /* fluid: ns of work at speed 1, at piece_from */
-    double settled;          /* fluid: ns at speed 1 done in all pieces; an invariant compares it */
-    uint64_t done;           /* whole: iterations of ended leases */
+    double settled;     /* fluid: ns at speed 1 done in all pieces; an invariant compares it */
+    uint64_t done;      /* whole: iterations of ended leases */
+    sim_time_t kept_at; /* of its last checkpoint, with `left` and `done` there */
+    double kept_left;
+    uint64_t kept_done;
     double lease_iterations; /* of ended pieces of the present lease */
     double row_iterations;   /* of the lease's row */
     double alone, speed;     /* on its grants without co-runners, and with them */
