@@ -336,8 +336,8 @@ CASE(the_papers_sweeps_are_profiles_by_settings_by_policies_by_seeds)
         char path[96];
         (void)snprintf(path, sizeof path, "workloads/experiments/%s.json", settings[s]);
         OWNED(experiment_free) struct experiment *of_sweep = must_resolve(mps, s * runs);
-        const struct override waits = {"platform.cold_dispatch", "\"wait\""};
-        OWNED(experiment_free) struct experiment *own = experiment_load(path, &waits, 1, &error);
+        const struct override late = {"platform.cold_dispatch", "\"late\""};
+        OWNED(experiment_free) struct experiment *own = experiment_load(path, &late, 1, &error);
         assert_non_null(own);
         /* The row of the sweep and the file of that name are the same experiment, but for the rule
          * of cold dispatch. */
