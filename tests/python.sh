@@ -59,7 +59,9 @@ headline.study("/nowhere", sys.argv[2])
 headline.page(sys.argv[2], *sys.argv[3:])
 EOF
 run "$python" "$folder/headline_small.py" "$ESGSIM" "$folder/headline.jsonl" "$folder/headline.svg"
+# shellcheck disable=SC2016
 expect "the study of load sustained says how much more ours sustains, under each admission" 0 '^. With admission `rate efficient` for all, `headway` sustains ×[0-9.]+ .*over 1 worlds'
+# shellcheck disable=SC2016
 expect "lists the setting that was chosen for each policy" 0 '^. `clockwork` . [0-9<].* . (as shipped|`vgpu=1`) . [0-9<]'
 run grep -c '^0,1,' "$folder/headline.csv"
 expect "and draws the load that each sustains" 0 '^12$'

@@ -523,7 +523,7 @@ static void runs_name(const struct sweep *sweep, struct results *results)
 {
     for (size_t run = 0; run < sweep->run_count; run += sweep->seeds) {
         struct error error = {0};
-        struct plan plan;
+        struct plan plan = {0};
         assert_good(plan_load(sweep, run, &plan, &error), &error);
         struct summary_row *row = &results->runs[results->run_count++];
         *row = (struct summary_row){.seed = 1};

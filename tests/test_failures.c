@@ -79,7 +79,7 @@ CASE(availability_lost_work_and_completion_are_those_of_renewal_theory)
     const double m = 1000, r = 100, c = 300;
     char trace[64];
     RESULT result = {0};
-    (void)snprintf(trace, sizeof trace, "0,a,0,%d,1\n", PIECES * (int)c);
+    (void)snprintf(trace, sizeof trace, "0,a,0,%.0f,1\n", PIECES * c);
     run_failing(world_of(trace, 1, ", 'restart': 'none', 'checkpoint_s': 300",
                          "'mtbf_s': 1000, 'mttr_s': 100"),
                 &result);

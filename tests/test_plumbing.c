@@ -323,7 +323,7 @@ enum { APPLICATIONS = 3 };
 
 /* The limit is 0.8. */
 static struct load_limit *limit_start(struct arena *arena, struct admission_spec *settings,
-                                      int rate)
+                                      unsigned rate)
 {
     *settings =
         (struct admission_spec){.start = 0.8, .least = 0.5, .most = 1, .step = 0.01, .misses = 0.2};

@@ -428,7 +428,9 @@ CASE(the_models_with_sub_batches_are_muris_in_all_else)
     JSON *right = cJSON_Parse(split);
     cJSON *model = NULL;
     cJSON_ArrayForEach(model, cJSON_GetObjectItem(right, "models"))
+    {
         cJSON_DeleteItemFromObject(model, "sub_batches");
+    }
     for (size_t k = 0; k < sizeof own / sizeof *own; k++) {
         cJSON_DeleteItemFromObject(left, own[k]);
         cJSON_DeleteItemFromObject(right, own[k]);

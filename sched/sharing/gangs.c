@@ -348,10 +348,11 @@ const char *gangs_refuse(void *state, uint32_t gpus, double gpu_memory_mb)
                  "the rest, with no more memory than the smallest GPU has";
 }
 
-/* Finds the place for a batch in that many parts, into gangs->chosen. */
-static bool try_split(struct gangs *gangs, struct gang_entry *entry, uint32_t parts,
-                      double *worst_s)
+/* Finds the place for a batch in that many parts, into gangs->chosen. Returns the time of the last
+ * partner, or INFINITY without a place. */
+static double try_split(struct gangs *gangs, struct gang_entry *entry, uint32_t parts)
 {
+    double worst_s = 0;
     struct sides sides = {gangs, entry};
     split(gangs, entry, parts);
     const struct gang_request request = {.gpus = entry->gpus,
@@ -361,8 +362,8 @@ static bool try_split(struct gangs *gangs, struct gang_entry *entry, uint32_t pa
                                          .fits = fits_beside,
                                          .check = gangs->discipline->check ? is_worth_it : NULL,
                                          .context = &sides,
-                                         .worst_s = worst_s};
-    return find_place(gangs, &request);
+                                         .worst_s = &worst_s};
+    return find_place(gangs, &request) ? worst_s : (double)INFINITY;
 }
 
 bool gang_try(struct gangs *gangs, struct gang_entry *entry)
@@ -372,8 +373,8 @@ bool gang_try(struct gangs *gangs, struct gang_entry *entry)
     uint32_t best = 0;
     double best_s = INFINITY;
     for (uint32_t parts = 1; parts <= most && best_s > 0; parts *= 2) {
-        double time_s = 0;
-        if (!try_split(gangs, entry, parts, &time_s) || !(time_s < best_s))
+        const double time_s = try_split(gangs, entry, parts);
+        if (!(time_s < best_s))
             continue;
         memcpy(entry->place, gangs->chosen, entry->gpus * sizeof *entry->place);
         best = parts;

@@ -142,7 +142,9 @@ static void print_text(const cJSON *root, const char *file)
             printf("%-28s %.6g\n", item->string, item->valuedouble);
         else if (cJSON_IsObject(item))
             cJSON_ArrayForEach(part, item)
+            {
                 printf("%s %-17s %.6g\n", item->string, part->string, part->valuedouble);
+            }
     }
     printf("%8s%12s%12s%14s%20s\n", "gpus", "trainings", "share", "gpu_hours",
            "share_of_gpu_hours");
