@@ -361,7 +361,7 @@ CASE(a_rate_sheds_the_heaviest_first_or_all_alike_or_down_to_one_load)
         [ADMISSION_PROPORTIONAL] = {0.4, 0.4, 0.4},
         [ADMISSION_MAX_MIN] = {1, 0.3, 0.375},
     };
-    for (int rate = ADMISSION_EFFICIENT; rate <= ADMISSION_MAX_MIN; rate++) {
+    for (unsigned rate = ADMISSION_EFFICIENT; rate <= ADMISSION_MAX_MIN; rate++) {
         struct arena arena;
         struct admission_spec settings;
         struct load_limit *limit = limit_start(&arena, &settings, rate);
