@@ -111,7 +111,7 @@ shorten() {
     *"esgsim sweep "*k-and-groups.json* | *"esgsim sweep "*sensitivity.json* | \
         *"esgsim sweep "*paper-scarce.json* | *"esgsim sweep "*ablation.json* | *"esgsim sweep "*decision-time.json* | \
         *"esgsim sweep "*dispatch.json*) printf '%s\n' "$1" ;;
-    *"esgsim sweep "*/training-*.json* | *"esgsim run "*/training-dynamic.json*) printf '%s\n' "$1" ;; # no requests
+    *"esgsim sweep "*/training-*.json* | *"esgsim sweep "*/fgd-*.json* | *"esgsim run "*/training-dynamic.json*) printf '%s\n' "$1" ;; # no requests
     *"esgsim claims "*) printf '%s --dry-run\n' "$1" ;;
     *) printf '%s\n' "$1" |
         sed 's/\(esgsim \(run\|sweep\) [^ ]*\.json\)/\1 --set requests=200 --set warmup_requests=20/' ;;
