@@ -281,7 +281,7 @@ const struct command command_claims = {
         "  size          the published effect within a factor of 1.5, or its sign only\n"
         "  sign          the direction of the published effect alone\n"
         "Contradicted: the other direction, or another value in the first two. Not shown: else.\n"
-        "\"ours ÷\" is our mean divided by the published effect; 1 within a published range. Each "
+        "A column has our mean divided by the published effect; 1 within a published range. Each "
         "row\nnames the one mechanism in which its two sides differ.\n"
         "\n"
         "Example: esgsim claims Clockwork Nexus --details\n",

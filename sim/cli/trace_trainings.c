@@ -152,7 +152,10 @@ static void print_text(const cJSON *root, const char *file)
     {
         static const int widths[] = {8, 12, 12, 14, 20};
         size_t column = 0;
-        cJSON_ArrayForEach(part, item) printf("%*.6g", widths[column++], part->valuedouble);
+        cJSON_ArrayForEach(part, item)
+        {
+            printf("%*.6g", widths[column++], part->valuedouble);
+        }
         printf("\n");
     }
 }
