@@ -281,7 +281,7 @@ FLIPS     := $(dir $(RESULTS))flips.h5
 FLIPS_SVG := $(dir $(RESULTS))paper/flips.svg
 .PHONY: flips
 flips: all ## study which assumption flips which conclusion: sweep, results/FLIPS.md, a heat map
-	python3 results/flips.py sweep 8 >$(BUILD)/flips.json
+	python3 results/flips.py sweep 4 >$(BUILD)/flips.json
 	$(BUILD)/esgsim sweep $(BUILD)/flips.json --jobs $(JOBS) --restart --out $(FLIPS)
 	mkdir -p $(dir $(FLIPS_SVG))
 	python3 results/flips.py page $(BUILD)/esgsim $(FLIPS) $(if $(filter none,$(FIGURES)),,$(FLIPS_SVG)) >$(FLIPS:.h5=.txt)
