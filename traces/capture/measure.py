@@ -227,8 +227,9 @@ def describe(p, a, session):
     if shutil.which("nvidia-smi"):
         facts["driver"] = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"],
                                          stdout=subprocess.PIPE, text=True).stdout.split("\n")[0]
-    with open(path, "w") as file:
+    with open(path + ".new", "w") as file:  # whoever kills this leaves no file or a whole one
         json.dump(facts, file, indent=1)
+    os.replace(path + ".new", path)
 
 def main():
     p, a = arguments()
