@@ -17,7 +17,7 @@ static const struct command *const commands[] = {
     &command_run,   &command_sweep,  &command_capacity,  &command_merge,   &command_report,
     &command_plot,  &command_search, &command_slo,       &command_explain, &command_list,
     &command_check, &command_trace,  &command_calibrate, &command_predict, &command_validate,
-    &command_bench, &command_claims, &command_replay,    &command_verify,
+    &command_bench, &command_claims, &command_replay,    &command_verify,  &command_distill,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
@@ -73,7 +73,8 @@ static int take_common_options(int argc, char **argv, bool *help, bool *quiet)
 
 static int report_error(const struct error *error)
 {
-    fprintf(stderr, "esgsim: %s\n", error->message);
+    if (error->message[0] != '\0') /* nobody reads standard output: the status tells it */
+        fprintf(stderr, "esgsim: %s\n", error->message);
     return error->kind == ERROR_INPUT ? 2 : 1;
 }
 

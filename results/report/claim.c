@@ -288,7 +288,7 @@ bool claims_text(const struct expectations *claims, const struct estimate *ours,
         print_group(claims, ours, (enum claim_group)group, out);
     if (details)
         print_details(claims, out);
-    return !ferror(out) || error_run(error, "cannot write the claims: %s", strerror(errno));
+    return !ferror(out) || error_write(error, "the claims", errno);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

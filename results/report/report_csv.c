@@ -2,7 +2,6 @@
  * derived from it. */
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "results/report/csv.h"
 #include "results/report/curve.h"
@@ -210,7 +209,7 @@ bool report_csv(const struct report *report, FILE *out, struct error *error)
             print_panel(report, &curves->groups[g], &curves->groups[g].panels[p], out);
     for (size_t i = 0; i < report->judgement_count; i++)
         print_judgement(report->results, out, &report->judgements[i]);
-    return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
+    return !ferror(out) || error_write(error, "the report", errno);
 }
 
 /* ---- Verdicts alone -------------------------------------------------------------------------- */
@@ -264,5 +263,5 @@ bool verdicts_csv(const struct report *const *reports, size_t count, FILE *out, 
             for (size_t w = 0; w < judgement->apart_count; w++)
                 world_lines(out, reports[r]->results->path, &judgement->apart[w]);
         }
-    return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
+    return !ferror(out) || error_write(error, "the report", errno);
 }

@@ -407,7 +407,7 @@ bool report_html(const struct page *page, FILE *out, struct error *error)
     head_write(page, out);
     if (page->report->results->run_count == 0) {
         html_print(out, "<p>The file holds no finished run.</p>\n</body>\n</html>\n");
-        return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
+        return !ferror(out) || error_write(error, "the report", errno);
     }
     what_was_run(page, out);
     repeat_write(page, out);
@@ -423,5 +423,5 @@ bool report_html(const struct page *page, FILE *out, struct error *error)
     page_assumptions(page, out);
     provenance_write(page, out);
     (void)fprintf(out, "<script>%s</script>\n</body>\n</html>\n", html_script);
-    return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
+    return !ferror(out) || error_write(error, "the report", errno);
 }

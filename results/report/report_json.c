@@ -3,7 +3,6 @@
 #include <math.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <cjson/cJSON.h>
 
@@ -232,7 +231,7 @@ static bool print_root(cJSON *root, FILE *out, struct error *error)
 {
     if (!json_write(root, out, "report", error))
         return false;
-    return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
+    return !ferror(out) || error_write(error, "the report", errno);
 }
 
 bool verdicts_json(const struct report *const *reports, size_t count, FILE *out,

@@ -334,5 +334,5 @@ bool report_text(const struct report *report, FILE *out, struct error *error)
         print_scenario(report, &report->scenarios[s], out);
     if (report->expected != NULL)
         print_expected(report, out);
-    return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
+    return !ferror(out) || error_write(error, "the report", errno);
 }

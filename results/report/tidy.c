@@ -129,5 +129,5 @@ bool tidy_csv(const struct results *const *files, size_t count, FILE *out, struc
         for (size_t run = 0; run < files[f]->run_count; run++)
             print_run(files[f], run, keys, key_count, trainings, out);
     arena_destroy(arena);
-    return !ferror(out) || error_run(error, "cannot write the table: %s", strerror(errno));
+    return !ferror(out) || error_write(error, "the table", errno);
 }

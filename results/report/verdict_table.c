@@ -125,5 +125,5 @@ bool verdicts_text(const struct report *const *reports, size_t count, FILE *out,
         for (size_t i = 0; i < reports[r]->judgement_count; i++)
             verdict_text(&reports[r]->judgements[i], false, out);
     }
-    return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
+    return !ferror(out) || error_write(error, "the report", errno);
 }

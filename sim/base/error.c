@@ -1,5 +1,6 @@
 #include "sim/base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -92,4 +93,11 @@ void error_list_names(const char *const *names, int count, char *list, size_t si
     list[0] = '\0';
     for (int i = 0; i < count && used < size; i++)
         used += (size_t)snprintf(list + used, size - used, "%s%s", i == 0 ? "" : ", ", names[i]);
+}
+
+bool error_write(struct error *error, const char *what, int reason)
+{
+    if (reason == EPIPE)
+        return error_run(error, "%s", "");
+    return error_run(error, "cannot write %s: %s", what, strerror(reason));
 }

@@ -28,6 +28,10 @@ struct error {
 bool error_input(struct error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 bool error_run(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Sets ERROR_RUN after a write that failed with `reason`, an errno: "cannot write WHAT: …". The
+ * message is empty where the reader of a pipe has gone, as after `| head`: nobody asks for more.
+ * Returns false. */
+bool error_write(struct error *error, const char *what, int reason);
 
 /* The entry of `names` (count of them) closest to `wanted` by edit distance, for "did you mean";
  * NULL where nothing is near (distance above a third of the longer name, and above 2). */

@@ -452,5 +452,5 @@ bool output_close(struct error *error)
     if (!failed && flushed && closed)
         return true;
     reason = reason != 0 ? reason : errno != 0 ? errno : EIO;
-    return error_run(error, "standard output cannot be written: %s", strerror(reason));
+    return error_write(error, "standard output", reason);
 }

@@ -39,7 +39,7 @@ void output_run_text(FILE *stream, const struct output_run *shown);
 void output_table_text(FILE *stream, const struct output_run *runs, size_t count);
 
 /* Flushes and closes standard output. False with ERROR_RUN if not all of it has arrived, also
- * earlier. */
+ * earlier. The message is empty where nobody reads it any more. */
 bool output_close(struct error *error);
 
 #endif
