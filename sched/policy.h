@@ -45,7 +45,7 @@
 #include "sim/base/units.h"
 #include "workloads/workload.h"
 
-#define POLICY_ABI 8
+#define POLICY_ABI 9
 
 struct platform; /* the simulator's side; opaque */
 
@@ -122,6 +122,8 @@ struct policy {
      * of the experiment have; 0 GPUs: it asks for vCPUs alone. A reason ends the run as bad input.
      * NULL: it places whatever the cluster's GPUs hold, and nothing without a GPU. */
     const char *(*refuses_gang)(void *state, uint32_t gpus, double gpu_memory_mb);
+    /* The experiment must name a file for the policy, and may do so for no other. */
+    bool reads_file;
 };
 
 /* ---- Queries ------------------------------------------------------------------------------- */
@@ -131,6 +133,9 @@ sim_time_t platform_now(const struct platform *platform);
  * ("planning" of the experiment). */
 const struct workload *platform_workload(const struct platform *platform);
 uint64_t platform_seed(const struct platform *platform);
+/* Path of the file that the experiment names for its policy ("policy.file"); NULL unless the policy
+ * reads one. */
+const char *platform_policy_file(const struct platform *platform);
 /* The next number of the run's own random stream for its policy: uniform in [0, 1), in steps of
  * 2^-53. `(uint32_t)(platform_random(platform) * n)` is uniform in 0..n-1. The seed determines the
  * stream, so draws do not change arrivals or noise, and a run repeats exactly. */

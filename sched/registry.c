@@ -42,7 +42,8 @@
     ROW(tiresias) \
     ROW(srtf) \
     ROW(srsf) \
-    ROW(fgd)
+    ROW(fgd) \
+    ROW(tree)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct policy policy_##name;
@@ -199,6 +200,10 @@ bool policy_serves(const struct policy *policy, const struct experiment *experim
                    struct error *error)
 {
     char list[LIST_LENGTH] = "";
+    if (policy->reads_file != (experiment->policy_file != NULL))
+        return error_input(
+            error, "%s: policy.file: policy \"%.64s\" reads %s", experiment->path, policy->name,
+            policy->reads_file ? "a file: name one that `esgsim distill` has written" : "no file");
     const bool trainings = experiment->training != NULL && policy->serves == SERVES_REQUESTS;
     if (serves(policy, experiment))
         return true;

@@ -5,7 +5,7 @@
 
 esgsim=${SAN_BUILD:-build/sanitized}/esgsim
 strict=workloads/experiments/strict-light.json
-commands="run sweep capacity merge report plot search slo explain list check trace calibrate predict validate bench claims verify"
+commands="run sweep capacity merge report plot search slo explain list check trace calibrate predict validate bench claims verify distill"
 here=$(pwd)
 
 # cases: a table on standard input. Its lines are STATUS :: NAME :: PATTERN :: ARGUMENTS, the arguments as
@@ -200,11 +200,32 @@ cases <<'END'
 refused :: a group that a path leaves and enters again is refused :: application "image-classification": a path leaves group "x" and returns to it from stage "segmentation" :: run "$strict" --set 'applications.0.granularity={"x":["super-resolution","classification"]}'
 refused :: a function of a group that is not there is refused :: stage :: run "$strict" --set 'applications.0.granularity={"x":["super-resolutoin"]}'
 END
+# What a policy chose becomes trees, the same from one process as from two, and they run as a policy.
+for jobs in 1 2; do
+    run "$esgsim" sweep workloads/experiments/tree-choices.json --set 'matrix.requests=[100]' --jobs $jobs \
+        --out "$folder/choices$jobs.h5" --quiet
+    run "$esgsim" distill "$folder/choices$jobs.h5" --prune-seeds 6,7 --test-seeds 8-12 --out "$folder/tree$jobs.txt"
+    expect "distill learns trees from recorded choices, and says how far they agree" 0 'configuration +[0-9]+ +[0-9.]+ +[0-9.]+'
+done
+run cmp "$folder/tree1.txt" "$folder/tree2.txt"
+expect "choices recorded by two processes give the same trees" 0
+run "$esgsim" distill "$folder/choices1.h5" --rows 30 --depth 3 --test-seeds 8-12 --out "$folder/small.txt" --json
+expect "distill prints one JSON object" 0 '"configuration_depth":[[:space:]]*3'
+sed 's/<= .*/<= x/' "$folder/tree1.txt" >"$folder/edited.txt"
+cases <<'END'
+0 :: learned trees run as a policy :: ^tree  :: run "$strict" --policy tree --set policy.file="$folder/tree1.txt" --set requests=100
+refused :: a tree that was edited wrongly is refused with its line :: edited.txt:[0-9]+: "if FEATURE <= NUMBER" :: run "$strict" --policy tree --set policy.file="$folder/edited.txt"
+refused :: tree without a file is refused :: policy.file: policy "tree" reads a file :: run "$strict" --policy tree
+refused :: a file for a policy that reads none is refused :: policy.file: policy "esg" reads no file :: run "$strict" --set policy.file="$folder/tree1.txt"
+refused :: distill refuses runs without choices :: with "record" set to choices :: distill "$folder/fused.h5" --out "$folder/no.txt"
+refused :: distill refuses to prune with all runs :: no run is left to learn from :: distill "$folder/choices1.h5" --prune-seeds 1-12 --out "$folder/no.txt"
+refused :: distill refuses seeds that are none :: --test-seeds: 'x' is not a whole number :: distill "$folder/choices1.h5" --test-seeds 3-x --out "$folder/no.txt"
+END
 robustness=workloads/experiments/robustness.json
 "$esgsim" list policies | awk '/\[(requests|both)\]$/ { print $1 }' | sort >"$folder/policies"
 sed -n '/"policy": \[/,/\]/p' "$robustness" | grep -o '"name": "[^"]*"' | cut -d '"' -f 4 | sort >"$folder/studied"
-run sh -c "grep -vx -e alpaserve -e sgprs '$folder/policies' | diff - '$folder/studied'"
-expect "the study of robustness has every policy that serves requests but those of a placement or of contexts" 0
+run sh -c "grep -vx -e alpaserve -e sgprs -e tree '$folder/policies' | diff - '$folder/studied'"
+expect "the study of robustness has every policy that serves requests but those of a placement, of contexts or of a file" 0
 run "$esgsim" sweep "$robustness" --set seeds=2 --set 'matrix.requests=[100]' --quiet --jobs 2 \
     --set 'matrix.policy=[{"name":"esg"},{"name":"min-config"}]' --out "$folder/robustness.h5"
 expect "a short study runs" 0

@@ -44,13 +44,14 @@ static inline FILE *trace_begin(char *path)
 }
 
 /* The i-th registered policy of those that serve requests of any application, NULL past the last.
- * alpaserve serves chains only: tests/test_alpaserve.c has the random worlds as chains. */
+ * tree needs a file. alpaserve serves chains only: tests/test_alpaserve.c has the random worlds as
+ * chains. */
 static inline const struct policy *policy_for_requests(size_t index)
 {
     const struct policy *policy = NULL;
     for (size_t i = 0; (policy = policy_at(i)) != NULL; i++)
-        if (policy->serves != SERVES_TRAININGS && strcmp(policy->name, "alpaserve") != 0 &&
-            index-- == 0)
+        if (policy->serves != SERVES_TRAININGS && !policy->reads_file &&
+            strcmp(policy->name, "alpaserve") != 0 && index-- == 0)
             break;
     return policy;
 }

@@ -14,7 +14,7 @@ workloads
 sim/cluster sched
 sched/common
 sched/paths
-sched/simple sched/alpaserve sched/sgprs sched/keep_alive sched/esg sched/infless sched/fast_gshare sched/orion sched/aquatope sched/headway sched/nexus sched/gpulet sched/dilu sched/synergy sched/sharing sched/fgd
+sched/simple sched/alpaserve sched/sgprs sched/keep_alive sched/esg sched/infless sched/fast_gshare sched/orion sched/aquatope sched/headway sched/nexus sched/gpulet sched/dilu sched/synergy sched/sharing sched/fgd sched/tree
 sim/platform
 sim/backend
 results/store

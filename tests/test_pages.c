@@ -285,6 +285,7 @@ CASE(the_results_page_has_every_column_with_its_unit)
         {"/runs/<hash>/jobs", &layout_jobs},
         {"/runs/<hash>/containers", &layout_containers},
         {"/runs/<hash>/decisions", &layout_decisions},
+        {"/runs/<hash>/choices", &layout_choices},
         {"/runs/<hash>/timeline", &layout_timeline},
         {"/training", &layout_training},
         {"/runs/<hash>/trainings", &layout_trainings},

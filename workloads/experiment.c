@@ -20,7 +20,7 @@ enum { APPLICATIONS_LIMIT = 1024 };
 /* At the highest rate of arrivals they bring fewer requests than COUNT_MOST. */
 #define SECONDS_MOST 1e6
 
-const char *const experiment_record_names[] = {"summary", "requests", "all", NULL};
+const char *const experiment_record_names[] = {"summary", "requests", "all", "choices", NULL};
 
 #define OF experiment
 const struct key experiment_keys[] = {
@@ -47,7 +47,7 @@ const struct key experiment_keys[] = {
     KEY_NUMBER("warmup_s", OF, warmup_s, 0, SECONDS_MOST, 0, UNWRITTEN),
     KEY_END};
 static const struct key policy_keys[] = {KEY_TEXT("name", OF, policy_name, UNWRITTEN),
-                                         KEY_OWN("params"), KEY_NOTES, KEY_END};
+                                         KEY_OWN("params"), KEY_OWN("file"), KEY_NOTES, KEY_END};
 #undef OF
 
 /* Data needed only while an experiment is read. */
@@ -67,8 +67,8 @@ static bool load_part(struct reading *reading, const char *key, struct json_valu
     return json_include_member(reading->document, &reading->root, key, value, error);
 }
 
-static bool load_policy(const struct json_value *value, struct experiment *experiment,
-                        struct error *error)
+static bool load_policy(const struct json_include *document, const struct json_value *value,
+                        struct experiment *experiment, struct error *error)
 {
     struct json_value child;
     experiment->policy_name = strdup("esg");
@@ -80,6 +80,9 @@ static bool load_policy(const struct json_value *value, struct experiment *exper
         return false;
     if (experiment->policy_name[0] == '\0')
         return json_fault(value, error, "\"name\" is empty; see `esgsim list policies`");
+    if (json_child(value, "file", &child) &&
+        (experiment->policy_file = json_include_find_file(document, &child, error)) == NULL)
+        return false;
     return !json_child(value, "params", &child) ||
            settings_load(&child, &experiment->policy_settings, &experiment->policy_setting_count,
                          error);
@@ -236,17 +239,18 @@ static void apply_noise(struct experiment *experiment)
                 workload->functions[f].gpus[k].noise_cv = experiment->platform.noise_cv;
 }
 
-/* A policy module is identified by the digest of its bytes. A missing file is reported when the
- * policy is looked up. */
+/* A policy's module, or its file, is identified by the digest of its bytes. A missing file is
+ * reported when the policy is looked up. */
 static bool hash_policy(struct reading *reading, struct error *error)
 {
     struct experiment *experiment = reading->experiment;
-    const char *name = experiment->policy_name;
+    const char *name = experiment->policy_name, *file = experiment->policy_file;
     const size_t length = strlen(name);
-    if (length <= 3 || strcmp(name + length - 3, ".so") != 0 || access(name, R_OK) != 0)
+    if (file == NULL &&
+        (length <= 3 || strcmp(name + length - 3, ".so") != 0 || access(name, R_OK) != 0))
         return true;
-    return inputs_hash(reading->document->inputs, name, &experiment->policy_identity,
-                       experiment->policy_sha256, error);
+    return inputs_hash(reading->document->inputs, file != NULL ? file : name,
+                       &experiment->policy_identity, experiment->policy_sha256, error);
 }
 
 static bool load_arrivals(struct reading *reading, struct error *error)
@@ -308,7 +312,8 @@ static bool load_rest(struct reading *reading, struct error *error)
     if (!requests && !json_child(&value, "sample_interval_s", &(struct json_value){0}))
         experiment->platform.sample_interval = TRAINING_SAMPLE_INTERVAL;
     apply_noise(experiment);
-    return load_part(reading, "policy", &value, error) && load_policy(&value, experiment, error) &&
+    return load_part(reading, "policy", &value, error) &&
+           load_policy(reading->document, &value, experiment, error) &&
            hash_policy(reading, error) && load_training(reading, error) &&
            load_part(reading, "planning", &value, error) &&
            planning_load(&value, experiment, error);
@@ -352,8 +357,8 @@ static struct experiment *resolve(struct json_include *document, struct error *e
     return NULL;
 }
 
-/* The file's parameters belong to the file's policy. If an override names another policy they are
- * dropped, except those that are overridden themselves. */
+/* The file's parameters, and the file that it names, belong to its policy. If an override names
+ * another policy they are dropped, except those that are overridden themselves. */
 static bool drop_parameters(struct json_include *document, const struct override *overrides,
                             size_t count, struct error *error)
 {
@@ -371,8 +376,10 @@ static bool drop_parameters(struct json_include *document, const struct override
     const cJSON *name = cJSON_GetObjectItemCaseSensitive(object, "name");
     cJSON *given = json_parse(wanted, "value", NULL);
     const char *text = cJSON_IsString(given) ? given->valuestring : wanted;
-    if (strcmp(text, cJSON_IsString(name) ? name->valuestring : "esg") != 0)
+    if (strcmp(text, cJSON_IsString(name) ? name->valuestring : "esg") != 0) {
         cJSON_DeleteItemFromObjectCaseSensitive(object, "params");
+        cJSON_DeleteItemFromObjectCaseSensitive(object, "file");
+    }
     cJSON_Delete(given);
     return true;
 }
@@ -432,8 +439,9 @@ bool experiment_inputs_check(const struct experiment *experiment, struct error *
             inputs_unchanged(training->trace_path, &training->trace_identity,
                              training->trace_sha256, error)) &&
            (experiment->policy_sha256[0] == '\0' ||
-            inputs_unchanged(experiment->policy_name, &experiment->policy_identity,
-                             experiment->policy_sha256, error));
+            inputs_unchanged(experiment->policy_file != NULL ? experiment->policy_file
+                                                             : experiment->policy_name,
+                             &experiment->policy_identity, experiment->policy_sha256, error));
 }
 
 void experiment_free(struct experiment *experiment)
@@ -454,6 +462,7 @@ void experiment_free(struct experiment *experiment)
     free(experiment->platform.failures.outages);
     settings_free(experiment->policy_settings, experiment->policy_setting_count);
     free(experiment->policy_name);
+    free(experiment->policy_file);
     free(experiment->resolved_json);
     free(experiment->name);
     free(experiment->path);

@@ -57,8 +57,13 @@ struct failure_spec {
 /* Most parameters of a keep-alive policy. */
 enum { KEEP_ALIVE_VALUES = 16 };
 /* SUMMARY records totals. REQUESTS adds one row per request. ALL adds batches, decisions and the
- * timeline. */
-enum record_level { RECORD_SUMMARY, RECORD_REQUESTS, RECORD_ALL };
+ * timeline. CHOICES stands beside them: totals, and what the policy chose from at each decision. */
+enum record_level { RECORD_SUMMARY, RECORD_REQUESTS, RECORD_ALL, RECORD_CHOICES };
+/* Whether a run of this level has a table that `table` begins to have. */
+static inline bool record_has(enum record_level level, enum record_level table)
+{
+    return level == RECORD_CHOICES || table == RECORD_CHOICES ? level == table : level >= table;
+}
 /* Their names, NULL-terminated. */
 extern const char *const experiment_record_names[];
 
@@ -140,6 +145,7 @@ struct experiment {
     struct training_plan *training;      /* NULL: no trainings (workloads/training_plan.h) */
     struct platform_spec platform;
     char *policy_name; /* registered name, or a path ending in .so */
+    char *policy_file; /* that the policy reads; NULL: none */
     struct setting *policy_settings;
     size_t policy_setting_count;
     uint64_t requests;        /* measured */
@@ -154,7 +160,7 @@ struct experiment {
     char *profile_sha256; /* of the profile; "" if there is none. Of several: "MODEL DIGEST,
                            * MODEL DIGEST" */
     char trace_sha256[65];
-    char policy_sha256[65]; /* of a policy's module (.so); "" if the policy is registered */
+    char policy_sha256[65]; /* of a policy's module (.so) or file; "" if it has neither */
     struct stat trace_identity, policy_identity; /* valid if the file has a digest above */
     char profile_evidence[64]; /* the profile's evidence grade, "A and B" of unlike profiles; "" if
                                 * there is no profile */

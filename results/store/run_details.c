@@ -92,8 +92,9 @@ static bool rows_of(const struct run_details *details, const char *hash, const c
     *rows = NULL;
     *count = 0;
     if (!run_details_has(details, hash, table))
-        return error_input(error, "%s: run %s has no %s; run it with \"record\" set to all",
-                           details->path, hash, table);
+        return error_input(error, "%s: run %s has no %s; run it with \"record\" set to %s",
+                           details->path, hash, table,
+                           strcmp(table, "choices") == 0 ? table : "all");
     (void)snprintf(name, sizeof name, "runs/%.*s/%s", TEXT_HASH, hash, table);
     return table_read(details->file, details->path, name, layout, rows, count, error);
 }
@@ -111,6 +112,7 @@ ROWS_OF(requests, layout_request_part, detail_request)
 ROWS_OF(batches, layout_batches, batch_row)
 ROWS_OF(trainings, layout_trainings, training_result_row)
 ROWS_OF(timeline, layout_timeline, timeline_row)
+ROWS_OF(choices, layout_choices, choice_row)
 
 /* ---- All rows of one run --------------------------------------------------------------------- */
 

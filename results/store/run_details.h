@@ -55,4 +55,8 @@ bool run_details_trainings(const struct run_details *details, const char *hash,
 bool run_details_timeline(const struct run_details *details, const char *hash,
                           struct timeline_row **rows, size_t *count, struct error *error);
 
+/* Reads the queues that the run's policy chose from. The caller frees *rows. */
+bool run_details_choices(const struct run_details *details, const char *hash,
+                         struct choice_row **rows, size_t *count, struct error *error);
+
 #endif

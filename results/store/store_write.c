@@ -260,7 +260,7 @@ static bool details_begin(struct store *store, size_t stages)
         const struct layout *layout = t == DETAIL_batches && !metadata->planned
                                           ? &layout_unplanned_batches
                                           : detail_tables[t].layout;
-        if (metadata->record >= (uint64_t)detail_tables[t].level &&
+        if (record_has((enum record_level)metadata->record, detail_tables[t].level) &&
             (t != DETAIL_outages || metadata->fails))
             good = table_begin(&store->details[t], store->run, detail_tables[t].name,
                                t <= DETAIL_requests ? NULL : &store->details[t - 1], layout,

@@ -502,3 +502,25 @@ void slo_rest(const struct application *application, const sim_time_t *time, sim
         }
     }
 }
+
+static sim_time_t fastest(const struct function *function)
+{
+    sim_time_t least = SIM_FOREVER;
+    for (size_t i = 0; i < function->configuration_count; i++)
+        if (function->configurations[i].time < least)
+            least = function->configurations[i].time;
+    return least;
+}
+
+void slo_fastest_paths(const struct workload *workload, sim_time_t *paths)
+{
+    for (size_t a = 0; a < workload->application_count; a++) {
+        const struct application *application = &workload->applications[a];
+        sim_time_t alone[WORKLOAD_MAX_STAGES], *path = &paths[application->first_queue];
+        for (size_t s = 0; s < application->stage_count; s++)
+            alone[s] = fastest(&workload->functions[application->stages[s].function]);
+        slo_rest(application, alone, path);
+        for (size_t s = 0; s < application->stage_count; s++)
+            path[s] += alone[s];
+    }
+}

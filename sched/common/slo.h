@@ -74,6 +74,10 @@ struct slo_plan {
 struct slo_plan *slo_plan_create(struct arena *arena, const struct application *application,
                                  const double *mean_time, size_t group_size, enum slo_split split);
 
+/* By queue of the workload: the time of its stage and of the longest path after it, where every
+ * stage has its function's fastest configuration. O(queues + configurations of stages). */
+void slo_fastest_paths(const struct workload *workload, sim_time_t *paths);
+
 /* The lengths of the longest paths before and after each stage, where stage t has length[t]. */
 void slo_paths(const struct application *application, const double *length, double *before,
                double *after);

@@ -68,7 +68,7 @@ struct command {
 extern const struct command command_run, command_sweep, command_merge, command_report,
     command_capacity, command_search, command_slo, command_explain, command_list, command_check,
     command_trace, command_calibrate, command_validate, command_bench, command_plot, command_claims,
-    command_predict, command_replay, command_verify;
+    command_predict, command_replay, command_verify, command_distill;
 
 /* Parses the command line by the command's table. Values are stored in `options`, the command's own
  * struct, which initially has the defaults. Operands are moved to argv[1] and following, and `argc`

@@ -15,15 +15,6 @@ struct rate_admission {
     double *share, *load; /* by application; scratch */
 };
 
-static sim_time_t fastest(const struct function *function)
-{
-    sim_time_t least = SIM_FOREVER;
-    for (size_t i = 0; i < function->configuration_count; i++)
-        if (function->configurations[i].time < least)
-            least = function->configurations[i].time;
-    return least;
-}
-
 /* Ns of the whole cluster for `time` with the resources of `spec`: its dominant share (Ghodsi et
  * al., NSDI 2011), because the scarcer resource limits what else can run. */
 static double work_of(const struct platform *platform, const struct configuration *spec,
@@ -65,15 +56,7 @@ void admission_init(struct platform *platform)
         platform->policy->admits_requests)
         return;
     platform->ways = arena_allocate(&platform->arena, planned->queue_count, sizeof *platform->ways);
-    for (size_t a = 0; a < planned->application_count; a++) {
-        const struct application *application = &planned->applications[a];
-        sim_time_t alone[WORKLOAD_MAX_STAGES], *way = &platform->ways[application->first_queue];
-        for (size_t s = 0; s < application->stage_count; s++)
-            alone[s] = fastest(&planned->functions[application->stages[s].function]);
-        slo_rest(application, alone, way);
-        for (size_t s = 0; s < application->stage_count; s++)
-            way[s] += alone[s];
-    }
+    slo_fastest_paths(planned, platform->ways);
     if (platform->experiment->platform.admission.rule == ADMISSION_RATE)
         rate_init(platform);
 }

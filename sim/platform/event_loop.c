@@ -7,6 +7,7 @@
 
 #include "sim/platform/admission.h"
 #include "sim/platform/batches.h"
+#include "sim/platform/choices.h"
 #include "sim/platform/containers.h"
 #include "sim/platform/failures.h"
 #include "sim/platform/instances.h"
@@ -90,7 +91,9 @@ static inline void controller_run(struct platform *platform)
         controller->changed = false;
         admission_drop_lost(platform);
         decision_begin(controller, measured);
+        choices_begin(platform);
         controller->more = policy_call_decide(platform);
+        choices_end(platform);
         sim_time_t charged = decision_end(platform);
         if (platform->failed)
             return;
@@ -399,6 +402,7 @@ bool simulation_prepare(struct platform *platform, struct cursor *cursor)
     containers_init(platform);
     warm_pool_init(platform);
     admission_init(platform);
+    choices_init(platform);
     users_init(platform);
     failures_begin(platform);
     platform_schedule(platform, experiment->platform.sample_interval, EVENT_SAMPLE, 0);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "sim/platform/batches.h"
+#include "sim/platform/choices.h"
 #include "sim/platform/containers.h"
 #include "sim/platform/failures.h"
 #include "sim/platform/policy_api_internal.h"
@@ -95,6 +96,11 @@ double platform_random(struct platform *platform)
 uint64_t platform_seed(const struct platform *platform)
 {
     return platform->experiment->seed;
+}
+
+const char *platform_policy_file(const struct platform *platform)
+{
+    return platform->experiment->policy_file;
 }
 
 sim_time_t platform_keep_alive(const struct platform *platform)
@@ -296,6 +302,8 @@ bool platform_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
     platform->controller.acts++;
     const bool launched = batches_dispatch(platform, queue, jobs, configuration, invoker);
     platform->controller.moves += launched;
+    if (launched)
+        choices_dispatched(platform, queue, configuration, jobs);
     return launched;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "sim/platform/policy_calls.h"
+#include "sim/platform/choices.h"
 
 #include "sched/module.h"
 #include "sim/platform/policy_api.h"
@@ -159,6 +160,7 @@ static void call_about(struct platform *platform, const char *callback,
 
 void policy_call_ready(struct platform *platform, uint32_t queue)
 {
+    choices_job_ready(platform, queue);
     call_about(platform, "on_ready", platform->policy->on_ready, queue);
 }
 

@@ -1,0 +1,335 @@
+#include "sched/tree/tree.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const feature_names[] = {
+#define NAME(name) #name,
+    TREE_FEATURES(NAME)
+#undef NAME
+};
+
+enum { INDENT = 2, VOTES_MOST = 64 };
+enum tree_kind { QUEUE_TREE, CONFIGURATION_TREE };
+
+const struct tree_node *tree_child(const struct tree_node *node, const int64_t *values)
+{
+    const int64_t value = values[node->feature];
+    const bool yes = node->feature == TREE_function
+                         ? value < TREE_FUNCTIONS_MOST && (node->functions >> value & 1) != 0
+                         : value <= node->most;
+    return yes ? node->yes : node->no;
+}
+
+const struct tree_node *tree_leaf(const struct tree_node *tree, const int64_t *values)
+{
+    while (tree->yes != NULL)
+        tree = tree_child(tree, values);
+    return tree;
+}
+
+size_t tree_leaves(const struct tree_node *tree)
+{
+    return tree->yes == NULL ? 1 : tree_leaves(tree->yes) + tree_leaves(tree->no);
+}
+
+size_t tree_depth(const struct tree_node *tree)
+{
+    if (tree->yes == NULL)
+        return 0;
+    const size_t yes = tree_depth(tree->yes), no = tree_depth(tree->no);
+    return 1 + (yes > no ? yes : no);
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+struct line {
+    char *text; /* without its indent */
+    size_t indent;
+    unsigned number;
+};
+
+struct reader {
+    const char *path;
+    struct arena *arena;
+    const struct workload *workload;
+    struct line *lines;
+    size_t count, at;
+    struct error *error;
+};
+
+static bool fault(const struct reader *reader, const char *wanted)
+{
+    const bool ended = reader->at >= reader->count;
+    const struct line *line = &reader->lines[ended ? reader->count - 1 : reader->at];
+    if (reader->count == 0)
+        return error_input(reader->error, "%s: is empty; `esgsim distill` writes trees",
+                           reader->path);
+    return error_input(reader->error, "%s:%u: %s, not %s%s%s", reader->path, line->number, wanted,
+                       ended ? "the end of the file" : "\"", ended ? "" : line->text,
+                       ended ? "" : "\"");
+}
+
+static bool lines_read(struct reader *reader)
+{
+    FILE *file = fopen(reader->path, "r");
+    if (file == NULL)
+        return error_input(reader->error, "%s: cannot be read: %s", reader->path, strerror(errno));
+    char *text = NULL;
+    size_t room = 0;
+    unsigned number = 0;
+    bool good = true;
+    reader->lines = arena_allocate(reader->arena, TREE_LINES_MOST, sizeof *reader->lines);
+    for (ssize_t length; good && (length = getline(&text, &room, file)) >= 0;) {
+        number++;
+        while (length > 0 && isspace((unsigned char)text[length - 1]))
+            text[--length] = '\0';
+        const size_t indent = strspn(text, " ");
+        if (text[indent] == '\0' || text[indent] == '#')
+            continue;
+        good =
+            reader->count < TREE_LINES_MOST ||
+            error_input(reader->error, "%s: has more than %d lines", reader->path, TREE_LINES_MOST);
+        if (good)
+            reader->lines[reader->count++] =
+                (struct line){arena_text(reader->arena, "%s", text + indent), indent, number};
+    }
+    free(text);
+    (void)fclose(file);
+    return good;
+}
+
+/* The next line, where it has this indent and begins so; its text after that. NULL: it does not. */
+static char *take(struct reader *reader, size_t indent, const char *start)
+{
+    const size_t length = strlen(start);
+    if (reader->at >= reader->count || reader->lines[reader->at].indent != indent ||
+        strncmp(reader->lines[reader->at].text, start, length) != 0)
+        return NULL;
+    return reader->lines[reader->at++].text + length;
+}
+
+static bool back(struct reader *reader, const char *wanted)
+{
+    reader->at--;
+    return fault(reader, wanted);
+}
+
+/* "a, b" into the bits of these functions. The text is left as it is, for messages. */
+static bool functions_parse(struct reader *reader, const char *list, uint64_t *functions)
+{
+    char *rest = arena_text(reader->arena, "%s", list), *name;
+    *functions = 0;
+    while ((name = strsep(&rest, ",")) != NULL) {
+        name += strspn(name, " ");
+        size_t f = 0;
+        while (f < reader->workload->function_count &&
+               strcmp(reader->workload->functions[f].name, name) != 0)
+            f++;
+        if (f == reader->workload->function_count || f >= TREE_FUNCTIONS_MOST)
+            return back(reader, "a function of the experiment is wanted");
+        *functions |= UINT64_C(1) << f;
+    }
+    return true;
+}
+
+/* Reads a number of least..most; false if there is none. sscanf would not notice one too great. */
+static bool number_take(const char **at, int64_t least, int64_t most, int64_t *value)
+{
+    char *end = NULL;
+    if (!isdigit((unsigned char)**at) && **at != '-')
+        return false;
+    errno = 0;
+    *value = strtoll(*at, &end, 10);
+    if (errno != 0 || end == *at || *value < least || *value > most)
+        return false;
+    *at = end;
+    return true;
+}
+
+static bool words_take(const char **at, const char *words)
+{
+    const size_t length = strlen(words);
+    if (strncmp(*at, words, length) != 0)
+        return false;
+    *at += length;
+    return true;
+}
+
+static bool test_parse(struct reader *reader, const char *text, struct tree_node *node)
+{
+    static const char wanted[] = "\"if FEATURE <= NUMBER\" or \"if function is NAME, …\" is wanted";
+    if (words_take(&text, "function is ")) {
+        node->feature = TREE_function;
+        return functions_parse(reader, text, &node->functions);
+    }
+    const size_t length = strcspn(text, " ");
+    size_t f = 0;
+    while (f < TREE_function &&
+           (strlen(feature_names[f]) != length || strncmp(text, feature_names[f], length) != 0))
+        f++;
+    const char *at = text + length;
+    if (!words_take(&at, " <= ") || !number_take(&at, INT64_MIN, INT64_MAX, &node->most) ||
+        *at != '\0' || words_take(&text, "function "))
+        return back(reader, wanted);
+    node->feature = (enum tree_feature)f;
+    return f < TREE_function ||
+           back(reader, "a feature is wanted: slack, path, queue_length, oldest_wait, free_gpu, "
+                        "free_vcpus, warm, depth, arrivals or function");
+}
+
+static bool vote_parse(const char *text, struct tree_vote *vote)
+{
+    int64_t batch = 0, rank = 0, count = 0;
+    bool good = words_take(&text, "none");
+    if (!good)
+        good = number_take(&text, 1, UINT16_MAX, &batch) && words_take(&text, ":") &&
+               number_take(&text, 0, UINT16_MAX, &rank);
+    if (!good || !words_take(&text, " x ") || !number_take(&text, 0, UINT32_MAX, &count) ||
+        *text != '\0')
+        return false;
+    *vote = (struct tree_vote){{(uint16_t)batch, (uint16_t)rank}, (uint32_t)count};
+    return true;
+}
+
+static bool votes_parse(struct reader *reader, const char *list, struct tree_node *node)
+{
+    char *rest = arena_text(reader->arena, "%s", list), *one;
+    node->votes = arena_allocate(reader->arena, VOTES_MOST, sizeof *node->votes);
+    while ((one = strsep(&rest, ",")) != NULL) {
+        if (node->vote_count == VOTES_MOST ||
+            !vote_parse(one + strspn(one, " "), &node->votes[node->vote_count++]))
+            return back(reader, "\"serve BATCH:RANK x COUNT, …\" with BATCH at least 1, or "
+                                "\"none x COUNT\", is wanted");
+    }
+    return true;
+}
+
+static bool leaf_parse(struct reader *reader, enum tree_kind kind, size_t indent,
+                       struct tree_node *node)
+{
+    char *text = take(reader, indent, kind == QUEUE_TREE ? "chosen " : "serve ");
+    if (text == NULL)
+        return fault(reader, kind == QUEUE_TREE
+                                 ? "\"if …\" or \"chosen N of M\", two blanks deeper, is wanted"
+                                 : "\"if …\" or \"serve …\", two blanks deeper, is wanted");
+    if (kind == CONFIGURATION_TREE)
+        return votes_parse(reader, text, node);
+    const char *at = text;
+    int64_t chosen = 0, rows = 0;
+    if (!number_take(&at, 0, UINT32_MAX, &chosen) || !words_take(&at, " of ") ||
+        !number_take(&at, 1, UINT32_MAX, &rows) || *at != '\0' || chosen > rows)
+        return back(reader, "\"chosen N of M\" with N at most M is wanted");
+    node->chosen = (uint32_t)chosen;
+    node->rows = (uint32_t)rows;
+    return true;
+}
+
+static struct tree_node *node_parse(struct reader *reader, enum tree_kind kind, size_t depth)
+{
+    struct tree_node *node = arena_allocate(reader->arena, 1, sizeof *node);
+    char *text = take(reader, depth * INDENT, "if ");
+    if (text == NULL)
+        return leaf_parse(reader, kind, depth * INDENT, node) ? node : NULL;
+    if (depth > TREE_DEPTH_MOST)
+        return back(reader, "a leaf is wanted at the greatest depth, 16"), NULL;
+    if (!test_parse(reader, text, node) ||
+        (node->yes = node_parse(reader, kind, depth + 1)) == NULL)
+        return NULL;
+    text = take(reader, depth * INDENT, "else");
+    if (text == NULL)
+        return fault(reader, "\"else\", as deep as its \"if\", is wanted"), NULL;
+    node->no = node_parse(reader, kind, depth + 1);
+    return node->no != NULL ? node : NULL;
+}
+
+/* Whether the function can reach a leaf that serves. */
+static bool serves(const struct tree_node *node, size_t function)
+{
+    if (node->yes == NULL)
+        return node->votes[0].action.batch > 0;
+    if (node->feature != TREE_function)
+        return serves(node->yes, function) || serves(node->no, function);
+    const bool yes = function < TREE_FUNCTIONS_MOST && (node->functions >> function & 1) != 0;
+    return serves(yes ? node->yes : node->no, function);
+}
+
+bool trees_load(struct arena *arena, const char *path, const struct workload *workload,
+                struct trees *trees, struct error *error)
+{
+    struct reader reader = {.path = path, .arena = arena, .workload = workload, .error = error};
+    if (!lines_read(&reader))
+        return false;
+    if (take(&reader, 0, "queue") == NULL)
+        return fault(&reader, "\"queue\" is wanted before the first tree");
+    if ((trees->queue = node_parse(&reader, QUEUE_TREE, 1)) == NULL)
+        return false;
+    if (take(&reader, 0, "configuration") == NULL)
+        return fault(&reader, "\"configuration\" is wanted before the second tree");
+    if ((trees->configuration = node_parse(&reader, CONFIGURATION_TREE, 1)) == NULL)
+        return false;
+    if (reader.at < reader.count)
+        return fault(&reader, "the end of the file is wanted after the second tree");
+    for (size_t f = 0; f < workload->function_count; f++)
+        if (!serves(trees->configuration, f))
+            return error_input(error,
+                               "%s: function \"%s\" would wait for ever: the first vote of each "
+                               "of its leaves is none",
+                               path, workload->functions[f].name);
+    return true;
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static void leaf_write(FILE *out, const struct tree_node *leaf, enum tree_kind kind)
+{
+    if (kind == QUEUE_TREE) {
+        fprintf(out, "chosen %" PRIu32 " of %" PRIu32 "\n", leaf->chosen, leaf->rows);
+        return;
+    }
+    for (size_t v = 0; v < leaf->vote_count; v++) {
+        const struct tree_vote *vote = &leaf->votes[v];
+        fputs(v == 0 ? "serve " : ", ", out);
+        if (vote->action.batch > 0)
+            fprintf(out, "%u:%u x %" PRIu32, vote->action.batch, vote->action.rank, vote->count);
+        else
+            fprintf(out, "none x %" PRIu32, vote->count);
+    }
+    fputc('\n', out);
+}
+
+static void node_write(FILE *out, const struct tree_node *node, enum tree_kind kind, size_t depth,
+                       const struct workload *workload)
+{
+    const int indent = (int)(depth * INDENT);
+    fprintf(out, "%*s", indent, "");
+    if (node->yes == NULL) {
+        leaf_write(out, node, kind);
+        return;
+    }
+    if (node->feature != TREE_function)
+        fprintf(out, "if %s <= %" PRId64 "\n", feature_names[node->feature], node->most);
+    else {
+        const char *between = "if function is ";
+        for (size_t f = 0; f < workload->function_count && f < TREE_FUNCTIONS_MOST; f++)
+            if ((node->functions >> f & 1) != 0) {
+                fprintf(out, "%s%s", between, workload->functions[f].name);
+                between = ", ";
+            }
+        fputc('\n', out);
+    }
+    node_write(out, node->yes, kind, depth + 1, workload);
+    fprintf(out, "%*selse\n", indent, "");
+    node_write(out, node->no, kind, depth + 1, workload);
+}
+
+void trees_write(FILE *out, const struct trees *trees, const struct workload *workload)
+{
+    fputs("queue\n", out);
+    node_write(out, trees->queue, QUEUE_TREE, 1, workload);
+    fputs("configuration\n", out);
+    node_write(out, trees->configuration, CONFIGURATION_TREE, 1, workload);
+}

@@ -1,0 +1,84 @@
+/* Decision trees for scheduling, as a person can read and edit them.
+ *
+ * A file has two trees. The first says how likely the teacher serves a queue, the second how it
+ * configures the batch. A line holds one test or one leaf; two blanks more are one step down:
+ *
+ *     queue
+ *       if slack <= 312
+ *         chosen 31 of 240
+ *       else
+ *         chosen 2 of 90
+ *     configuration
+ *       if function is classification, deblur
+ *         serve 4:0 x 120, 2:3 x 30, none x 4
+ *       else
+ *         serve 1:0 x 7
+ *
+ * Features are those of features.h. "B:R" is a batch of B jobs by the configuration of rank R, from
+ * 0, among the function's configurations of that batch in order of time. So a tree also serves
+ * functions that its teacher did not know. "none" waits. Lines that begin with # are comments.
+ *
+ * After Hu et al. (arXiv 2405.19131), who distil a learned scheduler into trees. Their code is not
+ * public: features, sizes, actions and this format are assumed.
+ */
+#ifndef ESGSIM_SCHED_TREE_TREE_H
+#define ESGSIM_SCHED_TREE_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "sched/tree/features.h"
+#include "sim/base/arena.h"
+#include "sim/base/error.h"
+
+enum { TREE_DEPTH_MOST = 16, TREE_LINES_MOST = 10000, TREE_FUNCTIONS_MOST = 64 };
+
+/* A configuration relative to its function. batch 0: wait. */
+struct tree_action {
+    uint16_t batch, rank;
+};
+
+struct tree_vote {
+    struct tree_action action;
+    uint32_t count;
+};
+
+struct tree_node {
+    struct tree_node *yes, *no; /* NULL: a leaf */
+    enum tree_feature feature;
+    int64_t most;       /* yes: the feature is at most this */
+    uint64_t functions; /* of TREE_function, yes: bit of the function */
+    uint32_t *counts;   /* rows by class, while it is learned; NULL after it was loaded */
+    uint32_t step;      /* of pruning that made it a leaf; UINT32_MAX: none */
+    /* Of a leaf: */
+    uint32_t chosen, rows;
+    struct tree_vote *votes; /* the most votes first; ties: the smaller batch, then rank */
+    size_t vote_count;
+};
+
+struct trees {
+    struct tree_node *queue, *configuration;
+};
+
+/* The child of a node that is no leaf to which the values lead. */
+const struct tree_node *tree_child(const struct tree_node *node, const int64_t *values);
+
+/* The leaf that the values lead to. O(depth). */
+const struct tree_node *tree_leaf(const struct tree_node *tree, const int64_t *values);
+
+/* Leaves of a tree, and its depth: 0 for a leaf. */
+size_t tree_leaves(const struct tree_node *tree);
+size_t tree_depth(const struct tree_node *tree);
+
+/* Reads the file into the arena. Only the names of the workload's functions are used. False:
+ * ERROR_INPUT "FILE:LINE: …" that says what would be right; also if some function would always
+ * wait. */
+bool trees_load(struct arena *arena, const char *path, const struct workload *workload,
+                struct trees *trees, struct error *error);
+
+/* Writes them in that form. */
+void trees_write(FILE *out, const struct trees *trees, const struct workload *workload);
+
+#endif

@@ -1,0 +1,527 @@
+/* esgsim distill: learns two decision trees from a policy's recorded choices. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/store/run_details.h"
+#include "results/store/store.h"
+#include "sched/tree/learn.h"
+#include "sim/base/array.h"
+#include "sim/base/atomic_file.h"
+#include "sim/base/json_write.h"
+#include "sim/cli/cli.h"
+#include "workloads/outline.h"
+
+/* In the order of the words of --student. */
+enum student { STUDENT_TREE, STUDENT_PLAIN };
+/* What a run's seed says that its rows are for. */
+enum use { USE_LEARN, USE_PRUNE, USE_TEST, USES };
+
+enum { ACTIONS_MOST = 1024 };
+
+struct options {
+    const char *file, *out;
+    struct cli_names prune, test;
+    uint64_t depth, leaves, rows, sample;
+    int student;
+    bool json;
+};
+
+#define MEMBER(member) CLI_MEMBER(struct options, member)
+
+static const struct cli_option distill_table[] = {
+    {"--out", "TREE.txt", "the file to write", MEMBER(out), .required = true},
+    {"--prune-seeds", "LIST", "runs of these seeds prune the trees: 6,7 or 6-7", MEMBER(prune),
+     .most = CLI_NAMES_MAX},
+    {"--test-seeds", "LIST", "runs of these seeds only measure the agreement", MEMBER(test),
+     .most = CLI_NAMES_MAX},
+    {"--depth", "N", "at most so many tests on a path (default 8)", MEMBER(depth), .least = 1,
+     .most = TREE_DEPTH_MOST},
+    {"--leaves", "N", "at most so many leaves per tree (default 64)", MEMBER(leaves), .least = 1,
+     .most = 1000},
+    {"--rows", "N", "at least so many rows per leaf (default 20)", MEMBER(rows), .least = 1,
+     .most = 1000000},
+    {"--sample", "N", "learn from every Nth decision only (default 1)", MEMBER(sample), .least = 1,
+     .most = 1000000000},
+    {"--student", "tree|plain",
+     "plain: write the student that learns least, the least slack first and each function's most "
+     "frequent configuration (default tree)",
+     MEMBER(student)},
+    {"--json", NULL, "print one JSON object", MEMBER(json)},
+    {.name = NULL},
+};
+
+/* The rows of all runs. */
+struct data {
+    struct tree_sample *queue[USES], *configuration[USES];
+    size_t queue_count[USES], queue_room[USES];
+    size_t configuration_count[USES], configuration_room[USES];
+    struct choice_row *tests; /* all rows of test runs */
+    size_t test_count, test_room;
+    struct tree_action actions[ACTIONS_MOST]; /* by class; 0: wait */
+    uint32_t action_count;
+    uint64_t batches[TREE_FUNCTIONS_MOST]; /* by function: bit b: batch b + 1 was seen */
+    size_t runs[USES];
+    uint64_t decisions;
+};
+
+/* How often a student agrees with the teacher. */
+struct agreement {
+    uint64_t queues, queue_hits, slack_hits;
+    uint64_t batches, batch_hits, frequent_hits;
+};
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+/* Whether a list such as 6,8-12 has the seed. ERROR_INPUT through `good` if it is no such list. */
+static bool seed_listed(const char *option, const struct cli_names *names, uint64_t seed,
+                        bool *good, struct error *error)
+{
+    bool listed = false;
+    for (size_t i = 0; i < names->count; i++) {
+        char text[64];
+        uint64_t from = 0, until = 0;
+        (void)snprintf(text, sizeof text, "%s", names->list[i]);
+        char *dash = strchr(text, '-');
+        if (dash != NULL)
+            *dash = '\0';
+        *good = *good && cli_parse_u64(option, text, 0, UINT64_MAX, &from, error);
+        until = from;
+        if (dash != NULL)
+            *good = *good && cli_parse_u64(option, dash + 1, from, UINT64_MAX, &until, error);
+        listed = listed || (*good && seed >= from && seed <= until);
+    }
+    return listed;
+}
+
+static bool sample_add(struct tree_sample **list, size_t *count, size_t *room,
+                       const struct choice_row *row, uint32_t class, struct error *error)
+{
+    if (!array_reserve(list, room, *count + 1, sizeof **list))
+        return error_run(error, "out of memory");
+    struct tree_sample *sample = &(*list)[(*count)++];
+#define VALUE(name) sample->values[TREE_##name] = row->name;
+    TREE_FEATURES(VALUE)
+#undef VALUE
+    sample->class = class;
+    return true;
+}
+
+static uint32_t action_class(struct data *data, const struct choice_row *row)
+{
+    uint32_t at = 0;
+    while (at < data->action_count &&
+           (data->actions[at].batch != row->batch || data->actions[at].rank != row->rank))
+        at++;
+    if (at == data->action_count && at < ACTIONS_MOST)
+        data->actions[data->action_count++] = (struct tree_action){row->batch, row->rank};
+    return at;
+}
+
+/* Takes the rows of one decision. */
+static bool decision_add(struct data *data, enum use use, const struct choice_row *rows,
+                         size_t count, const char *path, struct error *error)
+{
+    bool served = false, good = true;
+    for (size_t i = 0; i < count; i++) {
+        served = served || rows[i].chosen;
+        if (rows[i].function < 0 || rows[i].function >= TREE_FUNCTIONS_MOST)
+            return error_input(error, "%s: distill knows at most %d functions", path,
+                               TREE_FUNCTIONS_MOST);
+    }
+    for (size_t i = 0; good && i < count; i++) {
+        if (served)
+            good = sample_add(&data->queue[use], &data->queue_count[use], &data->queue_room[use],
+                              &rows[i], rows[i].chosen, error);
+        if (!good || (served && !rows[i].chosen))
+            continue;
+        const uint32_t class = served ? action_class(data, &rows[i]) : 0;
+        if (class == ACTIONS_MOST)
+            return error_input(error, "%s: more than %d unlike actions", path, ACTIONS_MOST);
+        if (served && rows[i].batch <= 64)
+            data->batches[rows[i].function] |= UINT64_C(1) << (rows[i].batch - 1);
+        good = sample_add(&data->configuration[use], &data->configuration_count[use],
+                          &data->configuration_room[use], &rows[i], class, error);
+    }
+    return good;
+}
+
+static bool rows_add(struct data *data, enum use use, const struct choice_row *rows, size_t count,
+                     const struct options *options, struct error *error)
+{
+    if (use == USE_TEST) {
+        if (!array_reserve(&data->tests, &data->test_room, data->test_count + count,
+                           sizeof *data->tests))
+            return error_run(error, "out of memory");
+        memcpy(&data->tests[data->test_count], rows, count * sizeof *rows);
+        data->test_count += count;
+    }
+    bool good = true;
+    for (size_t i = 0, end; good && i < count; i = end) {
+        for (end = i + 1; end < count && rows[end].decision == rows[i].decision;)
+            end++;
+        data->decisions++;
+        if (use == USE_TEST || rows[i].decision % options->sample == 0)
+            good = decision_add(data, use, &rows[i], end - i, options->file, error);
+    }
+    return good;
+}
+
+static bool data_read(struct data *data, const struct results *results,
+                      const struct options *options, struct error *error)
+{
+    struct run_details *details = run_details_open(options->file, error);
+    bool good = details != NULL;
+    data->action_count = 1;
+    for (size_t r = 0; good && r < results->run_count; r++) {
+        const struct summary_row *run = &results->runs[r];
+        struct choice_row *rows = NULL;
+        size_t count = 0;
+        enum use use = USE_LEARN;
+        if (strcmp(run->policy, results->runs[0].policy) != 0) {
+            good = error_input(error, "%s: has runs of %s and %s; distill learns from one policy",
+                               options->file, results->runs[0].policy, run->policy);
+            break;
+        }
+        if (seed_listed("--prune-seeds", &options->prune, run->seed, &good, error))
+            use = USE_PRUNE;
+        if (seed_listed("--test-seeds", &options->test, run->seed, &good, error))
+            use = USE_TEST;
+        good = good && run_details_choices(details, run->hash, &rows, &count, error) &&
+               rows_add(data, use, rows, count, options, error);
+        data->runs[use]++;
+        free(rows);
+    }
+    run_details_close(details);
+    if (good && (data->queue_count[USE_LEARN] == 0 || data->configuration_count[USE_LEARN] == 0))
+        good = error_input(error,
+                           "%s: no run is left to learn from; leave some of its seeds out of "
+                           "--prune-seeds and --test-seeds",
+                           options->file);
+    return good;
+}
+
+/* ---- Learning -------------------------------------------------------------------------------- */
+
+static void votes_fill(struct arena *arena, const struct data *data, struct tree_node *leaf)
+{
+    leaf->votes = arena_allocate(arena, 8, sizeof *leaf->votes);
+    for (uint32_t c = 0; c < data->action_count; c++) {
+        const struct tree_vote vote = {data->actions[c], leaf->counts[c]};
+        size_t at = leaf->vote_count;
+        while (at > 0 && (vote.count > leaf->votes[at - 1].count ||
+                          (vote.count == leaf->votes[at - 1].count &&
+                           (vote.action.batch < leaf->votes[at - 1].action.batch ||
+                            (vote.action.batch == leaf->votes[at - 1].action.batch &&
+                             vote.action.rank < leaf->votes[at - 1].action.rank)))))
+            at--;
+        if (vote.count == 0 || at >= 8)
+            continue;
+        const size_t last = leaf->vote_count < 8 ? leaf->vote_count : 7;
+        memmove(&leaf->votes[at + 1], &leaf->votes[at], (last - at) * sizeof *leaf->votes);
+        leaf->votes[at] = vote;
+        leaf->vote_count = last + 1;
+    }
+}
+
+/* Sets what the leaves say, from their counts; at most eight votes each. */
+static void leaves_fill(struct arena *arena, const struct data *data, struct tree_node *node,
+                        bool queue)
+{
+    if (node->yes != NULL) {
+        leaves_fill(arena, data, node->yes, queue);
+        leaves_fill(arena, data, node->no, queue);
+    } else if (queue) {
+        node->chosen = node->counts[1];
+        node->rows = node->counts[0] + node->counts[1];
+    } else {
+        votes_fill(arena, data, node);
+    }
+}
+
+/* Tests for each function in turn; its leaf has the function's counts, without waiting. */
+static struct tree_node *plain_tree(struct arena *arena, const struct data *data)
+{
+    struct tree_node *next = NULL;
+    for (int f = TREE_FUNCTIONS_MOST - 1; f >= 0; f--) {
+        struct tree_node *leaf = arena_allocate(arena, 1, sizeof *leaf);
+        leaf->counts = arena_allocate(arena, data->action_count, sizeof *leaf->counts);
+        bool seen = false;
+        for (size_t i = 0; i < data->configuration_count[USE_LEARN]; i++) {
+            const struct tree_sample *row = &data->configuration[USE_LEARN][i];
+            if (row->values[TREE_function] == f && row->class > 0) {
+                leaf->counts[row->class]++;
+                seen = true;
+            }
+        }
+        if (!seen)
+            continue;
+        struct tree_node *test = arena_allocate(arena, 1, sizeof *test);
+        *test = (struct tree_node){
+            .yes = leaf, .no = next, .feature = TREE_function, .functions = UINT64_C(1) << f};
+        next = next == NULL ? leaf : test;
+    }
+    return next;
+}
+
+static void learn(struct arena *arena, const struct data *data, const struct options *options,
+                  bool plain, struct trees *trees)
+{
+    struct tree_limits limits = {(uint32_t)options->depth, (uint32_t)options->leaves,
+                                 (uint32_t)options->rows};
+    if (plain)
+        limits.leaves = 1;
+    trees->queue =
+        tree_grow(arena, data->queue[USE_LEARN], data->queue_count[USE_LEARN], 2, limits);
+    tree_prune(trees->queue, 2, data->queue[USE_PRUNE], data->queue_count[USE_PRUNE]);
+    trees->configuration =
+        plain ? plain_tree(arena, data)
+              : tree_grow(arena, data->configuration[USE_LEARN],
+                          data->configuration_count[USE_LEARN], data->action_count, limits);
+    if (!plain)
+        tree_prune(trees->configuration, data->action_count, data->configuration[USE_PRUNE],
+                   data->configuration_count[USE_PRUNE]);
+    leaves_fill(arena, data, trees->queue, true);
+    leaves_fill(arena, data, trees->configuration, false);
+}
+
+/* ---- Agreement ------------------------------------------------------------------------------- */
+
+/* Whether the tree's first action that serves is the teacher's, in the batches that the function
+ * was seen with. */
+static bool configures_alike(const struct data *data, const struct tree_node *tree,
+                             const struct choice_row *row, const int64_t *values)
+{
+    const struct tree_node *leaf = tree_leaf(tree, values);
+    size_t v = 0;
+    while (v < leaf->vote_count && leaf->votes[v].action.batch == 0)
+        v++;
+    if (v == leaf->vote_count)
+        return false;
+    uint32_t batch = leaf->votes[v].action.batch;
+    while (batch > 1 && (batch > row->queue_length ||
+                         (batch <= 64 && (data->batches[row->function] >> (batch - 1) & 1) == 0)))
+        batch--;
+    return batch == row->batch && leaf->votes[v].action.rank == row->rank;
+}
+
+/* The row that the tree would serve: the greatest share, then the least slack, then the first. */
+static size_t queue_of(const struct tree_node *tree, const struct choice_row *rows, size_t count)
+{
+    size_t best = 0;
+    const struct tree_node *best_leaf = NULL;
+    for (size_t i = 0; i < count; i++) {
+        int64_t values[TREE_FEATURE_COUNT];
+#define VALUE(name) values[TREE_##name] = rows[i].name;
+        TREE_FEATURES(VALUE)
+#undef VALUE
+        const struct tree_node *leaf = tree_leaf(tree, values);
+        const uint64_t one = (uint64_t)leaf->chosen * (best_leaf != NULL ? best_leaf->rows : 1);
+        const uint64_t other = (uint64_t)leaf->rows * (best_leaf != NULL ? best_leaf->chosen : 0);
+        if (best_leaf == NULL || one > other ||
+            (one == other && rows[i].slack < rows[best].slack)) {
+            best = i;
+            best_leaf = leaf;
+        }
+    }
+    return best;
+}
+
+static struct agreement agree(const struct data *data, const struct trees *trees,
+                              const struct trees *plain)
+{
+    struct agreement found = {0};
+    for (size_t i = 0, end; i < data->test_count; i = end) {
+        bool served = false;
+        for (end = i; end < data->test_count &&
+                      (end == i || (data->tests[end].decision == data->tests[i].decision &&
+                                    data->tests[end].time_ns == data->tests[i].time_ns));
+             end++)
+            served = served || data->tests[end].chosen;
+        const struct choice_row *rows = &data->tests[i];
+        if (served && end - i >= 2) {
+            found.queues++;
+            found.queue_hits += rows[queue_of(trees->queue, rows, end - i)].chosen;
+            found.slack_hits += rows[queue_of(plain->queue, rows, end - i)].chosen;
+        }
+        for (size_t j = 0; j < end - i; j++) {
+            int64_t values[TREE_FEATURE_COUNT];
+#define VALUE(name) values[TREE_##name] = rows[j].name;
+            TREE_FEATURES(VALUE)
+#undef VALUE
+            if (!rows[j].chosen)
+                continue;
+            found.batches++;
+            found.batch_hits += configures_alike(data, trees->configuration, &rows[j], values);
+            found.frequent_hits += configures_alike(data, plain->configuration, &rows[j], values);
+        }
+    }
+    return found;
+}
+
+/* ---- Output ---------------------------------------------------------------------------------- */
+
+static bool trees_save(const struct options *options, const struct results *results,
+                       const struct trees *trees, const struct data *data,
+                       const struct workload *workload, struct error *error)
+{
+    struct atomic_file file = {0};
+    if (!atomic_file_open(&file, options->out, error))
+        return false;
+    fprintf(file.stream,
+            "# %s of policy %s: %zu runs to learn from, %zu to prune; one of %" PRIu64
+            " decisions\n"
+            "# Features, sizes and actions are assumed: no code of such a tree is public.\n"
+            "# slack, path, free_gpu: 1/1000; oldest_wait: us; arrivals: of ten seconds\n",
+            options->student == STUDENT_PLAIN ? "Plain student" : "Trees", results->runs[0].policy,
+            data->runs[USE_LEARN], data->runs[USE_PRUNE], options->sample);
+    trees_write(file.stream, trees, workload);
+    return atomic_file_end(&file, true, error);
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static bool told(const struct options *options, const struct results *results,
+                 const struct trees *trees, const struct data *data, const struct agreement *found,
+                 struct error *error)
+{
+    if (options->json) {
+        cJSON *root = cJSON_CreateObject();
+        const bool good =
+            json_put(root,
+                     "policy %s learn_runs %d prune_runs %d test_runs %d queue_leaves %d "
+                     "configuration_leaves %d queue_depth %d configuration_depth %d",
+                     results->runs[0].policy, (int)data->runs[USE_LEARN],
+                     (int)data->runs[USE_PRUNE], (int)data->runs[USE_TEST],
+                     (int)tree_leaves(trees->queue), (int)tree_leaves(trees->configuration),
+                     (int)tree_depth(trees->queue), (int)tree_depth(trees->configuration)) &&
+            json_put(root,
+                     "queue_decisions %d queue_agreement %g least_slack_agreement %g "
+                     "dispatches %d configuration_agreement %g most_frequent_agreement %g",
+                     (int)found->queues, percent(found->queue_hits, found->queues) / 100,
+                     percent(found->slack_hits, found->queues) / 100, (int)found->batches,
+                     percent(found->batch_hits, found->batches) / 100,
+                     percent(found->frequent_hits, found->batches) / 100);
+        return good ? cli_print_json(root, error) : (cJSON_Delete(root), false);
+    }
+    printf("policy %s: %zu runs to learn from, %zu to prune, %zu to test; %" PRIu64 " decisions\n"
+           "trees: queue %zu leaves, depth %zu; configuration %zu leaves, depth %zu\n",
+           results->runs[0].policy, data->runs[USE_LEARN], data->runs[USE_PRUNE],
+           data->runs[USE_TEST], data->decisions, tree_leaves(trees->queue),
+           tree_depth(trees->queue), tree_leaves(trees->configuration),
+           tree_depth(trees->configuration));
+    if (found->batches == 0)
+        printf("agreement: not measured; --test-seeds names runs for it\n");
+    else
+        printf("agreement         decisions  student %%  plain %%  plain student\n"
+               "queue, of two up  %9" PRIu64 "  %9.1f  %7.1f  least slack first\n"
+               "configuration     %9" PRIu64 "  %9.1f  %7.1f  the function's most frequent one\n",
+               found->queues, percent(found->queue_hits, found->queues),
+               percent(found->slack_hits, found->queues), found->batches,
+               percent(found->batch_hits, found->batches),
+               percent(found->frequent_hits, found->batches));
+    return true;
+}
+
+static bool distill(const struct options *options, const struct results *results, struct data *data,
+                    const struct workload *workload, struct error *error)
+{
+    struct arena *arena = arena_create();
+    struct trees trees, plain;
+    learn(arena, data, options, true, &plain);
+    trees = plain;
+    if (options->student == STUDENT_TREE)
+        learn(arena, data, options, false, &trees);
+    const struct agreement found = agree(data, &trees, &plain);
+    const bool good = trees_save(options, results, &trees, data, workload, error) &&
+                      told(options, results, &trees, data, &found, error);
+    arena_destroy(arena);
+    return good;
+}
+
+static bool outline_of(const struct run_details *details, const struct results *results, size_t run,
+                       struct outline *outline, struct error *error)
+{
+    char *text = run_details_text(details, results->runs[run].hash, "configuration");
+    const bool good = text != NULL && outline_load(text, outline, NULL);
+    free(text);
+    return good || error_input(error, "%s: the configuration of run %s is damaged; run it again",
+                               results->path, results->runs[run].hash);
+}
+
+static bool functions_equal(const struct workload *a, const struct workload *b)
+{
+    bool equal = a->function_count == b->function_count;
+    for (size_t f = 0; equal && f < a->function_count; f++)
+        equal = strcmp(a->functions[f].name, b->functions[f].name) == 0;
+    return equal;
+}
+
+/* The names of the functions, from the first run's configuration. ERROR_INPUT if another run has
+ * other functions, because rows have their numbers. */
+static bool outline_read(const struct results *results, struct outline *outline,
+                         struct error *error)
+{
+    struct run_details *details = run_details_open(results->path, error);
+    bool good = details != NULL && outline_of(details, results, 0, outline, error);
+    for (size_t r = 1; good && r < results->run_count; r++) {
+        struct outline other = {.closed = false};
+        good = outline_of(details, results, r, &other, error);
+        if (good && !functions_equal(&outline->workload, &other.workload))
+            good = error_input(error,
+                               "%s: runs %s and %s have unlike functions; distill learns "
+                               "from runs with the same list of them",
+                               results->path, results->runs[0].hash, results->runs[r].hash);
+        outline_clear(&other);
+    }
+    run_details_close(details);
+    return good;
+}
+
+static bool distill_run(int argc, char **argv, bool quiet, struct error *error)
+{
+    struct options options = {.depth = 8, .leaves = 64, .rows = 20, .sample = 1};
+    struct data data = {.tests = NULL};
+    struct outline outline = {.closed = false};
+    (void)quiet;
+    if (!cli_parse(&command_distill, &argc, argv, &options, error))
+        return false;
+    options.file = argv[1];
+    if (!cli_check_output("--out", options.out, "the results", options.file, error))
+        return false;
+    struct results *results = results_load(options.file, error);
+    bool good = results != NULL &&
+                (results->run_count > 0 ||
+                 error_input(error, "%s: has no runs to learn from", options.file)) &&
+                data_read(&data, results, &options, error) &&
+                outline_read(results, &outline, error) &&
+                distill(&options, results, &data, &outline.workload, error);
+    outline_clear(&outline);
+    for (int use = 0; use < USES; use++) {
+        free(data.queue[use]);
+        free(data.configuration[use]);
+    }
+    free(data.tests);
+    results_free(results);
+    return good;
+}
+
+const struct command command_distill = {
+    .name = "distill",
+    .summary = "learn two decision trees from a policy's recorded choices",
+    .help =
+        "The runs must have been recorded with --set record=choices, of one policy. The policy\n"
+        "\"tree\" runs the file: {\"name\": \"tree\", \"file\": \"TREE.txt\"}. A person can read "
+        "and "
+        "edit it.\n"
+        "\n"
+        "Example: esgsim distill choices.h5 --out tree.txt --prune-seeds 6,7 \\\n"
+        "             --test-seeds 8-12\n",
+    .run = distill_run,
+    .operands = "F.h5",
+    .options = distill_table,
+};

@@ -1,0 +1,90 @@
+#include "sim/platform/choices.h"
+
+#include "sched/tree/actions.h"
+#include "sched/tree/features.h"
+
+struct choices {
+    struct tree_features *features;
+    struct tree_actions *actions;
+    uint32_t *row_of; /* by queue: its row in this decision */
+    struct choice_row *rows;
+    uint32_t count, dispatched;
+    uint64_t decision;
+};
+
+void choices_init(struct platform *platform)
+{
+    if (platform->recorder == NULL || platform->recorder->choice == NULL)
+        return;
+    const uint32_t queues = platform->workload->queue_count;
+    struct choices *choices = platform_allocate(platform, 1, sizeof *choices);
+    choices->features = tree_features_create(platform);
+    choices->actions = tree_actions_create(&platform->arena, platform->planned);
+    choices->rows = platform_allocate(platform, queues, sizeof *choices->rows);
+    choices->row_of = platform_allocate(platform, queues, sizeof *choices->row_of);
+    platform->choices = choices;
+}
+
+void choices_job_ready(struct platform *platform, uint32_t queue)
+{
+    if (platform->choices != NULL)
+        tree_features_note(platform->choices->features, platform, queue);
+}
+
+void choices_begin(struct platform *platform)
+{
+    struct choices *choices = platform->choices;
+    if (choices == NULL)
+        return;
+    choices->count = choices->dispatched = 0;
+    choices->decision++;
+    const uint32_t queues = platform->workload->queue_count;
+    for (uint32_t from = 0; from < queues;) {
+        const uint32_t queue = platform_next_queue(platform, from);
+        if (queue == SIM_NONE || queue < from)
+            break;
+        int64_t values[TREE_FEATURE_COUNT];
+        tree_features_read(choices->features, platform, queue, values);
+        choices->row_of[queue] = choices->count;
+        choices->rows[choices->count++] = (struct choice_row){.decision = choices->decision - 1,
+                                                              .time_ns = platform->now,
+                                                              .queue = queue,
+                                                              .configuration = SIM_NONE,
+#define FEATURE(name) .name = values[TREE_##name],
+                                                              TREE_FEATURES(FEATURE)
+#undef FEATURE
+        };
+        from = queue + 1;
+    }
+}
+
+void choices_dispatched(struct platform *platform, uint32_t queue, uint32_t configuration,
+                        uint32_t jobs)
+{
+    struct choices *choices = platform->choices;
+    if (choices == NULL)
+        return;
+    const uint32_t at = choices->row_of[queue];
+    if (at >= choices->count || choices->rows[at].queue != queue || choices->rows[at].chosen)
+        return; /* its first jobs became ready during the decision, or a second batch */
+    const struct tree_action action =
+        tree_action_of(choices->actions, platform_queue_function(platform, queue), configuration);
+    choices->rows[at].chosen = 1;
+    choices->rows[at].configuration = configuration;
+    choices->rows[at].jobs = jobs;
+    choices->rows[at].batch = action.batch;
+    choices->rows[at].rank = action.rank;
+    choices->dispatched++;
+}
+
+void choices_end(struct platform *platform)
+{
+    struct choices *choices = platform->choices;
+    if (choices == NULL || platform->failed ||
+        (choices->dispatched == 0 && platform->controller.moves > 0))
+        return;
+    const struct recorder *recorder = platform->recorder;
+    for (uint32_t i = 0; i < choices->count && !platform->failed; i++)
+        if (!recorder->choice(recorder->context, &choices->rows[i], platform->error))
+            platform->failed = true;
+}
