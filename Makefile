@@ -182,6 +182,7 @@ $(BUILD)/derive-profiles: $(DERIVE_OBJ) $(BUILD)/libesgsim.a
 derive: $(BUILD)/derive-profiles $(BUILD)/esgsim ## derive traces/profiles/*.json again from the measured tables
 	$< --out traces/profiles
 	sh traces/profiles/raw/infless/profile.sh $(BUILD)/esgsim traces/profiles/2080ti-infless.json >/dev/null
+	sh traces/profiles/raw/h200/profile.sh $(BUILD)/esgsim traces/profiles/h200-green.json >/dev/null
 
 # What the loaders ask of the files that ship and of tests/schemas/, which have every form.
 SCHEMA_FILES := $(filter-out workloads/schemas/%,$(sort $(wildcard workloads/*/*.json workloads/*/*/*.json \

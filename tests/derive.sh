@@ -8,6 +8,8 @@ run "${SAN_BUILD:-build/sanitized}/derive-profiles" --out "$folder/profiles"
 expect "the derivation runs" 0
 run sh traces/profiles/raw/infless/profile.sh "$BUILD/esgsim" "$folder/profiles/2080ti-infless.json"
 expect "the calibration of INFless's table runs" 0
+run sh traces/profiles/raw/h200/profile.sh "$BUILD/esgsim" "$folder/profiles/h200-green.json"
+expect "the calibration of the H200's tables runs" 0
 for file in "$folder"/profiles/*.json; do
     [ -e "$file" ] || { fail "the derivation writes profiles" "no file written"; continue; }
     name=$(basename "$file")

@@ -155,7 +155,7 @@ nothing_left() {
 mkdir -p "$folder/tree/traces/profiles"
 cp -r workloads "$folder/tree"
 cp -r traces/capture "$folder/tree/traces"
-cp traces/profiles/a100-mig-parvagpu.json "$folder/tree/traces/profiles"
+cp traces/profiles/a100-mig-parvagpu.json traces/profiles/h200-green.json "$folder/tree/traces/profiles"
 : >"$folder/stamp"
 begin 60
 until [ -s "$out/measured/solo.csv" ] || ! kill -0 "$leader" 2>/dev/null; do sleep 0.05; done
