@@ -1,11 +1,11 @@
-"""The sentences of README's main result: computed from runs, and compared with what README says.
+"""The sentences of the main result: computed from runs, and compared with what the pages say.
 
-    sentences.py reproduce ESGSIM HEADLINE.h5 PAPER.h5               what `make reproduce` ran
-    sentences.py wider ESGSIM HEADLINE.h5 SCALERS.h5 PAPER.h5…       longer runs of scaling systems, more settings of the paper
-    sentences.py headline results/HEADLINE.md                        the sentences of that page's block of the same name
+    sentences.py reproduce ESGSIM HEADLINE.h5 PAPER.h5               what `make reproduce` ran: all in REPRODUCING.md, the first of each in README.md
+    sentences.py wider ESGSIM HEADLINE.h5 SCALERS.h5 PAPER.h5…       longer runs of scaling systems, more settings of the paper: REPRODUCING.md
+    sentences.py headline results/HEADLINE.md                        the first paragraph of that page's block of the same name: README.md
 
-Each prints its sentences, compares them with README.md's block of the same name, and ends in status 1 where a sentence differs.
---update: write them into README.md instead. --readme FILE: another page than README.md.
+Each prints its sentences, compares them with the block of the same name, and ends in status 1 where a sentence differs.
+--update: write them into the pages instead. --pages FOLDER: of README.md and REPRODUCING.md.
 A block stands between the lines `<!-- begin NAME -->` and `<!-- end NAME -->`. Line breaks do not count.
 """
 
@@ -254,25 +254,38 @@ def compare(said, computed, page):
     return int(said != computed)
 
 
+def texts(given):
+    """[(page, what its block has to say)]."""
+    if given.block == "headline":
+        page = Path(given.files[0]).read_text(encoding="utf-8")
+        first = page[slice(*block(page, "headline", given.files[0]))].partition("\n* ")[0]
+        return [("README.md", first.removeprefix("* ").rstrip("\n") + "\n")]
+    paragraphs = {"reproduce": reproduce, "wider": wider}[given.block](*given.files)
+    whole = [("REPRODUCING.md", rendered(given.block, paragraphs))]
+    if given.block == "wider":
+        return whole
+    return [*whole, ("README.md", rendered(given.block, [part[:1] for part in paragraphs]))]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("block", choices=("reproduce", "wider", "headline"))
     parser.add_argument("files", nargs="+")
     parser.add_argument("--update", action="store_true")
-    parser.add_argument("--readme", type=Path, default=ROOT / "README.md")
+    parser.add_argument("--pages", type=Path, default=ROOT)
     given = parser.parse_args()
-    if given.block == "headline":
-        page = Path(given.files[0]).read_text(encoding="utf-8")
-        text = page[slice(*block(page, "headline", given.files[0]))]
-    else:
-        text = rendered(given.block, {"reproduce": reproduce, "wider": wider}[given.block](*given.files))
-    readme = given.readme.read_text(encoding="utf-8")
-    start, end = block(readme, given.block, given.readme.name)
-    if given.update:
-        given.readme.write_text(readme[:start] + text + readme[end:], encoding="utf-8")
-        return 0
-    print(text)
-    return compare(readme[start:end], text, given.readme.name)
+    status = 0
+    for place, (name, text) in enumerate(texts(given)):
+        path = given.pages / name
+        page = path.read_text(encoding="utf-8")
+        start, end = block(page, given.block, name)
+        if given.update:
+            path.write_text(page[:start] + text + page[end:], encoding="utf-8")
+            continue
+        if place == 0:
+            print(text)
+        status |= compare(page[start:end], text, name)
+    return status
 
 
 if __name__ == "__main__":

@@ -219,4 +219,14 @@ for document in $documents; do
         fail "$document is there" "no such file"
     fi
 done
+
+# The page of frequent messages quotes what the program says.
+grep -o '^| `[^`]*`' workloads/MESSAGES.md | sed 's/^| `//; s/`$//' >"$folder/messages"
+while IFS= read -r message; do
+    if grep -rqF -- "$message" sim sched workloads results traces --include='*.[ch]'; then
+        pass "workloads/MESSAGES.md: $message"
+    else
+        fail "workloads/MESSAGES.md: $message" "no source says so"
+    fi
+done <"$folder/messages"
 finish

@@ -67,7 +67,7 @@ run grep -c '^0,1,' "$folder/headline.csv"
 expect "and draws the load that each sustains" 0 '^12$'
 # README's sentences, from loads that are made up: in place of the program, one that prints what a report would.
 sentences() { # sentences ARGUMENT...: with the made-up results and README
-    run "$python" results/sentences.py reproduce "$folder/fake" "$folder/made.json" "$folder/verdicts.json" --readme "$folder/README.md" "$@"
+    run "$python" results/sentences.py reproduce "$folder/fake" "$folder/made.json" "$folder/verdicts.json" --pages "$folder" "$@"
 }
 # shellcheck disable=SC2016
 printf '#!/bin/sh\nexec cat "$2"\n' >"$folder/fake"
@@ -99,9 +99,14 @@ for name, told in (("made", {"curves": {"at_least": 0.95, "metric": "slo_hit_rat
     with open(f"{sys.argv[1]}/{name}.json", "w") as out:
         json.dump(told, out)
 EOF
-printf 'Before.\n<!-- begin reproduce -->\n<!-- end reproduce -->\nAfter.\n' >"$folder/README.md"
+for page in README REPRODUCING; do
+    printf 'Before.\n<!-- begin reproduce -->\n<!-- end reproduce -->\nAfter.\n' >"$folder/$page.md"
+done
 sentences --update
-expect "README's sentences can be written" 0
+expect "the sentences of the main result can be written" 0
+# shellcheck disable=SC2016
+run grep -cE '^[123]\. .*(greatest load in 2 of 3 cases|in 1 of 3 cases|holds in none of 4 pairs)' "$folder/README.md"
+expect "README has the first of each" 0 '^3$'
 # shellcheck disable=SC2016
 for words in 'loads of 0.2 to 0.6 .* two deadlines, two ways to share a GPU and one .* makes 3 cases' \
     'sustains the greatest load in 2 of 3 cases, and alone in one\.' 'More is sustained by `clockwork` in one\.' \
@@ -111,20 +116,20 @@ for words in 'loads of 0.2 to 0.6 .* two deadlines, two ways to share a GPU and 
     '`fifo`. sustains more than ESG in one, as much in two, and less in none' 'unused it is two, and with 15 % two\.' \
     'ride along .`late=ride`. it is two\.' 'these four counts are three, three, three and two\.' \
     'holds in none of 4 pairs' 'saving of 47–187 % holds in 1 of 4\.' 'three seeds of 1,000 requests after 50\.'; do
-    if tr '\n' ' ' <"$folder/README.md" | tr -s ' ' | grep -qE "$words"; then
-        pass "README's sentences say what was computed: $words"
+    if tr '\n' ' ' <"$folder/REPRODUCING.md" | tr -s ' ' | grep -qE "$words"; then
+        pass "the sentences say what was computed: $words"
     else
-        fail "README's sentences say what was computed: $words" "$(cat "$folder/README.md")"
+        fail "the sentences say what was computed: $words" "$(cat "$folder/REPRODUCING.md")"
     fi
 done
 sed -e 's/sustains the greatest/sustains\nthe greatest/' "$folder/README.md" >"$folder/broken.md"
 mv "$folder/broken.md" "$folder/README.md"
 sentences
-expect "and compared with it, whatever its lines" 0 '^equal to README.md: yes$'
-sed -i 's/it is all 3 cases/it is 2 of 3 cases/' "$folder/README.md"
+expect "and compared with the page, whatever its lines" 0 '^equal to README.md: yes$'
+sed -i 's/it is all 3 cases/it is 2 of 3 cases/' "$folder/REPRODUCING.md"
 sentences
-expect "a wrong figure in README is told" 1 '^equal to README.md: no$'
-expect "beside what README says" 1 '^  README.md: .*it is 2 of 3 cases, and one alone'
+expect "a wrong figure is told" 1 '^equal to REPRODUCING.md: no$'
+expect "beside what the page says" 1 '^  REPRODUCING.md: .*it is 2 of 3 cases, and one alone'
 expect "and what was computed" 1 '^  computed: .*it is all 3 cases, and one alone'
 if [ "$(grep -c '^  computed: ' "$folder/out")" = 1 ]; then
     pass "and nothing else"
