@@ -263,7 +263,7 @@ static bool load_text(const char *text, struct arena *arena, struct trees *trees
         char *written = NULL;
         size_t size = 0;
         FILE *out = open_memstream(&written, &size);
-        trees_write(out, trees, &experiment->workload);
+        trees_write(out, trees);
         fclose(out);
         assert_string_equal(written, strchr(text, '\n') + 1);
         free(written);

@@ -6,6 +6,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "sim/base/json.h"
 #include "workloads/capacity.h"
 #include "workloads/training_plan.h"
 
@@ -22,6 +23,14 @@ static char *take_text(struct arena *arena, char *text)
     char *own = copy_text(arena, text);
     free(text);
     return own;
+}
+
+/* NULL: it is gone; the run says so. */
+static char *file_text(struct arena *arena, const char *path)
+{
+    struct error error = {0};
+    char *text = json_read_text(path, NULL, &error);
+    return text != NULL ? take_text(arena, text) : NULL;
 }
 
 /* Writes a word as its name, other parameters as numbers. */
@@ -126,6 +135,8 @@ struct run_metadata *run_metadata_create(const struct experiment *experiment,
             take_text(arena, lines_join(models->models, models->count, sizeof *models->models));
         metadata->models_evidence = copy_text(arena, models->evidence);
     }
+    if (experiment->policy_file != NULL)
+        metadata->policy_text = file_text(arena, experiment->policy_file);
     metadata->max_stages = experiment->workload.max_stages;
     metadata->planned = experiment->planning.workload != NULL;
     metadata->fails = platform_fails(&experiment->platform);

@@ -101,9 +101,7 @@ static bool sample_add(struct tree_sample **list, size_t *count, size_t *room,
     if (!array_reserve(list, room, *count + 1, sizeof **list))
         return error_run(error, "out of memory");
     struct tree_sample *sample = &(*list)[(*count)++];
-#define VALUE(name) sample->values[TREE_##name] = row->name;
-    TREE_FEATURES(VALUE)
-#undef VALUE
+    tree_features_recorded(row, sample->values);
     sample->class = class;
     return true;
 }
@@ -313,9 +311,7 @@ static size_t queue_of(const struct tree_node *tree, const struct choice_row *ro
     const struct tree_node *best_leaf = NULL;
     for (size_t i = 0; i < count; i++) {
         int64_t values[TREE_FEATURE_COUNT];
-#define VALUE(name) values[TREE_##name] = rows[i].name;
-        TREE_FEATURES(VALUE)
-#undef VALUE
+        tree_features_recorded(&rows[i], values);
         const struct tree_node *leaf = tree_leaf(tree, values);
         const uint64_t one = (uint64_t)leaf->chosen * (best_leaf != NULL ? best_leaf->rows : 1);
         const uint64_t other = (uint64_t)leaf->rows * (best_leaf != NULL ? best_leaf->chosen : 0);
@@ -347,9 +343,7 @@ static struct agreement agree(const struct data *data, const struct trees *trees
         }
         for (size_t j = 0; j < end - i; j++) {
             int64_t values[TREE_FEATURE_COUNT];
-#define VALUE(name) values[TREE_##name] = rows[j].name;
-            TREE_FEATURES(VALUE)
-#undef VALUE
+            tree_features_recorded(&rows[j], values);
             if (!rows[j].chosen)
                 continue;
             found.batches++;
@@ -363,8 +357,7 @@ static struct agreement agree(const struct data *data, const struct trees *trees
 /* ---- Output ---------------------------------------------------------------------------------- */
 
 static bool trees_save(const struct options *options, const struct results *results,
-                       const struct trees *trees, const struct data *data,
-                       const struct workload *workload, struct error *error)
+                       const struct trees *trees, const struct data *data, struct error *error)
 {
     struct atomic_file file = {0};
     if (!atomic_file_open(&file, options->out, error))
@@ -376,7 +369,7 @@ static bool trees_save(const struct options *options, const struct results *resu
             "# slack, path, free_gpu: 1/1000; oldest_wait: us; arrivals: of ten seconds\n",
             options->student == STUDENT_PLAIN ? "Plain student" : "Trees", results->runs[0].policy,
             data->runs[USE_LEARN], data->runs[USE_PRUNE], options->sample);
-    trees_write(file.stream, trees, workload);
+    trees_write(file.stream, trees);
     return atomic_file_end(&file, true, error);
 }
 
@@ -431,13 +424,13 @@ static bool distill(const struct options *options, const struct results *results
                     const struct workload *workload, struct error *error)
 {
     struct arena *arena = arena_create();
-    struct trees trees, plain;
+    struct trees trees, plain = {.workload = workload};
     learn(arena, data, options, true, &plain);
     trees = plain;
     if (options->student == STUDENT_TREE)
         learn(arena, data, options, false, &trees);
     const struct agreement found = agree(data, &trees, &plain);
-    const bool good = trees_save(options, results, &trees, data, workload, error) &&
+    const bool good = trees_save(options, results, &trees, data, error) &&
                       told(options, results, &trees, data, &found, error);
     arena_destroy(arena);
     return good;
