@@ -400,45 +400,35 @@ bool families_calibration(const char *path, struct figure_list *list, struct err
 
 /* ---- Trees of the policy tree --------------------------------------------------------------- */
 
-/* The leaf's first answer, as "1:30 x 818 of 835"; the rows that it was learned from. */
-static const char *leaf_text(struct arena *arena, const struct tree_node *leaf, double *rows)
-{
-    *rows = leaf->rows;
-    if (leaf->votes == NULL)
-        return arena_text(arena, "%u of %u chosen", leaf->chosen, leaf->rows);
-    for (size_t v = 0; v < leaf->vote_count; v++)
-        *rows += leaf->votes[v].count;
-    const struct tree_vote *first = &leaf->votes[0];
-    return first->action.batch == 0 ? arena_text(arena, "none x %u of %.0f", first->count, *rows)
-                                    : arena_text(arena, "%u:%u x %u of %.0f", first->action.batch,
-                                                 first->action.rank, first->count, *rows);
-}
-
 /* Writes a row per node, its subtrees first. Leaves stand on whole heights, a test in the middle of
  * its two ways. Returns the node's height. */
-static double tree_rows(struct arena *arena, const struct trees *trees,
-                        const struct tree_node *node, int depth, double *next, struct sheet *sheet)
+static double tree_rows(const struct trees *trees, const struct tree_node *node, int depth,
+                        double *next, struct sheet *sheet)
 {
-    if (node->yes == NULL) {
-        double rows = 0;
-        const char *text = leaf_text(arena, node, &rows);
-        const bool waits = node->votes != NULL && node->votes[0].action.batch == 0;
-        sheet_row(sheet, "%d %g %g %g %s %g %d", depth, *next, NAN, NAN, text, rows, waits);
-        return (*next)++;
+    double yes = NAN, no = NAN, height = *next, rows = node->rows;
+    if (node->yes != NULL) {
+        yes = tree_rows(trees, node->yes, depth + 1, next, sheet);
+        no = tree_rows(trees, node->no, depth + 1, next, sheet);
+        height = (yes + no) / 2;
+    } else {
+        ++*next;
     }
-    const double yes = tree_rows(arena, trees, node->yes, depth + 1, next, sheet);
-    const double no = tree_rows(arena, trees, node->no, depth + 1, next, sheet);
+    for (size_t v = 0; v < node->vote_count; v++)
+        rows += node->votes[v].count;
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    if (out != NULL) {
+    if (out == NULL)
+        arena_exhaust(figure_memory(sheet->list), 1, 1);
+    if (node->yes != NULL)
         tree_test_write(out, trees, node, true);
-        (void)fclose(out);
-    }
-    sheet_row(sheet, "%d %g %g %g %.120s %g %d", depth, (yes + no) / 2, yes, no,
-              text != NULL ? text : "", NAN, 0);
+    else
+        tree_leaf_write(out, node);
+    (void)fclose(out);
+    sheet_row(sheet, "%d %g %g %g %.120s %g", depth, height, yes, no, text,
+              node->yes != NULL ? NAN : rows);
     free(text);
-    return (yes + no) / 2;
+    return height;
 }
 
 bool families_tree(const char *path, struct figure_list *list, struct error *error)
@@ -458,10 +448,10 @@ bool families_tree(const char *path, struct figure_list *list, struct error *err
             second ? "A leaf is its first vote, batch:rank x rows of all; rank 0 is the fastest "
                      "configuration of that batch. Red: it waits. Areas: rows."
                    : "The queue with the greatest share of chosen rows is served. Areas: rows.");
-        good = sheet_begin(&sheet, list, "tree", subject, caption,
-                           "depth,height,yes,no,text,rows,waits", error);
+        good = sheet_begin(&sheet, list, "tree", subject, caption, "depth,height,yes,no,text,rows",
+                           error);
         if (good && sheet.out != NULL)
-            (void)tree_rows(arena, &trees, tree, 0, &next, &sheet);
+            (void)tree_rows(&trees, tree, 0, &next, &sheet);
         good = sheet_end(&sheet, good, error);
     }
     return good;

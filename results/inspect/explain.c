@@ -204,20 +204,14 @@ static const struct decision_row *find_decision(const struct run_record *record,
     return NULL;
 }
 
-/* The policy tree serves one queue per decision, so choices and decisions come in the same order.
- */
 static const struct choice_row *find_choice(const struct run_record *record,
                                             const struct decision_row *decision)
 {
-    size_t c = 0;
-    for (size_t d = 0; decision != NULL && d < record->decision_count; d++, c++) {
-        while (c < record->choice_count && !record->choices[c].chosen)
-            c++;
-        if (c >= record->choice_count)
-            break;
-        if (&record->decisions[d] == decision)
-            return record->choices[c].queue == decision->queue ? &record->choices[c] : NULL;
-    }
+    const struct choice_row *row = record->choices, *end = row + record->choice_count;
+    for (; decision != NULL && row < end; row++)
+        if (row->chosen && row->time_ns == decision->time_ns && row->queue == decision->queue &&
+            row->queue_length == decision->queue_length)
+            return row;
     return NULL;
 }
 

@@ -25,14 +25,6 @@ static char *take_text(struct arena *arena, char *text)
     return own;
 }
 
-/* NULL: it is gone; the run says so. */
-static char *file_text(struct arena *arena, const char *path)
-{
-    struct error error = {0};
-    char *text = json_read_text(path, NULL, &error);
-    return text != NULL ? take_text(arena, text) : NULL;
-}
-
 /* Writes a word as its name, other parameters as numbers. */
 static bool parameter_add(cJSON *object, const struct key *parameter, double value)
 {
@@ -135,8 +127,11 @@ struct run_metadata *run_metadata_create(const struct experiment *experiment,
             take_text(arena, lines_join(models->models, models->count, sizeof *models->models));
         metadata->models_evidence = copy_text(arena, models->evidence);
     }
-    if (experiment->policy_file != NULL)
-        metadata->policy_text = file_text(arena, experiment->policy_file);
+    char *policy_text = experiment->policy_file == NULL
+                            ? NULL
+                            : json_read_text(experiment->policy_file, NULL, &(struct error){0});
+    if (policy_text != NULL) /* else it is gone, which the run says */
+        metadata->policy_text = take_text(arena, policy_text);
     metadata->max_stages = experiment->workload.max_stages;
     metadata->planned = experiment->planning.workload != NULL;
     metadata->fails = platform_fails(&experiment->platform);
