@@ -37,17 +37,6 @@ static bool results_file(const char *path, struct figure_list *list, struct erro
     return good;
 }
 
-/* Whether the first line but for comments begins the first tree. */
-static bool is_tree(FILE *file)
-{
-    char line[256];
-    do
-        if (fgets(line, sizeof line, file) == NULL)
-            return false;
-    while (line[0] == '#' || line[0] == '\n');
-    return strcmp(line, "queue\n") == 0;
-}
-
 bool plot_file(const char *path, const char *trace_format, struct figure_list *list,
                struct error *error)
 {
@@ -60,8 +49,6 @@ bool plot_file(const char *path, const char *trace_format, struct figure_list *l
     errno = 0;
     size_t length = fread(head, 1, sizeof head - 1, file);
     const int fault = ferror(file) ? errno : 0;
-    rewind(file);
-    const bool tree = is_tree(file);
     (void)fclose(file);
     if (fault != 0)
         return error_input(error, "%s: cannot be read: %s", path, strerror(fault));
@@ -71,7 +58,7 @@ bool plot_file(const char *path, const char *trace_format, struct figure_list *l
         return error_input(error, "--policies: %s holds no results of policies; omit it", path);
     if (trace_format == NULL && strncmp(head, points, strlen(points)) == 0)
         return families_calibration(path, list, error);
-    if (trace_format == NULL && tree)
+    if (trace_format == NULL && (head[0] == '#' || strncmp(head, "queue\n", 6) == 0))
         return families_tree(path, list, error);
     if (trace_format == NULL && head[strspn(head, " \t\r\n")] == '{')
         return families_profile(path, list, error);
