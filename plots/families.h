@@ -94,6 +94,7 @@ bool families_profile(const char *path, struct figure_list *list, struct error *
 bool families_arrivals(const char *path, const char *format, struct figure_list *list,
                        struct error *error);
 bool families_calibration(const char *path, struct figure_list *list, struct error *error);
+bool families_tree(const char *path, struct figure_list *list, struct error *error);
 
 /* Returns whether all contenders are of one policy. */
 bool source_one_policy(const struct report_scenario *scenario);

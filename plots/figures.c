@@ -217,6 +217,7 @@ const struct figure_kind figure_kinds[] = {
     {.script = "profile"},
     {.script = "arrivals"},
     {.script = "calibration"},
+    {.script = "tree"},
     {.script = "simulated-against-real"},
     {0},
 };

@@ -1,4 +1,4 @@
-/* Figures of the inputs of a run: latency profiles, arrival traces, calibrations. */
+/* Figures of the inputs of a run: latency profiles, arrival traces, calibrations, trees. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 #include <gsl/gsl_sort_int.h>
 
 #include "plots/families.h"
+#include "sched/tree/tree.h"
 #include "traces/readers/arrival_trace.h"
 #include "traces/readers/line_reader.h"
 #include "traces/profile/profile.h"
@@ -392,6 +393,65 @@ bool families_calibration(const char *path, struct figure_list *list, struct err
         good = sheet_begin(&sheet, list, "profile", base_name(path), caption, SURFACES, error);
         if (good)
             surface_rows(&points, &sheet);
+        good = sheet_end(&sheet, good, error);
+    }
+    return good;
+}
+
+/* ---- Trees of the policy tree --------------------------------------------------------------- */
+
+/* Writes a row per node, its subtrees first. Leaves stand on whole heights, a test in the middle of
+ * its two ways. Returns the node's height. */
+static double tree_rows(const struct trees *trees, const struct tree_node *node, int depth,
+                        double *next, struct sheet *sheet)
+{
+    double yes = NAN, no = NAN, height = *next, rows = node->rows;
+    if (node->yes != NULL) {
+        yes = tree_rows(trees, node->yes, depth + 1, next, sheet);
+        no = tree_rows(trees, node->no, depth + 1, next, sheet);
+        height = (yes + no) / 2;
+    } else {
+        ++*next;
+    }
+    for (size_t v = 0; v < node->vote_count; v++)
+        rows += node->votes[v].count;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        arena_exhaust(figure_memory(sheet->list), 1, 1);
+    if (node->yes != NULL)
+        tree_test_write(out, trees, node, true);
+    else
+        tree_leaf_write(out, node);
+    (void)fclose(out);
+    sheet_row(sheet, "%d %g %g %g %.120s %g", depth, height, yes, no, text,
+              node->yes != NULL ? NAN : rows);
+    free(text);
+    return height;
+}
+
+bool families_tree(const char *path, struct figure_list *list, struct error *error)
+{
+    struct arena *arena = figure_memory(list);
+    struct trees trees = {NULL};
+    bool good = trees_load(arena, path, NULL, &trees, error);
+    for (int second = 0; good && second < 2; second++) {
+        const struct tree_node *tree = second ? trees.configuration : trees.queue;
+        struct sheet sheet = {0};
+        double next = 1;
+        const char *subject = arena_text(arena, "%s, %s", base_name(path),
+                                         second ? "configuration of a batch" : "queue to serve");
+        const char *caption = arena_text(
+            arena, "Leaves: %zu, depth: %zu. The upper way is taken where the test holds. %s",
+            tree_leaves(tree), tree_depth(tree),
+            second ? "A leaf is its first vote, batch:rank x rows of all; rank 0 is the fastest "
+                     "configuration of that batch. Red: it waits. Areas: rows."
+                   : "The queue with the greatest share of chosen rows is served. Areas: rows.");
+        good = sheet_begin(&sheet, list, "tree", subject, caption, "depth,height,yes,no,text,rows",
+                           error);
+        if (good && sheet.out != NULL)
+            (void)tree_rows(&trees, tree, 0, &next, &sheet);
         good = sheet_end(&sheet, good, error);
     }
     return good;

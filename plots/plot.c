@@ -58,6 +58,8 @@ bool plot_file(const char *path, const char *trace_format, struct figure_list *l
         return error_input(error, "--policies: %s holds no results of policies; omit it", path);
     if (trace_format == NULL && strncmp(head, points, strlen(points)) == 0)
         return families_calibration(path, list, error);
+    if (trace_format == NULL && (head[0] == '#' || strncmp(head, "queue\n", 6) == 0))
+        return families_tree(path, list, error);
     if (trace_format == NULL && head[strspn(head, " \t\r\n")] == '{')
         return families_profile(path, list, error);
     return families_arrivals(path, trace_format, list, error);

@@ -1,4 +1,5 @@
-/* The figures of a results file, a latency profile, an arrival trace or a calibration's points.
+/* The figures of a results file, a latency profile, an arrival trace, a calibration's points or
+ * decision trees.
  *
  * One figure per setting of a results file:
  * - hit-rate, cost: by application and contender.
@@ -22,6 +23,7 @@
  * - profile, of a profile or a calibration's points: latency over batch and GPU share.
  * - arrivals, of a trace: rate over time, and interarrival times compared with Poisson's.
  * - calibration, of a calibration's points: fitted and measured latency, residuals.
+ * - tree, of a file of `esgsim distill`: its two trees, a figure each.
  * - simulated-against-real, of a simulation and a replay, one per setting: for each policy both
  *   distributions of latency, and predicted and executed batch times.
  *
@@ -41,9 +43,9 @@
 /* The name of script `index` of those above; NULL behind the last. */
 const char *plot_script(size_t index);
 
-/* Writes the CSVs of the figures of a file of any of the four kinds. `trace_format`: the file is a
+/* Writes the CSVs of the figures of a file of any of the five kinds. `trace_format`: the file is a
  * trace of that format (traces/readers/arrival_trace.h); NULL: recognise the kind by the content.
- * ERROR_INPUT if it is none of the four or damaged. On failure the list still has the figures
+ * ERROR_INPUT if it is none of the five or damaged. On failure the list still has the figures
  * already written. */
 bool plot_file(const char *path, const char *trace_format, struct figure_list *list,
                struct error *error);

@@ -124,6 +124,10 @@ struct policy {
     const char *(*refuses_gang)(void *state, uint32_t gpus, double gpu_memory_mb);
     /* The experiment must name a file for the policy, and may do so for no other. */
     bool reads_file;
+    /* It decides by what the platform shows alone, and keeps no account of its own batches, so it
+     * can be asked where another policy decides ("policy.shadow"). Then only on_ready and on_finish
+     * are called, and a step that would dispatch ends there. */
+    bool advises;
 };
 
 /* ---- Queries ------------------------------------------------------------------------------- */

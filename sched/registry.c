@@ -196,6 +196,25 @@ static void list_serving(char list[LIST_LENGTH], bool trainings)
         list_append(list, training_forms[i]->name);
 }
 
+/* Whether the policy that is asked and not obeyed can be. */
+static bool shadow_check(const struct experiment *experiment, struct error *error)
+{
+    struct error fault = {0};
+    const struct policy *shadow = policy_find(experiment->policy_shadow, &fault);
+    if (shadow == NULL)
+        return error_input(error, "%s: policy.shadow: %s", experiment->path, fault.message);
+    if (!shadow->advises)
+        return error_input(error,
+                           "%s: policy.shadow: policy \"%.64s\" keeps accounts of its batches; "
+                           "\"esg\" can be asked where another policy decides",
+                           experiment->path, shadow->name);
+    return experiment->record == RECORD_CHOICES ||
+           error_input(error,
+                       "%s: policy.shadow: it is only asked for its choices; set \"record\" to "
+                       "\"choices\"",
+                       experiment->path);
+}
+
 bool policy_serves(const struct policy *policy, const struct experiment *experiment,
                    struct error *error)
 {
@@ -206,7 +225,7 @@ bool policy_serves(const struct policy *policy, const struct experiment *experim
             policy->reads_file ? "a file: name one that `esgsim distill` has written" : "no file");
     const bool trainings = experiment->training != NULL && policy->serves == SERVES_REQUESTS;
     if (serves(policy, experiment))
-        return true;
+        return experiment->policy_shadow == NULL || shadow_check(experiment, error);
     list_serving(list, trainings);
     return error_input(error,
                        "%s: policy.name: policy \"%.64s\" serves %s only, and the experiment has "

@@ -212,6 +212,12 @@ expect "choices recorded by two processes give the same trees" 0
 run "$esgsim" distill "$folder/choices1.h5" --rows 30 --depth 3 --test-seeds 8-12 --out "$folder/small.txt" --json
 expect "distill prints one JSON object" 0 '"configuration_depth":[[:space:]]*3'
 sed 's/<= .*/<= x/' "$folder/tree1.txt" >"$folder/edited.txt"
+run "$esgsim" run "$strict" --policy tree --set policy.file="$folder/tree1.txt" --set requests=50 --set record=all \
+    --out "$folder/by-tree.h5" --quiet
+run "$esgsim" explain "$folder/by-tree.h5" --request 20
+expect "explain says which path of the trees decided" 0 'configuration: .*: serve 1:[0-9]+ x .*; taken: 1:[0-9]+'
+run "$esgsim" explain "$folder/by-tree.h5" --request 20 --json
+expect "explain says it in JSON, too" 0 '"tree_configuration":.*: serve 1:'
 cases <<'END'
 0 :: learned trees run as a policy :: ^tree  :: run "$strict" --policy tree --set policy.file="$folder/tree1.txt" --set requests=100
 refused :: a tree that was edited wrongly is refused with its line :: edited.txt:[0-9]+: "if FEATURE <= NUMBER" :: run "$strict" --policy tree --set policy.file="$folder/edited.txt"

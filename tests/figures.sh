@@ -55,7 +55,8 @@ expect "a calibration writes its points" 0
 draw() {
     for file in "$folder/policies.h5" "$folder/one-seed.h5" "$folder/loads.h5" \
         "$folder/trainings.h5" "$folder/points.csv" \
-        traces/profiles/a100-mig-parvagpu.json traces/arrivals/AzureLLMInferenceTrace_code.csv.gz; do
+        traces/profiles/a100-mig-parvagpu.json traces/arrivals/AzureLLMInferenceTrace_code.csv.gz \
+        workloads/trees/esg-plain.txt; do
         run "$esgsim" plot "$file" --out "$folder/$1" --format "$1"
         expect "plot draws $(basename "$file") as $1" 0
     done

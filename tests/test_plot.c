@@ -309,6 +309,21 @@ DRAWING(a_calibrations_points_are_drawn_as_residuals_and_as_surfaces)
     assert_contains(csv, "\n2,vgg_19,8,100,10.64,1,0,");
 }
 
+DRAWING(trees_are_drawn_with_their_tests_and_a_wrong_line_is_named)
+{
+    FIGURES list = drawn("workloads/trees/esg.txt");
+    assert_int_equal(list.count, 2);
+    /* The root of the first tree, between its "yes", a leaf at 1, and its "no" at 3.25. */
+    assert_contains(csv_of("tree-esg-txt-queue-to-serve"),
+                    "\n0,2.125,1,3.25,oldest_wait <= 612,,");
+    assert_contains(csv_of("tree-esg-txt-configuration-of-a-batch"), ",serve none x 39\u201A 1:30 x 1\u201A 1:31 x 1,41,");
+    FIGURES wrong = {.folder = folder};
+    struct error error = {0};
+    write_text(in_folder("wrong.txt"), "# a tree\nqueue\n  chosen 3 of 2\n");
+    assert_false(plot_file(in_folder("wrong.txt"), NULL, &wrong, &error));
+    assert_input_error(&error, "wrong.txt:3: \"chosen N of M\" with N at most M");
+}
+
 static void a_file_is_drawn_the_same_twice(const char *path, const char *format)
 {
     FIGURES list = drawn(path);
@@ -437,6 +452,7 @@ DRAWING(every_script_draws_without_a_warning_and_the_same_bytes_twice)
     a_file_is_drawn_the_same_twice(points_write(), "svg");
     a_file_is_drawn_the_same_twice("traces/profiles/a100-mig-parvagpu.json", "svg");
     a_file_is_drawn_the_same_twice("traces/arrivals/Azure2021_200.csv.gz", "svg");
+    a_file_is_drawn_the_same_twice("workloads/trees/esg.txt", "svg");
 }
 
 DRAWING(png_and_pdf_are_the_same_bytes_twice_too)

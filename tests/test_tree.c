@@ -28,11 +28,14 @@ static bool take_decision(void *context, const struct decision_row *row, struct 
 }
 
 /* Runs the shipped experiment under the policy, and takes both records of its decisions. */
-static void record_run(const char *name, const char *seed)
+static void record_run(const char *named, const char *seed)
 {
     struct error error = {0};
-    const struct override overrides[] = {
-        {"policy.name", name}, {"seed", seed}, {"requests", "300"}, {"warmup_requests", "0"}};
+    const struct override overrides[] = {{"policy", named},
+                                         {"seed", seed},
+                                         {"requests", "300"},
+                                         {"warmup_requests", "0"},
+                                         {"record", "choices"}};
     EXPERIMENT *experiment = experiment_load("workloads/experiments/strict-light.json", overrides,
                                              sizeof overrides / sizeof overrides[0], &error);
     assert_good(experiment != NULL, &error);
@@ -50,7 +53,8 @@ static void record_run(const char *name, const char *seed)
  * length that its queue had before the policy acted. */
 CASE(choices_are_the_batches_of_the_decisions)
 {
-    static const char *const names[] = {"esg", "edf", "fifo", "headway"};
+    static const char *const names[] = {"{\"name\":\"esg\"}", "{\"name\":\"edf\"}",
+                                        "{\"name\":\"fifo\"}", "{\"name\":\"headway\"}"};
     for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
         record_run(names[n], "3");
         size_t d = 0;
@@ -77,13 +81,70 @@ CASE(choices_are_the_batches_of_the_decisions)
  * first ten. */
 CASE(rows_of_a_decision_are_its_queues_in_order)
 {
-    record_run("esg", "1");
+    record_run("{\"name\":\"esg\"}", "1");
     for (size_t c = 1; c < choice_count; c++) {
         const struct choice_row *before = &choices[c - 1], *row = &choices[c];
         assert_true(row->decision >= before->decision && row->time_ns >= before->time_ns);
         if (row->decision == before->decision)
             assert_true(row->queue > before->queue && row->time_ns == before->time_ns);
         assert_true(row->arrivals >= (row->time_ns < 10000000000 ? row->queue_length : 0));
+    }
+}
+
+/* Asked about its own states, a policy says what it does; asking changes no decision. */
+CASE(a_shadow_of_the_policy_itself_chooses_as_it_does)
+{
+    record_run("{\"name\":\"esg\"}", "4");
+    const size_t count = choice_count, decided = decision_count;
+    OWNED(free) struct choice_row *own = malloc(count * sizeof *own);
+    assert_non_null(own);
+    memcpy(own, choices, count * sizeof *own);
+    record_run("{\"name\":\"esg\",\"shadow\":\"esg\"}", "4");
+    assert_int_equal(decision_count, decided);
+    assert_int_equal(choice_count, count);
+    assert_memory_equal(choices, own, count * sizeof *own);
+}
+
+/* fifo has one configuration for each queue. Questions may only break ties of placement otherwise.
+ */
+CASE(a_shadow_is_asked_and_not_obeyed)
+{
+    uint32_t configurations[64];
+    record_run("{\"name\":\"fifo\"}", "4");
+    const size_t decided = decision_count;
+    for (size_t d = 0; d < decided; d++)
+        configurations[decisions[d].queue % 64] = decisions[d].configuration;
+    record_run("{\"name\":\"fifo\",\"shadow\":\"esg\"}", "4");
+    assert_int_equal(decision_count, decided);
+    for (size_t d = 0; d < decided; d++)
+        assert_int_equal(decisions[d].configuration, configurations[decisions[d].queue % 64]);
+    size_t unlike = 0;
+    for (size_t c = 0; c < choice_count; c++)
+        unlike +=
+            choices[c].chosen && choices[c].configuration != configurations[choices[c].queue % 64];
+    assert_true(unlike > 100);
+}
+
+CASE(a_shadow_that_cannot_be_asked_is_refused)
+{
+    static const struct {
+        const char *policy, *record, *message;
+    } cases[] = {
+        {"{\"name\":\"fifo\",\"shadow\":\"headway\"}", "choices",
+         "policy.shadow: policy \"headway\" keeps"},
+        {"{\"name\":\"fifo\",\"shadow\":\"esq\"}", "choices",
+         "policy.shadow: unknown policy \"esq\""},
+        {"{\"name\":\"fifo\",\"shadow\":\"esg\"}", "all", "set \"record\" to \"choices\""}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct error error = {0};
+        const struct override overrides[] = {{"policy", cases[c].policy},
+                                             {"record", cases[c].record}};
+        EXPERIMENT *experiment =
+            experiment_load("workloads/experiments/strict-light.json", overrides, 2, &error);
+        assert_good(experiment != NULL, &error);
+        OWNED(free) double *values = NULL;
+        assert_null(runner_policy(experiment, &values, &error));
+        assert_input_error(&error, cases[c].message);
     }
 }
 
@@ -263,7 +324,7 @@ static bool load_text(const char *text, struct arena *arena, struct trees *trees
         char *written = NULL;
         size_t size = 0;
         FILE *out = open_memstream(&written, &size);
-        trees_write(out, trees, &experiment->workload);
+        trees_write(out, trees);
         fclose(out);
         assert_string_equal(written, strchr(text, '\n') + 1);
         free(written);

@@ -427,6 +427,8 @@ static bool write_policy(cJSON *object, const struct experiment *experiment)
     cJSON *params = cJSON_AddObjectToObject(object, "params");
     bool good = params != NULL &&
                 json_put(object, "name %s", basename_of(experiment->policy_name)) &&
+                (experiment->policy_shadow == NULL ||
+                 json_put(object, "shadow %s", experiment->policy_shadow)) &&
                 (experiment->policy_sha256[0] == '\0' ||
                  json_put(object, "sha256 %s", experiment->policy_sha256));
     for (size_t i = 0; i < experiment->policy_setting_count; i++) {

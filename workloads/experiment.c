@@ -47,7 +47,11 @@ const struct key experiment_keys[] = {
     KEY_NUMBER("warmup_s", OF, warmup_s, 0, SECONDS_MOST, 0, UNWRITTEN),
     KEY_END};
 static const struct key policy_keys[] = {KEY_TEXT("name", OF, policy_name, UNWRITTEN),
-                                         KEY_OWN("params"), KEY_OWN("file"), KEY_NOTES, KEY_END};
+                                         KEY_TEXT("shadow", OF, policy_shadow, UNWRITTEN),
+                                         KEY_OWN("params"),
+                                         KEY_OWN("file"),
+                                         KEY_NOTES,
+                                         KEY_END};
 #undef OF
 
 /* Data needed only while an experiment is read. */
@@ -379,6 +383,7 @@ static bool drop_parameters(struct json_include *document, const struct override
     if (strcmp(text, cJSON_IsString(name) ? name->valuestring : "esg") != 0) {
         cJSON_DeleteItemFromObjectCaseSensitive(object, "params");
         cJSON_DeleteItemFromObjectCaseSensitive(object, "file");
+        cJSON_DeleteItemFromObjectCaseSensitive(object, "shadow");
     }
     cJSON_Delete(given);
     return true;
@@ -463,6 +468,7 @@ void experiment_free(struct experiment *experiment)
     settings_free(experiment->policy_settings, experiment->policy_setting_count);
     free(experiment->policy_name);
     free(experiment->policy_file);
+    free(experiment->policy_shadow);
     free(experiment->resolved_json);
     free(experiment->name);
     free(experiment->path);

@@ -144,8 +144,9 @@ struct experiment {
     struct arrival_spec arrivals;        /* not set without applications */
     struct training_plan *training;      /* NULL: no trainings (workloads/training_plan.h) */
     struct platform_spec platform;
-    char *policy_name; /* registered name, or a path ending in .so */
-    char *policy_file; /* that the policy reads; NULL: none */
+    char *policy_name;   /* registered name, or a path ending in .so */
+    char *policy_file;   /* that the policy reads; NULL: none */
+    char *policy_shadow; /* a policy that is asked and not obeyed, for its choices; NULL: none */
     struct setting *policy_settings;
     size_t policy_setting_count;
     uint64_t requests;        /* measured */

@@ -204,6 +204,17 @@ static const struct decision_row *find_decision(const struct run_record *record,
     return NULL;
 }
 
+static const struct choice_row *find_choice(const struct run_record *record,
+                                            const struct decision_row *decision)
+{
+    const struct choice_row *row = record->choices, *end = row + record->choice_count;
+    for (; decision != NULL && row < end; row++)
+        if (row->chosen && row->time_ns == decision->time_ns && row->queue == decision->queue &&
+            row->queue_length == decision->queue_length)
+            return row;
+    return NULL;
+}
+
 static uint32_t count_co_runners(const struct run_record *record, const struct batch_row *batch)
 {
     uint32_t count = 0;
@@ -236,6 +247,7 @@ static bool explain_stage(const struct world *world, struct explained_stage *sta
                            (unsigned long long)stage->job->batch);
     const struct batch_row *batch = stage->batch;
     stage->decision = find_decision(record, batch->batch);
+    stage->choice = find_choice(record, stage->decision);
     stage->mates = mates;
     *mate_count = collect_mates(record, stage->job, mates);
     stage->gpu = batch->gpu == SIM_NONE || batch->invoker >= world->workload->cluster.invoker_count
@@ -344,6 +356,10 @@ static bool explanation_fill(struct explanation *explanation, const struct run_r
         explanation->request->application >= workload->application_count)
         return error_input(error, "run %s: its configuration is damaged; run it again",
                            explanation->run->hash);
+    if (record->policy_text != NULL &&
+        !trees_parse(explanation->arena, record->policy_text, "policy_text", workload,
+                     &explanation->trees, error))
+        return false;
     stages_name(explanation, &workload->applications[explanation->request->application]);
     struct world world = {.arena = explanation->arena, .record = record, .workload = workload};
     world_init(&world);

@@ -19,6 +19,7 @@
 #include <stdio.h>
 
 #include "results/store/store.h"
+#include "sched/tree/tree.h"
 #include "sim/base/error.h"
 #include "workloads/outline.h"
 
@@ -47,6 +48,7 @@ struct explained_stage {
     const struct job_row *job; /* NULL: it never ran */
     const struct batch_row *batch;
     const struct decision_row *decision; /* NULL: not recorded */
+    const struct choice_row *choice;     /* of policy "tree"; NULL: none */
     const uint64_t *mates; /* requests of the other jobs in the batch; jobs - 1 entries */
     uint32_t gpu;          /* of the invoker; SIM_NONE: none */
     const char *gpu_model; /* NULL: none, or all GPUs of the cluster are of one kind */
@@ -63,6 +65,7 @@ struct explanation {
     struct explained_stage stages[RECORD_MAX_STAGES]; /* as the application lists them */
     uint32_t stage_count;
     struct stage_time path; /* sum over the longest path, equal to the latency */
+    struct trees trees;     /* of policy "tree": why each stage was served so; else NULL */
     struct outline outline; /* owns the names */
     struct arena *arena;    /* has all else */
 };

@@ -61,7 +61,9 @@ static void print_decision(const struct explained_stage *stage, FILE *out)
         fprintf(out, " (%s)", stage->gpu_model);
     if (batch->quota != 100)
         fprintf(out, " for %u %% of the time", batch->quota);
-    if (decision == NULL || decision->alternatives == 0)
+    if (stage->choice != NULL)
+        fprintf(out, ", as its trees say\n");
+    else if (decision == NULL || decision->alternatives == 0)
         fprintf(out, "; the policy gives no reasons\n");
     else
         fprintf(out, ", chosen among %u; planned from here on: %.3f ms and %.4g $ per request\n",
@@ -69,6 +71,23 @@ static void print_decision(const struct explained_stage *stage, FILE *out)
     if (decision != NULL)
         fprintf(out, "             %u waited in that queue, %llu units of work\n",
                 decision->queue_length, (unsigned long long)decision->units);
+}
+
+/* The tests on the way to the leaf of one tree, each as it held, then the leaf. */
+static void print_way(const struct explanation *explanation, const struct choice_row *choice,
+                      const struct tree_node *node, FILE *out)
+{
+    int64_t values[TREE_FEATURE_COUNT];
+    tree_features_recorded(choice, values);
+    while (node->yes != NULL) {
+        const struct tree_node *next = tree_child(node, values);
+        tree_test_write(out, &explanation->trees, node, next == node->yes);
+        if (node->feature != TREE_function)
+            fprintf(out, " (%" PRId64 ")", values[node->feature]);
+        fputs(next->yes != NULL ? "; " : ": ", out);
+        node = next;
+    }
+    tree_leaf_write(out, node);
 }
 
 static void print_place(const struct explained_stage *stage, FILE *out)
@@ -135,6 +154,13 @@ static void print_stage(const struct explanation *explanation, uint32_t index, F
             sim_to_ms(stage->job->ready_ns - explanation->request->arrival_ns));
     print_waiting(stage, out);
     print_decision(stage, out);
+    if (explanation->trees.queue != NULL && stage->choice != NULL) {
+        fprintf(out, "  tree       queue: ");
+        print_way(explanation, stage->choice, explanation->trees.queue, out);
+        fprintf(out, "\n             configuration: ");
+        print_way(explanation, stage->choice, explanation->trees.configuration, out);
+        fprintf(out, "; taken: %u:%u\n", stage->choice->batch, stage->choice->rank);
+    }
     print_place(stage, out);
     print_execution(stage, out);
     fprintf(out, "  finished   at %.3f ms, %.3f ms after it was ready\n",
@@ -257,7 +283,22 @@ static void json_decision(cJSON *item, const struct explained_stage *stage)
              (double)stage->decision->units);
 }
 
-static void json_stage(cJSON *list, const struct explained_stage *stage)
+static void json_way(cJSON *item, const char *name, const struct explanation *explanation,
+                     const struct explained_stage *stage, const struct tree_node *tree)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        return;
+    print_way(explanation, stage->choice, tree, out);
+    (void)fclose(out);
+    cJSON_AddStringToObject(item, name, text);
+    free(text);
+}
+
+static void json_stage(cJSON *list, const struct explanation *explanation,
+                       const struct explained_stage *stage)
 {
     cJSON *item = json_append(list);
     json_put(item, "name %s function %s ran %hhd", stage->name, stage->function,
@@ -269,6 +310,10 @@ static void json_stage(cJSON *list, const struct explained_stage *stage)
              sim_to_ms(stage->job->ready_ns), sim_to_ms(batch->dispatched_ns),
              sim_to_ms(batch->started_ns), sim_to_ms(batch->finished_ns));
     json_decision(item, stage);
+    if (explanation->trees.queue != NULL && stage->choice != NULL) {
+        json_way(item, "tree_queue", explanation, stage, explanation->trees.queue);
+        json_way(item, "tree_configuration", explanation, stage, explanation->trees.configuration);
+    }
     cJSON_AddNumberToObject(item, "batch", (double)batch->batch);
     cJSON *mates = cJSON_AddArrayToObject(item, "mates");
     for (uint32_t i = 0; i + 1 < batch->jobs; i++)
@@ -299,7 +344,7 @@ bool explanation_json(const struct explanation *explanation, FILE *out, struct e
              (bool)(request->dropped != 0), request->cost_usd);
     cJSON *stages = cJSON_AddArrayToObject(root, "stages");
     for (uint32_t s = 0; s < explanation->stage_count; s++)
-        json_stage(stages, &explanation->stages[s]);
+        json_stage(stages, explanation, &explanation->stages[s]);
     json_time(root, "time", &explanation->path);
     return json_write(root, out, "JSON output", error);
 }

@@ -6,6 +6,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "sim/base/json.h"
 #include "workloads/capacity.h"
 #include "workloads/training_plan.h"
 
@@ -126,6 +127,11 @@ struct run_metadata *run_metadata_create(const struct experiment *experiment,
             take_text(arena, lines_join(models->models, models->count, sizeof *models->models));
         metadata->models_evidence = copy_text(arena, models->evidence);
     }
+    char *policy_text = experiment->policy_file == NULL
+                            ? NULL
+                            : json_read_text(experiment->policy_file, NULL, &(struct error){0});
+    if (policy_text != NULL) /* else it is gone, which the run says */
+        metadata->policy_text = take_text(arena, policy_text);
     metadata->max_stages = experiment->workload.max_stages;
     metadata->planned = experiment->planning.workload != NULL;
     metadata->fails = platform_fails(&experiment->platform);

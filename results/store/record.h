@@ -25,7 +25,7 @@ enum { TEXT_RECORDED = 64 };
     TEXT_OF(profile_sha256)                                                                        \
     TEXT_OF(trace_sha256)                                                                          \
     TEXT_OF(recorded)                                                                              \
-    TEXT_OF(policy_sha256) /* of the policy's module; "" if it is registered */                    \
+    TEXT_OF(policy_sha256) /* of the policy's module or file; "" if it has none */                 \
     TEXT_OF(policy_label)  /* display name from the sweep, or "" */                                \
     TEXT_OF(setting_label)                                                                         \
     TEXT_OF(applications) /* names, one per line, in order of index */
@@ -44,6 +44,7 @@ struct run_metadata {
     bool fails;                /* it has a table of outages */
     char *models;              /* of trainings: names, one per line; NULL: no trainings */
     char *models_evidence;     /* of the models file, in words, or ""; NULL: no trainings */
+    char *policy_text;         /* of the file that the policy reads; NULL: it reads none */
     double arrival_rate_per_s; /* mean of the process; NAN: known only from a run */
     double offered_load;       /* that rate / the capacity (workloads/capacity.h) */
     /* Per key of store_set_swept: the value's text, or NULL. Borrowed until the run ends. */

@@ -128,6 +128,7 @@ static bool record_open(const struct run_details *details, const char *hash, boo
     char *level = hdf5_get_text(run, "record");
     record->configuration = hdf5_get_text(run, "configuration");
     record->models = hdf5_get_text(run, "models");
+    record->policy_text = hdf5_get_text(run, "policy_text");
     (void)H5Gclose(run);
     bool good = true;
     if (of_trainings && record->models == NULL)
@@ -179,7 +180,9 @@ static bool record_read(const struct run_details *details, const char *hash, boo
     record->decisions = rows[3];
     record->trainings = rows[4];
     record->leases = rows[5];
-    return good;
+    return good &&
+           (!run_details_has(details, hash, "choices") ||
+            run_details_choices(details, hash, &record->choices, &record->choice_count, error));
 }
 
 struct run_record *run_record_load(const char *path, const char *hash, bool of_trainings,
@@ -205,6 +208,8 @@ void run_record_free(struct run_record *record)
         return;
     free(record->configuration);
     free(record->models);
+    free(record->policy_text);
+    free(record->choices);
     free(record->requests);
     free(record->batches);
     free(record->jobs);

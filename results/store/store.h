@@ -193,8 +193,10 @@ struct run_record {
     struct batch_row *batches;
     struct job_row *jobs;
     struct decision_row *decisions;
-    size_t request_count, batch_count, job_count, decision_count;
-    char *models; /* names, one per line; NULL: no trainings */
+    struct choice_row *choices; /* of policy "tree"; NULL: none */
+    size_t request_count, batch_count, job_count, decision_count, choice_count;
+    char *policy_text; /* of the file that the policy read; NULL: none */
+    char *models;      /* names, one per line; NULL: no trainings */
     struct training_result_row *trainings;
     struct lease_row *leases;
     size_t training_count, lease_count;

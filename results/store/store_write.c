@@ -220,6 +220,8 @@ static bool metadata_write(hid_t run, const struct run_metadata *metadata)
 #define TEXT_OF(field) good = good && hdf5_set_text(run, #field, metadata->field);
     RUN_METADATA(TEXT_OF)
 #undef TEXT_OF
+    good = good && (metadata->policy_text == NULL ||
+                    hdf5_set_text(run, "policy_text", metadata->policy_text));
     return good && (metadata->models == NULL ||
                     (hdf5_set_text(run, "models", metadata->models) &&
                      hdf5_set_text(run, "models_evidence", metadata->models_evidence)));
@@ -234,6 +236,8 @@ static struct run_metadata *facts_copy(const struct run_metadata *metadata)
 #define TEXT_OF(field) copy->field = arena_text(arena, "%s", metadata->field);
     RUN_METADATA(TEXT_OF)
 #undef TEXT_OF
+    if (metadata->policy_text != NULL)
+        copy->policy_text = arena_text(arena, "%s", metadata->policy_text);
     if (metadata->models != NULL) {
         copy->models = arena_text(arena, "%s", metadata->models);
         copy->models_evidence = arena_text(arena, "%s", metadata->models_evidence);
@@ -251,7 +255,7 @@ static const struct {
 };
 
 /* Begins the tables of the record level; those of trainings and of outages only if the run has any.
- */
+ * A policy that reads a file, trees, is explained by its choices: "all" has them, too. */
 static bool details_begin(struct store *store, size_t stages)
 {
     const struct run_metadata *metadata = store->metadata;
@@ -260,7 +264,9 @@ static bool details_begin(struct store *store, size_t stages)
         const struct layout *layout = t == DETAIL_batches && !metadata->planned
                                           ? &layout_unplanned_batches
                                           : detail_tables[t].layout;
-        if (record_has((enum record_level)metadata->record, detail_tables[t].level) &&
+        const bool explains =
+            t == DETAIL_choices && metadata->policy_text != NULL && metadata->record == RECORD_ALL;
+        if ((explains || record_has((enum record_level)metadata->record, detail_tables[t].level)) &&
             (t != DETAIL_outages || metadata->fails))
             good = table_begin(&store->details[t], store->run, detail_tables[t].name,
                                t <= DETAIL_requests ? NULL : &store->details[t - 1], layout,

@@ -372,7 +372,7 @@ static void esg_on_finish(void *state, struct platform *platform,
     struct esg *esg = state;
     if (esg->loads != NULL)
         load_index_update(esg->loads, platform, batch->invoker);
-    esg->running--;
+    esg->running -= esg->running > 0; /* as policy.shadow it is told of batches of another */
     esg->changes++;
 }
 
@@ -389,4 +389,5 @@ const struct policy policy_esg = {
     .on_ready = esg_on_ready,
     .on_finish = esg_on_finish,
     .decide = esg_decide,
+    .advises = true,
 };

@@ -66,15 +66,9 @@ uint32_t tree_action_configuration(const struct tree_actions *actions, uint32_t 
 {
     const struct ranked *order = actions->functions[function].order;
     const uint32_t most = jobs < action.batch ? jobs : action.batch;
-    size_t low = 0, end = actions->functions[function].count;
-    for (size_t high = end; low < high;) { /* to the end of the batches of at most `most` */
-        const size_t middle = (low + high) / 2;
-        if (order[middle].batch <= most)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    end = low > 0 ? low : 1; /* the least batch, where all exceed it */
+    size_t end = 1; /* of the batches of at most `most`, or the least one where all exceed it */
+    while (end < actions->functions[function].count && order[end].batch <= most)
+        end++;
     const uint16_t batch = order[end - 1].batch;
     size_t first = end - 1;
     while (first > 0 && order[first - 1].batch == batch)

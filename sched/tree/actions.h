@@ -17,7 +17,7 @@ struct tree_action tree_action_of(const struct tree_actions *actions, uint32_t f
 
 /* The configuration that the action stands for where `jobs` (>= 1) jobs wait: of the greatest batch
  * that is at most the action's and at most `jobs`, with its rank, or the last rank if it has fewer.
- * O(configurations of the batch). */
+ * O(configurations). */
 uint32_t tree_action_configuration(const struct tree_actions *actions, uint32_t function,
                                    struct tree_action action, uint32_t jobs);
 

@@ -138,3 +138,10 @@ void tree_features_read(struct tree_features *features, const struct platform *p
     values[TREE_arrivals] = arrivals;
     values[TREE_function] = function;
 }
+
+void tree_features_recorded(const struct choice_row *row, int64_t values[TREE_FEATURE_COUNT])
+{
+#define RECORDED(name) values[TREE_##name] = row->name;
+    TREE_FEATURES(RECORDED)
+#undef RECORDED
+}

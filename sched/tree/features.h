@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "sched/policy.h"
+#include "sim/base/records.h"
 
 /* In the order of the columns of /runs/<hash>/choices, which say what they mean. */
 #define TREE_FEATURES(F)                                                                           \
@@ -47,5 +48,8 @@ void tree_features_note(struct tree_features *features, const struct platform *p
  * of what is free. */
 void tree_features_read(struct tree_features *features, const struct platform *platform,
                         uint32_t queue, int64_t values[TREE_FEATURE_COUNT]);
+
+/* The features that a row of /runs/<hash>/choices has. */
+void tree_features_recorded(const struct choice_row *row, int64_t values[TREE_FEATURE_COUNT]);
 
 #endif

@@ -23,7 +23,7 @@ struct tree_parameters {
 /* A queue in which jobs wait. */
 struct candidate {
     uint32_t queue;
-    uint32_t chosen, rows;
+    const struct tree_node *leaf; /* of the first tree */
     int64_t values[TREE_FEATURE_COUNT];
     bool tried;
 };
@@ -85,9 +85,7 @@ static size_t candidates_read(struct tree_policy *self, struct platform *platfor
         struct candidate *candidate = &self->candidates[count++];
         *candidate = (struct candidate){.queue = queue};
         tree_features_read(self->features, platform, queue, candidate->values);
-        const struct tree_node *leaf = tree_leaf(self->trees.queue, candidate->values);
-        candidate->chosen = leaf->chosen;
-        candidate->rows = leaf->rows;
+        candidate->leaf = tree_leaf(self->trees.queue, candidate->values);
         from = queue + 1;
     }
     return count;
@@ -95,7 +93,8 @@ static size_t candidates_read(struct tree_policy *self, struct platform *platfor
 
 static bool is_before(const struct candidate *a, const struct candidate *b)
 {
-    const uint64_t one = (uint64_t)a->chosen * b->rows, other = (uint64_t)b->chosen * a->rows;
+    const uint64_t one = (uint64_t)a->leaf->chosen * b->leaf->rows;
+    const uint64_t other = (uint64_t)b->leaf->chosen * a->leaf->rows;
     return one != other ? one > other : a->values[TREE_slack] < b->values[TREE_slack];
 }
 

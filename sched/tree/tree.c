@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/json.h"
+
 static const char *const feature_names[] = {
 #define NAME(name) #name,
     TREE_FEATURES(NAME)
@@ -56,6 +58,8 @@ struct reader {
     const char *path;
     struct arena *arena;
     const struct workload *workload;
+    struct workload
+        *named; /* the functions that the file names, in place of a workload's; or NULL */
     struct line *lines;
     size_t count, at;
     struct error *error;
@@ -73,33 +77,23 @@ static bool fault(const struct reader *reader, const char *wanted)
                        ended ? "" : "\"");
 }
 
-static bool lines_read(struct reader *reader)
+static bool lines_cut(struct reader *reader, const char *text)
 {
-    FILE *file = fopen(reader->path, "r");
-    if (file == NULL)
-        return error_input(reader->error, "%s: cannot be read: %s", reader->path, strerror(errno));
-    char *text = NULL;
-    size_t room = 0;
-    unsigned number = 0;
-    bool good = true;
+    char *rest = arena_text(reader->arena, "%s", text), *line;
     reader->lines = arena_allocate(reader->arena, TREE_LINES_MOST, sizeof *reader->lines);
-    for (ssize_t length; good && (length = getline(&text, &room, file)) >= 0;) {
-        number++;
-        while (length > 0 && isspace((unsigned char)text[length - 1]))
-            text[--length] = '\0';
-        const size_t indent = strspn(text, " ");
-        if (text[indent] == '\0' || text[indent] == '#')
+    for (unsigned number = 1; (line = strsep(&rest, "\n")) != NULL; number++) {
+        size_t length = strlen(line);
+        while (length > 0 && isspace((unsigned char)line[length - 1]))
+            line[--length] = '\0';
+        const size_t indent = strspn(line, " ");
+        if (line[indent] == '\0' || line[indent] == '#')
             continue;
-        good =
-            reader->count < TREE_LINES_MOST ||
-            error_input(reader->error, "%s: has more than %d lines", reader->path, TREE_LINES_MOST);
-        if (good)
-            reader->lines[reader->count++] =
-                (struct line){arena_text(reader->arena, "%s", text + indent), indent, number};
+        if (reader->count == TREE_LINES_MOST)
+            return error_input(reader->error, "%s: has more than %d lines", reader->path,
+                               TREE_LINES_MOST);
+        reader->lines[reader->count++] = (struct line){line + indent, indent, number};
     }
-    free(text);
-    (void)fclose(file);
-    return good;
+    return true;
 }
 
 /* The next line, where it has this indent and begins so; its text after that. NULL: it does not. */
@@ -129,6 +123,8 @@ static bool functions_parse(struct reader *reader, const char *list, uint64_t *f
         while (f < reader->workload->function_count &&
                strcmp(reader->workload->functions[f].name, name) != 0)
             f++;
+        if (reader->named != NULL && f == reader->named->function_count && f < TREE_FUNCTIONS_MOST)
+            reader->named->functions[reader->named->function_count++].name = name;
         if (f == reader->workload->function_count || f >= TREE_FUNCTIONS_MOST)
             return back(reader, "a function of the experiment is wanted");
         *functions |= UINT64_C(1) << f;
@@ -260,8 +256,24 @@ static bool serves(const struct tree_node *node, size_t function)
 bool trees_load(struct arena *arena, const char *path, const struct workload *workload,
                 struct trees *trees, struct error *error)
 {
+    char *text = json_read_text(path, NULL, error);
+    const bool good = text != NULL && trees_parse(arena, text, path, workload, trees, error);
+    free(text);
+    return good;
+}
+
+bool trees_parse(struct arena *arena, const char *text, const char *path,
+                 const struct workload *workload, struct trees *trees, struct error *error)
+{
     struct reader reader = {.path = path, .arena = arena, .workload = workload, .error = error};
-    if (!lines_read(&reader))
+    if (workload == NULL) {
+        reader.named = arena_allocate(arena, 1, sizeof *reader.named);
+        reader.named->functions =
+            arena_allocate(arena, TREE_FUNCTIONS_MOST, sizeof *reader.named->functions);
+        reader.workload = workload = reader.named;
+    }
+    trees->workload = workload;
+    if (!lines_cut(&reader, text))
         return false;
     if (take(&reader, 0, "queue") == NULL)
         return fault(&reader, "\"queue\" is wanted before the first tree");
@@ -284,12 +296,10 @@ bool trees_load(struct arena *arena, const char *path, const struct workload *wo
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-static void leaf_write(FILE *out, const struct tree_node *leaf, enum tree_kind kind)
+void tree_leaf_write(FILE *out, const struct tree_node *leaf)
 {
-    if (kind == QUEUE_TREE) {
-        fprintf(out, "chosen %" PRIu32 " of %" PRIu32 "\n", leaf->chosen, leaf->rows);
-        return;
-    }
+    if (leaf->votes == NULL)
+        fprintf(out, "chosen %" PRIu32 " of %" PRIu32, leaf->chosen, leaf->rows);
     for (size_t v = 0; v < leaf->vote_count; v++) {
         const struct tree_vote *vote = &leaf->votes[v];
         fputs(v == 0 ? "serve " : ", ", out);
@@ -298,38 +308,43 @@ static void leaf_write(FILE *out, const struct tree_node *leaf, enum tree_kind k
         else
             fprintf(out, "none x %" PRIu32, vote->count);
     }
-    fputc('\n', out);
 }
 
-static void node_write(FILE *out, const struct tree_node *node, enum tree_kind kind, size_t depth,
-                       const struct workload *workload)
+void tree_test_write(FILE *out, const struct trees *trees, const struct tree_node *node, bool yes)
+{
+    const char *between = yes ? "function is " : "function is not ";
+    if (node->feature != TREE_function)
+        fprintf(out, "%s %s %" PRId64, feature_names[node->feature], yes ? "<=" : ">", node->most);
+    else
+        for (size_t f = 0; f < trees->workload->function_count && f < TREE_FUNCTIONS_MOST; f++)
+            if ((node->functions >> f & 1) != 0) {
+                fprintf(out, "%s%s", between, trees->workload->functions[f].name);
+                between = ", ";
+            }
+}
+
+static void node_write(FILE *out, const struct trees *trees, const struct tree_node *node,
+                       size_t depth)
 {
     const int indent = (int)(depth * INDENT);
     fprintf(out, "%*s", indent, "");
     if (node->yes == NULL) {
-        leaf_write(out, node, kind);
+        tree_leaf_write(out, node);
+        fputc('\n', out);
         return;
     }
-    if (node->feature != TREE_function)
-        fprintf(out, "if %s <= %" PRId64 "\n", feature_names[node->feature], node->most);
-    else {
-        const char *between = "if function is ";
-        for (size_t f = 0; f < workload->function_count && f < TREE_FUNCTIONS_MOST; f++)
-            if ((node->functions >> f & 1) != 0) {
-                fprintf(out, "%s%s", between, workload->functions[f].name);
-                between = ", ";
-            }
-        fputc('\n', out);
-    }
-    node_write(out, node->yes, kind, depth + 1, workload);
+    fputs("if ", out);
+    tree_test_write(out, trees, node, true);
+    fputc('\n', out);
+    node_write(out, trees, node->yes, depth + 1);
     fprintf(out, "%*selse\n", indent, "");
-    node_write(out, node->no, kind, depth + 1, workload);
+    node_write(out, trees, node->no, depth + 1);
 }
 
-void trees_write(FILE *out, const struct trees *trees, const struct workload *workload)
+void trees_write(FILE *out, const struct trees *trees)
 {
     fputs("queue\n", out);
-    node_write(out, trees->queue, QUEUE_TREE, 1, workload);
+    node_write(out, trees, trees->queue, 1);
     fputs("configuration\n", out);
-    node_write(out, trees->configuration, CONFIGURATION_TREE, 1, workload);
+    node_write(out, trees, trees->configuration, 1);
 }

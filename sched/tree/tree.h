@@ -60,6 +60,7 @@ struct tree_node {
 
 struct trees {
     struct tree_node *queue, *configuration;
+    const struct workload *workload; /* whose functions the tests name */
 };
 
 /* The child of a node that is no leaf to which the values lead. */
@@ -72,13 +73,22 @@ const struct tree_node *tree_leaf(const struct tree_node *tree, const int64_t *v
 size_t tree_leaves(const struct tree_node *tree);
 size_t tree_depth(const struct tree_node *tree);
 
-/* Reads the file into the arena. Only the names of the workload's functions are used. False:
- * ERROR_INPUT "FILE:LINE: …" that says what would be right; also if some function would always
- * wait. */
+/* Reads the file into the arena. Only the names of the workload's functions are used; NULL: those
+ * that the file names. False: ERROR_INPUT "FILE:LINE: …" that says what would be right; also if
+ * some function would always wait. */
 bool trees_load(struct arena *arena, const char *path, const struct workload *workload,
                 struct trees *trees, struct error *error);
+/* The same from its text. The path is for messages. */
+bool trees_parse(struct arena *arena, const char *text, const char *path,
+                 const struct workload *workload, struct trees *trees, struct error *error);
 
 /* Writes them in that form. */
-void trees_write(FILE *out, const struct trees *trees, const struct workload *workload);
+void trees_write(FILE *out, const struct trees *trees);
+
+/* Writes a test as it holds (`yes`) or not: "slack <= 312", "slack > 312", "function is a, b",
+ * "function is not a, b". */
+void tree_test_write(FILE *out, const struct trees *trees, const struct tree_node *node, bool yes);
+/* Writes a leaf as the file has it: "chosen 31 of 240", "serve 4:0 x 120, none x 4". */
+void tree_leaf_write(FILE *out, const struct tree_node *leaf);
 
 #endif

@@ -7,7 +7,6 @@
 #include "results/store/run_details.h"
 #include "results/store/store.h"
 #include "sched/tree/learn.h"
-#include "sim/base/array.h"
 #include "sim/base/atomic_file.h"
 #include "sim/base/json_write.h"
 #include "sim/cli/cli.h"
@@ -21,7 +20,7 @@ enum use { USE_LEARN, USE_PRUNE, USE_TEST, USES };
 enum { ACTIONS_MOST = 1024 };
 
 struct options {
-    const char *file, *out;
+    const char *out;
     struct cli_names prune, test;
     uint64_t depth, leaves, rows, sample;
     int student;
@@ -52,13 +51,17 @@ static const struct cli_option distill_table[] = {
     {.name = NULL},
 };
 
+struct samples {
+    struct tree_sample *rows;
+    size_t count;
+};
+
 /* The rows of all runs. */
 struct data {
-    struct tree_sample *queue[USES], *configuration[USES];
-    size_t queue_count[USES], queue_room[USES];
-    size_t configuration_count[USES], configuration_room[USES];
+    struct arena *arena;
+    struct samples queue[USES], configuration[USES];
     struct choice_row *tests; /* all rows of test runs */
-    size_t test_count, test_room;
+    size_t test_count;
     struct tree_action actions[ACTIONS_MOST]; /* by class; 0: wait */
     uint32_t action_count;
     uint64_t batches[TREE_FUNCTIONS_MOST]; /* by function: bit b: batch b + 1 was seen */
@@ -95,17 +98,13 @@ static bool seed_listed(const char *option, const struct cli_names *names, uint6
     return listed;
 }
 
-static bool sample_add(struct tree_sample **list, size_t *count, size_t *room,
-                       const struct choice_row *row, uint32_t class, struct error *error)
+static void sample_add(const struct data *data, struct samples *samples,
+                       const struct choice_row *row, uint32_t class)
 {
-    if (!array_reserve(list, room, *count + 1, sizeof **list))
-        return error_run(error, "out of memory");
-    struct tree_sample *sample = &(*list)[(*count)++];
-#define VALUE(name) sample->values[TREE_##name] = row->name;
-    TREE_FEATURES(VALUE)
-#undef VALUE
+    arena_reserve(data->arena, &samples->rows, samples->count + 1, sizeof *samples->rows);
+    struct tree_sample *sample = &samples->rows[samples->count++];
+    tree_features_recorded(row, sample->values);
     sample->class = class;
-    return true;
 }
 
 static uint32_t action_class(struct data *data, const struct choice_row *row)
@@ -123,37 +122,33 @@ static uint32_t action_class(struct data *data, const struct choice_row *row)
 static bool decision_add(struct data *data, enum use use, const struct choice_row *rows,
                          size_t count, const char *path, struct error *error)
 {
-    bool served = false, good = true;
+    bool served = false;
     for (size_t i = 0; i < count; i++) {
         served = served || rows[i].chosen;
         if (rows[i].function < 0 || rows[i].function >= TREE_FUNCTIONS_MOST)
             return error_input(error, "%s: distill knows at most %d functions", path,
                                TREE_FUNCTIONS_MOST);
     }
-    for (size_t i = 0; good && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (served)
-            good = sample_add(&data->queue[use], &data->queue_count[use], &data->queue_room[use],
-                              &rows[i], rows[i].chosen, error);
-        if (!good || (served && !rows[i].chosen))
+            sample_add(data, &data->queue[use], &rows[i], rows[i].chosen);
+        if (served && !rows[i].chosen)
             continue;
         const uint32_t class = served ? action_class(data, &rows[i]) : 0;
         if (class == ACTIONS_MOST)
             return error_input(error, "%s: more than %d unlike actions", path, ACTIONS_MOST);
         if (served && rows[i].batch <= 64)
             data->batches[rows[i].function] |= UINT64_C(1) << (rows[i].batch - 1);
-        good = sample_add(&data->configuration[use], &data->configuration_count[use],
-                          &data->configuration_room[use], &rows[i], class, error);
+        sample_add(data, &data->configuration[use], &rows[i], class);
     }
-    return good;
+    return true;
 }
 
 static bool rows_add(struct data *data, enum use use, const struct choice_row *rows, size_t count,
-                     const struct options *options, struct error *error)
+                     const struct options *options, const char *path, struct error *error)
 {
     if (use == USE_TEST) {
-        if (!array_reserve(&data->tests, &data->test_room, data->test_count + count,
-                           sizeof *data->tests))
-            return error_run(error, "out of memory");
+        arena_reserve(data->arena, &data->tests, data->test_count + count, sizeof *data->tests);
         memcpy(&data->tests[data->test_count], rows, count * sizeof *rows);
         data->test_count += count;
     }
@@ -163,7 +158,7 @@ static bool rows_add(struct data *data, enum use use, const struct choice_row *r
             end++;
         data->decisions++;
         if (use == USE_TEST || rows[i].decision % options->sample == 0)
-            good = decision_add(data, use, &rows[i], end - i, options->file, error);
+            good = decision_add(data, use, &rows[i], end - i, path, error);
     }
     return good;
 }
@@ -171,9 +166,8 @@ static bool rows_add(struct data *data, enum use use, const struct choice_row *r
 static bool data_read(struct data *data, const struct results *results,
                       const struct options *options, struct error *error)
 {
-    struct run_details *details = run_details_open(options->file, error);
+    struct run_details *details = run_details_open(results->path, error);
     bool good = details != NULL;
-    data->action_count = 1;
     for (size_t r = 0; good && r < results->run_count; r++) {
         const struct summary_row *run = &results->runs[r];
         struct choice_row *rows = NULL;
@@ -181,7 +175,7 @@ static bool data_read(struct data *data, const struct results *results,
         enum use use = USE_LEARN;
         if (strcmp(run->policy, results->runs[0].policy) != 0) {
             good = error_input(error, "%s: has runs of %s and %s; distill learns from one policy",
-                               options->file, results->runs[0].policy, run->policy);
+                               results->path, results->runs[0].policy, run->policy);
             break;
         }
         if (seed_listed("--prune-seeds", &options->prune, run->seed, &good, error))
@@ -189,16 +183,11 @@ static bool data_read(struct data *data, const struct results *results,
         if (seed_listed("--test-seeds", &options->test, run->seed, &good, error))
             use = USE_TEST;
         good = good && run_details_choices(details, run->hash, &rows, &count, error) &&
-               rows_add(data, use, rows, count, options, error);
+               rows_add(data, use, rows, count, options, results->path, error);
         data->runs[use]++;
         free(rows);
     }
     run_details_close(details);
-    if (good && (data->queue_count[USE_LEARN] == 0 || data->configuration_count[USE_LEARN] == 0))
-        good = error_input(error,
-                           "%s: no run is left to learn from; leave some of its seeds out of "
-                           "--prune-seeds and --test-seeds",
-                           options->file);
     return good;
 }
 
@@ -248,8 +237,8 @@ static struct tree_node *plain_tree(struct arena *arena, const struct data *data
         struct tree_node *leaf = arena_allocate(arena, 1, sizeof *leaf);
         leaf->counts = arena_allocate(arena, data->action_count, sizeof *leaf->counts);
         bool seen = false;
-        for (size_t i = 0; i < data->configuration_count[USE_LEARN]; i++) {
-            const struct tree_sample *row = &data->configuration[USE_LEARN][i];
+        for (size_t i = 0; i < data->configuration[USE_LEARN].count; i++) {
+            const struct tree_sample *row = &data->configuration[USE_LEARN].rows[i];
             if (row->values[TREE_function] == f && row->class > 0) {
                 leaf->counts[row->class]++;
                 seen = true;
@@ -265,23 +254,24 @@ static struct tree_node *plain_tree(struct arena *arena, const struct data *data
     return next;
 }
 
-static void learn(struct arena *arena, const struct data *data, const struct options *options,
-                  bool plain, struct trees *trees)
+static void learn(const struct data *data, const struct options *options, bool plain,
+                  struct trees *trees)
 {
     struct tree_limits limits = {(uint32_t)options->depth, (uint32_t)options->leaves,
                                  (uint32_t)options->rows};
+    struct arena *arena = data->arena;
     if (plain)
         limits.leaves = 1;
-    trees->queue =
-        tree_grow(arena, data->queue[USE_LEARN], data->queue_count[USE_LEARN], 2, limits);
-    tree_prune(trees->queue, 2, data->queue[USE_PRUNE], data->queue_count[USE_PRUNE]);
+    const struct samples *queue = data->queue, *configuration = data->configuration;
+    trees->queue = tree_grow(arena, queue[USE_LEARN].rows, queue[USE_LEARN].count, 2, limits);
+    tree_prune(trees->queue, 2, queue[USE_PRUNE].rows, queue[USE_PRUNE].count);
     trees->configuration =
         plain ? plain_tree(arena, data)
-              : tree_grow(arena, data->configuration[USE_LEARN],
-                          data->configuration_count[USE_LEARN], data->action_count, limits);
+              : tree_grow(arena, configuration[USE_LEARN].rows, configuration[USE_LEARN].count,
+                          data->action_count, limits);
     if (!plain)
-        tree_prune(trees->configuration, data->action_count, data->configuration[USE_PRUNE],
-                   data->configuration_count[USE_PRUNE]);
+        tree_prune(trees->configuration, data->action_count, configuration[USE_PRUNE].rows,
+                   configuration[USE_PRUNE].count);
     leaves_fill(arena, data, trees->queue, true);
     leaves_fill(arena, data, trees->configuration, false);
 }
@@ -313,9 +303,7 @@ static size_t queue_of(const struct tree_node *tree, const struct choice_row *ro
     const struct tree_node *best_leaf = NULL;
     for (size_t i = 0; i < count; i++) {
         int64_t values[TREE_FEATURE_COUNT];
-#define VALUE(name) values[TREE_##name] = rows[i].name;
-        TREE_FEATURES(VALUE)
-#undef VALUE
+        tree_features_recorded(&rows[i], values);
         const struct tree_node *leaf = tree_leaf(tree, values);
         const uint64_t one = (uint64_t)leaf->chosen * (best_leaf != NULL ? best_leaf->rows : 1);
         const uint64_t other = (uint64_t)leaf->rows * (best_leaf != NULL ? best_leaf->chosen : 0);
@@ -347,9 +335,7 @@ static struct agreement agree(const struct data *data, const struct trees *trees
         }
         for (size_t j = 0; j < end - i; j++) {
             int64_t values[TREE_FEATURE_COUNT];
-#define VALUE(name) values[TREE_##name] = rows[j].name;
-            TREE_FEATURES(VALUE)
-#undef VALUE
+            tree_features_recorded(&rows[j], values);
             if (!rows[j].chosen)
                 continue;
             found.batches++;
@@ -363,8 +349,7 @@ static struct agreement agree(const struct data *data, const struct trees *trees
 /* ---- Output ---------------------------------------------------------------------------------- */
 
 static bool trees_save(const struct options *options, const struct results *results,
-                       const struct trees *trees, const struct data *data,
-                       const struct workload *workload, struct error *error)
+                       const struct trees *trees, const struct data *data, struct error *error)
 {
     struct atomic_file file = {0};
     if (!atomic_file_open(&file, options->out, error))
@@ -376,7 +361,7 @@ static bool trees_save(const struct options *options, const struct results *resu
             "# slack, path, free_gpu: 1/1000; oldest_wait: us; arrivals: of ten seconds\n",
             options->student == STUDENT_PLAIN ? "Plain student" : "Trees", results->runs[0].policy,
             data->runs[USE_LEARN], data->runs[USE_PRUNE], options->sample);
-    trees_write(file.stream, trees, workload);
+    trees_write(file.stream, trees);
     return atomic_file_end(&file, true, error);
 }
 
@@ -430,27 +415,14 @@ static bool told(const struct options *options, const struct results *results,
 static bool distill(const struct options *options, const struct results *results, struct data *data,
                     const struct workload *workload, struct error *error)
 {
-    struct arena *arena = arena_create();
-    struct trees trees, plain;
-    learn(arena, data, options, true, &plain);
+    struct trees trees, plain = {.workload = workload};
+    learn(data, options, true, &plain);
     trees = plain;
     if (options->student == STUDENT_TREE)
-        learn(arena, data, options, false, &trees);
+        learn(data, options, false, &trees);
     const struct agreement found = agree(data, &trees, &plain);
-    const bool good = trees_save(options, results, &trees, data, workload, error) &&
-                      told(options, results, &trees, data, &found, error);
-    arena_destroy(arena);
-    return good;
-}
-
-static bool outline_of(const struct run_details *details, const struct results *results, size_t run,
-                       struct outline *outline, struct error *error)
-{
-    char *text = run_details_text(details, results->runs[run].hash, "configuration");
-    const bool good = text != NULL && outline_load(text, outline, NULL);
-    free(text);
-    return good || error_input(error, "%s: the configuration of run %s is damaged; run it again",
-                               results->path, results->runs[run].hash);
+    return trees_save(options, results, &trees, data, error) &&
+           told(options, results, &trees, data, &found, error);
 }
 
 static bool functions_equal(const struct workload *a, const struct workload *b)
@@ -461,51 +433,67 @@ static bool functions_equal(const struct workload *a, const struct workload *b)
     return equal;
 }
 
-/* The names of the functions, from the first run's configuration. ERROR_INPUT if another run has
+/* The names of the functions, from the first run of the first file. ERROR_INPUT if another run has
  * other functions, because rows have their numbers. */
 static bool outline_read(const struct results *results, struct outline *outline,
                          struct error *error)
 {
     struct run_details *details = run_details_open(results->path, error);
-    bool good = details != NULL && outline_of(details, results, 0, outline, error);
-    for (size_t r = 1; good && r < results->run_count; r++) {
+    bool good = details != NULL;
+    for (size_t r = 0; good && r < results->run_count; r++) {
         struct outline other = {.closed = false};
-        good = outline_of(details, results, r, &other, error);
-        if (good && !functions_equal(&outline->workload, &other.workload))
+        const bool first = outline->workload.function_count == 0;
+        char *text = run_details_text(details, results->runs[r].hash, "configuration");
+        good = text != NULL && outline_load(text, first ? outline : &other, NULL);
+        free(text);
+        if (!good)
+            error_input(error, "%s: the configuration of run %s is damaged; run it again",
+                        results->path, results->runs[r].hash);
+        else if (!first && !functions_equal(&outline->workload, &other.workload))
             good = error_input(error,
-                               "%s: runs %s and %s have unlike functions; distill learns "
+                               "%s: run %s has other functions than the first; distill learns "
                                "from runs with the same list of them",
-                               results->path, results->runs[0].hash, results->runs[r].hash);
+                               results->path, results->runs[r].hash);
         outline_clear(&other);
     }
     run_details_close(details);
     return good;
 }
 
+/* Reads the file; returns its results if it is the first, which names the teacher. */
+static bool file_read(const char *path, const struct options *options, struct data *data,
+                      struct outline *outline, struct results **first, struct error *error)
+{
+    struct results *results = results_load(path, error);
+    const bool good =
+        results != NULL && cli_check_output("--out", options->out, "the results", path, error) &&
+        (results->run_count > 0 || error_input(error, "%s: has no runs to learn from", path)) &&
+        data_read(data, results, options, error) && outline_read(results, outline, error);
+    if (*first == NULL)
+        *first = results;
+    else
+        results_free(results);
+    return good;
+}
+
 static bool distill_run(int argc, char **argv, bool quiet, struct error *error)
 {
     struct options options = {.depth = 8, .leaves = 64, .rows = 20, .sample = 1};
-    struct data data = {.tests = NULL};
+    struct data data = {.arena = arena_create(), .action_count = 1};
     struct outline outline = {.closed = false};
+    struct results *results = NULL;
     (void)quiet;
-    if (!cli_parse(&command_distill, &argc, argv, &options, error))
-        return false;
-    options.file = argv[1];
-    if (!cli_check_output("--out", options.out, "the results", options.file, error))
-        return false;
-    struct results *results = results_load(options.file, error);
-    bool good = results != NULL &&
-                (results->run_count > 0 ||
-                 error_input(error, "%s: has no runs to learn from", options.file)) &&
-                data_read(&data, results, &options, error) &&
-                outline_read(results, &outline, error) &&
-                distill(&options, results, &data, &outline.workload, error);
+    bool good = cli_parse(&command_distill, &argc, argv, &options, error);
+    for (int f = 1; good && f < argc; f++)
+        good = file_read(argv[f], &options, &data, &outline, &results, error);
+    if (good && (data.queue[USE_LEARN].count == 0 || data.configuration[USE_LEARN].count == 0))
+        good = error_input(error,
+                           "%s: no run is left to learn from; leave some of its seeds out of "
+                           "--prune-seeds and --test-seeds",
+                           argv[1]);
+    good = good && distill(&options, results, &data, &outline.workload, error);
     outline_clear(&outline);
-    for (int use = 0; use < USES; use++) {
-        free(data.queue[use]);
-        free(data.configuration[use]);
-    }
-    free(data.tests);
+    arena_destroy(data.arena);
     results_free(results);
     return good;
 }
@@ -514,7 +502,9 @@ const struct command command_distill = {
     .name = "distill",
     .summary = "learn two decision trees from a policy's recorded choices",
     .help =
-        "The runs must have been recorded with --set record=choices, of one policy. The policy\n"
+        "The runs of a file must have been recorded with --set record=choices, of one policy, in\n"
+        "further files of the learned tree with \"shadow\": \"esg\", which records what ESG would\n"
+        "choose in the states that the tree leads to. The policy\n"
         "\"tree\" runs the file: {\"name\": \"tree\", \"file\": \"TREE.txt\"}. A person can read "
         "and "
         "edit it.\n"
@@ -522,6 +512,6 @@ const struct command command_distill = {
         "Example: esgsim distill choices.h5 --out tree.txt --prune-seeds 6,7 \\\n"
         "             --test-seeds 8-12\n",
     .run = distill_run,
-    .operands = "F.h5",
+    .operands = "F.h5…",
     .options = distill_table,
 };

@@ -152,7 +152,8 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
 
 const struct command command_plot = {
     .name = "plot",
-    .summary = "draws the figures of results, a profile, a trace or a calibration with gnuplot",
+    .summary =
+        "draws the figures of results, a profile, a trace, a calibration or trees with gnuplot",
     .help =
         "For results (run, sweep), one figure per setting:\n"
         "  hit-rate, cost        by application and policy, with 95 % intervals and bounds\n"
@@ -177,6 +178,7 @@ const struct command command_plot = {
         "                        with \"record\": \"all\"\n"
         "For a latency profile (JSON): profile. For an arrival trace: arrivals. For the points\n"
         "written by calibrate --points: calibration (residuals) and profile (the fit).\n"
+        "For the trees that distill wrote: tree, a figure each.\n"
         "To draw one setting only, give the name of its file: hit-rate-strict-light.\n"
         "\n"
         "Example: esgsim plot results/paper.h5 --out figures --format pdf --only "

@@ -1,5 +1,6 @@
 #include "sim/platform/choices.h"
 
+#include "sched/registry.h"
 #include "sched/tree/actions.h"
 #include "sched/tree/features.h"
 
@@ -10,7 +11,23 @@ struct choices {
     struct choice_row *rows;
     uint32_t count, dispatched;
     uint64_t decision;
+    const struct policy *shadow; /* is asked and not obeyed; NULL: none */
+    void *shadow_state;
 };
+
+static bool shadow_init(struct platform *platform, struct choices *choices)
+{
+    const struct policy *policy = policy_find(platform->experiment->policy_shadow, platform->error);
+    const size_t parameters = policy == NULL ? 0 : keys_count(policy->parameters);
+    double *values = platform_allocate(platform, parameters + 1, sizeof *values);
+    if (policy == NULL || !policy_configure(policy, NULL, 0, "policy.shadow", values, NULL))
+        return false;
+    void *filled = platform_allocate(platform, 1, policy->parameters_bytes);
+    choices->shadow = policy;
+    choices->shadow_state = platform_allocate(platform, 1, policy->state_bytes);
+    return parameters_fill(policy->parameters, values, "policy.shadow", filled, NULL) &&
+           policy->init(choices->shadow_state, platform, filled, platform->error);
+}
 
 void choices_init(struct platform *platform)
 {
@@ -23,12 +40,35 @@ void choices_init(struct platform *platform)
     choices->rows = platform_allocate(platform, queues, sizeof *choices->rows);
     choices->row_of = platform_allocate(platform, queues, sizeof *choices->row_of);
     platform->choices = choices;
+    if (platform->experiment->policy_shadow != NULL && !shadow_init(platform, choices))
+        platform->failed = true;
 }
 
 void choices_job_ready(struct platform *platform, uint32_t queue)
 {
-    if (platform->choices != NULL)
-        tree_features_note(platform->choices->features, platform, queue);
+    const struct choices *choices = platform->choices;
+    if (choices == NULL)
+        return;
+    tree_features_note(choices->features, platform, queue);
+    if (choices->shadow != NULL && choices->shadow->on_ready != NULL)
+        choices->shadow->on_ready(choices->shadow_state, platform, queue);
+}
+
+void choices_batch_finished(struct platform *platform, const struct finished_batch *batch)
+{
+    const struct choices *choices = platform->choices;
+    if (choices != NULL && choices->shadow != NULL && choices->shadow->on_finish != NULL)
+        choices->shadow->on_finish(choices->shadow_state, platform, batch);
+}
+
+/* Asks step by step, until it would dispatch or sleep. */
+static void shadow_ask(struct platform *platform, struct choices *choices)
+{
+    platform->asking = true;
+    for (uint32_t step = 0; step <= choices->count && choices->dispatched == 0; step++)
+        if (!choices->shadow->decide(choices->shadow_state, platform))
+            break;
+    platform->asking = false;
 }
 
 void choices_begin(struct platform *platform)
@@ -56,17 +96,19 @@ void choices_begin(struct platform *platform)
         };
         from = queue + 1;
     }
+    if (choices->shadow != NULL)
+        shadow_ask(platform, choices);
 }
 
-void choices_dispatched(struct platform *platform, uint32_t queue, uint32_t configuration,
+bool choices_dispatched(struct platform *platform, uint32_t queue, uint32_t configuration,
                         uint32_t jobs)
 {
     struct choices *choices = platform->choices;
     if (choices == NULL)
-        return;
+        return false;
     const uint32_t at = choices->row_of[queue];
     if (at >= choices->count || choices->rows[at].queue != queue || choices->rows[at].chosen)
-        return; /* its first jobs became ready during the decision, or a second batch */
+        return false; /* its first jobs became ready during the decision, or a second batch */
     const struct tree_action action =
         tree_action_of(choices->actions, platform_queue_function(platform, queue), configuration);
     choices->rows[at].chosen = 1;
@@ -75,13 +117,14 @@ void choices_dispatched(struct platform *platform, uint32_t queue, uint32_t conf
     choices->rows[at].batch = action.batch;
     choices->rows[at].rank = action.rank;
     choices->dispatched++;
+    return true;
 }
 
 void choices_end(struct platform *platform)
 {
     struct choices *choices = platform->choices;
     if (choices == NULL || platform->failed ||
-        (choices->dispatched == 0 && platform->controller.moves > 0))
+        (choices->dispatched == 0 && platform->controller.moves > 0 && choices->shadow == NULL))
         return;
     const struct recorder *recorder = platform->recorder;
     for (uint32_t i = 0; i < choices->count && !platform->failed; i++)

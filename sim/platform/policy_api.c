@@ -299,23 +299,25 @@ bool platform_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
                       function->configurations[configuration].batch);
         return false;
     }
+    if (platform->asking)
+        return choices_dispatched(platform, queue, configuration, jobs);
     platform->controller.acts++;
     const bool launched = batches_dispatch(platform, queue, jobs, configuration, invoker);
     platform->controller.moves += launched;
-    if (launched)
-        choices_dispatched(platform, queue, configuration, jobs);
+    if (launched && platform->experiment->policy_shadow == NULL)
+        (void)choices_dispatched(platform, queue, configuration, jobs);
     return launched;
 }
 
 bool platform_prewarm(struct platform *platform, uint32_t function, uint32_t invoker)
 {
     return is_function(platform, "prewarm", function) && is_invoker(platform, "prewarm", invoker) &&
-           containers_prewarm(platform, function, invoker);
+           !platform->asking && containers_prewarm(platform, function, invoker);
 }
 
 bool platform_drop(struct platform *platform, uint32_t queue, uint32_t position)
 {
-    if (!action_allowed(platform, "drop", queue, 0))
+    if (!action_allowed(platform, "drop", queue, 0) || platform->asking)
         return false;
     if (position >= platform->queues[queue].length) {
         platform_fail(platform,
@@ -337,7 +339,7 @@ void platform_set_timer(struct platform *platform, sim_time_t time, uint32_t id)
     if (time < platform->now)
         platform_fail(platform, "rule time: a timer %.6f ms in the past",
                       sim_to_ms(platform->now - time));
-    else if (time < SIM_FOREVER)
+    else if (time < SIM_FOREVER && !platform->asking)
         platform_schedule(platform, time, EVENT_TIMER, id);
 }
 
@@ -353,7 +355,7 @@ void platform_charge(struct platform *platform, uint64_t units)
                       "rule charge: %" PRIu64 " units after %" PRIu64
                       "; a run takes 2^53 units, and a decision what the clock holds",
                       units, charged);
-    else
+    else if (!platform->asking)
         controller->units += units;
 }
 
@@ -365,6 +367,8 @@ void platform_explain(struct platform *platform, uint32_t alternatives, double p
                       plan_cost_usd, sim_to_ms(plan_time));
         return;
     }
+    if (platform->asking)
+        return;
     platform->controller.alternatives = alternatives;
     platform->controller.plan_cost = plan_cost_usd;
     platform->controller.plan_time = plan_time;

@@ -183,6 +183,7 @@ void policy_call_refused(struct platform *platform, uint32_t invoker)
 
 void policy_call_finish(struct platform *platform, const struct finished_batch *batch)
 {
+    choices_batch_finished(platform, batch);
     if (platform->policy->on_finish == NULL)
         return;
     const char *before = enter(platform, "on_finish");

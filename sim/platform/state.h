@@ -259,6 +259,7 @@ struct platform {
     struct keep_alive_state keep_alive_state;
     sim_time_t *ways; /* by queue: the fastest way to the end; NULL: lost requests are served */
     struct choices *choices;               /* NULL: they are not recorded (choices.h) */
+    bool asking;                           /* policy.shadow is asked: no action has an effect */
     struct rate_admission *rate_admission; /* NULL: platform.admission is no rate */
     uint32_t *pool_targets;                /* of the warm pool, by invoker; NULL: there is none */
 

@@ -7,14 +7,14 @@
 #include "sched/tree/tree.h"
 #include "tests/fuzz/input.h"
 
-static char *text_of(const struct trees *trees, const struct workload *workload)
+static char *text_of(const struct trees *trees)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (out == NULL)
         abort();
-    trees_write(out, trees, workload);
+    trees_write(out, trees);
     (void)fclose(out);
     return text;
 }
@@ -32,11 +32,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!trees_load(arena, path, &workload, &trees, &error)) {
         input_require_refusal(&error);
     } else {
-        char *once = text_of(&trees, &workload);
+        char *once = text_of(&trees);
         int again = input_open((const uint8_t *)once, strlen(once), path);
         if (!trees_load(arena, path, &workload, &trees, &error))
             abort();
-        char *twice = text_of(&trees, &workload);
+        char *twice = text_of(&trees);
         if (strcmp(once, twice) != 0)
             abort();
         free(once);
