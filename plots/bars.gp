@@ -21,7 +21,7 @@ take(p, r, k) = (titles[p] = cell("panel_title"), axes[p] = cell("axis"), names[
 stats data using (take(int(column("panel")), int(column("row")), int(column("part")))) nooutput
 
 eval(fit_rows)
-width = wide(1200.0); left = 20.0 + 6.9 * longest; right = 24.0; between = 30.0; narrowest = 180.0
+width = wide(1200.0); left = 20.0 + name_width * longest; right = 24.0; between = 30.0; narrowest = 180.0
 eval(fit_panels)
 # The legend goes on in another line where the canvas ends.
 array part_x[parts]; array part_line[parts]
@@ -33,7 +33,8 @@ do for [k=1:parts] {
 }
 key_height = 17 * legend_line
 body = lines * row_height * rows
-height = 34 + 26 + key_height + lines * (24 + row_height * rows + or_sized(52, 56))
+block = 24 + row_height * rows + or_sized(52, 56)
+height = 34 + 26 + key_height + lines * block
 eval(begin)
 row_height = row_height * stretch; block = 24 + row_height * rows + or_sized(52, 56)
 each = (width - left - right - between * (columns - 1)) / columns

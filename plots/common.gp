@@ -68,16 +68,20 @@ wrap = 'line = ""; wrapped = ""; wrapped_lines = 1; rest = text." "; while (strl
         {wrapped = wrapped.line."\n"; line = w; wrapped_lines = wrapped_lines + 1} \
     else {line = line.(strlen(line) > 0 && strlen(w) > 0 ? " " : "").w} }; wrapped = wrapped.line'
 
-# Names of rows in lines of at most `label_limit` characters on a named canvas, and the height of a row. Many
-# rows have one line each where the canvas is wide enough, and narrower panels (`many_rows`).
-label_limit = canvas eq "column" ? 18 : 34
-fit_rows = 'squeeze = 0.85; many_rows = sized && canvas ne "column" && rows > 10; if (many_rows) { label_limit = 50 }; row_height = or_sized(20.0, 16.0); array name_lines[rows]; do for [r=1:rows] { name_lines[r] = 1 }; \
-    if (sized) { longest = 0; do for [r=1:rows] { longest = strlen(names[r]) > longest ? strlen(names[r]) : longest; \
-        text = names[r]; limit = label_limit; eval(wrap); names[r] = wrapped; name_lines[r] = wrapped_lines; \
-        row_height = 18.0 * wrapped_lines - 2 > row_height ? 18.0 * wrapped_lines - 2 : row_height }; \
-        longest = longest > label_limit ? label_limit : longest }'
+# The first `count` of `names` at most `limit` characters long: a longer one loses its middle, of which so much
+# stays on either side that no two become alike.
+longer(n, m) = n > m ? n : m
+shortened(name, ahead) = strlen(name) <= limit ? name : name[:ahead]."…".name[strlen(name) - limit + ahead + 2:]
+shorten = 'array shorter[count]; longest = 0; do for [r=1:count] { alike = 1; do for [h in "0.3 0.5 0.2 0.7 0.1 0.9"] { if (alike) { \
+        shorter[r] = shortened(names[r], int(limit * h)); alike = 0; do for [i=1:r - 1] { if (shorter[i] eq shorter[r]) { alike = 1 } } } } }; \
+    do for [r=1:count] { names[r] = shorter[r]; longest = longer(longest, strlen(names[r])) }'
+
+# Much on a slide makes its text smaller. Names of rows have one line each; on a named canvas they have at most `label_limit` characters.
+label_limit = canvas eq "column" ? 22 : 40
+name_width = or_sized(6.9, 7.3)
+fit_rows = 'if (canvas eq "slide" && rows > 10) { canvas_width = 960.0 }; squeeze = 0.85; row_height = or_sized(20.0, 16.0); count = rows; limit = label_limit; if (sized) { eval(shorten) }'
 # Names of rows 1 to `rows`, left of the panel: a tick's label would be read as a format, and be cut.
-row_labels = 'do for [r=1:rows] { set label 1000 + r "".names[r] at graph 0, first r right offset -0.8, 0.5 * (name_lines[r] - 1) front tc rgb ink }'
+row_labels = 'do for [r=1:rows] { set label 1000 + r "".names[r] at graph 0, first r right offset -0.8, 0 front tc rgb ink }'
 unrow_labels = 'do for [r=1:rows] { unset label 1000 + r }'
 
 # begin(width, height, body): in units; the caption's lines, and those of the title beyond the first, are
@@ -91,21 +95,31 @@ if (!exists("no_caption")) { no_caption = 0 }
 key_height = 0
 measure = 'text = heading.(strlen(subject) > 0 ? ": ".subject : ""); limit = int(width / 9.0); eval(wrap); \
     titled = wrapped; title_height = strlen(heading) > 0 ? 14 + or_sized(20, 22.5) * wrapped_lines - or_sized(0, 2.5) : 8; \
-    text = caption; limit = int(width / 6.2); eval(wrap); caption_height = 20 + or_sized(15, 16.5) * wrapped_lines; spare = 0; \
+    text = caption; limit = int(width / or_sized(6.2, 6.8)); eval(wrap); caption_height = 20 + or_sized(15, 16.5) * wrapped_lines; spare = 0; \
     if (no_title) { titled = ""; spare = spare + title_height - 8; title_height = 8 }; \
     if (no_caption) { wrapped = ""; spare = spare + caption_height - 6; caption_height = 6 }; \
     full = height + title_height - 34 + caption_height'
-# A figure for print has at most 9.5 in: `body` shrinks to `squeeze` of its height at least. Text of a slide
-# has at least 8 pixels of 720. Where that is not possible the script says why and ends with status 3.
-squeeze = 0.6; remedy = "; draw fewer policies (--policies) or give another --size, or none"
+# A figure for print is at most 9 in high, text of a slide at least 14 of 720 pixels: `body` shrinks to `squeeze`
+# of its height at least. What then has no room is divided: the script prints how many panels of each file have
+# room, each with how many rows, by the columns that number them, and ends with status 3 (plots/plot.c). `block` is
+# the height of a line of panels; `divide` says what is divided: "grid", all its "rows", or the entries of a "legend".
+squeeze = 0.6; divide = "grid"; divided_rows = "row"
+most_high = canvas eq "slide" ? 540.0 : 972.0
+no_room = 'least = full - (1 - squeeze) * body; says = ""; \
+    if (divide eq "grid") { free = most_high - (full - lines * block); fit = int(free / (block - (1 - squeeze) * body / lines)); \
+        if (fit > 0) { says = sprintf(" panel %d", fit * columns) } else { \
+            fit = int((free - block + body / lines) / (squeeze * body / lines / rows)); \
+            if (fit > 0) { says = sprintf(" panel %d %s %d", columns, divided_rows, fit) } } } \
+    else { fit = divide eq "rows" ? int((most_high - full + body) / (squeeze * body / rows)) : int((most_high - least + key_height - 10) / 18) * key_columns - (entries - rows); \
+        if (fit > 0) { says = sprintf(" %s %d", divided_rows, fit) } }; \
+    if (canvas eq "slide") { print sprintf("its text would be %.1f of 720 pixels high, which is less than 14", 10.5 * 720 / least)."; divide:".says } \
+    else { print sprintf("it would be %.1f in high, which is more than 9", least * zoom / 96)."; divide:".says }; exit status 3'
 begin = 'eval(measure); if (canvas eq "slide") { \
-        if (16 * full > 9 * width) { width = full * 16 / 9.0; eval(measure) }; \
-        spare = width * 9 / 16.0 - full; zoom = 1280 / width; mark = extension eq ".svg" ? 0.85 * zoom : mark }; \
-    if (sized && canvas ne "slide" && (full + spare) * zoom > 9.5 * 96) { \
-        if (full - (1 - squeeze) * body > 9.5 * 96 / zoom) { print sprintf("it would be %.1f in high, which is more than 9.5", full * zoom / 96).remedy; exit status 3 }; \
-        spare = 9.5 * 96 / zoom - full }; \
+        if (16 * full > 9 * width) { width = full * 16 / 9.0 < 960 ? full * 16 / 9.0 : 960.0; eval(measure) }; \
+        spare = width * 9 / 16.0 - full; zoom = 1280 / width; mark = extension eq ".svg" ? 0.85 * zoom : mark } \
+    else { if (sized && full + spare > most_high) { spare = most_high - full } }; \
+    if (sized && spare < (squeeze - 1) * body) { eval(no_room) }; \
     stretch = 1 + spare / (1.0 * body); full = full + spare; \
-    if (canvas eq "slide" && 10.5 * zoom < 8) { print sprintf("its text would be %.1f of 720 pixels high, which is less than 8", 10.5 * zoom).remedy; exit status 3 }; \
     eval(terminal); set output out; \
     floor = caption_height; key_top = full - title_height; top = key_top - key_height; \
     set multiplot; \
@@ -166,33 +180,40 @@ below(span) = (power = 10.0 ** floor(log10(span)), power * floor(span / power))
 label_width(span) = 12 + 7.0 * (span >= 10 ? strlen(sprintf("%.0f", span)) : 4)
 fitting(span, pixels, most) = (fits = int(pixels / label_width(span)), \
     fits <= 1 ? below(span) : step(span, fits < most ? fits : most))
-# Ticks of a logarithmic axis `each` pixels long: even steps where it spans less than a factor of eight; at
-# 1, 2, 5 where there is room; at 1, 3 where powers of ten alone would be fewer than two; else at those.
-log_ticks = 'unset xtics; set xtics () nomirror out scale 0.6 tc rgb ink; tick_low = floor(log10(from)); tick_high = ceil(log10(to)); \
-    if (to < 8 * from) { tick_step = step(to - from, each / 60 > 7 ? 7 : int(each / 60) > 1 ? int(each / 60) : 2); \
-        do for [i=int(ceil(from / tick_step)):int(floor(to / tick_step))] { set xtics add (sprintf("%g", i * tick_step) i * tick_step) }; \
-        tick_high = tick_low - 1 }; \
-    per_decade = each / log10(1.0 * to / from); tens = floor(log10(to)) - ceil(log10(from)) + 1; \
-    do for [d=tick_low:tick_high] { if (per_decade >= 40 || d % 2 == 0) { set xtics add (sprintf("%g", 10.0 ** d) 10.0 ** d) }; \
-    if (per_decade >= or_sized(130, 27 + 23 * strlen(sprintf("%g", to)))) { set xtics add (sprintf("%g", 2 * 10.0 ** d) 2 * 10.0 ** d, sprintf("%g", 5 * 10.0 ** d) 5 * 10.0 ** d) } \
-    else { if (tens < 2 || (sized && per_decade >= 95)) { set xtics add (sprintf("%g", 3 * 10.0 ** d) 3 * 10.0 ** d) } } }'
+# Ticks in round steps between `from` and `to`: as many as `most_ticks` allows, but three at least.
+ticks_in(s, l, h) = int(floor(h / s + 1e-9) - ceil(l / s - 1e-9)) + 1
+three(l, h) = (power = 10.0 ** floor(log10((h - l) / 2.0)), power * (ticks_in(5 * power, l, h) >= 3 ? 5 : \
+    ticks_in(2.5 * power, l, h) >= 3 ? 2.5 : ticks_in(2 * power, l, h) >= 3 ? 2 : ticks_in(power, l, h) >= 3 ? 1 : 0.5))
+even_step(l, h, most) = (tick_step = step(h - l, most), ticks_in(tick_step, l, h) >= 3 ? tick_step : three(l, h))
+# Along `each` units of an x axis: where their labels have no room, every other tick has one. Upright: `tall` units.
+no_xtics = 'unset xtics; set xtics () nomirror out scale 0.6 tc rgb ink; set format x "%g"'
+no_ytics = 'unset ytics; set ytics () nomirror out scale 0.6 tc rgb ink; y_format = "%g"'
+x_ticks = 'tick_step = even_step(from, to, most_ticks); first_tick = int(ceil(from / tick_step - 1e-9)); last_tick = int(floor(to / tick_step + 1e-9)); \
+    tick_room = 0; do for [i=first_tick:last_tick] { tick_room = tick_room + 10 + 7.0 * strlen(sprintf("%g", i * tick_step)) }; \
+    every = tick_room > each * tick_step * (last_tick - first_tick + 1) / (to - from) ? 2 : 1; odd = every == 2 && abs(first_tick) % 2 == 1 && abs(last_tick) % 2 == 1; \
+    eval(no_xtics); do for [i=first_tick:last_tick] { set xtics add (captioned && (i + odd) % every == 0 ? sprintf("%g", i * tick_step) : "" i * tick_step) }'
+y_ticks = 'tick_step = even_step(from, to, most_ticks); eval(no_ytics); do for [i=int(ceil(from / tick_step - 1e-9)):int(floor(to / tick_step + 1e-9))] { set ytics add (labelled ? sprintf("%g", i * tick_step) : "" i * tick_step) }'
+# A panel whose neighbour has the labels of its ticks has none.
+labelled = 1; captioned = 1
+# Of a logarithmic axis: even steps where it spans less than a factor of eight; else at 1, 2, 5 or 1, 3 or 1 of each
+# decade, as many as have room, but three at least.
+decade_ticks(digits, l, h) = sum [d=int(floor(log10(l))):int(floor(log10(h)))] sum [w=1:words(digits)] \
+    (word(digits, w) * 10.0 ** d >= l && word(digits, w) * 10.0 ** d <= h)
+digits_for(l, h, most) = decade_ticks("1 2 5", l, h) <= most || decade_ticks("1 3", l, h) < 3 ? "1 2 5" : \
+    decade_ticks("1 3", l, h) <= most || decade_ticks("1", l, h) < 3 ? "1 3" : "1"
+log_ticks = 'if (to < 8 * from) { most_ticks = int(each / 60) > 7 ? 7 : int(each / 60) > 3 ? int(each / 60) : 3; eval(x_ticks) } \
+    else { digits = digits_for(from, to, int(each / (14 + 7.0 * strlen(sprintf("%g", 10.0 ** floor(log10(to))))))); sparse = each / log10(1.0 * to / from) < 36; eval(no_xtics); \
+        do for [d=int(floor(log10(from))):int(floor(log10(to)))] { do for [w in digits] { if (!sparse || d % 2 == 0) { set xtics add (sprintf("%g", w * 10.0 ** d) w * 10.0 ** d) } } } }'
+log_y_ticks = 'if (to < 8 * from) { most_ticks = 4; eval(y_ticks) } \
+    else { digits = digits_for(from, to, int(tall / 16.0)); eval(no_ytics); \
+        do for [d=int(floor(log10(from))):int(floor(log10(to)))] { do for [w in digits] { set ytics add (labelled ? sprintf("%g", w * 10.0 ** d) : "" w * 10.0 ** d) } } }'
 
-# The same upright, for a short axis: even steps below a factor of eight; at 1, 2, 5 below one of hundred.
-# Their labels are written with `y_format`.
-y_format = "%g"
-log_y_ticks = 'unset ytics; set ytics () nomirror out scale 0.6 tc rgb ink; \
-    if (to < 8 * from) { tick_step = step(to - from, 4); \
-        do for [i=int(ceil(from / tick_step)):int(floor(to / tick_step))] { set ytics add (sprintf(y_format, i * tick_step) i * tick_step) } } \
-    else { do for [d=floor(log10(from)):ceil(log10(to))] { set ytics add (sprintf(y_format, 10.0 ** d) 10.0 ** d); \
-        if (to < 100 * from) { set ytics add (sprintf(y_format, 2 * 10.0 ** d) 2 * 10.0 ** d, sprintf(y_format, 5 * 10.0 ** d) 5 * 10.0 ** d) } } }'
-
-# A legend above the panels on a named canvas, for `entries` names of at most `longest` characters. fit_key
-# precedes `begin`. (gnuplot's key leaves out entries beyond the height of the panel that draws it.) A
-# longer name loses its middle.
-key_limit = canvas eq "column" ? 48 : 60
-short(name) = sized && strlen(name) > key_limit ? name[:key_limit / 2]."…".name[strlen(name) - key_limit / 2 + 2:] : name
-fit_key = 'n = 0; key_width = 46 + 6.5 * (longest < key_limit ? longest : key_limit); \
-    key_columns = int((width - 16) / key_width); key_columns = key_columns < 1 ? 1 : key_columns; \
+# A legend above the panels on a named canvas, of `count` names and of other entries with at most `other_longest`
+# characters, `entries` in all. fit_key precedes `begin`. (gnuplot's key leaves out, without a word, entries beyond
+# the height of the panel that draws it.) Many names of a column share its width.
+other_longest = 0
+fit_key = 'if (canvas eq "slide" && entries > 10) { width = 960.0; canvas_width = 960.0 }; n = 0; limit = canvas eq "column" ? (entries > 8 ? 19 : 48) : 60; if (sized) { eval(shorten) }; longest = longer(longest, other_longest); \
+    key_width = 46 + 6.5 * longest; key_columns = int((width - 16) / key_width); key_columns = key_columns < 1 ? 1 : key_columns; \
     key_lines = (entries + key_columns - 1) / key_columns; key_columns = (entries + key_lines - 1) / key_lines; \
     if (sized) { key_height = 18 * key_lines + 10; height = height + key_height }'
 
@@ -203,6 +224,6 @@ legend_colour = -1; thicker = 0
 legend = 'thicker = colour == legend_colour ? 0.02 - thicker : 0; legend_colour = colour; if (line_dash > 0) { set arrow 100 + n from screen x / width, y / full to screen (x + 28.0) / width, y / full nohead front lw 1.6 + thicker dt line_dash lc rgb sprintf("#%06X", colour) }; \
     set label 100 + n "".text at screen (x + 14.0) / width, y / full left front offset 2.4, or_sized(0, -0.25) font size(11) tc rgb ink point pt point ps 0.8 * mark lc rgb sprintf("#%06X", colour)'
 # `key_add` puts `text` into the legend above the panels, as its next entry.
-key_add = 'n = n + 1; text = short(text); x = 14 + key_width * ((n - 1) / key_lines); \
+key_add = 'n = n + 1; x = 14 + key_width * ((n - 1) / key_lines); \
     y = key_top - 12.0 - 18 * ((n - 1) % key_lines); eval(legend)'
 unlegend = 'do for [i=1:n] { unset arrow 100 + i; unset label 100 + i }'

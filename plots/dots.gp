@@ -18,6 +18,9 @@ longest = 0
 take(p, r) = (titles[p] = cell("panel_title"), axes[p] = cell("axis"), names[r] = cell("contender"), \
     longest = strlen(names[r]) > longest ? strlen(names[r]) : longest, 0)
 stats data using (take(int(column("panel")), int(column("row")))) nooutput
+by_nines(p) = titles[p][:8] eq "by nines"
+nearly = 1
+stats data using (by_nines(int(column("panel"))) && number("value") < 100 ? (nearly = longer(nearly, -log10(1 - number("value") / 100.0)), 0) : 0) nooutput
 if (!exists("use_bound")) { use_bound = 0 }
 if (!exists("logarithmic")) { logarithmic = 0 }
 reach(p, low, high) = (lowest[p] = low < lowest[p] ? low : lowest[p], highest[p] = high > highest[p] ? high : highest[p], 0)
@@ -28,11 +31,9 @@ stats data using (mark(int(column("panel")), number("bound"))) nooutput
 
 # Panels too many for one line go on in another, as many in each.
 eval(fit_rows)
-width = wide(1200.0); left = 20.0 + 6.9 * longest; right = 24.0; between = 24.0; narrowest = many_rows ? 100.0 : high(150.0, 96.0, 130.0)
-columns = int((width - left - right + between) / (narrowest + between))
-columns = columns < 1 ? 1 : columns > panels ? panels : columns
-lines = (panels + columns - 1) / columns
-columns = (panels + lines - 1) / lines
+width = wide(1200.0); left = 20.0 + name_width * longest; right = 24.0; between = 24.0; narrowest = high(150.0, 96.0, rows > 10 ? 100.0 : 130.0)
+if (sized) { eval(fit_panels) } else { columns = int((width - left - right + between) / (narrowest + between)); columns = columns < 1 ? 1 : columns > panels ? panels : columns; \
+    lines = (panels + columns - 1) / columns; columns = (panels + lines - 1) / lines }
 foot = 52
 # A long title of an axis takes two lines.
 each = (width - left - right - between * (columns - 1)) / columns
@@ -42,7 +43,7 @@ height = 34 + lines * block
 eval(begin)
 row_height = row_height * stretch; block = or_sized(40, 46) + row_height * rows + foot
 each = (width - left - right - between * (columns - 1)) / columns
-tick_count = int(each / 50); tick_count = tick_count < 3 ? 3 : tick_count > 4 ? 4 : tick_count
+most_ticks = int(each / 50); most_ticks = most_ticks < 3 ? 3 : most_ticks > 4 ? 4 : most_ticks
 
 set yrange [rows + 0.5:0.5]
 set grid noxtics ytics
@@ -63,6 +64,8 @@ do for [p=1:panels] {
     set title broken font size(12) offset 0, -0.6
     text = axes[p]; eval(x_title)
     unset logscale x
+    # A rate above 90 % by nines: 90 stands at 1, 99 at 2, 99.9 at 3, 100 at the right edge.
+    nines = by_nines(p)
     if (lowest[p] > highest[p]) { lowest[p] = logarithmic ? 1 : 0; highest[p] = logarithmic ? 10 : 1 }
     if (logarithmic) {
         set logscale x 10
@@ -78,28 +81,31 @@ do for [p=1:panels] {
         # What is never below 0 has no axis there, however wide its interval.
         low = smallest[p] >= 0 && low < 0 && !exists("least") ? -0.03 * high : low
         set xrange [low:high]
-        set format x tick_format
-        apart = step(high - low, tick_count)
-        if (floor(high / apart) - ceil(low / apart) >= 1) {
-            set xtics nomirror autofreq apart
-        } else {
-            # Where so even a step has but one multiple: two places near the ends, in round numbers.
-            unit = 10.0 ** floor(log10((high - low) / 5))
-            near = unit * floor((low + 0.15 * (high - low)) / unit + 0.5)
-            away = unit * floor((low + 0.85 * (high - low)) / unit + 0.5)
-            set xtics nomirror (sprintf(tick_format, near) near, sprintf(tick_format, away) away)
-        }
+        from = low; to = high; eval(x_ticks)
         nothing = 0
     }
+    if (nines) {
+        low = 1; high = 3.4
+        high = nearly + 0.4 > high ? nearly + 0.4 : high
+        set xrange [low:high]; eval(no_xtics)
+        do for [d=1:int(high)] { set xtics add (sprintf("%g", 100 - 10.0 ** (2 - d)) d) }
+    }
+    on_axis(v) = !nines ? v : v >= 100 || -log10(1 - v / 100.0) > high ? high : -log10(1 - v / 100.0)
     here(v) = int(column("panel")) == p ? v : NaN
     # Zero has no place on a logarithmic axis: it is drawn hollow on the left edge.
-    place(v) = logarithmic && v <= 0 ? nothing : v
+    place(v) = logarithmic && v <= 0 ? nothing : on_axis(v)
     unset arrow
     if (use_bound && bounds[p] == bounds[p]) {
-        set arrow 1 from bounds[p], graph 0 to bounds[p], graph 1 nohead lc rgb ink dt (6 * dash, 4 * dash) lw 1.2
+        set arrow 1 from on_axis(bounds[p]), graph 0 to on_axis(bounds[p]), graph 1 nohead lc rgb ink dt (6 * dash, 4 * dash) lw 1.2
     }
-    plot data using (here(number("value"))):(column("row")):(end("low")):(end("high")):(column("colour")) \
+    # An interval that goes on beyond the frame has an arrow there.
+    inside(v, e) = on_axis(e) < low || on_axis(e) > high ? place(v) : on_axis(e)
+    plot data using (here(place(number("value")))):(column("row")):(inside(number("value"), end("low"))):(inside(number("value"), end("high"))):(column("colour")) \
              with xerrorbars pt -1 lw 1.6 lc rgb variable, \
+         for [side=0:1] data using (here((side ? on_axis(end("high")) > high : on_axis(end("low")) < low && place(number("value")) > low) ? place(number("value")) : NaN)):(column("row")): \
+             ((side ? high : low) - place(number("value"))):(0):(column("colour")) with vectors filled size screen 8.0 / width, 20 lw 1.6 lc rgb variable, \
+         data using (here(nines && place(number("value")) < low ? low + 0.12 * (high - low) : NaN)):(column("row")):(-0.12 * (high - low)):(0):(column("colour")) \
+             with vectors filled size screen 8.0 / width, 20 lw 1.6 lc rgb variable, \
          data using (here(place(number("value")))):(column("row")):(column("point")):(column("colour")) \
              with points pt variable ps 0.9 * mark lc rgb variable
     eval(once); eval(unrow_labels)

@@ -28,6 +28,19 @@ static void dots_row(const struct source *source, const struct report_scenario *
               value.mean, value.low, value.high, bound.mean, look.colour, look.point);
 }
 
+/* Above 90 %, on an axis of 90, 99, 99.9: `nines` of plots/dots.gp knows it by its title. */
+static const struct panel nines = {"by nines (edge: 100 %)", "SLO hit rate (%)", "slo_hit_rate",
+                                   100, false};
+
+/* Returns whether a contender meets more than nine of ten SLOs. */
+static bool nines_wanted(const struct source *source, const struct report_scenario *scenario)
+{
+    for (size_t c = 0; c < scenario->contender_count; c++)
+        if (source_estimate(source, &scenario->contenders[c], NULL, nines.metric, 1).mean > 0.9)
+            return true;
+    return false;
+}
+
 /* The panels of the entry. A panel without a title is one for each application, and one for all
  * together if there are several. */
 static void dots_rows(const struct source *source, const struct report_scenario *scenario,
@@ -43,6 +56,9 @@ static void dots_rows(const struct source *source, const struct report_scenario 
                 dots_row(source, scenario, c, panel, one ? scenario->applications[a] : NULL, number,
                          sheet);
         }
+    if (strcmp(kind->panels->metric, nines.metric) == 0 && nines_wanted(source, scenario))
+        for (size_t c = 0; c < scenario->contender_count; c++)
+            dots_row(source, scenario, c, &nines, NULL, number + 1, sheet);
 }
 
 /* ---- Hit rate against cost ------------------------------------------------------------------ */
@@ -172,9 +188,9 @@ const struct figure_kind figure_kinds[] = {
      .table = "requests",
      .missing = "latency-cdf, latency-parts",
      .columns = "panel,panel_title,row,contender,queue_ms,transfer_ms,cold_ms,exec_ms,latency_ms",
-     .lead = "A bar is the percentile; its parts are means over the nearest requests, scaled to "
-             "its length (parallel branches overlap). »: the bar is truncated. No bar: the "
-             "percentile is among the dropped requests.",
+     .lead = "Dashed: the applications' SLOs. Below: shares of the percentile, means over the "
+             "nearest requests (parallel branches overlap). No dot: the percentile is among the "
+             "dropped requests.",
      .contender = latency_parts_rows,
      .joined = true},
     {.script = "jct-cdf",

@@ -11,7 +11,7 @@ stats data using "row" nooutput; rows = int(STATS_max)
 array names[rows]; array costs[rows]; array hits[rows]; array cost_low[rows]; array cost_high[rows]
 array hit_low[rows]; array hit_high[rows]
 array colours[rows]; array points[rows]
-longest = or_sized(21, 12); bound_cost = NaN; bound_hit = NaN; low = 1e300; high = -1e300
+longest = or_sized(21, 0); other_longest = 12; bound_cost = NaN; bound_hit = NaN; low = 1e300; high = -1e300
 end(name, value) = strlen(strcol(name)) > 0 ? column(name) : value
 take(r) = (names[r] = cell("contender"), costs[r] = column("cost"), hits[r] = column("hit"), \
     cost_low[r] = end("cost_low", costs[r]), cost_high[r] = end("cost_high", costs[r]), \
@@ -47,7 +47,7 @@ right = or_sized(60 + 7.0 * longest, 24)
 tall = high(4 + (22 * entries > 400 ? 22 * entries : 400), 170.0, 250.0)
 eval(fit_panels)
 body = lines * tall; height = 34 + lines * (tall + or_sized(76, 82))
-eval(fit_key); eval(begin)
+count = rows; divide = "legend"; eval(fit_key); eval(begin)
 tall = tall * stretch; block = tall + or_sized(76, 82)
 each = (width - left - right - between * (columns - 1)) / columns
 set xlabel "cost ($ per 1 000 requests)" offset 0, xlabel_shift
@@ -63,19 +63,19 @@ do for [p=1:panels] {
     if (p == 1) {
         from = low - room; to = high + room; bottom = -4; roof = 104
         set ylabel "SLO hit rate (%)" offset ylabel_shift, 0
-        set ytics 20
+        set ytics () nomirror out; do for [i=0:5] { set ytics add (sprintf("%d", 20 * i) 20 * i) }
         if (panels == 2) { set title "all" font size(12) offset 0, -0.6 }
     } else {
         spread = near_high > near_low ? 0.08 * (near_high - near_low) : near_high != 0 ? 0.02 * abs(near_high) : 1
         rise = near_roof > near_floor ? 0.08 * (near_roof - near_floor) : 0.5
         from = near_low - spread; to = near_high + spread
         bottom = near_floor - rise; roof = near_roof + rise
-        set ytics autofreq step(roof - bottom, 8)
         if (columns == 1) { set ylabel "SLO hit rate (%)" offset ylabel_shift, 0 }
         set title "within 10 points of the best" font size(12) offset 0, -0.6
     }
     set xrange [from:to]; set yrange [bottom:roof]
-    set xtics autofreq step(to - from, panels == 2 ? 5 : 8)
+    most_ticks = panels == 2 ? 5 : 8; eval(x_ticks)
+    if (p == 2) { start = from; end_x = to; from = bottom; to = roof; most_ticks = 8; eval(y_ticks); from = start; to = end_x }
     if (bound_cost == bound_cost) {
         if (bound_cost >= from && bound_cost <= to) {
             set arrow 1 from bound_cost, graph 0 to bound_cost, graph 1 nohead lc rgb ink dt (6 * dash, 4 * dash) lw 1.2

@@ -1,5 +1,4 @@
 # Completion times of trainings, a figure a setting: mean, tail, wait, slowdown, use of the GPUs.
 folder = ARG0[:strstrt(ARG0, "jct.gp") - 1]
-tick_format = "%g"
 heading = "Completion time of trainings"
 load folder."dots.gp"

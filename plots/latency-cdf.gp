@@ -13,7 +13,7 @@ load folder."common.gp"
 
 stats data using "row" nooutput; rows = int(STATS_max)
 array names[rows]; array colours[rows]; array dashes[rows]; array points[rows]
-longest = 12
+longest = or_sized(12, 0)
 take(r) = (names[r] = cell("contender"), colours[r] = int(column("colour")), \
     dashes[r] = int(column("dash")), points[r] = int(column("point")), \
     longest = strlen(names[r]) > longest ? strlen(names[r]) : longest, 0)
@@ -32,7 +32,7 @@ eval(fit_panels)
 tall = high(4 + (22 * rows > 380 ? 22 * rows : 380), 150.0, 220.0); body = lines * tall
 height = 34 + lines * (tall + or_sized(56, 62))
 if (columns < panels) { caption = instead(caption, "The right axis", "The lower axis") }
-eval(fit_key); eval(begin)
+count = rows; divide = "legend"; eval(fit_key); eval(begin)
 tall = tall * stretch; block = tall + or_sized(56, 62)
 each = (width - left - right - between * (columns - 1)) / columns
 set yrange [0:100]
@@ -62,7 +62,7 @@ do for [p=1:2] {
         } else {
             unset logscale x
             set xrange [0:share_end]
-            unset xtics; set xtics nomirror out scale 0.6 tc rgb ink autofreq step(share_end, 5)
+            from = 0; to = share_end; most_ticks = 5; eval(x_ticks)
         }
         if (!sized) { set key at screen 1 - (right - 14.0) / width, screen (top - 2.0) / full left top Left reverse samplen 3 spacing key_spacing }
         set arrow 1 from 1, graph 0 to 1, graph 1 nohead lc rgb ink dt (6 * dash, 4 * dash) lw 1.2

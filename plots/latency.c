@@ -13,12 +13,13 @@
 struct sample {
     double latency;
     double share;
+    double slo;      /* in ms; 0: none */
     double parts[4]; /* queue, transfer, cold start, execution: fractions of the latency */
 };
 
 static struct sample sample_of(const struct detail_request *request)
 {
-    struct sample sample = {INFINITY, INFINITY, {0}};
+    struct sample sample = {INFINITY, INFINITY, sim_to_ms(request->slo_ns), {0}};
     const sim_time_t latency = request->finish_ns - request->arrival_ns;
     const sim_time_t parts[4] = {request->queue_ns, request->transfer_ns, request->cold_ns,
                                  request->exec_ns};
@@ -37,8 +38,9 @@ static struct sample sample_of(const struct detail_request *request)
 static struct sample sample_of_training(const struct training_result_row *row)
 {
     if (row->finished == 0)
-        return (struct sample){INFINITY, INFINITY, {0}};
-    return (struct sample){sim_to_s(row->finish_ns - row->arrival_ns) / 3600, row->slowdown, {0}};
+        return (struct sample){INFINITY, INFINITY, 0, {0}};
+    return (struct sample){
+        sim_to_s(row->finish_ns - row->arrival_ns) / 3600, row->slowdown, 0, {0}};
 }
 
 /* Appends the samples of a run's measured rows: its requests, or its trainings. */
@@ -120,7 +122,7 @@ static bool distribution_rows(struct reading *reading, bool of_trainings, size_t
     }
     gsl_sort(values, 1, count);
     gsl_sort(shares, 1, count);
-    *row += count > 0;
+    *row += count > 0 && isfinite(values[0]);
     for (size_t step = 0; count > 0 && step < CDF_STEPS; step++) {
         const double q = cdf_share(step);
         const double latency = quantile(values, 1, count, q);
@@ -150,7 +152,7 @@ bool jct_cdf_rows(struct reading *reading, size_t *row, struct sheet *sheet, str
 static const struct {
     const char *title;
     double share;
-} percentiles[] = {{"p50", 0.5}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}, {"p99.9", 0.999}};
+} percentiles[] = {{"p50", 0.5}, {"p95", 0.95}, {"p99", 0.99}, {"p99.9", 0.999}};
 enum { PERCENTILES = sizeof percentiles / sizeof percentiles[0] };
 
 /* Components of latency at quantile `q` of the sorted samples. They are means over the nearest
@@ -177,6 +179,27 @@ static double parts_at(const struct sample *samples, size_t count, double q, dou
     return latency;
 }
 
+/* Writes the SLOs of the samples as rows of panel 0, if they are few: one for each application. */
+static void slo_rows(const struct sample *samples, size_t count, struct sheet *sheet)
+{
+    enum { SLOS_MOST = 8 };
+    double slos[SLOS_MOST];
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        const double slo = samples[i].slo;
+        size_t s = 0;
+        while (s < found && slos[s] != slo)
+            s++;
+        if (slo <= 0 || s < found)
+            continue;
+        if (found == SLOS_MOST)
+            return;
+        slos[found++] = slo;
+    }
+    for (size_t s = 0; s < found; s++)
+        sheet_row(sheet, "%d %s %d %s %d %d %d %d %g", 0, "SLO", 0, "SLO", 0, 0, 0, 0, slos[s]);
+}
+
 bool latency_parts_rows(struct reading *reading, size_t *row, struct sheet *sheet,
                         struct error *error)
 {
@@ -190,8 +213,10 @@ bool latency_parts_rows(struct reading *reading, size_t *row, struct sheet *shee
     for (size_t q = 0; q < PERCENTILES; q++) {
         double parts[4];
         const double latency = parts_at(reading->samples, count, percentiles[q].share, parts);
-        if (!isfinite(latency))
+        if (!isfinite(latency) && q > 0)
             break;
+        if (sheet->first_row)
+            slo_rows(reading->samples, count, sheet);
         sheet_row(sheet, "%zu %s %zu " LABEL " %g %g %g %g %g", q + 1, percentiles[q].title, *row,
                   reading->contender->title, parts[0], parts[1], parts[2], parts[3], latency);
     }

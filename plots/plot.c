@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plots/divide.h"
 #include "plots/families.h"
 #include "plots/gnuplot.h"
 #include "plots/selection.h"
@@ -80,8 +81,9 @@ static char *script_find(const char *name, struct error *error)
     return path;
 }
 
-/* Draws figure `at`, or drops it where its size has no room; then the next one takes its place. */
-static bool draw_one(struct figure_list *list, size_t at, const char *format, struct error *error)
+/* Draws figure `at`. Where its size has no room, its parts or the next figure take its place. */
+static bool draw_one(struct figure_list *list, size_t at, const char *format, bool *drawn,
+                     struct error *error)
 {
     struct figure *figure = &list->figures[at];
     char *no_room = NULL;
@@ -90,11 +92,16 @@ static bool draw_one(struct figure_list *list, size_t at, const char *format, st
         return false;
     figure->picture =
         arena_text(figure_memory(list), "%s/%s.%s", list->folder, figure->name, format);
-    const bool good =
-        gnuplot_draw(script, figure->csv, figure->picture, &list->style, &no_room, error);
+    bool divided = false;
+    bool good = gnuplot_draw(script, figure->csv, figure->picture, &list->style, &no_room, error);
     free(script);
+    *drawn = no_room == NULL;
     if (no_room != NULL)
-        figure_drop(list, at, no_room);
+        good = figure_divide(list, at, no_room, &divided, error);
+    if (no_room != NULL && !divided)
+        figure_drop(list, at,
+                    arena_text(figure_memory(list), "%.*s; draw fewer policies (--policies)",
+                               (int)strcspn(no_room, ";"), no_room));
     free(no_room);
     return good;
 }
@@ -103,9 +110,9 @@ bool plot_draw(struct figure_list *list, const char *format, struct error *error
 {
     bool good = gnuplot_check(error);
     for (size_t i = 0; good && i < list->count;) {
-        const size_t count = list->count;
-        good = draw_one(list, i, format, error);
-        i += list->count == count;
+        bool drawn = false;
+        good = draw_one(list, i, format, &drawn, error);
+        i += drawn;
     }
     return good;
 }

@@ -9,7 +9,7 @@ load folder."common.gp"
 stats data using "panel" nooutput; panels = int(STATS_max)
 stats data using "row" nooutput; rows = int(STATS_max)
 array titles[panels]; array names[rows]; array colours[rows]; array points[rows]
-longest = 9
+longest = or_sized(9, 0)
 slowest = NaN; quickest = NaN
 widen(v) = (slowest = slowest >= v ? slowest : v, quickest = quickest <= v ? quickest : v, 0)
 take(p, r) = (titles[p] = cell("panel_title"), unit = cell("unit"), names[r] = cell("setting"), \
@@ -24,7 +24,7 @@ right = or_sized(74 + 7.0 * longest, 24); left = or_sized(66.0, 98.0); between =
 eval(fit_panels)
 tall = high(380, 150.0, 220.0); body = lines * tall
 height = 34 + lines * (tall + or_sized(76, 82))
-eval(fit_key); eval(begin)
+count = rows; divide = "legend"; eval(fit_key); eval(begin)
 tall = tall * stretch; block = tall + or_sized(76, 82)
 each = (width - left - right - between * (columns - 1)) / columns
 here(p, r, v) = int(column("panel")) == p && int(column("row")) == r ? v : NaN

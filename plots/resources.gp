@@ -1,5 +1,4 @@
 # What a policy makes of the cluster, a figure a setting: held, fragmented, stranded, batched.
 folder = ARG0[:strstrt(ARG0, "resources.gp") - 1]
-tick_format = "%g"
 heading = "Resources held"
 load folder."dots.gp"

@@ -17,13 +17,14 @@ take(p, s) = (axes[p] = cell("axis"), names[s] = cell("series_title"), parameter
     longest = strlen(names[s]) > longest ? strlen(names[s]) : longest, 0)
 stats data using (take(int(column("panel")), int(column("series")))) nooutput
 
-width = wide(1200.0); key_columns = series > 0 ? int((width - 40) / (60 + 7.2 * longest)) : 1
-key_columns = key_columns < 1 ? 1 : key_columns
-key_lines = int((series + key_columns - 1) / key_columns)
+width = wide(1200.0)
 left = or_sized(66.0, 104.0); right = 14.0; between = or_sized(92.0, 98.0); narrowest = 130.0
 eval(fit_panels)
-tall = high(300, 140.0, 200.0); gap = or_sized(50, 56); body = lines * tall
-height = 34 + 20 * key_lines + 12 + lines * (tall + gap)
+tall = high(300, 140.0, 200.0); gap = or_sized(50, 56); body = lines * tall; block = tall + gap
+height = 46 + lines * block; divided_rows = "series"
+entries = series; count = series; eval(fit_key)
+if (!sized) { key_height = 18 * key_lines + 10; height = height + key_height }
+rows = 1
 eval(begin)
 tall = tall * stretch
 each = (width - left - right - between * (columns - 1)) / columns
@@ -58,14 +59,11 @@ do for [p=1:panels] {
     margin = high > low ? 0.06 * (high - low) : (high != 0 ? 0.1 * abs(high) : 1)
     share = strstrt(axes[p], "%") > 0
     set yrange [(low >= 0 && low - margin < 0 ? 0 : low - margin):(share && high <= 100 && high + margin > 100 ? 102 : high + margin)]
-    set ytics nomirror autofreq step(high - low + 2 * margin, 6)
+    from = low - margin; to = high + margin; most_ticks = 6; eval(y_ticks)
     eval(x_range)
     unset key
     if (p == 1) {
-        do for [s=1:series] {
-            text = short(names[s]); line_dash = dashes[s]; point = points[s]; colour = colours[s]; n = s
-            x = or_sized(left, 14) + (60 + 7.2 * longest) * ((s - 1) % key_columns); y = top - 12.0 - 20 * int((s - 1) / key_columns); eval(legend)
-        }
+        do for [s=1:series] { text = names[s]; line_dash = dashes[s]; point = points[s]; colour = colours[s]; eval(key_add) }
     }
     plot for [s=1:series] data using (here(s, beside(s, column("x")))):(column("value")):(end("low")):(end("high")) \
              with yerrorbars pt -1 lw 1.2 lc rgb colours[s] notitle, \

@@ -27,28 +27,32 @@ reach(p, l, h) = (lowest[p] = l < lowest[p] ? l : lowest[p], highest[p] = h > hi
 span(p, v, l, h) = v == v ? (smallest[p] = v < smallest[p] ? v : smallest[p], scales[p] && l <= 0 ? (v > 0 ? reach(p, v, h) : 0) : reach(p, l, h)) : 0
 stats data using (span(int(column("panel")), number("value"), end("low"), end("high"))) nooutput
 
-# Settings' names stand left of the rows, in lines of up to 34 characters.
-array lines_of[rows]; label_lines = 1; label_width = 4
-do for [r=1:rows] {
-    text = settings[r]; limit = label_limit; eval(wrap); settings[r] = wrapped; lines_of[r] = wrapped_lines
-    label_lines = wrapped_lines > label_lines ? wrapped_lines : label_lines
-    do for [w in text] { label_width = strlen(w) > label_width ? strlen(w) : label_width }
-    label_width = strlen(text) > label_width ? (strlen(text) > label_limit ? (label_width > label_limit ? label_width : label_limit) : strlen(text)) : label_width
-    if (sized && label_width > label_limit) { label_width = label_limit }
-}
-row_height = 9.0 * series + 12; squeeze = 0.85
-row_height = row_height < 17.0 * label_lines + 8 ? 17.0 * label_lines + 8 : row_height
-width = wide(1300.0); left = 24.0 + 6.9 * label_width; right = or_sized(50 + 7.0 * longest, 24); between = 26.0; narrowest = 130.0
-eval(fit_panels); entries = series
-tall = or_sized(rows * row_height < 23 * series + 10 - 60 ? 23 * series - 50.0 : rows * row_height, rows * (8.0 * series + 12))
-tall = tall < 16.0 * rows * label_lines ? 16.0 * rows * label_lines : tall; body = lines * tall
-height = 34 + lines * (tall + 52 + or_sized(30, 12))
-eval(fit_key); eval(begin)
+# Settings' names stand left of the rows, contenders' in the legend.
+entries = series; between = 26.0; narrowest = 130.0
+width = wide(1300.0); height = 0; right = or_sized(50 + 7.0 * longest, 24)
+count = series; eval(fit_key)
+array contenders[series]; do for [s=1:series] { contenders[s] = names[s] }
+array names[rows]; do for [r=1:rows] { names[r] = settings[r] }
+longest = 0; do for [r=1:rows] { longest = longer(longest, strlen(names[r])) }
+row_height = or_sized(9.0 * series + 12, (series > 8 ? 7.0 : 8.0) * series + 12)
+row_height = row_height < 25 ? 25 : row_height
+# A setting's name has as many lines as its row has room for, three at most.
+array lines_of[rows]; folds = !sized || row_height < 40 ? 1 : row_height < 56 ? 2 : 3
+label_limit = canvas ne "column" && folds > 1 ? 28 : label_limit; limit = folds * label_limit - 4 * (folds - 1); count = rows; squeeze = 0.85
+if (sized) { eval(shorten); longest = longest > label_limit ? label_limit : longest }
+do for [r=1:rows] { lines_of[r] = 1; if (sized) { text = names[r]; limit = label_limit; eval(wrap); names[r] = wrapped; lines_of[r] = wrapped_lines } }
+left = 24.0 + name_width * longest
+eval(fit_panels)
+tall = or_sized(rows * row_height < 23 * series + 10 - 60 ? 23 * series - 50.0 : rows * row_height, rows * row_height); body = lines * tall
+block = tall + 52 + or_sized(30, 12); height = 34 + lines * block + key_height
+eval(begin)
 tall = tall * stretch; block = tall + 64
 each = (width - left - right - between * (columns - 1)) / columns
 set yrange [rows + 0.5:0.5]
 set border 1
 set grid noytics xtics
+# An interval that goes on beyond the frame has an arrow there.
+inside(v, e) = e < from || e > to ? v : e
 apart(s) = (s - (series + 1) / 2.0) / (series + 1.3)
 here(s, v) = int(column("panel")) == p && int(column("series")) == s ? v : NaN
 do for [p=1:panels] {
@@ -60,7 +64,7 @@ do for [p=1:panels] {
     set tmargin at screen ceiling / full
     unset ytics; unset key; unset arrow
     set ytics 1, 1, rows scale 0 format ""
-    if ((p - 1) % columns == 0) { do for [r=1:rows] { set label 1000 + r settings[r] at graph 0, first r right offset -0.8, 0.5 * (lines_of[r] - 1) front tc rgb ink } }
+    if ((p - 1) % columns == 0) { do for [r=1:rows] { set label 1000 + r names[r] at graph 0, first r right offset -0.8, 0.5 * (lines_of[r] - 1) front tc rgb ink } }
     do for [r=1:rows - 1] { set arrow r from graph 0, first r + 0.5 to graph 1, first r + 0.5 nohead back lc rgb middle lw 0.7 }
     unset title
     text = titles[p]; eval(x_title)
@@ -77,16 +81,17 @@ do for [p=1:panels] {
         from = smallest[p] >= 0 && from < 0 ? -0.03 * to : from
         to = strstrt(titles[p], "%") > 0 && to > 103 ? 103 : to
         set xrange [from:to]
-        set format x "%g"
-        set xtics nomirror autofreq step(to - from, 5)
+        most_ticks = each > 200 ? 5 : 3; eval(x_ticks)
     }
-    if (sized && p == 1) { do for [s=1:series] { text = names[s]; line_dash = 0; point = points[s]; colour = colours[s]; eval(key_add) } }
+    if (sized && p == 1) { do for [s=1:series] { text = contenders[s]; line_dash = 0; point = points[s]; colour = colours[s]; eval(key_add) } }
     if (!sized && p == panels) {
         set key at screen 1 - (right - 14.0) / width, screen (ceiling + 6.0) / full left top Left reverse samplen 1 spacing key_spacing maxrows series
     }
-    plot for [s=1:series] NaN with points pt points[s] ps 0.9 * mark lc rgb colours[s] title names[s], \
-         for [s=1:series] data using (here(s, number("value"))):(column("row") + apart(s)):(end("low")):(end("high")) \
+    plot for [s=1:series] NaN with points pt points[s] ps 0.9 * mark lc rgb colours[s] title contenders[s], \
+         for [s=1:series] data using (here(s, number("value"))):(column("row") + apart(s)):(inside(number("value"), end("low"))):(inside(number("value"), end("high"))) \
              with xerrorbars pt -1 lw 1.3 lc rgb colours[s] notitle, \
+         for [s=1:series] for [side=0:1] data using (here(s, (side ? end("high") > to : end("low") < from && number("value") > from) ? number("value") : NaN)):(column("row") + apart(s)): \
+             ((side ? to : from) - number("value")):(0) with vectors filled size screen 7.0 / width, 20 lw 1.3 lc rgb colours[s] notitle, \
          for [s=1:series] data using (here(s, number("value"))):(column("row") + apart(s)) \
              with points pt points[s] ps 0.9 * mark lc rgb colours[s] notitle
     eval(once); eval(unrow_labels); eval(unlegend)

@@ -10,7 +10,7 @@ load folder."common.gp"
 
 stats data using "row" nooutput; rows = int(STATS_max)
 array names[rows]; array colours[rows]; array points[rows]
-longest = 9
+longest = or_sized(9, 0); other_longest = 9
 slowest = 0; quickest = NaN; most = 0; least = NaN
 widen(p, x, y) = p == 1 ? \
     (slowest = x > slowest ? x : slowest, quickest = quickest <= x ? quickest : x) : \
@@ -33,7 +33,7 @@ eval(fit_panels)
 tall = high(4 + (22 * (rows + 3) > 380 ? 22 * (rows + 3) : 380), 150.0, 220.0); body = lines * tall
 height = 34 + lines * (tall + or_sized(56, 62))
 if (columns < panels) { caption = instead(instead(caption, "Left:", "Above:"), "Right:", "Below:") }
-eval(fit_key); eval(begin)
+count = rows; divide = "legend"; eval(fit_key); eval(begin)
 tall = tall * stretch; block = tall + or_sized(56, 62)
 each = (width - left - right - between * (columns - 1)) / columns
 here(p, r, s, v) = int(column("panel")) == p && int(column("row")) == r && int(column("side")) == s ? v : NaN
@@ -62,12 +62,7 @@ do for [p=1:2] {
         eval(once); eval(unlegend)
     } else {
         set logscale y 10; set yrange [least:most]
-        unset ytics; set ytics () nomirror out scale 0.6 tc rgb ink
-        do for [d=floor(log10(from)):ceil(log10(to))] {
-            set ytics add (sprintf("%g", 10.0 ** d) 10.0 ** d)
-            if (to < 100 * from) { set ytics add (sprintf("%g", 2 * 10.0 ** d) 2 * 10.0 ** d, sprintf("%g", 5 * 10.0 ** d) 5 * 10.0 ** d) }
-        }
-        set format y "%g"
+        eval(log_y_ticks); set format y "%g"
         text = "predicted (ms, logarithmic)"; eval(y_title)
         set xlabel "executed (ms, logarithmic)"
         set arrow 1 from least, least to most, most nohead back lc rgb middle dt 2 lw 1.2

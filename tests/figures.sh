@@ -26,14 +26,29 @@ cat >"$folder/loads.json" <<EOF
  "matrix": {"arrivals.load": [0.3, 0.6, 0.9], "slo.factor": [0.8, 1.2],
             "policy.name": ["esg", "fifo"]}}
 EOF
-# More contenders than a panel of a column has lines for.
-cat >"$folder/many.json" <<EOF
-{"base": "$here/workloads/experiments/strict-light.json", "seeds": 1,
- "matrix": {"policy.name": ["esg"], "policy.params.infeasible": ["cheapest", "minimum"],
-            "policy.params.recheck_limit": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}}
+# Every contender of the shipped sweeps, in short runs.
+brief='"requests": [25], "warmup_requests": [5], "record": ["requests"]'
+two='"setting": [{"name": "tight", "slo.factor": 0.8}, {"name": "wide", "slo.factor": 1.2}]'
+for sweep in paper ablation headline; do
+    loads=
+    [ $sweep = headline ] && loads='"arrivals.load": [0.4, 0.8, 1.2],'
+    policies=$(sed -n '/^    "policy": \[/,/^    \]/p' "workloads/experiments/$sweep.json" | sed '$s/,$//')
+    echo "{\"base\": \"$here/workloads/experiments/strict-light.json\", \"seeds\": 1," \
+        "\"matrix\": {$two, $brief, $loads $policies}}" >"$folder/$sweep.json"
+done
+cat >"$folder/synergy.json" <<EOF
+{"base": "$here/workloads/experiments/training-dynamic.json", "seeds": 1,
+ "matrix": {"setting": [{"name": "static", "training.arrivals.file": "$here/traces/trainings/synergy_static_100job.csv.gz"},
+                        {"name": "dynamic"}],
+            "policy.params.order": ["fifo", "srtf", "las", "ftf"],
+            "policy.params.allocation": ["proportional", "greedy", "tune", "opt"]}}
 EOF
 short="--set requests=60 --set warmup_requests=5 --set record=all --quiet"
-for sweep in policies one-seed loads many; do
+for sweep in paper ablation headline synergy; do
+    run "$esgsim" sweep "$folder/$sweep.json" --quiet --out "$folder/$sweep.h5"
+    expect "the contenders of $sweep run" 0
+done
+for sweep in policies one-seed loads; do
     # shellcheck disable=SC2086
     run "$esgsim" sweep "$folder/$sweep.json" $short --out "$folder/$sweep.h5"
     expect "the sweep $sweep runs" 0
@@ -83,9 +98,18 @@ for size in $sizes; do
     run "$esgsim" plot "$folder/simulated.h5" --against "$folder/real.h5" --out "$folder/$size" \
         --size "$size"
     expect "plot draws a comparison for a $size" 0
-    run "$esgsim" plot "$folder/many.h5" --out "$folder/$size" --size "$size" \
-        --only hit-against-cost --only latency-cdf --only settings --only hit-rate
-    expect "plot draws many contenders for a $size" 0
+    for sweep in paper:tight headline:tight-arrivals-load-0-8 ablation:tight synergy:dynamic; do
+        about=${sweep#*:}
+        sweep=${sweep%:*}
+        only="--only settings --only curve"
+        for kind in hit-rate hit-against-cost latency-cdf latency-parts jct jct-cdf; do
+            only="$only --only $kind-$about"
+        done
+        # shellcheck disable=SC2086
+        run "$esgsim" plot "$folder/$sweep.h5" --out "$folder/$size/$sweep" --size "$size" $only
+        expect "plot draws all contenders of $sweep for a $size" 0
+        cp "$folder/err" "$folder/$size/$sweep/notes"
+    done
     run "$esgsim" plot "$folder/policies.h5" --out "$folder/bare-$size" --size "$size" --no-title \
         --no-caption --policies "esg k=1,fifo" --only hit-rate-plain
     expect "plot draws two policies without title and caption for a $size" 0
@@ -158,37 +182,59 @@ reads "every PNG is one" png png_check
 
 # canvas FIGURE: its width and height in pixels of 1/96 inch.
 canvas() { sed -n 's/^ *width="\([0-9]*\)" height="\([0-9]*\)"$/\1 \2/p' "$1" | head -n 1; }
-# framed FIGURE OVERFLOW: the figure within a wide frame, whatever it draws there visible or hidden.
+# framed OVERFLOW FIGURE...: the figures below each other, each within a wide frame; whatever they draw there
+# is visible or hidden.
 framed() {
-    canvas "$1" | {
-        read -r width height
+    overflow=$1
+    shift
+    y=200
+    {
+        for figure; do
+            canvas "$figure" >"$folder/canvas"
+            read -r width height <"$folder/canvas"
+            echo "<svg x='200' y='$y' width='$width' height='$height' overflow='$overflow'>"
+            sed -n '/^<g id="gnuplot_canvas">/,$p' "$figure"
+            y=$((y + height + 400))
+        done
+    } >"$folder/framed"
+    {
         echo "<svg xmlns='http://www.w3.org/2000/svg' xmlns:xlink='http://www.w3.org/1999/xlink'" \
-            "width='$((width + 400))' height='$((height + 400))'>" \
-            "<svg x='200' y='200' width='$width' height='$height' overflow='$2'>"
-        sed -n '/^<g id="gnuplot_canvas">/,$p' "$1"
+            "width='1680' height='$y'>"
+        cat "$folder/framed"
         echo "</svg>"
-    } | rsvg-convert
+    } | rsvg-convert --unlimited
+}
+# outside FIGURE...: names those that draw outside their canvas. Many are looked at together.
+outside() {
+    framed visible "$@" >"$folder/visible.png"
+    framed hidden "$@" >"$folder/hidden.png"
+    if [ ! -s "$folder/visible.png" ] || ! cmp -s "$folder/visible.png" "$folder/hidden.png"; then
+        [ $# -gt 1 ] || echo "${1#"$folder"/}: draws outside its canvas"
+        [ $# -eq 1 ] || for one; do outside "$one"; done
+    fi
 }
 for size in $sizes; do
     : >"$folder/said"
-    for figure in "$folder/$size"/*.svg "$folder/bare-$size"/*.svg; do
-        framed "$figure" visible >"$folder/visible.png"
-        framed "$figure" hidden >"$folder/hidden.png"
-        if [ ! -s "$folder/visible.png" ] || ! cmp -s "$folder/visible.png" "$folder/hidden.png"; then
-            echo "$(basename "$figure"): draws outside its canvas" >>"$folder/said"
-        fi
+    # 9 in are 864 pixels, 7 pt are 9.33 pixels, 14 of 720 are 14.
+    least=9.33
+    [ "$size" = slide ] && least=14
+    find "$folder/$size" "$folder/bare-$size" -name '*.svg' | while read -r figure; do
         case $size:$(canvas "$figure") in
         "column:320 "* | "page:672 "* | "slide:1280 720") ;;
-        *) echo "$(basename "$figure"): $(canvas "$figure") pixels" >>"$folder/said" ;;
+        *) echo "${figure#"$folder"/}: $(canvas "$figure") pixels" ;;
         esac
-        # 9.5 in are 912 pixels.
-        [ "$size" = slide ] || [ "$(canvas "$figure" | cut -d ' ' -f 2)" -le 912 ] ||
-            echo "$(basename "$figure"): higher than a printed page" >>"$folder/said"
-        # 7 pt are 9.33 pixels.
-        [ "$size" = slide ] || grep -o 'font-size="[0-9.]*"' "$figure" |
-            awk -F '"' -v name="$(basename "$figure")" '$2 < 9.33 { print name ": text of " $2 }' |
-            sort -u >>"$folder/said"
+        [ "$(canvas "$figure" | cut -d ' ' -f 2)" -le 864 ] ||
+            echo "${figure#"$folder"/}: higher than 9 in"
+        grep -o 'font-size="[0-9.]*"' "$figure" | awk -F '"' -v least=$least -v name="${figure#"$folder"/}" \
+            '$2 < least { print name ": text of " $2 }' | sort -u
+    done >"$folder/said"
+    find "$folder/$size" "$folder/bare-$size" -name '*.svg' | sort >"$folder/all"
+    split -l 15 "$folder/all" "$folder/some-"
+    for some in "$folder"/some-*; do
+        # shellcheck disable=SC2046
+        outside $(cat "$some") >>"$folder/said"
     done
+    rm "$folder"/some-*
     if [ ! -s "$folder/said" ]; then
         pass "figures for a $size have its size, legible text and nothing outside"
     else
@@ -196,38 +242,50 @@ for size in $sizes; do
             "$(head -n 20 "$folder/said")"
     fi
 done
-# named SIZE: prints the contenders of a figure's CSV that its picture does not name.
+# named SIZE: prints the contenders of each figure's CSV that its picture does not name, or names like
+# another. A shortened name has lost its middle.
 named() {
-    for picture in "$folder/$1"/hit-against-cost*.svg "$folder/$1"/latency-cdf*.svg \
-        "$folder/$1"/settings*.svg; do
-        at=2 # column of the contender
-        case $picture in */settings*) at=7 ;; esac
-        awk -F, -v at=$at 'NR > 1 && !seen[$at]++ { print $at }' "${picture%.svg}.csv" |
-            while read -r name; do
-                grep -qF ">$name<" "$picture" || echo "$(basename "$picture"): $name"
-            done
+    find "$folder/$1" -name '*.csv' | while read -r csv; do
+        [ -s "${csv%.csv}.svg" ] || echo "${csv#"$folder"/}: no picture"
+        sed -n 's/.*<tspan[^>]*>\([^<]*\)<.*/\1/p' "${csv%.csv}.svg" >"$folder/texts"
+        awk -F, -v figure="${csv#"$folder"/}" '
+            FNR == NR { text[$0]; next }
+            FNR == 1 { for (f = 1; f <= NF; f++) if ($f == "contender" || $f == "series_title") at = f; next }
+            at && $at !~ /two words/ && !seen[$at]++ {
+                if ($at in text) next
+                found = 0
+                for (t in text) {
+                    cut = index(t, "…")
+                    tail = substr(t, cut + length("…"))
+                    if (cut > 1 && substr($at, 1, cut - 1) == substr(t, 1, cut - 1) &&
+                        substr($at, length($at) - length(tail) + 1) == tail && !taken[t]++) { found = 1; break }
+                }
+                if (!found) print figure ": " $at
+            }' "$folder/texts" "$csv"
     done
 }
 for size in $sizes; do
-    named "$size" | grep -v "two words" >"$folder/said"
+    named "$size" >"$folder/said"
     if [ ! -s "$folder/said" ]; then
         pass "every contender is named in figures for a $size"
     else
-        fail "every contender is named in figures for a $size" "$(cat "$folder/said")"
+        fail "every contender is named in figures for a $size" "$(head -n 20 "$folder/said")"
     fi
 done
-run "$esgsim" plot "$folder/many.h5" --out "$folder/large" --size column --only hit-rate \
-    --only hit-against-cost
-if [ "$status" -eq 0 ] && [ "$(wc -l <"$folder/out")" -eq 1 ] &&
-    grep -q 'hit-rate-strict-light: not drawn, it would be .* in high.*--policies' \
-        "$folder/err"; then
-    pass "a figure that is too high for a page is left out, and plot says so"
+if grep -q 'hit-rate-tight: drawn as . figures, hit-rate-tight-part-1 to -., it would be .* in high, which is more than 9' \
+    "$folder/column/paper/notes" && [ ! -e "$folder/column/paper/hit-rate-tight.csv" ] &&
+    grep -q 'tight‚ part 2 of' "$folder/column/paper/hit-rate-tight-part-2.csv"; then
+    pass "a figure that is too high for a page is divided, and plot says so"
 else
-    explain "a figure that is too high for a page is left out, and plot says so" \
-        "status 0, one picture, a note about the other"
+    fail "a figure that is too high for a page is divided, and plot says so" \
+        "$(cat "$folder/column/paper/notes")" "$(ls "$folder/column/paper")"
 fi
-run "$esgsim" plot "$folder/many.h5" --out "$folder/large" --size column --only hit-rate --quiet
-expect_refusal "and refused where nothing else is drawn" 'none has room; omit --only and --size'
+# The parts hold the rows of the whole.
+run "$esgsim" plot "$folder/paper.h5" --out "$folder/whole" --only settings
+rows() { cat "$@" | grep -v '^panel' | cut -d, -f 5,7-10 | sort; }
+rows "$folder/whole/settings.csv" >"$folder/expected"
+rows "$folder"/column/paper/settings-part-*.csv >"$folder/found"
+same "the parts of a figure hold all of it" "$folder/expected" "$folder/found"
 # The legend's two dark lines, one solid, one dashed.
 if grep "stroke='rgb( 34,  34,  34)'" "$folder"/page/simulated-against-real*.svg | grep -q dasharray; then
     pass "the legend shows the dashes of lines of one colour"
