@@ -67,6 +67,8 @@ struct reading {
 
 bool curve_draw(const struct source *source, const struct figure_kind *kind,
                 struct figure_list *list, struct error *error);
+bool sustained_draw(const struct source *source, const struct figure_kind *kind,
+                    struct figure_list *list, struct error *error);
 bool settings_draw(const struct source *source, const struct figure_kind *kind,
                    struct figure_list *list, struct error *error);
 bool sensitivity_draw(const struct source *source, const struct figure_kind *kind,
@@ -115,6 +117,10 @@ void kinds_add(struct kinds *kinds, struct arena *arena, const struct report_con
 /* The index of a kind; the count if there is none. O(count). */
 size_t kinds_find(const struct kinds *kinds, const struct report_contender *like, const char *label,
                   const char *variant);
+
+struct curve_group;
+/* Adds the distinct lines of a setting. */
+void curve_series(const struct curve_group *group, struct kinds *series, struct arena *arena);
 
 /* The look of a contender in its scenario. It is its policy's look, varied for further variants of
  * the policy, with a marker that no earlier contender has. */
