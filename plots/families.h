@@ -69,6 +69,8 @@ bool curve_draw(const struct source *source, const struct figure_kind *kind,
                 struct figure_list *list, struct error *error);
 bool sustained_draw(const struct source *source, const struct figure_kind *kind,
                     struct figure_list *list, struct error *error);
+bool tornado_draw(const struct source *source, const struct figure_kind *kind,
+                  struct figure_list *list, struct error *error);
 bool settings_draw(const struct source *source, const struct figure_kind *kind,
                    struct figure_list *list, struct error *error);
 bool sensitivity_draw(const struct source *source, const struct figure_kind *kind,
@@ -96,6 +98,9 @@ bool families_profile(const char *path, struct figure_list *list, struct error *
 bool families_arrivals(const char *path, const char *format, struct figure_list *list,
                        struct error *error);
 bool families_calibration(const char *path, struct figure_list *list, struct error *error);
+
+/* Returns whether no earlier contender is of that one's policy. */
+bool source_first_variant(const struct report_scenario *scenario, size_t contender);
 
 /* Returns whether all contenders are of one policy. */
 bool source_one_policy(const struct report_scenario *scenario);

@@ -13,6 +13,8 @@
  *
  * Of a results file as a whole:
  * - settings: hit rate, cost and tail latency of every contender in every setting.
+ * - tornado: where three settings or more: the first policy less each other, paired by seed, by
+ *   setting, with the orders that flip against the first setting.
  * - sensitivity: one figure per policy parameter; the effect of its values, all else equal.
  * - curve: one figure per setting; hit rate, cost and tail latency against a swept key
  *   (results/report/curve.h). Where a file has curves, only they are drawn unless `only` asks.
