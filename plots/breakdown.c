@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "plots/families.h"
-#include "plots/names.h"
 
 /* ---- Bars ----------------------------------------------------------------------------------- */
 

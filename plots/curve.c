@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "plots/families.h"
-#include "plots/names.h"
 #include "results/report/curve.h"
 
 /* The rows of panels below that of the curves' own metric. */

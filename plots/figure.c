@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plots/names.h"
 #include "results/report/csv.h"
 #include "sim/base/utf8.h"
 

@@ -1,7 +1,7 @@
 # The greatest load that each policy sustains: a panel a setting, a row a policy, a mark for each other
 # condition (such as the SLO). A line goes from what holds to what fails.
 #
-# Columns: panel (1…), panel_title, key (the axis), row (1… from the top), contender, mark (1…), mark_title,
+# Columns: panel (1…), panel_title, key (the axis), row (1…; drawn by what they sustain), contender, mark (1…), mark_title,
 # value, low, high, ends (1: beyond what was run, -1: below it, 0: at value), colour, point, shape (of the
 # mark), subject, caption.
 folder = ARG0[:strstrt(ARG0, "sustained.gp") - 1]
@@ -23,6 +23,14 @@ take(p, r, m) = (titles[p] = cell("panel_title"), axis = cell("key"), names[r] =
     longest = strlen(names[r]) > longest ? strlen(names[r]) : longest, \
     widest = strlen(conditions[m]) > widest ? strlen(conditions[m]) : widest, 0)
 stats data using (take(int(column("panel")), int(column("row")), int(column("mark")))) nooutput
+# The row that sustains the most comes first.
+array sums[rows]; array places[rows]; array titled_row[rows]
+do for [r=1:rows] { sums[r] = 0 }
+add(r, v, e) = (sums[r] = sums[r] + (e < 0 ? 0 : v), 0)
+stats data using (add(int(column("row")), column("value"), column("ends"))) nooutput
+do for [r=1:rows] { places[r] = 1; do for [o=1:rows] { places[r] = places[r] + (sums[o] > sums[r] || (sums[o] == sums[r] && o < r)) }; titled_row[places[r]] = names[r] }
+do for [r=1:rows] { names[r] = titled_row[r] }
+at_row(m) = places[int(column("row"))] + place(m)
 
 eval(fit_rows)
 # A row has room for its marks above each other.
@@ -74,11 +82,11 @@ do for [p=1:panels] {
     set title broken font size(12) offset 0, -0.6
     if (p > panels - columns) { text = axis; eval(x_title) } else { unset xlabel }
     shift = (canvas eq "column" ? 0.13 : 0.07) * (high - low)
-    plot for [m=1:marks] data using (here(number("value"))):(column("row") + place(m)):(bar("low")):(bar("high")):(column("colour")) \
+    plot for [m=1:marks] data using (here(number("value"))):(at_row(m)):(bar("low")):(bar("high")):(column("colour")) \
              with xerrorbars pt -1 lw 1.2 lc rgb variable, \
-         for [m=1:marks] data using (column("ends") != 0 ? here(number("value")) : NaN):(column("row") + place(m)):(away(column("ends"), column("value"))):(0):(column("colour")) \
+         for [m=1:marks] data using (column("ends") != 0 ? here(number("value")) : NaN):(at_row(m)):(away(column("ends"), column("value"))):(0):(column("colour")) \
              with vectors filled head size screen 5.0 / width, 25 lw 1.6 lc rgb variable, \
-         for [m=1:marks] data using (here(number("value"))):(column("row") + place(m)):(column("ends") < 0 ? 6 : shapes[m]):(column("colour")) \
+         for [m=1:marks] data using (here(number("value"))):(at_row(m)):(column("ends") < 0 ? 6 : shapes[m]):(column("colour")) \
              with points pt variable ps 0.8 * mark lc rgb variable
     eval(once); eval(unrow_labels)
     if (p == 1) { n = marks; eval(unlegend) }

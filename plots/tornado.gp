@@ -1,7 +1,7 @@
 # Which assumption flips which order: the first policy less another one, a panel each, a row a setting. A
 # bar goes from the first setting's difference to this one's.
 #
-# Columns: panel (1…), panel_title, axis, row (1… from the top), setting, base (the first setting's value),
+# Columns: panel (1…), panel_title, axis, row (1…; drawn by their change), setting, base (the first setting's value),
 # value, low, high, flip (1: the order is another than there, 2: by the means alone), colour, subject, caption.
 folder = ARG0[:strstrt(ARG0, "tornado.gp") - 1]
 heading = "Which assumption flips the order"
@@ -19,6 +19,14 @@ reach(v) = v == v ? (low = v < low ? v : low, high = v > high ? v : high, 0) : 0
 take(p, r) = (titles[p] = cell("panel_title"), axis = cell("axis"), names[r] = cell("setting"), bases[p] = number("base"), \
     reach(end("low")), reach(end("high")), longest = strlen(names[r]) > longest ? strlen(names[r]) : longest, 0)
 stats data using (take(int(column("panel")), int(column("row")))) nooutput
+# The first setting comes first, then the one that changes the most.
+array changes[rows]; array places[rows]; array titled_row[rows]
+do for [r=1:rows] { changes[r] = r == 1 ? 1e300 : 0 }
+change(r, d) = (changes[r] = d == d && abs(d) > changes[r] ? abs(d) : changes[r], 0)
+stats data using (change(int(column("row")), number("value") - number("base"))) nooutput
+do for [r=1:rows] { places[r] = 1; do for [o=1:rows] { places[r] = places[r] + (changes[o] > changes[r] || (changes[o] == changes[r] && o < r)) }; titled_row[places[r]] = names[r] }
+do for [r=1:rows] { names[r] = titled_row[r] }
+at_row(n) = places[int(column("row"))]
 
 eval(fit_rows)
 width = wide(1200.0); left = 20.0 + 6.9 * longest; right = 20.0; between = 22.0; narrowest = high(170.0, 80.0, 110.0); squeeze = 0.7
@@ -58,11 +66,11 @@ do for [p=1:panels] {
     text = titles[p]; limit = int((each + between) / 7.0); eval(split)
     set title broken font size(12) offset 0, -0.6
     if (p > panels - columns) { text = axis; eval(x_title) } else { unset xlabel }
-    plot data using (here(number("base"))):(column("row")):(number("value") - number("base")):(0):(column("colour")) \
+    plot data using (here(number("base"))):(at_row(0)):(number("value") - number("base")):(0):(column("colour")) \
              with vectors nohead lw 4 lc rgb variable, \
-         data using (here(number("value"))):(column("row")):(end("low")):(end("high")) \
+         data using (here(number("value"))):(at_row(0)):(end("low")):(end("high")) \
              with xerrorbars pt -1 lw 1.2 lc rgb ink, \
-         data using (here(number("value"))):(column("row")):(column("flip") == 0 ? 0.7 * mark : 1.3 * mark):(sign(column("flip"))):(column("colour")) \
+         data using (here(number("value"))):(at_row(0)):(column("flip") == 0 ? 0.7 * mark : 1.3 * mark):(sign(column("flip"))):(column("colour")) \
              with points ps variable pt variable lc rgb variable
     eval(once); eval(unrow_labels)
 }

@@ -8,7 +8,6 @@
 
 #include "plots/plot.h"
 #include "results/store/swept.h"
-#include "results/report/table.h"
 #include "sim/base/json.h"
 #include "sim/base/json_write.h"
 #include "sim/cli/cli.h"
@@ -327,50 +326,31 @@ static bool print_json(const struct capacity_question *question,
 
 /* ---- Figure ---------------------------------------------------------------------------------- */
 
-/* The caption: what holds, seeds, interval and grade. */
-static const char *caption_make(const struct capacity_question *question,
-                                const struct capacity_answer *answer)
+static void curve_row(const struct capacity_answer *answer, size_t row, const char *key,
+                      struct sheet *sheet)
 {
-    struct text_range seeds = TEXT_RANGE_NONE;
-    char of[RANGE_TEXT];
-    for (size_t i = 0; i < answer->curve_count; i++)
-        text_range_widen(&seeds, answer->curves[i].search.seeds);
-    return arena_text(
-        answer->arena,
-        "Where mean %s crosses %g; line: from the last value that surely holds to the first that "
-        "surely fails, by %g %% intervals over %s seeds. Arrow: no crossing up to there. Latency "
-        "profile: %s.",
-        question->metric->name, question->threshold, 100 * CAPACITY_CONFIDENCE,
-        text_range(&seeds, true, of), answer->evidence[0] != '\0' ? answer->evidence : "none");
-}
-
-static void curve_row(const struct capacity_question *question, const struct capacity_curve *curve,
-                      size_t row, const char *setting, struct sheet *sheet)
-{
+    const struct capacity_curve *curve = &answer->curves[row - 1];
     const struct capacity_search *search = &curve->search;
-    const struct capacity_interval interval = capacity_search_interval(search);
+    const struct capacity_interval is = capacity_search_interval(search);
     const bool greatest = search->range.direction == CAPACITY_GREATEST;
-    const bool upper = (interval.verdict == CAPACITY_ALL) == greatest;
-    const bool found = interval.verdict == CAPACITY_FOUND;
+    const bool found = is.verdict == CAPACITY_FOUND;
+    const bool upper = !found && (is.verdict == CAPACITY_ALL) == greatest;
     if (!found && search->range.direction == CAPACITY_EITHER)
         return;
-    sustained_row(sheet,
-                  &(struct sustained){.panel = 1,
-                                      .row = row,
-                                      .mark = 1,
-                                      .panel_title = setting,
-                                      .key = question->key,
-                                      .contender = curve->policy,
-                                      .mark_title = "",
-                                      .value = found   ? interval.crossing
-                                               : upper ? search->points[search->count - 1].value
-                                                       : search->points[0].value,
-                                      .low = greatest ? interval.holds : interval.fails,
-                                      .high = greatest ? interval.fails : interval.holds,
-                                      .ends = found   ? 0
-                                              : upper ? 1
-                                                      : -1,
-                                      .look = palette_policy(curve->policy, 0)});
+    sustained_row(sheet, &(struct sustained){
+                             .panel = 1,
+                             .row = row,
+                             .mark = 1,
+                             .panel_title = answer->setting,
+                             .key = key,
+                             .contender = curve->policy,
+                             .mark_title = "",
+                             .value = found ? is.crossing
+                                            : search->points[upper ? search->count - 1 : 0].value,
+                             .low = greatest ? is.holds : is.fails,
+                             .high = greatest ? is.fails : is.holds,
+                             .ends = upper - !(found || upper),
+                             .look = palette_policy(curve->policy, 0)});
 }
 
 static bool draw(const char *folder, const struct capacity_question *question,
@@ -378,11 +358,17 @@ static bool draw(const char *folder, const struct capacity_question *question,
 {
     struct figure_list list = {.folder = folder};
     struct sheet sheet = {0};
+    const char *caption = arena_text(
+        answer->arena,
+        "Where mean %s crosses %g; line: from the last value that surely holds to the first that "
+        "surely fails, by %g %% intervals over %" PRIu64 " to %" PRIu64
+        " seeds. Arrow: no crossing up to there. Latency profile: %s.",
+        question->metric->name, question->threshold, 100 * CAPACITY_CONFIDENCE, question->seeds,
+        question->most_seeds, answer->evidence[0] != '\0' ? answer->evidence : "none");
     bool good = cli_make_folder(folder, error) &&
-                sheet_begin(&sheet, &list, "sustained", "", caption_make(question, answer),
-                            SUSTAINED, error);
+                sheet_begin(&sheet, &list, "sustained", "", caption, SUSTAINED, error);
     for (size_t i = 0; good && i < answer->curve_count; i++)
-        curve_row(question, &answer->curves[i], i + 1, answer->setting, &sheet);
+        curve_row(answer, i + 1, question->key, &sheet);
     good = sheet_end(&sheet, good, error) && plot_draw(&list, "svg", error);
     figure_list_clear(&list);
     return good;
