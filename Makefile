@@ -300,6 +300,7 @@ headline: all ## run all that README's main result rests on, and check it: resul
 	mkdir -p $(dir $(EDGES_SVG))
 	python3 results/headline.py page $(EDGES) $(if $(filter none,$(FIGURES)),,$(EDGES_SVG)) >$(EDGES:.jsonl=-page.txt)
 	mv $(EDGES:.jsonl=-page.txt) $(dir $(RESULTS))HEADLINE.md
+	$(if $(filter none,$(FIGURES)),,$(BUILD)/esgsim plot $(LOADS) --only sustained --size page --out $(dir $(EDGES_SVG)))
 	python3 results/sentences.py headline $(dir $(RESULTS))HEADLINE.md
 	python3 results/sentences.py wider $(BUILD)/esgsim $(WIDER:%=$(dir $(RESULTS))%.h5)
 

@@ -29,8 +29,7 @@ static bool has_row(const struct panel *rows, const char *metric)
     return rows->metric != NULL;
 }
 
-/* The distinct lines of a setting. */
-static void series_read(const struct curve_group *group, struct kinds *series, struct arena *arena)
+void curve_series(const struct curve_group *group, struct kinds *series, struct arena *arena)
 {
     bool alone = true;
     for (size_t p = 0; p < group->panel_count; p++)
@@ -55,6 +54,7 @@ static void panel_write(struct curve_figure *figure, size_t row, const struct pa
                         double limit, size_t column)
 {
     const struct curve_panel *panel = &figure->group->panels[column];
+    const char *title = names_conditions(figure->source->report->arena, panel->title);
     for (size_t l = 0; l < panel->line_count; l++) {
         const struct curve_line *line = &panel->lines[l];
         const size_t s = kinds_find(&figure->series, line->like, line->like->label, line->variant);
@@ -65,8 +65,8 @@ static void panel_write(struct curve_figure *figure, size_t row, const struct pa
                 source_estimate(figure->source, point->contender, NULL, like->metric, like->scale);
             sheet_row(&figure->sheet,
                       "%zu %s %d %g %zu " LABEL " %zu " LABEL " %s %g %g %g %g %x %d %d", row,
-                      like->axis, like->logarithmic, limit, column + 1, panel->title, s + 1,
-                      line->title, figure->source->report->curves->key, point->value, value.mean,
+                      like->axis, like->logarithmic, limit, column + 1, title, s + 1, line->title,
+                      names_axis(figure->source->report->curves->key), point->value, value.mean,
                       value.low, value.high, look->colour, look->point, look->dash);
         }
     }
@@ -146,7 +146,7 @@ static bool draw_group(const struct source *source, const struct figure_kind *ki
                        curves->limit * curves->metric->column.scale, warning);
     else /* the sentence begins with a blank */
         (void)snprintf(lead, sizeof lead, "%s", warning + (warning[0] == ' '));
-    series_read(group, &figure.series, source->report->arena);
+    curve_series(group, &figure.series, source->report->arena);
     const bool good =
         source_sheet(source, group->like, kind, group->title, lead, list, &figure.sheet, error);
     if (good && figure.sheet.out != NULL)

@@ -7,6 +7,14 @@
 #include "results/store/columns.h"
 #include "sim/platform/notices.h"
 
+bool source_first_variant(const struct report_scenario *scenario, size_t contender)
+{
+    size_t c = 0;
+    while (strcmp(scenario->contenders[c].policy, scenario->contenders[contender].policy) != 0)
+        c++;
+    return c == contender;
+}
+
 bool source_one_policy(const struct report_scenario *scenario)
 {
     for (size_t c = 1; c < scenario->contender_count; c++)

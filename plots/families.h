@@ -67,6 +67,10 @@ struct reading {
 
 bool curve_draw(const struct source *source, const struct figure_kind *kind,
                 struct figure_list *list, struct error *error);
+bool sustained_draw(const struct source *source, const struct figure_kind *kind,
+                    struct figure_list *list, struct error *error);
+bool tornado_draw(const struct source *source, const struct figure_kind *kind,
+                  struct figure_list *list, struct error *error);
 bool settings_draw(const struct source *source, const struct figure_kind *kind,
                    struct figure_list *list, struct error *error);
 bool sensitivity_draw(const struct source *source, const struct figure_kind *kind,
@@ -96,6 +100,9 @@ bool families_arrivals(const char *path, const char *format, struct figure_list 
 bool families_calibration(const char *path, struct figure_list *list, struct error *error);
 bool families_tree(const char *path, struct figure_list *list, struct error *error);
 
+/* Returns whether no earlier contender is of that one's policy. */
+bool source_first_variant(const struct report_scenario *scenario, size_t contender);
+
 /* Returns whether all contenders are of one policy. */
 bool source_one_policy(const struct report_scenario *scenario);
 
@@ -116,6 +123,10 @@ void kinds_add(struct kinds *kinds, struct arena *arena, const struct report_con
 /* The index of a kind; the count if there is none. O(count). */
 size_t kinds_find(const struct kinds *kinds, const struct report_contender *like, const char *label,
                   const char *variant);
+
+struct curve_group;
+/* Adds the distinct lines of a setting. */
+void curve_series(const struct curve_group *group, struct kinds *series, struct arena *arena);
 
 /* The look of a contender in its scenario. It is its policy's look, varied for further variants of
  * the policy, with a marker that no earlier contender has. */

@@ -104,11 +104,12 @@ bool sheet_begin(struct sheet *sheet, struct figure_list *list, const char *scri
     if (!name_wanted(list, script, name))
         return true;
     const struct figure *figure = figure_add(list, script, name, subject, caption);
-    *sheet = (struct sheet){.list = list,
-                            .path = figure->csv,
-                            .subject = figure->subject[0] != '\0' ? figure->subject : "-",
-                            .caption = figure->caption,
-                            .first_row = true};
+    *sheet = (struct sheet){
+        .list = list,
+        .path = figure->csv,
+        .subject = subject[0] != '\0' ? names_conditions(figure_memory(list), subject) : "-",
+        .caption = figure->caption,
+        .first_row = true};
     if (!atomic_file_open(&sheet->file, figure->csv, error))
         return false;
     sheet->out = sheet->file.stream;

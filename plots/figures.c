@@ -131,6 +131,7 @@ const struct figure_kind figure_kinds[] = {
                 "high,colour,point,dash",
      .intervals = true,
      .draw = curve_draw},
+    {.script = "sustained", .columns = SUSTAINED, .draw = sustained_draw},
     {.script = "resources",
      .about = ABOUT_REQUESTS,
      .lead = "Means over time. Stranded: free vGPUs that no waiting batch could use, while any "
@@ -220,6 +221,10 @@ const struct figure_kind figure_kinds[] = {
                 "point",
      .intervals = true,
      .draw = settings_draw},
+    {.script = "tornado",
+     .columns = "panel,panel_title,axis,row,setting,base,value,low,high,flip,colour",
+     .intervals = true,
+     .draw = tornado_draw},
     {.script = "sensitivity",
      .columns = "panel,axis,series,series_title,parameter,x,value,low,high,colour,point,dash",
      .lead = "All else equal along a line.",
@@ -358,7 +363,7 @@ bool plot_results(const struct report *report, struct figure_list *list, struct 
          good && first->columns != NULL; first = end) {
         while ((++end)->joined)
             ;
-        if (curves_alone && first->draw != curve_draw)
+        if (curves_alone && first->draw != curve_draw && first->draw != sustained_draw)
             continue;
         good = first->draw == NULL ? settings_each(&source, first, end, list, error)
                                    : !figure_wanted(list, first->script) ||

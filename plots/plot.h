@@ -14,9 +14,13 @@
  *
  * Of a results file as a whole:
  * - settings: hit rate, cost and tail latency of every contender in every setting.
+ * - tornado: where three settings or more: the first policy less each other, paired by seed, by
+ *   setting, with the orders that flip against the first setting.
  * - sensitivity: one figure per policy parameter; the effect of its values, all else equal.
  * - curve: one figure per setting; hit rate, cost and tail latency against a swept key
  *   (results/report/curve.h). Where a file has curves, only they are drawn unless `only` asks.
+ * - sustained: of the same sweep, the greatest load at which each policy holds, in every setting;
+ *   also of `esgsim capacity --out`.
  * - timeline: one figure per setting and contender; utilisation, queues and containers over time.
  *
  * Of other files:
@@ -37,8 +41,21 @@
 #include <stddef.h>
 
 #include "plots/figure.h"
+#include "plots/palette.h"
 #include "results/compare/compare.h"
 #include "results/report/report.h"
+
+/* A row of the figure sustained: where a condition on a policy ends to hold along a key. */
+#define SUSTAINED                                                                                  \
+    "panel,panel_title,key,row,contender,mark,mark_title,value,low,high,ends,colour,point,shape"
+struct sustained {
+    size_t panel, row, mark; /* from 1: setting, policy, other conditions */
+    const char *panel_title, *key, *contender, *mark_title;
+    double value, low, high; /* the interval of the end; NAN: none */
+    int ends;                /* 1, -1: above, below what was looked at; 0: at `value` */
+    struct look look;
+};
+void sustained_row(struct sheet *sheet, const struct sustained *is);
 
 /* The name of script `index` of those above; NULL behind the last. */
 const char *plot_script(size_t index);

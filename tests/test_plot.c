@@ -216,6 +216,34 @@ DRAWING(a_figure_with_nothing_in_it_is_left_out_with_a_note)
     assert_int_not_equal(access(in_folder("latency-cdf-light.csv"), F_OK), 0);
 }
 
+#define WORLD(setting, policy, seed, hit)                                                          \
+    {                                                                                              \
+        setting, policy, "setting=" setting " policy.name=" policy, seed, hit, 0.0002,             \
+            RECORD_SUMMARY                                                                         \
+    }
+
+DRAWING(an_order_that_flips_against_the_first_setting_is_marked)
+{
+    static const struct fixture runs[] = {
+        WORLD("assumed", "esg", 1, 0.50), WORLD("assumed", "fifo", 1, 0.20),
+        WORLD("assumed", "esg", 2, 0.52), WORLD("assumed", "fifo", 2, 0.21),
+        WORLD("calm", "esg", 1, 0.50),    WORLD("calm", "fifo", 1, 0.25),
+        WORLD("calm", "esg", 2, 0.52),    WORLD("calm", "fifo", 2, 0.27),
+        WORLD("slow", "esg", 1, 0.20),    WORLD("slow", "fifo", 1, 0.50),
+        WORLD("slow", "esg", 2, 0.21),    WORLD("slow", "fifo", 2, 0.52),
+        WORLD("noisy", "esg", 1, 0.20),   WORLD("noisy", "fifo", 1, 0.60),
+        WORLD("noisy", "esg", 2, 0.50),   WORLD("noisy", "fifo", 2, 0.52),
+    };
+    FIGURES list = drawn(results_write(runs, COUNT(runs), 0));
+    char *csv = csv_of("tornado");
+    /* 80 x (0.30, 0.31): 24.4. */
+    assert_contains(csv, "1,esg \u2212 fifo,points of SLO hit rate,1,assumed,24.4,24.4,");
+    assert_contains(csv, ",3,slow,24.4,-24.4,");
+    assert_contains(csv, ",4,noisy,24.4,-16.8,-100,100,2,");
+    assert_contains(csv, ",2,calm,24.4,20,20,20,0,0x0072B2,");
+    assert_contains(strstr(csv, "slow"), ",1,0x56B4E9,");
+}
+
 /* ---- Sensitivity ---------------------------------------------------------------------------- */
 
 static const char *sensitivity_write(void)
@@ -397,23 +425,28 @@ static const char *curve_write(void)
 DRAWING(a_sweep_over_the_load_is_drawn_as_curves_alone)
 {
     struct figure_list list = drawn(curve_write());
-    assert_int_equal(list.count, 1);
+    assert_int_equal(list.count, 2);
     assert_string_equal(list.figures[0].name, "curve-light");
+    assert_string_equal(list.figures[1].name, "sustained");
     char *csv = csv_of("curve-light");
     /* Series by appearance: esg, fifo, edf, each with its policy's look. */
     assert_contains(
-        csv, "1,SLO hit rate (%),0,95,1,slo.factor=1,1,esg,arrivals.load,0.2,80,,,0x0072B2,7,1,");
+        csv,
+        "1,SLO hit rate (%),0,95,1,SLO × 1,1,esg,load (share of capacity),0.2,80,,,0x0072B2,7,1,");
     /* Mean 44, sd 0.8 × 100 × 0.0707: Student's half-width, 12.706 × 5.657 / √2 = 50.8, leaves 0 to
      * 100 %. */
-    assert_contains(csv,
-                    "1,SLO hit rate "
-                    "(%),0,95,1,slo.factor=1,1,esg,arrivals.load,0.6,44,11.42651413,82.71514435,");
-    assert_contains(csv, "1,SLO hit rate (%),0,95,1,slo.factor=1,2,fifo,arrivals.load,0.4,0,,");
     assert_contains(
-        csv, "1,SLO hit rate (%),0,95,2,slo.factor=2,3,edf,arrivals.load,0.4,56,,,0x009E73,12,2,");
+        csv, "1,SLO hit rate "
+             "(%),0,95,1,SLO × 1,1,esg,load (share of capacity),0.6,44,11.42651413,82.71514435,");
     assert_contains(csv,
-                    "2,$ per 1\u202F000 requests,0,,2,slo.factor=2,1,esg,arrivals.load,0.6,0.28,");
-    assert_contains(csv, "3,p95 latency (ms),1,,1,slo.factor=1,2,fifo,arrivals.load,0.2,200,");
+                    "1,SLO hit rate (%),0,95,1,SLO × 1,2,fifo,load (share of capacity),0.4,0,,");
+    assert_contains(
+        csv,
+        "1,SLO hit rate (%),0,95,2,SLO × 2,3,edf,load (share of capacity),0.4,56,,,0x009E73,12,2,");
+    assert_contains(
+        csv, "2,$ per 1\u202F000 requests,0,,2,SLO × 2,1,esg,load (share of capacity),0.6,0.28,");
+    assert_contains(csv,
+                    "3,p95 latency (ms),1,,1,SLO × 1,2,fifo,load (share of capacity),0.2,200,");
     assert_contains(csv, "Dotted: 95");
     figure_list_clear(&list);
     /* What is named is drawn beside them. */
@@ -425,13 +458,32 @@ DRAWING(a_sweep_over_the_load_is_drawn_as_curves_alone)
     figure_list_clear(&list);
 }
 
+DRAWING(what_a_policy_sustains_ends_where_the_next_load_fails)
+{
+    static const struct fixture runs[] = {
+        CURVE_RUN("esg", "1", "0.2", 1, 1.2),  CURVE_RUN("esg", "1", "0.4", 1, 1.2),
+        CURVE_RUN("esg", "1", "0.6", 1, 0.5),  CURVE_RUN("fifo", "1", "0.2", 1, 1.2),
+        CURVE_RUN("fifo", "1", "0.4", 1, 1.2), CURVE_RUN("fifo", "1", "0.6", 1, 1.2),
+        CURVE_RUN("edf", "1", "0.2", 1, 1),    CURVE_RUN("edf", "1", "0.4", 1, 1),
+        CURVE_RUN("edf", "1", "0.6", 1, 1.2),
+    };
+    FIGURES list = drawn(results_write(runs, COUNT(runs), 0));
+    char *csv = csv_of("sustained");
+    /* fifo holds at all loads, esg up to 0.4, edf not even at 0.2. */
+    assert_contains(csv, "1,light,load (share of capacity),1,esg,1,,0.4,0.4,0.6,0,0x0072B2,7,7,");
+    assert_contains(csv, "1,light,load (share of capacity),2,fifo,1,,0.6,0.6,,1,");
+    assert_contains(csv, "1,light,load (share of capacity),3,edf,1,,0.2,0.2,,-1,");
+    assert_contains(csv, "SLO hit % is at least 95");
+}
+
 DRAWING(any_swept_key_can_be_drawn_against)
 {
     struct error error = {0};
     struct figure_list list = {.folder = folder, .over = "slo.factor"};
     assert_true(plot_file(curve_write(), NULL, &list, &error));
     char *csv = csv_of("curve-light");
-    assert_contains(csv, "1,SLO hit rate (%),0,95,1,arrivals.load=0.6,1,esg,slo.factor,2,80,");
+    assert_contains(csv,
+                    "1,SLO hit rate (%),0,95,1,load 0.6,1,esg,SLO (times the shipped one),2,80,");
     figure_list_clear(&list);
     list = (struct figure_list){.folder = folder, .over = "slo.factr"};
     assert_false(plot_file(in_folder("made-up.h5"), NULL, &list, &error));

@@ -6,6 +6,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "plots/plot.h"
 #include "results/store/swept.h"
 #include "sim/base/json.h"
 #include "sim/base/json_write.h"
@@ -17,6 +18,7 @@ struct options {
     const char *metric;
     double at_least, at_most; /* NAN: not given */
     bool least, greatest, json;
+    const char *out; /* folder; NULL: no figure */
     struct capacity_question question;
     struct cli_names policies;
     struct cli_settings settings;
@@ -76,6 +78,10 @@ static const struct cli_option capacity_table[] = {
     {"--jobs", "N", "worker processes at a time (default: the machine's cores)",
      CLI_MEMBER(struct options, question.jobs), .least = 1, .most = 1024},
     GUARD_OPTION(struct options, question.decision_timeout),
+    {"--out", "DIR",
+     "draw the figure sustained there: per policy the interval of the answer; its data stand "
+     "beside it as CSV",
+     CLI_MEMBER(struct options, out)},
     {"--json", NULL, "print one JSON object, with the metric of every seed",
      CLI_MEMBER(struct options, json)},
     {.name = NULL},
@@ -318,6 +324,56 @@ static bool print_json(const struct capacity_question *question,
     return cli_print_json(root, error);
 }
 
+/* ---- Figure ---------------------------------------------------------------------------------- */
+
+static void curve_row(const struct capacity_answer *answer, size_t row, const char *key,
+                      struct sheet *sheet)
+{
+    const struct capacity_curve *curve = &answer->curves[row - 1];
+    const struct capacity_search *search = &curve->search;
+    const struct capacity_interval is = capacity_search_interval(search);
+    const bool greatest = search->range.direction == CAPACITY_GREATEST;
+    const bool found = is.verdict == CAPACITY_FOUND;
+    const bool upper = !found && (is.verdict == CAPACITY_ALL) == greatest;
+    if (!found && search->range.direction == CAPACITY_EITHER)
+        return;
+    sustained_row(sheet, &(struct sustained){
+                             .panel = 1,
+                             .row = row,
+                             .mark = 1,
+                             .panel_title = answer->setting,
+                             .key = key,
+                             .contender = curve->policy,
+                             .mark_title = "",
+                             .value = found ? is.crossing
+                                            : search->points[upper ? search->count - 1 : 0].value,
+                             .low = greatest ? is.holds : is.fails,
+                             .high = greatest ? is.fails : is.holds,
+                             .ends = upper - !(found || upper),
+                             .look = palette_policy(curve->policy, 0)});
+}
+
+static bool draw(const char *folder, const struct capacity_question *question,
+                 const struct capacity_answer *answer, struct error *error)
+{
+    struct figure_list list = {.folder = folder};
+    struct sheet sheet = {0};
+    const char *caption = arena_text(
+        answer->arena,
+        "Where mean %s crosses %g; line: from the last value that surely holds to the first that "
+        "surely fails, by %g %% intervals over %" PRIu64 " to %" PRIu64
+        " seeds. Arrow: no crossing up to there. Latency profile: %s.",
+        question->metric->name, question->threshold, 100 * CAPACITY_CONFIDENCE, question->seeds,
+        question->most_seeds, answer->evidence[0] != '\0' ? answer->evidence : "none");
+    bool good = cli_make_folder(folder, error) &&
+                sheet_begin(&sheet, &list, "sustained", "", caption, SUSTAINED, error);
+    for (size_t i = 0; good && i < answer->curve_count; i++)
+        curve_row(answer, i + 1, question->key, &sheet);
+    good = sheet_end(&sheet, good, error) && plot_draw(&list, "svg", error);
+    figure_list_clear(&list);
+    return good;
+}
+
 static bool capacity_command(int argc, char **argv, bool quiet, struct error *error)
 {
     struct options options = {.metric = "slo_hit_rate",
@@ -334,7 +390,10 @@ static bool capacity_command(int argc, char **argv, bool quiet, struct error *er
         !options_check(&options, error))
         return false;
     options.question.path = argv[1];
-    bool good = capacity_run(&options.question, &answer, error);
+    bool good = (options.out == NULL || gnuplot_check(error)) &&
+                capacity_run(&options.question, &answer, error);
+    if (good && options.out != NULL)
+        good = draw(options.out, &options.question, &answer, error);
     if (good && options.json)
         good = print_json(&options.question, &answer, error);
     else if (good)

@@ -121,6 +121,9 @@ const struct application *cli_find_application(const struct workload *workload, 
 bool cli_check_output(const char *option, const char *out, const char *what, const char *other,
                       struct error *error);
 
+/* Makes the folder of `--out` if there is none; its parent must exist. */
+bool cli_make_folder(const char *path, struct error *error);
+
 /* Prints the object on standard output, indented or in one line, and always deletes it. ERROR_RUN
  * if memory is exhausted or root is NULL. */
 bool cli_print_json(cJSON *root, struct error *error);

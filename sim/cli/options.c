@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "sim/base/atomic_file.h"
 #include "sim/base/json_write.h"
@@ -395,6 +396,18 @@ bool cli_check_output(const char *option, const char *out, const char *what, con
     if (out == NULL || other == NULL || !atomic_file_same(out, other))
         return true;
     return error_input(error, "%s: %s is %s too; give two files", option, out, what);
+}
+
+bool cli_make_folder(const char *path, struct error *error)
+{
+    struct stat status;
+    if (mkdir(path, 0777) == 0)
+        return true;
+    const int fault = errno;
+    if (fault == EEXIST && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+        return true;
+    return error_input(error, "--out %s: cannot be made a folder: %s", path,
+                       fault == EEXIST ? "a file is in its place" : strerror(fault));
 }
 
 bool cli_print_json(cJSON *root, struct error *error)

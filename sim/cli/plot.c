@@ -1,8 +1,6 @@
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "plots/gnuplot.h"
 #include "plots/plot.h"
@@ -93,19 +91,6 @@ static const struct cli_option plot_table[] = {
     {.name = NULL},
 };
 
-/* Creates the directory if it does not exist; its parent must exist. */
-static bool folder_make(const char *path, struct error *error)
-{
-    struct stat status;
-    if (mkdir(path, 0777) == 0)
-        return true;
-    const int fault = errno;
-    if (fault == EEXIST && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-        return true;
-    return error_input(error, "--out %s: cannot be made a folder: %s", path,
-                       fault == EEXIST ? "a file is in its place" : strerror(fault));
-}
-
 /* Writes the figures of the file, or of its comparison with the replay. */
 static bool figures_write(struct options *options, struct error *error)
 {
@@ -127,7 +112,7 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
 {
     struct options options = {.format = "svg"};
     if (!cli_parse(&command_plot, &argc, argv, &options, error) || !gnuplot_check(error) ||
-        !folder_make(options.list.folder, error))
+        !cli_make_folder(options.list.folder, error))
         return false;
     struct figure_list *list = &options.list;
     options.file = argv[1];
@@ -170,10 +155,14 @@ const struct command command_plot = {
         "  settings              one figure: hit rate, cost and p95 in every setting; of "
         "trainings\n"
         "                        alone completion time and wait\n"
+        "  tornado               the first policy less each other, by setting; orders that flip "
+        "against\n"
+        "                        the first setting are marked\n"
         "  sensitivity           one figure per parameter with three or more values, all else "
         "equal\n"
         "  curve                 the same against a swept key, of a sweep over the\n"
         "                        load or with --over; then only this is drawn unless --only asks\n"
+        "  sustained             of the same sweep, the greatest load at which each policy holds\n"
         "  timeline              utilisation, fragmentation, queues, containers over time, of "
         "runs\n"
         "                        with \"record\": \"all\"\n"

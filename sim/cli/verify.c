@@ -9,11 +9,9 @@
  * latency form a row: the mean of their absolute errors, and the largest. What was measured is by
  * setting, or by latency and setting.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <cjson/cJSON.h>
 #include <gsl/gsl_sort_double.h>
@@ -482,8 +480,8 @@ static bool figures_begin(struct verification *all, struct figure_list *list, st
 {
     if (list->folder == NULL)
         return true;
-    if (mkdir(list->folder, 0777) != 0 && errno != EEXIST)
-        return error_input(error, "--out: %s cannot be made: %s", list->folder, strerror(errno));
+    if (!cli_make_folder(list->folder, error))
+        return false;
     static const char columns[] =
         "panel,panel_title,row,setting,measured,simulated,unit,colour,point";
     return sheet_begin(&all->latencies, list, "reality", "",

@@ -197,6 +197,8 @@ static bool answer_prepare(struct runner *runner, struct error *error)
         return false;
     const size_t count = question->policy_count > 0 ? question->policy_count : 1;
     answer->first_seed = experiment->seed;
+    answer->setting = arena_text(answer->arena, "%s", experiment->name);
+    answer->evidence = arena_text(answer->arena, "%s", experiment->profile_evidence);
     answer->deterministic = experiment->platform.decision_cost != DECISION_MEASURED;
     answer->curves = arena_allocate(answer->arena, count, sizeof *answer->curves);
     for (size_t i = 0; i < count; i++) {

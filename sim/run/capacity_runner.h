@@ -50,6 +50,8 @@ struct capacity_answer {
     struct capacity_curve *curves; /* per policy */
     size_t curve_count;
     uint64_t first_seed;
+    const char *setting;  /* the experiment's name */
+    const char *evidence; /* evidence grade of its profile, or "" */
     bool whole;         /* the key takes only whole numbers */
     bool deterministic; /* false: decision times are measured */
 };

@@ -1,0 +1,88 @@
+/* Which assumption flips which order: the first policy less each other one, in every setting. */
+#include <math.h>
+
+#include "plots/families.h"
+#include "results/report/paired.h"
+
+enum { FEWEST = 3, OTHERS_MOST = 6, TIE = 0x767676 };
+
+struct tornado {
+    const struct report *report;
+    bool serves;
+    const struct report_contender *first, *others[OTHERS_MOST];
+    size_t other_count;
+};
+
+static const struct report_contender *contender_like(const struct report_scenario *scenario,
+                                                     const struct report_contender *like)
+{
+    for (size_t c = 0; c < scenario->contender_count; c++)
+        if (report_is_like(&scenario->contenders[c], like->policy, like->label, like->variant))
+            return &scenario->contenders[c];
+    return NULL;
+}
+
+/* The difference in a setting, paired by seed: points of hit rate, or hours. No value where one of
+ * the two has not run. */
+static struct estimate difference_of(const struct tornado *tornado, size_t setting, size_t other)
+{
+    const struct report_scenario *scenario = &tornado->report->scenarios[setting];
+    const struct paired_contenders pair = {contender_like(scenario, tornado->first),
+                                           contender_like(scenario, tornado->others[other])};
+    if (pair.first == NULL || pair.second == NULL)
+        return (struct estimate){.mean = NAN, .low = NAN, .high = NAN};
+    struct estimate of = statistics_scaled(
+        paired_estimate(tornado->report, &pair, 1, NULL,
+                        report_metric_find(tornado->serves ? "slo_hit_rate" : "jct_s_mean"),
+                        PAIRED_DIFFERENCE),
+        tornado->serves ? 100 : 1.0 / 3600);
+    if (tornado->serves && of.low < -100) /* a difference of shares */
+        of.low = -100;
+    if (tornado->serves && of.high > 100)
+        of.high = 100;
+    return of;
+}
+
+static void setting_rows(const struct tornado *tornado, size_t s, struct sheet *sheet)
+{
+    const struct report *report = tornado->report;
+    const struct report_scenario *base = report->scenarios;
+    for (size_t o = 0; o < tornado->other_count; o++) {
+        const struct estimate here = difference_of(tornado, s, o);
+        const struct estimate from = difference_of(tornado, 0, o);
+        const bool leads = tornado->serves == (here.mean > 0);
+        const size_t best = leads ? 0 : (size_t)(tornado->others[o] - base->contenders);
+        const bool sure = here.low * here.high > 0 && from.low * from.high > 0;
+        sheet_row(
+            sheet, "%zu %s %s %zu " LABEL " %g %g %g %g %d %x", o + 1,
+            arena_text(report->arena, "%s − %s", tornado->first->title, tornado->others[o]->title),
+            tornado->serves ? "points of SLO hit rate" : "hours of mean completion time", s + 1,
+            names_conditions(report->arena, report->scenarios[s].title), from.mean, here.mean,
+            here.low, here.high, from.mean * here.mean < 0 ? 2 - sure : 0,
+            here.mean == 0 ? TIE : source_look(base, best).colour);
+    }
+}
+
+bool tornado_draw(const struct source *source, const struct figure_kind *kind,
+                  struct figure_list *list, struct error *error)
+{
+    const struct report *report = source->report;
+    const struct report_scenario *base = report->scenarios;
+    struct tornado tornado = {report, report_serves(report), base->contenders, {NULL}, 0};
+    struct sheet sheet = {0};
+    const bool alone = source_one_policy(base);
+    for (size_t c = 1; c < base->contender_count && tornado.other_count < OTHERS_MOST; c++)
+        if (alone || source_first_variant(base, c))
+            tornado.others[tornado.other_count++] = &base->contenders[c];
+    if (report->scenario_count < FEWEST || tornado.other_count == 0)
+        return true;
+    const char *lead = arena_text(
+        report->arena,
+        "%s less another policy, paired by seed; colour: which is better, grey: neither. Bar: from "
+        "\"%s\". Diamond: the order flips; hollow: by the means alone.",
+        base->contenders[0].title, names_conditions(report->arena, base->title));
+    const bool good = source_sheet(source, NULL, kind, "", lead, list, &sheet, error);
+    for (size_t s = 0; good && sheet.out != NULL && s < report->scenario_count; s++)
+        setting_rows(&tornado, s, &sheet);
+    return sheet_end(&sheet, good, error);
+}
