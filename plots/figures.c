@@ -218,6 +218,8 @@ const struct figure_kind figure_kinds[] = {
     {.script = "arrivals"},
     {.script = "calibration"},
     {.script = "simulated-against-real"},
+    {.script = "dag"},
+    {.script = "cluster"},
     {0},
 };
 
