@@ -103,7 +103,8 @@ bool sheet_begin(struct sheet *sheet, struct figure_list *list, const char *scri
     name_make(list, script, subject, name);
     if (!name_wanted(list, script, name))
         return true;
-    const struct figure *figure = figure_add(list, script, name, subject, caption);
+    const struct figure *figure =
+        figure_add(list, script, list->name != NULL ? list->name : name, subject, caption);
     *sheet = (struct sheet){
         .list = list,
         .path = figure->csv,

@@ -39,6 +39,7 @@ struct figure {
 /* The requested figures, made in one directory. */
 struct figure_list {
     const char *folder;      /* borrowed; must exist */
+    const char *name;        /* borrowed; of the only figure; NULL: of its script and subject */
     const char *const *only; /* borrowed; scripts or names, see figure_wanted */
     size_t only_count;       /* 0: all figures */
     const char *over;        /* borrowed; the key of the curves; NULL: the load, if it was swept */

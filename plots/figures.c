@@ -240,6 +240,8 @@ const struct figure_kind figure_kinds[] = {
     {.script = "calibration"},
     {.script = "tree"},
     {.script = "simulated-against-real"},
+    {.script = "dag"},
+    {.script = "cluster"},
     {0},
 };
 

@@ -66,6 +66,20 @@ bool plot_file(const char *path, const char *trace_format, struct figure_list *l
     return families_arrivals(path, trace_format, list, error);
 }
 
+bool chart_sheet(const struct chart *chart, struct figure_list *list, struct error *error)
+{
+    struct sheet sheet = {0};
+    const bool good = sheet_begin(&sheet, list, chart->script, chart->subject, chart->caption,
+                                  "row,name,shape,other,from,until,part,colour,text,axis", error);
+    for (size_t i = 0; good && i < chart->span_count; i++) {
+        const struct chart_span *span = &chart->spans[i];
+        sheet_row(&sheet, "%zu " LABEL " %d %zu %g %g %s %x %s %s", span->row + 1,
+                  chart->rows[span->row], (int)span->shape, span->other + 1, span->from,
+                  span->until, span->kind.words, span->kind.colour, span->text, chart->axis);
+    }
+    return sheet_end(&sheet, good, error);
+}
+
 /* Finds the script in the working directory, else in the data directory. The caller frees the path.
  */
 static char *script_find(const char *name, struct error *error)

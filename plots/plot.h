@@ -28,6 +28,8 @@
  * - arrivals, of a trace: rate over time, and interarrival times compared with Poisson's.
  * - calibration, of a calibration's points: fitted and measured latency, residuals.
  * - tree, of a file of `esgsim distill`: its two trees, a figure each.
+ * - dag, cluster, of an experiment; search, request, training, of `esgsim search` and `explain`:
+ *   charts (results/inspect/chart.h; sim/cli/picture.h).
  * - simulated-against-real, of a simulation and a replay, one per setting: for each policy both
  *   distributions of latency, and predicted and executed batch times.
  *
@@ -43,6 +45,7 @@
 #include "plots/figure.h"
 #include "plots/palette.h"
 #include "results/compare/compare.h"
+#include "results/inspect/chart.h"
 #include "results/report/report.h"
 
 /* A row of the figure sustained: where a condition on a policy ends to hold along a key. */
@@ -71,6 +74,9 @@ bool plot_results(const struct report *report, struct figure_list *list, struct 
 
 /* Writes the CSVs of the figures simulated-against-real. False: as for plot_file. */
 bool plot_compare(const struct comparison *against, struct figure_list *list, struct error *error);
+
+/* Writes the CSV of a chart, as sheet_begin and sheet_end do. */
+bool chart_sheet(const struct chart *chart, struct figure_list *list, struct error *error);
 
 /* Draws every figure of the list as "svg", "png" or "pdf" beside its CSV, in the list's style.
  * A figure that the style's size has no room for is divided into several, or else dropped from the

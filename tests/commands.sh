@@ -67,6 +67,9 @@ refused :: plot refuses a file in the place of its folder :: README\.md :: plot 
 refused :: check refuses a missing file and names it :: missing\.json :: check missing.json
 refused :: slo refuses a missing file and names it :: missing\.json :: slo missing.json --application x
 refused :: search refuses a missing file and names it :: missing\.json :: search missing.json --application x --budget-ms 100
+refused :: search refuses a picture of another kind :: F\.gif: should be a file ending in \.svg, \.png or \.pdf :: search "$strict" --application image-classification --budget-ms 400 --out F.gif
+refused :: plot refuses a sweep that has not run :: is a sweep, not an experiment :: plot workloads/experiments/paper.json --out "$folder/figures"
+refused :: an experiment has no figures of results :: none of the requested figures :: plot "$strict" --out "$folder/figures" --only hit-rate
 refused :: trace stats refuses a missing file and names it :: missing\.csv :: trace stats missing.csv
 refused :: calibrate refuses a missing file and names it :: missing\.csv :: calibrate missing.csv
 END

@@ -65,6 +65,26 @@ run "$esgsim" run workloads/experiments/strict-light.json $short $kept \
 expect "a run and its rehearsal end" 0
 run "$esgsim" calibrate traces/profiles/raw/igniter/solo.csv --points "$folder/points.csv"
 expect "a calibration writes its points" 0
+run "$esgsim" run workloads/experiments/training-dynamic.json --set record=all --quiet --out "$folder/rounds.h5"
+expect "a run of trainings with leases ends" 0
+
+# charts FOLDER FORMAT [OPTION...]: those of single decisions, requests and trainings, and of an experiment.
+charts() {
+    into=$1 ending=$2
+    shift 2
+    mkdir -p "$into"
+    run "$esgsim" plot workloads/experiments/mixed-gpus.json --out "$into" --format "$ending" "$@"
+    expect "plot draws an experiment as $ending $*" 0
+    run "$esgsim" plot workloads/experiments/strict-light.json --out "$into" --format "$ending" --only dag "$@"
+    expect "plot draws DAGs as $ending $*" 0
+    run "$esgsim" search workloads/experiments/proof-light.json --application proof-fork --budget-ms 12 \
+        --out "$into/search.$ending" "$@"
+    expect "search draws its paths as $ending $*" 0 '^[tco*] .*[*] found  [|] budget$'
+    run "$esgsim" explain "$folder/simulated.h5" --request 30 --out "$into/request.$ending" "$@"
+    expect "explain draws a request as $ending $*" 0 '^ *planned [|]-'
+    run "$esgsim" explain "$folder/rounds.h5" --training 40 --out "$into/training.$ending" "$@"
+    expect "explain draws a training as $ending $*" 0 '^ *all leases [|][.]*#'
+}
 
 # draw FORMAT: everything above into $folder/FORMAT.
 draw() {
@@ -78,6 +98,7 @@ draw() {
     run "$esgsim" plot "$folder/simulated.h5" --against "$folder/real.h5" --out "$folder/$1" \
         --format "$1"
     expect "plot draws a simulation against a replay as $1" 0
+    charts "$folder/$1" "$1"
 }
 for format in svg pdf png; do
     draw $format
@@ -85,6 +106,7 @@ done
 # The named sizes, and what is left out.
 sizes="column page slide"
 for size in $sizes; do
+    charts "$folder/$size" svg --size "$size"
     run "$esgsim" plot "$folder/policies.h5" --out "$folder/$size" --size "$size" \
         --only settings --only hit-rate
     expect "plot draws figures of policies.h5 for a $size" 0
@@ -129,7 +151,6 @@ else
 fi
 
 # Rounds of 300 s end when samples are taken; these show the gangs of the new round.
-run "$esgsim" run workloads/experiments/training-dynamic.json --set record=all --out "$folder/rounds.h5" --quiet
 run "$esgsim" plot "$folder/rounds.h5" --out "$folder/rounds" --only timeline --quiet
 most=$(awk -F, 'NR > 1 && $2 > most { most = $2 } END { print most }' "$folder"/rounds/timeline-*.csv)
 if [ "$most" = 100 ]; then
@@ -141,7 +162,7 @@ fi
 for script in plots/*.gp; do
     kind=$(basename "$script" .gp)
     # loaded by others, or drawn by verify (tests/reality.sh)
-    case $kind in common | bars | dots | reality | envelope) continue ;; esac
+    case $kind in common | bars | dots | spans | reality | envelope) continue ;; esac
     for format in svg pdf png; do
         found=$(find "$folder/$format" -name "$kind*.$format" | head -n 1)
         [ -n "$found" ] || fail "a figure of plots/$kind.gp is drawn as $format" "none there"

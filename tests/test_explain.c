@@ -1,5 +1,7 @@
 /* The life of a request, against a world small enough to follow by hand and against what must add
  * up in any world. */
+#include <math.h>
+
 #include <cjson/cJSON.h>
 
 #include "results/inspect/explain.h"
@@ -222,6 +224,33 @@ CASE(the_words_are_those_of_the_golden_file)
         fputs(text, stderr);
         fail_msg("tests/golden/explain.txt differs from the text above");
     }
+}
+
+/* A bar for each part of a stage's time, from when it was ready, and a link to what it waited for.
+ */
+CASE(the_chart_holds_the_same_times)
+{
+    CLOSED(recorded_clear) struct recorded recorded = {0};
+    record_by_hand("all", &recorded);
+    struct error error = {0};
+    struct explanation *told =
+        explanation_build(&recorded.results->runs[0], recorded.record, 2, &error);
+    assert_non_null(told);
+    struct chart chart;
+    explanation_chart(told, &chart);
+    assert_int_equal(chart.row_count, 2);
+    double at = 0;
+    for (size_t i = 0; i < chart.span_count; i++) {
+        const struct chart_span *span = &chart.spans[i];
+        if (span->shape == CHART_BAR) {
+            assert_true(fabs(span->from - at) < 1e-9);
+            at = span->until;
+        }
+        if (span->shape == CHART_LINK)
+            assert_true(span->row == 1 && span->other == 0 && span->from == span->until);
+    }
+    assert_true(fabs(at - 310.5) < 1e-9); /* it came at 20 and ended at 330.5 */
+    explanation_free(told);
 }
 
 CASE(the_json_holds_the_same_figures)

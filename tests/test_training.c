@@ -1012,9 +1012,18 @@ CASE(the_results_file_has_trainings_and_leases)
     check_record(record);
     assert_int_equal(record->lease_count, measures.leases);
     FILE *sink = fopen("/dev/null", "w");
-    assert_true(training_explain(&results->runs[0], record, 99, true, sink, &error));
-    assert_false(training_explain(&results->runs[0], record, 100, true, sink, &error));
+    struct chart chart = {.arena = arena_create()};
+    assert_true(training_explain(&results->runs[0], record, 99, true, NULL, sink, &error));
+    assert_true(training_chart(&results->runs[0], record, 40, &chart, &error));
+    /* Its wait, its iterations alone, and each of its nine leases twice: with the others and in a
+     * row. */
+    assert_int_equal(chart.row_count, 1 + 9);
+    assert_int_equal(chart.span_count, 2 + 2 * 9);
+    assert_string_equal(chart.rows[9], "on GPU 21");
+    assert_true(fabs(chart.spans[chart.span_count - 1].until - 5285.0 / 3600) < 1e-9);
+    assert_false(training_chart(&results->runs[0], record, 100, &chart, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
+    arena_destroy(chart.arena);
     (void)fclose(sink);
     unlink(path);
 }

@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "results/inspect/chart.h"
 #include "results/store/store.h"
 #include "sched/tree/tree.h"
 #include "sim/base/error.h"
@@ -77,7 +78,9 @@ struct explanation *explanation_build(const struct summary_row *run,
                                       struct error *error);
 void explanation_free(struct explanation *explanation);
 
-/* Writes the explanation as text. */
+/* Makes its chart, which the explanation owns. */
+void explanation_chart(const struct explanation *explanation, struct chart *chart);
+/* Writes the explanation as text, with the chart. */
 void explanation_text(const struct explanation *explanation, FILE *out);
 /* Writes it as one JSON object. False: ERROR_RUN, memory exhausted. */
 bool explanation_json(const struct explanation *explanation, FILE *out, struct error *error);
@@ -100,9 +103,13 @@ struct training_time {
 /* The parts, for a finished training, from its row and leases. */
 struct training_time training_time_split(const struct training_result_row *row);
 
-/* Prints the explanation of training `number` as text or as one JSON object. ERROR_INPUT: there is
- * no such training. */
+/* Makes the chart of training `number`: its waits and leases, then each lease in a row, in the
+ * chart's arena. ERROR_INPUT: there is no such training. */
+bool training_chart(const struct summary_row *run, const struct run_record *record, uint64_t number,
+                    struct chart *chart, struct error *error);
+/* Prints the explanation of an existing training as one JSON object, or as text with the chart. */
 bool training_explain(const struct summary_row *run, const struct run_record *record,
-                      uint64_t number, bool json, FILE *out, struct error *error);
+                      uint64_t number, bool json, const struct chart *chart, FILE *out,
+                      struct error *error);
 
 #endif

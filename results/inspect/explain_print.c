@@ -25,17 +25,18 @@ static double share(sim_time_t part, sim_time_t all)
 }
 
 static const struct {
-    const char *key, *words;
+    const char *key;
+    struct chart_kind kind;
 } parts[STAGE_PARTS] = {
-    {"deciding", "for the decision"},
-    {"behind", "behind other decisions"},
-    {"no_room", "for free resources"},
-    {"instance", "for its busy instance"},
-    {"held_back", "held back by the policy"},
-    {"transfer", "transfer"},
-    {"cold", "cold start"},
-    {"alone", "execution"},
-    {"slowed", "slowed by co-runners"},
+    {"deciding", {"for the decision", 'd', 0xF0E442}},
+    {"behind", {"behind other decisions", 'b', 0xE69F00}},
+    {"no_room", {"for free resources", '.', 0xBBBBBB}},
+    {"instance", {"for its busy instance", 'i', 0x767676}},
+    {"held_back", {"held back by the policy", 'h', 0xD8C9B0}},
+    {"transfer", {"transfer", 't', 0x56B4E9}},
+    {"cold", {"cold start", 'c', 0xCC79A7}},
+    {"alone", {"execution", '#', 0x009E73}},
+    {"slowed", {"slowed by co-runners", '%', 0xD55E00}},
 };
 enum { WAITING_PARTS = 5 };
 
@@ -45,7 +46,7 @@ static void print_waiting(const struct explained_stage *stage, FILE *out)
     const char *before = ": ";
     for (size_t p = 0; p < WAITING_PARTS; p++)
         if (stage->time.parts[p] > 0) {
-            fprintf(out, "%s%.3f %s", before, sim_to_ms(stage->time.parts[p]), parts[p].words);
+            fprintf(out, "%s%.3f %s", before, sim_to_ms(stage->time.parts[p]), parts[p].kind.words);
             before = ", ";
         }
     fprintf(out, "\n");
@@ -214,7 +215,7 @@ static void print_time(const struct explanation *explanation, FILE *out)
     const char *before = ": ";
     for (size_t p = 0; p < STAGE_PARTS; p++)
         if (explanation->path.parts[p] > 0) {
-            fprintf(out, "%s%s %.3f ms (%.1f %%)", before, parts[p].words,
+            fprintf(out, "%s%s %.3f ms (%.1f %%)", before, parts[p].kind.words,
                     sim_to_ms(explanation->path.parts[p]), share(explanation->path.parts[p], all));
             before = ", ";
         }
@@ -238,8 +239,63 @@ static void print_money(const struct explanation *explanation, FILE *out)
     fprintf(out, ".\n");
 }
 
+static double since_arrival(const struct explanation *explanation, sim_time_t at)
+{
+    return sim_to_ms(at - explanation->request->arrival_ns);
+}
+
+/* Adds a stage: what it waited for and did, and what was planned. */
+static void chart_stage(const struct explanation *explanation, const struct explained_stage *stage,
+                        struct chart *chart)
+{
+    static const struct chart_kind group = {"planned, to the end of its group", '-', 0x0072B2},
+                                   execution = {"planned execution", '=', 0x000000};
+    const struct batch_row *batch = stage->batch;
+    sim_time_t at = stage->job->ready_ns;
+    for (uint32_t p = 0; p < stage->predecessor_count; p++)
+        chart_add(chart, CHART_LINK, NULL,
+                  since_arrival(explanation,
+                                explanation->stages[stage->predecessors[p]].batch->finished_ns),
+                  since_arrival(explanation, at))
+            ->other = stage->predecessors[p];
+    for (size_t p = 0; p < STAGE_PARTS; at += stage->time.parts[p++])
+        if (stage->time.parts[p] > 0)
+            chart_add(chart, CHART_BAR, &parts[p].kind, since_arrival(explanation, at),
+                      since_arrival(explanation, at + stage->time.parts[p]));
+    if (stage->decision != NULL && stage->decision->alternatives > 0)
+        chart_add(chart, CHART_PLAN, &group, since_arrival(explanation, batch->dispatched_ns),
+                  since_arrival(explanation, batch->dispatched_ns + stage->decision->plan_time_ns));
+    if (batch->planned_ms > 0)
+        chart_add(chart, CHART_PLAN, &execution, since_arrival(explanation, batch->started_ns),
+                  since_arrival(explanation, batch->started_ns) + batch->planned_ms);
+}
+
+void explanation_chart(const struct explanation *explanation, struct chart *chart)
+{
+    const struct request_row *request = explanation->request;
+    struct arena *arena = explanation->arena;
+    const struct chart_kind due = {
+        arena_text(arena, "due: SLO %.3f ms", sim_to_ms(request->slo_ns)), '|', 0x222222};
+    *chart = (struct chart){
+        .script = "request",
+        .subject = arena_text(arena, "%" PRIu64 " of %s under %s", request->request,
+                              explanation->application, explanation->run->policy),
+        .caption = "A row is a stage, from when it was ready until it finished; below it what its "
+                   "policy planned. Arrows: what it waited for.",
+        .axis = "ms after it arrived",
+        .arena = arena};
+    for (uint32_t s = 0; s < explanation->stage_count; s++) {
+        chart_row(chart, "%s", explanation->stages[s].name);
+        if (explanation->stages[s].job != NULL)
+            chart_stage(explanation, &explanation->stages[s], chart);
+    }
+    chart_add(chart, CHART_LINE, &due, sim_to_ms(request->slo_ns), sim_to_ms(request->slo_ns));
+}
+
 void explanation_text(const struct explanation *explanation, FILE *out)
 {
+    struct chart chart;
+    explanation_chart(explanation, &chart);
     const struct request_row *request = explanation->request;
     const struct summary_row *run = explanation->run;
     fprintf(out, "Request %llu of run %s: %s under %s, seed %llu\n",
@@ -252,6 +308,7 @@ void explanation_text(const struct explanation *explanation, FILE *out)
             sim_to_ms(request->arrival_ns + request->slo_ns));
     for (uint32_t s = 0; s < explanation->stage_count; s++)
         print_stage(explanation, s, out);
+    chart_print(&chart, out);
     print_verdict(request, out);
     print_time(explanation, out);
     print_money(explanation, out);

@@ -64,6 +64,61 @@ static void text_leases(const struct run_record *record, const struct training_r
     fputs("\nspeed: relative to its gang alone at the proportional share\n", out);
 }
 
+static double hours(sim_time_t time)
+{
+    return sim_to_s(time) / 3600;
+}
+
+static void chart_lease(struct chart *chart, const struct lease_row *lease, sim_time_t arrival)
+{
+    static const struct chart_kind restart = {"restart", 'r', 0xCC79A7},
+                                   progress = {"progress", '#', 0x009E73};
+    const double ready = hours(lease->from_ns + lease->restart_ns - arrival);
+    if (lease->restart_ns > 0)
+        chart_add(chart, CHART_BAR, &restart, hours(lease->from_ns - arrival), ready);
+    chart_add(chart, CHART_BAR, &progress, ready, hours(lease->until_ns - arrival));
+}
+
+bool training_chart(const struct summary_row *run, const struct run_record *record, uint64_t number,
+                    struct chart *chart, struct error *error)
+{
+    enum { ROWS = 24 }; /* of leases; more share the first one */
+    static const struct chart_kind waiting = {"without a gang", '.', 0xBBBBBB},
+                                   alone = {"its iterations alone", '=', 0x0072B2};
+    if (number >= record->training_count)
+        return error_input(error, "--training: the run has trainings 0 to %zu, not %" PRIu64,
+                           record->training_count - 1, number);
+    const struct training_result_row *row = &record->trainings[number];
+    sim_time_t until = row->arrival_ns;
+    size_t leases = 0;
+    chart->script = "training";
+    chart->subject = arena_text(chart->arena, "%" PRIu64 " under %s", number, run->policy);
+    chart->caption = "The first row has all of its leases, and below them the time that its "
+                     "iterations take alone at the proportional share; then each lease.";
+    chart->axis = "h after it arrived";
+    chart_row(chart, "all leases");
+    if (isfinite(row->alone_s))
+        chart_add(chart, CHART_PLAN, &alone, 0, row->alone_s / 3600);
+    for (size_t i = 0; i < record->lease_count; i++) {
+        const struct lease_row *lease = &record->leases[i];
+        if (lease->training != number)
+            continue;
+        if (lease->from_ns > until)
+            chart_add(chart, CHART_BAR, &waiting, hours(until - row->arrival_ns),
+                      hours(lease->from_ns - row->arrival_ns));
+        chart_lease(chart, lease, row->arrival_ns);
+        until = lease->until_ns;
+        leases++;
+    }
+    for (size_t i = 0; leases <= ROWS && i < record->lease_count; i++)
+        if (record->leases[i].training == number) {
+            chart_row(chart, "on GPU%s %u", row->gpus == 1 ? "" : "s from",
+                      record->leases[i].first_gpu);
+            chart_lease(chart, &record->leases[i], row->arrival_ns);
+        }
+    return true;
+}
+
 static cJSON *json_leases(const struct run_record *record, const struct training_result_row *row)
 {
     cJSON *list = cJSON_CreateArray();
@@ -102,12 +157,10 @@ static bool print_json(const struct summary_row *run, const struct run_record *r
 }
 
 bool training_explain(const struct summary_row *run, const struct run_record *record,
-                      uint64_t number, bool json, FILE *out, struct error *error)
+                      uint64_t number, bool json, const struct chart *chart, FILE *out,
+                      struct error *error)
 {
     char model[128];
-    if (number >= record->training_count)
-        return error_input(error, "--training: the run has trainings 0 to %zu, not %" PRIu64,
-                           record->training_count - 1, number);
     const struct training_result_row *row = &record->trainings[number];
     lines_copy(record->models, row->model, model, sizeof model);
     if (json)
@@ -118,5 +171,6 @@ bool training_explain(const struct summary_row *run, const struct run_record *re
             row->gpus == 1 ? "" : "s", row->iterations, row->iterations == 1 ? "" : "s");
     text_times(row, out);
     text_leases(record, row, out);
+    chart_print(chart, out);
     return true;
 }

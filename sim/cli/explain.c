@@ -4,7 +4,7 @@
 
 #include "results/inspect/explain.h"
 #include "results/store/store.h"
-#include "sim/cli/cli.h"
+#include "sim/cli/picture.h"
 
 /* Larger than any seed: selects runs of all seeds. */
 #define SEED_ANY UINT64_MAX
@@ -15,6 +15,7 @@ struct options {
     const char *file, *run;
     bool json;
     uint64_t seed, request, training;
+    struct picture picture;
 };
 
 static const struct cli_option explain_table[] = {
@@ -27,6 +28,7 @@ static const struct cli_option explain_table[] = {
     {"--seed", "S", "the run with that seed", CLI_MEMBER(struct options, seed),
      .most = SEED_ANY - 1},
     {"--json", NULL, "print one JSON object", CLI_MEMBER(struct options, json)},
+    CLI_PICTURE(struct options, picture),
     {.name = NULL},
 };
 
@@ -64,8 +66,12 @@ static bool explain_training(const struct options *options, const struct summary
                              struct error *error)
 {
     struct run_record *record = run_record_load(options->file, run->hash, true, error);
-    const bool good = record != NULL && training_explain(run, record, options->training,
-                                                         options->json, stdout, error);
+    struct chart chart = {.arena = arena_create()};
+    const bool good =
+        record != NULL && training_chart(run, record, options->training, &chart, error) &&
+        picture_draw(&options->picture, &chart, error) &&
+        training_explain(run, record, options->training, options->json, &chart, stdout, error);
+    arena_destroy(chart.arena);
     run_record_free(record);
     return good;
 }
@@ -80,7 +86,10 @@ static bool explain_print(const struct options *options, const struct results *r
         run == NULL ? NULL : run_record_load(options->file, run->hash, false, error);
     struct explanation *explanation =
         record == NULL ? NULL : explanation_build(run, record, options->request, error);
-    bool good = explanation != NULL;
+    struct chart chart = {0};
+    if (explanation != NULL)
+        explanation_chart(explanation, &chart);
+    bool good = explanation != NULL && picture_draw(&options->picture, &chart, error);
     if (good && options->json)
         good = explanation_json(explanation, stdout, error);
     else if (good)

@@ -5,7 +5,8 @@
 #include "plots/gnuplot.h"
 #include "plots/plot.h"
 #include "sim/base/atomic_file.h"
-#include "sim/cli/cli.h"
+#include "sim/base/json.h"
+#include "sim/cli/picture.h"
 #include "workloads/json_include.h"
 
 enum { ONLY_MOST = 64 };
@@ -74,22 +75,22 @@ static const struct cli_option plot_table[] = {
      CLI_MEMBER(struct options, policies), .most = CLI_POLICIES_MAX},
     {"--variants", NULL, "with --policies: a policy's name stands for all its variants",
      CLI_MEMBER(struct options, list.variants)},
-    {"--size", "column|page|slide",
-     "a figure for print, one column (3.33 in) or the full width (7 in), with text of at least "
-     "7 pt; or for a 16:9 slide with larger text. What has no room is divided into numbered "
-     "files",
-     .kind = OPTION_WORD, .place = offsetof(struct options, list.style.size)},
-    {"--no-title", NULL, "omit the title; the plot takes its room",
-     CLI_MEMBER(struct options, list.style.no_title)},
-    {"--no-caption", NULL,
-     "omit the caption; the plot takes its room. The CSV keeps it in its column \"caption\"",
-     CLI_MEMBER(struct options, list.style.no_caption)},
+    CLI_STYLE(struct options, list.style),
     {"--trace-format", "F",
      "FILE is a trace of this format (see `esgsim trace --help`); required for bare "
      "integers alone",
      CLI_MEMBER(struct options, trace_format)},
     {.name = NULL},
 };
+
+/* A sweep is refused as one where it is loaded. */
+static bool is_experiment(const char *path)
+{
+    cJSON *root = strstr(path, ".json") != NULL ? json_parse_file(path, NULL) : NULL;
+    const char *kind = input_kind(root);
+    cJSON_Delete(root);
+    return kind != NULL && (strcmp(kind, "experiment") == 0 || strcmp(kind, "sweep") == 0);
+}
 
 /* Writes the figures of the file, or of its comparison with the replay. */
 static bool figures_write(struct options *options, struct error *error)
@@ -102,9 +103,32 @@ static bool figures_write(struct options *options, struct error *error)
         return good;
     }
     char *found = json_include_find_operand(options->file);
+    const char *path = found != NULL ? found : options->file;
     const bool good =
-        plot_file(found != NULL ? found : options->file, options->trace_format, list, error);
+        options->trace_format == NULL && list->policy_count == 0 && is_experiment(path)
+            ? experiment_figures(path, list, error)
+            : plot_file(path, options->trace_format, list, error);
     free(found);
+    return good;
+}
+
+bool picture_draw(const struct picture *picture, const struct chart *chart, struct error *error)
+{
+    const char *file = picture->file;
+    if (file == NULL)
+        return true;
+    const char *slash = strrchr(file, '/'), *name = slash == NULL ? file : slash + 1;
+    const char *dot = strrchr(name, '.');
+    if (dot == NULL || dot == name || strlen(dot) != 4 || strstr(".svg.png.pdf", dot) == NULL)
+        return error_input(error, "--out %s: should be a file ending in .svg, .png or .pdf", file);
+    struct figure_list list = {.style = picture->style};
+    struct arena *arena = figure_memory(&list);
+    list.folder = slash == NULL ? "." : arena_text(arena, "%.*s", (int)(slash - file), file);
+    list.name = arena_text(arena, "%.*s", (int)(dot - name), name);
+    const bool good = gnuplot_check(error) && chart_sheet(chart, &list, error) &&
+                      plot_draw(&list, dot + 1, error) &&
+                      (list.count > 0 || error_input(error, "--out: %s", list.notes[0]));
+    figure_list_clear(&list);
     return good;
 }
 
@@ -166,6 +190,9 @@ const struct command command_plot = {
         "  timeline              utilisation, fragmentation, queues, containers over time, of "
         "runs\n"
         "                        with \"record\": \"all\"\n"
+        "For an experiment (JSON), without running it: cluster (invokers, GPUs and their shares) "
+        "and\n"
+        "dag (an application's stages with ESG's groups, quotas and deadlines).\n"
         "For a latency profile (JSON): profile. For an arrival trace: arrivals. For the points\n"
         "written by calibrate --points: calibration (residuals) and profile (the fit).\n"
         "For the trees that distill wrote: tree, a figure each.\n"

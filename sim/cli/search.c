@@ -1,7 +1,9 @@
 /* esgsim search: explains one decision. */
-#include "sim/cli/cli.h"
+#include "sim/cli/picture.h"
 #include "sim/run/guard.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +12,7 @@
 
 #include "sched/paths/frontier.h"
 #include "sched/paths/search.h"
+#include "sim/engine/random.h"
 #include "workloads/experiment.h"
 #include "sim/base/json_write.h"
 
@@ -29,6 +32,7 @@ struct request {
     int method, blades, later_batches;
     bool method_chosen; /* by the DAG, because --method was not given */
     bool time_blade, cost_blade, json;
+    struct picture picture;
 };
 
 struct decision {
@@ -74,6 +78,7 @@ static const struct cli_option search_table[] = {
      MEMBER(method)},
     {"--blades", "both|time|cost|none", "pruning of astar (default both)", MEMBER(blades)},
     {"--json", NULL, "one JSON object; costs are dollars per job", MEMBER(json)},
+    CLI_PICTURE(struct request, picture),
     {.name = NULL},
 };
 
@@ -395,6 +400,184 @@ static void print_text(const struct decision *decision)
     (void)printf("\n");
 }
 
+/* ---- The cloud -------------------------------------------------------------------------------
+ * Paths drawn at random, by time and cost, and what keeps each from being found. */
+
+enum { CLOUD_PATHS = 20000 };
+enum cloud_kind { CLOUD_TIME, CLOUD_COST, CLOUD_WITHIN, CLOUD_FOUND };
+
+struct cloud {
+    size_t stages[WORKLOAD_MAX_STAGES], stage_count; /* those planned, in order */
+    struct cloud_point {
+        double time_ms, cost; /* $ per 1,000 jobs */
+        enum cloud_kind kind;
+    } * points, low, high; /* the least and the most of each, with the budget */
+    size_t count;
+    double limit; /* cost of the K-th path; INFINITY: fewer were found */
+};
+
+/* The stages that the search plans: so many of the chain, or all that follow. */
+static void cloud_stages(const struct decision *decision, struct cloud *cloud)
+{
+    bool planned[WORKLOAD_MAX_STAGES] = {false};
+    for (size_t s = decision->request->stage; s < decision->application->stage_count; s++) {
+        const struct stage *stage = &decision->application->stages[s];
+        planned[s] = s == decision->request->stage;
+        for (size_t p = 0; p < stage->after_count; p++)
+            planned[s] = planned[s] || planned[stage->after[p]];
+        if (planned[s])
+            cloud->stages[cloud->stage_count++] = s;
+    }
+    if (decision->request->stages > 0)
+        cloud->stage_count = decision->chain_length;
+}
+
+/* Draws a path, faster ones more often. Its kind is that of the blade that cuts it first, or what
+ * excludes it as a whole. False: the batches that it would have are not allowed. */
+static bool cloud_draw(const struct decision *decision, const struct cloud *cloud,
+                       struct random_stream *stream, struct cloud_point *point)
+{
+    const struct request *request = decision->request;
+    const double lean = 1 + 3 * random_uniform(stream);
+    double late_ms[WORKLOAD_MAX_STAGES], dear[WORKLOAD_MAX_STAGES]; /* beyond the least possible */
+    double least_ms = 0, cheapest = 0;
+    sim_time_t finish[WORKLOAD_MAX_STAGES] = {0};
+    uint32_t batch = (uint32_t)request->queue_length;
+    *point = (struct cloud_point){.kind = CLOUD_WITHIN};
+    for (size_t i = 0; i < cloud->stage_count; i++) {
+        const size_t s = cloud->stages[i];
+        const struct stage *stage = &decision->application->stages[s];
+        const struct search_table *table = decision->by_stage[s];
+        if (i > 0 && request->later_batches > 0)
+            table = search_table_up_to(table, batch);
+        if (table == NULL)
+            return false;
+        const size_t entry = (size_t)((double)table->count * pow(random_uniform(stream), lean));
+        if (i == 0 && table->batch[entry] > batch)
+            return false;
+        batch = i == 0 ? table->batch[entry] : batch;
+        for (size_t p = 0; p < stage->after_count; p++)
+            finish[s] = finish[stage->after[p]] > finish[s] ? finish[stage->after[p]] : finish[s];
+        finish[s] += table->time[entry];
+        point->time_ms = fmax(point->time_ms, sim_to_ms(finish[s]));
+        point->cost += 1000 * table->cost[entry];
+        late_ms[i] = sim_to_ms(table->time[entry] - table->fastest);
+        dear[i] = 1000 * (table->cost[entry] - table->cheapest);
+        least_ms += sim_to_ms(table->fastest);
+        cheapest += 1000 * table->cheapest;
+    }
+    for (size_t i = 0; i < cloud->stage_count && point->kind == CLOUD_WITHIN; i++) {
+        const bool whole = i + 1 == cloud->stage_count;
+        const bool blades = whole || request->method == METHOD_ASTAR;
+        least_ms = whole ? point->time_ms : least_ms + late_ms[i];
+        cheapest += dear[i];
+        if (least_ms > request->budget_ms && blades && (whole || request->time_blade))
+            point->kind = CLOUD_TIME;
+        else if (cheapest > cloud->limit && blades && (whole || request->cost_blade))
+            point->kind = CLOUD_COST;
+    }
+    return true;
+}
+
+static void cloud_build(const struct decision *decision, struct cloud *cloud)
+{
+    const struct search_result *result = &decision->result;
+    const double budget_ms = decision->request->budget_ms > 0 ? decision->request->budget_ms : NAN;
+    const size_t k = decision->request->k;
+    struct random_stream stream;
+    struct cloud_point *points = cloud->points =
+        arena_allocate(decision->arena, CLOUD_PATHS + SEARCH_MAX_K, sizeof *points);
+    cloud->limit = result->path_count < k ? INFINITY : 1000 * result->paths[k - 1].cost_usd;
+    cloud_stages(decision, cloud);
+    random_stream_open(&stream, 0, RANDOM_PICTURE, 0, 0);
+    for (size_t i = 0; i < CLOUD_PATHS; i++)
+        cloud->count += cloud_draw(decision, cloud, &stream, &points[cloud->count]);
+    for (size_t p = 0; p < result->path_count; p++)
+        points[cloud->count++] = (struct cloud_point){
+            sim_to_ms(result->paths[p].time), 1000 * result->paths[p].cost_usd, CLOUD_FOUND};
+    cloud->low = (struct cloud_point){.time_ms = budget_ms, .cost = INFINITY};
+    cloud->high = (struct cloud_point){.time_ms = budget_ms};
+    for (size_t i = 0; i < cloud->count; i++) {
+        cloud->low.time_ms = fmin(cloud->low.time_ms, points[i].time_ms);
+        cloud->low.cost = fmin(cloud->low.cost, points[i].cost);
+        cloud->high.time_ms = fmax(cloud->high.time_ms, points[i].time_ms);
+        cloud->high.cost = fmax(cloud->high.cost, points[i].cost);
+    }
+}
+
+/* The part of a logarithmic axis in which a value lies, of `parts`; and where a part begins. */
+static size_t part_of(double value, double low, double high, size_t parts)
+{
+    const double part = high > low ? log(value / low) / log(high / low) * (double)parts : 0;
+    return part < (double)parts ? (size_t)part : parts - 1;
+}
+static double part_begin(size_t part, double low, double high, size_t parts)
+{
+    return low * pow(high / low, (double)part / (double)parts);
+}
+
+/* Makes a chart of rows of equal cost with the last of the kinds in each cell. */
+static void cloud_chart(const struct decision *decision, const struct cloud *cloud, size_t rows,
+                        size_t columns, struct chart *chart)
+{
+    const struct request *request = decision->request;
+    const struct search_result *result = &decision->result;
+    const bool astar = request->method == METHOD_ASTAR;
+    const struct cloud_point low = cloud->low, high = cloud->high;
+    const struct chart_kind kinds[] = {
+        {astar && request->time_blade ? "cut by the time blade" : "over the budget", 't', 0xE69F00},
+        {astar && request->cost_blade ? "cut by the cost blade" : "dearer than the K found", 'c',
+         0x56B4E9},
+        {"neither", 'o', 0x009E73},
+        {"found", '*', 0x000000},
+        {"budget", '|', 0x222222}};
+    int *cells = arena_allocate(decision->arena, rows * columns, sizeof *cells);
+    *chart = (struct chart){
+        .script = "search",
+        .subject = decision->application->name,
+        .caption = arena_text(
+            decision->arena,
+            "Both axes are logarithmic. %d paths drawn at random, the faster ones more often. The "
+            "search built %" PRIu64 " paths and parts of paths; the time blade cut %" PRIu64
+            " extensions by a stage, the cost blade %" PRIu64 ".",
+            CLOUD_PATHS, result->expansions, result->pruned_time, result->pruned_cost),
+        .axis = "$ per 1,000 jobs / ms",
+        .logarithmic = true,
+        .arena = decision->arena};
+    for (size_t i = 0; i < cloud->count; i++) {
+        const struct cloud_point *at = &cloud->points[i];
+        int *cell = &cells[part_of(at->cost, low.cost, high.cost, rows) * columns +
+                           part_of(at->time_ms, low.time_ms, high.time_ms, columns)];
+        *cell = (int)at->kind >= *cell ? (int)at->kind + 1 : *cell;
+    }
+    for (size_t row = rows; row-- > 0;) {
+        chart_row(chart, "%.4g", part_begin(row, low.cost, high.cost, rows));
+        for (size_t c = 0; c < columns; c++)
+            if (cells[row * columns + c] > 0)
+                chart_add(chart, CHART_BAR, &kinds[cells[row * columns + c] - 1],
+                          part_begin(c, low.time_ms, high.time_ms, columns),
+                          part_begin(c + 1, low.time_ms, high.time_ms, columns));
+    }
+    if (request->budget_ms > 0)
+        chart_add(chart, CHART_LINE, &kinds[4], request->budget_ms, request->budget_ms);
+}
+
+/* Draws the cloud, and makes the chart to print. Without a price there is none. */
+static bool cloud_show(const struct decision *decision, struct chart *printed, struct error *error)
+{
+    enum { ROWS = 15, PICTURE_ROWS = 60, PICTURE_COLUMNS = 110 };
+    const struct picture *picture = &decision->request->picture;
+    struct cloud cloud = {0};
+    struct chart chart;
+    cloud_build(decision, &cloud);
+    if (!(cloud.low.cost > 0 && cloud.high.cost > cloud.low.cost))
+        return picture->file == NULL ||
+               error_input(error, "--out: there are no paths of unlike cost to draw");
+    cloud_chart(decision, &cloud, ROWS, CHART_COLUMNS, printed);
+    cloud_chart(decision, &cloud, PICTURE_ROWS, PICTURE_COLUMNS, &chart);
+    return picture_draw(picture, &chart, error);
+}
+
 static bool search_decide(struct decision *decision, struct error *error)
 {
     const struct request *request = decision->request;
@@ -409,9 +592,13 @@ static bool search_decide(struct decision *decision, struct error *error)
     if (!decision_check(decision, error))
         return false;
     (request->method == METHOD_FRONTIER ? decide_frontier : decide_chain)(decision);
+    struct chart chart = {0};
+    if (!cloud_show(decision, &chart, error))
+        return false;
     if (request->json)
         return print_json(decision, error);
     print_text(decision);
+    chart_print(&chart, stdout);
     return true;
 }
 

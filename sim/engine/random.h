@@ -40,7 +40,8 @@ enum random_purpose {
     RANDOM_TRAINING,  /* a = number of the training: interval, gang, duration, model */
     RANDOM_MODULE,    /* platform_random */
     RANDOM_PLANNING,  /* a = hash of the names and values of what a planning error is of */
-    RANDOM_FAILURE    /* a = invoker: times until it fails, and of its outages, in turn */
+    RANDOM_FAILURE,   /* a = invoker: times until it fails, and of its outages, in turn */
+    RANDOM_PICTURE    /* points that stand for many in a picture */
 };
 
 /* Philox as a GSL generator type, with 64-bit outputs and the name "philox". gsl_rng_set(r, s) is
