@@ -107,10 +107,8 @@ static const struct policy *plugin_load(const char *path, struct error *error)
         return policy_load_python(path, error);
     if (python || access(path, R_OK) != 0) {
         error_input(error,
-                    python ? "%s: a policy in Python; run results/python/esgsim_policy.py in place "
-                             "of esgsim"
-                           : "%s: cannot read this policy file; a relative path counts from the "
-                             "working folder",
+                    python ? "%s: a policy in Python; run results/python/esgsim_policy.py"
+                           : "%s: cannot read it; a relative path counts from the working folder",
                     path);
         return NULL;
     }

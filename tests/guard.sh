@@ -232,7 +232,7 @@ fi
 away run "$light" --policy absent.c
 expect_refusal "a source that is not there is refused" 'absent\.c: cannot read'
 away run "$light" --policy mine.py
-expect_refusal "a policy in Python names the program for it" 'mine\.py: a policy in Python; run results/python/esgsim_policy\.py'
+expect_refusal "a policy in Python names the program for it" 'mine\.py: a policy in Python; run results/python/esgsim_policy\.py$'
 cat >"$folder/away/beyond.c" <<'EOF'
 #include <stdlib.h>
 #include "sched/policy.h"

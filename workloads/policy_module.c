@@ -43,8 +43,7 @@ static bool compile(const char *source, const char *module, struct error *error)
     if (posix_spawn(&child, "/bin/sh", NULL, NULL, (char *const *)words, environ) == 0)
         while (waitpid(child, &status, 0) < 0 && errno == EINTR)
             continue;
-    return status == 0 ||
-           error_input(error, "%s: does not compile, see above; CC may name a compiler", source);
+    return status == 0 || error_input(error, "%s: does not compile, see above", source);
 }
 
 bool policy_module_file(const char *name, char file[POLICY_MODULE_PATH], struct error *error)

@@ -1,9 +1,7 @@
 /* Policies of one's own: an experiment names them by the path of a file.
  *
- * "x.so" is loaded as it is. "x.c" is compiled first, by $CC or cc, against the program's headers;
- * its module lies in a temporary folder until the process ends. "x.py" needs the program in Python
- * (results/python/esgsim_policy.py).
- */
+ * "x.so" is loaded as it is. "x.c" is compiled first, by $CC or cc, into a temporary folder that
+ * lives as long as the process. "x.py" needs results/python/esgsim_policy.py. */
 #ifndef ESGSIM_WORKLOADS_POLICY_MODULE_H
 #define ESGSIM_WORKLOADS_POLICY_MODULE_H
 
