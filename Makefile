@@ -322,13 +322,13 @@ suites: $(BUILD)/esgsim $(BUILD)/schemas $(TESTS) $(REPLAYS) $(PLUGINS) \
 
 .PHONY: test
 test: deps-test ## install, build, run all tests (AddressSanitizer, UBSan, valgrind)
-	@$(MAKE) all $(PLUGINS) $(BUILD)/tests/digest $(WHOLE_TESTS)
+	@$(MAKE) all $(PLUGINS) python $(BUILD)/tests/digest $(WHOLE_TESTS)
 	@$(MAKE) $(SAN_FLAGS) suites
 	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD)
 
 .PHONY: check
 check: deps-lint ## all tests, static analysis and formatting
-	@$(MAKE) all $(PLUGINS) $(BUILD)/tests/digest $(WHOLE_TESTS) lint-findings
+	@$(MAKE) all $(PLUGINS) python $(BUILD)/tests/digest $(WHOLE_TESTS) lint-findings
 	@$(MAKE) $(SAN_FLAGS) suites
 	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD) lint
 
@@ -424,6 +424,18 @@ $(BUILD)/libesgsim.so: $(LIB_OBJ)
 	$(SAY) link $@
 	$(Q)$(LINK) -shared -o $@ $^ $(LDLIBS)
 
+# The program as a library, for policies in Python (results/python/esgsim_policy.py), with the headers
+# of which it is made.
+.PHONY: python
+python: ## build what policies in Python need, the program as a library: build/python/esgsim.so. A minute
+	@$(MAKE) BUILD=$(BUILD)/python OPT='-O2 -fPIC -fno-semantic-interposition' CFLAGS= SANITIZE= $(BUILD)/python/esgsim.so
+
+$(BUILD)/esgsim.so: $(BUILD)/sim/main.o $(CLI_OBJ) $(LIB_OBJ)
+	$(SAY) link $@
+	$(Q)$(LINK) -shared -Wl,-Bsymbolic -o $@.new $^ $(LDLIBS)
+	$(Q)for file in $(HEADERS); do install -D -m 644 $$file $(@D)/include/$$file || exit 1; done
+	$(Q)mv -f $@.new $@
+
 $(BUILD)/mutate: tests/mutants/mutate.c
 	$(SAY) link $@
 	$(Q)$(CC) $(STD) $(WARN) -O1 -o $@ $<
@@ -441,7 +453,7 @@ man: $(BUILD)/esgsim.1 ## write the manual page from the --help texts: build/esg
 
 DATA := $(shell find workloads traces -type f \( -name '*.json' -o -name '*.csv' -o -name '*.gz' \
           -o -name '*.txt' -o -name '*.md' -o -name '*.sh' -o -name LICENSE \) 2>/dev/null) \
-        $(wildcard plots/*.gp results/report/*.json results/paper/*.json results/reality/* results/python/esgsim.* traces/capture/*.py)
+        $(wildcard plots/*.gp results/report/*.json results/paper/*.json results/reality/* results/python/esgsim*.* traces/capture/*.py)
 DOCS := $(wildcard *.md */*.md workloads/*/*.md traces/capture/*.md LICENSE CITATION.cff sim/examples/*.c results/paper/*.svg)
 
 # A program that is not of these sources and this commit may be in use: it is left as it is, and what
@@ -472,8 +484,9 @@ install-files: all man $(BUILD)/installed/json_include.o
 	  install -D -m 644 $$file $(DESTDIR)$(PREFIX)/include/esgsim/$$file || exit 1; done
 	@for file in $(DATA); do \
 	  install -D -m 644 $$file $(DESTDIR)$(DATADIR)/$$file || exit 1; done
-	@for file in $(wildcard results/slurm/*.sh); do \
+	@for file in $(wildcard results/slurm/*.sh) results/python/esgsim_policy.py; do \
 	  install -D -m 755 $$file $(DESTDIR)$(DATADIR)/$$file || exit 1; done
+	@! test -e $(BUILD)/python/esgsim.so || { $(MAKE) python && install -m 755 $(BUILD)/python/esgsim.so $(DESTDIR)$(PREFIX)/lib/esgsim.so; }
 	@for file in $(DOCS); do \
 	  install -D -m 644 $$file $(DESTDIR)$(PREFIX)/share/doc/esgsim/$$file || exit 1; done
 	@printf '%s\n' 'prefix=$${pcfiledir}/../..' '' 'Name: esgsim' \
@@ -492,4 +505,5 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' Makefile | expand -t 14
 
 -include $(shell find $(BUILD) -name '*.d' -not -path '$(BUILD)/sanitized/*' -not -path '$(BUILD)/fuzz/*' \
+           -not -path '$(BUILD)/python/*' \
            -not -path '$(BUILD)/install/*' 2>/dev/null)

@@ -8,6 +8,7 @@
 
 #include "sched/module.h"
 #include "sim/base/utf8.h"
+#include "workloads/policy_module.h"
 
 /* One line per policy; its structure is policy_NAME. Figures give colours in this order, so the
  * policies that are compared most are first. */
@@ -74,13 +75,6 @@ const struct policy *policy_training_form(const char *name)
     return NULL;
 }
 
-/* Appends ", name", truncated to the list's length. */
-static void list_append(char list[LIST_LENGTH], const char *name)
-{
-    const size_t used = strlen(list);
-    (void)snprintf(list + used, LIST_LENGTH - used, "%s%s", used > 0 ? ", " : "", name);
-}
-
 /* Checks a policy from a module like input, because it was compiled with an unknown header. */
 static bool plugin_check(const struct policy *policy, const char *path, struct error *error)
 {
@@ -104,27 +98,29 @@ static bool plugin_check(const struct policy *policy, const char *path, struct e
     return parameters_check(policy->parameters, policy->parameters_bytes, owner, error);
 }
 
+const struct policy *(*policy_load_python)(const char *path, struct error *error);
+
 static const struct policy *plugin_load(const char *path, struct error *error)
 {
-    if (access(path, R_OK) != 0) {
-        error_input(
-            error,
-            "%s: cannot read this policy file; a relative path counts from the working folder",
-            path);
+    const bool python = strcmp(path + strlen(path) - strlen(".py"), ".py") == 0;
+    if (python && policy_load_python != NULL)
+        return policy_load_python(path, error);
+    if (python || access(path, R_OK) != 0) {
+        error_input(error,
+                    python ? "%s: a policy in Python; run results/python/esgsim_policy.py"
+                           : "%s: cannot read it; a relative path counts from the working folder",
+                    path);
         return NULL;
     }
     /* Without a slash dlopen would search the system's library folders. */
-    char location[4096];
-    const char *prefix = strchr(path, '/') == NULL ? "./" : "";
-    if ((size_t)snprintf(location, sizeof location, "%s%s", prefix, path) >= sizeof location) {
-        error_input(error, "policy file: path longer than %zu bytes", sizeof location - 1);
+    char location[2 + POLICY_MODULE_PATH] = "./";
+    char *file = location + strlen(location);
+    if (!policy_module_file(path, file, error))
         return NULL;
-    }
-    /* A module that was compiled with -ffast-math changes how the process rounds when it is loaded.
-     */
+    /* A module compiled with -ffast-math changes how the process rounds when it is loaded. */
     fenv_t rounding;
     (void)fegetenv(&rounding);
-    void *library = dlopen(location, RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(strchr(file, '/') == NULL ? location : file, RTLD_NOW | RTLD_LOCAL);
     (void)fesetenv(&rounding);
     if (library == NULL) {
         const char *why = dlerror();
@@ -133,41 +129,33 @@ static const struct policy *plugin_load(const char *path, struct error *error)
         return NULL;
     }
     const struct policy *policy = dlsym(library, "esgsim_policy");
-    if (policy == NULL) {
-        error_input(
-            error, "%s: no symbol esgsim_policy; define `const struct policy esgsim_policy`", path);
+    const bool good =
+        policy != NULL
+            ? plugin_check(policy, path, error) && module_adopt(library, policy, path, error)
+            : error_input(error,
+                          "%s: no symbol esgsim_policy; define `const struct policy esgsim_policy`",
+                          path);
+    if (!good)
         (void)dlclose(library);
-        return NULL;
-    }
-    if (!plugin_check(policy, path, error) || !module_adopt(library, policy, path, error)) {
-        (void)dlclose(library);
-        return NULL;
-    }
-    return policy;
+    return good ? policy : NULL;
 }
 
 const struct policy *policy_find(const char *name, struct error *error)
 {
-    const size_t length = strlen(name);
-    if (length > 3 && strcmp(name + length - 3, ".so") == 0)
+    if (policy_module_named(name))
         return plugin_load(name, error);
     const char *names[POLICY_COUNT];
-    char list[LIST_LENGTH] = "";
+    char list[LIST_LENGTH];
     for (size_t i = 0; i < POLICY_COUNT; i++) {
         if (strcmp(policies[i]->name, name) == 0)
             return policies[i];
         names[i] = policies[i]->name;
-        list_append(list, policies[i]->name);
     }
+    error_list_names(names, POLICY_COUNT, list, sizeof list);
     const char *nearest = error_nearest_name(name, names, POLICY_COUNT);
-    if (nearest != NULL)
-        error_input(error,
-                    "unknown policy \"%.64s\"; did you mean \"%s\"? There are: %s; or a path "
-                    "that ends in .so",
-                    name, nearest, list);
-    else
-        error_input(error, "unknown policy \"%.64s\"; there are: %s; or a path that ends in .so",
-                    name, list);
+    error_input(error, "unknown policy \"%.64s\"; %s%s%s are: %s; or a path that ends in .c or .so",
+                name, nearest != NULL ? "did you mean \"" : "", nearest != NULL ? nearest : "",
+                nearest != NULL ? "\"? There" : "there", list);
     return NULL;
 }
 
@@ -179,21 +167,23 @@ static bool serves(const struct policy *policy, const struct experiment *experim
 
 const struct policy *policy_find_for(const struct experiment *experiment, struct error *error)
 {
-    for (size_t i = 0; i < sizeof training_forms / sizeof *training_forms; i++)
-        if (strcmp(training_forms[i]->name, experiment->policy_name) == 0 &&
-            experiment->training != NULL && serves(training_forms[i], experiment))
-            return training_forms[i];
-    return policy_find(experiment->policy_name, error);
+    const struct policy *form = policy_training_form(experiment->policy_name);
+    return form != NULL && experiment->training != NULL && serves(form, experiment)
+               ? form
+               : policy_find(experiment->policy_name, error);
 }
 
 /* The registered policies that serve trainings, or requests. */
 static void list_serving(char list[LIST_LENGTH], bool trainings)
 {
+    const char *names[POLICY_COUNT + sizeof training_forms / sizeof *training_forms];
+    int count = 0;
     for (size_t i = 0; i < POLICY_COUNT; i++)
         if (policies[i]->serves != (trainings ? SERVES_REQUESTS : SERVES_TRAININGS))
-            list_append(list, policies[i]->name);
+            names[count++] = policies[i]->name;
     for (size_t i = 0; trainings && i < sizeof training_forms / sizeof *training_forms; i++)
-        list_append(list, training_forms[i]->name);
+        names[count++] = training_forms[i]->name;
+    error_list_names(names, count, list, LIST_LENGTH);
 }
 
 /* Whether the policy that is asked and not obeyed can be. */

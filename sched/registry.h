@@ -11,9 +11,13 @@ const struct policy *policy_at(size_t index);
  */
 const struct policy *policy_training_form(const char *name);
 
-/* Finds a registered policy by name, or loads one from a path that ends in ".so" (symbol
+/* Finds a registered policy by name, or loads one from a path (workloads/policy_module.h; symbol
  * `esgsim_policy`; it stays loaded). NULL with an error that names the nearest valid name. */
 const struct policy *policy_find(const char *name, struct error *error);
+
+/* Returns the policy of a path that ends in ".py", checked, which lives as long as the process.
+ * NULL, as in the program: such paths are refused. results/python/esgsim_policy.py sets it. */
+extern const struct policy *(*policy_load_python)(const char *path, struct error *error);
 
 /* Finds the policy that an experiment names. Of two of that name (fifo and sjf order requests or
  * trainings) the one that serves the experiment's work. */

@@ -8,6 +8,7 @@
 #                  blanks squeezed; a line "…" stands for anything. Such commands run as they are
 #   ```text full   compared only by DOCUMENTS=full, which shortens nothing: minutes
 #   ```c           with an esgsim_policy: saved as NAME.c, compiled as a user would, and run
+#   ```python      with a class Policy: saved as NAME.py
 #
 # Without DOCUMENTS=full, runs whose output is not compared simulate 200 requests, and the sweeps of
 # the copy have one seed, 20 requests and no Aquatope, whose tuning takes seconds a run. What is too
@@ -190,6 +191,9 @@ document_test() {
     while [ "$number" -le "$total" ]; do # a policy before the commands that use it
         block=$blocks/$(printf '%03d' "$number")
         if [ "$(cat "$block.kind")" = c ] && grep -q esgsim_policy "$block"; then policy_test "$block"; fi
+        if [ "$(cat "$block.kind")" = python ] && grep -q '^class Policy' "$block"; then
+            cp "$block" "$tree/$(sed -n 's/^    name = "\([^"]*\)".*/\1/p' "$block").py"
+        fi
         number=$((number + 1))
     done
     number=1

@@ -186,6 +186,78 @@ if [ "$(uname -m)" = x86_64 ]; then
     expect_refusal "a policy with addresses in its code is refused" 'compile it with -fPIC'
 fi
 
+# ---- A policy that is named by its source ----------------------------------------------------
+
+mkdir "$folder/away" "$folder/away/build" "$folder/modules"
+cp tests/plugins/shortest_queue.c tests/plugins/culprit.c "$folder/away"
+esgsim_away=$esgsim
+case $esgsim_away in /*) ;; *) esgsim_away=$here/$esgsim ;; esac
+away() { # away ARGUMENT...: esgsim in a folder of its own
+    run sh -c 'cd "$1/away" && shift && TMPDIR=../modules exec "$@"' - "$folder" "$esgsim_away" "$@"
+}
+nothing_left() {
+    if [ -z "$(ls "$folder/modules")" ]; then pass "$1"; else fail "$1" "$(ls -R "$folder/modules")"; fi
+}
+short="--set requests=300 --set warmup_requests=0 --quiet"
+run ${CC:-cc} -std=c11 -D_GNU_SOURCE -shared -fPIC -I. -o "$folder/away/shortest_queue.so" tests/plugins/shortest_queue.c
+# shellcheck disable=SC2086
+away run "$light" $short --policies shortest_queue.c,./shortest_queue.so
+expect "policies are compiled and compared" 0 '^shortest_queue\.c '
+if [ "$(sed -n 's/^[^ ]*shortest_queue\.[a-z]* *//p' "$folder/out" | sort -u | wc -l)" -eq 1 ]; then
+    pass "and a module made by hand gives the same"
+else
+    explain "and a module made by hand gives the same" "two equal lines"
+fi
+echo "{\"base\": \"$light\", \"matrix\": {\"policy.name\": [\"shortest_queue.c\", \"fifo\"]}, \"seeds\": 2}" >"$folder/away/own.json"
+# shellcheck disable=SC2086
+away sweep own.json $short --jobs 2 --out own.h5
+expect "a sweep's file names sources, too" 0 '^4 of 4 runs'
+tables "$folder/away/own.h5" "$folder/here.tables"
+cp "$folder/away/shortest_queue.c" "$folder/away/build"
+# shellcheck disable=SC2086
+run sh -c 'cd "$1/away/build" && shift && exec "$@"' - "$folder" "$esgsim_away" sweep ../own.json $short --jobs 1 --out ../own.h5 --restart
+tables "$folder/away/own.h5" "$folder/there.tables"
+same "with the same tables from another folder and for any number of jobs" "$folder/here.tables" "$folder/there.tables"
+# shellcheck disable=SC2086
+away run "$light" $short --policies culprit.c --set policy.params.fault=loop --decision-timeout 0.3
+expect "a source that never returns is ended" 1
+sed 's/static bool/static bol/' "$folder/away/shortest_queue.c" >"$folder/away/wrong.c"
+away run "$light" --policy wrong.c
+if [ "$status" -eq 2 ] && grep -q '^wrong\.c:[0-9]*:[0-9]*: error' "$folder/err" &&
+    tail -n 1 "$folder/err" | grep -q '^esgsim: wrong\.c: does not compile'; then
+    pass "what the compiler says is shown, and the status is 2"
+else
+    explain "what the compiler says is shown, and the status is 2" "wrong.c:LINE:COLUMN: error"
+fi
+away run "$light" --policy absent.c
+expect_refusal "a source that is not there is refused" 'absent\.c: cannot read'
+away run "$light" --policy mine.py
+expect_refusal "a policy in Python names the program for it" 'mine\.py: a policy in Python; run results/python/esgsim_policy\.py$'
+cat >"$folder/away/beyond.c" <<'EOF'
+#include <stdlib.h>
+#include "sched/policy.h"
+static bool beyond_decide(void *state, struct platform *platform)
+{
+    volatile char *few = malloc(4);
+    (void)state;
+    few[4] = (char)platform_now(platform);
+    free((void *)few);
+    return false;
+}
+const struct policy esgsim_policy = {.abi = POLICY_ABI, .name = "beyond", .decide = beyond_decide};
+EOF
+# shellcheck disable=SC2086
+away run "$light" $short --policy beyond.c --sanitize
+if [ "$status" -eq 1 ] && grep -q '^beyond\.c:7:.* runtime error: store to address' "$folder/err"; then
+    pass "--sanitize names the line that writes outside its memory"
+else
+    explain "--sanitize names the line that writes outside its memory" "a store in beyond.c:7"
+fi
+# shellcheck disable=SC2086
+away run "$light" $short --policy shortest_queue.c --sanitize
+expect "and lets a good policy run" 0 '^shortest_queue\.c '
+nothing_left "and no module is left of all of them"
+
 run "$esgsim" run "$light" --decision-timeout -1
 expect_refusal "a negative limit is refused" 'decision-timeout'
 

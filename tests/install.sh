@@ -21,7 +21,7 @@ for file in bin/esgsim lib/libesgsim.a include/esgsim/sched/policy.h include/esg
     share/man/man1/esgsim.1 share/doc/esgsim/README.md share/doc/esgsim/LICENSE \
     share/doc/esgsim/sched/WRITING.md share/doc/esgsim/sim/examples/compare.c \
     share/esgsim/workloads/experiments/paper.json share/esgsim/results/slurm/sweep.sh \
-    share/esgsim/results/python/esgsim.py share/esgsim/results/python/esgsim.ipynb; do
+    share/esgsim/results/python/esgsim.py share/esgsim/results/python/esgsim_policy.py share/esgsim/results/python/esgsim.ipynb; do
     if [ -s "$installed/$file" ]; then
         pass "$file is installed"
     else
@@ -103,4 +103,7 @@ expect "a policy compiles against the installed headers" 0
 run sh -c 'cd "$1" && exec "$2/bin/esgsim" run '$strict' --set requests=100 --policy ./mine.so --quiet' \
     - "$folder" "$installed"
 expect "the installed program runs it" 0 'policy \./mine\.so'
+run sh -c 'cd "$1" && exec "$2/bin/esgsim" run '$strict' --set requests=100 --policy mine.c --quiet' \
+    - "$folder" "$installed"
+expect "and compiles it by itself" 0 'policy mine\.c'
 finish

@@ -3,6 +3,191 @@
 . tests/shell.sh
 BUILD=${BUILD:-build}
 
+# ---- Policies in Python, which need the standard library alone -------------------------------
+
+hosted=results/python/esgsim_policy.py
+if [ ! -e "$BUILD/python/esgsim.so" ]; then
+    fail "the program is there as a library" "no $BUILD/python/esgsim.so; make python"
+    finish
+fi
+ESGSIM_LIBRARY=$(cd "$BUILD" && pwd)/python/esgsim.so
+PYTHONDONTWRITEBYTECODE=1
+export ESGSIM_LIBRARY PYTHONDONTWRITEBYTECODE
+
+# What Python takes from the headers, as assertions for the compiler.
+python3 - >"$folder/layout.c" <<'EOF'
+import ctypes, sys
+sys.path.insert(0, "results/python")
+import esgsim_policy
+contract = esgsim_policy.Contract(esgsim_policy.ROOT)
+for header in esgsim_policy.HEADERS:
+    print(f'#include "{header}"')
+def check(condition):
+    print(f'_Static_assert({condition}, "differs");')
+for name, value in contract.constants.items():
+    check(f"{name} == {value}")
+check(f"SIM_FOREVER == {esgsim_policy.FOREVER} && SIM_NONE == {esgsim_policy.NONE} && POLICY_ABI == {contract.abi}")
+for name, structure in contract.structures.items():
+    fields = getattr(structure, "_fields_", ())
+    if fields:
+        check(f"sizeof(struct {name}) == {ctypes.sizeof(structure)}")
+    for field, _ in fields:
+        at, member = getattr(structure, field), f"(({f'struct {name} *'})0)->{field}"
+        check(f"offsetof(struct {name}, {field}) == {at.offset} && sizeof({member}) == {at.size}")
+for name, (result, arguments) in contract.functions.items():
+    print(f"static const void *const has_{name} = (const void *){name};")
+EOF
+run ${CC:-cc} -std=c11 -D_GNU_SOURCE -w -I. -fsyntax-only "$folder/layout.c"
+expect "structures and constants of the contract are the compiler's, in size and place" 0
+if [ "$(grep -c _Static_assert "$folder/layout.c")" -gt 300 ] && [ "$(grep -c has_platform "$folder/layout.c")" -gt 50 ]; then
+    pass "all of them"
+else
+    fail "all of them" "too few assertions in $(wc -l <"$folder/layout.c") lines"
+fi
+
+# block KIND NAME: the tutorial's policy of that name, of ```c or ```python.
+block() {
+    awk -v kind="\`\`\`$1" -v name="name = \"$2\"" '
+        $0 == kind { inside = 1; text = ""; found = 0; next }
+        /^```/ { if (inside && found) printf "%s", text; inside = 0 }
+        inside { text = text $0 "\n"; found = found || index($0, name) }' sched/WRITING.md
+}
+block c earliest >"$folder/earliest.c"
+block python earliest >"$folder/earliest.py"
+if [ "$(grep -c . "$folder/earliest.py")" -le 31 ]; then
+    pass "the tutorial's policy has 30 lines in Python"
+else
+    fail "the tutorial's policy has 30 lines in Python" "$(grep -c . "$folder/earliest.py")"
+fi
+
+# rows_of FILE: the bytes of all recorded tables of its run.
+rows_of() {
+    h5ls -r "$1" | awk '$2 == "Dataset" && /^\/runs\// { print $1 }' | sort | while read -r table; do
+        h5dump -d "$table" -b FILE -o "$folder/table" "$1" >/dev/null 2>&1
+        echo "${table##*/}"
+        cat "$folder/table"
+    done
+}
+# twins NAME FILE.c FILE.py EXPERIMENT SETTING...: both record the same rows.
+twins() {
+    title=$1 twin=$2 own=$3 world=workloads/experiments/$4.json
+    shift 4
+    for setting in "$@"; do
+        shift
+        set -- "$@" --set "$setting"
+    done
+    for policy in "$twin" "$own"; do
+        run "$hosted" run "$world" "$@" --set record=all --policy "$policy" --quiet --out "$folder/twin.h5"
+        [ "$status" -eq 0 ] || explain "$title: $policy runs" "status 0"
+        rows_of "$folder/twin.h5" >"$folder/${policy##*.}.rows"
+    done
+    same "$title" "$folder/c.rows" "$folder/py.rows"
+}
+while read -r world settings; do
+    # shellcheck disable=SC2086
+    twins "the same decisions in Python as in C: $world $settings" "$folder/earliest.c" "$folder/earliest.py" $world $settings
+done <<EOF
+$(sed 's/ --.*//; s/ policy\.params\.[^ ]*//g; s/requests=[0-9]*/requests=100/; s/^\([^ ]*\) [^ ]*/\1/' tests/golden.txt | sort -u)
+moderate-normal requests=100 policy.params.reserve=0.5
+strict-light requests=100 platform.cold_dispatch=late platform.initial=cold
+EOF
+
+# A scheduler of trainings: arrays of structures, and the constants of an enumeration.
+block c smallest >"$folder/smallest.c"
+cat >"$folder/smallest.py" <<'EOF'
+class Policy:
+    name = "smallest"
+    serves = "SERVES_TRAININGS"
+
+    def waiting(self, platform):
+        training = platform.next_training(0)
+        while training is not None:
+            view = platform.training(training)
+            if view.state == platform.TRAINING_WAITING and view.gpus <= 64:
+                yield view.gpus * view.iteration_s * view.iterations, training, view.gpus
+            training = platform.next_training(training + 1)
+
+    def decide(self, platform):
+        first = min(self.waiting(platform), default=None)
+        if first is None:
+            return False
+        groups = [g for g in platform.workload.cluster.groups for _ in range(g.count)]
+        free = [{"invoker": i, "gpu": gpu, "share": g.gpus[gpu].units, "quota": 100,
+                 "vcpus": g.vcpus / g.gpu_count, "memory_mb": g.memory_mb / g.gpu_count}
+                for i, g in enumerate(groups) for gpu in range(g.gpu_count)
+                if platform.resident(i, gpu, 0) is None]
+        _, training, gpus = first
+        return len(free) >= gpus and platform.place(training, free[:gpus], platform.FOREVER)
+EOF
+twins "and so is a scheduler of trainings" "$folder/smallest.c" "$folder/smallest.py" training-dynamic seed=1
+
+# State and chance: each run begins anew.
+cat >"$folder/chance.py" <<'EOF'
+import random
+
+calls = 0
+
+
+class Policy:
+    name = "chance"
+
+    def decide(self, platform):
+        global calls
+        calls += 1
+        queue = platform.next_queue(0)
+        if queue is None:
+            return False
+        function = platform.queue_function(queue)
+        every = len(platform.workload.functions[function].configurations)
+        chosen = (calls + random.randrange(every) + int(platform.random() * every)) % every
+        invoker = platform.best_fit(function, chosen, False)
+        return invoker is not None and platform.dispatch(queue, 1, chosen, invoker)
+EOF
+echo "{\"base\": \"$(pwd)/workloads/experiments/strict-light.json\", \"seeds\": 3, \"matrix\": {\"requests\": [40], \"warmup_requests\": [0], \"policy.name\": [\"$folder/chance.py\", \"fifo\"]}}" >"$folder/chance.json"
+for jobs in 1 3; do
+    run "$hosted" sweep "$folder/chance.json" --jobs $jobs --quiet --out "$folder/chance.h5" --restart
+    expect "a sweep runs policies in Python, $jobs at a time" 0 '^6 of 6 runs'
+    tables "$folder/chance.h5" "$folder/chance-$jobs"
+done
+same "global variables and random numbers begin anew in each run" "$folder/chance-1" "$folder/chance-3"
+
+# What goes wrong.
+sed 's/max(room/max(rom/' "$folder/earliest.py" >"$folder/wrong.py"
+strict="workloads/experiments/strict-light.json --set requests=40 --quiet --policy"
+# shellcheck disable=SC2086
+run "$hosted" run $strict "$folder/wrong.py"
+if [ "$status" -eq 1 ] && grep -q "^esgsim: strict-light: .*wrong\.py:20: NameError: .*(decide, at .* policy earliest, seed 1)" "$folder/err"; then
+    pass "an exception ends the run with file, line, time and seed"
+else
+    explain "an exception ends the run with file, line, time and seed" "wrong.py:20: NameError"
+fi
+sed 's/0.15, "/1.5, "/' "$folder/earliest.py" >"$folder/default.py"
+printf 'class Policy:\n    def x(:\n' >"$folder/syntax.py"
+echo 'x = 1' >"$folder/none.py"
+echo 'class Policy: name = "x"' >"$folder/idle.py"
+while read -r file words; do
+    # shellcheck disable=SC2086
+    run "$hosted" run $strict "$folder/$file.py"
+    expect_refusal "a file in Python is refused: $words" "$file\.py:.*$words"
+done <<'EOF'
+absent No such file
+default default 1.5 of parameter "reserve" is outside its range
+syntax 2: SyntaxError
+none has no class Policy
+idle a name and a method decide
+EOF
+# shellcheck disable=SC2086
+run "$hosted" run $strict "$folder/earliest.py" --set policy.params.reserve=2
+expect_refusal "so is a parameter out of range" 'reserve: 2 is out of range'
+run env ESGSIM_LIBRARY=/nowhere/esgsim.so "$hosted" --version
+if [ "$status" -eq 1 ] && grep -q 'make python' "$folder/err"; then
+    pass "without the library it says how to build it"
+else
+    explain "without the library it says how to build it" "make python"
+fi
+
+# ---- The module ------------------------------------------------------------------------------
+
 python=$(python_find h5py,pandas,matplotlib)
 if [ -z "$python" ]; then
     fail "a python3 has h5py, pandas and matplotlib" "none of python3 and /usr/bin/python3; make deps"

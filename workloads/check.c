@@ -143,13 +143,6 @@ const char *input_kind(const cJSON *root)
     return found != NULL ? found->name : NULL;
 }
 
-static bool ends_with(const char *path, const char *ending)
-{
-    size_t length = strlen(path);
-    size_t own = strlen(ending);
-    return length >= own && strcmp(path + length - own, ending) == 0;
-}
-
 /* Reads the beginning of a regular file, NUL-terminated; empty if it cannot be read. A pipe is not
  * read, because it cannot be read twice. */
 static void read_beginning(const char *path, char *text, size_t size)
@@ -169,7 +162,7 @@ static bool looks_like_json(const char *path, const char *text)
 {
     const char *first = text + strspn(text, " \t\r\n\xEF\xBB\xBF");
     /* Dilu's traces have Python's quotes. */
-    return ends_with(path, ".json") || (*first == '{' && first[1] != '\'') || *first == '[';
+    return path_ends_in(path, ".json") || (*first == '{' && first[1] != '\'') || *first == '[';
 }
 
 /* Measurements have a column that no trace has, mostly that of the batch size. Cuts `text`. */
@@ -211,7 +204,7 @@ bool input_check(const char *path, const char **kind, struct error *error)
     if (strcmp(path, "-") == 0 && access(path, F_OK) != 0)
         return error_input(error, "-: does not exist; a trace on standard input is /dev/stdin, and "
                                   "JSON is read from files only");
-    if (ends_with(path, ".h5"))
+    if (path_ends_in(path, ".h5"))
         return error_input(error, "%s: is not an input file; read results with `esgsim report`",
                            path);
     read_beginning(path, text, sizeof text);

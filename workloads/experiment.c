@@ -10,6 +10,7 @@
 #include "traces/profile/profile.h"
 #include "workloads/inputs.h"
 #include "workloads/loader_internal.h"
+#include "workloads/policy_module.h"
 #include "workloads/training_plan.h"
 
 enum { APPLICATIONS_LIMIT = 1024 };
@@ -249,11 +250,11 @@ static bool hash_policy(struct reading *reading, struct error *error)
 {
     struct experiment *experiment = reading->experiment;
     const char *name = experiment->policy_name, *file = experiment->policy_file;
-    const size_t length = strlen(name);
-    if (file == NULL &&
-        (length <= 3 || strcmp(name + length - 3, ".so") != 0 || access(name, R_OK) != 0))
+    char module[POLICY_MODULE_PATH];
+    if (file == NULL && (!policy_module_named(name) || access(name, R_OK) != 0))
         return true;
-    return inputs_hash(reading->document->inputs, file != NULL ? file : name,
+    return (file != NULL || policy_module_file(name, module, error)) &&
+           inputs_hash(reading->document->inputs, file != NULL ? file : module,
                        &experiment->policy_identity, experiment->policy_sha256, error);
 }
 
@@ -444,6 +445,7 @@ bool experiment_inputs_check(const struct experiment *experiment, struct error *
             inputs_unchanged(training->trace_path, &training->trace_identity,
                              training->trace_sha256, error)) &&
            (experiment->policy_sha256[0] == '\0' ||
+            (experiment->policy_file == NULL && path_ends_in(experiment->policy_name, ".c")) ||
             inputs_unchanged(experiment->policy_file != NULL ? experiment->policy_file
                                                              : experiment->policy_name,
                              &experiment->policy_identity, experiment->policy_sha256, error));

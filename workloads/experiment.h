@@ -144,7 +144,7 @@ struct experiment {
     struct arrival_spec arrivals;        /* not set without applications */
     struct training_plan *training;      /* NULL: no trainings (workloads/training_plan.h) */
     struct platform_spec platform;
-    char *policy_name;   /* registered name, or a path ending in .so */
+    char *policy_name;   /* registered name, or a path (workloads/policy_module.h) */
     char *policy_file;   /* that the policy reads; NULL: none */
     char *policy_shadow; /* a policy that is asked and not obeyed, for its choices; NULL: none */
     struct setting *policy_settings;
@@ -161,7 +161,7 @@ struct experiment {
     char *profile_sha256; /* of the profile; "" if there is none. Of several: "MODEL DIGEST,
                            * MODEL DIGEST" */
     char trace_sha256[65];
-    char policy_sha256[65]; /* of a policy's module (.so) or file; "" if it has neither */
+    char policy_sha256[65]; /* of a policy's module or file; "" if it has neither */
     struct stat trace_identity, policy_identity; /* valid if the file has a digest above */
     char profile_evidence[64]; /* the profile's evidence grade, "A and B" of unlike profiles; "" if
                                 * there is no profile */

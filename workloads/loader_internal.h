@@ -21,6 +21,8 @@
 
 enum { NAME_LIMIT = KEYS_NAME_MOST };
 
+bool path_ends_in(const char *path, const char *ending);
+
 /* Limits of durations in files. Milliseconds: at most four months, so that sums and small multiples
  * of several durations are far below the clock's range. Seconds: at most 30 years; these are not
  * summed. */

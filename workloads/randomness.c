@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "workloads/experiment.h"
+#include "workloads/policy_module.h"
 #include "workloads/training_plan.h"
 
 /* A policy draws if it asks for the seed. Built-in ones that do are listed here, which a test
@@ -9,11 +10,10 @@
 static bool policy_draws(const char *name)
 {
     static const char *const drawing[] = {"aquatope", "fgd", "power-of-two"};
-    const size_t length = strlen(name);
     for (size_t i = 0; i < sizeof drawing / sizeof *drawing; i++)
         if (strcmp(name, drawing[i]) == 0)
             return true;
-    return length > 3 && strcmp(name + length - 3, ".so") == 0;
+    return policy_module_named(name);
 }
 
 /* A trace of counts draws the times, and one of several applications may draw the application. */

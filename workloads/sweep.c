@@ -215,9 +215,7 @@ static bool label_leaf(void *context, const char *key, const char *text, const c
     struct sweep_run *run = context;
     const char *slash = strrchr(text, '/');
     const char *name = slash == NULL ? text : slash + 1;
-    const size_t length = strlen(name);
-    const bool file =
-        cJSON_IsString(value) && length > 5 && strcmp(name + length - 5, ".json") == 0;
+    const bool file = cJSON_IsString(value) && path_ends_in(name, ".json");
     if (!label_pair(run, key, file ? name : text))
         return false;
     if (file)

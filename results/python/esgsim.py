@@ -64,7 +64,7 @@ def run(experiment, out=None, policy=None, seed=None, **settings):
 
     experiment: a file, or a dict with the same keys.
     out: the results file, which load() reads; None keeps none.
-    policy: a name, or a path that ends in .so; seed: a whole number.
+    policy: a name, or a path of one's own (sched/WRITING.md); seed: a whole number.
     settings: keys of the experiment: requests=500, slo__factor=0.9 (for slo.factor). Values may be
     numpy's.
     """

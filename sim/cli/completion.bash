@@ -24,7 +24,7 @@ _esgsim_words() { # _esgsim_words CURRENT WORDS
     mapfile -t COMPREPLY < <(compgen -W "$2" -- "$1")
 }
 
-# What a placeholder such as NAME|FILE.so, F.h5, text|csv|json stands for.
+# What a placeholder such as NAME|FILE.c|FILE.so, F.h5, text|csv|json stands for.
 _esgsim_offer() { # _esgsim_offer CURRENT PLACEHOLDER OPTION
     local current=$1 kind=$2 option=$3 program=${COMP_WORDS[0]}
     case $option in
@@ -37,7 +37,7 @@ _esgsim_offer() { # _esgsim_offer CURRENT PLACEHOLDER OPTION
 cluster.invokers.0.count slo.factor policy.params."
         return ;;
     --policy)
-        _esgsim_files "$current" .so
+        _esgsim_files "$current" .c .so
         mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(
             compgen -W "$("$program" list policies 2>/dev/null | sed -n 's/^\([a-z][^ ]*\) .*/\1/p')" \
                 -- "$current")

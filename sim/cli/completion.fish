@@ -5,7 +5,7 @@ function __esgsim_names # __esgsim_names PROGRAM KIND: first words of the lines 
     $argv[1] list $argv[2] 2>/dev/null | string match -rg '^(\S+) '
 end
 
-# What a placeholder such as NAME|FILE.so, F.h5, text|csv|json stands for.
+# What a placeholder such as NAME|FILE.c|FILE.so, F.h5, text|csv|json stands for.
 function __esgsim_offer # __esgsim_offer PROGRAM PLACEHOLDER OPTION
     switch $argv[3]
         case --policies --reference
@@ -13,6 +13,7 @@ function __esgsim_offer # __esgsim_offer PROGRAM PLACEHOLDER OPTION
             return
         case --policy
             __esgsim_names $argv[1] policies
+            __fish_complete_suffix .c
             __fish_complete_suffix .so
             return
         case --application

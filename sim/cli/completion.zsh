@@ -7,11 +7,11 @@ _esgsim_names() { # _esgsim_names KIND
     $words[1] list $1 2>/dev/null | sed -n 's/^\([^ ][^ ]*\) .*/\1/p'
 }
 
-# What a placeholder such as NAME|FILE.so, F.h5, text|csv|json stands for.
+# What a placeholder such as NAME|FILE.c|FILE.so, F.h5, text|csv|json stands for.
 _esgsim_offer() { # _esgsim_offer PLACEHOLDER OPTION
     case $2 in
     --policies | --reference) compadd -- ${(f)"$(_esgsim_names policies)"}; return ;;
-    --policy) compadd -- ${(f)"$(_esgsim_names policies)"}; _files -g '*.so'; return ;;
+    --policy) compadd -- ${(f)"$(_esgsim_names policies)"}; _files -g '*.(c|so)'; return ;;
     --application) compadd -- ${(f)"$(_esgsim_names applications)"}; return ;;
     --over) compadd -- arrivals.load arrivals.rate_per_s arrivals.scale_rate cluster.invokers.0.count \
         slo.factor policy.params.; return ;;

@@ -40,7 +40,7 @@ static const struct cli_option replay_table[] = {
      MEMBER(worker)},
     {"--out", "F.h5", "the results, complete after each run", MEMBER(out)},
     {"--resume", NULL, "keep the runs that F.h5 has, and replay the others", MEMBER(resume)},
-    {"--policy", "A,B", "the policies to replay, by name or .so (default: the experiment's)",
+    {"--policy", "A,B", "the policies to replay, by name or file (default: the experiment's)",
      MEMBER(policies), .most = CLI_POLICIES_MAX},
     {"--set", "KEY=VALUE", "override any key, as for `esgsim run`", MEMBER(settings),
      .repeated = true},

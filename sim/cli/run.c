@@ -14,6 +14,7 @@
 #include "sim/run/worker_pool.h"
 #include "sim/base/atomic_file.h"
 #include "workloads/inputs.h"
+#include "workloads/policy_module.h"
 
 /* A seed may be given in an experiment. JSON numbers are exact up to 2^53. */
 #define SEED_MAX (UINT64_C(1) << 53)
@@ -24,7 +25,7 @@ struct run_options {
     const char *out;
     const char *timeline;
     struct cli_names policies; /* of --policies */
-    bool json, details, in_process, rehearse, quiet;
+    bool json, details, in_process, sanitize, rehearse, quiet;
     struct emulated_options rehearsal;
     double decision_timeout;
     struct cli_settings settings;
@@ -79,12 +80,12 @@ static const struct cli_option run_table[] = {
      "the seed (default: the experiment's, else 1); the same seed gives every policy the "
      "same arrivals and noise",
      .kind = OPTION_TAKE, .take = take_seed},
-    {"--policy", "NAME|FILE.so",
-     "a policy's name (`esgsim list policies`) or your own .so; a policy other than the "
-     "experiment's uses its default parameters",
+    {"--policy", "NAME|FILE.c|FILE.so",
+     "a policy's name (`esgsim list policies`), or your own, which $CC or cc compiles (.c) or has "
+     "compiled (.so); a policy other than the experiment's uses its default parameters",
      CLI_MEMBER(struct run_options, settings), .key = "policy.name"},
     {"--policies", "A,B,…",
-     "run several policies, by name or .so, on the same arrivals and noise; one row each",
+     "run several policies, by name or file, on the same arrivals and noise; one row each",
      CLI_MEMBER(struct run_options, policies), .most = CLI_POLICIES_MAX},
     {"--out", "F.h5",
      "write the results: /summary, /applications and, as the experiment's \"record\" "
@@ -105,6 +106,9 @@ static const struct cli_option run_table[] = {
      "run in this process, for debuggers and callgrind; without it a second process executes the "
      "run, and this one watches the policy",
      CLI_MEMBER(struct run_options, in_process)},
+    {"--sanitize", NULL,
+     "compile policies with AddressSanitizer and UBSan, which find wrong accesses and arithmetic",
+     CLI_MEMBER(struct run_options, sanitize)},
     {"--details", NULL, "print each application, the bounds and every metric with its meaning",
      CLI_MEMBER(struct run_options, details)},
     {"--json", NULL,
@@ -344,12 +348,30 @@ static void output_tidy(const char *path)
         (void)atomic_file_end(&file, false, NULL);
 }
 
+/* Compiles the policies of the command line here: a process that is killed removes no module. */
+static bool modules_make(const struct run_options *options, struct error *error)
+{
+    char file[POLICY_MODULE_PATH];
+    bool good = true;
+    for (size_t i = 0; good && i < options->policies.count; i++)
+        good = policy_module_file(options->policies.list[i], file, error);
+    for (size_t i = 0; good && i < options->settings.count; i++)
+        good = strcmp(options->settings.list[i].key, "policy.name") != 0 ||
+               policy_module_file(options->settings.list[i].value, file, error);
+    return good;
+}
+
 static bool run_command(int argc, char **argv, bool quiet, struct error *error)
 {
     struct run_options options = {.quiet = quiet};
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--sanitize") == 0 && !policy_module_sanitize(argc, argv, quiet, error))
+            return false;
     if (!options_parse(argc, argv, &options, error))
         return false;
     guard_divert_output();
+    if (!modules_make(&options, error))
+        return false;
     if (options.in_process) {
         guard_watch_callbacks(options.decision_timeout);
         return run_work(&options, error);

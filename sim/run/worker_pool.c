@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sim/base/unfinished.h"
 #include "sim/run/guard.h"
 
 #define NO_JOB SIZE_MAX
@@ -146,6 +147,7 @@ static _Noreturn void child_run(const struct worker_pool *worker_pool, int fd,
     for (size_t served = 1; good && served <= WORKER_POOL_SERVICE; served++)
         good = receive_whole(fd, &order, sizeof order, 0) == (ssize_t)sizeof order &&
                child_serve(worker_pool, &order, served == WORKER_POOL_SERVICE, &holding);
+    unfinished_remove_all(); /* of this process: modules of policies */
     _exit(good ? 0 : 1);
 }
 
