@@ -73,8 +73,8 @@ bool tornado_draw(const struct source *source, const struct figure_kind *kind,
         return true;
     const char *lead = arena_text(
         report->arena,
-        "%s less another policy, paired by seed; colour: which is better, grey: neither. Bar: from "
-        "\"%s\". Diamond: the order flips; hollow: by the means alone.",
+        "%s less each other policy (six at most), paired by seed; colour: the better, grey: "
+        "neither. Bar: from \"%s\". Diamond: the order flips; hollow: by the means alone.",
         base->contenders[0].title, names_conditions(report->arena, base->title));
     const bool good = source_sheet(source, NULL, kind, "", lead, list, &sheet, error);
     for (size_t s = 0; good && sheet.out != NULL && s < report->scenario_count; s++)
