@@ -7,35 +7,12 @@
 #include "results/store/columns.h"
 #include "sim/platform/notices.h"
 
-bool source_first_variant(const struct report_scenario *scenario, size_t contender)
-{
-    size_t c = 0;
-    while (strcmp(scenario->contenders[c].policy, scenario->contenders[contender].policy) != 0)
-        c++;
-    return c == contender;
-}
-
 bool source_one_policy(const struct report_scenario *scenario)
 {
     for (size_t c = 1; c < scenario->contender_count; c++)
         if (strcmp(scenario->contenders[c].policy, scenario->contenders[0].policy) != 0)
             return false;
     return true;
-}
-
-struct look source_look(const struct report_scenario *scenario, size_t contender)
-{
-    unsigned used = 0;
-    struct look look = {0};
-    const bool alone = source_one_policy(scenario);
-    for (size_t at = 0; at <= contender; at++) {
-        const char *policy = scenario->contenders[at].policy;
-        size_t variant = 0;
-        for (size_t c = 0; c < at; c++)
-            variant += strcmp(scenario->contenders[c].policy, policy) == 0;
-        look = palette_distinct(palette_variant(policy, variant, alone), &used);
-    }
-    return look;
 }
 
 size_t kinds_find(const struct kinds *kinds, const struct report_contender *like, const char *label,
@@ -49,18 +26,67 @@ size_t kinds_find(const struct kinds *kinds, const struct report_contender *like
     return k;
 }
 
+/* Half `w` of two parameters, such as "order=fifo allocation=greedy"; length 0: they are not two.
+ */
+static size_t factor_of(const char *parameters, size_t w, const char **at)
+{
+    const size_t first = strcspn(parameters, " "), both = strlen(parameters);
+    *at = parameters + w * (first + 1);
+    return first == both || strchr(parameters + first + 1, ' ') != NULL ? 0
+           : w == 0                                                     ? first
+                                                                        : both - first - 1;
+}
+
+/* The number of values that half `w` had before the one in `parameters`. False: a kind has not two
+ * parameters. */
+static bool factor_place(const struct kinds *kinds, const char *parameters, size_t w, size_t *place)
+{
+    const char *own, *at, *before;
+    const size_t length = factor_of(parameters, w, &own);
+    *place = 0;
+    for (size_t k = 0; k < kinds->count; k++) {
+        const size_t other = factor_of(kinds->items[k].like->distinction, w, &at);
+        if (other == 0 || (other == length && strncmp(own, at, length) == 0))
+            return other > 0;
+        size_t b = 0;
+        while (factor_of(kinds->items[b].like->distinction, w, &before) != other ||
+               strncmp(before, at, other) != 0)
+            b++;
+        *place += b == k;
+    }
+    return length > 0;
+}
+
 void kinds_add(struct kinds *kinds, struct arena *arena, const struct report_contender *like,
                const char *label, const char *variant, bool alone)
 {
-    size_t earlier = 0;
+    size_t earlier = 0, colour, marker;
     if (kinds_find(kinds, like, label, variant) < kinds->count)
         return;
     arena_reserve(arena, &kinds->items, kinds->count + 1, sizeof *kinds->items);
     for (size_t k = 0; k < kinds->count; k++)
         earlier += strcmp(kinds->items[k].like->policy, like->policy) == 0;
-    kinds->items[kinds->count++] = (struct kind){
-        like, label, variant,
-        palette_distinct(palette_variant(like->policy, earlier, alone), &kinds->markers)};
+    struct look look = palette_variant(like->policy, earlier, alone);
+    if (alone && factor_place(kinds, like->distinction, 0, &colour) &&
+        factor_place(kinds, like->distinction, 1, &marker))
+        look = (struct look){palette_series(colour).colour, palette_series(marker).point,
+                             (int)marker + 1};
+    else
+        look = palette_distinct(look, &kinds->markers);
+    kinds->items[kinds->count++] = (struct kind){like, label, variant, look};
+}
+
+struct look source_look(const struct report_scenario *scenario, size_t contender)
+{
+    struct arena *arena = arena_create();
+    struct kinds kinds = {0};
+    const bool alone = source_one_policy(scenario);
+    for (size_t c = 0; c <= contender; c++)
+        kinds_add(&kinds, arena, &scenario->contenders[c], scenario->contenders[c].label,
+                  scenario->contenders[c].variant, alone);
+    const struct look look = kinds.items[kinds.count - 1].look;
+    arena_destroy(arena);
+    return look;
 }
 
 const char *source_basis(const struct source *source, const struct report_scenario *scenario)

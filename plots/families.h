@@ -100,9 +100,6 @@ bool families_arrivals(const char *path, const char *format, struct figure_list 
 bool families_calibration(const char *path, struct figure_list *list, struct error *error);
 bool families_tree(const char *path, struct figure_list *list, struct error *error);
 
-/* Returns whether no earlier contender is of that one's policy. */
-bool source_first_variant(const struct report_scenario *scenario, size_t contender);
-
 /* Returns whether all contenders are of one policy. */
 bool source_one_policy(const struct report_scenario *scenario);
 
@@ -117,7 +114,8 @@ struct kinds {
     unsigned markers; /* set of markers in use */
 };
 
-/* Adds a kind if it is new. `alone`: the figure has one policy alone. */
+/* Adds a kind if it is new. `alone`: the figure has one policy alone. Where its contenders have two
+ * parameters each, the colour is that of the first's value, marker and dash are the second's. */
 void kinds_add(struct kinds *kinds, struct arena *arena, const struct report_contender *like,
                const char *label, const char *variant, bool alone);
 /* The index of a kind; the count if there is none. O(count). */

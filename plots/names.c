@@ -14,7 +14,6 @@ static const char *const names[][3] = {
     {"training.models.pairs.excess", "interference of trainings", "interference × "},
     {"planning.error.bias", "bias of the planned times", "bias "},
     {"planning.error.cv", "variation of the planned times", "variation "},
-    {"applications.0.count", "tasks", "tasks: "},
     {"cluster.invokers.0.count", "nodes", "nodes: "},
 };
 

@@ -1,5 +1,6 @@
 /* Which assumption flips which order: the first policy less each other one, in every setting. */
 #include <math.h>
+#include <string.h>
 
 #include "plots/families.h"
 #include "results/report/paired.h"
@@ -13,22 +14,13 @@ struct tornado {
     size_t other_count;
 };
 
-static const struct report_contender *contender_like(const struct report_scenario *scenario,
-                                                     const struct report_contender *like)
-{
-    for (size_t c = 0; c < scenario->contender_count; c++)
-        if (report_is_like(&scenario->contenders[c], like->policy, like->label, like->variant))
-            return &scenario->contenders[c];
-    return NULL;
-}
-
 /* The difference in a setting, paired by seed: points of hit rate, or hours. No value where one of
  * the two has not run. */
 static struct estimate difference_of(const struct tornado *tornado, size_t setting, size_t other)
 {
     const struct report_scenario *scenario = &tornado->report->scenarios[setting];
-    const struct paired_contenders pair = {contender_like(scenario, tornado->first),
-                                           contender_like(scenario, tornado->others[other])};
+    const struct paired_contenders pair = {report_contender_like(scenario, tornado->first),
+                                           report_contender_like(scenario, tornado->others[other])};
     if (pair.first == NULL || pair.second == NULL)
         return (struct estimate){.mean = NAN, .low = NAN, .high = NAN};
     struct estimate of = statistics_scaled(
@@ -36,10 +28,8 @@ static struct estimate difference_of(const struct tornado *tornado, size_t setti
                         report_metric_find(tornado->serves ? "slo_hit_rate" : "jct_s_mean"),
                         PAIRED_DIFFERENCE),
         tornado->serves ? 100 : 1.0 / 3600);
-    if (tornado->serves && of.low < -100) /* a difference of shares */
-        of.low = -100;
-    if (tornado->serves && of.high > 100)
-        of.high = 100;
+    of.low = tornado->serves && of.low < -100 ? -100 : of.low; /* of shares */
+    of.high = tornado->serves && of.high > 100 ? 100 : of.high;
     return of;
 }
 
@@ -71,15 +61,20 @@ bool tornado_draw(const struct source *source, const struct figure_kind *kind,
     struct tornado tornado = {report, report_serves(report), base->contenders, {NULL}, 0};
     struct sheet sheet = {0};
     const bool alone = source_one_policy(base);
-    for (size_t c = 1; c < base->contender_count && tornado.other_count < OTHERS_MOST; c++)
-        if (alone || source_first_variant(base, c))
+    for (size_t c = 1; c < base->contender_count && tornado.other_count < OTHERS_MOST; c++) {
+        bool variant = false;
+        for (size_t p = 0; p < c; p++)
+            variant =
+                variant || strcmp(base->contenders[p].policy, base->contenders[c].policy) == 0;
+        if (alone || !variant)
             tornado.others[tornado.other_count++] = &base->contenders[c];
+    }
     if (report->scenario_count < FEWEST || tornado.other_count == 0)
         return true;
     const char *lead = arena_text(
         report->arena,
-        "%s less another policy, paired by seed; colour: which is better, grey: neither. Bar: from "
-        "\"%s\". Diamond: the order flips; hollow: by the means alone.",
+        "%s less each other policy (six at most), paired by seed; colour: the better, grey: "
+        "neither. Bar: from \"%s\". Diamond: the order flips; hollow: by the means alone.",
         base->contenders[0].title, names_conditions(report->arena, base->title));
     const bool good = source_sheet(source, NULL, kind, "", lead, list, &sheet, error);
     for (size_t s = 0; good && sheet.out != NULL && s < report->scenario_count; s++)

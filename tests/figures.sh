@@ -12,7 +12,7 @@ here=$(pwd)
 cat >"$folder/policies.json" <<EOF
 {"base": "$here/workloads/experiments/strict-light.json", "seeds": 2,
  "matrix": {
-   "setting": [{"name": "plain", "slo.factor": 0.8},
+   "setting": [{"name": "plain", "slo.factor": 0.8}, {"name": "longer", "slo.factor": 1},
                {"name": "=b\\\\n 'two words' %s {a}^_@ \`ls\`", "slo.factor": 1.2}],
    "policy": [{"name": "esg"}, {"name": "esg", "params": {"k": 1}}, {"name": "fifo"}]}}
 EOF

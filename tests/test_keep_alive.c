@@ -841,13 +841,13 @@ CASE(every_module_is_found_and_its_table_is_sound)
     assert_null(keep_alive_find("eternal"));
 }
 
-CASE(a_sweep_over_keep_alives_names_them_in_its_labels)
+CASE(the_settings_of_the_shipped_sweep_name_their_keep_alive)
 {
     struct error error = {0};
     OWNED(sweep_free)
     struct sweep *sweep = sweep_load("workloads/experiments/keep-alive.json", NULL, 0, &error);
     assert_non_null(sweep);
-    assert_string_equal(sweep->runs[0].label, "platform.keep_alive=none policy.name=esg");
+    assert_string_equal(sweep->runs[0].label, "setting=none policy.name=esg");
     EXPERIMENT *experiment = sweep_experiment(sweep, sweep->run_count - 1, &error);
     assert_non_null(experiment);
     assert_string_equal(experiment->platform.keep_alive_policy->name, "greedy-dual");

@@ -244,6 +244,25 @@ DRAWING(an_order_that_flips_against_the_first_setting_is_marked)
     assert_contains(strstr(csv, "slow"), ",1,0x56B4E9,");
 }
 
+DRAWING(two_parameters_of_one_policy_are_colour_and_marker)
+{
+#define CELL(order, allocation, hit)                                                               \
+    {                                                                                              \
+        "light", "synergy",                                                                        \
+            "policy.name=synergy policy.params.order=" order                                       \
+            " policy.params.allocation=" allocation " setting=light",                              \
+            1, hit, 0.0002, RECORD_SUMMARY                                                         \
+    }
+    static const struct fixture runs[] = {CELL("fifo", "tune", 0.5), CELL("fifo", "opt", 0.6),
+                                          CELL("las", "tune", 0.7), CELL("las", "opt", 0.8)};
+    FIGURES list = drawn(results_write(runs, COUNT(runs), 0));
+    char *csv = csv_of("hit-rate-light");
+    assert_contains(csv, "1,synergy order=fifo allocation=tune,50,,,100,0x0072B2,7,");
+    assert_contains(csv, "2,synergy order=fifo allocation=opt,60,,,100,0x0072B2,5,");
+    assert_contains(csv, "3,synergy order=las allocation=tune,70,,,100,0xD55E00,7,");
+    assert_contains(csv, "4,synergy order=las allocation=opt,80,,,100,0xD55E00,5,");
+}
+
 /* ---- Sensitivity ---------------------------------------------------------------------------- */
 
 static const char *sensitivity_write(void)

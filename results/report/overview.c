@@ -34,21 +34,12 @@ bool overview_exists(const struct report *report)
     return report->scenario_count >= 2 && report->curves == NULL;
 }
 
-static const struct report_contender *contender_find(const struct report_scenario *scenario,
-                                                     const struct report_contender *like)
-{
-    for (size_t c = 0; c < scenario->contender_count; c++)
-        if (report_is_like(&scenario->contenders[c], like->policy, like->label, like->variant))
-            return &scenario->contenders[c];
-    return NULL;
-}
-
 /* Whether an earlier column of the block has the contender. */
 static bool row_exists(const struct block *block, size_t column,
                        const struct report_contender *contender)
 {
     for (size_t s = 0; s < column; s++)
-        if (contender_find(block->columns[s], contender) != NULL)
+        if (report_contender_like(block->columns[s], contender) != NULL)
             return true;
     return false;
 }
@@ -106,7 +97,7 @@ static void row_add(const struct report *report, const struct block *block, size
     text_table_row(table);
     text_table_name(table, 0, "%s", name);
     for (size_t s = first; s < block->count; s++) {
-        const struct report_contender *here = contender_find(block->columns[s], contender);
+        const struct report_contender *here = report_contender_like(block->columns[s], contender);
         if (here == NULL)
             continue;
         const double value = cell_write(report, here, cell);

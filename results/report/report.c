@@ -55,6 +55,15 @@ bool report_is_like(const struct report_contender *contender, const char *policy
            strcmp(contender->variant, variant) == 0;
 }
 
+const struct report_contender *report_contender_like(const struct report_scenario *scenario,
+                                                     const struct report_contender *like)
+{
+    for (size_t c = 0; c < scenario->contender_count; c++)
+        if (report_is_like(&scenario->contenders[c], like->policy, like->label, like->variant))
+            return &scenario->contenders[c];
+    return NULL;
+}
+
 static struct report_contender *contender_of(const struct report *report,
                                              struct report_scenario *scenario,
                                              const struct summary_row *run)

@@ -137,6 +137,10 @@ bool report_name_add(const struct report *report, const char ***names, size_t *c
 bool report_is_like(const struct report_contender *contender, const char *policy, const char *label,
                     const char *variant);
 
+/* The scenario's contender with policy, label and variant of `like`; NULL: none. */
+const struct report_contender *report_contender_like(const struct report_scenario *scenario,
+                                                     const struct report_contender *like);
+
 /* Returns whether `name`, which may have parameters behind it, begins with that policy. */
 bool report_is_policy(const char *policy, const char *name);
 

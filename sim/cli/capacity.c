@@ -365,8 +365,7 @@ static bool draw(const char *folder, const struct capacity_question *question,
         " seeds. Arrow: no crossing up to there. Latency profile: %s.",
         question->metric->name, question->threshold, 100 * CAPACITY_CONFIDENCE, question->seeds,
         question->most_seeds, answer->evidence[0] != '\0' ? answer->evidence : "none");
-    bool good = cli_make_folder(folder, error) &&
-                sheet_begin(&sheet, &list, "sustained", "", caption, SUSTAINED, error);
+    bool good = sheet_begin(&sheet, &list, "sustained", "", caption, SUSTAINED, error);
     for (size_t i = 0; good && i < answer->curve_count; i++)
         curve_row(answer, i + 1, question->key, &sheet);
     good = sheet_end(&sheet, good, error) && plot_draw(&list, "svg", error);
@@ -390,8 +389,9 @@ static bool capacity_command(int argc, char **argv, bool quiet, struct error *er
         !options_check(&options, error))
         return false;
     options.question.path = argv[1];
-    bool good = (options.out == NULL || gnuplot_check(error)) &&
-                capacity_run(&options.question, &answer, error);
+    bool good =
+        (options.out == NULL || (gnuplot_check(error) && cli_make_folder(options.out, error))) &&
+        capacity_run(&options.question, &answer, error);
     if (good && options.out != NULL)
         good = draw(options.out, &options.question, &answer, error);
     if (good && options.json)
