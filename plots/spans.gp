@@ -8,6 +8,7 @@ load folder."common.gp"
 
 stats data using "row" nooutput; rows = int(STATS_max)
 array names[rows]; array parts[40]; array paints[40]; array shapes[40]; entries = 0
+do for [r=1:rows] { names[r] = "" }
 longest = 0; least = 1e300; most = -1e300; axis = ""
 known(t) = sum [i=1:entries] (parts[i] eq t ? 1 : 0)
 add(t, s) = s == 2 || known(t) > 0 || entries == 40 ? 0 : (entries = entries + 1, parts[entries] = t, shapes[entries] = s, \

@@ -67,6 +67,10 @@ run "$esgsim" calibrate traces/profiles/raw/igniter/solo.csv --points "$folder/p
 expect "a calibration writes its points" 0
 run "$esgsim" run workloads/experiments/training-dynamic.json --set record=all --quiet --out "$folder/rounds.h5"
 expect "a run of trainings with leases ends" 0
+# shellcheck disable=SC2086
+run "$esgsim" run workloads/experiments/strict-light.json $short --set 'slo={"ms":1}' \
+    --set platform.admission=lost --out "$folder/dropped.h5"
+expect "a run that drops its requests ends" 0
 
 # charts FOLDER FORMAT [OPTION...]: those of single decisions, requests and trainings, and of an experiment.
 charts() {
@@ -82,6 +86,8 @@ charts() {
     expect "search draws its paths as $ending $*" 0 '^[tco*] .*[*] found  [|] budget$'
     run "$esgsim" explain "$folder/simulated.h5" --request 30 --out "$into/request.$ending" "$@"
     expect "explain draws a request as $ending $*" 0 '^ *planned [|]-'
+    run "$esgsim" explain "$folder/dropped.h5" --request 30 --out "$into/request-dropped.$ending" "$@"
+    expect "explain draws a dropped request as $ending $*" 0 '^x never ran  [|] due'
     run "$esgsim" explain "$folder/rounds.h5" --training 40 --out "$into/training.$ending" "$@"
     expect "explain draws a training as $ending $*" 0 '^ *all leases [|][.]*#'
 }

@@ -274,8 +274,10 @@ void explanation_chart(const struct explanation *explanation, struct chart *char
 {
     const struct request_row *request = explanation->request;
     struct arena *arena = explanation->arena;
-    const struct chart_kind due = {
-        arena_text(arena, "due: SLO %.3f ms", sim_to_ms(request->slo_ns)), '|', 0x222222};
+    const struct chart_kind never = {"never ran", 'x', 0x767676},
+                            due = {
+                                arena_text(arena, "due: SLO %.3f ms", sim_to_ms(request->slo_ns)),
+                                '|', 0x222222};
     *chart = (struct chart){
         .script = "request",
         .subject = arena_text(arena, "%" PRIu64 " of %s under %s", request->request,
@@ -288,6 +290,8 @@ void explanation_chart(const struct explanation *explanation, struct chart *char
         chart_row(chart, "%s", explanation->stages[s].name);
         if (explanation->stages[s].job != NULL)
             chart_stage(explanation, &explanation->stages[s], chart);
+        else
+            chart_add(chart, CHART_BAR, &never, 0, 0);
     }
     chart_add(chart, CHART_LINE, &due, sim_to_ms(request->slo_ns), sim_to_ms(request->slo_ns));
 }
