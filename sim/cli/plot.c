@@ -78,8 +78,7 @@ static const struct cli_option plot_table[] = {
      CLI_MEMBER(struct options, list.variants)},
     {"--size", "column|page|slide",
      "a figure for print, one column (3.33 in) or the full width (7 in), with text of at least "
-     "7 pt; or for a 16:9 slide with larger text. What has no room is divided into numbered "
-     "files",
+     "7 pt; or for a 16:9 slide with larger text; in several files where one has no room",
      .kind = OPTION_WORD, .place = offsetof(struct options, list.style.size)},
     {"--no-title", NULL, "omit the title; the plot takes its room",
      CLI_MEMBER(struct options, list.style.no_title)},
