@@ -112,8 +112,9 @@ no_room = 'least = full - (1 - squeeze) * body; says = ""; \
             if (fit > 0) { says = sprintf(" panel %d %s %d", columns, divided_rows, fit) } } } \
     else { fit = divide eq "rows" ? int((most_high - full + body) / (squeeze * body / rows)) : int((most_high - least + key_height - 10) / 18) * key_columns - (entries - rows); \
         if (fit > 0) { says = sprintf(" %s %d", divided_rows, fit) } }; \
-    if (canvas eq "slide") { print sprintf("its text would be %.1f of 720 pixels high, which is less than 14", 10.5 * 720 / least)."; divide:".says } \
-    else { print sprintf("it would be %.1f in high, which is more than 9", least * zoom / 96)."; divide:".says }; exit status 3'
+    says = strlen(says) > 0 ? "; divide:".says : "; draw fewer policies (--policies)"; \
+    if (canvas eq "slide") { print sprintf("its text would be %.1f of 720 pixels high, which is less than 14", 10.5 * 720 / least).says } \
+    else { print sprintf("it would be %.1f in high, which is more than 9", least * zoom / 96).says }; exit status 3'
 begin = 'eval(measure); if (canvas eq "slide") { \
         if (16 * full > 9 * width) { width = full * 16 / 9.0 < 960 ? full * 16 / 9.0 : 960.0; eval(measure) }; \
         spare = width * 9 / 16.0 - full; zoom = 1280 / width; mark = extension eq ".svg" ? 0.85 * zoom : mark } \
@@ -212,7 +213,7 @@ log_y_ticks = 'if (to < 8 * from) { most_ticks = 4; eval(y_ticks) } \
 # characters, `entries` in all. fit_key precedes `begin`. (gnuplot's key leaves out, without a word, entries beyond
 # the height of the panel that draws it.) Many names of a column share its width.
 other_longest = 0
-fit_key = 'if (canvas eq "slide" && entries > 10) { width = 960.0; canvas_width = 960.0 }; n = 0; limit = canvas eq "column" ? (entries > 8 ? 19 : 48) : 60; if (sized) { eval(shorten) }; longest = longer(longest, other_longest); \
+fit_key = 'if (canvas eq "slide" && entries > 10) { width = 960.0; canvas_width = 960.0 }; n = 0; limit = entries > 8 ? (canvas eq "column" ? 19 : canvas eq "page" ? 48 : 40) : canvas eq "column" ? 48 : 60; if (sized) { eval(shorten) }; longest = longer(longest, other_longest); \
     key_width = 46 + 6.5 * longest; key_columns = int((width - 16) / key_width); key_columns = key_columns < 1 ? 1 : key_columns; \
     key_lines = (entries + key_columns - 1) / key_columns; key_columns = (entries + key_lines - 1) / key_lines; \
     if (sized) { key_height = 18 * key_lines + 10; height = height + key_height }'

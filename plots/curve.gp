@@ -35,7 +35,7 @@ width = wide(1200.0); left = or_sized(78.0, 94.0); right = 14.0; between = 16.0;
 eval(fit_panels)
 # Narrower panels, rather than a last one alone in its line.
 if (sized && lines > 1 && panels % columns == 1 && (width - left - right - between * columns) / (columns + 1) >= 64) { columns = columns + 1; lines = (panels + columns - 1) / columns }
-tall = high(210.0, 112.0, canvas eq "slide" ? 90.0 : 130.0); gap = 14.0; head = 22.0; foot = or_sized(50.0, 58.0); body = lines * rows * tall
+tall = high(210.0, 112.0, canvas eq "slide" ? 90.0 : 130.0); gap = 14.0; head = 22.0; foot = 58.0; body = lines * rows * tall
 block = head + rows * tall + (rows - 1) * gap + foot
 height = 34 + lines * block
 entries = series; count = series; eval(fit_key)

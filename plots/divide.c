@@ -1,178 +1,152 @@
-/* Figures that have no room on their canvas, divided into several. */
 #include "plots/divide.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { AXES = 2, FIELDS_MOST = 32 };
+enum { AXES_MOST = 2 };
+
+/* A figure's CSV. No field of it holds a comma (plots/figure.h). */
+struct grid {
+    char **cells; /* row by row, of which the first is the header */
+    size_t rows, columns;
+};
 
 /* A column that numbers what is divided, 1…: panels or rows. */
 struct axis {
-    char name[24];
-    size_t field; /* of the CSV */
-    size_t total; /* its greatest number */
-    size_t parts, part_size;
+    size_t column, parts, part_size;
 };
 
-/* The start of each field of a line of a CSV, and behind the last one that of the next line.
- * Returns the number of fields. No field of a figure's CSV holds a comma (plots/figure.h). */
-static size_t fields_find(const char *line, const char *fields[FIELDS_MOST + 1])
+static bool grid_read(const char *path, struct arena *arena, struct grid *grid, struct error *error)
 {
-    size_t count = 0;
-    const char *end = line + strcspn(line, "\n");
-    for (const char *at = line; count < FIELDS_MOST && at <= end; count++) {
-        fields[count] = at;
-        at += strcspn(at, ",\n") + 1;
+    char *line = NULL;
+    size_t room = 0, count = 0;
+    FILE *file = fopen(path, "r");
+    *grid = (struct grid){0};
+    if (file == NULL)
+        return error_run(error, "%s: cannot be read again", path);
+    while (getline(&line, &room, file) > 0) {
+        line[strcspn(line, "\n")] = '\0';
+        char *rest = arena_text(arena, "%s", line);
+        for (char *cell = NULL; (cell = strsep(&rest, ",")) != NULL; count++) {
+            arena_reserve(arena, &grid->cells, count + 1, sizeof *grid->cells);
+            grid->cells[count] = cell;
+        }
+        grid->columns = grid->columns == 0 ? count : grid->columns;
     }
-    fields[count] = end + 1;
+    grid->rows = grid->columns == 0 ? 0 : count / grid->columns;
+    free(line);
+    (void)fclose(file);
+    return true;
+}
+
+static size_t number_at(const struct grid *grid, size_t row, size_t column)
+{
+    return strtoul(grid->cells[row * grid->columns + column], NULL, 10);
+}
+
+/* Reads " panel 2 row 10", equal parts of at most so many. Returns the number of axes. */
+static size_t axes_read(const char *words, const struct grid *grid, struct axis axes[AXES_MOST])
+{
+    char name[24];
+    size_t count = 0, most = 0, total = 0;
+    for (int used = 0;
+         count < AXES_MOST && sscanf(words, " %23s %zu%n", name, &most, &used) == 2 && most > 0;
+         words += used) {
+        size_t column = total = 0;
+        while (column + 1 < grid->columns && strcmp(grid->cells[column], name) != 0)
+            column++;
+        for (size_t r = 1; r < grid->rows; r++)
+            total = number_at(grid, r, column) > total ? number_at(grid, r, column) : total;
+        if (total <= most)
+            continue;
+        const size_t part_size = (total - 1) / ((total - 1) / most + 1) + 1;
+        axes[count++] = (struct axis){column, (total - 1) / part_size + 1, part_size};
+    }
     return count;
 }
 
-/* Reads "… divide: panel 2 row 10" and the totals from the CSV. Returns the product of the parts:
- * 0 or 1 if nothing is to be divided. */
-static size_t axes_read(const char *words, const char *csv, struct axis axes[AXES], size_t *count)
-{
-    const char *fields[FIELDS_MOST + 1];
-    const size_t columns = fields_find(csv, fields);
-    size_t parts = 1;
-    int used = 0;
-    *count = 0;
-    for (; *count < AXES; words += used) {
-        struct axis *axis = &axes[*count];
-        if (sscanf(words, " %23s %zu%n", axis->name, &axis->part_size, &used) != 2 ||
-            axis->part_size == 0)
-            break;
-        const size_t length = strlen(axis->name);
-        axis->field = 0;
-        while (axis->field < columns && (strncmp(fields[axis->field], axis->name, length) != 0 ||
-                                         fields[axis->field][length] != ','))
-            axis->field++;
-        axis->total = 1;
-        for (const char *line = fields[columns]; *line != '\0' && axis->field < columns;) {
-            const char *cells[FIELDS_MOST + 1];
-            const size_t found = fields_find(line, cells);
-            const size_t number = strtoul(cells[axis->field], NULL, 10);
-            axis->total = number > axis->total ? number : axis->total;
-            line = cells[found];
-        }
-        axis->parts = (axis->total + axis->part_size - 1) / axis->part_size;
-        axis->part_size = (axis->total + axis->parts - 1) / axis->parts;
-        axis->parts = (axis->total + axis->part_size - 1) / axis->part_size;
-        parts *= axis->parts;
-        (*count)++;
-    }
-    return parts;
-}
-
-/* Writes the lines of part `part`, numbered from 1 again. Lines numbered 0 belong to all parts. */
-static void part_write(FILE *out, const char *csv, const struct axis *axes, size_t axis_count,
+/* Writes the rows of part `part`, numbered from 1 again. Rows numbered 0 belong to all parts. */
+static void part_write(FILE *out, const struct grid *grid, const struct axis *axes, size_t count,
                        size_t part, const struct figure *figure)
 {
-    const char *cells[FIELDS_MOST + 1];
-    size_t columns = fields_find(csv, cells);
-    bool first = true;
-    (void)fwrite(csv, 1, (size_t)(cells[columns] - csv), out);
-    for (const char *line = cells[columns]; *line != '\0'; line = cells[columns]) {
-        size_t numbers[AXES] = {0}, rest = part;
+    char **cells = grid->cells;
+    const char *subject = cells[grid->columns - 2], *caption = cells[grid->columns - 1];
+    for (size_t r = 0; r < grid->rows; r++, cells += grid->columns) {
+        size_t numbers[AXES_MOST] = {0}, rest = part;
         bool in = true;
-        columns = fields_find(line, cells);
-        for (size_t a = axis_count; a-- > 0; rest /= axes[a].parts) {
+        for (size_t a = count; r > 0 && a-- > 0; rest /= axes[a].parts) {
             const size_t before = rest % axes[a].parts * axes[a].part_size;
-            const size_t number = strtoul(cells[axes[a].field], NULL, 10);
+            const size_t number = number_at(grid, r, axes[a].column);
             in = in && (number == 0 || (number > before && number <= before + axes[a].part_size));
             numbers[a] = number == 0 ? 0 : number - before;
         }
-        for (size_t f = 0; in && f + 2 < columns; f++) {
+        if (!in)
+            continue;
+        for (size_t c = 0; c + 2 < grid->columns; c++) {
             size_t a = 0;
-            while (a < axis_count && axes[a].field != f)
+            while (a < count && axes[a].column != c)
                 a++;
-            if (a < axis_count)
+            if (r > 0 && a < count)
                 (void)fprintf(out, "%zu,", numbers[a]);
             else
-                (void)fwrite(cells[f], 1, (size_t)(cells[f + 1] - cells[f]), out);
+                (void)fprintf(out, "%s,", cells[c]);
         }
-        if (in)
-            (void)fprintf(out, "%s,%s\n", first ? figure->subject : "-",
-                          first ? figure->caption : "-");
-        first = first && !in;
+        (void)fprintf(out, "%s,%s\n", subject, caption);
+        subject = r == 0 ? figure->subject : "-";
+        caption = r == 0 ? figure->caption : "-";
     }
-}
-
-/* The text of the CSV, whose first row has the whole figure's subject and caption. */
-static char *csv_read(const char *path, struct arena *arena, struct error *error)
-{
-    char *text = NULL, *line = NULL;
-    size_t room = 0;
-    FILE *file = fopen(path, "r");
-    if (file == NULL) {
-        (void)error_run(error, "%s: cannot be read again: %s", path, strerror(errno));
-        return NULL;
-    }
-    while (getline(&line, &room, file) > 0)
-        arena_append(arena, &text, "%s", line);
-    free(line);
-    (void)fclose(file);
-    return text;
 }
 
 /* Puts `parts` figures in the place of the one at `at`. */
-static void figures_insert(struct figure_list *list, size_t at, size_t parts, const char *csv)
+static void figures_insert(struct figure_list *list, size_t at, size_t parts,
+                           const struct grid *grid)
 {
     struct arena *arena = figure_memory(list);
     const struct figure whole = list->figures[at];
-    const char *cells[FIELDS_MOST + 1];
-    size_t columns = fields_find(csv, cells);
-    columns = fields_find(cells[columns], cells);
-    const char *caption = cells[columns - 1];
-    const char *subject = arena_text(arena, "%.*s\u201A ", (int)(caption - cells[columns - 2] - 1),
-                                     cells[columns - 2]);
-    const int about = strncmp(subject, "-\u201A", 4) == 0 ? 0 : (int)strlen(subject);
+    char **first = grid->cells + grid->columns;
+    const char *subject = first[grid->columns - 2];
+    subject = strcmp(subject, "-") == 0 ? "" : arena_text(arena, "%s\u201A ", subject);
     arena_reserve(arena, &list->figures, list->count + parts, sizeof *list->figures);
     memmove(&list->figures[at + parts], &list->figures[at + 1],
             (list->count - at - 1) * sizeof *list->figures);
     list->count += parts - 1;
     for (size_t p = 0; p < parts; p++) {
-        const char *name = arena_text(arena, "%s-part-%zu", whole.name, p + 1);
-        list->figures[at + p] = (struct figure){
-            .script = whole.script,
-            .name = name,
-            .subject = arena_text(arena, "%.*spart %zu of %zu", about, subject, p + 1, parts),
-            .caption = arena_text(arena, "%.*s", (int)strcspn(caption, "\n"), caption),
-            .csv = arena_text(arena, "%s/%s.csv", list->folder, name)};
+        struct figure *figure = &list->figures[at + p];
+        *figure = whole;
+        figure->picture = NULL;
+        figure->name = arena_text(arena, "%s-part-%zu", whole.name, p + 1);
+        figure->subject = arena_text(arena, "%spart %zu of %zu", subject, p + 1, parts);
+        figure->caption = first[grid->columns - 1];
+        figure->csv = arena_text(arena, "%s/%s.csv", list->folder, figure->name);
     }
 }
 
-bool figure_divide(struct figure_list *list, size_t at, const char *reason, bool *divided,
-                   struct error *error)
+bool figure_divide(struct figure_list *list, size_t at, const char *reason, struct error *error)
 {
-    static const char mark[] = "; divide:";
-    struct axis axes[AXES];
-    size_t axis_count = 0;
     const struct figure whole = list->figures[at];
-    const char *words = strstr(reason, mark);
-    *divided = false;
-    if (words == NULL)
-        return true;
-    char *csv = csv_read(whole.csv, figure_memory(list), error);
-    if (csv == NULL)
+    const char *words = strstr(reason, "; divide:");
+    struct axis axes[AXES_MOST];
+    struct grid grid;
+    size_t parts = 1;
+    if (!grid_read(whole.csv, figure_memory(list), &grid, error))
         return false;
-    const size_t parts = axes_read(words + strlen(mark), csv, axes, &axis_count);
-    bool good = true;
-    if (parts > 1)
-        figures_insert(list, at, parts, csv);
-    for (size_t p = 0; good && parts > 1 && p < parts; p++) {
-        struct atomic_file file;
-        good = atomic_file_open(&file, list->figures[at + p].csv, error);
-        if (good)
-            part_write(file.stream, csv, axes, axis_count, p, &list->figures[at + p]);
-        good = good && atomic_file_end(&file, true, error);
+    const size_t count = words == NULL ? 0 : axes_read(words + strlen("; divide:"), &grid, axes);
+    for (size_t a = 0; a < count; a++)
+        parts *= axes[a].parts;
+    if (parts == 1) {
+        figure_drop(list, at, reason);
+        return true;
     }
-    arena_release(figure_memory(list), csv);
-    *divided = good && parts > 1;
-    if (!*divided)
-        return good;
+    figures_insert(list, at, parts, &grid);
+    for (size_t p = 0; p < parts; p++) {
+        struct atomic_file file;
+        if (!atomic_file_open(&file, list->figures[at + p].csv, error))
+            return false;
+        part_write(file.stream, &grid, axes, count, p, &list->figures[at + p]);
+        if (!atomic_file_end(&file, true, error))
+            return false;
+    }
     (void)unlink(whole.csv);
     figure_list_note(list, "%s: drawn as %zu figures, %s-part-1 to -%zu: %.*s", whole.name, parts,
                      whole.name, parts, (int)(words - reason), reason);

@@ -28,18 +28,9 @@ static void dots_row(const struct source *source, const struct report_scenario *
               value.mean, value.low, value.high, bound.mean, look.colour, look.point);
 }
 
-/* Above 90 %, on an axis of 90, 99, 99.9: `nines` of plots/dots.gp knows it by its title. */
+/* Above 90 %, on an axis of 90, 99, 99.9: plots/dots.gp knows it by its title. */
 static const struct panel nines = {"by nines (edge: 100 %)", "SLO hit rate (%)", "slo_hit_rate",
                                    100, false};
-
-/* Returns whether a contender meets more than nine of ten SLOs. */
-static bool nines_wanted(const struct source *source, const struct report_scenario *scenario)
-{
-    for (size_t c = 0; c < scenario->contender_count; c++)
-        if (source_estimate(source, &scenario->contenders[c], NULL, nines.metric, 1).mean > 0.9)
-            return true;
-    return false;
-}
 
 /* The panels of the entry. A panel without a title is one for each application, and one for all
  * together if there are several. */
@@ -56,9 +47,14 @@ static void dots_rows(const struct source *source, const struct report_scenario 
                 dots_row(source, scenario, c, panel, one ? scenario->applications[a] : NULL, number,
                          sheet);
         }
-    if (strcmp(kind->panels->metric, nines.metric) == 0 && nines_wanted(source, scenario))
-        for (size_t c = 0; c < scenario->contender_count; c++)
-            dots_row(source, scenario, c, &nines, NULL, number + 1, sheet);
+    bool high = false;
+    for (size_t c = 0; c < scenario->contender_count; c++)
+        high =
+            high ||
+            (strcmp(kind->panels->metric, nines.metric) == 0 &&
+             source_estimate(source, &scenario->contenders[c], NULL, nines.metric, 1).mean > 0.9);
+    for (size_t c = 0; high && c < scenario->contender_count; c++)
+        dots_row(source, scenario, c, &nines, NULL, number + 1, sheet);
 }
 
 /* ---- Hit rate against cost ------------------------------------------------------------------ */

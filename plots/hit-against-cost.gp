@@ -44,7 +44,7 @@ entries = rows + 2
 width = wide(panels == 2 ? 1200.0 : 1000.0)
 left = or_sized(72.0, 84.0); between = 60.0; narrowest = 200.0
 right = or_sized(60 + 7.0 * longest, 24)
-tall = high(4 + (22 * entries > 400 ? 22 * entries : 400), 170.0, 250.0)
+tall = high(4 + (22 * entries > 400 ? 22 * entries : 400), 170.0, canvas eq "slide" ? 210.0 : 250.0)
 eval(fit_panels)
 body = lines * tall; height = 34 + lines * (tall + or_sized(76, 82))
 count = rows; divide = "legend"; eval(fit_key); eval(begin)
@@ -98,6 +98,10 @@ do for [p=1:panels] {
          for [r=1:rows] NaN with points pt points[r] ps 1.2 * mark lc rgb colours[r] title names[r], \
          for [r=rows:1:-1] data using (int(column("row")) == r ? costs[r] : NaN):(hits[r]):(cost_low[r]):(cost_high[r]):(hit_low[r]):(hit_high[r]) \
              with xyerrorbars pt -1 lw 1.4 lc rgb colours[r] notitle, \
+         for [r=rows:1:-1] data using (int(column("row")) == r && hits[r] > bottom && hit_low[r] < bottom ? costs[r] : NaN):(hits[r]):(0):(bottom - hits[r]) \
+             with vectors filled size screen 7.0 / width, 20 lw 1.4 lc rgb colours[r] notitle, \
+         for [r=rows:1:-1] data using (int(column("row")) == r && hits[r] > bottom && cost_low[r] < from && costs[r] > from ? costs[r] : NaN):(hits[r]):(from - costs[r]):(0) \
+             with vectors filled size screen 7.0 / width, 20 lw 1.4 lc rgb colours[r] notitle, \
          for [r=rows:1:-1] data using (int(column("row")) == r ? costs[r] : NaN):(hits[r]) \
              with points pt points[r] ps 1.2 * mark lc rgb colours[r] notitle
     eval(once); eval(unlegend)

@@ -22,7 +22,7 @@ if (from > to) { from = 1; to = 10 }
 from = from / 1.2; to = to * 1.2
 
 eval(fit_rows); squeeze = 0.8
-width = wide(1200.0); left = 20.0 + name_width * longest; right = or_sized(24.0, 16.0); between = canvas eq "column" ? 8.0 : 26.0
+width = wide(1200.0); left = 20.0 + name_width * longest; right = 24.0; between = canvas eq "column" ? 8.0 : 26.0
 lines = 1; columns = panels; divide = "rows"; head = 24.0; foot = 56.0
 body = 2 * row_height * rows
 height = 34 + 24 + 22 + body + 2 * (head + foot)

@@ -179,25 +179,20 @@ static double parts_at(const struct sample *samples, size_t count, double q, dou
     return latency;
 }
 
-/* Writes the SLOs of the samples as rows of panel 0, if they are few: one for each application. */
+/* Writes the SLOs of the samples, one for each application, as rows of panel 0. */
 static void slo_rows(const struct sample *samples, size_t count, struct sheet *sheet)
 {
-    enum { SLOS_MOST = 8 };
-    double slos[SLOS_MOST];
+    double slos[8];
     size_t found = 0;
-    for (size_t i = 0; i < count; i++) {
-        const double slo = samples[i].slo;
+    for (size_t i = 0; i < count && found < sizeof slos / sizeof *slos; i++) {
         size_t s = 0;
-        while (s < found && slos[s] != slo)
+        while (s < found && slos[s] != samples[i].slo)
             s++;
-        if (slo <= 0 || s < found)
+        if (s < found || samples[i].slo <= 0)
             continue;
-        if (found == SLOS_MOST)
-            return;
-        slos[found++] = slo;
-    }
-    for (size_t s = 0; s < found; s++)
+        slos[found++] = samples[i].slo;
         sheet_row(sheet, "%d %s %d %s %d %d %d %d %g", 0, "SLO", 0, "SLO", 0, 0, 0, 0, slos[s]);
+    }
 }
 
 bool latency_parts_rows(struct reading *reading, size_t *row, struct sheet *sheet,

@@ -96,8 +96,7 @@ static char *script_find(const char *name, struct error *error)
 }
 
 /* Draws figure `at`. Where its size has no room, its parts or the next figure take its place. */
-static bool draw_one(struct figure_list *list, size_t at, const char *format, bool *drawn,
-                     struct error *error)
+static bool draw_one(struct figure_list *list, size_t at, const char *format, struct error *error)
 {
     struct figure *figure = &list->figures[at];
     char *no_room = NULL;
@@ -106,16 +105,10 @@ static bool draw_one(struct figure_list *list, size_t at, const char *format, bo
         return false;
     figure->picture =
         arena_text(figure_memory(list), "%s/%s.%s", list->folder, figure->name, format);
-    bool divided = false;
     bool good = gnuplot_draw(script, figure->csv, figure->picture, &list->style, &no_room, error);
     free(script);
-    *drawn = no_room == NULL;
     if (no_room != NULL)
-        good = figure_divide(list, at, no_room, &divided, error);
-    if (no_room != NULL && !divided)
-        figure_drop(list, at,
-                    arena_text(figure_memory(list), "%.*s; draw fewer policies (--policies)",
-                               (int)strcspn(no_room, ";"), no_room));
+        good = figure_divide(list, at, no_room, error);
     free(no_room);
     return good;
 }
@@ -124,9 +117,8 @@ bool plot_draw(struct figure_list *list, const char *format, struct error *error
 {
     bool good = gnuplot_check(error);
     for (size_t i = 0; good && i < list->count;) {
-        bool drawn = false;
-        good = draw_one(list, i, format, &drawn, error);
-        i += drawn;
+        good = draw_one(list, i, format, error);
+        i += i < list->count && list->figures[i].picture != NULL;
     }
     return good;
 }

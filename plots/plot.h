@@ -79,8 +79,7 @@ bool plot_compare(const struct comparison *against, struct figure_list *list, st
 bool chart_sheet(const struct chart *chart, struct figure_list *list, struct error *error);
 
 /* Draws every figure of the list as "svg", "png" or "pdf" beside its CSV, in the list's style.
- * A figure that the style's size has no room for is divided into several, or else dropped from the
- * list; a note says so.
+ * A figure that the style's size has no room for is divided or else dropped, and a note says so.
  * ERROR_RUN: gnuplot is missing or failed. */
 bool plot_draw(struct figure_list *list, const char *format, struct error *error);
 

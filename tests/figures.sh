@@ -327,6 +327,13 @@ else
     fail "ticks of a logarithmic axis are labelled left of the first panel only" \
         "twice: $(tr '\n' ' ' <"$folder/said")"
 fi
+if grep -q '>99.9<' "$folder"/page/paper/hit-rate-tight*.svg &&
+    grep -q '^0,SLO,' "$folder"/page/paper/latency-parts-tight*.csv; then
+    pass "hit rates above 90 % have a panel by nines, latencies the SLOs"
+else
+    fail "hit rates above 90 % have a panel by nines, latencies the SLOs" \
+        "$(ls "$folder/page/paper")"
+fi
 for wanted in "" --variants; do
     # shellcheck disable=SC2086
     run "$esgsim" plot "$folder/policies.h5" --out "$folder/plain$wanted" --policies esg $wanted \
