@@ -87,9 +87,9 @@ while read -r world settings; do
     # shellcheck disable=SC2086
     twins "the same decisions in Python as in C: $world $settings" "$folder/earliest.c" "$folder/earliest.py" $world $settings
 done <<EOF
-$(sed 's/ --.*//; s/ policy\.params\.[^ ]*//g; s/requests=[0-9]*/requests=100/; s/^\([^ ]*\) [^ ]*/\1/' tests/golden.txt | sort -u)
-moderate-normal requests=100 policy.params.reserve=0.5
-strict-light requests=100 platform.cold_dispatch=late platform.initial=cold
+$(sed 's/ --.*//; s/ policy\.params\.[^ ]*//g; s/requests=[0-9]*/requests=200 warmup_requests=0/; s/^\([^ ]*\) [^ ]*/\1/' tests/golden.txt | sort -u)
+moderate-normal requests=200 warmup_requests=0 policy.params.reserve=0.5
+strict-light requests=200 warmup_requests=0 platform.cold_dispatch=late platform.initial=cold
 EOF
 
 # A scheduler of trainings: arrays of structures, and the constants of an enumeration.
