@@ -15,41 +15,35 @@ enum {
     DIGITS = 5 /* significant, more than a screen shows */
 };
 
-/* Writes a cell: "=" if the row above has the same, a number with fewer digits. */
-static void cell_pack(const char *cell, const char *above, FILE *out)
-{
-    char *end = NULL;
-    const double number = strtod(cell, &end);
-    if (above != NULL && strcmp(cell, above) == 0)
-        (void)fputc('=', out);
-    else if (strlen(cell) > DIGITS + 1 && *end == '\0' && cell[1] != 'x')
-        (void)fprintf(out, "%.*g", DIGITS, number);
-    else
-        (void)fputs(cell, out);
-}
-
-/* Packs a CSV, which is overwritten, for the page (page.js unpacks it): without the last columns; a
- * cell that is as above is "=", and such cells at a row's end are left out. Of a distribution,
- * whose third column is `percent`, the halves are left out below 99. */
+/* Packs a CSV, which is overwritten, for the page (page.js unpacks it): numbers with fewer digits;
+ * without the last columns; a cell that is as above is "=", and such cells at a row's end are left
+ * out. Of a distribution, whose third column is `percent`, the halves are left out below 99. */
 static void csv_pack(char *csv, FILE *out)
 {
-    char *line;
+    char *line, *end;
     const char *above[COLUMNS_MOST] = {NULL};
     bool spread = false;
     while ((line = strsep(&csv, "\n")) != NULL && *line != '\0') {
         char *cells[COLUMNS_MOST];
-        size_t count = 0, told = 0;
-        while (count < COLUMNS_MOST && (cells[count] = strsep(&line, ",")) != NULL)
-            count++;
-        count -= count > TEXTS ? TEXTS : 0;
-        for (size_t c = 0; c < count; c++)
-            told = above[c] == NULL || strcmp(cells[c], above[c]) != 0 ? c + 1 : told;
-        spread = spread || (count > 2 && strcmp(cells[2], "percent") == 0);
+        bool same[COLUMNS_MOST];
+        size_t count = 0;
+        for (; count < COLUMNS_MOST && (cells[count] = strsep(&line, ",")) != NULL; count++)
+            same[count] = above[count] != NULL && strcmp(cells[count], above[count]) == 0;
+        size_t told = count - (count > TEXTS ? TEXTS : 0);
+        spread = spread || (told > 2 && strcmp(cells[2], "percent") == 0);
         if (spread && strchr(cells[2], '.') != NULL && strtod(cells[2], NULL) < 99)
             continue;
+        while (told > 0 && same[told - 1])
+            told--;
         for (size_t c = 0; c < told; c++) {
+            const double number = strtod(cells[c], &end);
+            const bool shorter =
+                *end == '\0' && strlen(cells[c]) > DIGITS + 1 && cells[c][1] != 'x';
             (void)fputs(c > 0 ? "," : "", out);
-            cell_pack(cells[c], above[c], out);
+            if (shorter && !same[c])
+                (void)fprintf(out, "%.*g", DIGITS, number);
+            else
+                (void)fputs(same[c] ? "=" : cells[c], out);
         }
         (void)fputc('\n', out);
         memcpy(above, cells, count * sizeof *above);

@@ -172,7 +172,7 @@ def check_a_link_of_the_navigation_opens_its_setting():
 
 def check_the_pointer_shows_mean_and_interval():
     browser.open("paper", DESK)
-    for mark in ("#matrix td[data-v]", "#hero circle"):
+    for mark in ("#matrix td[data-v]", "#hero .mark"):
         browser.mouse(mark)
         browser.settle()
         text = browser.ask("document.querySelector('#tip').hidden ? '' : document.querySelector('#tip').textContent")
@@ -182,7 +182,7 @@ def check_the_pointer_shows_mean_and_interval():
 def check_a_policy_can_be_left_out():
     browser.open("paper", DESK)
     shown = "[...document.querySelectorAll('#matrix tbody tr')].filter(row => row.offsetHeight > 0).map(row => row.cells[0].textContent)"
-    dots = "document.querySelectorAll('#hero circle').length"
+    dots = "document.querySelectorAll('#hero .mark').length"
     rows, before = browser.ask(shown), browser.ask(dots)
     browser.mouse(".filter summary", click=True)
     browser.mouse(".filter label:nth-of-type(2) input", click=True)

@@ -437,7 +437,7 @@ CASE(a_figure_is_its_data_and_its_caption)
     assert_contains(page, "<figure data-kind=\"hit-rate\" data-subject=\"light\"><figcaption>"
                           "<b>hit-rate</b> of light. of &lt;it&gt; &amp; &quot;that&quot;");
     assert_contains(page, "<pre>panel,value\n1,&lt;2\n</pre>");
-    assert_contains(page, "<summary>sensitivity: k</summary><figure data-kind=\"sensitivity\"");
+    assert_contains(page, "<summary>sensitivity k</summary><figure data-kind=\"sensitivity\"");
     assert_null(strstr(page, "<svg"));
 }
 
@@ -454,8 +454,8 @@ static void assert_verdict(const struct fixture *runs, size_t count, const char 
 
 CASE(the_verdict_says_who_is_first_in_twenty_words)
 {
-    assert_verdict(light, COUNT(light), "Highest mean SLO hit rate: esg, 73.6 %; then fifo, ");
-    assert_verdict(light, 3, "The mean SLO hit rate of esg: 73.6 %.</p>");
+    assert_verdict(light, COUNT(light), "Highest mean SLO hit rate: esg 73.6 %, fifo ");
+    assert_verdict(light, 3, "The mean SLO hit rate: esg 73.6 %.</p>");
     assert_verdict(
         two_settings, COUNT(two_settings),
         "Highest mean SLO hit rate, alone or shared: esg in 1 of 2 settings, fifo in 1.</p>");

@@ -346,10 +346,8 @@ static bool body_print(const struct comparison *against, struct sink *sink, stru
     overview_print(against, sink);
     for (size_t i = 0; i < against->run_count; i++)
         run_print(&against->runs[i], sink);
-    if (sink->html) {
-        (void)fputs("</main>\n", sink->out);
+    if (sink->html)
         return html_end(sink->out, error);
-    }
     return !ferror(sink->out) ||
            error_run(error, "cannot write the comparison: %s", strerror(errno));
 }

@@ -112,7 +112,7 @@ bool html_begin(FILE *out, const char *title, struct error *error)
 
 bool html_end(FILE *out, struct error *error)
 {
-    html_print(out, "<script>//<![CDATA[\n");
+    html_print(out, "</main>\n<script>//<![CDATA[\n");
     const bool good = file_write(out, "results/report/page.js", error);
     html_print(out, "//]]></script>\n</body>\n</html>\n");
     return good && (!ferror(out) || error_write(error, "the report", errno));

@@ -15,19 +15,21 @@ static const double level_points = 0.05, level_share = 5e-4;
 
 struct entrant {
     const char *name;
-    double value;
+    double value; /* in its first place */
     size_t first; /* places in which it is first, or level with it */
 };
 
 /* Who is first in how many places: scenarios, or panels of curves. */
 struct race {
     const struct report *report;
+    bool least; /* the least value is first */
+    const char *unit;
     struct entrant *entrants;
     size_t count, places;
     double low, high; /* of all values */
 };
 
-static void race_enter(struct race *race, const char *name, double value, bool first)
+static void race_enter(struct race *race, const char *name, double value, double best, double level)
 {
     size_t e = 0;
     while (e < race->count && strcmp(race->entrants[e].name, name) != 0)
@@ -36,31 +38,28 @@ static void race_enter(struct race *race, const char *name, double value, bool f
         arena_reserve(race->report->arena, &race->entrants, ++race->count, sizeof *race->entrants);
         race->entrants[e] = (struct entrant){name, value, 0};
     }
-    race->entrants[e].first += first;
+    race->entrants[e].first += fabs(value - best) <= level;
     race->low = fmin(race->low, value);
     race->high = fmax(race->high, value);
 }
 
-static double value_of(const struct report *report, const struct report_contender *contender)
+static double value_of(const struct race *race, const struct report_contender *contender)
 {
-    const char *name = report_serves(report) ? "slo_hit_rate" : "jct_s_mean";
-    return report_column_estimate(report, contender, NULL, report_metric_find(name)).mean;
+    const char *name = race->least ? "jct_s_mean" : "slo_hit_rate";
+    return report_column_estimate(race->report, contender, NULL, report_metric_find(name)).mean;
 }
 
 static void scenario_race(struct race *race, const struct report_scenario *scenario)
 {
-    const bool serves = report_serves(race->report);
     double best = NAN;
     for (size_t c = 0; c < scenario->contender_count; c++) {
-        const double value = value_of(race->report, &scenario->contenders[c]);
-        best = serves ? fmax(best, value) : fmin(best, value);
+        const double value = value_of(race, &scenario->contenders[c]);
+        best = race->least ? fmin(best, value) : fmax(best, value);
     }
     race->places++;
-    for (size_t c = 0; c < scenario->contender_count; c++) {
-        const double value = value_of(race->report, &scenario->contenders[c]);
-        race_enter(race, scenario->contenders[c].title, value,
-                   fabs(value - best) <= (serves ? level_points : level_share * best));
-    }
+    for (size_t c = 0; c < scenario->contender_count; c++)
+        race_enter(race, scenario->contenders[c].title, value_of(race, &scenario->contenders[c]),
+                   best, race->least ? level_share * best : level_points);
 }
 
 static void panel_race(struct race *race, const struct curve_panel *panel)
@@ -70,81 +69,64 @@ static void panel_race(struct race *race, const struct curve_panel *panel)
         best = fmax(best, panel->lines[l].sustained);
     race->places++;
     for (size_t l = 0; l < panel->line_count; l++)
-        race_enter(race, panel->lines[l].title, panel->lines[l].sustained,
-                   panel->lines[l].sustained == best);
+        race_enter(race, panel->lines[l].title, panel->lines[l].sustained, best, 0);
 }
 
 static size_t words_count(const char *text)
 {
-    size_t count = 0;
-    for (; *text != '\0'; text += strcspn(text, " ")) {
-        text += strspn(text, " ");
-        count += *text != '\0';
-    }
+    size_t count = 1;
+    for (; *text != '\0'; text++)
+        count += *text == ' ';
     return count;
 }
 
-/* The name without its parameters if those are many. */
-static const char *short_name(const struct report *report, const char *name)
+/* The next to be told: first in more places, or of one place with the better value; NULL: none. */
+static struct entrant *entrant_next(const struct race *race)
 {
-    return words_count(name) <= NAME_WORDS
-               ? name
-               : arena_text(report->arena, "%.*s", (int)strcspn(name, " "), name);
-}
-
-/* "headway in 9 of 12 settings, esg in 2": as many as have room. */
-static void firsts_write(struct race *race, char **text)
-{
-    const char *place = "in";
-    for (size_t told = 0; told < race->count; told++) {
-        struct entrant *next = &race->entrants[0];
-        for (size_t e = 1; e < race->count; e++)
-            next = race->entrants[e].first > next->first ? &race->entrants[e] : next;
-        const char *name = short_name(race->report, next->name);
-        if (next->first == 0 ||
-            (told > 0 && words_count(*text) + words_count(name) + 2 > WORDS_MOST))
-            return;
-        arena_append(race->report->arena, text, "%s %s %s %zu", told > 0 ? "," : "", name, place,
-                     next->first);
-        if (told == 0)
-            arena_append(race->report->arena, text, " of %zu settings", race->places);
-        next->first = 0;
-    }
-}
-
-/* "headway, 95.2 %; then esg, 73.6 %": of one place. */
-static void values_write(const struct race *race, char **text)
-{
-    const bool serves = report_serves(race->report);
-    const struct entrant *best = NULL, *second = NULL;
+    struct entrant *next = NULL;
+    double best = race->places > 1 ? 0 : -INFINITY;
     for (size_t e = 0; e < race->count; e++) {
         const struct entrant *entrant = &race->entrants[e];
-        const double value = serves ? entrant->value : -entrant->value;
-        if (isnan(value))
-            continue;
-        if (best == NULL || value > (serves ? best->value : -best->value)) {
-            second = best;
-            best = entrant;
-        } else if (second == NULL || value > (serves ? second->value : -second->value)) {
-            second = entrant;
+        const double score = race->places > 1 ? (double)entrant->first
+                             : race->least    ? -entrant->value
+                                              : entrant->value;
+        if (score > best) {
+            next = &race->entrants[e];
+            best = score;
         }
     }
-    const char *unit = serves ? "%" : "h";
-    if (best != NULL)
-        arena_append(race->report->arena, text, " %s%s %.*f %s",
-                     short_name(race->report, best->name), race->count > 1 ? "," : ":",
-                     serves ? 1 : 2, best->value, unit);
-    if (second != NULL && words_count(second->name) < NAME_WORDS)
-        arena_append(race->report->arena, text, "; then %s, %.*f %s", second->name, serves ? 1 : 2,
-                     second->value, unit);
+    return next;
+}
+
+/* "headway in 9 of 12 settings, esg in 2", or of one place "headway 95.2 %, esg 73.6 %": as many as
+ * have room, of the first without its parameters if those are many. */
+static void firsts_write(const struct race *race, char **text)
+{
+    struct arena *arena = race->report->arena;
+    const char *between = "";
+    for (struct entrant *next; (next = entrant_next(race)) != NULL;
+         next->first = 0, next->value = NAN) {
+        const bool cut = words_count(next->name) > NAME_WORDS;
+        if (*between != '\0' && words_count(*text) + words_count(next->name) + 2 > WORDS_MOST)
+            return;
+        arena_append(arena, text, "%s %.*s", between,
+                     (int)(cut ? strcspn(next->name, " ") : strlen(next->name)), next->name);
+        if (race->places == 1)
+            arena_append(arena, text, " %.4g%s", next->value, race->unit);
+        else
+            arena_append(arena, text, " in %zu", next->first);
+        if (*between == '\0' && race->places > 1)
+            arena_append(arena, text, " of %zu settings", race->places);
+        between = ",";
+    }
 }
 
 const char *page_verdict(const struct report *report)
 {
     const struct curves *curves = report->curves;
-    const bool sustained = curves != NULL && !isnan(curves->limit);
-    const bool serves = report_serves(report);
-    struct race race = {.report = report, .low = NAN, .high = NAN};
+    const bool sustained = curves != NULL && !isnan(curves->limit), serves = report_serves(report);
+    const char *unit = sustained ? "" : serves ? " %" : " h";
+    struct race race = {report, !sustained && !serves, unit, NULL, 0, 0, NAN, NAN};
     for (size_t g = 0; sustained && g < curves->group_count; g++)
         for (size_t p = 0; p < curves->groups[g].panel_count; p++)
             panel_race(&race, &curves->groups[g].panels[p]);
@@ -155,37 +137,19 @@ const char *page_verdict(const struct report *report)
                                  : "mean completion time";
     if (isnan(race.high))
         return arena_text(report->arena, "No policy has a value of %s.", what);
-    char *text = arena_text(report->arena, "%s %s%s",
-                            race.count == 1         ? "The"
-                            : !sustained && !serves ? "Shortest"
-                                                    : "Highest",
-                            what,
-                            race.count == 1   ? " of"
-                            : race.places > 1 ? ", alone or shared:"
-                                              : ":");
-    if (race.places > 1 && race.count > 1) {
-        firsts_write(&race, &text);
-    } else if (race.places > 1 || sustained) {
-        text = arena_text(report->arena, "%s: %s %.4g to %.4g%s in %zu setting%s",
-                          short_name(report, race.entrants[0].name), what, race.low, race.high,
-                          sustained ? ""
-                          : serves  ? " %"
-                                    : " h",
-                          race.places, race.places == 1 ? "" : "s");
-    } else {
-        values_write(&race, &text);
-    }
+    if (race.count == 1 && race.places > 1)
+        return arena_text(report->arena, "The %s is %.4g to %.4g%s in %zu settings.", what,
+                          race.low, race.high, race.unit, race.places);
+    char *text = arena_text(report->arena, "%s %s%s:",
+                            race.count == 1 ? "The"
+                            : race.least    ? "Shortest"
+                                            : "Highest",
+                            what, race.count > 1 && race.places > 1 ? ", alone or shared" : "");
+    firsts_write(&race, &text);
     return arena_text(report->arena, "%s.", text);
 }
 
 /* ---- Published ------------------------------------------------------------------------------ */
-
-static void number_write(double value, FILE *out)
-{
-    (void)fputc('\t', out);
-    if (!isnan(value))
-        (void)fprintf(out, "%.6g", value);
-}
 
 void page_published(const struct report *report, FILE *out)
 {
@@ -209,11 +173,9 @@ void page_published(const struct report *report, FILE *out)
                 html_print(out, "%zu\t%s\t%s, %s\t%zu\t%s\t%s", j + 1, all->figure->title,
                            all->range, all->figure->evidence, w + 1,
                            all->apart[w].world->assumptions, average->policy);
-                const double numbers[] = {average->ours.mean, average->ours.low, average->ours.high,
-                                          all->figure->low, all->figure->high};
-                for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
-                    number_write(numbers[n], out);
-                (void)fputc('\n', out);
+                (void)fprintf(out, "\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\n", average->ours.mean,
+                              average->ours.low, average->ours.high, all->figure->low,
+                              all->figure->high);
             }
     }
     html_print(out, "</pre></figure>\n");

@@ -47,8 +47,7 @@ void page_reading(const struct page *page, FILE *out)
         "alone: one seed. Click a column's header to sort by it; its tooltip explains it."
         "</li>\n<li>First: by the means alone. In sentences <em>more</em>, <em>fewer</em> and "
         "<em>less</em> are used only if the 95 %% interval of the paired difference excludes "
-        "zero.</li>\n<li>The figures are drawn by the page from the data below each; in the data = "
-        "stands for the cell above, and so do cells that a row lacks.</li>\n%s%s</ul>\n",
+        "zero.</li>\n%s%s</ul>\n",
         report_serves(page->report) ? reading_of_requests : "",
         page->report->results->training_count > 0 ? reading_of_trainings : "");
 }

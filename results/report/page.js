@@ -33,17 +33,20 @@ const data = figure => {
     const told = line.split(separator);
     return above = head.map((_, i) => told[i] === undefined || told[i] === '=' ? above[i] : told[i]);
   });
+  const summary = figure.querySelector('summary');
+  if (summary) summary.textContent = 'Its data';
   pre.textContent = [head, ...cells].map(row => row.join(separator)).join('\n');
   return figure.rows = cells.map(row => Object.fromEntries(row.map((cell, i) => [head[i], plain(cell)])));
 };
 const number = cell => cell === undefined || cell.trim() === '' ? NaN : Number(cell);
 const figures = all('figure[data-kind]');
 const figuresOf = kind => figures.filter(figure => figure.dataset.kind === kind);
-const colours = new Map();
+const colours = new Map(), looks = new Map(); // by contender; looks: marker and dash, as plots/palette.c numbers them
 const spare = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000', '#767676'];
 const colourOf = row => {
   const name = row.contender === undefined ? row.series_title : row.contender;
   if (row.colour) colours.set(name, '#' + row.colour.slice(2));
+  if (row.point) looks.set(name, row);
   if (!colours.has(name)) colours.set(name, spare[colours.size % spare.length]);
   return colours.get(name);
 };
@@ -59,7 +62,7 @@ const interval = (value, low, high) =>
   printed(value) + (isFinite(low) && isFinite(high) ? ` [${printed(low)}, ${printed(high)}]` : '');
 const shorten = (text, most) => text.length > most
   ? text.slice(0, Math.ceil(most * 0.6) - 1) + '…' + text.slice(text.length - Math.floor(most * 0.4)) : text;
-// Titles as parts, without those that all have, and of "key=value" the value.
+// Titles as parts, without those that all have; of "key=word" the word, of "a.key=number" the key's end.
 const partsOf = titles => {
   const parts = titles.map(title => title.split(/, | (?=[\w.]+=)/));
   const same = part => titles.length > 1 && parts.every(other => other.includes(part));
@@ -67,7 +70,7 @@ const partsOf = titles => {
   return parts.map(list => {
     const rest = list.filter(part => !same(part));
     return (rest.length > 0 ? rest : list.slice(0, 1)).map(part =>
-      /^[\w.]+=/.test(part) && parts.every(other => other.some(p => keys(p) === keys(part)))
+      /^[\w.]+=[^\d]/.test(part) && parts.every(other => other.some(p => keys(p) === keys(part)))
         ? part.slice(part.indexOf('=') + 1) : part.replace(/^(\w+\.)+(?=\w+=)/, ''));
   });
 };
@@ -154,14 +157,18 @@ const spanOf = (values, log, share) => {
   const pad = log ? 1 : (high - low) * 0.05;
   return log ? [low / 1.05, high * 1.05] : [low - pad, high + pad];
 };
-const isShare = axis => /\(%\)|hit %/.test(axis);
+const isShare = axis => /\(%\)|hit %$/.test(axis);
 const xAxis = (svg, axis, y, top, title, middle) => {
+  let end = -Infinity; // of the label before, which the next one must not touch
   axis.ticks.forEach(tick => {
     add(svg, 'path', {class: 'grid', d: `M${axis.at(tick)} ${top}V${y}`});
+    const half = printed(tick).length * 3.2;
+    if (title === null || axis.at(tick) - half < end + 4) return;
+    end = axis.at(tick) + half;
     add(svg, 'text', {x: axis.at(tick), y: y + 12, 'text-anchor': 'middle', 'font-size': 10}, printed(tick));
   });
   add(svg, 'path', {class: 'axis', d: `M${axis.at(axis.low)} ${y}H${axis.at(axis.high)}`});
-  add(svg, 'text', {x: middle, y: y + 25, 'text-anchor': 'middle'}, title);
+  if (title !== null) add(svg, 'text', {x: middle, y: y + 25, 'text-anchor': 'middle'}, title);
 };
 const yAxis = (svg, axis, x, right, labels) => {
   axis.ticks.forEach(tick => {
@@ -170,19 +177,35 @@ const yAxis = (svg, axis, x, right, labels) => {
   });
   add(svg, 'path', {class: 'axis', d: `M${x} ${axis.at(axis.low)}V${axis.at(axis.high)}`});
 };
-const dot = (svg, x, y, colour, name, tip, radius = 3.5) =>
-  add(svg, 'circle', {cx: x, cy: y, r: radius, fill: colour, 'data-c': name, 'data-tip': tip, stroke: '#fff', 'stroke-width': 0.6});
+// A marker by gnuplot's number: plus, cross, star, then hollow and filled squares, circles, triangles and so on.
+const dot = (svg, x, y, colour, name, tip, radius = 3.5) => {
+  const {point = '7'} = looks.get(name) || {}, kind = Math.floor(Number(point) / 2), r = radius;
+  const angles = (count, turn) => Array.from({length: count}, (_, i) => (turn + i / count) * 2 * Math.PI);
+  const polygon = (count, turn) => angles(count, turn).map((a, i) => `${i ? 'L' : 'M'}${(r * 1.2 * Math.cos(a)).toFixed(2)} ${(r * 1.2 * Math.sin(a)).toFixed(2)}`).join('') + 'Z';
+  const rays = (count, turn) => angles(count, turn).map(a => `M0 0L${(r * Math.cos(a)).toFixed(2)} ${(r * Math.sin(a)).toFixed(2)}`).join('');
+  const stroked = Number(point) < 4;
+  const d = stroked ? rays(point === '3' ? 8 : 4, point === '2' ? 0.125 : 0) : kind === 2 ? polygon(4, 0.125) : kind === 4 ? polygon(3, -0.25)
+    : kind === 5 ? polygon(3, 0.25) : kind === 6 ? polygon(4, 0) : kind === 7 ? polygon(5, -0.25) : `M${r} 0A${r} ${r} 0 1 0 ${-r} 0A${r} ${r} 0 1 0 ${r} 0Z`;
+  const hollow = stroked || Number(point) % 2 === 0;
+  add(svg, 'path', {class: 'mark', transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`, d, 'data-c': name, 'data-tip': tip,
+    fill: stroked ? 'none' : hollow ? '#fff' : colour, stroke: hollow ? colour : '#fff', 'stroke-width': hollow ? 1.4 : 0.6});
+};
+const dashOf = name => ['', '', '6 3', '2 3', '8 3 2 3', '1 2'][Number((looks.get(name) || {}).dash) || 0];
 const fit = (text, width, each = 6.4) => shorten(text, Math.max(4, Math.floor(width / each)));
 
 // ---- Figures ----------------------------------------------------------------------------------
 
 // The names beside the plot, and where to write one that the pointer touches.
-const key = (plot, entries) => {
+const key = (plot, entries, marks = true) => {
   if (entries.size < 2) return;
   const list = add(plot, 'div', {class: 'key'});
   entries.forEach((colour, name) => {
     const entry = add(list, 'span');
-    add(entry, 'i', {style: `background:${colour}`});
+    if (marks) {
+      const sample = add(entry, 'svg', {width: 22, height: 10, viewBox: '0 0 22 10'});
+      add(sample, 'path', {d: 'M0 5H22', stroke: colour, 'stroke-dasharray': dashOf(name)});
+      dot(sample, 11, 5, colour, name, name);
+    } else add(entry, 'i', {style: `background:${colour}`});
     entry.append(named(name));
     entry.onmouseenter = () => {
       plot.classList.add('dim');
@@ -198,15 +221,16 @@ const grid = (panels, width, left, least) => {
 };
 
 // Panels of dots with intervals: a row a contender, or a setting with its contenders.
-const drawDots = (plot, rows, width) => {
+const drawDots = (plot, rows, width, height) => {
   const label = row => row.setting === undefined ? row.contender : row.setting;
   const titles = distinct(rows.map(label)), panels = [...group(rows, 'panel').values()];
   const shown = rows[0].setting === undefined ? titles.map(named) : partsOf(titles).map(parts => parts.join(', '));
   const left = Math.min(width * 0.36, 12 + 6 * Math.max(...shown.map(text => text.length)));
   const {columns, lines, each} = grid(panels.length, width, left, 130);
-  const tall = titles.length > 12 ? 13 : 16, block = titles.length * tall + 62;
+  const tall = height ? Math.max(13, Math.min(40, (height - 62) / titles.length)) : titles.length > 12 ? 13 : 16;
+  const block = titles.length * tall + 62;
   const svg = add(plot, 'svg', {width, height: lines * block, viewBox: `0 0 ${width} ${lines * block}`, role: 'img'});
-  const used = new Map();
+  const used = new Map(), equal = new Map();
   panels.forEach((panel, p) => {
     const x = left + p % columns * each, y = Math.floor(p / columns) * block + 30, bottom = y + titles.length * tall;
     const log = panel[0].logarithmic === '1' || /µs|units/.test(panel[0].axis || '');
@@ -235,17 +259,24 @@ const drawDots = (plot, rows, width) => {
     panel.forEach(row => {
       const r = titles.indexOf(label(row)), value = number(row.value);
       const several = row.setting === undefined ? 0 : (distinct(panel.map(o => o.contender)).indexOf(row.contender) % 5 - 2) * tall / 7;
-      const middle = y + (r + 0.5) * tall + several, colour = colourOf(row);
+      // Equal values of one row are above each other.
+      const nth = equal.get(p + row.contender + row.setting + value) || 0;
+      equal.set(p + row.contender + row.setting + value, nth + 1);
+      const apart = Math.min(Math.ceil(nth / 2) * 6, tall / 2 - 2) * (nth % 2 ? 1 : -1);
+      const middle = y + (r + 0.5) * tall + several + apart, colour = colourOf(row);
       const bound = number(row.bound);
       if (isFinite(bound)) add(svg, 'path', {d: `M${axis.at(bound)} ${y + r * tall + 1}v${tall - 2}`, stroke: '#444',
         'stroke-dasharray': '2 2', 'data-tip': `bound ${printed(bound)}`});
       if (!isFinite(value)) return;
       if (isFinite(number(row.low)))
         add(svg, 'path', {d: `M${at(number(row.low))} ${middle}H${at(number(row.high))}`, stroke: colour, 'data-c': row.contender});
-      const tip = `${row.contender}${row.setting === undefined ? '' : ', ' + row.setting}\n${row.range_low === undefined ? text || row.panel_title : row.panel_title}: ${interval(value, number(row.low), number(row.high))}`;
+      const tip = row.where ? `${row.contender}, ${row.where}\n${text}: ${row.text}` : `${row.contender}${row.setting === undefined ? '' : ', ' + row.setting}\n${row.range_low === undefined ? text || row.panel_title : row.panel_title}: ${interval(value, number(row.low), number(row.high))}`;
       if (ranged && (value < axis.low || value > axis.high)) {
         const tail = value < axis.low ? [x, 6] : [x + each - 6, -6];
         add(svg, 'path', {d: `M${tail[0]} ${middle}l${tail[1]} -3.5v7z`, fill: colour, 'data-c': row.contender, 'data-tip': tip});
+      } else if (row.text !== undefined && /^[≥<]/.test(row.text)) { // the sweep ended before the policy failed, or none of it is sustained
+        add(svg, 'path', {d: `M${at(value) + (row.text[0] === '≥' ? 6 : -6)} ${middle}l${row.text[0] === '≥' ? -9 : 9} -4.5v9z`, fill: colour,
+          'data-c': row.contender, 'data-tip': tip});
       } else dot(svg, at(value), middle, colour, row.contender, tip);
       if (row.setting !== undefined) used.set(row.contender, colour);
     });
@@ -263,7 +294,7 @@ const drawBars = (plot, rows, width) => {
   const used = new Map();
   panels.forEach((panel, p) => {
     const x = left + p % columns * each, y = Math.floor(p / columns) * block + 30, bottom = y + titles.length * tall;
-    const axis = axisOf(0, Math.max(...panel.map(row => number(row.to)).filter(isFinite)), x + 4, x + each - 46, false, 4);
+    const axis = axisOf(0, Math.max(...panel.map(row => number(row.to)).filter(isFinite)), x + 4, x + each - 46, false, each < 200 ? 2 : 4);
     add(svg, 'text', {x, y: y - 10, 'font-weight': 600}, fit((panel[0].panel_title || '').replace(/_/g, ' '), each - 6, 7));
     xAxis(svg, axis, bottom, y, fit(panel[0].axis || '', each), x + each / 2);
     if (p % columns === 0) titles.forEach((title, r) =>
@@ -277,7 +308,7 @@ const drawBars = (plot, rows, width) => {
         add(svg, 'text', {x: axis.at(to) + 3, y: y + (r + 0.5) * tall + 4, 'font-size': 10}, row.label);
     });
   });
-  key(plot, used);
+  key(plot, used, false);
 };
 
 // A grid of panels of lines: rows by metric, columns by condition.
@@ -295,17 +326,18 @@ const drawLines = (plot, lines, width, tall) => {
       const mine = here.filter(line => line.condition === condition);
       if (mine.length === 0) return;
       const xs = mine.flatMap(line => line.points.map(point => point.x)), [low, high] = [Math.min(...xs), Math.max(...xs)];
-      const across = axisOf(low, high, x + 4, x + each - 12, mine[0].logX && low > 0, 4);
+      const across = axisOf(low, high, x + 4, x + each - 26, mine[0].logX && low > 0, 4);
       const up = axisOf(...spanOf(ys, log, !log && isShare(metric) && Math.max(...ys.filter(isFinite)) <= 100), bottom, y, log, 4);
       if (m === 0) add(svg, 'text', {x, y: y - 16, 'font-weight': 600, 'data-tip': condition}, fit(condition, each - 10, 7));
       add(svg, 'text', {x, y: y - 4, 'font-size': 10}, fit(metric, each - 10));
-      yAxis(svg, up, x, x + each - 12, c % columns === 0 || conditions.length === 1);
-      xAxis(svg, across, bottom, y, m === metrics.length - 1 ? fit(mine[0].xTitle, each) : '', x + each / 2);
-      if (isFinite(mine[0].limit)) add(svg, 'path', {d: `M${x} ${up.at(mine[0].limit)}H${x + each - 12}`, stroke: '#444', 'stroke-dasharray': '2 3'});
+      yAxis(svg, up, x, x + each - 22, c % columns === 0 || conditions.length === 1);
+      xAxis(svg, across, bottom, y, m === metrics.length - 1 ? fit(mine[0].xTitle, each) : null, x + each / 2);
+      if (isFinite(mine[0].limit)) add(svg, 'path', {d: `M${x} ${up.at(mine[0].limit)}H${x + each - 22}`, stroke: '#444', 'stroke-dasharray': '2 3'});
+      if (mine[0].cross >= low && mine[0].cross <= high) add(svg, 'path', {d: `M${across.at(mine[0].cross)} ${y}V${bottom}`, stroke: '#444', 'stroke-dasharray': '4 3'});
       mine.forEach(line => {
         const good = line.points.filter(point => isFinite(point.y) && (!log || point.y > 0));
         add(svg, 'path', {d: good.map((point, i) => `${i ? 'L' : 'M'}${across.at(point.x).toFixed(1)} ${up.at(point.y).toFixed(1)}`).join(''),
-          fill: 'none', stroke: line.colour, 'stroke-width': 1.5, 'data-c': line.name});
+          fill: 'none', stroke: line.colour, 'stroke-width': 1.5, 'stroke-dasharray': dashOf(line.name), 'data-c': line.name});
         used.set(line.name, line.colour);
         const tip = point => `${line.name}\n${line.xTitle} ${printed(point.x)}: ${interval(point.y, point.low, point.high)}`;
         good.filter((_, i) => good.length < 40 || i % 10 === 0).forEach(point => {
@@ -365,7 +397,7 @@ const linesOf = (kind, rows) => {
     const axes = rows[0].jct_h === undefined ? {latency_ms: 'latency (ms)', slo_share: 'latency / SLO'} : {jct_h: 'completion time (h)', slowdown: 'completion time / alone'};
     return Object.entries(axes).flatMap(([column, title]) => by('contender').map(points => line(points[0].contender, colourOf(points[0]), '% of all',
       title, points.map(row => ({x: number(row[column]), y: number(row.percent), low: NaN, high: NaN})).filter(point => isFinite(point.x)),
-      {condition: title, logX: true})));
+      {condition: title, logX: true, cross: / [/] /.test(title) ? 1 : NaN})));
   }
   const parts = {gpu: 'held (%)', vcpu: 'held (%)', gpu_memory: 'held (%)', stranded: 'held (%)', waiting: 'jobs, containers', running: 'jobs, containers',
     idle: 'jobs, containers', starting: 'jobs, containers'};
@@ -390,7 +422,7 @@ const drawInto = (plot, kind, rows, width, height) => {
     drawLines(plot, lines, width, Math.max(110, Math.min(190, (height - 60) / distinct(lines.map(line => line.metric)).length)));
   } else if (shown[0].exec_ms !== undefined) drawBars(plot, partsAsBars(shown), width);
   else if (shown[0].from !== undefined) drawBars(plot, shown, width);
-  else if (shown[0].value !== undefined) drawDots(plot, shown, width);
+  else if (shown[0].value !== undefined) drawDots(plot, shown, width, kind === 'sustained' ? height : 0);
   else return false;
   return true;
 };
@@ -400,6 +432,7 @@ const draw = figure => {
   figure.classList.add('drawn'); // it may be hidden until then
   const width = Math.max(300, Math.min(1180, figure.clientWidth));
   figure.classList.toggle('drawn', Boolean(drawInto(plot, figure.dataset.kind, data(figure), width, 420)));
+  all('svg', plot).forEach(svg => svg.setAttribute('aria-label', figure.querySelector('figcaption').textContent));
 };
 
 // ---- Matrix -----------------------------------------------------------------------------------
@@ -453,7 +486,7 @@ const matrixBuild = place => {
       if (!cell || !isFinite(cell.value)) return add(row, 'td', {}, cell ? '-' : '');
       const best = Math.min(...here.map(one => one.value).filter(isFinite));
       const share = rates ? cell.value / 100 : least ? best / cell.value : most > 0 ? cell.value / most : 0;
-      const text = cell.text || (rates ? cell.value.toFixed(0) : printed(Number(cell.value.toPrecision(2))));
+      const text = cell.text || (rates ? (cell.value > 99 ? Math.floor(cell.value) : cell.value.toFixed(0)) + '' : printed(Number(cell.value.toPrecision(2))));
       return add(row, 'td', {'data-v': cell.value, style: shades(Math.max(0, Math.min(1, share || 0))),
         'data-tip': `${name}, ${column}\n${what}: ${cell.text || interval(cell.value, cell.low, cell.high)}`}, text.replace('≥ ', '≥'));
     });
@@ -476,13 +509,14 @@ const hero = () => {
     const order = [...names].sort((a, b) => mean(b) - mean(a));
     drawInto(plot, 'sustained', order.flatMap(name => matrix.cells.filter(cell => cell.name === name)).map(cell => ({panel: '1', panel_title: '',
       axis: matrix.what, contender: cell.name, value: String(cell.value), where: cell.column, text: cell.text})), width, room);
-    add(place, 'figcaption', {}, 'Each dot is a setting; of those at the right edge the sweep may end before they fail.');
+    add(place, 'figcaption', {}, 'A mark is a setting. ▶: the sweep ends before the policy fails; ◀: it fails at the least value.');
   } else {
     const panel = source.dataset.kind === 'curve' ? 'row' : 'panel', most = panel === 'panel' && width > 700 ? 3 : 1;
     drawInto(plot, source.dataset.kind, data(source).filter(row => row[panel] === undefined || Number(row[panel]) <= most), width, room);
     place.append(source.querySelector('figcaption').cloneNode(true));
   }
   place.append(plot);
+  all('svg', plot).forEach(svg => svg.setAttribute('aria-label', place.querySelector('figcaption').textContent));
   place.classList.add('drawn');
   const several = distinct(matrix.cells.map(cell => cell.subject)).length > 1;
   all('#matrix th').forEach(th => th.classList.toggle('chosen', several && th.dataset.subject === chosen));

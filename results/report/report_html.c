@@ -272,8 +272,8 @@ static void figure_data_write(const struct page_figure *figure, FILE *out)
 {
     html_print(out,
                "<figure data-kind=\"%s\" data-subject=\"%s\"><figcaption><b>%s</b>%s%s. %s"
-               "</figcaption><details class=\"data\"><summary>Its data</summary><pre>%s</pre>"
-               "</details></figure>\n",
+               "</figcaption><details class=\"data\"><summary>Its data (=, or nothing: as "
+               "above)</summary><pre>%s</pre></details></figure>\n",
                figure->script, figure->subject, figure->script,
                figure->subject[0] == '\0' ? "" : " of ", figure->subject, figure->caption,
                figure->csv);
@@ -287,8 +287,8 @@ static void figures_write(const struct page *page, const size_t *places, size_t 
         if (places[f] != scenario)
             continue;
         if (scenario == REPORT_NONE)
-            html_print(out, "<details class=\"part\"><summary>%s%s%s</summary>", figure->script,
-                       figure->subject[0] == '\0' ? "" : ": ", figure->subject);
+            html_print(out, "<details class=\"part\"><summary>%s %s</summary>", figure->script,
+                       figure->subject);
         figure_data_write(figure, out);
         if (scenario == REPORT_NONE)
             html_print(out, "</details>\n");
@@ -402,7 +402,7 @@ bool report_html(const struct page *page, FILE *out, struct error *error)
         return false;
     head_write(page, out);
     if (report->results->run_count == 0) {
-        html_print(out, "<p>The file holds no finished run.</p>\n</main>\n");
+        html_print(out, "<p>The file holds no finished run.</p>\n");
         return html_end(out, error);
     }
     html_print(out, "<div id=\"first\"></div>\n");
@@ -419,6 +419,5 @@ bool report_html(const struct page *page, FILE *out, struct error *error)
     page_reading(page, out);
     page_assumptions(page, out);
     provenance_write(page, out);
-    html_print(out, "</main>\n");
     return html_end(out, error);
 }
