@@ -24,9 +24,9 @@ void html_element(FILE *out, const char *tag, const char *text);
  * a text, %zu a number, %% a per cent sign. */
 void html_print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Write a page up to <body> with the style sheet page.css, and its end from </main> on with the script page.js,
- * which sorts the tables and draws the figures. Nothing is fetched when the page is read. False:
- * ERROR_RUN, one of the two files is missing or, at the end, the stream failed. */
+/* Write a page up to <body> with the style sheet page.css, and its end from </main> on with the
+ * script page.js, which sorts the tables and draws the figures. Nothing is fetched when the page is
+ * read. False: ERROR_RUN, one of the two files is missing or, at the end, the stream failed. */
 bool html_begin(FILE *out, const char *title, struct error *error);
 bool html_end(FILE *out, struct error *error);
 
