@@ -45,8 +45,8 @@ for page in paper loads trainings one; do
     run "$esgsim" report "$folder/$page.h5" $paper --format html --out "$folder/$page.html"
     expect "the page $page is written" 0
     # shellcheck disable=SC2086
-    run "$esgsim" report "$folder/$page.h5" $paper --format html
-    same "and again with equal bytes" "$folder/out" "$folder/$page.html"
+    run "$esgsim" report "$folder/$page.h5" $paper --format html --out "$folder/again.html"
+    same "and again with equal bytes" "$folder/again.html" "$folder/$page.html"
 done
 run "$esgsim" report "$folder/one.h5" --against "$folder/real.h5" --format html --out "$folder/compared.html"
 expect "the page of a comparison is written" 0
