@@ -209,13 +209,15 @@ deps: ## install what is missing, with the system's package manager
 	@sh .ci/deps.sh build study plots test lint
 
 # One call a target: two package managers at once would fight for the lock.
-.PHONY: deps-reproduce deps-test deps-lint deps-fuzz
+.PHONY: deps-reproduce deps-test deps-lint deps-browser deps-fuzz
 deps-reproduce:
 	@sh .ci/deps.sh build study $(if $(filter none,$(FIGURES)),,plots)
 deps-test:
 	@sh .ci/deps.sh build study plots test
 deps-lint:
 	@sh .ci/deps.sh build study plots test lint
+deps-browser:
+	@sh .ci/deps.sh build study plots test lint browser
 deps-fuzz:
 	@sh .ci/deps.sh build test fuzz
 
@@ -331,6 +333,11 @@ check: deps-lint ## all tests, static analysis and formatting
 	@$(MAKE) all $(PLUGINS) python $(BUILD)/tests/digest $(WHOLE_TESTS) lint-findings
 	@$(MAKE) $(SAN_FLAGS) suites
 	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD) lint
+
+.PHONY: check-all
+check-all: deps-browser ## all of check, and the HTML pages in a browser (Chromium), which is installed
+	@$(MAKE) check
+	@BUILD=$(BUILD) sh tests/page.sh
 
 .PHONY: lint
 lint: deps-lint ## static analysis and formatting alone
@@ -453,7 +460,7 @@ man: $(BUILD)/esgsim.1 ## write the manual page from the --help texts: build/esg
 
 DATA := $(shell find workloads traces -type f \( -name '*.json' -o -name '*.csv' -o -name '*.gz' \
           -o -name '*.txt' -o -name '*.md' -o -name '*.sh' -o -name LICENSE \) 2>/dev/null) \
-        $(wildcard plots/*.gp results/report/*.json results/paper/*.json results/reality/* results/python/esgsim*.* traces/capture/*.py)
+        $(wildcard plots/*.gp results/report/*.json results/report/page.* results/paper/*.json results/reality/* results/python/esgsim*.* traces/capture/*.py)
 DOCS := $(wildcard *.md */*.md workloads/*/*.md traces/capture/*.md LICENSE CITATION.cff sim/examples/*.c results/paper/*.svg)
 
 # A program that is not of these sources and this commit may be in use: it is left as it is, and what

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing of the named sets (build study plots test lint fuzz) with the system's package
+# Installs what is missing of the named sets (build study plots test lint browser fuzz) with the system's package
 # manager, all in one transaction. Touches neither network nor packages when everything is there.
 #
 # DEPS_WAIT: the seconds to wait for somebody else's apt-get to end; 300 where it is not set.
@@ -12,6 +12,7 @@ has_hdf5() { has_package hdf5-serial || has_package hdf5; }
 has_python() { # has_python MODULE: as tests/python.sh looks for it
     python3 -c "import $1" 2>/dev/null || /usr/bin/python3 -c "import $1" 2>/dev/null
 }
+has_browser() { has_command chromium || has_command chromium-browser || has_command google-chrome; }
 has_libc() { echo '#include <stdio.h>' | gcc -E - >/dev/null 2>&1; }
 has_fuzzer() {
     echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return !d + !n; }' |
@@ -83,12 +84,16 @@ for set in "$@"; do
         need cppcheck cppcheck cppcheck cppcheck has_command cppcheck
         need shellcheck ShellCheck shellcheck shellcheck has_command shellcheck
         ;;
+    browser)
+        need chromium chromium chromium chromium has_browser
+        need poppler-utils poppler-utils poppler poppler has_command pdfinfo
+        ;;
     fuzz)
         need clang clang clang llvm has_command clang
         need libclang-rt-dev compiler-rt compiler-rt - has_fuzzer
         ;;
     *)
-        echo "deps: no set '$set': build study plots test lint fuzz" >&2
+        echo "deps: no set '$set': build study plots test lint browser fuzz" >&2
         exit 2
         ;;
     esac

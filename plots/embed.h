@@ -1,4 +1,4 @@
-/* The figures of a results file as SVG texts, for embedding in a page. */
+/* The data of the figures of a results file, for a page whose script draws them. */
 #ifndef ESGSIM_PLOTS_EMBED_H
 #define ESGSIM_PLOTS_EMBED_H
 
@@ -9,8 +9,9 @@ struct embedded {
     size_t count;
 };
 
-/* Draws every figure of the report's file, in a temporary directory that is removed afterwards. The
- * texts are the report's. False: ERROR_RUN, e.g. if gnuplot is missing. */
+/* Writes the CSV of every figure of the report's file, in a temporary directory that is removed
+ * afterwards, and packs it. The texts are the report's. False: ERROR_INPUT or ERROR_RUN, a file
+ * cannot be written or read. */
 bool embed_figures(const struct report *report, struct embedded *embedded, struct error *error);
 
 #endif

@@ -347,7 +347,7 @@ static bool body_print(const struct comparison *against, struct sink *sink, stru
     for (size_t i = 0; i < against->run_count; i++)
         run_print(&against->runs[i], sink);
     if (sink->html)
-        (void)fprintf(sink->out, "<script>%s</script>\n</body>\n</html>\n", html_script);
+        return html_end(sink->out, error);
     return !ferror(sink->out) ||
            error_run(error, "cannot write the comparison: %s", strerror(errno));
 }
@@ -363,13 +363,9 @@ bool compare_text(const struct comparison *against, FILE *out, struct error *err
 bool compare_html(const struct comparison *against, FILE *out, struct error *error)
 {
     struct sink sink = {.out = out, .html = true};
-    (void)fprintf(out,
-                  "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n"
-                  "<head>\n<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" "
-                  "content=\"width=device-width, initial-scale=1\"/>\n<link rel=\"icon\" "
-                  "href=\"data:,\"/>\n<title>esgsim: simulated against real</title>\n"
-                  "<style>%s</style>\n</head>\n<body>\n<h1>Simulated against real</h1>\n<p>",
-                  html_style);
+    if (!html_begin(out, "simulated against real", error))
+        return false;
+    (void)fputs("<main>\n<h1>Simulated against real</h1>\n<p>", out);
     html_element(out, "code", against->simulated->path);
     (void)fputs(" against ", out);
     html_element(out, "code", against->real->path);

@@ -1,10 +1,12 @@
 #include "results/report/html.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/utf8.h"
+#include "workloads/json_include.h"
 
 static void character_write(FILE *out, const char *at, size_t length)
 {
@@ -78,49 +80,40 @@ void html_print(FILE *out, const char *format, ...)
     va_end(args);
 }
 
-/* Copies text up to `end`, with the prefix before ids and references to them. gnuplot writes ids in
- * single or double quotes, and references as href or url(). */
-static void ids_prefix(FILE *out, const char *text, const char *end, const char *prefix)
+/* Copies the file of the page, which is beside this one or in the data folder. */
+static bool file_write(FILE *out, const char *name, struct error *error)
 {
-    static const char *const marks[] = {" id=\"", " id='", "href='#", "href=\"#", "url(#"};
-    while (text < end) {
-        size_t found = 0;
-        for (size_t m = 0; found == 0 && m < sizeof marks / sizeof marks[0]; m++)
-            if (strncmp(text, marks[m], strlen(marks[m])) == 0)
-                found = strlen(marks[m]);
-        (void)fwrite(text, 1, found > 0 ? found : 1, out);
-        if (found > 0)
-            (void)fputs(prefix, out);
-        text += found > 0 ? found : 1;
-    }
+    char *path = json_include_find_operand(name);
+    char *text = path == NULL ? NULL : json_read_text(path, NULL, error);
+    if (path == NULL)
+        (void)error_run(error,
+                        "%s: this part of the page is missing, here and in %s; ESGSIM_DATA names "
+                        "the folder that has it",
+                        name, json_include_data_directory());
+    (void)fputs(text == NULL ? "" : text, out);
+    free(path);
+    free(text);
+    return text != NULL;
 }
 
-bool html_svg(FILE *out, const char *svg, const char *prefix, const char *label)
+bool html_begin(FILE *out, const char *title, struct error *error)
 {
-    const char *start = strstr(svg, "<svg");
-    const char *box = start == NULL ? NULL : strstr(start, "viewBox=\"");
-    const char *body = start == NULL ? NULL : strchr(start, '>');
-    if (box == NULL || body == NULL || box > body)
-        return false;
-    box += strlen("viewBox=\"");
-    double width = 0;
-    const char *number = box; /* left, top, width */
-    for (int i = 0; i < 3; i++) {
-        char *end = NULL;
-        width = strtod(number, &end);
-        if (end == number)
-            return false;
-        number = end;
-    }
-    if (!(width > 0))
-        return false;
-    (void)fprintf(out,
-                  "<svg xmlns=\"http://www.w3.org/2000/svg\" "
-                  "xmlns:xlink=\"http://www.w3.org/1999/xlink\" viewBox=\"%.*s\" role=\"img\" "
-                  "style=\"max-width:%.0fpx\" aria-label=\"",
-                  (int)strcspn(box, "\""), box, width);
-    html_text(out, label);
-    (void)fputs("\">", out);
-    ids_prefix(out, body + 1, body + strlen(body), prefix);
-    return true;
+    html_print(
+        out,
+        "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n"
+        "<meta charset=\"utf-8\"/>\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+        "<link rel=\"icon\" href=\"data:,\"/>\n<title>esgsim: %s</title>\n<style>\n",
+        title);
+    const bool good = file_write(out, "results/report/page.css", error);
+    html_print(out, "</style>\n</head>\n<body>\n");
+    return good;
+}
+
+bool html_end(FILE *out, struct error *error)
+{
+    html_print(out, "</main>\n<script>//<![CDATA[\n");
+    const bool good = file_write(out, "results/report/page.js", error);
+    html_print(out, "//]]></script>\n</body>\n</html>\n");
+    return good && (!ferror(out) || error_write(error, "the report", errno));
 }

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "sim/base/error.h"
+
 /* Writes text with & < > " ' escaped, for content and attribute values. */
 void html_text(FILE *out, const char *text);
 /* Like html_text, with text between backquotes as <code>. An unpaired backquote is literal. */
@@ -22,9 +24,10 @@ void html_element(FILE *out, const char *tag, const char *text);
  * a text, %zu a number, %% a per cent sign. */
 void html_print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Embeds an SVG document: without its XML declaration, with `prefix` before all ids, scaled to the
- * width of the page, with the accessible description `label`. False if it is not an SVG document.
- */
-bool html_svg(FILE *out, const char *svg, const char *prefix, const char *label);
+/* Write a page up to <body> with the style sheet page.css, and its end from </main> on with the
+ * script page.js, which sorts the tables and draws the figures. Nothing is fetched when the page is
+ * read. False: ERROR_RUN, one of the two files is missing or, at the end, the stream failed. */
+bool html_begin(FILE *out, const char *title, struct error *error);
+bool html_end(FILE *out, struct error *error);
 
 #endif

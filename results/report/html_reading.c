@@ -45,7 +45,9 @@ void page_reading(const struct page *page, FILE *out)
         "<li>a <small>± h</small>: mean over the seeds and half of its 95 %% interval; "
         "a <small>[b, c]</small> if that is not symmetric: a share stays within 0 to 100 %%; a "
         "alone: one seed. Click a column's header to sort by it; its tooltip explains it."
-        "</li>\n%s%s</ul>\n",
+        "</li>\n<li>First: by the means alone. In sentences <em>more</em>, <em>fewer</em> and "
+        "<em>less</em> are used only if the 95 %% interval of the paired difference excludes "
+        "zero.</li>\n%s%s</ul>\n",
         report_serves(page->report) ? reading_of_requests : "",
         page->report->results->training_count > 0 ? reading_of_trainings : "");
 }

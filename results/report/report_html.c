@@ -17,6 +17,16 @@
 
 /* ---- Head ----------------------------------------------------------------------------------- */
 
+static const char *version_of(const struct results *results)
+{
+    return results->version == NULL ? "of unknown version" : results->version;
+}
+
+static const char *commit_of(const struct results *results)
+{
+    return results->commit == NULL ? "unknown" : results->commit;
+}
+
 static void term_write(FILE *out, const char *term, const char *text)
 {
     html_print(out, "<dt>%s</dt><dd>%s</dd>\n", term, text);
@@ -78,26 +88,32 @@ static void what_was_run(const struct page *page, FILE *out)
 {
     const struct report *report = page->report;
     const struct results *results = report->results;
+    const bool trains = results->training_count > 0;
+    const bool serves = report_serves(report);
     struct run_ranges ranges;
     report_ranges(results, &ranges);
-    html_print(out,
-               "<h2 id=\"run\">What was run</h2>\n<dl>\n<dt>Runs</dt><dd>%zu, in %zu setting%s; "
-               "seeds %s",
-               results->run_count, report->scenario_count, report->scenario_count == 1 ? "" : "s",
-               ranges.seeds);
-    if (report_serves(report))
+    html_print(
+        out,
+        "<h2 id=\"run\">What was run</h2>\n<p>Of <code>%s</code>, written by esgsim %s (%s). "
+        "Simulated: every figure follows from %s%s%s and the assumptions below.</p>\n"
+        "<dl>\n<dt>Runs</dt><dd>%zu, in %zu setting%s; seeds %s",
+        results->path, version_of(results), commit_of(results), serves ? "the latency profile" : "",
+        serves && trains ? ", " : "", trains ? "the speeds in the models file" : "",
+        results->run_count, report->scenario_count, report->scenario_count == 1 ? "" : "s",
+        ranges.seeds);
+    if (serves)
         html_print(out, "; %s requests measured in each, after a warm-up of %s", ranges.requests,
                    ranges.warmup);
-    if (results->training_count > 0)
+    if (trains)
         html_print(out, "; %s trainings measured in each", ranges.trainings);
     html_print(out, "</dd>\n");
     if (report->constants[0] != '\0')
         html_print(out, "<dt>In all of them</dt><dd><code>%s</code></dd>\n", report->constants);
     distinct_write(report, "Policies", offsetof(struct summary_row, policy), out);
-    if (report_serves(report))
+    if (serves)
         distinct_write(report, "Evidence of the latency profile",
                        offsetof(struct summary_row, evidence), out);
-    if (results->training_count > 0)
+    if (trains)
         models_evidence_write(page, out);
     term_write(out, "Reality", REPORT_REALITY);
     notices_write(report, out);
@@ -108,7 +124,7 @@ static void repeat_write(const struct page *page, FILE *out)
 {
     const struct results *results = page->report->results;
     const bool swept = results->sweep.shards > 0;
-    html_print(out, "<h3>To repeat it</h3>\n<pre><code>");
+    html_print(out, "<details><summary>To repeat it</summary>\n<pre><code>");
     if (page->command != NULL)
         html_text(out, page->command);
     else
@@ -125,6 +141,7 @@ static void repeat_write(const struct page *page, FILE *out)
                    "<p>The file does not record its %s; each setting's resolved "
                    "configuration is at the end.</p>\n",
                    swept ? "sweep" : "experiment's file");
+    html_print(out, "</details>\n");
 }
 
 /* Curves summarise the scenarios, which are then shown only on demand. */
@@ -133,71 +150,44 @@ static size_t scenarios_shown(const struct report *report)
     return report->curves == NULL || report->details ? report->scenario_count : 0;
 }
 
-/* The comparisons in words are of requests. */
-static bool words_exist(const struct report *report)
-{
-    return scenarios_shown(report) > 0 && report_serves(report);
-}
-
 static void navigation_write(const struct report *report, FILE *out)
 {
     const struct {
         bool exists;
         const char *name, *title;
     } before[] = {
+        {true, "top", "Summary"},
         {true, "run", "What was run"},
         {overview_exists(report), "overview", "Overview"},
-        {words_exist(report), "words", "In words"},
         {report->curves != NULL, "sustained",
          report->curves != NULL && isnan(report->curves->limit) ? "Curves" : "What is sustained"},
         {report->expected != NULL, "published", "Published figures and ours"}};
-    html_print(out, "<nav><ul>");
+    html_print(out, "<nav aria-label=\"Contents\">");
     for (size_t i = 0; i < COUNT(before); i++)
         if (before[i].exists)
-            html_print(out, "<li><a href=\"#%s\">%s</a></li>", before[i].name, before[i].title);
+            html_print(out, "<a href=\"#%s\">%s</a>\n", before[i].name, before[i].title);
     for (size_t s = 0; s < scenarios_shown(report); s++)
-        html_print(out, "<li><a href=\"#s%zu\">%s</a></li>", s + 1, report->scenarios[s].title);
-    html_print(out, "<li><a href=\"#read\">How to read the tables</a></li><li><a "
-                    "href=\"#assumed\">Assumptions</a>"
-                    "</li><li><a href=\"#provenance\">Provenance</a></li></ul></nav>\n");
-}
-
-static const char *version_of(const struct results *results)
-{
-    return results->version == NULL ? "of unknown version" : results->version;
-}
-
-static const char *commit_of(const struct results *results)
-{
-    return results->commit == NULL ? "unknown" : results->commit;
+        html_print(out, "<a class=\"s\" href=\"#s%zu\">%s</a>\n", s + 1,
+                   report->scenarios[s].title);
+    html_print(out, "<a href=\"#read\">How to read the tables</a>\n<a href=\"#assumed\">Assumptions"
+                    "</a>\n<a href=\"#provenance\">Provenance</a></nav>\n");
 }
 
 static void head_write(const struct page *page, FILE *out)
 {
-    const struct results *results = page->report->results;
-    const bool trains = results->training_count > 0;
-    const bool serves = report_serves(page->report);
-    html_print(
-        out,
-        "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n"
-        "<meta charset=\"utf-8\"/>\n"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
-        "<link rel=\"icon\" href=\"data:,\"/>\n<title>esgsim: %s",
-        results->path);
-    (void)fprintf(out, "</title>\n<style>%s</style>\n</head>\n<body>\n", html_style);
-    if (page->report->incomplete != NULL)
-        html_print(out, "<p class=\"verdict\">%s</p>", page->report->incomplete);
-    html_print(out,
-               "<h1>Scheduling %s on shared GPUs: results</h1>\n<p>Of <code>%s</code>, written by "
-               "esgsim %s (%s). Simulated: every figure follows from %s%s%s and the assumptions "
-               "below.</p>\n",
-               !trains  ? "DNN inference"
-               : serves ? "DNN inference and trainings"
-                        : "DNN trainings",
-               results->path, version_of(results), commit_of(results),
-               serves ? "the latency profile" : "", serves && trains ? ", " : "",
-               trains ? "the speeds in the models file" : "");
-    navigation_write(page->report, out);
+    const struct report *report = page->report;
+    const bool trains = report->results->training_count > 0;
+    navigation_write(report, out);
+    html_print(out, "<main>\n<header id=\"top\">");
+    if (report->incomplete != NULL)
+        html_print(out, "<p class=\"verdict\">%s</p>", report->incomplete);
+    html_print(out, "<h1>Scheduling %s on shared GPUs: results</h1>\n",
+               !trains                 ? "DNN inference"
+               : report_serves(report) ? "DNN inference and trainings"
+                                       : "DNN trainings");
+    if (report->results->run_count > 0)
+        html_print(out, "<p id=\"verdict\">%s</p>", page_verdict(report));
+    html_print(out, "</header>\n");
 }
 
 /* ---- Published ------------------------------------------------------------------------------ */
@@ -277,49 +267,65 @@ static size_t figure_scenario(const struct report *report, const char *subject)
     return REPORT_NONE;
 }
 
-/* `scenario` REPORT_NONE: the figures that are of none. */
-static bool figures_write(const struct page *page, const size_t *places, size_t scenario, FILE *out,
-                          struct error *error)
+/* A figure's data and caption, from which the script draws it. */
+static void figure_data_write(const struct page_figure *figure, FILE *out)
 {
-    for (size_t f = 0; f < page->figure_count; f++) {
-        char prefix[32];
-        if (places[f] != scenario)
-            continue;
-        (void)snprintf(prefix, sizeof prefix, "f%zu-", f + 1);
-        html_print(out, "<figure tabindex=\"0\">");
-        if (!html_svg(out, page->figures[f].svg, prefix, page->figures[f].label))
-            return error_run(error, "figure %zu is not an SVG document", f + 1);
-        html_print(out, "</figure>\n");
-    }
-    return true;
+    html_print(out,
+               "<figure data-kind=\"%s\" data-subject=\"%s\"><figcaption><b>%s</b>%s%s. %s"
+               "</figcaption><details class=\"data\"><summary>Its data (=, or nothing: as "
+               "above)</summary><pre>%s</pre></details></figure>\n",
+               figure->script, figure->subject, figure->script,
+               figure->subject[0] == '\0' ? "" : " of ", figure->subject, figure->caption,
+               figure->csv);
 }
 
-static bool scenarios_write(const struct page *page, FILE *out, struct error *error)
+/* Writes the figures of a scenario; REPORT_NONE: those that are of none, each folded. */
+static void figures_write(const struct page *page, const size_t *places, size_t scenario, FILE *out)
+{
+    for (size_t f = 0; f < page->figure_count; f++) {
+        const struct page_figure *figure = &page->figures[f];
+        if (places[f] != scenario)
+            continue;
+        if (scenario == REPORT_NONE)
+            html_print(out, "<details class=\"part\"><summary>%s %s</summary>", figure->script,
+                       figure->subject);
+        figure_data_write(figure, out);
+        if (scenario == REPORT_NONE)
+            html_print(out, "</details>\n");
+    }
+}
+
+/* Folded, unless it is the only one. */
+static void scenario_write(const struct page *page, const size_t *places, size_t s, FILE *out)
+{
+    const struct report_scenario *scenario = &page->report->scenarios[s];
+    html_print(out, page->report->scenario_count == 1
+                        ? "<details class=\"part setting\" open=\"open\">"
+                        : "<details class=\"part setting\">");
+    html_print(out, "<summary><h2 id=\"s%zu\">%s</h2></summary>\n<p>Experiment <code>%s</code>",
+               s + 1, scenario->title, scenario->name);
+    if (scenario->application_count > 0)
+        html_print(out, "; profile: %s",
+                   scenario->evidence[0] == '\0' ? "none" : scenario->evidence);
+    html_print(out, ".</p>\n");
+    page_words(page, scenario, out);
+    page_tables(page, scenario, out);
+    figures_write(page, places, s, out);
+    html_print(out, "</details>\n");
+}
+
+static void scenarios_write(const struct page *page, FILE *out)
 {
     size_t *places = arena_allocate(page->report->arena, page->figure_count, sizeof *places);
-    bool good = true, others = false;
+    bool others = false;
     for (size_t f = 0; f < page->figure_count; f++) {
         places[f] = figure_scenario(page->report, page->figures[f].subject);
         others = others || places[f] == REPORT_NONE;
     }
-    if (page->without_figures != NULL)
-        html_print(out, "<p><strong>Without figures:</strong> %s</p>\n", page->without_figures);
-    for (size_t s = 0; good && s < scenarios_shown(page->report); s++) {
-        const struct report_scenario *scenario = &page->report->scenarios[s];
-        html_print(out, "<h2 id=\"s%zu\">%s</h2>\n<p>Experiment <code>%s</code>", s + 1,
-                   scenario->title, scenario->name);
-        if (scenario->application_count > 0)
-            html_print(out, "; profile: %s",
-                       scenario->evidence[0] == '\0' ? "none" : scenario->evidence);
-        html_print(out, ".</p>\n");
-        page_tables(page, scenario, out);
-        good = figures_write(page, places, s, out, error);
-    }
-    if (good && others) {
-        html_print(out, "<h2 id=\"across\">Across settings</h2>\n");
-        good = figures_write(page, places, REPORT_NONE, out, error);
-    }
-    return good;
+    for (size_t s = 0; s < scenarios_shown(page->report); s++)
+        scenario_write(page, places, s, out);
+    html_print(out, others ? "<h2 id=\"across\">Across settings</h2>\n" : "");
+    figures_write(page, places, REPORT_NONE, out);
 }
 
 /* ---- The rest ------------------------------------------------------------------------------- */
@@ -389,39 +395,29 @@ static void provenance_write(const struct page *page, FILE *out)
     runs_table(results, out);
 }
 
-static void words_write(const struct page *page, FILE *out)
-{
-    if (!words_exist(page->report))
-        return;
-    html_print(out, "<h2 id=\"words\">In words</h2>\n<p>One policy of each setting compared with "
-                    "the others. <em>More</em>, <em>fewer</em> and <em>less</em> are used only if "
-                    "the 95 %% interval of the paired difference excludes zero.</p>\n");
-    for (size_t s = 0; s < page->report->scenario_count; s++) {
-        html_print(out, "<h3>%s</h3>", page->report->scenarios[s].title);
-        page_words(page, &page->report->scenarios[s], out);
-    }
-}
-
 bool report_html(const struct page *page, FILE *out, struct error *error)
 {
+    const struct report *report = page->report;
+    if (!html_begin(out, report->results->path, error))
+        return false;
     head_write(page, out);
-    if (page->report->results->run_count == 0) {
-        html_print(out, "<p>The file holds no finished run.</p>\n</body>\n</html>\n");
-        return !ferror(out) || error_write(error, "the report", errno);
+    if (report->results->run_count == 0) {
+        html_print(out, "<p>The file holds no finished run.</p>\n");
+        return html_end(out, error);
     }
+    html_print(out, "<div id=\"first\"></div>\n");
+    if (report->expected != NULL)
+        page_published(report, out);
     what_was_run(page, out);
     repeat_write(page, out);
-    if (overview_exists(page->report))
-        overview_print(page->report, true, out);
-    if (page->report->curves != NULL)
-        curves_html(page->report, out);
-    words_write(page, out);
-    published_write(page->report, out);
-    if (!scenarios_write(page, out, error))
-        return false;
+    if (overview_exists(report))
+        overview_print(report, true, out);
+    if (report->curves != NULL)
+        curves_html(report, out);
+    published_write(report, out);
+    scenarios_write(page, out);
     page_reading(page, out);
     page_assumptions(page, out);
     provenance_write(page, out);
-    (void)fprintf(out, "<script>%s</script>\n</body>\n</html>\n", html_script);
-    return !ferror(out) || error_write(error, "the report", errno);
+    return html_end(out, error);
 }

@@ -9,8 +9,9 @@
 struct page_figure {
     const char *subject; /* title of a scenario, optionally followed by a comma and more; else not
                             about a scenario */
-    const char *label;   /* alternative text */
-    char *svg;
+    const char *script;  /* the figure's kind, which is the name of its script in plots/ */
+    const char *caption;
+    const char *csv; /* what the script of the page draws, as plots/embed.c packs it */
 };
 
 struct page {
@@ -19,19 +20,20 @@ struct page {
     const struct run_details *details;     /* of the same results file */
     const struct page_figure *figures;
     size_t figure_count;
-    const char *without_figures; /* reason if there are no figures; may be NULL */
-    const char *paper;           /* path of the reference file as given; may be NULL */
-    const char *command;         /* command that made the results; NULL: as in the file */
-    const char *options;         /* further options of the report, with a blank before each */
+    const char *paper;   /* path of the reference file as given; may be NULL */
+    const char *command; /* command that made the results; NULL: as in the file */
+    const char *options; /* further options of the report, with a blank before each */
 };
 
-/* The page's style sheet and the script that sorts its tables, for <style> and a <script> at the
- * end. */
-extern const char html_style[], html_script[];
-
-/* False: ERROR_RUN (the stream failed, or a figure is not SVG). */
+/* False: ERROR_RUN (the stream failed, or a file of the page is missing). */
 bool report_html(const struct page *page, FILE *out, struct error *error);
 
+/* Returns a sentence of at most 20 words: who is first, in how many settings; of one setting, by
+ * which values. The means alone are compared. */
+const char *page_verdict(const struct report *report);
+/* Writes the published figures with ours as a figure, whose data a table has in which tabs part the
+ * cells. */
+void page_published(const struct report *report, FILE *out);
 /* Writes the tables of one scenario. For the modules of the page only. */
 void page_tables(const struct page *page, const struct report_scenario *scenario, FILE *out);
 /* Writes sentences that compare the scenario's reference with the other contenders. */

@@ -324,9 +324,9 @@ static void header_html(const char *header, const char *help, bool text, FILE *o
         html_text(out, help);
         (void)fputc('"', out);
     }
-    (void)fputs("><button type=\"button\">", out);
+    (void)fputc('>', out);
     html_text(out, header);
-    (void)fputs("</button></th>", out);
+    (void)fputs("</th>", out);
 }
 
 /* The mean, by which the column sorts, its interval, and the values of the seeds. */
@@ -334,7 +334,7 @@ static void estimate_html(const struct cell *cell, FILE *out)
 {
     char interval[INTERVAL_TEXT], of[64];
     interval_text(&cell->estimate, cell->decimals, interval);
-    (void)fprintf(out, "<td data-v=\"%.9g\">%.*f", cell->estimate.mean, cell->decimals,
+    (void)fprintf(out, "<td data-v=\"%.6g\">%.*f", cell->estimate.mean, cell->decimals,
                   cell->estimate.mean);
     if (interval[0] != '\0')
         (void)fprintf(out, "<small>%s</small>", interval);

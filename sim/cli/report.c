@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "plots/embed.h"
-#include "plots/gnuplot.h"
 #include "results/compare/compare.h"
 #include "results/report/assumptions.h"
 #include "results/report/curve.h"
@@ -42,7 +41,7 @@ static const struct cli_option report_table[] = {
      .value = "text|csv|json|html|tidy",
      .help =
          "text tables (default); CSV with one line per figure; one object; a self-contained page "
-         "with sortable tables and figures (drawn by gnuplot); or CSV with one row per run and one "
+         "with sortable tables and figures; or CSV with one row per run and one "
          "column per swept key and metric, from one or several results files",
      .kind = OPTION_CHOICE,
      .place = offsetof(struct options, format)},
@@ -128,26 +127,20 @@ static const char *options_text(const struct options *options, struct arena *are
     return text;
 }
 
-/* Prints the page with its figures. If they cannot be drawn, the page gives the reason instead. */
+/* Prints the page with the data of its figures, which the page itself draws. */
 static bool print_html(const struct options *options, const struct report *report, FILE *out,
                        struct error *error)
 {
-    struct error without = {0};
     struct embedded embedded = {0};
     struct run_details *details = run_details_open(options->file, error);
     struct assumptions *assumptions = details == NULL ? NULL : assumptions_find(error);
-    bool good = assumptions != NULL;
-    if (good && !gnuplot_check(&without))
-        (void)fprintf(stderr, "esgsim: the page is without figures: %s\n", without.message);
-    else if (good && report->results->run_count > 0)
-        good = embed_figures(report, &embedded, error);
+    bool good = assumptions != NULL &&
+                (report->results->run_count == 0 || embed_figures(report, &embedded, error));
     const struct page page = {.report = report,
                               .assumptions = assumptions,
                               .details = details,
                               .figures = embedded.figures,
                               .figure_count = embedded.count,
-                              .without_figures =
-                                  without.kind == ERROR_NONE ? NULL : without.message,
                               .paper = options->paper,
                               .command = options->command,
                               .options = options_text(options, report->arena)};
