@@ -514,13 +514,11 @@ const struct command command_distill = {
     .name = "distill",
     .summary = "learn two decision trees from a policy's recorded choices",
     .help =
-        "The runs must have been recorded with --set record=choices, of one policy. The policy\n"
+        "The runs must have been recorded with --set record=choices, of one policy. The policy "
         "\"tree\" runs the file: {\"name\": \"tree\", \"file\": \"TREE.txt\"}. A person can read "
-        "and "
-        "edit it.\n"
+        "and edit it.\n"
         "\n"
-        "Example: esgsim distill choices.h5 --out tree.txt --prune-seeds 6,7 \\\n"
-        "             --test-seeds 8-12\n",
+        "Example: esgsim distill choices.h5 --out tree.txt --prune-seeds 6,7 --test-seeds 8-12\n",
     .run = distill_run,
     .operands = "F.h5",
     .options = distill_table,

@@ -6,12 +6,14 @@
 
 #include <cjson/cJSON.h>
 
+#include "results/report/table.h"
 #include "sched/common/slo.h"
 #include "sched/paths/search.h"
 #include "sched/registry.h"
 #include "sim/run/run_once.h"
 #include "workloads/experiment.h"
 #include "sim/base/json_write.h"
+#include "sim/base/text.h"
 
 struct request {
     const char *path, *application;
@@ -132,21 +134,24 @@ static void print_text(const struct application *application, const struct slo_p
                        size_t group_size)
 {
     double slo_ms = sim_to_ms(application->slo);
+    text_begin();
     (void)printf("%s: SLO %.3f ms, groups of at most %zu\ndominator tree:\n", application->name,
                  slo_ms, group_size);
     print_tree(application, plan, SIM_NONE, 0);
-    (void)printf("%-24s %8s %-20s %6s %8s %10s %12s\n", "stage", "ANL", "post-dominator", "group",
-                 "quota", "quota ms", "deadline ms");
+    static const char *const headers[] = {"stage", "ANL",      "post-dominator", "group",
+                                          "quota", "quota ms", "deadline ms"};
+    struct text_table *table = text_table_create(headers, sizeof headers / sizeof *headers);
+    text_table_dense(table);
     for (size_t s = 0; s < plan->stage_count; s++) {
         const struct slo_stage *planned = &plan->stages[s];
-        (void)printf("%-24s %8.5f %-20s %6u %8.5f %10.3f %12.3f\n", application->stages[s].name,
-                     planned->anl,
-                     planned->post_dominator == SIM_NONE
-                         ? "-"
-                         : application->stages[planned->post_dominator].name,
-                     planned->group, planned->quota, planned->quota * slo_ms,
-                     planned->deadline_fraction * slo_ms);
+        text_table_add(
+            table, "%s\t%.5f\t%s\t%u\t%.5f\t%.3f\t%.3f", application->stages[s].name, planned->anl,
+            planned->post_dominator == SIM_NONE ? "-"
+                                                : application->stages[planned->post_dominator].name,
+            planned->group, planned->quota, planned->quota * slo_ms,
+            planned->deadline_fraction * slo_ms);
     }
+    text_table_print(table, 0, stdout);
 }
 
 static bool slo_run(int argc, char **argv, bool quiet, struct error *error)
@@ -181,11 +186,11 @@ static bool slo_run(int argc, char **argv, bool quiet, struct error *error)
 const struct command command_slo = {
     .name = "slo",
     .summary = "shows an application's dominator tree, ANL, groups, quotas and deadlines",
-    .help = "The quotas along every path from a source to a sink add up to the SLO. Deadlines are\n"
+    .help = "The quotas along every path from a source to a sink add up to the SLO. Deadlines are "
             "those of the stage's group, relative to the request's arrival.\n"
             "\n"
-            "Example: esgsim slo workloads/experiments/strict-light.json \\\n"
-            "             --application expanded-image-classification\n",
+            "Example: esgsim slo workloads/experiments/strict-light.json --application "
+            "expanded-image-classification\n",
     .run = slo_run,
     .operands = "EXP.json",
     .options = slo_table,
