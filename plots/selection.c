@@ -6,10 +6,11 @@
 #include "results/report/curve.h"
 #include "sim/base/string_index.h"
 
-static bool contender_is(const struct report_contender *contender, const char *name, bool variants)
+static bool contender_is(const struct report *report, const struct report_contender *contender,
+                         const char *name, bool variants)
 {
-    return strcmp(contender->label, name) == 0 || strcmp(contender->title, name) == 0 ||
-           report_is_contender(contender, name) || (variants && report_has_name(contender, name));
+    return report_is_called(report, contender, name) ||
+           (variants && report_has_name(contender, name));
 }
 
 static bool run_is(const struct compare_run *run, const char *name)
@@ -43,7 +44,7 @@ static bool report_name_find(const struct report *report, const char *name, bool
     for (size_t s = 0; s < report->scenario_count; s++)
         for (size_t c = 0; c < report->scenarios[s].contender_count; c++) {
             const struct report_contender *contender = &report->scenarios[s].contenders[c];
-            found = found || contender_is(contender, name, variants);
+            found = found || contender_is(report, contender, name, variants);
             if (variants || contender->variant[0] == '\0')
                 name_add(valid, contender->policy);
             name_add(valid, contender->label);
@@ -65,18 +66,18 @@ static bool report_names(const struct report *report, const char *const *names, 
 }
 
 /* Copies the wanted contenders. */
-static void scenario_copy(const struct report_scenario *from, const char *const *names,
-                          size_t count, bool variants, struct arena *arena,
+static void scenario_copy(const struct report *report, const struct report_scenario *from,
+                          const char *const *names, size_t count, bool variants,
                           struct report_scenario *to)
 {
     *to = *from;
     to->contender_count = 0;
     to->reference = REPORT_NONE;
-    to->contenders = arena_allocate(arena, from->contender_count, sizeof *to->contenders);
+    to->contenders = arena_allocate(report->arena, from->contender_count, sizeof *to->contenders);
     for (size_t c = 0; c < from->contender_count; c++) {
         bool wanted = false;
         for (size_t n = 0; n < count; n++)
-            wanted = wanted || contender_is(&from->contenders[c], names[n], variants);
+            wanted = wanted || contender_is(report, &from->contenders[c], names[n], variants);
         if (wanted && c == from->reference)
             to->reference = to->contender_count;
         if (wanted)
@@ -96,7 +97,7 @@ bool selection_report(const struct report *report, const char *const *names, siz
         arena_allocate(report->arena, report->scenario_count, sizeof *view->scenarios);
     for (size_t s = 0; s < report->scenario_count; s++) {
         struct report_scenario *copy = &view->scenarios[view->scenario_count];
-        scenario_copy(&report->scenarios[s], names, count, variants, report->arena, copy);
+        scenario_copy(report, &report->scenarios[s], names, count, variants, copy);
         view->scenario_count += copy->contender_count > 0;
     }
     return true;

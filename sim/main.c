@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/base/text.h"
 #include "sim/base/unfinished.h"
 #include "sim/base/version.h"
 #include "sim/cli/cli.h"
@@ -28,7 +29,7 @@ static void print_usage(FILE *stream)
             "usage: esgsim COMMAND [--help] [--quiet] …\n\n",
             version_number());
     for (int i = 0; i < COMMAND_COUNT; i++)
-        fprintf(stream, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
+        fprintf(stream, "  %-9s  %s\n", commands[i]->name, commands[i]->summary);
     fprintf(stream,
             "\n`esgsim COMMAND --help` explains one. Exit status: 0 done, 1 the run failed, "
             "2 bad usage or bad input.\n"
@@ -123,6 +124,7 @@ static bool program_run(int argc, char **argv, struct error *error)
         return true;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || (help && argc == 2)) {
+        text_begin();
         print_usage(stdout);
         return true;
     }

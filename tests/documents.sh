@@ -4,8 +4,9 @@
 #
 #   ```sh          commands, run in a copy of the tree, in order; a comment "status N" names the exit
 #                  status where it is not 0
-#   ```text        right after one: each line appears in what those commands print, in this order,
-#                  blanks squeezed; a line "…" stands for anything. Such commands run as they are
+#   ```text        right after one: each line appears in what those commands print, in this order;
+#                  blanks are squeezed, and line ends count as blanks, because lines are folded; a
+#                  line "…" stands for anything. Such commands run as they are
 #   ```text full   compared only by DOCUMENTS=full, which shortens nothing: minutes
 #   ```c           with an esgsim_policy: saved as NAME.c, compiled as a user would, and run
 #   ```python      with a class Policy: saved as NAME.py
@@ -149,12 +150,14 @@ perform() {
 compare() {
     tr -s ' ' <"$folder/printed" >"$folder/squeezed"
     tr -s ' ' <"$1" | sed -e 's/^ //' -e "s|/tmp/|$folder/tmp/|g" >"$folder/wanted"
-    missing=$(awk 'BEGIN { at = 0 } # as a subscript, what was never set is ""
-        NR == FNR { want[n++] = $0; next }
-        { while (at < n && (want[at] == "…" || want[at] == "")) at++
-          if (at < n && index($0, want[at])) at++ }
-        END { while (at < n && (want[at] == "…" || want[at] == "")) at++
-              if (at < n) print want[at] }' "$folder/wanted" "$folder/squeezed")
+    missing=$(awk 'NR == FNR { want[n++] = $0; next }
+        { sub(/^ /, ""); sub(/ $/, ""); rest = rest " " $0 }
+        END { for (at = 0; at < n; at++) {
+                  if (want[at] == "…" || want[at] == "") continue
+                  sub(/ $/, "", want[at])
+                  found = index(rest, want[at])
+                  if (!found) { print want[at]; exit }
+                  rest = substr(rest, found + length(want[at])) } }' "$folder/wanted" "$folder/squeezed")
     title="$document: its output is as the document says: $(head -n 1 "$folder/wanted" | cut -c1-60)"
     if [ -z "$missing" ]; then
         pass "$title"

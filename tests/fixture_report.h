@@ -20,6 +20,7 @@ static inline struct opened report_open(const struct fixture *runs, size_t count
         change(opened.results);
     opened.report = report_build(opened.results);
     assert_non_null(opened.report);
+    opened.report->details = true;
     return opened;
 }
 
@@ -38,6 +39,7 @@ printed(const struct opened *opened, bool (*print)(const struct report *, FILE *
     char *text = NULL;
     size_t size = 0;
     struct error error = {0};
+    assert_int_equal(setenv("ESGSIM_WIDTH", "160", 1), 0); /* no table is cut */
     FILE *out = open_memstream(&text, &size);
     assert_true(print(opened->report, out, &error));
     assert_int_equal(fclose(out), 0);

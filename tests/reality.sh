@@ -64,7 +64,7 @@ for wcet in "by multiplications" "twice as long" "a sixth each"; do
     holds "and 1.5 points at 30 tasks" "$sgprs|$wcet|" 66 '$4 !~ /30/ || $9 <= 1.5'
 done
 
-run "$esgsim" verify reality
+run env ESGSIM_WIDTH=150 "$esgsim" verify reality
 expect "the table has a row for each latency" 0 '250-ms .* 57712 '
 run "$esgsim" verify theory
 expect "an unknown subject is refused" 2

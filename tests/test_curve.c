@@ -271,6 +271,7 @@ static char *printed(const struct made *made, print_function *print)
     char *text = NULL;
     size_t size = 0;
     struct error error = {0};
+    assert_int_equal(setenv("ESGSIM_WIDTH", "160", 1), 0); /* no table is cut */
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
     assert_true(print(made->report, out, &error));
@@ -303,8 +304,9 @@ CASE(the_text_begins_with_what_is_sustained)
                           "  late              0.2             0.2\n"
                           "  hole              0.2             0.2\n");
     assert_null(strstr(text, "How to read the tables"));
-    assert_contains(text, "--over arrivals.load prints the curves, --details the tables of all 6 "
-                          "settings\n");
+    assert_contains(text,
+                    "--over arrivals.load prints the curves, --details prints the tables of all "
+                    "6 settings\n");
     free(text);
     made->report->curves_in_full = true;
     text = printed(made, report_text);

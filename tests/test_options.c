@@ -1,4 +1,5 @@
 /* The command line: options by their table, numbers read whole and in range, or refused by name. */
+#include "sim/base/text.h"
 #include "sim/cli/cli.h"
 #include "tests/suite.h"
 
@@ -281,21 +282,21 @@ CASE(settings_are_keys_and_values_in_their_order)
 CASE(help_lays_the_table_out_in_two_columns)
 {
     char text[1024] = "";
-    FILE *stream = fmemopen(text, sizeof text, "w");
-    assert_non_null(stream);
+    FILE *memory = fmemopen(text, sizeof text, "w");
+    FILE *stream = text_open(memory);
     cli_print_options(stream, &command_walk);
     (void)fclose(stream);
+    (void)fclose(memory);
     assert_string_equal(
-        text,
-        "  --far                on and on\n"
-        "  --to PLACE           where it ends\n"
-        "  --steps N            how many, and since this takes more than one line to say it is\n"
-        "                       broken where a word ends – by columns, not bytes\n"
-        "  --pace X             metres a second\n"
-        "  --shoes boots|sandals|trainers\n"
-        "                       what to wear\n"
-        "  --gait amble|stride  how\n"
-        "  --see SIGHT          may be given again\n");
+        text, "  --far                on and on\n"
+              "  --to PLACE           where it ends\n"
+              "  --steps N            how many, and since this takes more than one line to say\n"
+              "                       it is broken where a word ends – by columns, not bytes\n"
+              "  --pace X             metres a second\n"
+              "  --shoes boots|sandals|trainers\n"
+              "                       what to wear\n"
+              "  --gait amble|stride  how\n"
+              "  --see SIGHT          may be given again\n");
 }
 
 CASE(a_usage_error_names_the_command_the_fault_and_the_usage)

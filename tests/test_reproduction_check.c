@@ -54,6 +54,7 @@ static void judge(struct judged *judged, const struct fixture *made, size_t coun
     judged->results = fixture_results(made, count);
     assert_non_null(judged->results);
     judged->report = report_build(judged->results);
+    judged->report->details = true;
     judged->reference = expectations_load(path, EXPECTATION_FIGURES, &error);
     (void)unlink(path);
     if (judged->reference == NULL) {
@@ -298,6 +299,7 @@ CASE(settings_on_two_profiles_stay_apart_and_show_their_evidence)
         column_copy_text(run->evidence, sizeof run->evidence, "measured: on a desk");
     }
     judged.report = report_build(judged.results);
+    judged.report->details = true;
     assert_non_null(judged.report);
     assert_int_equal(judged.report->scenario_count, 2);
     assert_string_equal(judged.report->scenarios[0].title, "made-up light");

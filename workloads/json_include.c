@@ -163,15 +163,29 @@ bool json_include_parse(struct json_include *document, const char *text, const c
     return true;
 }
 
+/* Finds a document that a command names: a path, or the name of a shipped experiment. */
+static char *find_document(const char *path)
+{
+    static const char *const endings[] = {"", ".json"};
+    char shipped[256];
+    char *found = json_include_find_operand(path);
+    for (size_t i = 0; found == NULL && strchr(path, '/') == NULL && i < 2; i++)
+        if ((size_t)snprintf(shipped, sizeof shipped, "workloads/experiments/%s%s", path,
+                             endings[i]) < sizeof shipped)
+            found = json_include_find_operand(shipped);
+    return found;
+}
+
 bool json_include_open(struct json_include *document, struct inputs *inputs, const char *path,
                        struct error *error)
 {
     memset(document, 0, sizeof *document);
-    char *found = json_include_find_operand(path);
+    char *found = find_document(path);
     if (found == NULL)
         return error_input(error,
                            "%s: does not exist, neither here nor in the data folder \"%s\" "
-                           "(ESGSIM_DATA names another)",
+                           "(ESGSIM_DATA names another); `esgsim list experiments` names what "
+                           "ships",
                            path, json_include_data_directory());
     char *text = inputs_text(inputs, found, NULL, error);
     bool done = text != NULL && json_include_parse(document, text, found, NULL, error);

@@ -44,7 +44,7 @@ __attribute__((format(printf, 2, 3))) static void sink_paragraph(struct sink *si
         html_element(sink->out, "p", text);
     (void)fputc('\n', sink->out);
     if (!sink->html)
-        text_print_filled(sink->out, "", text);
+        (void)fprintf(sink->out, "%s\n", text);
 }
 
 static struct text_table *sink_table(struct sink *sink, const char *const *headers, size_t columns)

@@ -8,6 +8,7 @@
 #include "results/inspect/explain.h"
 #include "sim/base/json.h"
 #include "sim/base/json_write.h"
+#include "sim/base/text.h"
 
 /* ---- In words -------------------------------------------------------------------------------- */
 
@@ -40,13 +41,15 @@ static const struct {
 };
 enum { WAITING_PARTS = 5 };
 
+#define TIME(ns) text_time(sim_to_s(ns), (char[TEXT_TIME]){0})
+
 static void print_waiting(const struct explained_stage *stage, FILE *out)
 {
-    fprintf(out, "  waited     %.3f ms", sim_to_ms(stage->job->queue_ns));
+    fprintf(out, "  waited     %s", TIME(stage->job->queue_ns));
     const char *before = ": ";
     for (size_t p = 0; p < WAITING_PARTS; p++)
         if (stage->time.parts[p] > 0) {
-            fprintf(out, "%s%.3f %s", before, sim_to_ms(stage->time.parts[p]), parts[p].kind.words);
+            fprintf(out, "%s%s %s", before, TIME(stage->time.parts[p]), parts[p].kind.words);
             before = ", ";
         }
     fprintf(out, "\n");
@@ -56,8 +59,8 @@ static void print_decision(const struct explained_stage *stage, FILE *out)
 {
     const struct batch_row *batch = stage->batch;
     const struct decision_row *decision = stage->decision;
-    fprintf(out, "  decided    at %.3f ms: batch of up to %u, %u vCPU, %u vGPU",
-            sim_to_ms(batch->dispatched_ns), batch->configured_batch, batch->vcpu, batch->vgpu);
+    fprintf(out, "  decided    at %s: batch of up to %u, %u vCPU, %u vGPU",
+            TIME(batch->dispatched_ns), batch->configured_batch, batch->vcpu, batch->vgpu);
     if (stage->gpu_model != NULL)
         fprintf(out, " (%s)", stage->gpu_model);
     if (batch->quota != 100)
@@ -67,8 +70,9 @@ static void print_decision(const struct explained_stage *stage, FILE *out)
     else if (decision == NULL || decision->alternatives == 0)
         fprintf(out, "; the policy gives no reasons\n");
     else
-        fprintf(out, ", chosen among %u; planned from here on: %.3f ms and %.4g $ per request\n",
-                decision->alternatives, sim_to_ms(decision->plan_time_ns), decision->plan_cost_usd);
+        fprintf(out, ", chosen among %u; planned from here on: %s and $%.4g per 1,000\n",
+                decision->alternatives, TIME(decision->plan_time_ns),
+                1000 * decision->plan_cost_usd);
     if (decision != NULL)
         fprintf(out, "             %u waited in that queue, %llu units of work\n",
                 decision->queue_length, (unsigned long long)decision->units);
@@ -117,23 +121,22 @@ static void print_place(const struct explained_stage *stage, FILE *out)
 static void print_execution(const struct explained_stage *stage, FILE *out)
 {
     const struct stage_time *time = &stage->time;
-    fprintf(out, "  took       transfer %.3f ms, cold start %.3f ms, execution %.3f ms",
-            sim_to_ms(time->transfer), sim_to_ms(time->cold),
-            sim_to_ms(time->alone + time->slowed));
+    fprintf(out, "  took       transfer %s, cold start %s, execution %s", TIME(time->transfer),
+            TIME(time->cold), TIME(time->alone + time->slowed));
     if (stage->batch->planned_ms > 0)
-        fprintf(out, " (planned %.3f)", stage->batch->planned_ms);
+        fprintf(out, " (planned %s)",
+                text_time(stage->batch->planned_ms * 1e-3, (char[TEXT_TIME]){0}));
     if (time->slowed > 0)
-        fprintf(out, ": %.3f alone, %.3f (%.1f %%) lost to", sim_to_ms(time->alone),
-                sim_to_ms(time->slowed), share(time->slowed, time->alone));
+        fprintf(out, ": %s alone, %s (%.1f %%) lost to", TIME(time->alone), TIME(time->slowed),
+                share(time->slowed, time->alone));
     else if (stage->co_runners > 0)
         fprintf(out, ", not slowed by");
     if (time->slowed > 0 || stage->co_runners > 0)
         fprintf(out, " %u co-runner%s", stage->co_runners, stage->co_runners == 1 ? "" : "s");
     fprintf(out, "; noise %.4g\n", stage->batch->noise);
-    fprintf(out, "  cost       %.4g $", stage->job->cost_usd);
+    fprintf(out, "  cost       $%.4g per 1,000", 1000 * stage->job->cost_usd);
     if (stage->batch->jobs > 1)
-        fprintf(out, ", one of %u equal parts of %.4g $", stage->batch->jobs,
-                stage->batch->cost_usd);
+        fprintf(out, ", one of %u equal parts of the batch's", stage->batch->jobs);
     fprintf(out, "\n");
 }
 
@@ -150,9 +153,8 @@ static void print_stage(const struct explanation *explanation, uint32_t index, F
         fprintf(out, ": never ran\n");
         return;
     }
-    fprintf(out, "\n  ready      at %.3f ms, %.3f ms after the request arrived\n",
-            sim_to_ms(stage->job->ready_ns),
-            sim_to_ms(stage->job->ready_ns - explanation->request->arrival_ns));
+    fprintf(out, "\n  ready      at %s, %s after the request arrived\n", TIME(stage->job->ready_ns),
+            TIME(stage->job->ready_ns - explanation->request->arrival_ns));
     print_waiting(stage, out);
     print_decision(stage, out);
     if (explanation->trees.queue != NULL && stage->choice != NULL) {
@@ -164,9 +166,8 @@ static void print_stage(const struct explanation *explanation, uint32_t index, F
     }
     print_place(stage, out);
     print_execution(stage, out);
-    fprintf(out, "  finished   at %.3f ms, %.3f ms after it was ready\n",
-            sim_to_ms(stage->batch->finished_ns),
-            sim_to_ms(stage->batch->finished_ns - stage->job->ready_ns));
+    fprintf(out, "  finished   at %s, %s after it was ready\n", TIME(stage->batch->finished_ns),
+            TIME(stage->batch->finished_ns - stage->job->ready_ns));
 }
 
 static void print_verdict(const struct request_row *request, FILE *out)
@@ -174,17 +175,16 @@ static void print_verdict(const struct request_row *request, FILE *out)
     const sim_time_t latency = request->finish_ns - request->arrival_ns;
     const sim_time_t spare = request->slo_ns - latency;
     if (request->dropped) {
-        fprintf(out, "\nDropped at %.3f ms, %.3f ms after it arrived; it counts as a miss.\n",
-                sim_to_ms(request->finish_ns), sim_to_ms(latency));
+        fprintf(out, "\nDropped at %s, %s after it arrived; it counts as a miss.\n",
+                TIME(request->finish_ns), TIME(latency));
         return;
     }
-    fprintf(out, "\nFinished at %.3f ms, after %.3f ms: ", sim_to_ms(request->finish_ns),
-            sim_to_ms(latency));
+    fprintf(out, "\nFinished at %s, after %s: ", TIME(request->finish_ns), TIME(latency));
     if (spare >= 0)
-        fprintf(out, "SLO met with %.3f ms (%.1f %% of it) to spare.\n", sim_to_ms(spare),
+        fprintf(out, "SLO met with %s (%.1f %% of it) to spare.\n", TIME(spare),
                 share(spare, request->slo_ns));
     else
-        fprintf(out, "SLO missed by %.3f ms (%.1f %% of it).\n", sim_to_ms(-spare),
+        fprintf(out, "SLO missed by %s (%.1f %% of it).\n", TIME(-spare),
                 share(-spare, request->slo_ns));
 }
 
@@ -215,12 +215,12 @@ static void print_time(const struct explanation *explanation, FILE *out)
     const char *before = ": ";
     for (size_t p = 0; p < STAGE_PARTS; p++)
         if (explanation->path.parts[p] > 0) {
-            fprintf(out, "%s%s %.3f ms (%.1f %%)", before, parts[p].kind.words,
-                    sim_to_ms(explanation->path.parts[p]), share(explanation->path.parts[p], all));
+            fprintf(out, "%s%s %s (%.1f %%)", before, parts[p].kind.words,
+                    TIME(explanation->path.parts[p]), share(explanation->path.parts[p], all));
             before = ", ";
         }
-    fprintf(out, ".\nMost of it in %s: %.3f ms (%.1f %%).\n", most->name,
-            sim_to_ms(time_total(&most->time)), share(time_total(&most->time), all));
+    fprintf(out, ".\nMost of it in %s: %s (%.1f %%).\n", most->name, TIME(time_total(&most->time)),
+            share(time_total(&most->time), all));
 }
 
 static void print_money(const struct explanation *explanation, FILE *out)
@@ -232,9 +232,9 @@ static void print_money(const struct explanation *explanation, FILE *out)
         if (stage->job != NULL && (most == NULL || stage->job->cost_usd > most->job->cost_usd))
             most = stage;
     }
-    fprintf(out, "Its cost: %.4g $", all);
+    fprintf(out, "Its cost: $%.4g for 1,000 such requests", 1000 * all);
     if (most != NULL && all > 0)
-        fprintf(out, ", most of it for %s: %.4g $ (%.1f %%)", most->name, most->job->cost_usd,
+        fprintf(out, ", most of it for %s: $%.4g (%.1f %%)", most->name, 1000 * most->job->cost_usd,
                 100 * most->job->cost_usd / all);
     fprintf(out, ".\n");
 }
@@ -306,10 +306,9 @@ void explanation_text(const struct explanation *explanation, FILE *out)
             (unsigned long long)request->request, run->hash,
             run->setting[0] != '\0' ? run->setting : run->name, run->policy,
             (unsigned long long)run->seed);
-    fprintf(out, "It arrived at %.3f ms for %s%s, SLO %.3f ms: due by %.3f ms.\n",
-            sim_to_ms(request->arrival_ns), explanation->application,
-            request->measured ? "" : " (warm-up, not measured)", sim_to_ms(request->slo_ns),
-            sim_to_ms(request->arrival_ns + request->slo_ns));
+    fprintf(out, "It arrived at %s for %s%s, SLO %s: due by %s.\n", TIME(request->arrival_ns),
+            explanation->application, request->measured ? "" : " (warm-up, not measured)",
+            TIME(request->slo_ns), TIME(request->arrival_ns + request->slo_ns));
     for (uint32_t s = 0; s < explanation->stage_count; s++)
         print_stage(explanation, s, out);
     chart_print(&chart, out);

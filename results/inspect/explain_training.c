@@ -50,18 +50,19 @@ static void text_times(const struct training_result_row *row, FILE *out)
 static void text_leases(const struct run_record *record, const struct training_result_row *row,
                         FILE *out)
 {
-    fprintf(out, "\n%14s %14s %10s %9s %9s %6s %9s %10s %12s %8s\n", "from s", "until s",
-            "restart s", "invokers", "first GPU", "units", "vCPUs", "memory MB", "iterations",
-            "speed");
+    fprintf(out, "\n%9s %9s %9s %8s %4s %5s %5s %7s %9s %6s\n", "from s", "until s", "restart s",
+            "invokers", "GPU", "units", "vCPUs", "MB", "iterations", "speed");
     for (size_t i = 0; i < record->lease_count; i++) {
         const struct lease_row *lease = &record->leases[i];
         if (lease->training == row->training)
-            fprintf(out, "%14.3f %14.3f %10.3f %9u %9u %6.4g %9.4g %10.0f %12.1f %8.4g\n",
+            fprintf(out, "%9.1f %9.1f %9.1f %8u %4u %5.3g %5.4g %7.0f %9.0f %6.4g\n",
                     sim_to_s(lease->from_ns), sim_to_s(lease->until_ns),
                     sim_to_s(lease->restart_ns), lease->invokers, lease->first_gpu, lease->units,
                     lease->vcpus, lease->memory_mb, lease->iterations, lease_speed(row, lease));
     }
-    fputs("\nspeed: relative to its gang alone at the proportional share\n", out);
+    fputs("\nGPU: the first of its gang; speed: relative to its gang alone at the proportional "
+          "share\n",
+          out);
 }
 
 static double hours(sim_time_t time)

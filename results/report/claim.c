@@ -6,6 +6,7 @@
 
 #include "results/report/paired.h"
 #include "results/report/table.h"
+#include "sim/base/text.h"
 #include "sim/base/json_write.h"
 
 static const char *const group_names[] = {"self-check", "real", "size", "sign"};
@@ -201,12 +202,10 @@ static const char *ours_words(struct arena *arena, const struct expectation *cla
 /* Columns of the line with the numbers. */
 enum { WIDTH_VERDICT = 22, WIDTH_OURS = 24, WIDTH_PUBLISHED = 20, WIDTH_QUOTIENT = 8 };
 
-/* Writes a text and pads it to `width` columns; each character takes one. */
+/* Writes a text and pads it to `width` columns. */
 static void print_padded(FILE *out, const char *text, int width)
 {
-    int used = 0;
-    for (const char *c = text; *c != '\0'; c++)
-        used += ((unsigned char)*c & 0xC0) != 0x80;
+    const int used = (int)text_width(text, strlen(text));
     (void)fprintf(out, "%s%*s", text, used < width ? width - used : 1, "");
 }
 
@@ -225,7 +224,7 @@ static void print_claim(struct arena *arena, const struct expectation *claim, st
     print_padded(out, isnan(quotient) ? "-" : arena_text(arena, "%.2f", quotient), WIDTH_QUOTIENT);
     (void)fprintf(out, "%s\n", quantity_words(arena, claim));
     if (claim->note != NULL && claim_judge(claim, ours) != CLAIM_SHOWN)
-        text_print_filled(out, "  why: ", claim->note);
+        (void)fprintf(out, "  why: %s\n", claim->note);
 }
 
 static void print_head(enum claim_group group, FILE *out)
@@ -271,12 +270,12 @@ static void print_details(const struct expectations *claims, FILE *out)
     for (size_t c = 0; c < claims->count; c++) {
         const struct expectation *claim = &claims->list[c];
         (void)fprintf(out, "\n%s: %s\n", claim->system, claim->text);
-        text_print_filled(out, "  published: ", claim->source);
+        (void)fprintf(out, "  published: %s\n", claim->source);
         if (claim->expected != NULL)
-            text_print_filled(out, "  expected: ", claim->expected);
+            (void)fprintf(out, "  expected: %s\n", claim->expected);
         if (claim->note != NULL)
-            text_print_filled(out, "  note: ", claim->note);
-        text_print_filled(out, "  sweep: ", claim->sweep);
+            (void)fprintf(out, "  note: %s\n", claim->note);
+        (void)fprintf(out, "  sweep: %s\n", claim->sweep);
     }
 }
 

@@ -104,7 +104,7 @@ static const char *sustained_title(const struct report *report)
 
 static const char rule[] =
     "The greatest value of the sweep at which, as at every smaller one, the 95 % interval over the "
-    "seeds\nis wholly within the limit (one seed: the value is). ≥: the sweep ends there; <: not "
+    "seeds is wholly within the limit (one seed: the value is). ≥: the sweep ends there; <: not "
     "even at its start.";
 
 void curves_text_sustained(const struct report *report, FILE *out)

@@ -88,8 +88,9 @@ struct report {
                                             none */
     struct judgement *judgements;        /* of each of them (reproduction_check.h) */
     size_t judgement_count;
-    bool details; /* print the tables of all scenarios even if there are curves, which summarise
-                     them */
+    bool details; /* text: print the tables of all scenarios even if curves or an overview summarise
+                     them, and all pairs of the published figures */
+    bool compares; /* text: print at least the comparisons of all scenarios */
 };
 
 /* Collects the notices of all runs; the scenarios must be set. */
@@ -147,6 +148,11 @@ bool report_is_policy(const char *policy, const char *name);
 /* Returns whether `name` is that of the contender: the policy, followed by all parameters that the
  * sweep set for it, in any order: "esg k=10 group_size=2". */
 bool report_is_contender(const struct report_contender *contender, const char *name);
+
+/* Returns whether a user may call the contender so: by its label, its title, its policy's name with
+ * all parameters, or the path of its module. */
+bool report_is_called(const struct report *report, const struct report_contender *contender,
+                      const char *name);
 
 /* Returns whether the contender is of the policy that `name` begins with, and has all parameters
  * that follow it: "esg" and "esg k=10" are both true of "esg k=10 group_size=2". */

@@ -1,8 +1,10 @@
 /* Names of contenders and scenarios, as users and reference files write them. */
+#include <stdio.h>
 #include <string.h>
 
 #include "results/report/report.h"
 #include "results/store/run_label.h"
+#include "workloads/inputs.h"
 
 static bool same_pairs(const char *one, const char *other)
 {
@@ -32,6 +34,30 @@ bool report_has_name(const struct report_contender *contender, const char *name)
 {
     return report_is_policy(contender->policy, name) &&
            run_label_within(parameters_of(name), contender->variant, "");
+}
+
+/* Whether the run's policy is the module that `path` names: as the sweep wrote it, or the same
+ * file. */
+static bool is_module(const struct summary_row *run, const char *path)
+{
+    const size_t length = strlen(path);
+    struct stat identity;
+    char pair[TEXT_LABEL + 16], digest[65];
+    if (run->policy_sha256[0] == '\0' || length < 3 || strcmp(path + length - 3, ".so") != 0)
+        return false;
+    (void)snprintf(pair, sizeof pair, "policy.name=%s", path);
+    return run_label_within(pair, run->label, "") ||
+           (inputs_hash(NULL, path, &identity, digest, NULL) &&
+            strcmp(digest, run->policy_sha256) == 0);
+}
+
+bool report_is_called(const struct report *report, const struct report_contender *contender,
+                      const char *name)
+{
+    return strcmp(contender->label, name) == 0 || strcmp(contender->title, name) == 0 ||
+           report_is_contender(contender, name) ||
+           (contender->run_count > 0 &&
+            is_module(&report->results->runs[contender->runs[0]], name));
 }
 
 bool report_same_beyond(const struct report *report, const struct report_contender *one,
@@ -67,14 +93,15 @@ bool report_set_reference(struct report *report, const char *name, struct error 
     for (size_t s = 0; s < report->scenario_count; s++) {
         struct report_scenario *scenario = &report->scenarios[s];
         for (size_t c = 0; c < scenario->contender_count; c++)
-            if (report_is_contender(&scenario->contenders[c], name)) {
+            if (report_is_called(report, &scenario->contenders[c], name)) {
                 scenario->reference = c;
                 found = true;
                 break;
             }
     }
     return found || error_input(error,
-                                "%s: no run of \"%s\"; name a policy with all parameters that the "
-                                "sweep sets for it, as the column \"policy\" of the report does",
+                                "%s: no run of \"%s\"; name a policy as the column \"policy\" of "
+                                "the report does, by its label, with all parameters that the "
+                                "sweep sets for it, or by the path of its module",
                                 report->results->path, name);
 }

@@ -1,4 +1,4 @@
-/* The report as text for a terminal of 100 to 120 columns. */
+/* The report as text. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -90,29 +90,22 @@ static void print_legend(FILE *out)
     (void)fputs(
         "\nHow to read the tables\n"
         "  a ± h        mean over the seeds and half-width of its 95 % interval; a [b, c] if that "
-        "is "
-        "not\n"
-        "               symmetric: a share stays within 0 to 100 %; a alone: one seed\n"
+        "is not symmetric: a share stays within 0 to 100 %; a alone: one seed\n"
         "  SLO hit %    requests that finished within their SLO\n"
         "  $/1,000 req  pay-per-use: execution time x (vCPU + vGPU price), for 1,000 requests\n"
         "  p50 p95 p99  percentiles of latency, from arrival to finish, of requests that finished\n"
         "  cold %       jobs that waited for a container to start\n"
         "  plan missed  batches with fewer jobs, or in another configuration, than planned; - if "
-        "the\n"
-        "               policy does not plan ahead\n"
+        "the policy does not plan ahead\n"
         "  queue ms …   mean components of a request's latency, summed over its jobs; with "
-        "parallel\n"
-        "               branches their sum may exceed the mean latency\n"
+        "parallel branches their sum may exceed the mean latency\n"
         "  units        work that the policy reports: node expansions, candidates\n"
         "  goodput      requests within their SLO per second of the time of arrivals\n"
         "  Jain         fairness of the applications' hit rates: 100 % where all are equal\n"
         "  bound        upper bound of SLO hits: requests whose fastest path, alone and with its "
-        "noise,\n"
-        "               meets the SLO; of all applications on this cluster, where that is known. "
-        "Cost\n"
-        "               of the cheapest path whose nominal time meets the SLO; short service "
-        "times or\n"
-        "               missed SLOs can cost less\n",
+        "noise, meets the SLO; of all applications on this cluster, where that is known. Cost of "
+        "the cheapest path whose nominal time meets the SLO; short service times or missed SLOs "
+        "can cost less\n",
         out);
 }
 
@@ -162,7 +155,7 @@ static void print_comparisons(const struct report *report, const struct report_s
     }
     (void)fprintf(out,
                   "\nPaired by seed (same arrivals and noise). Gain = %s - baseline in points, "
-                  "(%s - baseline) / baseline in %%;\n"
+                  "(%s - baseline) / baseline in %%; "
                   "saving = (baseline - %s) / %s, in cost per request. Above 0: %s is better.\n\n",
                   name, name, name, name, name);
     scenario_comparisons(report, scenario, false, out);
@@ -242,27 +235,33 @@ static void print_absent(const struct report *report, bool settings, FILE *out)
     (void)fputs(".\n", out);
 }
 
-static void print_expected(const struct report *report, FILE *out)
+/* The pairs of every published figure. */
+static void print_pairs(const struct report *report, FILE *out)
 {
     static const char *const headers[] = {"published figure, setting", "profile", "policy", "ours",
                                           "ours"};
-    const size_t count = report->judgement_count;
-    text_print_heading(out, "published figures and ours");
-    (void)fputc('\n', out);
-    text_print_filled(out, "", report->expected->title);
-    text_print_filled(out, "", report->expected->source);
-    (void)fputc('\n', out);
     struct text_table *table = text_table_create(headers, COUNT(headers));
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < report->judgement_count; i++)
         add_published(&report->judgements[i], table);
     text_table_end(table, false, out);
     (void)fputs("\nThe 95 % interval over the seeds, paired for a comparison, is wholly within the "
-                "published\nrange (holds), below it, above it, or contains an end of it "
+                "published range (holds), below it, above it, or contains an end of it "
                 "(undecided).\n\n",
                 out);
+}
+
+static void print_expected(const struct report *report, FILE *out)
+{
+    text_print_heading(out, "published figures and ours");
+    (void)fputc('\n', out);
+    (void)fprintf(out, "%s\n", report->expected->title);
+    (void)fprintf(out, "%s\n", report->expected->source);
+    (void)fputc('\n', out);
+    if (report->details)
+        print_pairs(report, out);
     print_absent(report, false, out);
     print_absent(report, true, out);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < report->judgement_count; i++)
         verdict_text(&report->judgements[i], true, out);
     (void)fputc('\n', out);
     verdicts_tables(&report, 1, out);
@@ -284,7 +283,7 @@ static void print_scenario(const struct report *report, const struct report_scen
     if (report_trains(report, scenario)) {
         scenario_trainings(report, scenario, false, out);
         (void)fputc('\n', out);
-        text_print_filled(out, "", trainings_legend);
+        (void)fprintf(out, "%s\n", trainings_legend);
     }
     if (scenario->application_count == 0)
         return;
@@ -302,13 +301,17 @@ static void print_curves(const struct report *report, FILE *out)
     }
     if (report->curves_in_full)
         curves_text_panels(report, out);
-    if (report->curves_in_full && !limited && !report->details)
-        (void)fprintf(out, "\n--details prints the tables of all %zu settings\n",
-                      report->scenario_count);
-    if (!report->curves_in_full && !report->details)
-        (void)fprintf(out,
-                      "\n--over %s prints the curves, --details the tables of all %zu settings\n",
-                      report->curves->key, report->scenario_count);
+}
+
+/* How to see what the summary leaves out. */
+static void print_more(const struct report *report, FILE *out)
+{
+    (void)fputc('\n', out);
+    if (report->curves != NULL && !report->curves_in_full)
+        (void)fprintf(out, "--over %s prints the curves, ", report->curves->key);
+    (void)fprintf(out, "--details prints the tables of all %zu settings%s\n",
+                  report->scenario_count,
+                  report->expected == NULL ? "" : ", and all pairs of the published figures");
 }
 
 bool report_text(const struct report *report, FILE *out, struct error *error)
@@ -327,12 +330,20 @@ bool report_text(const struct report *report, FILE *out, struct error *error)
         (void)fputc('\n', out);
         overview_print(report, false, out);
     }
-    const bool tables = report->curves == NULL || report->details;
-    if (tables && report_serves(report))
-        print_legend(out);
-    for (size_t s = 0; tables && s < report->scenario_count; s++)
-        print_scenario(report, &report->scenarios[s], out);
     if (report->expected != NULL)
         print_expected(report, out);
+    const bool summarised = report->curves != NULL || overview_exists(report);
+    const bool tables = !summarised || report->details;
+    if (!tables)
+        print_more(report, out);
+    if (tables && report_serves(report))
+        print_legend(out);
+    for (size_t s = 0; s < report->scenario_count; s++)
+        if (tables) {
+            print_scenario(report, &report->scenarios[s], out);
+        } else if (report->compares && report->scenarios[s].application_count > 0) {
+            scenario_heading(&report->scenarios[s], out);
+            print_comparisons(report, &report->scenarios[s], out);
+        }
     return !ferror(out) || error_write(error, "the report", errno);
 }

@@ -7,6 +7,7 @@
 
 #include "results/report/html.h"
 #include "sim/base/arena.h"
+#include "sim/base/text.h"
 
 #define PLUS_MINUS " \xC2\xB1 "
 #define SPLIT "\t" /* in a cell, between a mean and what follows it */
@@ -33,11 +34,14 @@ struct line {
 struct text_table {
     struct arena *arena;
     size_t columns;
-    struct line *lines; /* the first has the headers */
+    struct line *lines; /* first those of the headers, one until they are folded */
+    size_t headers;
     size_t count;
     size_t foot;              /* the first line of the foot; 0: none */
     const char *const *helps; /* NULL: none */
     bool indents;
+    bool dense;               /* may have one blank between columns, not two */
+    int gap;                  /* blanks between columns */
     const char *group_header; /* NULL: none */
     char *notes;              /* lines; NULL: none */
 };
@@ -47,14 +51,6 @@ struct width {
     size_t left, right, whole;
     bool brackets; /* a cell has "[low, high]" */
 };
-
-static size_t text_width(const char *text, size_t bytes)
-{
-    size_t width = 0;
-    for (size_t i = 0; i < bytes; i++)
-        width += ((unsigned char)text[i] & 0xC0U) != 0x80U;
-    return width;
-}
 
 static struct line *line_add(struct text_table *table)
 {
@@ -68,6 +64,8 @@ struct text_table *text_table_create(const char *const *headers, size_t columns)
     struct text_table *table = arena_allocate(arena, 1, sizeof *table);
     table->arena = arena;
     table->columns = columns;
+    table->gap = 2;
+    table->headers = 1;
     text_table_row(table);
     for (size_t c = 0; c < columns; c++)
         text_table_cell(table, c, "%s", headers[c]);
@@ -83,6 +81,11 @@ void text_table_indent(struct text_table *table, const char *group_header)
 {
     table->indents = true;
     table->group_header = group_header;
+}
+
+void text_table_dense(struct text_table *table)
+{
+    table->dense = true;
 }
 
 void text_table_helps(struct text_table *table, const char *const *helps)
@@ -232,12 +235,12 @@ static struct width *table_measure(const struct text_table *table)
         for (size_t c = 0; table->lines[l].cells != NULL && c < table->columns; c++) {
             const char *cell = cell_text(&table->lines[l].cells[c]);
             const size_t mean = strcspn(cell, SPLIT);
-            const size_t left =
-                text_width(cell, mean) + (l > 0 && c == 0 && table->indents ? INDENT : 0);
+            const size_t left = text_width(cell, mean) +
+                                (l >= table->headers && c == 0 && table->indents ? INDENT : 0);
             const size_t right = text_width(cell + mean, strlen(cell + mean)) - (cell[mean] != 0);
             struct width *width = &widths[c];
-            if (l == 0) { /* a header spans both parts */
-                width->whole = left;
+            if (l < table->headers) { /* a header spans both parts */
+                width->whole = left > width->whole ? left : width->whole;
                 continue;
             }
             width->left = left > width->left ? left : width->left;
@@ -251,7 +254,7 @@ static struct width *table_measure(const struct text_table *table)
     return widths;
 }
 
-static void cell_print(const char *cell, const struct width *width, bool header, bool last,
+static void cell_print(const char *cell, const struct width *width, int gap, bool header, bool last,
                        FILE *out)
 {
     const size_t mean = strcspn(cell, SPLIT);
@@ -261,54 +264,144 @@ static void cell_print(const char *cell, const struct width *width, bool header,
         const int before = (int)(width->whole - width->right - text_width(cell, mean));
         const int pad = (int)(width->right - text_width(rest, strlen(rest)));
         const int between = width->brackets ? 0 : pad;
-        (void)fprintf(out, "  %*s%.*s%.*s%*s%s%*s", before, "", (int)mean, cell,
+        (void)fprintf(out, "%*s%.*s%.*s%*s%s%*s", gap + before, "", (int)mean, cell,
                       (int)strlen(PLUS_MINUS), rest, between, "", rest + strlen(PLUS_MINUS),
                       last ? 0 : pad - between, "");
         return;
     }
     size_t after = header ? 0 : width->right;
-    (void)fprintf(out, "  %*s%s%*s", (int)(width->whole - after - used), "", cell,
+    (void)fprintf(out, "%*s%s%*s", gap + (int)(width->whole - after - used), "", cell,
                   last ? 0 : (int)after, "");
 }
 
+/* Columns that are printed together: the first one and those from `from` to before `end`. */
+struct block {
+    size_t from, end;
+    size_t lead;  /* width of the first column; longer names have a line of their own */
+    size_t total; /* width of all */
+};
+
 /* A row ends with its last filled cell, without trailing blanks. */
-static void row_print(const struct text_table *table, const struct line *line,
-                      const struct width *widths, FILE *out)
+static void row_print(const struct text_table *table, size_t index, const struct width *widths,
+                      const struct block *block, int indent, FILE *out)
 {
-    const bool header = line == table->lines;
-    const size_t indent = !header && table->indents ? INDENT : 0;
-    const char *first = cell_text(&line->cells[0]);
-    size_t filled = table->columns;
-    while (filled > 1 && cell_text(&line->cells[filled - 1])[0] == '\0')
+    const struct cell *cells = table->lines[index].cells;
+    const bool header = index < table->headers;
+    const size_t step = !header && table->indents ? INDENT : 0;
+    const char *first = cell_text(&cells[0]);
+    const size_t used = step + text_width(first, strlen(first));
+    size_t filled = block->end;
+    while (filled > block->from && cell_text(&cells[filled - 1])[0] == '\0')
         filled--;
-    const size_t used = indent + text_width(first, strlen(first));
-    (void)fprintf(out, "%*s%s%*s", (int)indent, "", first,
-                  filled == 1 ? 0 : (int)(widths[0].whole - used), "");
-    for (size_t c = 1; c < filled; c++)
-        cell_print(cell_text(&line->cells[c]), &widths[c], header, c + 1 == filled, out);
+    (void)fprintf(out, "%*s%s", indent + (int)step, "", first);
+    if (used > block->lead)
+        (void)fprintf(out, "\n%*s", indent + (int)block->lead, "");
+    else if (filled > block->from)
+        (void)fprintf(out, "%*s", (int)(block->lead - used), "");
+    for (size_t c = block->from; c < filled; c++)
+        cell_print(cell_text(&cells[c]), &widths[c], table->gap, header, c + 1 == filled, out);
+    (void)fputc('\n', out);
+}
+
+static void block_print(const struct text_table *table, const struct width *widths,
+                        const struct block *block, int indent, FILE *out)
+{
+    for (size_t l = 0; l < table->count; l++) {
+        if (table->lines[l].group != NULL)
+            (void)fprintf(out, "%*s%s\n", indent, "", table->lines[l].group);
+        else
+            row_print(table, l, widths, block, indent, out);
+        if (l + 1 != table->headers)
+            continue;
+        (void)fprintf(out, "%*s", indent, "");
+        for (size_t i = 0; i < block->total; i++)
+            (void)fputc('-', out);
+        (void)fputc('\n', out);
+    }
+}
+
+/* The start of the word that ends there. */
+static const char *word_before(const char *text, const char *end)
+{
+    while (end > text && end[-1] != ' ')
+        end--;
+    return end;
+}
+
+/* Folds the headers behind the first at blanks, to the width of the cells or of a word. */
+static struct width *headers_fold(struct text_table *table, const struct width *widths)
+{
+    enum { MOST = 4 };
+    struct line *lines = arena_allocate(table->arena, MOST + table->count, sizeof *lines);
+    size_t top = MOST - 1;
+    for (size_t l = 0; l < MOST; l++)
+        lines[l].cells = arena_allocate(table->arena, table->columns, sizeof *lines->cells);
+    lines[MOST - 1].cells[0] = table->lines[0].cells[0];
+    for (size_t c = 1; c < table->columns; c++) {
+        const char *header = cell_text(&table->lines[0].cells[c]), *end = header + strlen(header);
+        const size_t body = widths[c].left + widths[c].right;
+        for (size_t l = MOST; l-- > 0 && end > header;) {
+            const char *start = word_before(header, end), *word;
+            while (start > header && (word = word_before(header, start - 1),
+                                      l == 0 || text_width(word, (size_t)(end - word)) <= body))
+                start = word;
+            lines[l].cells[c].text = arena_text(table->arena, "%.*s", (int)(end - start), start);
+            end = start - (start > header);
+            top = l < top ? l : top;
+        }
+    }
+    memcpy(lines + MOST, table->lines + 1, (table->count - 1) * sizeof *lines);
+    table->lines = lines + top;
+    table->headers = MOST - top;
+    table->count += table->headers - 1;
+    return table_measure(table);
+}
+
+/* As many columns from `from` on as `room` has place for, one at least. */
+static struct block block_fit(const struct text_table *table, const struct width *widths,
+                              size_t from, size_t lead, size_t room)
+{
+    struct block block = {from, from, lead, lead};
+    const size_t gap = (size_t)table->gap;
+    while (block.end < table->columns &&
+           (block.end == from || block.total + gap + widths[block.end].whole <= room))
+        block.total += gap + widths[block.end++].whole;
+    return block;
+}
+
+/* Number of blocks with such a first column. */
+static size_t blocks_count(const struct text_table *table, const struct width *widths, size_t lead,
+                           size_t room)
+{
+    size_t count = 0;
+    for (size_t from = 1; from < table->columns || count == 0; count++) {
+        const struct block block = block_fit(table, widths, from, lead, room);
+        count += block.total > room ? table->columns : 0; /* too wide */
+        from = block.end;
+    }
+    return count;
 }
 
 void text_table_print(struct text_table *table, int indent, FILE *out)
 {
-    const struct width *widths = table_measure(table);
-    size_t total = 2 * (table->columns - 1);
-    for (size_t c = 0; c < table->columns; c++)
-        total += widths[c].whole;
-    for (size_t l = 0; l < table->count; l++) {
-        const struct line *line = &table->lines[l];
-        (void)fprintf(out, "%*s", indent, "");
-        if (line->group != NULL)
-            (void)fputs(line->group, out);
-        else
-            row_print(table, line, widths, out);
-        (void)fputc('\n', out);
-        if (l == 0) {
-            (void)fprintf(out, "%*s", indent, "");
-            for (size_t i = 0; i < total; i++)
-                (void)fputc('-', out);
-            (void)fputc('\n', out);
-        }
-    }
+    struct width *widths = table_measure(table);
+    const size_t room = text_line_width() - (size_t)indent, whole = widths[0].whole;
+    const size_t narrow = whole < room * 3 / 10 ? whole : room * 3 / 10;
+    if (blocks_count(table, widths, whole, room) > 1)
+        widths = headers_fold(table, widths);
+    if (table->dense && blocks_count(table, widths, whole, room) > 1)
+        table->gap = 1;
+    const size_t lead =
+        blocks_count(table, widths, whole, room) <= blocks_count(table, widths, narrow, room)
+            ? whole
+            : narrow;
+    size_t from = 1;
+    do {
+        (void)fputs(from > 1 ? "\n" : "", out);
+        const struct block block = block_fit(table, widths, from, lead, room);
+        block_print(table, widths, &block, indent, out);
+        from = block.end;
+    } while (from < table->columns);
     if (table->notes != NULL)
         (void)fprintf(out, "\n%s", table->notes);
     arena_destroy(table->arena);
@@ -434,27 +527,8 @@ void text_table_end(struct text_table *table, bool html, FILE *out)
 void text_print_heading(FILE *out, const char *text)
 {
     (void)fprintf(out, "\n== %s ", text);
-    for (size_t i = strlen(text) + 4; i < TEXT_LINE_WIDTH; i++)
+    for (size_t i = text_width(text, strlen(text)) + 4; i < text_line_width(); i++)
         (void)fputc('=', out);
-    (void)fputc('\n', out);
-}
-
-void text_print_filled(FILE *out, const char *head, const char *text)
-{
-    size_t used = strlen(head);
-    bool first = true;
-    (void)fputs(head, out);
-    while (*text != '\0') {
-        size_t word = strcspn(text, " ");
-        if (!first && used + 1 + word > TEXT_LINE_WIDTH) {
-            (void)fputs("\n ", out);
-            used = 1;
-        }
-        used += (size_t)fprintf(out, "%s%.*s", first ? "" : " ", (int)word, text);
-        first = false;
-        text += word;
-        text += strspn(text, " ");
-    }
     (void)fputc('\n', out);
 }
 

@@ -2,7 +2,10 @@
  *
  * In text each column is as wide as its widest cell, with two blanks between columns. Cells are
  * UTF-8, and each character takes one terminal column. The first column is left-aligned, the others
- * right-aligned. Estimates are aligned behind the mean. Notes follow the rows.
+ * right-aligned. Estimates are aligned behind the mean. Notes follow the rows. If a line
+ * (sim/base/text.h) has no room for all columns, headers are folded, and the columns that are still
+ * too many form further blocks below, each with the first column. A name that is too long then has
+ * a line of its own.
  *
  * In HTML a click on a header sorts the rows, and the first column stays visible. Columns with
  * names or words are left-aligned. The group of a row precedes its first cell. Notes are left out:
@@ -27,6 +30,8 @@ void text_table_group(struct text_table *table, const char *text);
 /* Indents all rows in text. In HTML the rows' groups then form a first column with that header;
  * NULL: they do not. The header must outlive the table. */
 void text_table_indent(struct text_table *table, const char *group_header);
+/* One blank between columns in text, where two are too many for a line. */
+void text_table_dense(struct text_table *table);
 /* The headers' tooltips in HTML, which must outlive the table; entries may be NULL. */
 void text_table_helps(struct text_table *table, const char *const *helps);
 /* Rows after this call form the foot in HTML, which is not sorted. */
@@ -68,14 +73,8 @@ void text_table_print(struct text_table *table, int indent, FILE *out);
 /* Writes the table as text or HTML and frees it. */
 void text_table_end(struct text_table *table, bool html, FILE *out);
 
-/* Columns of a line of the reports in text. */
-enum { TEXT_LINE_WIDTH = 100 };
-
 /* Writes "== text ====" over a whole line, after an empty one. */
 void text_print_heading(FILE *out, const char *text);
-/* Writes `head` and the text, wrapped at TEXT_LINE_WIDTH. Continuation lines are indented by two
- * blanks. */
-void text_print_filled(FILE *out, const char *head, const char *text);
 
 /* The lowest and the highest of some values. */
 struct text_range {

@@ -75,7 +75,7 @@ static void print_figure(const struct judgement *judgement, const char *end, FIL
 void verdicts_tables(const struct report *const *reports, size_t count, FILE *out)
 {
     (void)fputs("Which assumptions change which verdict. Pairs of policy and setting that hold, of "
-                "those that ran.\nAverages: the figure's formula, applied to the averages over the "
+                "those that ran. Averages: the figure's formula, applied to the averages over the "
                 "settings, seed by seed.\n",
                 out);
     for (size_t i = 0; i < reports[0]->judgement_count; i++) {
@@ -97,9 +97,9 @@ void verdicts_tables(const struct report *const *reports, size_t count, FILE *ou
 void verdict_text(const struct judgement *judgement, bool note, FILE *out)
 {
     print_figure(judgement, ":", out);
-    text_print_filled(out, "  ", judgement->sentence);
+    (void)fprintf(out, "  %s\n", judgement->sentence);
     if (note && judgement->figure->note != NULL)
-        text_print_filled(out, "  Note: ", judgement->figure->note);
+        (void)fprintf(out, "  Note: %s\n", judgement->figure->note);
 }
 
 bool verdicts_text(const struct report *const *reports, size_t count, FILE *out,
@@ -116,8 +116,8 @@ bool verdicts_text(const struct report *const *reports, size_t count, FILE *out,
         overview_print(reports[r], false, out);
         (void)fputc('\n', out);
     }
-    text_print_filled(out, "", expected->title);
-    text_print_filled(out, "", expected->source);
+    (void)fprintf(out, "%s\n", expected->title);
+    (void)fprintf(out, "%s\n", expected->source);
     (void)fputc('\n', out);
     verdicts_tables(reports, count, out);
     for (size_t r = 0; r < count; r++) {

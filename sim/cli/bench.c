@@ -450,11 +450,11 @@ const struct command command_bench = {
     .name = "bench",
     .summary = "measures the speed of the engine on this machine",
     .help =
-        "Rates are medians of 5 runs on one thread, by the monotonic clock. Cases that are\n"
-        "compared take turns. All of them together take some minutes. Names tell the units;\n"
-        "compare on an idle machine. training_original_s: seconds of the authors' programs with\n"
-        "the same trainings, order and allocation, recorded under Python 3.11 on another machine\n"
-        "with two vCPUs (evidence: secondary, measured elsewhere). Synergy's 54.2 s are 17.7 s\n"
+        "Rates are medians of 5 runs on one thread, by the monotonic clock. Cases that are "
+        "compared take turns. All of them together take some minutes. Names tell the units; "
+        "compare on an idle machine. training_original_s: seconds of the authors' programs with "
+        "the same trainings, order and allocation, recorded under Python 3.11 on another machine "
+        "with two vCPUs (evidence: secondary, measured elsewhere). Synergy's 54.2 s are 17.7 s "
         "without a deep copy that its simulation does not use; of its 102 s that is not recorded.\n"
         "\n"
         "Example: esgsim bench --only mm1_jobs_per_s --json\n",

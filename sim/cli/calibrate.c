@@ -369,21 +369,20 @@ static bool calibrate_run(int argc, char **argv, bool quiet, struct error *error
 const struct command command_calibrate = {
     .name = "calibrate",
     .summary = "fits latency and interference models to measurements, with cross-validation errors",
-    .help =
-        "Reads folders of traces/capture/measure.py, and tables recognised by their header\n"
-        "(see traces/README.md). Each function gets laws (launch-bound floor, then work / share)\n"
-        "with a smooth correction, a factor for each vCPU count, and a surface of its own for\n"
-        "times without a GPU. The output lists cross-validation errors for points, shares and\n"
-        "batches, beside those of a naive fit (linear in batch / share). \"inner\" covers only\n"
-        "points between others on both axes. \"least shares\" and \"largest batches\" leave out a\n"
-        "fifth of the levels at that edge: the errors of extrapolation. The profile marks each\n"
-        "cell as measured, interpolated or extrapolated, with the error to expect. For\n"
-        "interference it lists cross-validation errors for co-locations, batches and pairs of\n"
-        "functions, errors if one, two or four co-locations of a pair are known, and the fraction\n"
-        "of the variance between pairs that their functions explain.\n"
-        "\n"
-        "Example: esgsim calibrate traces/profiles/raw/igniter/solo.csv \\\n"
-        "             traces/profiles/raw/igniter/pairs.csv --out v100.json\n",
+    .help = "Reads folders of traces/capture/measure.py, and tables recognised by their header "
+            "(see traces/README.md). Each function gets laws (launch-bound floor, then work / "
+            "share) with a smooth correction, a factor for each vCPU count, and a surface of its "
+            "own for times without a GPU. The output lists cross-validation errors for points, "
+            "shares and batches, beside those of a naive fit (linear in batch / share). \"inner\" "
+            "covers only points between others on both axes. \"least shares\" and \"largest "
+            "batches\" leave out a fifth of the levels at that edge: the errors of extrapolation. "
+            "The profile marks each cell as measured, interpolated or extrapolated, with the error "
+            "to expect. For interference it lists cross-validation errors for co-locations, "
+            "batches and pairs of functions, errors if one, two or four co-locations of a pair are "
+            "known, and the fraction of the variance between pairs that their functions explain.\n"
+            "\n"
+            "Example: esgsim calibrate traces/profiles/raw/igniter/solo.csv "
+            "traces/profiles/raw/igniter/pairs.csv --out v100.json\n",
     .run = calibrate_run,
     .operands = "[FOLDER|TABLE.csv…]",
     .options = calibrate_table,

@@ -405,24 +405,23 @@ static bool capacity_command(int argc, char **argv, bool quiet, struct error *er
 const struct command command_capacity = {
     .name = "capacity",
     .summary = "the greatest or least value of a key at which a metric still holds",
-    .help =
-        "Finds where the mean of a metric over the seeds crosses --at-least or --at-most, on\n"
-        "common random numbers: every value and every policy is simulated with the same seeds.\n"
-        "The answer is an interval. Its first end is the last value at which the condition surely\n"
-        "holds: the whole 99 % interval of the mean (Student's t) meets the threshold. Its second\n"
-        "end is the first value at which it surely fails: the whole interval misses it. Seeds are\n"
-        "added until the interval is within --tolerance or --max-seeds are spent. Long runs need\n"
-        "fewer seeds: a run should be long against the time in which its queues change.\n"
-        "Without both --low and --high the search doubles and halves the experiment's value\n"
-        "first. A mean need not be monotone, so all visited values are printed, and one that\n"
-        "contradicts the answer is told.\n"
-        "\n"
-        "Examples: esgsim capacity workloads/experiments/strict-light.json --at-least 0.95 \\\n"
-        "              --over slo.factor --policies esg,fifo --set requests=1000\n"
-        "          esgsim capacity EXP.json --over cluster.invokers.0.count --at-most 200 \\\n"
-        "              --metric latency_ms_p99\n"
-        "          esgsim capacity TRAININGS.json --over training.arrivals.per_hour \\\n"
-        "              --at-most 3600 --metric queueing_s_mean\n",
+    .help = "Finds where the mean of a metric over the seeds crosses --at-least or --at-most, on "
+            "common random numbers: every value and every policy is simulated with the same seeds. "
+            "The answer is an interval. Its first end is the last value at which the condition "
+            "surely holds: the whole 99 % interval of the mean (Student's t) meets the threshold. "
+            "Its second end is the first value at which it surely fails: the whole interval misses "
+            "it. Seeds are added until the interval is within --tolerance or --max-seeds are "
+            "spent. Long runs need fewer seeds: a run should be long against the time in which its "
+            "queues change. Without both --low and --high the search doubles and halves the "
+            "experiment's value first. A mean need not be monotone, so all visited values are "
+            "printed, and one that contradicts the answer is told.\n"
+            "\n"
+            "Examples: esgsim capacity workloads/experiments/strict-light.json --at-least 0.95 "
+            "--over slo.factor --policies esg,fifo --set requests=1000\n"
+            "          esgsim capacity EXP.json --over cluster.invokers.0.count --at-most 200 "
+            "--metric latency_ms_p99\n"
+            "          esgsim capacity TRAININGS.json --over training.arrivals.per_hour --at-most "
+            "3600 --metric queueing_s_mean\n",
     .run = capacity_command,
     .operands = "EXP.json",
     .options = capacity_table,

@@ -31,16 +31,15 @@ static bool check_run(int argc, char **argv, bool quiet, struct error *error);
 const struct command command_check = {
     .name = "check",
     .summary = "validate input files, and report each fault with its place",
-    .help =
-        "Takes experiments, sweeps, clusters, functions, applications, profiles, training\n"
-        "models, reference figures, claims, traces of arrivals or trainings (gzip or plain) and\n"
-        "tables of samples for `esgsim calibrate`; the kind is recognised. Prints a line for each\n"
-        "valid file, and of a sweep the number of its runs. All files are checked; exit status 2\n"
-        "if one is faulty.\n"
-        "\n"
-        "Examples: esgsim check workloads/experiments/*.json\n"
-        "          esgsim check --format counts-per-minute \\\n"
-        "              traces/arrivals/azure2019_7d_permin_*.txt.gz\n",
+    .help = "Takes experiments, sweeps, clusters, functions, applications, profiles, training "
+            "models, reference figures, claims, traces of arrivals or trainings (gzip or plain) "
+            "and tables of samples for `esgsim calibrate`; the kind is recognised. Prints a line "
+            "for each valid file, and of a sweep the number of its runs. All files are checked; "
+            "exit status 2 if one is faulty.\n"
+            "\n"
+            "Examples: esgsim check workloads/experiments/*.json\n"
+            "          esgsim check --format counts-per-minute "
+            "traces/arrivals/azure2019_7d_permin_*.txt.gz\n",
 
     .run = check_run,
     .operands = "FILE…",

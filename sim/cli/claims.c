@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "results/report/claim.h"
+#include "sim/base/text.h"
 #include "sim/base/unfinished.h"
 #include "sim/cli/cli.h"
 #include "sim/run/guard.h"
@@ -262,6 +263,8 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
     struct estimate *ours = arena_allocate(arena, claims->count, sizeof *ours);
     bool good = claims_select(claims, argv + 1, systems, error) &&
                 sweeps_check(claims, options.dry_run, error);
+    if (!options.json && !options.dry_run)
+        text_begin();
     if (good && !options.dry_run)
         good = claims_run(&options, quiet, claims, ours, error) &&
                (options.json ? cli_print_json(claims_json(claims, ours), error)
@@ -274,17 +277,16 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
 const struct command command_claims = {
     .name = "claims",
     .summary = "what published systems are known for: each claim, the published figure, ours",
-    .help =
-        "Runs a small sweep for each claim, and judges its 95 % interval over the seeds:\n"
-        "  self-check    the value that a closed form or the policy's definition gives\n"
-        "  real          the value that was measured on real machines\n"
-        "  size          the published effect within a factor of 1.5, or its sign only\n"
-        "  sign          the direction of the published effect alone\n"
-        "Contradicted: the other direction, or another value in the first two. Not shown: else.\n"
-        "A column has our mean divided by the published effect; 1 within a published range. Each "
-        "row\nnames the one mechanism in which its two sides differ.\n"
-        "\n"
-        "Example: esgsim claims Clockwork Nexus --details\n",
+    .help = "Runs a small sweep for each claim, and judges its 95 % interval over the seeds:\n"
+            "  self-check    the value that a closed form or the policy's definition gives\n"
+            "  real          the value that was measured on real machines\n"
+            "  size          the published effect within a factor of 1.5, or its sign only\n"
+            "  sign          the direction of the published effect alone\n"
+            "Contradicted: the other direction, or another value in the first two. Not shown: "
+            "else. A column has our mean divided by the published effect; 1 within a published "
+            "range. Each row names the one mechanism in which its two sides differ.\n"
+            "\n"
+            "Example: esgsim claims Clockwork Nexus --details\n",
     .run = run,
     .operands = "[SYSTEM…]",
     .options = claims_table,

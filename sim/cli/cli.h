@@ -58,7 +58,7 @@ struct command {
      * command takes none. */
     const char *operands;
     const struct cli_option *options; /* ended by an entry without a name */
-    const char *help;                 /* text after the options: several lines, with an example */
+    const char *help; /* text after the options: a line per paragraph, with an example */
     /* argv[0] is the command's name; --help and --quiet have been removed. False: `error` is
      * printed as one line and determines the exit status. */
     bool (*run)(int argc, char **argv, bool quiet, struct error *error);
@@ -81,7 +81,7 @@ bool cli_parse(const struct command *command, int *argc, char **argv, void *opti
 /* Prints usage, summary, options and help of the command on standard output. */
 void cli_print_help(const struct command *command);
 
-/* Prints the table of options, one paragraph each, in lines of at most 90 columns. */
+/* Prints the table of options, one line each: `stream` folds them (sim/base/text.h). */
 void cli_print_options(FILE *stream, const struct command *command);
 
 /* Sets ERROR_INPUT for a usage error, naming the command and its usage. Returns false. */

@@ -71,7 +71,7 @@ _esgsim() {
             sed -n 's/^  \([a-z][a-z-]*\)  *.*/\1/p')"
         return
     fi
-    help=$("$program" "${COMP_WORDS[1]}" --help 2>/dev/null) || return
+    help=$(ESGSIM_WIDTH=10000 "$program" "${COMP_WORDS[1]}" --help 2>/dev/null) || return
     usage=${help%%$'\n'*}
     usage=${usage#usage: esgsim "${COMP_WORDS[1]}" }
     option=${COMP_WORDS[COMP_CWORD - 1]}

@@ -52,7 +52,7 @@ function __esgsim_complete # __esgsim_complete WORD... before the one that is co
         $words[1] --help 2>/dev/null | string match -rg '^  ([a-z][a-z-]*)  +.*'
         return
     end
-    set -l usage ($words[1] $words[2] --help 2>/dev/null)[1]
+    set -l usage (env ESGSIM_WIDTH=10000 $words[1] $words[2] --help 2>/dev/null)[1]
     test -n "$usage"; or return
     set usage (string replace "usage: esgsim $words[2] " '' -- $usage)
     set -l escaped (string escape --style=regex -- $words[-1])

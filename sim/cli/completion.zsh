@@ -37,7 +37,7 @@ _esgsim() {
         compadd -- $found
         return
     fi
-    usage=${"$($words[1] $command --help 2>/dev/null)"%%$'\n'*}
+    usage=${"$(ESGSIM_WIDTH=10000 $words[1] $command --help 2>/dev/null)"%%$'\n'*}
     [[ -n $usage ]] || return
     usage=${usage#usage: esgsim $command }
     if [[ $words[CURRENT] == -* ]]; then

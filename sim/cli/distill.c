@@ -502,15 +502,13 @@ const struct command command_distill = {
     .name = "distill",
     .summary = "learn two decision trees from a policy's recorded choices",
     .help =
-        "The runs of a file must have been recorded with --set record=choices, of one policy, in\n"
-        "further files of the learned tree with \"shadow\": \"esg\", which records what ESG would\n"
-        "choose in the states that the tree leads to. The policy\n"
+        "The runs of a file must have been recorded with --set record=choices, of one policy, in "
+        "further files of the learned tree with \"shadow\": \"esg\", which records what ESG would "
+        "choose in the states that the tree leads to. The policy "
         "\"tree\" runs the file: {\"name\": \"tree\", \"file\": \"TREE.txt\"}. A person can read "
-        "and "
-        "edit it.\n"
+        "and edit it.\n"
         "\n"
-        "Example: esgsim distill choices.h5 --out tree.txt --prune-seeds 6,7 \\\n"
-        "             --test-seeds 8-12\n",
+        "Example: esgsim distill choices.h5 --out tree.txt --prune-seeds 6,7 --test-seeds 8-12\n",
     .run = distill_run,
     .operands = "F.h5…",
     .options = distill_table,

@@ -5,6 +5,8 @@
 #include "results/inspect/explain.h"
 #include "results/store/store.h"
 #include "sim/cli/picture.h"
+#include "sim/base/text.h"
+#include "sim/cli/cli.h"
 
 /* Larger than any seed: selects runs of all seeds. */
 #define SEED_ANY UINT64_MAX
@@ -113,6 +115,8 @@ static bool explain_run(int argc, char **argv, bool quiet, struct error *error)
                            "[--json]");
     if (options.request != NUMBER_NONE && options.training != NUMBER_NONE)
         return error_input(error, "explain: give --request or --training, not both");
+    if (!options.json)
+        text_begin();
     struct results *results = results_load(options.file, error);
     const bool good = results != NULL && explain_print(&options, results, error);
     results_free(results);

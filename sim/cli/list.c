@@ -37,17 +37,16 @@ static bool list_run(int argc, char **argv, bool quiet, struct error *error);
 const struct command command_list = {
     .name = "list",
     .summary = "list the shipped policies and files, one line each",
-    .help =
-        "Without a kind: how many there are of each. With a NAME: that entry in full. A policy or\n"
-        "keep-alive has its parameters then: name = default [range or choices], meaning (grade of\n"
-        "the default). In brackets: whether a policy serves requests, trainings or both.\n"
-        "Traces come with their format, as `esgsim trace --help` and an experiment's \"arrivals\"\n"
-        "name it; those of trainings with the format of \"training.arrivals\".\n"
-        "The others are the files of workloads/ and traces/ in the working folder or, if it has\n"
-        "none, in the data folder ($ESGSIM_DATA or the installed one).\n"
-        "\n"
-        "Examples: esgsim list policies\n"
-        "          esgsim list policies esg\n",
+    .help = "Without a kind: how many there are of each. With a NAME: that entry in full. A policy "
+            "or keep-alive has its parameters then: name = default [range or choices], meaning "
+            "(grade of the default). In brackets: whether a policy serves requests, trainings or "
+            "both. Traces come with their format, as `esgsim trace --help` and an experiment's "
+            "\"arrivals\" name it; those of trainings with the format of \"training.arrivals\". "
+            "The others are the files of workloads/ and traces/ in the working folder or, if it "
+            "has none, in the data folder ($ESGSIM_DATA or the installed one).\n"
+            "\n"
+            "Examples: esgsim list policies\n"
+            "          esgsim list policies esg\n",
     .run = list_run,
     .operands = "[policies|keep-alives|experiments|clusters|applications|functions|profiles|traces|"
                 "models] [NAME]",

@@ -37,14 +37,19 @@ printf '%s\n' 'Simulates requests to applications that are DAGs of DNN functions
 printf '.SH COMMANDS\n'
 for command in $commands; do
     printf '.SS %s\n' "$(printf '%s' "$command" | plain)"
-    "$program" "$command" --help | sed -n '1s/^usage: //p' | plain
-    "$program" "$command" --help | sed 1d | verbatim
+    ESGSIM_WIDTH=10000 "$program" "$command" --help | sed -n '1s/^usage: //p' | plain
+    "$program" "$command" --help | sed '1,/^$/d' | verbatim
 done
 printf '.SH EXIT STATUS\n.TP\n0\nDone.\n.TP\n1\nThe run failed, or was interrupted.\n'
 printf '.TP\n2\nBad usage or bad input; one line says which file, which place in it and what would be right.\n'
 printf '.SH ENVIRONMENT\n.TP\n.B ESGSIM_DATA\n'
 printf '%s\n' 'The folder with workloads/ and traces/, looked in after the working folder. By default the' \
     'one that lies beside the program (share/esgsim), or the one it was built for.' | plain
+printf '.TP\n.B ESGSIM_WIDTH\n'
+printf '%s\n' 'Columns of a line of text. By default those of the terminal (COLUMNS, if it is set there), and' \
+    '80 where standard output is none.' | plain
+printf '.TP\n.B NO_COLOR\n'
+printf '%s\n' 'If it is set, text on a terminal has no colours.' | plain
 printf '.SH FILES\n'
 printf '%s\n' 'Experiments, sweeps, clusters, functions, applications and profiles are JSON, arrival' \
     'traces CSV (gzip-compressed or not), results HDF5. What ships, under workloads/ and traces/ of' \

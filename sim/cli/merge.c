@@ -36,13 +36,12 @@ static bool merge_run(int argc, char **argv, bool quiet, struct error *error)
 const struct command command_merge = {
     .name = "merge",
     .summary = "join the shards of a sweep, as if it had not been cut",
-    .help =
-        "SHARD.h5… are the files that `esgsim sweep --shard I/N` wrote, in any order, each\n"
-        "once. Their failed runs are listed in /missing; a shard with runs that were not run is\n"
-        "refused, and so are shards of unlike programs. The tables are, byte for byte, those of "
-        "the sweep run in one piece.\n"
-        "\n"
-        "Example: esgsim merge --out paper.h5 part1.h5 part2.h5\n",
+    .help = "SHARD.h5… are the files that `esgsim sweep --shard I/N` wrote, in any order, each "
+            "once. Their failed runs are listed in /missing; a shard with runs that were not run "
+            "is refused, and so are shards of unlike programs. The tables are, byte for byte, "
+            "those of the sweep run in one piece.\n"
+            "\n"
+            "Example: esgsim merge --out paper.h5 part1.h5 part2.h5\n",
     .run = merge_run,
     .operands = "SHARD.h5…",
     .options = merge_table,

@@ -10,8 +10,9 @@
 
 #include "sim/base/atomic_file.h"
 #include "sim/base/json_write.h"
+#include "sim/base/text.h"
 
-enum { OPTIONS_MAX = 64, WORDS_MAX = 16, COLUMNS = 90, NAMES_COLUMN_MAX = 24 };
+enum { OPTIONS_MAX = 64, WORDS_MAX = 16, NAMES_COLUMN_MAX = 24 };
 
 static size_t options_count(const struct cli_option *options)
 {
@@ -22,15 +23,6 @@ static size_t options_count(const struct cli_option *options)
 }
 
 /* ---- Usage and help -------------------------------------------------------------------------- */
-
-/* Number of columns of a text; UTF-8 continuation bytes take none. */
-static size_t text_columns(const char *text, size_t length)
-{
-    size_t columns = 0;
-    for (size_t i = 0; i < length; i++)
-        columns += ((unsigned char)text[i] & 0xc0) != 0x80;
-    return columns;
-}
 
 static void print_option_usage(FILE *stream, const struct cli_option *option)
 {
@@ -53,31 +45,10 @@ static void print_usage(FILE *stream, const struct command *command)
                 print_option_usage(stream, &command->options[i]);
 }
 
-/* Prints `text` wrapped, each line starting at column `indent`. The cursor is already there. */
-static void print_wrapped(FILE *stream, const char *text, size_t indent)
-{
-    size_t column = indent;
-    bool first = true;
-    while (*text != '\0') {
-        const size_t length = strcspn(text, " ");
-        const size_t columns = text_columns(text, length);
-        if (!first && column + 1 + columns > COLUMNS) {
-            (void)fprintf(stream, "\n%*s", (int)indent, "");
-            column = indent;
-            first = true;
-        }
-        (void)fprintf(stream, "%s%.*s", first ? "" : " ", (int)length, text);
-        column += columns + (first ? 0 : 1);
-        first = false;
-        text += length + (text[length] == ' ');
-    }
-    (void)fputc('\n', stream);
-}
-
 static size_t option_columns(const struct cli_option *option)
 {
     const char *value = option->value;
-    return strlen(option->name) + (value != NULL ? 1 + text_columns(value, strlen(value)) : 0);
+    return strlen(option->name) + (value != NULL ? 1 + text_width(value, strlen(value)) : 0);
 }
 
 void cli_print_options(FILE *stream, const struct command *command)
@@ -98,12 +69,13 @@ void cli_print_options(FILE *stream, const struct command *command)
             (void)fprintf(stream, "\n%*s", (int)widest + 4, "");
         else
             (void)fprintf(stream, "%*s", (int)(widest - columns) + 2, "");
-        print_wrapped(stream, option->help, widest + 4);
+        (void)fprintf(stream, "%s\n", option->help);
     }
 }
 
 void cli_print_help(const struct command *command)
 {
+    text_begin();
     print_usage(stdout, command);
     printf("\n\n%s\n\n", command->summary);
     cli_print_options(stdout, command);

@@ -8,13 +8,19 @@
 #include <cjson/cJSON.h>
 
 #include "workloads/keep_alive.h"
+#include "results/report/report.h"
+#include "results/report/table.h"
 #include "results/store/columns.h"
 #include "results/store/record.h"
 #include "sched/registry.h"
+#include "sim/base/arena.h"
 #include "sim/base/version.h"
 #include "sim/base/json.h"
 #include "sim/base/json_write.h"
+#include "sim/base/text.h"
 #include "workloads/capacity.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 /* Metrics named GROUP_rest are put into an object GROUP with key rest. Other names are used as
  * keys. */
@@ -52,6 +58,18 @@ static void json_add_notices(cJSON *root, const char *notices)
         cJSON_AddItemToArray(lists[warning], cJSON_CreateString(text));
 }
 
+/* The policy's name, as reports have it; of several modules of one name the path. */
+static const char *name_of(const struct output_run *runs, size_t count, size_t run)
+{
+    const struct policy *policy = policy_find_for(runs[run].experiment, NULL);
+    bool unique = policy != NULL;
+    for (size_t i = 0; unique && i < count; i++) {
+        const struct policy *other = policy_find_for(runs[i].experiment, NULL);
+        unique = other == NULL || other == policy || strcmp(other->name, policy->name) != 0;
+    }
+    return unique ? policy->name : runs[run].experiment->policy_name;
+}
+
 /* Names the policies of the runs that have the notice, unless all have it. */
 static void notice_policies(FILE *stream, const struct output_run *runs, size_t count,
                             const char *text)
@@ -61,7 +79,7 @@ static void notice_policies(FILE *stream, const struct output_run *runs, size_t 
         with += strstr(runs[i].result->notices, text) != NULL;
     for (size_t i = 0, left = with; with < count && i < count; i++)
         if (strstr(runs[i].result->notices, text) != NULL)
-            fprintf(stream, "%s%s", runs[i].experiment->policy_name, --left > 0 ? ", " : ": ");
+            fprintf(stream, "%s%s", name_of(runs, count, i), --left > 0 ? ", " : ": ");
 }
 
 /* Prints each notice of the runs once. `lead`: before every line. */
@@ -178,60 +196,40 @@ cJSON *output_run_json(const struct output_run *shown)
     return root;
 }
 
-static void table_cell(FILE *stream, int width, int digits, double value)
-{
-    if (isfinite(value))
-        fprintf(stream, " %*.*f", width, digits, value);
-    else
-        fprintf(stream, " %*s", width, "-");
-}
-
 /* The tighter of the two bounds on hits. fmin ignores NAN: the bound by capacity may be unknown. */
 static double table_bound_hits(const struct simulation_result *result)
 {
     return fmin(result->overall.bound_slo_hit_rate, result->run.bound_capacity_slo_hit_rate);
 }
 
-static void text_row(FILE *stream, const char *name, const struct measures *m, double bound_hits)
-{
-    if (m->requests == 0) {
-        fprintf(stream, "%-30s %8d %8s\n", name, 0,
-                "-"); /* a ratio with denominator 0 is not 0 % */
-        return;
-    }
-    fprintf(stream, "%-30s %8" PRIu64, name, m->requests);
-    table_cell(stream, 8, 2, 100 * m->slo_hit_rate);
-    table_cell(stream, 8, 2, m->goodput_per_s);
-    table_cell(stream, 8, 4, 1000 * m->cost_per_request_usd);
-    table_cell(stream, 8, 4, 1000 * m->cost_per_hit_usd);
-    table_cell(stream, 9, 1, m->latency_ms_p50);
-    table_cell(stream, 9, 1, m->latency_ms_p95);
-    table_cell(stream, 9, 1, m->latency_ms_p99);
-    table_cell(stream, 8, 2, 100 * m->cold_start_rate);
-    table_cell(stream, 6, 2, m->mean_batch);
-    fputs(" |", stream);
-    table_cell(stream, 8, 2, 100 * bound_hits);
-    table_cell(stream, 10, 4, 1000 * m->bound_cost_per_request_usd);
-    fputc('\n', stream);
-}
-
 /* A policy that drops what is late has few and fast requests left. */
-static void text_base(FILE *stream, const struct output_run *shown)
+static void text_base(FILE *stream, const struct output_run *shown, const char *name)
 {
     const struct measures *m = &shown->result->overall;
     if (m->dropped > 0)
-        fprintf(stream, "percentiles of %s: of %" PRIu64 " finished, %" PRIu64 " dropped\n",
-                shown->experiment->policy_name, m->requests - m->dropped, m->dropped);
+        fprintf(stream, "percentiles of %s: of %" PRIu64 " finished, %" PRIu64 " dropped\n", name,
+                m->requests - m->dropped, m->dropped);
 }
 
-static void text_line(FILE *stream, const char *name, double value, const char *unit,
-                      const char *help)
+/* A line of one figure in its natural unit, and what it is. */
+static void text_line(FILE *stream, const struct metric *metric, double value)
 {
-    char text[32] = "none";
-    if (!isnan(value))
-        (void)snprintf(text, sizeof text, "%.6g", value);
-    fprintf(stream, "  %-31s %11s %-2s  %s\n", name, text, strcmp(unit, "1") == 0 ? "" : unit,
-            help);
+    char text[TEXT_TIME];
+    const char *unit = metric->unit;
+    if (isnan(value))
+        (void)snprintf(text, sizeof text, "none");
+    else if (strcmp(unit, "s") == 0 && value >= 1e4)
+        (void)snprintf(text, sizeof text, "%.3f h", value / 3600);
+    else if (strcmp(unit, "s") == 0 || strcmp(unit, "ms") == 0 || strcmp(unit, "us") == 0)
+        (void)text_time(value * (unit[0] == 's' ? 1 : unit[0] == 'm' ? 1e-3 : 1e-6), text);
+    else if (strcmp(unit, "$") == 0)
+        (void)snprintf(text, sizeof text, value < 1e4 ? "$%.6g" : "$%.0f", value);
+    else if (metric_is_share(metric))
+        (void)snprintf(text, sizeof text, "%.2f %%", 100 * value);
+    else
+        (void)snprintf(text, sizeof text,
+                       fabs(value) < 1e15 && value == floor(value) ? "%.0f" : "%.6g", value);
+    fprintf(stream, "  %-31s %12s  %s\n", metric->name, text, metric->help);
 }
 
 static void text_load(FILE *stream, const struct experiment *experiment)
@@ -253,7 +251,7 @@ static void text_title(FILE *stream, const struct output_run *shown, bool severa
     const uint64_t requests = shown->result->overall.requests;
     fprintf(stream, "%s: ", experiment->name);
     if (!several)
-        fprintf(stream, "policy %s, ", experiment->policy_name);
+        fprintf(stream, "policy %s, ", name_of(shown, 1, 0));
     fprintf(stream, "seed %" PRIu64, experiment->seed);
     if (experiment->workload.application_count > 0)
         fprintf(stream, ", %" PRIu64 " requests after %" PRIu64 " of warm-up", requests,
@@ -284,53 +282,174 @@ static void text_notices(FILE *stream, const struct output_run *runs, size_t cou
         fprintf(stream, "percentiles are within 0.05 %% (too many samples to keep them all)\n");
 }
 
-static void text_metrics(FILE *stream, enum metric_scope scope, const void *members)
+/* The metrics that begin a group. */
+static const char *const metric_groups[][2] = {
+    {"slo_hit_rate_worst_application", "fairness, and what no policy can beat"},
+    {"cost_idle_usd", "cost"},
+    {"batches", "batches and containers"},
+    {"decisions", "decisions"},
+    {"gpu_utilisation", "use of the cluster"},
+    {"slowdown_mean", "what the latencies rest on"},
+    {"simulated_s", "length and precision of the run"},
+    {"finished", "trainings: completion times"},
+    {"restarts", "trainings: restarts and slowdown"},
+    {"gpu_allocated", "trainings: use of the GPUs"},
+};
+
+/* `only` NULL: all metrics of that scope, in groups. */
+static void text_metrics(FILE *stream, enum metric_scope scope, const void *members,
+                         const char *const *only, size_t count)
 {
-    for (size_t i = 0; i < metric_count + training_metric_count; i++)
-        if (metrics[i].scope == scope)
-            text_line(stream, metrics[i].name, metric_number(&metrics[i], members), metrics[i].unit,
-                      metrics[i].help);
+    for (size_t i = 0; i < metric_count + training_metric_count; i++) {
+        bool listed = only == NULL;
+        for (size_t n = 0; n < count; n++)
+            listed = listed || strcmp(only[n], metrics[i].name) == 0;
+        if (metrics[i].scope != scope || !listed)
+            continue;
+        for (size_t g = 0; only == NULL && g < COUNT(metric_groups); g++)
+            if (strcmp(metric_groups[g][0], metrics[i].name) == 0)
+                fprintf(stream, "\n%s\n", metric_groups[g][1]);
+        text_line(stream, &metrics[i], metric_number(&metrics[i], members));
+    }
 }
 
-/* The run's figures that do not need requests. */
-static void text_run_of_trainings(FILE *stream, const struct run_measures *run)
+/* ---- Tables ---------------------------------------------------------------------------------- */
+
+struct shown_column {
+    const char *metric, *header;
+    double scale;
+    int decimals;
+};
+
+struct shown_row {
+    const char *name;
+    const struct measures *measures; /* of an application, or of all */
+    const struct simulation_result *result;
+};
+
+static const struct shown_column request_columns[] = {
+    {"slo_hit_rate", "SLO hit %", 100, 2},
+    {"slo_hit_rate_worst_application", "worst app %", 100, 2},
+    {"cost_per_request_usd", "$/1,000 req", 1000, 4},
+    {"cost_per_hit_usd", "$/1,000 hits", 1000, 4},
+    {"latency_ms_p99", "p99 ms", 1, 1},
+    {"mean_batch", "mean batch", 1, 2},
+    {"decision_us_mean", "decide us", 1, 1},
+    {"gpu_utilisation", "GPU %", 100, 1},
+    {"vcpu_utilisation", "vCPU %", 100, 1},
+};
+static const struct shown_column training_columns[] = {
+    {"finished", "trainings finished", 1, 0},
+    {"jct_s_mean", "mean JCT h", 1.0 / 3600, 3},
+    {"jct_s_p99", "p99 h", 1.0 / 3600, 2},
+    {"makespan_s", "makespan h", 1.0 / 3600, 2},
+    {"queueing_s_mean", "queueing h", 1.0 / 3600, 3},
+    {"slowdown", "slowdown", 1, 2},
+    {"restarts", "restarts", 1, 0},
+    {"gpu_effective", "effective GPU %", 100, 1},
+};
+static const struct shown_column application_columns[] = {
+    {"requests", "requests", 1, 0},
+    {"slo_hit_rate", "SLO hit %", 100, 2},
+    {"goodput_per_s", "in time /s", 1, 2},
+    {"cost_per_request_usd", "$/1,000 req", 1000, 4},
+    {"cost_per_hit_usd", "$/1,000 hits", 1000, 4},
+    {"latency_ms_p50", "p50 ms", 1, 1},
+    {"latency_ms_p95", "p95 ms", 1, 1},
+    {"latency_ms_p99", "p99 ms", 1, 1},
+    {"cold_start_rate", "cold % jobs", 100, 2},
+    {"mean_batch", "mean batch", 1, 2},
+    {"bound_slo_hit_rate", "bound hit %", 100, 2},
+    {"bound_cost_per_request_usd", "bound $/1,000", 1000, 4},
+};
+enum { COLUMNS_MOST = COUNT(application_columns), HEADER = 32 };
+
+static double cell_value(const struct shown_column *column, const struct shown_row *row)
 {
-    text_line(stream, "cost_cluster_usd", run->cost_cluster_usd, "$",
-              "the whole cluster rented for the measured time");
-    text_line(stream, "decisions", (double)run->decisions, "1",
-              "calls of the policy's decide that acted or charged work");
-    text_line(stream, "vcpu_utilisation", run->vcpu_utilisation, "1",
-              "vCPU-time held / vCPU capacity");
-    text_line(stream, "memory_utilisation", run->memory_utilisation, "1",
-              "host memory held / capacity");
-    text_line(stream, "gpu_memory_utilisation", run->gpu_memory_utilisation, "1",
-              "GPU memory held / capacity");
-    text_line(stream, "gpu_fragmentation", run->gpu_fragmentation, "1",
-              "free share of GPUs that run something (Dilu's per-active-GPU form)");
-    text_line(stream, "simulated_s", run->simulated_s, "s",
-              "from the first measured arrival to the end");
-    text_line(stream, "events", (double)run->events, "1", "events processed");
+    const struct metric *metric = report_metric_find(column->metric);
+    const struct simulation_result *result = row->result;
+    if (row->measures == &result->overall && strcmp(column->metric, "bound_slo_hit_rate") == 0)
+        return column->scale * table_bound_hits(result);
+    return column->scale * (metric->scope == METRIC_OF_TRAININGS
+                                ? metric_number(metric, result->training)
+                                : metric_value(metric, row->measures, &result->run));
+}
+
+/* Gives the column the next greater unit of time, if it has a value of 10,000 or more. */
+static void column_unit(struct shown_column *column, const struct shown_row *rows, size_t count,
+                        char header[HEADER])
+{
+    const size_t before = strlen(column->header) - 2;
+    const char *unit = column->header + before;
+    bool large = false;
+    for (size_t r = 0; r < count; r++)
+        large = large || cell_value(column, &rows[r]) >= 1e4;
+    (void)snprintf(header, HEADER, "%s", column->header);
+    if (!large || (strcmp(unit, "ms") != 0 && strcmp(unit, "us") != 0))
+        return;
+    (void)snprintf(header, HEADER, "%.*s%s", (int)before, column->header,
+                   unit[0] == 'm' ? "s" : "ms");
+    column->scale *= 1e-3;
+    column->decimals = 3;
+}
+
+/* `bounds` NULL: without the row of the bounds. */
+static void print_rows(FILE *stream, const char *first, const struct shown_column *shown,
+                       size_t columns, const struct shown_row *rows, size_t count,
+                       const struct simulation_result *bounds)
+{
+    struct shown_column column[COLUMNS_MOST];
+    char header[COLUMNS_MOST][HEADER];
+    const char *headers[1 + COLUMNS_MOST] = {first};
+    for (size_t c = 0; c < columns; c++) {
+        column[c] = shown[c];
+        column_unit(&column[c], rows, count, header[c]);
+        headers[1 + c] = header[c];
+    }
+    struct text_table *table = text_table_create(headers, 1 + columns);
+    text_table_dense(table);
+    for (size_t r = 0; r < count; r++) {
+        text_table_row(table);
+        text_table_name(table, 0, "%s", rows[r].name);
+        for (size_t c = 0; c < columns; c++) {
+            const double value = cell_value(&column[c], &rows[r]);
+            const int decimals = value >= 10 && column[c].decimals > 3 ? 2 : column[c].decimals;
+            text_table_cell(table, 1 + c, isfinite(value) ? "%.*f" : "-", decimals, value);
+        }
+    }
+    if (bounds != NULL) {
+        text_table_row(table);
+        text_table_name(table, 0, "bound");
+        text_table_cell(table, 1, "%.2f", 100 * table_bound_hits(bounds));
+        text_table_cell(table, 3, "%.4f", 1000 * bounds->overall.bound_cost_per_request_usd);
+    }
+    (void)fputc('\n', stream);
+    text_table_print(table, 0, stream);
 }
 
 static void text_applications(FILE *stream, const struct experiment *experiment,
                               const struct simulation_result *result)
 {
-    fprintf(stream, "\n%-30s %8s %8s %8s %8s %8s %9s %9s %9s %8s %6s | %19s\n", "", "", "SLO hit",
-            "goodput", "$/1000", "$/1000", "p50", "p95", "p99", "cold", "mean", "bound");
-    fprintf(stream, "%-30s %8s %8s %8s %8s %8s %9s %9s %9s %8s %6s | %8s %10s\n", "application",
-            "requests", "%", "/s", "requests", "hits", "ms", "ms", "ms", "% jobs", "batch", "hit %",
-            "$/1000");
-    for (size_t a = 0; a < result->application_count; a++)
-        text_row(stream, experiment->workload.applications[a].name, &result->applications[a],
-                 result->application_count > 1 ? result->applications[a].bound_slo_hit_rate
-                                               : table_bound_hits(result));
-    if (result->application_count > 1)
-        text_row(stream, "all", &result->overall, table_bound_hits(result));
-    fputc('\n', stream);
+    struct arena *arena = arena_create();
+    const size_t count = result->application_count;
+    struct shown_row *rows = arena_allocate(arena, count + 1, sizeof *rows);
+    for (size_t a = 0; a < count; a++)
+        rows[a] = (struct shown_row){experiment->workload.applications[a].name,
+                                     &result->applications[a], result};
+    /* Of one application the bounds are those of all. */
+    rows[count == 1 ? 0 : count] =
+        (struct shown_row){count == 1 ? rows[0].name : "all", &result->overall, result};
+    print_rows(stream, "application", application_columns, COUNT(application_columns), rows,
+               count + (count > 1), NULL);
+    arena_destroy(arena);
 }
 
 void output_run_text(FILE *stream, const struct output_run *shown)
 {
+    /* What a run without requests has. */
+    static const char *const without[] = {
+        "cost_cluster_usd",       "decisions",         "vcpu_utilisation", "memory_utilisation",
+        "gpu_memory_utilisation", "gpu_fragmentation", "simulated_s",      "events"};
     const struct experiment *experiment = shown->experiment;
     const struct simulation_result *result = shown->result;
     const struct run_measures *run = &result->run;
@@ -338,39 +457,16 @@ void output_run_text(FILE *stream, const struct output_run *shown)
     text_title(stream, shown, false);
     if (requests)
         text_applications(stream, experiment, result);
-    text_base(stream, shown);
-    if (result->training != NULL) {
-        fprintf(stream, "\ntrainings\n");
-        text_metrics(stream, METRIC_OF_TRAININGS, result->training);
-        fputc('\n', stream);
-    }
-    if (requests)
-        text_metrics(stream, METRIC_OF_RUN, run);
-    else
-        text_run_of_trainings(stream, run);
-    fprintf(stream, "  %-26s %.3g s (%.4g events/s, %.4g requests/s)\n", "wall time",
-            result->wall_s, (double)run->events / result->wall_s,
+    text_base(stream, shown, name_of(shown, 1, 0));
+    if (result->training != NULL)
+        text_metrics(stream, METRIC_OF_TRAININGS, result->training, NULL, 0);
+    if (!requests)
+        fprintf(stream, "\nrun\n");
+    text_metrics(stream, METRIC_OF_RUN, run, requests ? NULL : without, COUNT(without));
+    fprintf(stream, "\nwall time: %.3g s (%.4g events/s, %.4g requests/s)\n", result->wall_s,
+            (double)run->events / result->wall_s,
             (double)(result->overall.requests + experiment->warmup_requests) / result->wall_s);
     text_notices(stream, shown, 1);
-}
-
-/* ---- One row per policy -----------------------------------------------------------------------
- */
-
-static void table_row(FILE *stream, int width, const struct output_run *shown)
-{
-    const struct measures *m = &shown->result->overall;
-    fprintf(stream, "%-*s", width, shown->experiment->policy_name);
-    table_cell(stream, 7, 2, 100 * m->slo_hit_rate);
-    table_cell(stream, 6, 2, 100 * shown->result->run.slo_hit_rate_worst_application);
-    table_cell(stream, 5, 1, 100 * shown->result->run.jain_index);
-    table_cell(stream, 7, 2, m->goodput_per_s);
-    table_cell(stream, 7, 4, 1000 * m->cost_per_request_usd);
-    table_cell(stream, 7, m->cost_per_hit_usd < 0.01 ? 4 : 2, 1000 * m->cost_per_hit_usd);
-    table_cell(stream, 8, 1, m->latency_ms_p99);
-    table_cell(stream, 5, 2, m->mean_batch);
-    table_cell(stream, 7, 1, shown->result->run.decision_us_mean);
-    fputc('\n', stream);
 }
 
 /* Arrivals of `closed` depend on the policy, and the bounds with them. Otherwise only the first run
@@ -384,58 +480,20 @@ static bool table_has_bounds(const struct output_run *runs, size_t count)
     return !isnan(hits);
 }
 
-/* Trainings: a row per policy. */
-static void trainings_table(FILE *stream, int width, const struct output_run *runs, size_t count)
-{
-    fprintf(stream, "\n%-*s %9s %10s %10s %10s %11s %9s %9s %9s\n", width, "", "trainings",
-            "mean JCT", "p99", "makespan", "queueing", "slowdown", "restarts", "effective");
-    fprintf(stream, "%-*s %9s %10s %10s %10s %11s %9s %9s %9s\n", width, "policy", "finished", "h",
-            "h", "h", "h", "", "", "GPU %");
-    for (size_t i = 0; i < count; i++) {
-        const struct training_measures *m = runs[i].result->training;
-        if (m == NULL)
-            continue;
-        fprintf(stream, "%-*s %9" PRIu64, width, runs[i].experiment->policy_name, m->finished);
-        table_cell(stream, 10, 3, m->jct_s_mean / 3600);
-        table_cell(stream, 10, 2, m->jct_s_p99 / 3600);
-        table_cell(stream, 10, 2, m->makespan_s / 3600);
-        table_cell(stream, 11, 3, m->queueing_s_mean / 3600);
-        table_cell(stream, 9, 2, m->slowdown);
-        fprintf(stream, " %9" PRIu64, m->restarts);
-        table_cell(stream, 9, 1, 100 * m->gpu_effective);
-        fputc('\n', stream);
-    }
-}
-
-static void requests_table(FILE *stream, int width, const struct output_run *runs, size_t count)
-{
-    fprintf(stream, "\n%-*s %7s %6s %5s %7s %7s %7s %8s %5s %7s\n", width, "", "SLO hit", "worst",
-            "Jain", "goodput", "$/1000", "$/1000", "p99", "mean", "decide");
-    fprintf(stream, "%-*s %7s %6s %5s %7s %7s %7s %8s %5s %7s\n", width, "policy", "%", "app %",
-            "%", "/s", "req", "hits", "ms", "batch", "us");
-    for (size_t i = 0; i < count; i++)
-        table_row(stream, width, &runs[i]);
-    if (table_has_bounds(runs, count)) {
-        fprintf(stream, "%-*s", width, "bound");
-        table_cell(stream, 7, 2, 100 * table_bound_hits(runs[0].result));
-        table_cell(stream, 29, 4, 1000 * runs[0].result->overall.bound_cost_per_request_usd);
-        fputc('\n', stream);
-    }
-    for (size_t i = 0; i < count; i++)
-        text_base(stream, &runs[i]);
-}
-
 void output_table_text(FILE *stream, const struct output_run *runs, size_t count)
 {
-    int width = 12;
+    struct shown_row rows[CLI_POLICIES_MAX];
     for (size_t i = 0; i < count; i++)
-        if (strlen(runs[i].experiment->policy_name) > (size_t)width)
-            width = (int)strlen(runs[i].experiment->policy_name);
+        rows[i] =
+            (struct shown_row){name_of(runs, count, i), &runs[i].result->overall, runs[i].result};
     text_title(stream, runs, count > 1);
     if (runs[0].result->training != NULL)
-        trainings_table(stream, width, runs, count);
+        print_rows(stream, "policy", training_columns, COUNT(training_columns), rows, count, NULL);
     if (runs[0].experiment->workload.application_count > 0)
-        requests_table(stream, width, runs, count);
+        print_rows(stream, "policy", request_columns, COUNT(request_columns), rows, count,
+                   table_has_bounds(runs, count) ? runs[0].result : NULL);
+    for (size_t i = 0; i < count; i++)
+        text_base(stream, &runs[i], name_of(runs, count, i));
     text_notices(stream, runs, count);
 }
 

@@ -138,15 +138,15 @@ static bool predict_run(int argc, char **argv, bool quiet, struct error *error)
 const struct command command_predict = {
     .name = "predict",
     .summary = "asks a profile for the latency of one configuration, and where it comes from",
-    .help = "The source is measured, interpolated or extrapolated. A profile without marks counts\n"
-            "its cells as measured. \"as stated\" replaces that word where the evidence of the\n"
-            "profile is another, which JSON has as \"evidence\". Expected errors are what half\n"
-            "and what nine tenths of such latencies do not exceed: by the noise of a measured\n"
-            "one, else by the points that calibration left out. In JSON they are the fractions\n"
+    .help = "The source is measured, interpolated or extrapolated. A profile without marks counts "
+            "its cells as measured. \"as stated\" replaces that word where the evidence of the "
+            "profile is another, which JSON has as \"evidence\". Expected errors are what half and "
+            "what nine tenths of such latencies do not exceed: by the noise of a measured one, "
+            "else by the points that calibration left out. In JSON they are the fractions "
             "\"expected_error\" and \"expected_error_90\".\n"
             "\n"
-            "Example: esgsim predict traces/profiles/v100-mps-igniter.json --function resnet50 \\\n"
-            "             --batch 6 --vgpu 50\n",
+            "Example: esgsim predict traces/profiles/v100-mps-igniter.json --function resnet50 "
+            "--batch 6 --vgpu 50\n",
     .run = predict_run,
     .operands = "PROFILE.json",
     .options = predict_table,

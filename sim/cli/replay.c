@@ -297,16 +297,15 @@ const struct command command_replay = {
     .name = "replay",
     .summary = "replay experiments in real time on a GPU, through a worker process",
     .help =
-        "Queues, policy and arrivals are those of a simulation, in real time. The batches execute\n"
-        "in the worker. Before a run, the worker executes every function at every batch size on\n"
-        "every set of units, for at most 40 s, then what each function and set still lacks.\n"
-        "traces/capture/worker.py is a worker for PyTorch.\n"
-        "The experiment has one invoker with one GPU of 1 to 8 units, and all its containers\n"
-        "from the start. Compare the results with a simulation's:\n"
-        "esgsim report SIMULATED.h5 --against F.h5 (results/PROOF.md).\n"
+        "Queues, policy and arrivals are those of a simulation, in real time. The batches execute "
+        "in the worker. Before a run, the worker executes every function at every batch size on "
+        "every set of units, for at most 40 s, then what each function and set still lacks. "
+        "traces/capture/worker.py is a worker for PyTorch. The experiment has one invoker with one "
+        "GPU of 1 to 8 units, and all its containers from the start. Compare the results with a "
+        "simulation's: esgsim report SIMULATED.h5 --against F.h5 (results/PROOF.md).\n"
         "\n"
-        "Example: esgsim replay workloads/experiments/proof-light.json --policy esg,fifo \\\n"
-        "             --worker 'python3 traces/capture/worker.py --measured DIR' --out real.h5\n",
+        "Example: esgsim replay workloads/experiments/proof-light.json --policy esg,fifo --worker "
+        "'python3 traces/capture/worker.py --measured DIR' --out real.h5\n",
     .run = replay_run,
     .operands = "EXP.json…",
     .options = replay_table,

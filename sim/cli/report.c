@@ -13,6 +13,7 @@
 #include "results/report/verdict_table.h"
 #include "results/store/store.h"
 #include "sim/base/atomic_file.h"
+#include "sim/base/text.h"
 #include "sim/cli/cli.h"
 #include "workloads/json_include.h"
 
@@ -68,8 +69,8 @@ static const struct cli_option report_table[] = {
     {"--at-most", "X", "an upper limit in its place, e.g. for jct_s_mean",
      CLI_MEMBER(struct options, at_most), .low = -1e300, .high = 1e300},
     {"--details", NULL,
-     "if there are curves: print also the tables of every setting, which are otherwise in CSV "
-     "and JSON alone",
+     "print also the tables of every setting, where curves or an overview summarise them, and all "
+     "pairs of --paper; CSV and JSON always have them",
      CLI_MEMBER(struct options, details)},
     {"--verdicts", NULL,
      "print only the overview and the verdicts on the figures of --paper, and which assumptions "
@@ -204,6 +205,7 @@ static bool curves_choose(const struct options *options, struct report *report, 
     report->curves_in_full = options->over != NULL || options->details ||
                              (report->curves != NULL && isnan(report->curves->limit));
     report->details = options->details;
+    report->compares = options->reference_policy != NULL;
     return true;
 }
 
@@ -305,9 +307,15 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
     struct atomic_file file = {0};
     if (options.out != NULL && !atomic_file_open(&file, options.out, error))
         return false;
-    FILE *out = options.out != NULL ? file.stream : stdout;
+    const bool text = options.format == FORMAT_TEXT;
+    if (text && options.out == NULL)
+        text_begin();
+    FILE *folded = text && options.out != NULL ? text_open(file.stream) : NULL;
+    FILE *out = folded != NULL ? folded : options.out != NULL ? file.stream : stdout;
     const bool good = options.against != NULL ? run_compare(&options, out, error)
                                               : run_reports(&options, out, error);
+    if (folded != NULL)
+        (void)fclose(folded); /* a failure remains in the file's stream */
     return atomic_file_end(&file, good, error);
 }
 
@@ -315,20 +323,19 @@ const struct command command_report = {
     .name = "report",
     .summary =
         "tables with confidence intervals, paired comparisons, comparison with published figures",
-    .help = "Figures are means over the seeds with 95 % intervals. Policies are compared "
-            "with\n"
-            "ESG seed by seed, because runs with equal seeds have equal arrivals and noise.\n"
-            "\n"
-            "Of a sweep over the load, the first table is the load that each policy sustains. Of "
-            "other\n"
-            "results the first tables are an overview: hit rate and cost, policy by setting.\n"
-            "\n"
-            "Examples: esgsim report paper.h5 --paper results/paper/esg-hpdc24.json\n"
-            "          esgsim report headline.h5 --over arrivals.load --at-least 0.99\n"
-            "          esgsim report paper.h5 paper-mps.h5 --paper results/paper/esg-hpdc24.json "
-            "--verdicts\n"
-            "          esgsim report paper.h5 --reference fifo\n"
-            "          esgsim report paper.h5 headline.h5 --format tidy --out runs.csv\n",
+    .help =
+        "Figures are means over the seeds with 95 % intervals. Policies are compared with ESG seed "
+        "by seed, because runs with equal seeds have equal arrivals and noise.\n"
+        "\n"
+        "Of a sweep over the load, the first table is the load that each policy sustains. Of other "
+        "results the first tables are an overview: hit rate and cost, policy by setting.\n"
+        "\n"
+        "Examples: esgsim report paper.h5 --paper results/paper/esg-hpdc24.json\n"
+        "          esgsim report headline.h5 --over arrivals.load --at-least 0.99\n"
+        "          esgsim report paper.h5 paper-mps.h5 --paper results/paper/esg-hpdc24.json "
+        "--verdicts\n"
+        "          esgsim report paper.h5 --reference fifo\n"
+        "          esgsim report paper.h5 headline.h5 --format tidy --out runs.csv\n",
     .run = run,
     .operands = "F.h5…",
     .options = report_table,

@@ -13,6 +13,7 @@
 #include "sim/run/run_once.h"
 #include "sim/run/worker_pool.h"
 #include "sim/base/atomic_file.h"
+#include "sim/base/text.h"
 #include "workloads/inputs.h"
 #include "workloads/policy_module.h"
 
@@ -247,6 +248,7 @@ static bool runs_print(const struct run_options *options, const struct policy_ru
     }
     if (options->json)
         return print_json(options, shown, count, error);
+    text_begin();
     if (options->rehearse)
         printf("rehearsal of a replay: no GPU took part\n");
     for (size_t i = 0; options->details && i < count; i++) {
@@ -394,19 +396,19 @@ static bool run_command(int argc, char **argv, bool quiet, struct error *error)
 const struct command command_run = {
     .name = "run",
     .summary = "run one simulation and print its figures",
-    .help =
-        "Prints one row per policy: SLO hits, those of the worst application, Jain's index of\n"
-        "the applications' hits, requests in time per second, cost in $ per 1,000 requests and\n"
-        "per 1,000 of these in time, the 99th percentile of latency, the mean batch, and the\n"
-        "mean time that one decision takes. --policies adds the row \"bound\": an upper bound of\n"
-        "the hits on this cluster, and the cost of the cheapest paths whose nominal time meets\n"
-        "the SLO. Missed requests can cost less. Bounds take time and memory: --details and\n"
-        "--json compute them, too.\n"
-        "\n"
-        "Examples: esgsim run workloads/experiments/strict-light.json --policy edf --seed 7\n"
-        "          esgsim run workloads/experiments/strict-light.json --policies esg,fifo,edf\n"
-        "          esgsim run workloads/experiments/strict-light.json --set requests=1000 \\\n"
-        "              --set record=all --out run.h5 --timeline run.json\n",
+    .help = "Prints one row per policy: SLO hits, those of the worst application, cost in $ per "
+            "1,000 requests and "
+            "per 1,000 of these in time, the 99th percentile of latency, the mean batch, the "
+            "mean time that one decision takes, and the shares of the GPUs and vCPUs that were "
+            "held. --policies adds the row \"bound\": an upper bound "
+            "of the hits on this cluster, and the cost of the cheapest paths whose nominal time "
+            "meets the SLO. Missed requests can cost less. Bounds take time and memory: --details "
+            "and --json compute them, too.\n"
+            "\n"
+            "Examples: esgsim run workloads/experiments/strict-light.json --policy edf --seed 7\n"
+            "          esgsim run workloads/experiments/strict-light.json --policies esg,fifo,edf\n"
+            "          esgsim run workloads/experiments/strict-light.json --set requests=1000 "
+            "--set record=all --out run.h5 --timeline run.json\n",
     .run = run_command,
     .operands = "EXP.json",
     .options = run_table,

@@ -15,6 +15,7 @@
 #include "sim/engine/random.h"
 #include "workloads/experiment.h"
 #include "sim/base/json_write.h"
+#include "sim/base/text.h"
 
 static const double EXHAUSTIVE_LIMIT = 1e8;
 /* A* without pruning may queue nearly all prefixes. */
@@ -363,6 +364,7 @@ static void print_text(const struct decision *decision)
     const struct search_result *result = &decision->result;
     const struct search_table *first = decision->by_stage[decision->request->stage];
     size_t feasible = 0;
+    text_begin();
     (void)printf("%s, stage %lu (%s), budget %g ms, queue of %lu, method %s%s\n",
                  decision->application->name, (unsigned long)decision->request->stage,
                  decision->application->stages[decision->request->stage].name,
@@ -371,12 +373,12 @@ static void print_text(const struct decision *decision)
                  !decision->request->method_chosen              ? ""
                  : decision->request->method == METHOD_FRONTIER ? " (the stages are not a chain)"
                                                                 : " (the stages are a chain)");
-    (void)printf("%4s %14s %12s  %s\n", "", "cost/job usd", "time ms",
+    (void)printf("%4s %14s %12s  %s\n", "", "$/1,000 jobs", "time ms",
                  decision->workload->kind_count > 1 ? "batch x vCPU x vGPU/GPU of each stage"
                                                     : "batch x vCPU x vGPU of each stage");
     for (size_t p = 0; p < result->path_count; p++) {
         const struct search_path *path = &result->paths[p];
-        (void)printf("%4zu %14.6g %12.3f ", p + 1, path->cost_usd, sim_to_ms(path->time));
+        (void)printf("%4zu %14.6g %12.3f ", p + 1, 1000 * path->cost_usd, sim_to_ms(path->time));
         for (size_t i = 0; i < decision->chain_length; i++) {
             const struct configuration *c = path_configuration(decision, path, i);
             const char *model = gpu_model(decision, c);
@@ -391,9 +393,10 @@ static void print_text(const struct decision *decision)
         feasible += !isinf(decision->first_best[i]);
     (void)printf("first-stage configurations with a completion within the budget: %zu of %zu\n",
                  feasible, first->count);
-    (void)printf("expansions %lu, pruned by time %lu, pruned by cost %lu, %.1f us",
+    (void)printf("expansions %lu, pruned by time %lu, pruned by cost %lu, %s",
                  (unsigned long)result->expansions, (unsigned long)result->pruned_time,
-                 (unsigned long)result->pruned_cost, decision->elapsed_us);
+                 (unsigned long)result->pruned_cost,
+                 text_time(decision->elapsed_us * 1e-6, (char[TEXT_TIME]){0}));
     if (decision->request->method == METHOD_FRONTIER)
         (void)printf(" (frontiers built once in %.2f ms%s)", decision->build_ms,
                      decision->exact ? "" : "; not series-parallel: conservative");
@@ -623,8 +626,8 @@ static bool search_run(int argc, char **argv, bool quiet, struct error *error)
 const struct command command_search = {
     .name = "search",
     .summary = "explains one decision: the K best configuration paths and the effort to find them",
-    .help = "Example: esgsim search workloads/experiments/strict-light.json \\\n"
-            "             --application image-classification --budget-ms 400\n",
+    .help = "Example: esgsim search workloads/experiments/strict-light.json --application "
+            "image-classification --budget-ms 400\n",
     .run = search_run,
     .operands = "EXP.json",
     .options = search_table,

@@ -9,6 +9,7 @@
 #include <cjson/cJSON.h>
 
 #include "plots/palette.h"
+#include "results/report/table.h"
 #include "sched/common/slo.h"
 #include "sched/paths/search.h"
 #include "sched/registry.h"
@@ -16,6 +17,7 @@
 #include "workloads/experiment.h"
 #include "workloads/gpu_sharing.h"
 #include "sim/base/json_write.h"
+#include "sim/base/text.h"
 
 struct request {
     const char *path, *application;
@@ -240,21 +242,24 @@ static void print_text(const struct application *application, const struct slo_p
 {
     struct chart chart = {.arena = arena};
     double slo_ms = sim_to_ms(application->slo);
+    text_begin();
     (void)printf("%s: SLO %.3f ms, groups of at most %zu\ndominator tree:\n", application->name,
                  slo_ms, group_size);
     print_tree(application, plan, SIM_NONE, 0);
-    (void)printf("%-24s %8s %-20s %6s %8s %10s %12s\n", "stage", "ANL", "post-dominator", "group",
-                 "quota", "quota ms", "deadline ms");
+    static const char *const headers[] = {"stage", "ANL",      "post-dominator", "group",
+                                          "quota", "quota ms", "deadline ms"};
+    struct text_table *table = text_table_create(headers, sizeof headers / sizeof *headers);
+    text_table_dense(table);
     for (size_t s = 0; s < plan->stage_count; s++) {
         const struct slo_stage *planned = &plan->stages[s];
-        (void)printf("%-24s %8.5f %-20s %6u %8.5f %10.3f %12.3f\n", application->stages[s].name,
-                     planned->anl,
-                     planned->post_dominator == SIM_NONE
-                         ? "-"
-                         : application->stages[planned->post_dominator].name,
-                     planned->group, planned->quota, planned->quota * slo_ms,
-                     planned->deadline_fraction * slo_ms);
+        text_table_add(
+            table, "%s\t%.5f\t%s\t%u\t%.5f\t%.3f\t%.3f", application->stages[s].name, planned->anl,
+            planned->post_dominator == SIM_NONE ? "-"
+                                                : application->stages[planned->post_dominator].name,
+            planned->group, planned->quota, planned->quota * slo_ms,
+            planned->deadline_fraction * slo_ms);
     }
+    text_table_print(table, 0, stdout);
     plan_chart(application, plan, &chart);
     chart_print(&chart, stdout);
 }
@@ -289,11 +294,11 @@ static bool slo_run(int argc, char **argv, bool quiet, struct error *error)
 const struct command command_slo = {
     .name = "slo",
     .summary = "shows an application's dominator tree, ANL, groups, quotas and deadlines",
-    .help = "The quotas along every path from a source to a sink add up to the SLO. Deadlines are\n"
+    .help = "The quotas along every path from a source to a sink add up to the SLO. Deadlines are "
             "those of the stage's group, relative to the request's arrival.\n"
             "\n"
-            "Example: esgsim slo workloads/experiments/strict-light.json \\\n"
-            "             --application expanded-image-classification\n",
+            "Example: esgsim slo workloads/experiments/strict-light.json --application "
+            "expanded-image-classification\n",
     .run = slo_run,
     .operands = "EXP.json",
     .options = slo_table,

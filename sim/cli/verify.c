@@ -557,13 +557,12 @@ const struct command command_verify = {
     .name = "verify",
     .summary = "hold the simulator against runs of real systems",
     .operands = "reality",
-    .help =
-        "Runs the sweeps of workloads/experiments/reality/ and compares them with what was\n"
-        "measured (results/reality/). Nothing is fitted, and nothing is judged: the exit status\n"
-        "is 0 when all ran. What was not measured is swept, and each value has its errors.\n"
-        "results/REALITY.md says what the sets cover and what they do not.\n"
-        "\n"
-        "Example: esgsim verify reality\n",
+    .help = "Runs the sweeps of workloads/experiments/reality/ and compares them with what was "
+            "measured (results/reality/). Nothing is fitted, and nothing is judged: the exit "
+            "status is 0 when all ran. What was not measured is swept, and each value has its "
+            "errors. results/REALITY.md says what the sets cover and what they do not.\n"
+            "\n"
+            "Example: esgsim verify reality\n",
     .run = verify_run,
     .options = verify_table,
 };

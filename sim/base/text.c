@@ -1,0 +1,203 @@
+#include "sim/base/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "sim/base/array.h"
+
+enum { WIDTH = 80, WIDTH_LEAST = 40, WIDTH_MOST = 10000 };
+
+struct fold {
+    FILE *out;
+    char *line; /* the unfinished one */
+    size_t used, room;
+    bool colours;
+};
+
+static size_t terminal; /* width of the terminal; 0: standard output is none, or not yet text */
+
+/* The variable's value, if it is a sensible width; otherwise 0. */
+static size_t width_given(const char *variable)
+{
+    const char *text = getenv(variable);
+    const unsigned long width = text != NULL ? strtoul(text, NULL, 10) : 0;
+    return width >= WIDTH_LEAST && width <= WIDTH_MOST ? width : 0;
+}
+
+size_t text_line_width(void)
+{
+    const size_t given = width_given("ESGSIM_WIDTH");
+    return given > 0 ? given : terminal > 0 ? terminal : WIDTH;
+}
+
+size_t text_width(const char *text, size_t bytes)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < bytes; i++)
+        width += ((unsigned char)text[i] & 0xC0U) != 0x80U;
+    return width;
+}
+
+/* Returns the command in a line such as "Example: esgsim run …"; NULL: it has none. */
+static const char *command_in(const char *line)
+{
+    const size_t example = strncmp(line, "Example", 7) == 0 ? strcspn(line, ":") + 1 : 0;
+    const char *command = line + example + strspn(line + example, " ");
+    return command > line && strncmp(command, "esgsim ", 7) == 0 ? command : NULL;
+}
+
+/* Where the lines below begin: within a command, or behind the last gap of the left part; below a
+ * label ("warning: "), or below the line. */
+static size_t hang_of(const char *line, size_t width)
+{
+    const size_t start = strspn(line, " "), word = start + strcspn(line + start, " ");
+    const bool label = word > 0 && line[word - 1] == ':';
+    const char *command = command_in(line);
+    size_t hang = start > 2 ? start : start > 0 || label ? start + 2 : 0;
+    for (const char *gap = line + start; (gap = strstr(gap, "  ")) != NULL;) {
+        const size_t behind = text_width(line, (size_t)(gap - line)) + strspn(gap, " ");
+        hang = behind <= width * 3 / 5 ? behind : hang;
+        gap += strspn(gap, " ");
+    }
+    return command != NULL ? (size_t)(command - line) + 4 : hang > width * 3 / 5 ? width / 2 : hang;
+}
+
+/* Whether the blank at `i` binds a number to a short unit or its sign: "2.5 ms", "± 0.3". */
+static bool binds(const char *line, size_t i)
+{
+    return (i > 0 && strchr("0123456789", line[i - 1]) != NULL &&
+            strcspn(line + i + 1, " ") <= 3) ||
+           (i > 1 && strncmp(line + i - 2, "\xC2\xB1", 2) == 0);
+}
+
+/* Bytes of the line that fit into `width`: up to a blank, if possible to one outside brackets, and
+ * outside a command's quotes, and not far left; or up to a choice between alternatives. */
+static size_t fitting(const char *line, size_t width, bool command)
+{
+    size_t outside = 0, inside = 0, choice = 0, i = strspn(line, " "), column = i;
+    bool quoted = false;
+    int depth = 0;
+    for (; line[i] != '\0' && (column <= width || inside + choice == 0); i++) {
+        depth += (line[i] == '[') - (line[i] == ']');
+        quoted = quoted != (command && line[i] == '\'');
+        if (line[i] == ' ' && !binds(line, i)) {
+            inside = i;
+            outside = depth <= 0 && !quoted ? i : outside;
+        }
+        column += ((unsigned char)line[i] & 0xC0U) != 0x80U;
+        if (strchr("|,", line[i]) != NULL && column <= width)
+            choice = i + 1;
+    }
+    return line[i] == '\0' && column <= width ? i
+           : outside > width / 3              ? outside
+           : inside > 0                       ? inside
+           : choice > 0                       ? choice
+                                              : i;
+}
+
+static const char *colour_of(const struct fold *fold, const char *line)
+{
+    const char *word = line + strspn(line, " ");
+    return !fold->colours                         ? ""
+           : strncmp(line, "== ", 3) == 0         ? "\033[1m"
+           : strncasecmp(word, "warning", 7) == 0 ? "\033[33m"
+                                                  : "";
+}
+
+static void line_write(const struct fold *fold, const char *line)
+{
+    const size_t width = text_line_width(), hang = hang_of(line, width);
+    const bool command = command_in(line) != NULL;
+    const char *colour = colour_of(fold, line);
+    bool first = true;
+    (void)fputs(colour, fold->out);
+    do {
+        const size_t before = first ? 0 : hang;
+        size_t length = fitting(line, width - before, command), shown = length;
+        if (line[length] != '\0' && command) /* " \" needs room */
+            length = shown = fitting(line, width - before - 2, command);
+        while (shown > 0 && line[shown - 1] == ' ')
+            shown--;
+        (void)fprintf(fold->out, "%*s%.*s%s", (int)before, "", (int)shown, line,
+                      line[length] != '\0' && command ? " \\" : "");
+        (void)fputs(line[length] == '\0' && colour[0] != '\0' ? "\033[0m\n" : "\n", fold->out);
+        line += length + strspn(line + length, " ");
+        first = false;
+    } while (*line != '\0');
+}
+
+static ssize_t fold_write(void *context, const char *bytes, size_t count)
+{
+    struct fold *fold = context;
+    if (!array_reserve(&fold->line, &fold->room, fold->used + count + 1, 1))
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        fold->line[fold->used++] = bytes[i];
+        if (bytes[i] != '\n')
+            continue;
+        fold->line[fold->used - 1] = '\0';
+        line_write(fold, fold->line);
+        fold->used = 0;
+    }
+    return fflush(fold->out) == 0 && !ferror(fold->out) ? (ssize_t)count : -1;
+}
+
+static int fold_close(void *context)
+{
+    struct fold *fold = context;
+    if (fold->used > 0)
+        (void)fprintf(fold->out, "%.*s", (int)fold->used, fold->line);
+    const int status = fflush(fold->out) == 0 && !ferror(fold->out) ? 0 : -1;
+    free(fold->line);
+    free(fold);
+    return status;
+}
+
+FILE *text_open(FILE *out)
+{
+    const cookie_io_functions_t functions = {.write = fold_write, .close = fold_close};
+    struct fold *fold = calloc(1, sizeof *fold);
+    FILE *stream = fold == NULL ? NULL : fopencookie(fold, "w", functions);
+    if (stream == NULL) {
+        free(fold);
+        return NULL;
+    }
+    fold->out = out;
+    const char *colourless = getenv("NO_COLOR");
+    fold->colours = out == stdout && terminal > 0 && (colourless == NULL || colourless[0] == '\0');
+    return stream;
+}
+
+void text_begin(void)
+{
+    static bool begun;
+    struct winsize window = {0};
+    if (begun)
+        return;
+    begun = true;
+    if (isatty(STDOUT_FILENO)) {
+        (void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &window);
+        terminal = width_given("COLUMNS");
+        terminal = terminal > 0 ? terminal : window.ws_col >= WIDTH_LEAST ? window.ws_col : WIDTH;
+    }
+    FILE *stream = text_open(stdout);
+    if (stream != NULL)
+        stdout = stream;
+}
+
+const char *text_time(double seconds, char text[TEXT_TIME])
+{
+    const double size = fabs(seconds);
+    if (isnan(seconds))
+        (void)snprintf(text, TEXT_TIME, "none");
+    else if (size >= 1)
+        (void)snprintf(text, TEXT_TIME, "%.3f s", seconds);
+    else if (size >= 1e-3 || !(size > 0))
+        (void)snprintf(text, TEXT_TIME, "%.3f ms", 1e3 * seconds);
+    else
+        (void)snprintf(text, TEXT_TIME, "%.1f us", 1e6 * seconds);
+    return text;
+}

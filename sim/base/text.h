@@ -1,0 +1,35 @@
+/* Text for people: lines are folded at words to the width of the terminal.
+ *
+ * A line that is too long goes on below, indented as far as its text: behind the first gap of two
+ * blanks ("  note       text"), or else as the line itself and two blanks. A word longer than a
+ * line is kept whole. Widths are in characters of UTF-8. What programs read (JSON, CSV) is not
+ * written through here.
+ */
+#ifndef ESGSIM_SIM_BASE_TEXT_H
+#define ESGSIM_SIM_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* Characters of a line: ESGSIM_WIDTH, if it is set; on a terminal, after text_begin, COLUMNS or the
+ * window's; otherwise 80, so that files and pipes have the same bytes everywhere. */
+size_t text_line_width(void);
+
+/* From here on standard output is text for people, until the process closes it. On a terminal,
+ * headings ("== ") are bold and warnings yellow, unless NO_COLOR is set. Calling it again changes
+ * nothing. */
+void text_begin(void);
+
+/* Returns a stream that folds and writes to `out`, which stays open. Close it with fclose, whose
+ * result also tells of `out`. NULL: memory exhausted. */
+FILE *text_open(FILE *out);
+
+/* Characters of the first `bytes` of a text. */
+size_t text_width(const char *text, size_t bytes);
+
+/* Writes a time in its unit: "64.446 s", "203.106 ms", "68.4 us"; "none" for NAN. */
+enum { TEXT_TIME = 32 };
+const char *text_time(double seconds, char text[TEXT_TIME]);
+
+#endif
