@@ -434,7 +434,7 @@ static double tree_rows(const struct trees *trees, const struct tree_node *node,
 bool families_tree(const char *path, struct figure_list *list, struct error *error)
 {
     struct arena *arena = figure_memory(list);
-    struct trees trees = {NULL};
+    struct trees trees = {.queue = NULL};
     bool good = trees_load(arena, path, NULL, &trees, error);
     for (int second = 0; good && second < 2; second++) {
         const struct tree_node *tree = second ? trees.configuration : trees.queue;

@@ -212,6 +212,12 @@ for jobs in 1 2; do
     run "$esgsim" distill "$folder/choices$jobs.h5" --prune-seeds 6,7 --test-seeds 8-12 --out "$folder/tree$jobs.txt"
     expect "distill learns trees from recorded choices, and says how far they agree" 0 'configuration +[0-9]+ +[0-9.]+ +[0-9.]+'
 done
+run "$esgsim" sweep workloads/experiments/tree-choices.json --set 'matrix.policy=[{"name":"edf"}]' --set 'matrix.requests=[50]' \
+    --set seeds=1 --out "$folder/edf.h5" --quiet
+run "$esgsim" sweep workloads/experiments/tree-choices.json --set 'matrix.requests=[50]' --set seeds=1 --quiet --out "$folder/shadow.h5" \
+    --set 'matrix.policy=[{"name":"tree","file":"'"$folder"'/tree1.txt","shadow":"esg"}]'
+run "$esgsim" distill "$folder/choices1.h5" "$folder/shadow.h5" --out "$folder/second.txt"
+expect "a second round learns from what the teacher says in the student's states" 0 'policy esg: 39 runs to learn from'
 run cmp "$folder/tree1.txt" "$folder/tree2.txt"
 expect "choices recorded by two processes give the same trees" 0
 run "$esgsim" distill "$folder/choices1.h5" --rows 30 --depth 3 --test-seeds 8-12 --out "$folder/small.txt" --json
@@ -229,6 +235,7 @@ refused :: a tree that was edited wrongly is refused with its line :: edited.txt
 refused :: tree without a file is refused :: policy.file: policy "tree" reads a file :: run "$strict" --policy tree
 refused :: a file for a policy that reads none is refused :: policy.file: policy "esg" reads no file :: run "$strict" --set policy.file="$folder/tree1.txt"
 refused :: distill refuses runs without choices :: with "record" set to choices :: distill "$folder/fused.h5" --out "$folder/no.txt"
+refused :: distill refuses the choices of another policy in a further file :: has no choices of esg :: distill "$folder/choices1.h5" "$folder/edf.h5" --out "$folder/no.txt"
 refused :: distill refuses to prune with all runs :: no run is left to learn from :: distill "$folder/choices1.h5" --prune-seeds 1-12 --out "$folder/no.txt"
 refused :: distill refuses seeds that are none :: --test-seeds: 'x' is not a whole number :: distill "$folder/choices1.h5" --test-seeds 3-x --out "$folder/no.txt"
 END

@@ -113,7 +113,7 @@ static void add_json(cJSON *files, const char *path, const char *kind, const str
     if (runs > 0)
         json_put(item, "runs %zu", runs);
     if (is_cut(path, kind))
-        json_put(item, "cut %hhd", true);
+        json_put(item, "cut %hhd", (bool)true);
     if (!valid)
         (void)utf8_add_json(item, "error", fault->message);
 }

@@ -434,10 +434,12 @@ static bool functions_equal(const struct workload *a, const struct workload *b)
 }
 
 /* The names of the functions, from the first run of the first file. ERROR_INPUT if another run has
- * other functions, because rows have their numbers. */
-static bool outline_read(const struct results *results, struct outline *outline,
-                         struct error *error)
+ * other functions, because rows have their numbers, or choices of another policy. */
+static bool outline_read(const struct results *results, const char *teacher,
+                         struct outline *outline, struct error *error)
 {
+    char asked[96];
+    (void)snprintf(asked, sizeof asked, "\"shadow\":\"%s\"", teacher);
     struct run_details *details = run_details_open(results->path, error);
     bool good = details != NULL;
     for (size_t r = 0; good && r < results->run_count; r++) {
@@ -445,8 +447,13 @@ static bool outline_read(const struct results *results, struct outline *outline,
         const bool first = outline->workload.function_count == 0;
         char *text = run_details_text(details, results->runs[r].hash, "configuration");
         good = text != NULL && outline_load(text, first ? outline : &other, NULL);
+        const bool taught = strcmp(results->runs[r].policy, teacher) == 0 ||
+                            (text != NULL && strstr(text, asked) != NULL);
         free(text);
-        if (!good)
+        if (good && !taught)
+            good = error_input(error, "%s: run %s has no choices of %s, the first file's policy",
+                               results->path, results->runs[r].hash, teacher);
+        else if (!good)
             error_input(error, "%s: the configuration of run %s is damaged; run it again",
                         results->path, results->runs[r].hash);
         else if (!first && !functions_equal(&outline->workload, &other.workload))
@@ -468,7 +475,8 @@ static bool file_read(const char *path, const struct options *options, struct da
     const bool good =
         results != NULL && cli_check_output("--out", options->out, "the results", path, error) &&
         (results->run_count > 0 || error_input(error, "%s: has no runs to learn from", path)) &&
-        data_read(data, results, options, error) && outline_read(results, outline, error);
+        data_read(data, results, options, error) &&
+        outline_read(results, (*first != NULL ? *first : results)->runs[0].policy, outline, error);
     if (*first == NULL)
         *first = results;
     else
