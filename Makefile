@@ -17,6 +17,7 @@ endif
 VERSION  := $(shell sed -n 's/^version: *//p' CITATION.cff)
 # A clone that belongs to another user (root builds it, say) is described as well.
 COMMIT   := $(shell test -e .git && git -c safe.directory='*' describe --always --dirty --abbrev=12 --match=- 2>/dev/null)
+COMMIT   := $(or $(COMMIT),$(shell sed -n 's/^\([0-9a-f]\{12\}\).*/\1/p' .ci/commit 2>/dev/null))
 DATADIR  := $(PREFIX)/share/esgsim
 
 # make V=1 shows whole command lines.
@@ -334,10 +335,12 @@ check: deps-lint ## all tests, static analysis and formatting
 	@$(MAKE) $(SAN_FLAGS) suites
 	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD) lint
 
+# What takes minutes and tests no line of the simulator, once a week.
+WEEKLY   := packages page
 .PHONY: check-all
-check-all: deps-browser ## all of check, and the HTML pages in a browser (Chromium), which is installed
+check-all: deps-browser ## check, the packages built, installed and run, and the HTML pages in a browser (Chromium)
 	@$(MAKE) check
-	@BUILD=$(BUILD) sh tests/page.sh
+	@for suite in $(WEEKLY); do BUILD=$(BUILD) sh tests/$$suite.sh || exit; done
 
 .PHONY: lint
 lint: deps-lint ## static analysis and formatting alone
@@ -387,7 +390,7 @@ $(FORMAT): $(ALL_SRC) $(ALL_HDR) .clang-format
 	@clang-format --dry-run -Werror $(ALL_SRC) $(ALL_HDR) >$@ 2>&1 || \
 	  echo 'clang-format: run `make format`' >>$@
 
-SHELL_SRC := .ci/run .ci/deps.sh $(wildcard tests/*.sh sim/cli/*.sh sim/cli/*.bash results/slurm/*.sh tests/bench/*.sh \
+SHELL_SRC := .ci/run .ci/deps.sh .ci/deb.sh $(wildcard tests/*.sh sim/cli/*.sh sim/cli/*.bash results/*.sh results/slurm/*.sh tests/bench/*.sh \
              traces/capture/*.sh)
 $(BUILD)/lint/shellcheck.log: $(SHELL_SRC)
 	@mkdir -p $(@D)
@@ -458,7 +461,7 @@ man: $(BUILD)/esgsim.1 ## write the manual page from the --help texts: build/esg
 
 # ---- Installation ----------------------------------------------------------------------------
 
-DATA := $(shell find workloads traces -type f \( -name '*.json' -o -name '*.csv' -o -name '*.gz' \
+DATA := REPRODUCING.md results/REALITY.md $(shell find workloads traces -type f \( -name '*.json' -o -name '*.csv' -o -name '*.gz' \
           -o -name '*.txt' -o -name '*.md' -o -name '*.sh' -o -name LICENSE \) 2>/dev/null) \
         $(wildcard plots/*.gp results/report/*.json results/report/page.* results/paper/*.json results/reality/* results/python/esgsim*.* traces/capture/*.py)
 DOCS := $(wildcard *.md */*.md workloads/*/*.md traces/capture/*.md LICENSE CITATION.cff sim/examples/*.c results/paper/*.svg)
@@ -491,7 +494,7 @@ install-files: all man $(BUILD)/installed/json_include.o
 	  install -D -m 644 $$file $(DESTDIR)$(PREFIX)/include/esgsim/$$file || exit 1; done
 	@for file in $(DATA); do \
 	  install -D -m 644 $$file $(DESTDIR)$(DATADIR)/$$file || exit 1; done
-	@for file in $(wildcard results/slurm/*.sh) results/python/esgsim_policy.py; do \
+	@for file in $(wildcard results/*.sh results/slurm/*.sh) results/python/esgsim_policy.py; do \
 	  install -D -m 755 $$file $(DESTDIR)$(DATADIR)/$$file || exit 1; done
 	@! test -e $(BUILD)/python/esgsim.so || { $(MAKE) python && install -m 755 $(BUILD)/python/esgsim.so $(DESTDIR)$(PREFIX)/lib/esgsim.so; }
 	@for file in $(DOCS); do \
@@ -503,6 +506,27 @@ install-files: all man $(BUILD)/installed/json_include.o
 	  >$(DESTDIR)$(PREFIX)/lib/pkgconfig/esgsim.pc
 	@echo 'installed under $(DESTDIR)$(PREFIX); data in $(DATADIR)'
 
+# ---- Packages --------------------------------------------------------------------------------
+
+ARCHIVE  := esgsim-$(VERSION).tar.gz
+.PHONY: dist deb wheel
+dist: ## pack the sources of HEAD: build/esgsim-VERSION.tar.gz, the same bytes from every clone, and its SHA-256
+	@mkdir -p $(BUILD)
+	git archive --format=tar --prefix=esgsim-$(VERSION)/ HEAD | gzip -9n >$(BUILD)/$(ARCHIVE)
+	cd $(BUILD) && sha256sum $(ARCHIVE) | tee $(ARCHIVE).sha256
+
+deb: ## make a Debian package: build/esgsim_VERSION_ARCH.deb
+	rm -rf $(BUILD)/deb
+	@$(MAKE) install PREFIX=/usr DESTDIR=$(BUILD)/deb >$(BUILD)/deb.log
+	SOURCE_DATE_EPOCH=$(EPOCH) sh .ci/deb.sh $(BUILD)/deb $(VERSION) $(BUILD)/esgsim_$(VERSION)_$(shell dpkg --print-architecture).deb
+
+wheel: ## make a Python wheel with the program, its data and the module: build/esgsim-VERSION-*.whl
+	rm -rf $(BUILD)/wheel
+	@$(MAKE) install PREFIX=/usr DESTDIR=$(BUILD)/wheel >$(BUILD)/wheel.log
+	python3 .ci/wheel.py $(BUILD)/wheel/usr $(VERSION) $(BUILD)
+
+EPOCH     = $(or $(shell git log -1 --format=%ct 2>/dev/null),0)
+
 .PHONY: clean
 clean: ## remove everything built
 	rm -rf $(BUILD)
@@ -511,6 +535,6 @@ clean: ## remove everything built
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' Makefile | expand -t 14
 
--include $(shell find $(BUILD) -name '*.d' -not -path '$(BUILD)/sanitized/*' -not -path '$(BUILD)/fuzz/*' \
+-include $(shell find $(BUILD) -type f -name '*.d' -not -path '$(BUILD)/sanitized/*' -not -path '$(BUILD)/fuzz/*' \
            -not -path '$(BUILD)/python/*' \
            -not -path '$(BUILD)/install/*' 2>/dev/null)

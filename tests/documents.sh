@@ -99,7 +99,7 @@ elsewhere() {
     "make install"* | *"pkg-config --cflags --libs esgsim"* | "export PKG_CONFIG_PATH"* | "ESGSIM_DATA="*) echo "tests/install.sh install" ;;
     "make deps"* | "apt-get "* | "sudo "*) echo ".ci/deps.sh apt-get" ;;
     make | "make "*) echo "tests/run.sh BUILD" ;;
-    "esgsim validate"* | "build/esgsim validate"*) echo "tests/release.sh validate" ;;
+    "esgsim validate"* | "build/esgsim validate"*) [ "$full" = full ] || echo "tests/release.sh validate" ;;
     "git clone"* | "cd "*) echo ".ci/run sh" ;;
     *Dilu/scheduling/*) echo "tests/test_dilu_instances.c gpus_active_max" ;;
     "podman "* | "apptainer "*) echo "tests/containers.sh CONTAINERS" ;;

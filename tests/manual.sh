@@ -93,7 +93,7 @@ completes "it completes a choice" "astar exhaustive frontier" "$esgsim" search x
 completes "it completes a kind" "policies profiles" "$esgsim" list p
 completes "it completes an experiment's file" "workloads/experiments/strict-light.json" \
     "$esgsim" run workloads/experiments/strict
-completes "it completes what to verify" "reality" "$esgsim" verify ""
+completes "it completes a section to verify" "reality" "$esgsim" verify rea
 completes "it completes a part of trace" "convert stats" "$esgsim" trace ""
 completes "it completes a trace's file" "traces/arrivals/twitter_2021_day1_per_second.csv.gz" \
     "$esgsim" trace stats traces/arrivals/twitter
@@ -147,6 +147,7 @@ for shell in zsh fish; do
         "$esgsim" list clusters esg-
     offers "$shell" "it completes an application's name" "expanded-image-classification image-classification" \
         "$esgsim" slo x --application image
+    offers "$shell" "it completes a section to verify" "program" "$esgsim" verify prog
     offers "$shell" "it completes a part of trace" "convert stats" "$esgsim" trace t
 done
 

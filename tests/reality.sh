@@ -1,5 +1,5 @@
 #!/bin/sh
-# `esgsim verify reality`: the simulator against runs of real systems, from shipped inputs. The
+# `esgsim verify reality` with an option: the simulator against runs of real systems, from shipped inputs. The
 # limits are those of the page results/REALITY.md.
 # shellcheck disable=SC2016 # conditions are of awk
 . tests/shell.sh
@@ -64,10 +64,10 @@ for wcet in "by multiplications" "twice as long" "a sixth each"; do
     holds "and 1.5 points at 30 tasks" "$sgprs|$wcet|" 66 '$4 !~ /30/ || $9 <= 1.5'
 done
 
-run env ESGSIM_WIDTH=150 "$esgsim" verify reality
+run env ESGSIM_WIDTH=150 "$esgsim" verify reality --details
 expect "the table has a row for each latency" 0 '250-ms .* 57712 '
-run "$esgsim" verify theory
-expect "an unknown subject is refused" 2
+run "$esgsim" verify theory --details
+expect "a table of anything else is refused" 2
 if command -v gnuplot >/dev/null; then
     run "$esgsim" verify reality --quiet --out "$folder/figure"
     expect "the figures are drawn" 0

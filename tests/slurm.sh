@@ -193,7 +193,8 @@ cat >"$folder/small.json" <<EOF
 EOF
 run "$esgsim" sweep "$folder/small.json" --set requests=20000 --shard 1/2 --quiet --out "$folder/stale.h5.parts/shard-1.h5"
 expect "a shard of other settings is run" 0
-run env ESGSIM="$esgsim" POLL=1 sh results/slurm/sweep.sh "$folder/small.json" "$folder/stale.h5" 2 --set requests=40000
+run env ESGSIM="$esgsim" POLL=1 sh results/slurm/sweep.sh "$folder/small.json" "$folder/stale.h5" 2 \
+    --set requests=40000 --set 'slo={"ms": 300}' --set "name=it's here"
 if [ "$status" -eq 1 ] && grep -q 'shard 1 of 2 is refused: .*another sweep' "$folder/err" &&
     [ ! -e "$folder/stale.h5" ]; then
     pass "a shard of another sweep is refused and not merged"
@@ -201,8 +202,9 @@ else
     explain "a shard of another sweep is refused and not merged" "status 1, the shard and why"
 fi
 rm "$folder/stale.h5.parts/shard-1.h5"
-run env ESGSIM="$esgsim" POLL=1 sh results/slurm/sweep.sh "$folder/small.json" "$folder/stale.h5" 2 --set requests=40000
-expect "without it the sweep goes on" 0 '2 shards are joined'
+run env ESGSIM="$esgsim" POLL=1 sh results/slurm/sweep.sh "$folder/small.json" "$folder/stale.h5" 2 \
+    --set requests=40000 --set 'slo={"ms": 300}' --set "name=it's here"
+expect "without it the sweep goes on, with values that have blanks and quotes" 0 '2 shards are joined'
 
 # Input that is wrong is told at once.
 cat >"$folder/failing.json" <<EOF

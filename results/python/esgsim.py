@@ -48,8 +48,8 @@ def program():
     if named:
         return named
     here = Path(__file__).resolve().parent
-    # In the source tree, and below share/esgsim/results of an installed one.
-    for beside in ("../../build/esgsim", "../../../../bin/esgsim"):
+    # In the source tree, below share/esgsim/results of an installed one, and of a wheel.
+    for beside in ("../../build/esgsim", "../../../../bin/esgsim", "../../../bin/esgsim"):
         path = (here / beside).resolve()
         if os.access(path, os.X_OK):
             return str(path)

@@ -11,10 +11,9 @@ set -eu
 shard=$SLURM_ARRAY_TASK_ID
 echo "shard $shard/$SHARDS of $SWEEP on $(hostname), attempt ${SLURM_RESTART_COUNT:-0} of the job"
 status=0
-# SETS holds words of `--set KEY=VALUE`, which have no blanks.
-# shellcheck disable=SC2086
+eval "set -- ${SETS:-}" # words in quotes, by sweep.sh
 "$ESGSIM" sweep "$SWEEP" --shard "$shard/$SHARDS" --resume --quiet \
-    --jobs "${SLURM_CPUS_PER_TASK:-1}" --out "$PARTS/shard-$shard.h5" ${SETS:-} 2>"$PARTS/shard-$shard.err" || status=$?
+    --jobs "${SLURM_CPUS_PER_TASK:-${SLURM_CPUS_ON_NODE:-1}}" --out "$PARTS/shard-$shard.h5" "$@" 2>"$PARTS/shard-$shard.err" || status=$?
 cat "$PARTS/shard-$shard.err" >&2
 if [ "$status" -eq 1 ] && grep -q ' runs failed; the first: ' "$PARTS/shard-$shard.err"; then
     echo failed >"$PARTS/shard-$shard.status"

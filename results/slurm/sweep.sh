@@ -5,12 +5,14 @@
 #
 #   results/slurm/sweep.sh SWEEP.json OUT.h5 SHARDS [--set KEY=VALUE]... [-- SBATCH-OPTION...]
 #
-# e.g.  results/slurm/sweep.sh workloads/experiments/paper.json paper.h5 16 -- --partition=short
+# e.g.  results/slurm/sweep.sh workloads/experiments/paper.json paper.h5 16 -- --partition=short --cpus-per-task=8
 #
+# A task has as many workers as Slurm gives it processors: --cpus-per-task, without that usually one.
 # OUT.h5.parts/, which all nodes must see, holds the shards and the tasks' logs; it is removed once they
-# are merged. Shards of another sweep, of other settings or of another version that are there are refused. From the environment: ESGSIM the program (default build/esgsim, else the installed one), ATTEMPTS how often the
-# array is submitted at most (5), POLL seconds between looks at the queue (5). Exit status: 0 merged,
-# 1 shards or runs failed, 2 bad usage.
+# are merged. Shards of another sweep, of other settings or of another version that are there are refused.
+# From the environment: ESGSIM the program (default build/esgsim, else the installed one), ATTEMPTS how
+# often the array is submitted at most (5), POLL seconds between looks at the queue (5). Exit status:
+# 0 merged, 1 shards or runs failed, 2 bad usage.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -22,10 +24,11 @@ usage() {
 SWEEP=$1 out=$2 SHARDS=$3
 shift 3
 case $SHARDS in '' | *[!0-9]* | 0*) usage ;; esac
-SETS=""
+SETS="" # words in quotes, as a value may have blanks
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
     if [ "$1" != --set ] || [ $# -lt 2 ]; then usage; fi
-    SETS="$SETS --set $2"
+    # shellcheck disable=SC2089
+    SETS="$SETS --set '$(printf '%s\n' "$2" | sed "s/'/'\\\\''/g")'"
     shift 2
 done
 [ $# -eq 0 ] || shift
@@ -45,6 +48,7 @@ mkdir -p "$PARTS"
 ESGSIM=$(readlink -f "$ESGSIM")
 SWEEP=$(readlink -f "$SWEEP")
 PARTS=$(readlink -f "$PARTS")
+# shellcheck disable=SC2090
 export ESGSIM SWEEP SHARDS PARTS SETS
 
 # A shard is finished once its task, which checks what is there, has ended well since this began.

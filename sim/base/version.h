@@ -3,7 +3,7 @@
 #ifndef ESGSIM_SIM_BASE_VERSION_H
 #define ESGSIM_SIM_BASE_VERSION_H
 
-/* "0.1.0": the version in CITATION.cff. */
+/* "0.2.0": the version in CITATION.cff. */
 const char *version_number(void);
 
 /* Short commit hash, with "-dirty" appended if tracked files were modified; "unknown" outside git.

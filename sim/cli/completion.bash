@@ -58,7 +58,7 @@ seed= record= cluster= arrivals. platform."
     *.json*) _esgsim_files "$current" .json ;;
     *.csv*) _esgsim_files "$current" .csv .csv.gz ;;
     FILE* | DIR*) _esgsim_files "$current" '' ;;
-    reality) _esgsim_words "$current" reality ;;
+    SECTION*) _esgsim_words "$current" "$("$program" verify 2>/dev/null | sed -n 's/^\([a-z0-9-]*\)  *[0-9.].*/\1/p')" ;;
     *[a-z]*'|'*) _esgsim_words "$current" "${kind//|/ }" ;;
     esac
 }

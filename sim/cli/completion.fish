@@ -37,8 +37,8 @@ function __esgsim_offer # __esgsim_offer PROGRAM PLACEHOLDER OPTION
             __fish_complete_suffix .csv
         case 'FILE*' 'DIR*'
             __fish_complete_path (commandline -ct)
-        case reality
-            printf '%s\n' reality
+        case 'SECTION*'
+            string match -rg '^([a-z0-9-]+)  +[0-9.]' -- ($argv[1] verify 2>/dev/null)
         case '*|*'
             string match -r '.*[a-z].*' -- $argv[2] | string split '|'
     end

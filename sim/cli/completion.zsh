@@ -24,7 +24,7 @@ _esgsim_offer() { # _esgsim_offer PLACEHOLDER OPTION
     *.json*) _files -g '*.json' ;;
     *.csv*) _files -g '*.(csv|gz)' ;;
     FILE* | DIR*) _files ;;
-    reality) compadd -- reality ;;
+    SECTION*) compadd -- ${(f)"$($words[1] verify 2>/dev/null | sed -n 's/^\([a-z0-9-]*\)  *[0-9.].*/\1/p')"} ;;
     *[a-z]*'|'*) compadd -- ${(s:|:)1} ;;
     esac
 }

@@ -1,4 +1,8 @@
-/* esgsim verify: holds the simulator against runs of real systems.
+/* esgsim verify: repeats what the pages claim, and holds the simulator against runs of real
+ * systems.
+ *
+ * Sections of pages are run and compared by a script, results/verify.sh, which knows the pages'
+ * commands and expected lines. The rest is `verify reality --details`.
  *
  * results/reality/runs.json has what was measured, by setting of a sweep that ships. The command
  * runs each sweep and prints the errors. It judges nothing and fits nothing. The first key of a
@@ -9,9 +13,13 @@
  * latency form a row: the mean of their absolute errors, and the largest. What was measured is by
  * setting, or by latency and setting.
  */
+#include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cjson/cJSON.h>
 #include <gsl/gsl_sort_double.h>
@@ -35,12 +43,16 @@ static const char reality_file[] = "results/reality/runs.json";
 struct options {
     const char *out; /* folder; NULL: no figure */
     bool json;
+    bool details;
 };
 
 static const struct cli_option verify_table[] = {
-    {"--json", NULL, "one JSON object, with a row for each run", CLI_MEMBER(struct options, json)},
+    {"--details", NULL, "of reality: the table of all errors", CLI_MEMBER(struct options, details)},
+    {"--json", NULL, "of reality: one JSON object, with a row for each run",
+     CLI_MEMBER(struct options, json)},
     {"--out", "DIR",
-     "write figures and their data there: times by request and training, errors by load",
+     "of reality: write figures and their data there: times by request and training, errors by "
+     "load",
      CLI_MEMBER(struct options, out)},
     {.name = NULL},
 };
@@ -516,25 +528,46 @@ static struct text_table *table_begin(void)
     return table;
 }
 
-static bool verify_run(int argc, char **argv, bool quiet, struct error *error)
+/* ---- Sections -------------------------------------------------------------------------------- */
+
+/* Becomes the script, with this program and its data. Returns only if that fails. */
+static bool sections_verify(char **names, bool quiet, struct error *error)
 {
-    struct options options = {0};
-    (void)quiet;
-    if (!cli_parse(&command_verify, &argc, argv, &options, error))
-        return false;
-    if (argc != 2 || strcmp(argv[1], "reality") != 0)
-        return cli_usage_error(&command_verify, error, "what to verify is 'reality'");
-    cJSON *root = options.json ? cJSON_CreateObject() : NULL;
-    struct figure_list figures = {.folder = options.out};
-    struct verification all = {.table = options.json ? NULL : table_begin(),
+    char program[PATH_MAX] = "", *arguments[CLI_NAMES_MAX + 4] = {"sh"};
+    char *script = json_include_find_operand("results/verify.sh");
+    char *page = json_include_find_operand("REPRODUCING.md");
+    if (script == NULL || page == NULL)
+        return error_input(error, "verify: no results/verify.sh or REPRODUCING.md in this folder "
+                                  "or in ESGSIM_DATA");
+    arguments[1] = script;
+    arguments[2] = page;
+    for (size_t i = 0; i < CLI_NAMES_MAX && names[i] != NULL; i++)
+        arguments[3 + i] = names[i];
+    if (readlink("/proc/self/exe", program, sizeof program - 1) <= 0 ||
+        setenv("ESGSIM", program, 1) != 0 ||
+        setenv("ESGSIM_DATA", json_include_data_directory(), 1) != 0 ||
+        setenv("QUIET", quiet ? "1" : "", 1) != 0 || execvp("sh", arguments) != 0)
+        (void)error_run(error, "verify: sh cannot be started: %s", strerror(errno));
+    free(script);
+    free(page);
+    return false;
+}
+
+/* ---- The command ----------------------------------------------------------------------------- */
+
+static bool reality_run(const struct options *options, struct error *error)
+{
+    cJSON *root = options->json ? cJSON_CreateObject() : NULL;
+    struct figure_list figures = {.folder = options->out};
+    struct verification all = {.table = options->json ? NULL : table_begin(),
                                .runs = cJSON_AddArrayToObject(root, "runs")};
     bool good = figures_begin(&all, &figures, error) && sets_add(&all, error);
     good = sheet_end(&all.latencies, good, error);
     good = sheet_end(&all.trainings, good, error);
     good = sheet_end(&all.frames, good, error);
     good = sheet_end(&all.envelope, good, error) &&
-           (options.out == NULL || plot_draw(&figures, "svg", error));
-    if (options.json && good)
+           (options->out == NULL || plot_draw(&figures, "svg", error));
+    if (options->json && good)
         good = cli_print_json(root, error);
     else
         cJSON_Delete(root);
@@ -553,16 +586,35 @@ static bool verify_run(int argc, char **argv, bool quiet, struct error *error)
     return good;
 }
 
+static bool verify_run(int argc, char **argv, bool quiet, struct error *error)
+{
+    struct options options = {0};
+    if (!cli_parse(&command_verify, &argc, argv, &options, error))
+        return false;
+    if (!options.details && !options.json && options.out == NULL)
+        return sections_verify(argv + 1, quiet, error);
+    if (argc != 2 || strcmp(argv[1], "reality") != 0)
+        return cli_usage_error(&command_verify, error, "these options are of 'reality' alone");
+    return reality_run(&options, error);
+}
+
 const struct command command_verify = {
     .name = "verify",
-    .summary = "hold the simulator against runs of real systems",
-    .operands = "reality",
-    .help = "Runs the sweeps of workloads/experiments/reality/ and compares them with what was "
-            "measured (results/reality/). Nothing is fitted, and nothing is judged: the exit "
-            "status is 0 when all ran. What was not measured is swept, and each value has its "
-            "errors. results/REALITY.md says what the sets cover and what they do not.\n"
-            "\n"
-            "Example: esgsim verify reality\n",
+    .summary = "repeat what the pages claim, section by section, and compare",
+    .operands = "[SECTION…]",
+    .help =
+        "Runs the commands of a section of REPRODUCING.md and compares what they print with the "
+        "page: PASS, or what differs, line by line, then the processor time. Numbers with a "
+        "decimal point may differ by 1 % or a unit of their last digit, all else must be equal. "
+        "Exit status 1 if a line differs. Without a section it lists them, with their claim, "
+        "their minutes and their disk. Files are written to $TMPDIR and removed.\n"
+        "\n"
+        "With an option, `verify reality` runs the sweeps of workloads/experiments/reality/ and "
+        "prints the errors against what was measured (results/reality/). Nothing is fitted, and "
+        "nothing is judged: the exit status is 0 when all ran. What was not measured is swept, "
+        "and each value has its errors. results/REALITY.md says what the sets cover.\n"
+        "\n"
+        "Example: esgsim verify program\n",
     .run = verify_run,
     .options = verify_table,
 };
