@@ -20,21 +20,19 @@ stats data using (take(int(column("row")))) nooutput
 if (most <= least) { most = least + 1 }
 
 longest_part = longest; longest = 4
-do for [r=1:rows] { longest = strlen(names[r]) > longest ? strlen(names[r]) : longest }
-# Rows of one line: a name that is too long loses its middle.
-limit = or_sized(40, canvas eq "column" ? 18 : 34)
-do for [r=1:rows] { if (strlen(names[r]) > limit) { names[r] = names[r][:limit / 2]."…".names[r][strlen(names[r]) - limit / 2 + 2:] } }
-array name_lines[rows]; do for [r=1:rows] { name_lines[r] = 1 }
-longest = longest > limit ? limit : longest
-width = wide(900.0); left = 20.0 + 6.9 * longest; right = 24.0
+do for [r=1:rows] { longest = longer(longest, strlen(names[r])) }
+count = rows; limit = or_sized(40, canvas eq "column" ? 18 : 34)
+if (longest > limit) { eval(shorten) }
+width = wide(900.0); left = 20.0 + name_width * longest; right = 24.0
 row_height = or_sized(30.0, 26.0); body = rows * row_height
 # The legend is above the rows at every size.
-entry_width = 34 + 6.5 * (longest_part < key_limit ? longest_part : key_limit)
+part_limit = canvas eq "column" ? 48 : 60
+entry_width = 34 + 6.5 * (longest_part < part_limit ? longest_part : part_limit)
 key_columns = int((width - 14) / entry_width); key_columns = key_columns < 1 ? 1 : key_columns
 key_lines = (entries + key_columns - 1) / key_columns; key_columns = (entries + key_lines - 1) / key_lines
 key_height = 18 * key_lines + 12
 height = 34 + key_height + rows * row_height + or_sized(54, 50)
-eval(begin)
+divide = "rows"; eval(begin)
 row_height = row_height * stretch
 each = width - left - right
 set lmargin at screen left / width
@@ -55,7 +53,7 @@ do for [k=1:entries] {
     tip = shapes[k] == 0 ? 5.5 : 2.0
     if (shapes[k] == 3) { set arrow 200 + k from screen x / width, y / full to screen (x + 14.0) / width, y / full nohead front lw 1.6 dt 2 lc rgb paints[k] } \
     else { set object k rectangle from screen x / width, (y - tip) / full to screen (x + 14.0) / width, (y + tip) / full fc rgb paints[k] fs solid 1.0 border lc rgb middle }
-    set label 100 + k "".short(parts[k]) at screen (x + 20.0) / width, y / full left front font size(11) tc rgb ink
+    limit = part_limit; set label 100 + k "".shortened(parts[k], limit / 2) at screen (x + 20.0) / width, y / full left front font size(11) tc rgb ink
 }
 unset key
 set style fill solid 1.0 border lc rgb "white"

@@ -35,7 +35,7 @@ at_row(m) = places[int(column("row"))] + place(m)
 eval(fit_rows)
 # A row has room for its marks above each other.
 row_height = row_height < 6.0 + 6.0 * marks ? 6.0 + 6.0 * marks : row_height
-width = wide(1200.0); left = 20.0 + 6.9 * longest; right = 20.0; between = 24.0; narrowest = high(220.0, 80.0, 130.0); squeeze = 0.6
+width = wide(1200.0); left = 20.0 + name_width * longest; right = 20.0; between = 24.0; narrowest = high(220.0, 80.0, 130.0); squeeze = 0.6
 columns = int((width - left - right + between) / (narrowest + between))
 columns = columns < 1 ? 1 : columns > panels ? panels : columns
 lines = (panels + columns - 1) / columns
@@ -45,7 +45,7 @@ key_height = marks > 1 ? 18 * ((marks + key_columns - 1) / key_columns) + 8 : 0
 # All panels have one axis: its title stands below the last line.
 foot = 32; last_foot = canvas eq "column" ? 36 : 20; body = lines * row_height * rows
 height = 34 + key_height + lines * (or_sized(34, 46) + row_height * rows + foot) + last_foot
-eval(begin)
+block = or_sized(34, 46) + row_height * rows + foot; eval(begin)
 row_height = row_height * stretch; block = or_sized(34, 46) + row_height * rows + foot
 each = (width - left - right - between * (columns - 1)) / columns
 low = least > 0 && most >= 2 * least ? 0 : least - 0.1 * (most > least ? most - least : abs(most))

@@ -29,14 +29,14 @@ do for [r=1:rows] { names[r] = titled_row[r] }
 at_row(n) = places[int(column("row"))]
 
 eval(fit_rows)
-width = wide(1200.0); left = 20.0 + 6.9 * longest; right = 20.0; between = 22.0; narrowest = high(170.0, 80.0, 110.0); squeeze = 0.7
+width = wide(1200.0); left = 20.0 + name_width * longest; right = 20.0; between = 22.0; narrowest = high(170.0, 80.0, 110.0); squeeze = 0.7
 columns = int((width - left - right + between) / (narrowest + between))
 columns = columns < 1 ? 1 : columns > panels ? panels : columns
 lines = (panels + columns - 1) / columns
 columns = (panels + lines - 1) / lines
 foot = 32; last_foot = canvas eq "column" ? 36 : 20; body = lines * row_height * rows
 height = 34 + lines * (or_sized(40, 46) + row_height * rows + foot) + last_foot
-eval(begin)
+block = or_sized(40, 46) + row_height * rows + foot; eval(begin)
 row_height = row_height * stretch; block = or_sized(40, 46) + row_height * rows + foot
 each = (width - left - right - between * (columns - 1)) / columns
 room = 0.06 * (high > low ? high - low : 1)
