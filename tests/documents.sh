@@ -91,6 +91,7 @@ commands_of() {
 # run it here.
 elsewhere() {
     case $1 in
+    *"experiments/headline.json --out /tmp/headline.h5"* | *" /tmp/headline.h5"*) [ "$full" = full ] || echo "Makefile HEADLINE" ;;
     "make reproduce"*) echo "REPRODUCING.md esgsim.sweep" ;;
     "make test"* | "make check"* | "make lint"*) echo "tests/run.sh SCRIPTS" ;;
     "make bench"* | *"esgsim bench"*) echo "tests/release.sh bench" ;;
