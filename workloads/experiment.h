@@ -250,6 +250,7 @@ struct sweep {
     struct sweep_keys *keys; /* what the matrix sets (workloads/sweep_keys.h) */
     struct sweep_precision precision;
     bool bounds; /* once per setting and seed, in the run of the first policy */
+    bool cut;    /* an override changes the matrix: labels may be of what it took away */
 };
 
 /* Loads a sweep file. Overrides are applied to the base, before the matrix. A key that the matrix

@@ -485,6 +485,7 @@ static bool load_sweep(struct sweep *sweep, struct json_include *document, struc
     int64_t seed = 1;
     bool good = own != NULL;
     for (size_t i = 0; good && i < override_count; i++) {
+        sweep->cut = sweep->cut || strncmp(overrides[i].key, "matrix.", 7) == 0;
         if (is_sweep_key(overrides[i].key))
             good = json_include_override(document, overrides[i].key, overrides[i].value, error);
         else

@@ -538,7 +538,7 @@ static double mixture_hits(struct capacity_bound *bound, int mixture, double *wo
     size_t possible = 0;
     size_t free_of_work = 0;
     for (size_t i = 0; i < bound->count; i++) {
-        possible += isfinite(bound->entries[i].work[mixture]);
+        possible += isfinite(bound->entries[i].work[mixture]) ? 1 : 0;
         free_of_work += bound->entries[i].work[mixture] <= 0;
     }
     if (fluid_most(bound, mixture, INFINITY, heap, &wanted) >= wanted * (1 - rounding))

@@ -153,7 +153,7 @@ bool modules_note(struct modules *modules, const struct resolved_run *run,
 bool modules_check_labels(const struct modules *modules, struct error *error)
 {
     const struct sweep *sweep = modules->sweep;
-    for (size_t i = 0; i < sweep->label_count; i++) {
+    for (size_t i = 0; !sweep->cut && i < sweep->label_count; i++) {
         bool used = modules->used[i];
         for (size_t r = 0; !used && r < sweep->run_count; r += sweep->seeds)
             used = strcmp(sweep->runs[r].setting_name, sweep->labels[i].name) == 0;
