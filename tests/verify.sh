@@ -90,14 +90,14 @@ if grep -q "^## $version, $date$" CHANGELOG.md; then
 else
     fail "so has CHANGELOG.md" "no heading '$version, $date'"
 fi
-# README's own sentences are compared with the runs by make reproduce.
-tr -s '\n ' '  ' <README.md >"$folder/readme"
-sed -n '/<!-- begin from README -->/,/<!-- end/p' paper.md | grep -v '^<!--' >"$folder/sentences"
+# REPRODUCING's own sentences are compared with the runs by make reproduce.
+tr -s '\n ' '  ' <REPRODUCING.md >"$folder/readme"
+sed -n '/<!-- begin from REPRODUCING -->/,/<!-- end/p' paper.md | grep -v '^<!--' >"$folder/sentences"
 missing=$(while read -r sentence; do grep -qF -e "$sentence" "$folder/readme" || echo "$sentence"; done <"$folder/sentences")
 if [ -s "$folder/sentences" ] && [ -z "$missing" ]; then
-    pass "the results that paper.md states are sentences of README.md"
+    pass "the results that paper.md states are sentences of REPRODUCING.md"
 else
-    fail "the results that paper.md states are sentences of README.md" "$missing"
+    fail "the results that paper.md states are sentences of REPRODUCING.md" "$missing"
 fi
 
 if [ "${VERIFY:-}" = full ]; then
