@@ -100,11 +100,13 @@ do for [p=1:panels] {
     }
     # An interval that goes on beyond the frame has an arrow there.
     inside(v, e) = on_axis(e) < low || on_axis(e) > high ? place(v) : on_axis(e)
+    # An arrow that is not wanted begins and ends beyond the frame: without a point gnuplot warns.
+    arrow(v) = int(column("panel")) == p && v == v ? v : logarithmic ? 10 * high : 3 * high - 2 * low
     plot data using (here(place(number("value")))):(column("row")):(inside(number("value"), end("low"))):(inside(number("value"), end("high"))):(column("colour")) \
              with xerrorbars pt -1 lw 1.6 lc rgb variable, \
-         for [side=0:1] data using (here((side ? on_axis(end("high")) > high : on_axis(end("low")) < low && place(number("value")) > low) ? place(number("value")) : NaN)):(column("row")): \
+         for [side=0:1] data using (arrow((side ? on_axis(end("high")) > high : on_axis(end("low")) < low && place(number("value")) > low) ? place(number("value")) : NaN)):(column("row")): \
              ((side ? high : low) - place(number("value"))):(0):(column("colour")) with vectors filled size screen 8.0 / width, 20 lw 1.6 lc rgb variable, \
-         data using (here(nines && place(number("value")) < low ? low + 0.12 * (high - low) : NaN)):(column("row")):(-0.12 * (high - low)):(0):(column("colour")) \
+         data using (arrow(nines && place(number("value")) < low ? low + 0.12 * (high - low) : NaN)):(column("row")):(-0.12 * (high - low)):(0):(column("colour")) \
              with vectors filled size screen 8.0 / width, 20 lw 1.6 lc rgb variable, \
          data using (here(place(number("value")))):(column("row")):(column("point")):(column("colour")) \
              with points pt variable ps 0.9 * mark lc rgb variable

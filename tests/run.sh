@@ -10,7 +10,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-SUITE_SECONDS=${SUITE_SECONDS:-600}
+SUITE_SECONDS=${SUITE_SECONDS:-900}
 # Begun first, so that none runs alone at the end.
 LONGEST="gpu_session slurm replay commands documents test_classics figures release test_kill test_calibrate scale
 test_sweep_runner guard one_place test_orion test_capacity test_headway files test_fast_gshare"
