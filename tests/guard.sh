@@ -255,7 +255,7 @@ else
 fi
 # shellcheck disable=SC2086
 away run "$light" $short --policy shortest_queue.c --sanitize
-expect "and lets a good policy run" 0 '^shortest_queue\.c '
+expect "and lets a good policy run" 0 '^shortest-queue '
 nothing_left "and no module is left of all of them"
 
 run "$esgsim" run "$light" --decision-timeout -1
