@@ -229,6 +229,7 @@ for document in $documents; do
 done
 
 # The page of frequent messages quotes what the program says.
+# shellcheck disable=SC2016
 grep -o '^| `[^`]*`' workloads/MESSAGES.md | sed 's/^| `//; s/`$//' >"$folder/messages"
 while IFS= read -r message; do
     if grep -rqF -- "$message" sim sched workloads results traces --include='*.[ch]'; then

@@ -76,7 +76,7 @@ if [ "${1:-}" = --output ]; then
     set -f
     # shellcheck disable=SC2086
     PATH=$2 "$program" $words --quiet >"$number.out" 2>"$number.err" || echo "exit $?" >>"$number.out"
-    sed -E 's/esgsim [0-9.]+ \([^)]*\)|of commit [0-9a-f]+(-dirty)?//; s/[0-9.]+ us$//
+    sed -E 's/esgsim [0-9.]+ \([^)]*\)|of commit [0-9a-f]+(-dirty)?//; s/^( *|expansions .*, )[0-9.]+ (us|ms|s)$/\1/
         /<dt>esgsim<|^\s*"(wall_s|peak_memory_kb|version|commit|sources|setup_s|build_ms|elapsed_us)":|^ *wall time|^(time|memory): about/d' \
         "$number.out" >"$number.told"
     echo "$number $words -- $(digest_of "$number.told")"

@@ -70,7 +70,7 @@ run "$esgsim" sweep "$folder/sweep.json" --quiet --out "$folder/results.h5"
 expect "policies run on the profile" 0
 run "$esgsim" plot "$folder/results.h5" --only hit-rate --out "$folder"
 expect "and give a figure" 0
-run "$esgsim" report "$folder/results.h5"
+run env ESGSIM_WIDTH=200 "$esgsim" report "$folder/results.h5"
 expect "and a note that times of kernels leave out turnarounds" 0 'note +the latencies of the profile are times of kernels, and bert has no turnaround_ms'
 holds "the figure is there" test -s "$folder/hit-rate-photos.svg"
 

@@ -361,9 +361,9 @@ DRAWING(trees_are_drawn_with_their_tests_and_a_wrong_line_is_named)
     FIGURES list = drawn("workloads/trees/esg.txt");
     assert_int_equal(list.count, 2);
     /* The root of the first tree, between its "yes", a leaf at 1, and its "no" at 3.25. */
-    assert_contains(csv_of("tree-esg-txt-queue-to-serve"),
-                    "\n0,2.125,1,3.25,oldest_wait <= 612,,");
-    assert_contains(csv_of("tree-esg-txt-configuration-of-a-batch"), ",serve none x 39\u201A 1:30 x 1\u201A 1:31 x 1,41,");
+    assert_contains(csv_of("tree-esg-txt-queue-to-serve"), "\n0,2.125,1,3.25,oldest_wait <= 612,,");
+    assert_contains(csv_of("tree-esg-txt-configuration-of-a-batch"),
+                    ",serve none x 39\u201A 1:30 x 1\u201A 1:31 x 1,41,");
     FIGURES wrong = {.folder = folder};
     struct error error = {0};
     write_text(in_folder("wrong.txt"), "# a tree\nqueue\n  chosen 3 of 2\n");

@@ -109,7 +109,7 @@ CASE(a_shadow_of_the_policy_itself_chooses_as_it_does)
  */
 CASE(a_shadow_is_asked_and_not_obeyed)
 {
-    uint32_t configurations[64];
+    uint32_t configurations[64] = {0};
     record_run("{\"name\":\"fifo\"}", "4");
     const size_t decided = decision_count;
     for (size_t d = 0; d < decided; d++)

@@ -494,7 +494,8 @@ static bool distill_run(int argc, char **argv, bool quiet, struct error *error)
     bool good = cli_parse(&command_distill, &argc, argv, &options, error);
     for (int f = 1; good && f < argc; f++)
         good = file_read(argv[f], &options, &data, &outline, &results, error);
-    if (good && (data.queue[USE_LEARN].count == 0 || data.configuration[USE_LEARN].count == 0))
+    if (good && (results == NULL || data.queue[USE_LEARN].count == 0 ||
+                 data.configuration[USE_LEARN].count == 0))
         good = error_input(error,
                            "%s: no run is left to learn from; leave some of its seeds out of "
                            "--prune-seeds and --test-seeds",

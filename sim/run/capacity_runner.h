@@ -52,8 +52,8 @@ struct capacity_answer {
     uint64_t first_seed;
     const char *setting;  /* the experiment's name */
     const char *evidence; /* evidence grade of its profile, or "" */
-    bool whole;         /* the key takes only whole numbers */
-    bool deterministic; /* false: decision times are measured */
+    bool whole;           /* the key takes only whole numbers */
+    bool deterministic;   /* false: decision times are measured */
 };
 
 /* False: ERROR_INPUT names the experiment, key or metric at fault; ERROR_RUN names policy, value
