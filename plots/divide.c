@@ -48,13 +48,18 @@ static size_t number_at(const struct grid *grid, size_t row, size_t column)
 /* Reads " panel 2 row 10", equal parts of at most so many. Returns the number of axes. */
 static size_t axes_read(const char *words, const struct grid *grid, struct axis axes[AXES_MOST])
 {
-    char name[24];
-    size_t count = 0, most = 0, total = 0;
-    for (int used = 0;
-         count < AXES_MOST && sscanf(words, " %23s %zu%n", name, &most, &used) == 2 && most > 0;
-         words += used) {
-        size_t column = total = 0;
-        while (column + 1 < grid->columns && strcmp(grid->cells[column], name) != 0)
+    size_t count = 0;
+    while (count < AXES_MOST) {
+        const char *name = words + strspn(words, " ");
+        const size_t length = strcspn(name, " ");
+        char *end;
+        const size_t most = strtoul(name + length, &end, 10);
+        size_t column = 0, total = 0;
+        if (length == 0 || most == 0)
+            break;
+        words = end;
+        while (column + 1 < grid->columns && (strncmp(grid->cells[column], name, length) != 0 ||
+                                              grid->cells[column][length] != '\0'))
             column++;
         for (size_t r = 1; r < grid->rows; r++)
             total = number_at(grid, r, column) > total ? number_at(grid, r, column) : total;

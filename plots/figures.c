@@ -47,12 +47,12 @@ static void dots_rows(const struct source *source, const struct report_scenario 
                 dots_row(source, scenario, c, panel, one ? scenario->applications[a] : NULL, number,
                          sheet);
         }
+    const char *first = kind->panels->metric;
+    const bool rates = first != NULL && strcmp(first, nines.metric) == 0;
     bool high = false;
-    for (size_t c = 0; c < scenario->contender_count; c++)
-        high =
-            high ||
-            (strcmp(kind->panels->metric, nines.metric) == 0 &&
-             source_estimate(source, &scenario->contenders[c], NULL, nines.metric, 1).mean > 0.9);
+    for (size_t c = 0; rates && c < scenario->contender_count; c++)
+        high = high ||
+               source_estimate(source, &scenario->contenders[c], NULL, nines.metric, 1).mean > 0.9;
     for (size_t c = 0; high && c < scenario->contender_count; c++)
         dots_row(source, scenario, c, &nines, NULL, number + 1, sheet);
 }

@@ -500,7 +500,7 @@ static bool distill_run(int argc, char **argv, bool quiet, struct error *error)
                            "%s: no run is left to learn from; leave some of its seeds out of "
                            "--prune-seeds and --test-seeds",
                            argv[1]);
-    good = good && distill(&options, results, &data, &outline.workload, error);
+    good = good && results != NULL && distill(&options, results, &data, &outline.workload, error);
     outline_clear(&outline);
     arena_destroy(data.arena);
     results_free(results);
