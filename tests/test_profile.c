@@ -322,9 +322,9 @@ CASE(any_cut_of_a_profile_is_refused)
 
 CASE(every_shipped_profile_loads)
 {
-    /* And README.md, raw/, 2080ti-infless.json, which `esgsim calibrate` makes, and
-     * 2080ti-sgprs.json in two forms. */
-    assert_int_equal(count_files(folder), SHIPPED + 5);
+    /* And README.md, raw/, 2080ti-infless.json and h200-green.json, which `esgsim calibrate` makes,
+     * and 2080ti-sgprs.json in two forms. */
+    assert_int_equal(count_files(folder), SHIPPED + 6);
     for (size_t i = 0; i < SHIPPED; i++) {
         LOADED *profile = load(shipped[i]);
         assert_true(strlen(profile->device) > 0 && strlen(profile->evidence) > 0);
