@@ -157,7 +157,7 @@ run "$esgsim" report "$folder/t.h5" --format tidy
 expect "so have the tidy rows" 0 'dummy_training'
 run "$esgsim" report "$folder/t.h5" --format json
 expect "and the JSON of the report" 0 '"dummy_training"'
-run "$esgsim" report "$folder/t.h5" --details
+run env ESGSIM_WIDTH=300 "$esgsim" report "$folder/t.h5" --details
 expect "and its text, under its header" 0 'finished +dummy h '
 run "$esgsim" report "$folder/t.h5" --format html
 expect "and its page, with its meaning" 0 'added by a test, too'
