@@ -214,10 +214,17 @@ for jobs in 1 2; do
 done
 run "$esgsim" sweep workloads/experiments/tree-choices.json --set 'matrix.policy=[{"name":"edf"}]' --set 'matrix.requests=[50]' \
     --set seeds=1 --out "$folder/edf.h5" --quiet
-run "$esgsim" sweep workloads/experiments/tree-choices.json --set 'matrix.requests=[50]' --set seeds=1 --quiet --out "$folder/shadow.h5" \
-    --set 'matrix.policy=[{"name":"tree","file":"'"$folder"'/tree1.txt","shadow":"esg"}]'
-run "$esgsim" distill "$folder/choices1.h5" "$folder/shadow.h5" --out "$folder/second.txt"
-expect "a second round learns from what the teacher says in the student's states" 0 'policy esg: 39 runs to learn from'
+run "$esgsim" sweep workloads/experiments/tree-choices.json --set 'matrix.requests=[50]' --set seeds=2 --quiet --out "$folder/first.h5"
+run "$esgsim" distill "$folder/first.h5" --out "$folder/rounds1.txt"
+run "$esgsim" sweep workloads/experiments/tree-choices.json --set 'matrix.requests=[50]' --set seeds=2 --quiet --out "$folder/shadow.h5" \
+    --set 'matrix.policy=[{"name":"tree","file":"'"$folder"'/rounds1.txt","shadow":"esg"}]'
+run "$esgsim" distill "$folder/first.h5" "$folder/shadow.h5" --out "$folder/by-hand.txt"
+expect "a second round learns from what the teacher says in the student's states" 0 'policy esg: 12 runs to learn from'
+run "$esgsim" distill "$folder/first.h5" --rounds 2 --out "$folder/rounds2.txt" --json --quiet
+expect "distill repeats the sweep with the student, and says so in one JSON object" 0 '"learn_runs":[[:space:]]*12'
+run cmp "$folder/by-hand.txt" "$folder/rounds2.txt"
+expect "two rounds give the trees of a sweep of the student and a further file" 0
+run "$esgsim" run "$strict" --set record=choices --set requests=20 --out "$folder/no-sweep.h5" --quiet
 run cmp "$folder/tree1.txt" "$folder/tree2.txt"
 expect "choices recorded by two processes give the same trees" 0
 run "$esgsim" distill "$folder/choices1.h5" --rows 30 --depth 3 --test-seeds 8-12 --out "$folder/small.txt" --json
@@ -236,6 +243,7 @@ refused :: tree without a file is refused :: policy.file: policy "tree" reads a 
 refused :: a file for a policy that reads none is refused :: policy.file: policy "esg" reads no file :: run "$strict" --set policy.file="$folder/tree1.txt"
 refused :: distill refuses runs without choices :: with "record" set to choices :: distill "$folder/fused.h5" --out "$folder/no.txt"
 refused :: distill refuses the choices of another policy in a further file :: has no choices of esg :: distill "$folder/choices1.h5" "$folder/edf.h5" --out "$folder/no.txt"
+refused :: distill refuses rounds of runs that no sweep made :: does not say which sweep made it :: distill "$folder/no-sweep.h5" --rounds 2 --out "$folder/no.txt"
 refused :: distill refuses to prune with all runs :: no run is left to learn from :: distill "$folder/choices1.h5" --prune-seeds 1-12 --out "$folder/no.txt"
 refused :: distill refuses seeds that are none :: --test-seeds: 'x' is not a whole number :: distill "$folder/choices1.h5" --test-seeds 3-x --out "$folder/no.txt"
 END

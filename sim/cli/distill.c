@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wordexp.h>
 
 #include "results/store/run_details.h"
 #include "results/store/store.h"
@@ -10,6 +11,7 @@
 #include "sim/base/atomic_file.h"
 #include "sim/base/json_write.h"
 #include "sim/cli/cli.h"
+#include "sim/run/guard.h"
 #include "workloads/outline.h"
 
 /* In the order of the words of --student. */
@@ -22,7 +24,7 @@ enum { ACTIONS_MOST = 1024 };
 struct options {
     const char *out;
     struct cli_names prune, test;
-    uint64_t depth, leaves, rows, sample;
+    uint64_t depth, leaves, rows, sample, rounds;
     int student;
     bool json;
 };
@@ -43,6 +45,11 @@ static const struct cli_option distill_table[] = {
      .most = 1000000},
     {"--sample", "N", "learn from every Nth decision only (default 1)", MEMBER(sample), .least = 1,
      .most = 1000000000},
+    {"--rounds", "N",
+     "so many rounds (default 1): each further one repeats the sweep of F.h5 with the student, "
+     "asks "
+     "the teacher what it would choose there, and learns from all",
+     MEMBER(rounds), .least = 1, .most = 99},
     {"--student", "tree|plain",
      "plain: write the student that learns least, the least slack first and each function's most "
      "frequent configuration (default tree)",
@@ -484,13 +491,67 @@ static bool file_read(const char *path, const struct options *options, struct da
     return good;
 }
 
+/* ---- Rounds ---------------------------------------------------------------------------------- */
+
+/* Repeats the sweep that made the results, with the student in --out and the teacher asked in its
+ * states, into `path`. */
+static bool student_sweep(const struct options *options, const struct results *results,
+                          const char *path, bool quiet, struct error *error)
+{
+    char *student = realpath(options->out, NULL), *policy = NULL;
+    const char *teacher = results->runs[0].policy;
+    wordexp_t words = {.we_wordc = 0};
+    bool good = results->command != NULL && student != NULL &&
+                wordexp(results->command, &words, WRDE_NOCMD | WRDE_UNDEF) == 0 &&
+                words.we_wordc > 2 && strcmp(words.we_wordv[1], "sweep") == 0;
+    if (!good)
+        error_input(error,
+                    "%s: does not say which sweep made it, for --rounds to repeat; sweep the "
+                    "student with \"shadow\": \"%s\", and name those results as a further file",
+                    results->path, teacher);
+    else if (asprintf(&policy,
+                      "matrix.policy=[{\"name\":\"tree\",\"file\":\"%s\",\"shadow\":\"%s\"}]",
+                      student, teacher) < 0)
+        good = error_run(error, "no memory for the student's sweep");
+    if (good) {
+        const size_t count = words.we_wordc - 1;
+        char *further[] = {"--set", policy, "--resume", "--out", (char *)path};
+        char *argv[count + sizeof further / sizeof *further];
+        memcpy(argv, words.we_wordv + 1, count * sizeof *argv);
+        memcpy(argv + count, further, sizeof further);
+        guard_divert_output();
+        good = command_sweep.run((int)(sizeof argv / sizeof *argv), argv, quiet, error);
+        (void)guard_restore_output();
+    }
+    free(policy);
+    free(student);
+    wordfree(&words);
+    return good;
+}
+
+/* Learns from what the teacher chose so far, and adds what it would choose in the student's states.
+ */
+static bool round_run(uint64_t round, const struct options *options, struct results *results,
+                      struct data *data, struct outline *outline, bool quiet, struct error *error)
+{
+    struct trees trees = {.workload = &outline->workload};
+    char *path = NULL;
+    learn(data, options, options->student == STUDENT_PLAIN, &trees);
+    const bool good = trees_save(options, results, &trees, data, error) &&
+                      (asprintf(&path, "%s.round%" PRIu64 ".h5", options->out, round) >= 0 ||
+                       error_run(error, "no memory for a name")) &&
+                      student_sweep(options, results, path, quiet, error) &&
+                      file_read(path, options, data, outline, &results, error);
+    free(path);
+    return good;
+}
+
 static bool distill_run(int argc, char **argv, bool quiet, struct error *error)
 {
-    struct options options = {.depth = 8, .leaves = 64, .rows = 20, .sample = 1};
+    struct options options = {.depth = 8, .leaves = 64, .rows = 20, .sample = 1, .rounds = 1};
     struct data data = {.arena = arena_create(), .action_count = 1};
     struct outline outline = {.closed = false};
     struct results *results = NULL;
-    (void)quiet;
     bool good = cli_parse(&command_distill, &argc, argv, &options, error);
     for (int f = 1; good && f < argc; f++)
         good = file_read(argv[f], &options, &data, &outline, &results, error);
@@ -500,6 +561,8 @@ static bool distill_run(int argc, char **argv, bool quiet, struct error *error)
                            "%s: no run is left to learn from; leave some of its seeds out of "
                            "--prune-seeds and --test-seeds",
                            argv[1]);
+    for (uint64_t round = 2; good && round <= options.rounds; round++)
+        good = round_run(round, &options, results, &data, &outline, quiet, error);
     good = good && results != NULL && distill(&options, results, &data, &outline.workload, error);
     outline_clear(&outline);
     arena_destroy(data.arena);
@@ -511,11 +574,12 @@ const struct command command_distill = {
     .name = "distill",
     .summary = "learn two decision trees from a policy's recorded choices",
     .help =
-        "The runs of a file must have been recorded with --set record=choices, of one policy, in "
-        "further files of the learned tree with \"shadow\": \"esg\", which records what ESG would "
-        "choose in the states that the tree leads to. The policy "
-        "\"tree\" runs the file: {\"name\": \"tree\", \"file\": \"TREE.txt\"}. A person can read "
-        "and edit it.\n"
+        "The runs must have been recorded with --set record=choices and be of one policy, the "
+        "teacher. Further files may hold runs of the learned tree with \"shadow\": \"esg\", which "
+        "record what ESG would choose in the tree's states. --rounds 2 makes such a file, "
+        "TREE.txt.round2.h5, and learns from both. Of all policies only esg can be asked so. The "
+        "policy \"tree\" runs the file: {\"name\": \"tree\", \"file\": \"TREE.txt\"}. A person can "
+        "read and edit it.\n"
         "\n"
         "Example: esgsim distill choices.h5 --out tree.txt --prune-seeds 6,7 --test-seeds 8-12\n",
     .run = distill_run,
