@@ -182,9 +182,9 @@ static bool is_repeated(const struct function *function, size_t index)
     return false;
 }
 
-/* Executes every function at every batch size on its set number `pass`, counted from another set
- * for each, so that few passes cover all sets. */
-static bool warm_pass(struct worker_backend *backend, size_t pass, int64_t begun_ns,
+/* Executes every function at that batch size on its set number `pass`, counted from another set for
+ * each, so that few passes cover all sets. */
+static bool warm_pass(struct worker_backend *backend, int batch, size_t pass, int64_t begun_ns,
                       struct error *error)
 {
     const struct workload *workload = &backend->experiment->workload;
@@ -194,7 +194,7 @@ static bool warm_pass(struct worker_backend *backend, size_t pass, int64_t begun
             const struct function *function = &workload->functions[f];
             const struct configuration *c = &function->configurations[k];
             const size_t count = list_sets(backend, (uint32_t)c->vgpu, sets);
-            if (is_repeated(function, k) || pass >= count)
+            if (c->batch != batch || is_repeated(function, k) || pass >= count)
                 continue;
             const uint32_t set = sets[(pass + f + k) % count];
             const double spent_s = (double)(worker_clock_ns() - begun_ns) / (double)SIM_S;
@@ -207,13 +207,27 @@ static bool warm_pass(struct worker_backend *backend, size_t pass, int64_t begun
     return true;
 }
 
+/* The least batch size of any function above `batch`; 0: none. */
+static int next_batch(const struct workload *workload, int batch)
+{
+    int next = 0;
+    for (size_t f = 0; f < workload->function_count; f++)
+        for (size_t k = 0; k < workload->functions[f].configuration_count; k++) {
+            const int other = workload->functions[f].configurations[k].batch;
+            next = other > batch && (next == 0 || other < next) ? other : next;
+        }
+    return next;
+}
+
+/* Small batches first: policies use them on more sets. */
 static bool warm(struct worker_backend *backend, struct error *error)
 {
     const int64_t begun_ns = worker_clock_ns();
     backend->warming.combinations = 0;
-    for (size_t pass = 0; pass < SETS; pass++)
-        if (!warm_pass(backend, pass, begun_ns, error))
-            return false;
+    for (int batch = 0; (batch = next_batch(&backend->experiment->workload, batch)) > 0;)
+        for (size_t pass = 0; pass < SETS; pass++)
+            if (!warm_pass(backend, batch, pass, begun_ns, error))
+                return false;
     backend->warming.warmed = backend->warmed_count;
     backend->warming.seconds += (double)(worker_clock_ns() - begun_ns) / (double)SIM_S;
     return true;
