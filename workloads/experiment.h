@@ -84,6 +84,7 @@ struct platform_spec {
     uint32_t pool_target; /* warm containers kept per function and invoker; 0: no pool */
     sim_time_t pool_period;
     enum prewarm_kind prewarm;
+    sim_time_t host; /* of a batch, between the end of its work and its answer */
     double ewma_alpha;
     enum decision_cost_kind decision_cost;
     double decision_fixed_ms;

@@ -59,6 +59,7 @@ const struct key platform_keys[] = {
     KEY_NOTES,
     KEY_WHOLE("queue_capacity", OF, queue_capacity, 0, UINT32_MAX, 0, OPTIONAL),
     KEY_NUMBER("ingress_ms", OF, ingress_ms, 0, LIMIT_MS, 0, SPARSE),
+    KEY_MILLISECONDS("host_ms", OF, host, 0, LIMIT_MS, 0, SPARSE),
     KEY_SECONDS("sample_interval_s", OF, sample_interval, 1e-6, LIMIT_S, 1, OPTIONAL),
     KEY_OWN("keep_alive"),
     KEY_WORD("cold_dispatch", OF, cold_dispatch, cold_dispatch_names, COLD_DISPATCH_START, SPARSE),

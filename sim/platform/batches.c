@@ -120,7 +120,7 @@ void batches_reshare(struct platform *platform, uint32_t id, uint32_t configurat
         batch->quota = (uint8_t)quota;
         return;
     }
-    const bool disturbed = batch->executing && gpu_interferes(platform, batch->gpu);
+    const bool disturbed = batch_works(batch) && gpu_interferes(platform, batch->gpu);
     batch_set_reshared(platform, batch);
     if (batch->executing)
         batch_settle(platform, id, disturbed);
@@ -129,7 +129,7 @@ void batches_reshare(struct platform *platform, uint32_t id, uint32_t configurat
                        (double)function->configurations[batch->configuration].time;
     batch->configuration = configuration;
     batch->quota = (uint8_t)quota;
-    if (!batch->executing)
+    if (!batch_works(batch))
         return;
     if (platform->backend != NULL) {
         replay_refuse_reshare(platform, id);
@@ -419,13 +419,24 @@ void batches_release(struct platform *platform, uint32_t id)
 void batches_finish(struct platform *platform, uint32_t id)
 {
     struct batch *batch = &platform->batches[id];
-    const sim_time_t turnaround = batch_turnaround(platform, batch);
-    uint32_t job = batch->first_job;
-    batch->finished = platform->now;
+    const sim_time_t host = platform->backend != NULL ? 0 : platform->experiment->platform.host;
+    batch->worked = true;
     if (batch->gpu != SIM_NONE)
         platform->cluster.gpus[batch->gpu].executing_count--;
     if (gpu_interferes(platform, batch->gpu))
         gpu_work_remove(platform, id);
+    if (host > 0)
+        batch->event = platform_schedule(platform, platform->now + host, EVENT_BATCH_ANSWER, id);
+    else
+        batches_answer(platform, id);
+}
+
+void batches_answer(struct platform *platform, uint32_t id)
+{
+    struct batch *batch = &platform->batches[id];
+    const sim_time_t turnaround = batch_turnaround(platform, batch);
+    uint32_t job = batch->first_job;
+    batch->finished = platform->now;
     batch_account(platform, batch, batch_configuration(platform, batch));
     if (batch->instance != SIM_NONE)
         platform->instances[batch->instance].unused_since = platform->now;
@@ -452,9 +463,9 @@ static void batch_stop(struct platform *platform, uint32_t id)
 {
     struct batch *batch = &platform->batches[id];
     struct container *container = &platform->cluster.containers[batch->container];
-    if (batch->executing && batch->gpu != SIM_NONE)
+    if (batch_works(batch) && batch->gpu != SIM_NONE)
         platform->cluster.gpus[batch->gpu].executing_count--;
-    const bool interferes = batch->executing && gpu_interferes(platform, batch->gpu);
+    const bool interferes = batch_works(batch) && gpu_interferes(platform, batch->gpu);
     /* With interference there is one event for all batches of the GPU. */
     if (event_queue_cancel(platform->event_queue,
                            interferes ? platform->gpu_work[batch->gpu].event : batch->event))

@@ -21,10 +21,12 @@ bool batches_launch(struct platform *platform, uint32_t id, uint32_t jobs);
 /* Gives the batch another configuration and quota. It keeps its remaining work. */
 void batches_reshare(struct platform *platform, uint32_t id, uint32_t configuration,
                      uint32_t quota);
-/* Handle the events of batch `id`. At its finish its jobs end. Its share and its container, or its
- * instance, are free after its turnaround, and only then the policy hears of it. */
+/* Handle the events of batch `id`. Its work finishes, and after platform.host_ms it answers: its
+ * jobs end. Its share and its container, or its instance, are free after its turnaround, and only
+ * then the policy hears of it. */
 void batches_start(struct platform *platform, uint32_t id);
 void batches_finish(struct platform *platform, uint32_t id);
+void batches_answer(struct platform *platform, uint32_t id);
 void batches_release(struct platform *platform, uint32_t id);
 /* Checks that the cluster's reservations are within its capacities and equal those of the existing
  * batches and instances. Fails the run otherwise. O(invokers + GPUs + batches + instances). */
@@ -47,6 +49,12 @@ uint32_t batches_lose(struct platform *platform, uint32_t id);
 static inline bool batch_waits(const struct batch *batch)
 {
     return batch->instance == SIM_NONE || batch->cold;
+}
+
+/* Whether it executes and its answer is not yet under way. */
+static inline bool batch_works(const struct batch *batch)
+{
+    return batch->executing && !batch->worked;
 }
 
 /* Returns the function of the batch. */

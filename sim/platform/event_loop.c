@@ -193,6 +193,9 @@ static void event_handle(struct platform *platform, const struct event *event)
     case EVENT_BATCH_FINISH:
         batches_finish(platform, event->subject);
         break;
+    case EVENT_BATCH_ANSWER:
+        batches_answer(platform, event->subject);
+        break;
     case EVENT_BATCH_RELEASE:
         batches_release(platform, event->subject);
         break;
@@ -265,6 +268,8 @@ static const char *event_cause(enum event_kind kind)
     case EVENT_BATCH_FINISH:
         return "a function's latency_ms or service, platform.noise.cv, the interference model or a "
                "GPU's speed";
+    case EVENT_BATCH_ANSWER:
+        return "platform.host_ms";
     case EVENT_BATCH_RELEASE:
         return "a function's turnaround_ms";
     case EVENT_REQUEST_READY:

@@ -54,6 +54,7 @@ __extension__ typedef __int128 wide_t;
 enum event_kind {
     EVENT_BATCH_START,     /* subject: batch; its transfer and cold start have ended */
     EVENT_BATCH_FINISH,    /* subject: batch */
+    EVENT_BATCH_ANSWER,    /* subject: batch whose work has ended */
     EVENT_BATCH_RELEASE,   /* subject: finished batch, whose turnaround has ended */
     EVENT_REQUEST_READY,   /* subject: slot of a request, whose input is there */
     EVENT_CONTAINER_READY, /* subject: prewarmed container */
@@ -121,6 +122,7 @@ struct batch {
     uint8_t slots;      /* MIG memory slots */
     uint8_t quota;      /* percentage of time for which it may use its share of the GPU */
     bool cold, executing;
+    bool worked;   /* its work has ended, and its answer leaves after platform.host_ms */
     bool answered; /* its jobs have ended; it still holds its share, for its turnaround */
     /* planned: its configuration was planned (platform_planned). planned_missed: but the batch has
      * another configuration or is smaller. */
@@ -129,7 +131,7 @@ struct batch {
     sim_time_t dispatched, launched, transfer;
     sim_time_t started; /* or will start: when both input and container are ready */
     sim_time_t finished;
-    event_queue_handle event; /* its start, its finish without interference, or its release */
+    event_queue_handle event; /* its start, its finish without interference, answer or release */
     /* Only if reshared: */
     double work; /* ns of execution left at rate 1, at priced_since */
     sim_time_t priced_since;
