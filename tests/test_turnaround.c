@@ -99,6 +99,22 @@ CASE(a_busy_period_takes_service_and_turnaround_of_each_batch)
     assert_relative(result.run.simulated_s, 0.125, 1e-12);
 }
 
+/* Alone, the host's time is as if the batch took that much longer, also in its price. */
+CASE(the_hosts_time_is_a_longer_service)
+{
+    static struct log longer;
+    char json[WORLD_BYTES] = "";
+    go(GPU("12.5", "0", "'process':'poisson','rate_per_s':64", LONG));
+    const double usd = result.overall.cost_usd;
+    longer = rows;
+    world_add(json, "%s", GPU("10", "0", "'process':'poisson','rate_per_s':64", LONG));
+    world_replace(json, "'prewarm':'none'", "'prewarm':'none','host_ms':2.5");
+    go(json);
+    for (size_t i = 0; i < rows.request_count; i++)
+        assert_int_equal(rows.requests[i].finish_ns, longer.requests[i].finish_ns);
+    assert_relative(result.overall.cost_usd, usd, 1e-12);
+}
+
 CASE(a_turnaround_is_paid_as_held_time)
 {
     static const double times_ms[] = {0, 50, 51};
@@ -179,7 +195,7 @@ CASE(every_policy_meets_turnarounds_and_ingress_and_keeps_every_invariant)
             char json[WORLD_BYTES];
             world_random(json, number, number % 2 == 0);
             world_replace(json, "'bandwidth_share':0.4", "'bandwidth_share':0.4,'turnaround_ms':7");
-            world_replace(json, "'prewarm':'none'", "'prewarm':'none','ingress_ms':3");
+            world_replace(json, "'prewarm':'none'", "'prewarm':'none','ingress_ms':3,'host_ms':2");
             if (number % 4 == 3)
                 world_exclusive(json);
             simulation_result_clear(&result);

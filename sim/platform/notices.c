@@ -81,7 +81,8 @@ static void add_interference(FILE *text, const struct experiment *experiment)
     }
 }
 
-/* Says once that times of kernels without a turnaround leave out what a server needs. */
+/* Says once that times of kernels, without the host's or a turnaround, leave out what a server
+ * needs. */
 static void add_kernels(FILE *text, const struct workload *workload)
 {
     for (size_t k = 0; k < workload->kind_count; k++) {
@@ -254,7 +255,8 @@ char *notices_text(const struct experiment *experiment, const struct simulation_
     if (text == NULL)
         return NULL;
     add_interference(text, experiment);
-    add_kernels(text, &experiment->workload);
+    if (experiment->platform.host == 0)
+        add_kernels(text, &experiment->workload);
     add_planning(text, experiment);
     add_predicted(text, &result->run);
     add_stationarity(text, result);
