@@ -63,7 +63,8 @@ static void describe_gpu(void *context, struct execution *execution)
                                     .gpu = true,
                                     .late_us_mean = 12.5,
                                     .late_us_p99 = 40,
-                                    .late_us_max = 155};
+                                    .late_us_max = 155,
+                                    .host_ms = 0.25};
 }
 
 static void replay_into(struct store *store, const struct experiment *experiment, double factor,
@@ -216,6 +217,7 @@ CASE(an_error_of_the_profile_is_found_where_it_is)
     assert_true(fabs(run->company[0].slowdown[1] - 1.25) < 1e-12);
     assert_true(against->gpu && run->gpu);
     assert_true(run->late_us_mean == 12.5 && run->late_us_p99 == 40 && run->late_us_max == 155);
+    assert_true(run->host_ms == 0.25);
     assert_string_equal(run->device, "a GPU that is none");
 }
 

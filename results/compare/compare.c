@@ -132,6 +132,7 @@ static bool execution_read(const struct run_details *details, const char *hash,
     run->late_us_mean = run_details_number(details, hash, "late_us_mean");
     run->late_us_p99 = run_details_number(details, hash, "late_us_p99");
     run->late_us_max = run_details_number(details, hash, "late_us_max");
+    run->host_ms = run_details_number(details, hash, "host_ms");
     return run->backend != NULL && run->device != NULL && run->driver != NULL;
 }
 

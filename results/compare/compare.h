@@ -91,6 +91,7 @@ struct compare_run {
     char *backend, *device, *driver;
     bool gpu;
     double late_us_mean, late_us_p99, late_us_max;
+    double host_ms;             /* struct execution; NAN: written by an earlier version */
     struct compare_part *parts; /* applications in order, then all; with one application only all */
     size_t part_count;
     struct compare_batches *batches; /* sorted by total real execution time, longest first */
@@ -115,7 +116,8 @@ struct comparison {
 
 /* Returns NULL with ERROR_INPUT if a file is not a results file or lacks the detailed record; if
  * the first was replayed or the second simulated; if no runs pair; or if the experiments of a pair
- * differ in more than what a replay changes (platform.interference, platform.decision_cost). In the
+ * differ in more than what a replay changes (platform.interference, platform.host_ms,
+ * platform.decision_cost). In the
  * last case the message names the first key that differs. */
 struct comparison *compare_load(const char *simulated, const char *real, struct error *error);
 void compare_free(struct comparison *against);

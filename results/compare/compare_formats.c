@@ -118,6 +118,7 @@ static void csv_whole(FILE *out, const struct compare_run *run)
     csv_pair(out, run, "", "late_us_mean", "us", (const double[]){NAN, run->late_us_mean});
     csv_pair(out, run, "", "late_us_p99", "us", (const double[]){NAN, run->late_us_p99});
     csv_pair(out, run, "", "late_us_max", "us", (const double[]){NAN, run->late_us_max});
+    csv_pair(out, run, "", "host_ms", "ms", (const double[]){NAN, run->host_ms});
 }
 
 bool compare_csv(const struct comparison *against, FILE *out, struct error *error)
@@ -190,8 +191,11 @@ static void add_run(cJSON *runs, const struct compare_run *run)
     json_put(object, "setting %s policy %s seed %" PRIu64 " gpu %hhd backend %s",
              run->real->setting[0] != '\0' ? run->real->setting : run->real->name,
              run->real->policy, run->real->seed, run->gpu, run->backend);
-    json_put(object, "device %s driver %s late_us_mean %g late_us_p99 %g late_us_max %g",
-             run->device, run->driver, run->late_us_mean, run->late_us_p99, run->late_us_max);
+    json_put(object,
+             "device %s driver %s late_us_mean %g late_us_p99 %g late_us_max %g "
+             "host_ms %g",
+             run->device, run->driver, run->late_us_mean, run->late_us_p99, run->late_us_max,
+             run->host_ms);
     cJSON *parts = cJSON_AddArrayToObject(object, "applications");
     for (size_t p = 0; p + 1 < run->part_count; p++)
         add_part(parts, run, &run->parts[p]);

@@ -327,6 +327,11 @@ static void executed_print(const struct compare_run *run, struct sink *sink)
                    "Batches started late by %.1f us in the mean, %.1f us at p99, %.1f us at most; "
                    "this is part of their execution time.",
                    run->late_us_mean, run->late_us_p99, run->late_us_max);
+    if (run->host_ms > 0)
+        sink_paragraph(sink,
+                       "Host: %.3f ms per batch beyond its time on the device. Simulate it by "
+                       "platform.host_ms=%.3f.",
+                       run->host_ms, run->host_ms);
 }
 
 static void run_print(const struct compare_run *run, struct sink *sink)

@@ -83,6 +83,8 @@ struct execution {
     bool gpu;            /* false: no GPU was used */
     uint64_t starts;
     double late_us_mean, late_us_p99, late_us_max;
+    double host_ms; /* mean per batch: its time by the clock, late start included, less that on the
+                     * device; 0: not known */
     const struct replay_row *rows; /* of the table `replay`; NULL: none */
     size_t row_count;
 };

@@ -489,7 +489,8 @@ bool store_set_execution(struct store *store, const struct execution *execution,
             hdf5_set_u64(run, "replay_starts", execution->starts) &&
             hdf5_set_f64(run, "late_us_mean", execution->late_us_mean) &&
             hdf5_set_f64(run, "late_us_p99", execution->late_us_p99) &&
-            hdf5_set_f64(run, "late_us_max", execution->late_us_max)) ||
+            hdf5_set_f64(run, "late_us_max", execution->late_us_max) &&
+            hdf5_set_f64(run, "host_ms", execution->host_ms)) ||
            store_fault(store, error, "where a replay executed");
 }
 

@@ -139,14 +139,16 @@ static void describe(void *context, struct execution *execution)
                    "\"warm_up_s\": %.3f}",
                    gpu->units, s->options.sets == 1 ? "true" : "false", warming.combinations,
                    warming.warmed, warming.seconds);
-    *execution = (struct execution){.backend = s->options.worker,
-                                    .device = s->options.no_gpu ? "none" : gpu->model,
-                                    .driver = s->options.no_gpu ? "none" : "as the cluster says",
-                                    .details = s->details,
-                                    .gpu = !s->options.no_gpu,
-                                    .late_us_mean = f.late_mean,
-                                    .late_us_p99 = f.late_p99,
-                                    .late_us_max = f.late_max};
+    *execution =
+        (struct execution){.backend = s->options.worker,
+                           .device = s->options.no_gpu ? "none" : gpu->model,
+                           .driver = s->options.no_gpu ? "none" : "as the cluster says",
+                           .details = s->details,
+                           .gpu = !s->options.no_gpu,
+                           .late_us_mean = f.late_mean,
+                           .late_us_p99 = f.late_p99,
+                           .late_us_max = f.late_max,
+                           .host_ms = f.host_ms_mean - f.device_ms_mean + f.late_mean / 1e3};
     execution->rows = worker_backend_rows(s->backend, &execution->row_count);
     execution->starts = execution->row_count;
 }

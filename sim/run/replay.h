@@ -7,6 +7,8 @@
  *   measurements.
  * - "replay_starts", "late_us_mean", "late_us_p99", "late_us_max": number of batch starts, and
  *   their lateness relative to their due times.
+ * - "host_ms": mean time per batch beyond its time on the device, its lateness included; 0: not
+ * known.
  */
 #ifndef ESGSIM_SIM_RUN_REPLAY_H
 #define ESGSIM_SIM_RUN_REPLAY_H
