@@ -428,7 +428,7 @@ def page(path, figure=None):
 * `{OURS}` and each other policy at its best listed setting make {2 * sum(len(told.best) - 1 for told in cells)} pairs, at load {LOAD} and at the greatest load that any policy sustains.
   `{OURS}` hits over {LOSS:g} points less in {len(hits)}, and costs over {DEARER:g} % more per hit at hits within {NEAR:g} point in {len(dearer)}. Both are listed below.
 * A listed setting reverses the order of two policies in {len(turned)} cases. As shipped, their intervals or the levels of the tuning are disjoint. At the best
-  settings their intervals are disjoint in the opposite order. The cases are listed below, and in the rows.
+  settings their intervals are disjoint in the opposite order. They are listed below.
 
 `make headline` runs this study, and resumes it after an interruption. {len(cells)} of {sum(len(world[4]) for world in WORLDS)} worlds are complete; the others are omitted. The runs took {runs.minutes:.0f} minutes of one core, some of them beside other work.
 

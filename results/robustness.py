@@ -106,7 +106,7 @@ and draws all policies against cv. The figure shows ten of those with the most h
     print("""* If a policy loses nearly all hits, the cluster is overloaded. Errors make other configurations look cheapest. Their vCPUs and units fill the
   invokers less well, so the cluster serves less than what arrives. `gpu_fragmentation` and `stranded_vgpu` show it:
   `esgsim run workloads/experiments/relaxed-heavy.json --set policy.name=fifo --set planning.error.cv=0.1 --details`.""")
-    print("\n## One sentence for each policy\n\nChanges are in points of the hit rate. Costs are given if they change by 10 % or more.\n")
+    print("\n## One sentence for each policy\n\nChanges of hits are in points. Costs are given from 10 % on.\n")
     for policy in next(iter(cvs.values())):
         print(f"* `{policy}` {', and '.join(clause(cvs[s][policy], labels[s]) for s in labels)}.")
     for setting, label in labels.items():

@@ -364,7 +364,7 @@ because of cold starts and overload.
 
 ## Boxes of assumptions
 
-A box restricts some assumptions to ranges; the others are free. Each box is found in the first half of the worlds by patient rule induction (Friedman
+A box restricts some assumptions to ranges. Each is found in the first half of the worlds by patient rule induction (Friedman
 and Fisher 1999): peel off a twentieth of the worlds at a time, then move every bound to maximise the likelihood. A bound is kept if it gains more than
 the logarithm of the number of worlds. Up to three boxes are found for each range, each in the worlds outside the previous boxes. All numbers are for
 the held-out second half. Boxes in which the range does not hold significantly more often there than outside are omitted. Volume: the share of worlds in the box.
@@ -378,7 +378,7 @@ No box is sought for ranges that hold in fewer than {LEAST} worlds: {"; ".join(f
 
 ## The assumptions drawn
 
-Each value is drawn uniformly from its range (or from the logarithm of the range, where stated), independently of the others.
+Each value is drawn uniformly from its range (or its logarithm, where stated), independently of the others.
 
 {assumptions_table(worlds)}
 
