@@ -256,23 +256,23 @@ def page(esgsim, results, figure=None):
     undecided = sum(told[key][0] == "undecided" for key in changed)
     print(f"""# Which assumption flips which conclusion?
 
-{len(CONCLUSIONS)} conclusions of the main comparison, two worlds, and {len(CHANGES) - 1} changes of one assumption at a time. Of these {len(changed)} cells,
-{flips} flip, {undecided} are undecided, {same} are decided as they were, and {len(changed) - flips - undecided - same} are decided only after the change.
+We test {len(CONCLUSIONS)} conclusions of the main comparison in two worlds under {len(CHANGES) - 1} changes of one assumption at a time. Of these {len(changed)} cells,
+{flips} flip, {undecided} are undecided, {same} are decided as before the change, and {len(changed) - flips - undecided - same} are decided only after it.
 """)
     for c in range(len(CONCLUSIONS)):
         print(sentence(told, c))
     print(f"""
 *Holds*, *fails*: the mean over {seeds} seeds, paired by seed, is above or below 0 with Holm's adjusted p < 0.05 over all {len(told)} cells of this
 page. *Undecided*: neither. *Flips*: decided as assumed, and decided the other way after the change. "At least" and "at most" allow {MARGIN:g} point,
-or {MARGIN:g} % of cost. The best other is the one of {', '.join(OTHERS)} that hits most in the mean.
-A pair without spread between the seeds counts as sure. "At least" holds, too, where both hit nothing.
+or {MARGIN:g} % of cost. The best other is the one of {', '.join(OTHERS)} with the highest mean hit rate.
+A pair without spread between the seeds counts as sure. "At least" also holds if both hit nothing.
 
-As assumed: MIG slices on 16 invokers, phi 0.2 (latency that vCPUs carry), 80 warm containers of each function, noise of cv 0.05, 100 ns per
-unit of decision, uniform arrivals, policies as shipped. GPU 0.5 and 0.8: the time on the GPU is measured, and vCPUs carry this share of the rest. Batch benefit none: a batch takes as long as its jobs one after another.
-Fused: each chain is one function, whose containers need the memory of all stages, so that 2 on an invoker are what fits. Load is relative to the capacity at minimum configurations, also where the profile changes. Each run has
-{LENGTHS["requests"]} requests after {LENGTHS["warmup_requests"]}. Aquatope tunes with {BUDGET["rounds"]} rounds of {BUDGET["candidates"]} candidates.
-INFless and FaST-GShare change their instances every 10 s, so runs as short as these measure them while they start: they hit more in longer runs.
-The worlds are two of three that were tried: at SLO 1.0 and load 1.1, ESG's hits differ so much from seed to seed that most of its rows are undecided.
+Assumptions: MIG slices on 16 invokers, phi 0.2 (the share of latency due to vCPUs), 80 warm containers of each function, noise of cv 0.05, 100 ns per
+unit of decision, uniform arrivals, policies as shipped. Changes: GPU 0.5 and 0.8: the time on the GPU is measured, and vCPUs cause this share of the rest. Batch benefit none: a batch takes as long as its jobs one after another.
+Fused: each chain is one function. Its containers need the memory of all stages, so that only 2 fit on an invoker. Load is relative to the capacity at minimum configurations, also if the profile changes. Each run has
+{LENGTHS["requests"]} requests after {LENGTHS["warmup_requests"]} of warm-up. Aquatope tunes with {BUDGET["rounds"]} rounds of {BUDGET["candidates"]} candidates.
+INFless and FaST-GShare change their instances every 10 s, so these short runs measure their start-up; they hit more in longer runs.
+We tried a third world, SLO 1.0 at load 1.1, and omit it: ESG's hits differ so much between seeds that most of its rows are undecided.
 `make flips` runs the sweep and writes this page.
 """)
     if figure:

@@ -425,27 +425,27 @@ def page(path, figure=None):
 {line.join(load_sentence(*other) for other in others.items() if other[1])}
 {esg_sentence(cells)}
 <!-- end headline -->
-* At load {LOAD} and at the greatest load that anybody sustains, {2 * sum(len(told.best) - 1 for told in cells)} pairs of `{OURS}` and another at its best listed
-  setting: `{OURS}` hits over {LOSS:g} points less in {len(hits)}, and costs over {DEARER:g} % more per hit at hits within {NEAR:g} point in {len(dearer)}. Both are listed below.
-* A listed setting reverses the order of two policies in {len(turned)} cases. As shipped, their intervals or the levels of the tuning are apart, and at the best
-  settings their intervals are apart the other way. They are listed below, and in the rows.
+* `{OURS}` and each other policy at its best listed setting make {2 * sum(len(told.best) - 1 for told in cells)} pairs, at load {LOAD} and at the greatest load that any policy sustains.
+  `{OURS}` hits over {LOSS:g} points less in {len(hits)}, and costs over {DEARER:g} % more per hit at hits within {NEAR:g} point in {len(dearer)}. Both are listed below.
+* A listed setting reverses the order of two policies in {len(turned)} cases. As shipped, their intervals or the levels of the tuning are disjoint. At the best
+  settings their intervals are disjoint in the opposite order. They are listed below.
 
-`make headline` runs this, and goes on where it was broken off. {len(cells)} of {sum(len(world[4]) for world in WORLDS)} worlds are complete, and the others are left out. The answers took {runs.minutes:.0f} minutes of one core, some of them beside other work.
+`make headline` runs this study, and resumes it after an interruption. {len(cells)} of {sum(len(world[4]) for world in WORLDS)} worlds are complete; the others are omitted. The runs took {runs.minutes:.0f} minutes of one core, some of them beside other work.
 
 ## What was run
 
-A load is sustained where {100 * THRESHOLD:g} % of the requests are in time. `esgsim capacity` searches it: the number is where the mean crosses, and the interval goes from the last load
+A load is sustained if {100 * THRESHOLD:g} % of the requests are in time. `esgsim capacity` finds it. The number is the load at which the mean crosses, and the interval extends from the last load
 that surely holds to the first that surely fails. Loads are relative to the capacity at minimum configurations. Each run has 60 s of warm-up and
-60 s that are measured, at every load. The trace is the same part at every load, and takes as long at load 1. The loads shown are from the seeds {SHOWN["seed"]} to {SHOWN["most"]}: {SHOWN["seeds"]} at first,
-and up to all where the interval needs them. The other measures are of {SHOWN["measured"]} seeds. "<": no load from {LEVELS[0]} on was found to hold. Where hits are not monotone in the load, the search
-ends at one of several edges. Where another setting is better, "as shipped" has only the two loads of the tuning between which the mean of its seeds crosses,
-and no interval. The figure draws these two, with a point in their middle.
+60 s that are measured, at every load. At every load the same part of the trace is used; it has this length at load 1. The loads shown use the seeds {SHOWN["seed"]} to {SHOWN["most"]}: {SHOWN["seeds"]} at first,
+and up to all if the interval needs them. The other measures use {SHOWN["measured"]} seeds. "<": no load from {LEVELS[0]} on was found to hold. If hits are not monotone in the load, the search
+ends at one of several crossings. If another setting is better, "as shipped" has no interval, only the two loads of the tuning between which the mean of its seeds crosses.
+The figure draws these two, with a point in their middle.
 
-All policies have the same plumbing: {", ".join(f"`{key}` {value}" for key, value in PLUMBING.items() if key != "record")}, `platform.admission` {name_of(ADMISSIONS[0])} in the main tables, the same warm containers, and no pool.
+All policies share the platform settings: {", ".join(f"`{key}` {value}" for key, value in PLUMBING.items() if key != "record")}, `platform.admission` {name_of(ADMISSIONS[0])} in the main tables, the same warm containers, and no pool.
 Aquatope tunes with {AQUATOPE["rounds"]} rounds of {AQUATOPE["candidates"]} candidates, once per cell.
 
-Each policy runs as shipped, and at the best of its listed settings. Those are the same in all cells. The best is chosen in each cell on the seeds {TUNING["seed"]} to {TUNING["seed"] + TUNING["seeds"] - 1}: the one that sustains most
-of the loads {", ".join(f"{level:g}" for level in LEVELS)}, and of several the one that hits most at the first load that none of them sustains. `{OURS}` has its defaults alone.
+Each policy runs as shipped, and at the best of its listed settings. The list is the same in all worlds. The best setting is chosen in each world on the seeds {TUNING["seed"]} to {TUNING["seed"] + TUNING["seeds"] - 1}. It is the one that sustains most
+of the loads {", ".join(f"{level:g}" for level in LEVELS)}; among equals, the one that hits most at the first load that none of them sustains. `{OURS}` runs only with its defaults.
 """)
     print(table(["policy", "settings beside the shipped one", "why"], [[f"`{name}`", ", ".join(f"`{one}`" for one in words) or "none", why] for name, (words, why) in SETTINGS.items()]) + "\n")
     if figure:
@@ -456,13 +456,13 @@ of the loads {", ".join(f"{level:g}" for level in LEVELS)}, and of several the o
         print(f"## {title}\n\n" + ("\n".join(f"* {item}" for item in items) or "Nowhere.") + "\n")
     print(f"""## The main tables
 
-Pairs of numbers are at load {LOAD} and at the greatest load that anybody sustains, at the best listed settings. "*": Holm's adjusted p is below 0.05 over the pairs of `{OURS}` and the
-others at one load of one table, hits and cost, paired by seed. "Order reversed to": the two are apart one way as shipped, and the other way at the best settings.
+Pairs of numbers are at load {LOAD} and at the greatest load that any policy sustains, at the best listed settings. "*": Holm's adjusted p is below 0.05 over the pairs of `{OURS}` and the
+others at one load of one table, hits and cost, paired by seed. "Order reversed to": the intervals are disjoint in one order as shipped, and in the other at the best settings.
 """)
     print("\n".join(map(cell_table, cells)))
     for admission, found in others.items():
         rows = [[told.first.name, *(load_words(edges[name]) if name in edges else "-" for name in SETTINGS)] for told, edges in found]
-        print(f"## Load sustained with admission `{admission}`\n\nAt the settings that were chosen under `{name_of(ADMISSIONS[0])}`.\n")
+        print(f"## Load sustained with admission `{admission}`\n\nSettings are those chosen under `{name_of(ADMISSIONS[0])}`.\n")
         print(table(["world", *(f"`{name}`" for name in SETTINGS)], rows))
 
 

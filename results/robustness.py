@@ -50,7 +50,7 @@ def clause(by_cv, label):
             break
         first = cv
     if by_cv[0][HITS]["mean"] < 0.05:
-        words = f"hits too little in {label} to lose"
+        words = f"has too few hits in {label} to lose any"
     elif first is not None:
         verb, at = "loses" if changes[first]["mean"] < 0 else "gains", max(first, SHOWN)
         words = f"{verb} surely from cv {first:g} on in {label} ({points(changes[at])} at cv {at:g}"
@@ -66,7 +66,7 @@ def clause(by_cv, label):
 
 def table(label, cvs, biases):
     some = next(iter(cvs.values()))
-    print(f"\n## {label}\n\nHits without errors in %, and changes in points. Bold: the interval does not hold 0. "
+    print(f"\n## {label}\n\nHits without errors in %, and changes in points. Bold: the interval excludes 0. "
           f"Cost: its change at cv {SHOWN:g}.\n")
     names = [f"cv {cv:g}" for cv in sorted(some)[1:]] + ["bias -0.2", "bias 0.2"]
     print(f"| policy | no error | {' | '.join(names)} | cost |\n|{'---|' * (len(names) + 3)}")
@@ -85,11 +85,11 @@ def main():
     seeds = max(point[HITS]["seeds"] for line in panels[0]["policies"] for point in line["points"])
     print(f"""# What errors in the profile cost
 
-Policies plan with times that are off, and executions take the world's: `planning` in `sim/README.md`. Each planning time is the world's × a lognormal
-factor of mean 1 and coefficient of variation *cv*, drawn for each function and configuration, × (1 + *bias*). At bias -0.2 policies believe that
-all runs 20 % faster than it does. Each of the {seeds} seeds draws its own errors, arrivals and noise, the same for all policies. So the changes
+Policies plan with wrong times, and executions take the true times: `planning` in `sim/README.md`. Each planning time is the true time × a lognormal
+factor of mean 1 and coefficient of variation *cv*, drawn for each function and configuration, × (1 + *bias*). At bias -0.2 policies plan as if
+everything ran 20 % faster. Each of the {seeds} seeds draws its own errors, arrivals and noise, the same for all policies, so the changes
 are paired by seed. ± is half of a 95 % interval (Student's t). `workloads/experiments/robustness.json` has the settings. `make robustness` writes this page
-and draws all policies against cv. The figure has ten of those that hit most without errors:
+and draws all policies against cv. The figure shows ten of those with the most hits without errors:
 `esgsim plot results/robustness.h5 --over {CV} --policies NAMES --out figures`.
 
 ![Hit rate, cost and 95th percentile of latency against the cv of the planning errors, in ESG heavy](paper/robustness.svg)
@@ -102,11 +102,11 @@ and draws all policies against cv. The figure has ten of those that hit most wit
         print(f"* {label}: {len(good)} of {len(lines)} policies hit 99 % without errors, {kept} of them at cv {SHOWN:g}. "
               f"The latencies are {evidence}.")
     print(f"* Each run has {lengths['requests']} requests after {lengths['warmup_requests']} of warm-up. In {growing} of "
-          f"{whole['runs']} runs the queues grew until the end: the hits of these fall with the length of the run.")
-    print("""* Where a policy loses nearly all hits, the cluster is overloaded. Errors make other configurations look cheapest. Their vCPUs and units fill the
-  invokers less well, so less fits than arrives. `gpu_fragmentation` and `stranded_vgpu` show it:
+          f"{whole['runs']} runs the queues grew until the end, so their hits depend on the length of the run.")
+    print("""* If a policy loses nearly all hits, the cluster is overloaded. Errors make other configurations look cheapest. Their vCPUs and units fill the
+  invokers less well, so the cluster serves less than what arrives. `gpu_fragmentation` and `stranded_vgpu` show it:
   `esgsim run workloads/experiments/relaxed-heavy.json --set policy.name=fifo --set planning.error.cv=0.1 --details`.""")
-    print("\n## One sentence for each policy\n\nIn points of the hit rate. Costs are named where they change by 10 % or more.\n")
+    print("\n## One sentence for each policy\n\nChanges of hits are in points. Costs are given from 10 % on.\n")
     for policy in next(iter(cvs.values())):
         print(f"* `{policy}` {', and '.join(clause(cvs[s][policy], labels[s]) for s in labels)}.")
     for setting, label in labels.items():

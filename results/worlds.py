@@ -59,7 +59,7 @@ AXES = [
     ("noise", "coefficient of variation of execution times, logarithmic", lambda u, w: logarithmic(u, 0.02, 0.3),
      "assumed: 0.05", "`platform.noise.cv`"),
     ("requests", "requests measured, logarithmic", lambda u, w: round(logarithmic(u, 300, 3000)), "assumed: 10000", "`requests`"),
-    ("warmup", "requests before", lambda u, w: choice(u, [0, 500]), "assumed: 1000", "`warmup_requests`"),
+    ("warmup", "requests before the measured ones: none or 500", lambda u, w: choice(u, [0, 500]), "assumed: 1000", "`warmup_requests`"),
     ("keep_alive_s", "keep-alive of containers, logarithmic", lambda u, w: logarithmic(u, 5, 600), "recalled: 600", "`platform.keep_alive_s`"),
     ("prewarm", "prewarming by arrival intervals, or none", lambda u, w: choice(u, ["ewma", "none"]), "secondary: ewma", "`platform.prewarm`"),
     ("decision_ns", "nanoseconds per unit of a policy's work, logarithmic", lambda u, w: logarithmic(u, 10, 1000),
@@ -292,7 +292,7 @@ def sentences(counts, boxes, total):
             strong, _, scope, box, hits, size = max(found, key=lambda one: one[:2])
             yield (f"* The densest box found for the {TITLES[figure]} ({SCOPE_WORDS[scope]}): {box_words(box)}. There it holds in {share(hits, size)} "
                    f"of {size} held-out worlds." + ("" if strong else "".join(
-                       f" For {SCOPE_WORDS[other]} none was {verb(figure, other)}." for other in ("average", "all"))))
+                       f" For {SCOPE_WORDS[other]} no box was {verb(figure, other)}." for other in ("average", "all"))))
         else:
             yield f"* Boxes in which the {TITLES[figure]} holds more often than elsewhere: " + "; ".join(
                 f"{SCOPE_WORDS[scope]}: none was {verb(figure, scope)}" for scope in SCOPES) + "."
@@ -341,57 +341,57 @@ def page(count, seed, esgsim, results):
     print(f"""# Where would ESG's published figures hold?
 
 ESG's abstract says that its hit rate is 61–80 % above that of four systems, and that it saves 47–187 % of cost. `REPRODUCING.md` judges both
-with one assumption changed at a time. Here all vary together: {count} worlds are drawn, and ESG and the four run in each, with equal arrivals and noise.
+with one assumption changed at a time. Here all vary together: {count} worlds are drawn. ESG and the four systems run in each, with equal arrivals and noise.
 
 {line.join(sentences(counts, boxes, len(values)))}
 
-`make worlds` draws the worlds (COUNT={count}, SEED={seed}), runs them, and writes this page: about ten minutes on one core for 2000. Intervals
-in brackets are Wilson's, 95 %.
+`make worlds` draws the worlds (COUNT={count}, SEED={seed}), runs them, and writes this page: about ten minutes on one core for 2000. Brackets
+contain Wilson's 95 % intervals.
 
 ## How often each range holds
 
 {counts_table(counts, len(values))}
 
-A range holds in a world if the value of its one run is inside. "Both" asks for the two ranges against the same baseline, or for both averages.
-The average is not defined where a baseline hits nothing, and counts as not held. Costs are per request, as everywhere.
+A range holds in a world if the value of its one run is inside. Both ranges hold if they hold against the same baseline, or for both averages.
+The average is not defined if a baseline hits nothing, and the range then counts as not held. Costs are per request.
 
 Against each baseline, and how often ESG hits more or less:
 
 {baseline_table(values)}
 
-ESG's hit rate is between 1 and 99 % in {share(mixed, len(values))} of the worlds. In {share(nobody, len(values))}, none of the five hits 1 %:
-cold starts and overload leave nothing in time.
+ESG's hit rate is between 1 and 99 % in {share(mixed, len(values))} of the worlds. In {share(nobody, len(values))}, none of the five hits 1 %,
+because of cold starts and overload.
 
 ## Boxes of assumptions
 
-A box is a range of some assumptions, with the others free. Each is found in the first half of the worlds by patient rule induction (Friedman
-and Fisher 1999): peel off a twentieth at a time, then move every bound to where the likelihood is greatest. A bound stays if it gains more than
-the logarithm of the number of worlds. Up to three boxes are found for each range, each in the worlds that those before leave. All numbers are of
-the other half. Boxes in which the range does not hold surely more often than outside, there, are left out. Volume: the share of worlds in the box.
+A box restricts some assumptions to ranges. Each is found in the first half of the worlds by patient rule induction (Friedman
+and Fisher 1999): peel off a twentieth of the worlds at a time, then move every bound to maximise the likelihood. A bound is kept if it gains more than
+the logarithm of the number of worlds. Up to three boxes are found for each range, each in the worlds outside the previous boxes. All numbers are for
+the held-out second half. Boxes in which the range does not hold significantly more often there than outside are omitted. Volume: the share of worlds in the box.
 
 {boxes_table(boxes)}
 
-No box is sought for what holds in fewer than {LEAST} worlds: {"; ".join(few) or "none"}.
+No box is sought for ranges that hold in fewer than {LEAST} worlds: {"; ".join(few) or "none"}.
 
-**Check of the search.** Made-up claims hold in boxes that are known, over two to four of the same assumptions, with 5 % of the labels wrong.
-{planted}. These are shares of held-out worlds.
+**Check of the search.** Synthetic claims hold in known boxes, over two to four of the same assumptions, with 5 % of the labels wrong.
+{planted}. Both are shares of held-out worlds.
 
 ## The assumptions drawn
 
-Each value is drawn evenly from its range, or from its logarithm where that is said, and independently of the others.
+Each value is drawn uniformly from its range (or its logarithm, where stated), independently of the others.
 
 {assumptions_table(worlds)}
 
 ## Limits
 
-* One seed for each world: an interval over seeds would be narrower than the spread between worlds, and costs as many runs again.
-* INFless and FaST-GShare change their instances every 10 s. Many runs here are not much longer, so these two are measured while they start.
+* Each world has one seed: an interval over seeds would be narrower than the spread between worlds, and needs as many runs again.
+* INFless and FaST-GShare change their instances every 10 s. Many runs here are not much longer, so they measure the start-up of these two.
 * Aquatope tunes with a smaller budget than its default: {BUDGET["rounds"]} rounds of {BUDGET["candidates"]} candidates.
-* The shares are of this draw. They say how wide the region is, not how probable it is that the authors' testbed was in it.
-* Not drawn: rules of dispatch and admission, other profiles, other clusters than invokers with one A100, other readings of FaST-GShare, Orion
+* The shares depend on the distributions drawn. They measure the size of the region, not the probability that the authors' testbed was in it.
+* Not varied: rules of dispatch and admission, other profiles, other clusters than invokers with one A100, other readings of FaST-GShare, Orion
   and Aquatope.""")
     if len(values) < count:
-        print(f"* {count - len(values)} worlds have runs that failed, and are left out.")
+        print(f"* {count - len(values)} worlds have failed runs, and are omitted.")
 
 
 def assumptions_table(worlds):
@@ -400,7 +400,7 @@ def assumptions_table(worlds):
         drawn = [world[name] for world in worlds]
         values = ", ".join(sorted({str(one) for one in drawn})) if isinstance(drawn[0], str) else f"{number(min(drawn))} to {number(max(drawn))}"
         rows.append([f"`{name}`", words, values, grade, key])
-    return table(["name", "what", "values", "grade of ours", "source or key"], rows)
+    return table(["name", "what", "values", "grade of our value", "source or key"], rows)
 
 
 def main():

@@ -31,7 +31,7 @@ static void print_usage(FILE *stream)
     for (int i = 0; i < COMMAND_COUNT; i++)
         fprintf(stream, "  %-9s  %s\n", commands[i]->name, commands[i]->summary);
     fprintf(stream,
-            "\n`esgsim COMMAND --help` explains one. Exit status: 0 done, 1 the run failed, "
+            "\n`esgsim COMMAND --help` describes one. Exit status: 0 done, 1 the run failed, "
             "2 bad usage or bad input.\n"
             "Begin with: esgsim run workloads/experiments/strict-light.json. Keys of an "
             "experiment: sim/README.md.\n");

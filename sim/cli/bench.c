@@ -448,14 +448,14 @@ static bool bench_run(int argc, char **argv, bool quiet, struct error *error)
 
 const struct command command_bench = {
     .name = "bench",
-    .summary = "measures the speed of the engine on this machine",
+    .summary = "measure the speed of the engine on this machine",
     .help =
-        "Rates are medians of 5 runs on one thread, by the monotonic clock. Cases that are "
-        "compared take turns. All of them together take some minutes. Names tell the units; "
-        "compare on an idle machine. training_original_s: seconds of the authors' programs with "
-        "the same trainings, order and allocation, recorded under Python 3.11 on another machine "
-        "with two vCPUs (evidence: secondary, measured elsewhere). Synergy's 54.2 s are 17.7 s "
-        "without a deep copy that its simulation does not use; of its 102 s that is not recorded.\n"
+        "Rates are medians of 5 runs on one thread, by the monotonic clock. Compared cases run "
+        "alternately. All benchmarks take some minutes. Names contain the units; compare on an "
+        "idle machine. training_original_s: seconds of the authors' programs with the same "
+        "trainings, order and allocation, recorded under Python 3.11 on another machine with two "
+        "vCPUs (evidence: secondary, measured elsewhere). Synergy's 54.2 s are 17.7 s without a "
+        "deep copy that its simulation does not use; of its 102 s that is not recorded.\n"
         "\n"
         "Example: esgsim bench --only mm1_jobs_per_s --json\n",
     .run = bench_run,

@@ -56,9 +56,9 @@ static const struct cli_option calibrate_table[] = {
     {"--out", "PROFILE.json", "write the profile", MEMBER(out)},
     {"--where", "COLUMN=VALUE", "use only the rows of a table with that value", .kind = OPTION_TAKE,
      .repeated = true, .take = take_where},
-    {"--ignore", "COLUMN", "a column of a table that is not known and does not matter",
-     .kind = OPTION_TAKE, .repeated = true, .take = take_ignore},
-    {"--sms", "N", "multiprocessors of the GPU, for a table with a column sms and none of sm_count",
+    {"--ignore", "COLUMN", "ignore an unknown column of a table", .kind = OPTION_TAKE,
+     .repeated = true, .take = take_ignore},
+    {"--sms", "N", "multiprocessors of the GPU, for a table with a column sms but no sm_count",
      MEMBER(sms), .least = 1, .most = SMS_MOST},
     {"--points", "F.csv", "write measured points, fit and residuals", MEMBER(points)},
     {"--unit", "N", "slices of a GPU in the profile (default: the samples' own)", MEMBER(unit),
@@ -71,7 +71,7 @@ static const struct cli_option calibrate_table[] = {
      "steps",
      MEMBER(full_grid)},
     {"--base", "PROFILE.json",
-     "profile that supplies what was not measured (cold starts, memory, …)", MEMBER(base)},
+     "profile that supplies values that were not measured (cold starts, memory, …)", MEMBER(base)},
     {"--device", "TEXT", "the profile's device", MEMBER(device)},
     {"--evidence", "TEXT", "the profile's evidence, such as measured", MEMBER(evidence)},
     {"--source", "TEXT", "the profile's source", MEMBER(source)},
@@ -368,18 +368,18 @@ static bool calibrate_run(int argc, char **argv, bool quiet, struct error *error
 
 const struct command command_calibrate = {
     .name = "calibrate",
-    .summary = "fits latency and interference models to measurements, with cross-validation errors",
+    .summary = "fit latency and interference models to measurements, with cross-validation errors",
     .help = "Reads folders of traces/capture/measure.py, and tables recognised by their header "
             "(see traces/README.md). Each function gets laws (launch-bound floor, then work / "
             "share) with a smooth correction, a factor for each vCPU count, and a surface of its "
             "own for times without a GPU. The output lists cross-validation errors for points, "
-            "shares and batches, beside those of a naive fit (linear in batch / share). \"inner\" "
-            "covers only points between others on both axes. \"least shares\" and \"largest "
-            "batches\" leave out a fifth of the levels at that edge: the errors of extrapolation. "
-            "The profile marks each cell as measured, interpolated or extrapolated, with the error "
-            "to expect. For interference it lists cross-validation errors for co-locations, "
-            "batches and pairs of functions, errors if one, two or four co-locations of a pair are "
-            "known, and the fraction of the variance between pairs that their functions explain.\n"
+            "shares and batches, beside those of a naive fit (linear in batch / share). "
+            "\"inner\" covers only points between others on both axes. \"least shares\" and "
+            "\"largest batches\" leave out a fifth of the levels at that edge: the errors of "
+            "extrapolation. The profile marks each cell as measured, interpolated or "
+            "extrapolated, with the error to expect. For interference it lists cross-validation "
+            "errors for co-locations, batches and pairs of functions, errors if one, two, four "
+            "or eight co-locations of a pair are known, and errors of a pair's mean slowdown.\n"
             "\n"
             "Example: esgsim calibrate traces/profiles/raw/igniter/solo.csv "
             "traces/profiles/raw/igniter/pairs.csv --out v100.json\n",

@@ -49,19 +49,19 @@ static const struct cli_option capacity_table[] = {
      "experiment's policy with its own)",
      CLI_MEMBER(struct options, policies), .most = CAPACITY_POLICIES},
     {"--seeds", "N",
-     "runs at each value at first, with the seeds from the experiment's on (default 10)",
+     "seeds at each value at first, counted from the experiment's seed (default 10)",
      CLI_MEMBER(struct options, question.seeds), .least = 2, .most = CAPACITY_SEEDS},
     {"--max-seeds", "N",
-     "the budget: more seeds are added up to this many, while the interval is wider than the "
-     "tolerance (default 100, or --seeds if that is more)",
+     "most seeds per value; seeds are added while the interval is wider than the tolerance "
+     "(default 100, or --seeds if that is more)",
      CLI_MEMBER(struct options, question.most_seeds), .least = 2, .most = CAPACITY_SEEDS},
     {"--greatest", NULL,
-     "find the greatest value at which the metric holds (default for arrivals.load, rate_per_s, "
+     "find the greatest value at which the limit is met (default for arrivals.load, rate_per_s, "
      "scale_rate, users and per_hour)",
      CLI_MEMBER(struct options, greatest)},
     {"--least", NULL,
-     "find the least one (default for cluster. and slo.; for other keys, and with both --low and "
-     "--high, the answers at the ends decide)",
+     "find the least such value (default for cluster. and slo.; for other keys, and with both "
+     "--low and --high, the answers at the ends decide)",
      CLI_MEMBER(struct options, least)},
     {"--low", "X",
      "lower end of the range (default: the experiment's value, or 1 if it has none, is halved "
@@ -70,8 +70,8 @@ static const struct cli_option capacity_table[] = {
     {"--high", "X", "upper end of the range (default: the value is doubled, at most to 1024 times)",
      CLI_MEMBER(struct options, question.high), .low = 0, .high = LARGEST},
     {"--tolerance", "T",
-     "the interval from the last value that surely holds to the first that surely fails is to be "
-     "at most this share of its middle wide (default 0.04); of whole numbers, 1",
+     "greatest width of the interval from the last value that surely holds to the first that "
+     "surely fails, as a share of its middle (default 0.04); 1 for whole numbers",
      CLI_MEMBER(struct options, question.tolerance), .low = 1e-6, .high = 0.5},
     {"--set", "KEY=VALUE", "override any other key of the experiment, as for run",
      CLI_MEMBER(struct options, settings), .repeated = true},
@@ -79,8 +79,8 @@ static const struct cli_option capacity_table[] = {
      CLI_MEMBER(struct options, question.jobs), .least = 1, .most = 1024},
     GUARD_OPTION(struct options, question.decision_timeout),
     {"--out", "DIR",
-     "draw the figure sustained there: per policy the interval of the answer; its data stand "
-     "beside it as CSV",
+     "draw the figure sustained in DIR, with the interval of each policy, and write its data as "
+     "CSV",
      CLI_MEMBER(struct options, out)},
     {"--json", NULL, "print one JSON object, with the metric of every seed",
      CLI_MEMBER(struct options, json)},
@@ -404,24 +404,24 @@ static bool capacity_command(int argc, char **argv, bool quiet, struct error *er
 
 const struct command command_capacity = {
     .name = "capacity",
-    .summary = "the greatest or least value of a key at which a metric still holds",
+    .summary = "find the greatest or least value of a key at which a metric meets a limit",
     .help = "Finds where the mean of a metric over the seeds crosses --at-least or --at-most, on "
-            "common random numbers: every value and every policy is simulated with the same seeds. "
-            "The answer is an interval. Its first end is the last value at which the condition "
-            "surely holds: the whole 99 % interval of the mean (Student's t) meets the threshold. "
-            "Its second end is the first value at which it surely fails: the whole interval misses "
-            "it. Seeds are added until the interval is within --tolerance or --max-seeds are "
-            "spent. Long runs need fewer seeds: a run should be long against the time in which its "
-            "queues change. Without both --low and --high the search doubles and halves the "
-            "experiment's value first. A mean need not be monotone, so all visited values are "
-            "printed, and one that contradicts the answer is told.\n"
+            "common random numbers: every value and every policy is simulated with the same "
+            "seeds. The answer is an interval. Its first end is the last value at which the "
+            "condition surely holds: the whole 99 % interval of the mean (Student's t) meets the "
+            "threshold. Its second end is the first value at which it surely fails: the whole "
+            "interval misses it. Seeds are added until the interval is within --tolerance or "
+            "--max-seeds are spent. Long runs need fewer seeds: a run should be long compared "
+            "with the time in which its queues change. Without both --low and --high the search "
+            "doubles and halves the experiment's value first. A mean need not be monotone, so "
+            "all visited values are printed, and a contradiction is reported.\n"
             "\n"
             "Examples: esgsim capacity workloads/experiments/strict-light.json --at-least 0.95 "
             "--over slo.factor --policies esg,fifo --set requests=1000\n"
             "          esgsim capacity EXP.json --over cluster.invokers.0.count --at-most 200 "
             "--metric latency_ms_p99\n"
-            "          esgsim capacity TRAININGS.json --over training.arrivals.per_hour --at-most "
-            "3600 --metric queueing_s_mean\n",
+            "          esgsim capacity TRAININGS.json --over training.arrivals.per_hour "
+            "--at-most 3600 --metric queueing_s_mean\n",
     .run = capacity_command,
     .operands = "EXP.json",
     .options = capacity_table,

@@ -16,8 +16,8 @@ struct options {
 
 static const struct cli_option check_table[] = {
     {"--format", "F",
-     "take every FILE for an arrival trace of format F (`esgsim trace --help`); bare counts need "
-     "it",
+     "treat every FILE as an arrival trace of format F (`esgsim trace --help`); required for "
+     "bare counts",
      CLI_MEMBER(struct options, format)},
     {"--json", NULL,
      "one object: {\"files\": [{\"file\", \"kind\", \"valid\", \"error\"}]}; a sweep also "
@@ -30,11 +30,11 @@ static bool check_run(int argc, char **argv, bool quiet, struct error *error);
 
 const struct command command_check = {
     .name = "check",
-    .summary = "validate input files, and report each fault with its place",
+    .summary = "check input files, and report each error with its place",
     .help = "Takes experiments, sweeps, clusters, functions, applications, profiles, training "
             "models, reference figures, claims, traces of arrivals or trainings (gzip or plain) "
             "and tables of samples for `esgsim calibrate`; the kind is recognised. Prints a line "
-            "for each valid file, and of a sweep the number of its runs. All files are checked; "
+            "for each valid file, with the number of runs for a sweep. All files are checked; "
             "exit status 2 if one is faulty.\n"
             "\n"
             "Examples: esgsim check workloads/experiments/*.json\n"

@@ -40,7 +40,7 @@ static const struct cli_option claims_table[] = {
      CLI_MEMBER(struct options, details)},
     {"--out", "DIR", "keep the results files, one per sweep, for `esgsim report`",
      CLI_MEMBER(struct options, out)},
-    {"--file", "CLAIMS.json", "other claims than the shipped ones, results/paper/known-for.json",
+    {"--file", "CLAIMS.json", "claims in place of results/paper/known-for.json",
      CLI_MEMBER(struct options, file)},
     {"--dry-run", NULL, "check everything, list the sweeps with their runs, and run nothing",
      CLI_MEMBER(struct options, dry_run)},
@@ -276,15 +276,15 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
 
 const struct command command_claims = {
     .name = "claims",
-    .summary = "what published systems are known for: each claim, the published figure, ours",
+    .summary = "test the best-known claims of published systems: the published figure and ours",
     .help = "Runs a small sweep for each claim, and judges its 95 % interval over the seeds:\n"
             "  self-check    the value that a closed form or the policy's definition gives\n"
             "  real          the value that was measured on real machines\n"
             "  size          the published effect within a factor of 1.5, or its sign only\n"
             "  sign          the direction of the published effect alone\n"
-            "Contradicted: the other direction, or another value in the first two. Not shown: "
-            "else. A column has our mean divided by the published effect; 1 within a published "
-            "range. Each row names the one mechanism in which its two sides differ.\n"
+            "Contradicted: the opposite direction, or another value in the first two groups. Not "
+            "shown: neither. One column is our mean divided by the published effect; 1 within a "
+            "published range. Each row names the one mechanism in which its two sides differ.\n"
             "\n"
             "Example: esgsim claims Clockwork Nexus --details\n",
     .run = run,

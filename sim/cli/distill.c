@@ -37,22 +37,20 @@ static const struct cli_option distill_table[] = {
      .most = CLI_NAMES_MAX},
     {"--test-seeds", "LIST", "runs of these seeds only measure the agreement", MEMBER(test),
      .most = CLI_NAMES_MAX},
-    {"--depth", "N", "at most so many tests on a path (default 8)", MEMBER(depth), .least = 1,
+    {"--depth", "N", "most tests on a path (default 8)", MEMBER(depth), .least = 1,
      .most = TREE_DEPTH_MOST},
-    {"--leaves", "N", "at most so many leaves per tree (default 64)", MEMBER(leaves), .least = 1,
+    {"--leaves", "N", "most leaves per tree (default 64)", MEMBER(leaves), .least = 1,
      .most = 1000},
-    {"--rows", "N", "at least so many rows per leaf (default 20)", MEMBER(rows), .least = 1,
-     .most = 1000000},
+    {"--rows", "N", "fewest rows per leaf (default 20)", MEMBER(rows), .least = 1, .most = 1000000},
     {"--sample", "N", "learn from every Nth decision only (default 1)", MEMBER(sample), .least = 1,
      .most = 1000000000},
     {"--rounds", "N",
-     "so many rounds (default 1): each further one repeats the sweep of F.h5 with the student, "
-     "asks "
-     "the teacher what it would choose there, and learns from all",
+     "number of rounds (default 1): each further one repeats the sweep of F.h5 with the student, "
+     "records the teacher's choices there, and learns from all",
      MEMBER(rounds), .least = 1, .most = 99},
     {"--student", "tree|plain",
-     "plain: write the student that learns least, the least slack first and each function's most "
-     "frequent configuration (default tree)",
+     "plain: write the simplest student: least slack first, with each function's most frequent "
+     "configuration (default tree)",
      MEMBER(student)},
     {"--json", NULL, "print one JSON object", MEMBER(json)},
     {.name = NULL},
@@ -574,12 +572,12 @@ const struct command command_distill = {
     .name = "distill",
     .summary = "learn two decision trees from a policy's recorded choices",
     .help =
-        "The runs must have been recorded with --set record=choices and be of one policy, the "
-        "teacher. Further files may hold runs of the learned tree with \"shadow\": \"esg\", which "
-        "record what ESG would choose in the tree's states. --rounds 2 makes such a file, "
-        "TREE.txt.round2.h5, and learns from both. Of all policies only esg can be asked so. The "
-        "policy \"tree\" runs the file: {\"name\": \"tree\", \"file\": \"TREE.txt\"}. A person can "
-        "read and edit it.\n"
+        "The runs must have been recorded with --set record=choices, all under one policy, the "
+        "teacher. Further files may have runs of the learned tree with \"shadow\": \"esg\", "
+        "which record ESG's choices in the tree's states. --rounds 2 makes such a file, "
+        "TREE.txt.round2.h5, and learns from both. Only esg can be a shadow. The policy \"tree\" "
+        "runs the file: {\"name\": \"tree\", \"file\": \"TREE.txt\"}. It is text that you can "
+        "read and edit.\n"
         "\n"
         "Example: esgsim distill choices.h5 --out tree.txt --prune-seeds 6,7 --test-seeds 8-12\n",
     .run = distill_run,

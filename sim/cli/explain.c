@@ -23,7 +23,7 @@ struct options {
 static const struct cli_option explain_table[] = {
     {"--request", "N", "its number in order of arrival, from 0; warm-up requests count",
      CLI_MEMBER(struct options, request), .most = UINT64_MAX - 1},
-    {"--training", "N", "a training in place of a request: its number in order of arrival",
+    {"--training", "N", "a training instead of a request: its number in order of arrival",
      CLI_MEMBER(struct options, training), .most = UINT64_MAX - 1},
     {"--run", "HASH", "the run, if the file has several: its hash, or the beginning of it",
      CLI_MEMBER(struct options, run)},
@@ -125,7 +125,7 @@ static bool explain_run(int argc, char **argv, bool quiet, struct error *error)
 
 const struct command command_explain = {
     .name = "explain",
-    .summary = "explain one request or training: where its time comes from",
+    .summary = "explain where the time of one request or training went",
     .help = "The run must have been recorded in full: esgsim run … --set record=all --out F.h5.\n"
             "\n"
             "Example: esgsim explain run.h5 --request 1000\n",

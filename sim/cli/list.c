@@ -37,13 +37,13 @@ static bool list_run(int argc, char **argv, bool quiet, struct error *error);
 const struct command command_list = {
     .name = "list",
     .summary = "list the shipped policies and files, one line each",
-    .help = "Without a kind: how many there are of each. With a NAME: that entry in full. A policy "
-            "or keep-alive has its parameters then: name = default [range or choices], meaning "
+    .help = "Without a kind: the number of each. With a NAME: that entry in full, for a policy "
+            "or keep-alive with its parameters: name = default [range or choices], meaning "
             "(grade of the default). In brackets: whether a policy serves requests, trainings or "
-            "both. Traces come with their format, as `esgsim trace --help` and an experiment's "
-            "\"arrivals\" name it; those of trainings with the format of \"training.arrivals\". "
-            "The others are the files of workloads/ and traces/ in the working folder or, if it "
-            "has none, in the data folder ($ESGSIM_DATA or the installed one).\n"
+            "both. Traces are listed with their format, as in `esgsim trace --help` and an "
+            "experiment's \"arrivals\" or \"training.arrivals\". The others are the files of "
+            "workloads/ and traces/ in the working folder or, if it has none, in the data folder "
+            "($ESGSIM_DATA or the installed one).\n"
             "\n"
             "Examples: esgsim list policies\n"
             "          esgsim list policies esg\n",

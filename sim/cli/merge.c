@@ -8,7 +8,7 @@ struct options {
 };
 
 static const struct cli_option merge_table[] = {
-    {"--out", "F.h5", "where the joined results go; written beside, named when finished",
+    {"--out", "F.h5", "the joined results; the file gets its name when finished",
      CLI_MEMBER(struct options, out), .required = true},
     {.name = NULL},
 };
@@ -35,11 +35,11 @@ static bool merge_run(int argc, char **argv, bool quiet, struct error *error)
 
 const struct command command_merge = {
     .name = "merge",
-    .summary = "join the shards of a sweep, as if it had not been cut",
+    .summary = "join the shards of a sweep into one results file",
     .help = "SHARD.h5… are the files that `esgsim sweep --shard I/N` wrote, in any order, each "
             "once. Their failed runs are listed in /missing; a shard with runs that were not run "
-            "is refused, and so are shards of unlike programs. The tables are, byte for byte, "
-            "those of the sweep run in one piece.\n"
+            "is refused, and so are shards of different programs. The tables are, byte for byte, "
+            "those of an undivided sweep.\n"
             "\n"
             "Example: esgsim merge --out paper.h5 part1.h5 part2.h5\n",
     .run = merge_run,

@@ -9,14 +9,14 @@
 #define CLI_STYLE(type, member)                                                                    \
     {"--size", "column|page|slide",                                                                \
      "a figure for print, one column (3.33 in) or the full width (7 in), with text of at least "   \
-     "7 pt; or for a 16:9 slide with larger text. What has no room is divided into numbered "      \
+     "7 pt; or for a 16:9 slide with larger text. Larger figures are divided into numbered "       \
      "files",                                                                                      \
      .kind = OPTION_WORD, .place = offsetof(type, member.size)},                                   \
-        {"--no-title", NULL, "omit the title; the plot takes its room",                            \
+        {"--no-title", NULL, "omit the title; the plot gets its space",                            \
          CLI_MEMBER(type, member.no_title)},                                                       \
     {                                                                                              \
         "--no-caption", NULL,                                                                      \
-            "omit the caption; the plot takes its room. The CSV keeps it in its column "           \
+            "omit the caption; the plot gets its space. The CSV keeps it in its column "           \
             "\"caption\"",                                                                         \
             CLI_MEMBER(type, member.no_caption)                                                    \
     }

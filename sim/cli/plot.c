@@ -63,8 +63,8 @@ static const struct cli_option plot_table[] = {
      .repeated = true, .take = take_only},
     {"--over", "KEY",
      "draw curve: hit rate, cost and p95, or trainings' completion time and wait, against the "
-     "numbers that a sweep gave KEY (default for a sweep with three or more values of "
-     "arrivals.load or training.arrivals.per_hour)",
+     "values of KEY in the sweep (default for a sweep with three or more values of arrivals.load "
+     "or training.arrivals.per_hour)",
      CLI_MEMBER(struct options, list.over)},
     {"--metric", "NAME",
      "the first metric of curve (default slo_hit_rate, or jct_s_mean where only trainings run)",
@@ -162,37 +162,37 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
 
 const struct command command_plot = {
     .name = "plot",
-    .summary =
-        "draws the figures of results, a profile, a trace, a calibration or trees with gnuplot",
+    .summary = "draw figures of results, a profile, a trace, a calibration or trees with gnuplot",
     .help =
         "For results (run, sweep), one figure per setting:\n"
         "  hit-rate, cost        by application and policy, with 95 % intervals and bounds\n"
         "  hit-against-cost      the two together, with the Pareto front\n"
         "  cost-parts            resources paid for, and resources provisioned\n"
         "  resources             utilisation, fragmentation, mean batch\n"
-        "  batch-sizes           share of the jobs by the size of their batch, of runs with "
+        "  batch-sizes           share of the jobs by the size of their batch, for runs with "
         "\"record\": \"all\"\n"
         "  latency-cdf           distribution of latency and of latency / SLO\n"
         "  latency-parts         p50 to p99.9 split into queue, transfer, cold start, execution\n"
         "  jct, jct-cdf          completion time of trainings: means and tails; distribution\n"
         "  decisions             time and work of a decision\n"
-        "  settings              one figure: hit rate, cost and p95 in every setting; of trainings "
-        "alone completion time and wait\n"
-        "  tornado               the first policy less each other, by setting; orders that flip "
-        "against the first setting are marked\n"
+        "  settings              one figure: hit rate, cost and p95 in every setting; of "
+        "trainings alone completion time and wait\n"
+        "  tornado               the first policy minus each other, by setting; orders that "
+        "differ from the first setting are marked\n"
         "  sensitivity           one figure per parameter with three or more values, all else "
         "equal\n"
-        "  curve                 the same against a swept key, of a sweep over the load or with "
-        "--over; then only this is drawn unless --only asks\n"
-        "  sustained             of the same sweep, the greatest load at which each policy holds\n"
-        "  timeline              utilisation, fragmentation, queues, containers over time, of runs "
-        "with \"record\": \"all\"\n"
+        "  curve                 the same against a swept key, for a sweep over the load or with "
+        "--over; then no other figure is drawn without --only\n"
+        "  sustained             for the same sweep, the greatest load that each policy "
+        "sustains\n"
+        "  timeline              utilisation, fragmentation, queues, containers over time, for "
+        "runs with \"record\": \"all\"\n"
         "For an experiment (JSON), without running it: cluster (invokers, GPUs and their shares) "
-        "and dag (an application's stages with ESG's groups, quotas and deadlines). For a latency "
-        "profile (JSON): profile. For an arrival trace: arrivals. For the points written by "
-        "calibrate --points: calibration (residuals) and profile (the fit). For the trees that "
-        "distill wrote: tree, a figure each. To draw one setting only, give the name of its file: "
-        "hit-rate-strict-light.\n"
+        "and dag (an application's stages with ESG's groups, quotas and deadlines). For a "
+        "latency profile (JSON): profile. For an arrival trace: arrivals. For the points written "
+        "by calibrate --points: calibration (residuals) and profile (the fit). For the trees "
+        "that distill wrote: tree, one figure for each. To draw one setting only, give the name "
+        "of its file: hit-rate-strict-light.\n"
         "\n"
         "Example: esgsim plot results/paper.h5 --out figures --format pdf --only "
         "hit-against-cost\n",

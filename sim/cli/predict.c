@@ -137,13 +137,13 @@ static bool predict_run(int argc, char **argv, bool quiet, struct error *error)
 
 const struct command command_predict = {
     .name = "predict",
-    .summary = "asks a profile for the latency of one configuration, and where it comes from",
-    .help = "The source is measured, interpolated or extrapolated. A profile without marks counts "
-            "its cells as measured. \"as stated\" replaces that word where the evidence of the "
-            "profile is another, which JSON has as \"evidence\". Expected errors are what half and "
-            "what nine tenths of such latencies do not exceed: by the noise of a measured one, "
-            "else by the points that calibration left out. In JSON they are the fractions "
-            "\"expected_error\" and \"expected_error_90\".\n"
+    .summary = "print the latency of one configuration of a profile, and its source",
+    .help = "The source is measured, interpolated or extrapolated. A profile without marks "
+            "counts its cells as measured. If the evidence of the profile is not \"measured\", "
+            "\"as stated\" is printed instead, and JSON has the \"evidence\". Half, and nine "
+            "tenths, of such latencies have at most the expected errors. These follow from the "
+            "noise of a measured latency, else from cross-validation. In JSON they are the "
+            "fractions \"expected_error\" and \"expected_error_90\".\n"
             "\n"
             "Example: esgsim predict traces/profiles/v100-mps-igniter.json --function resnet50 "
             "--batch 6 --vgpu 50\n",

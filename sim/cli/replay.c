@@ -52,7 +52,7 @@ static const struct cli_option replay_table[] = {
      "needs fewer streams, or all",
      MEMBER(sets)},
     {"--worker-timeout", "S",
-     "a worker that executes batches and answers none for so long is killed (default 60)",
+     "seconds after which a worker that executes batches but answers none is killed (default 60)",
      MEMBER(silent_s), .low = 0.01, .high = 1e6},
     {"--no-gpu", NULL, "the worker has no GPU: results and reports say that nothing is measured",
      MEMBER(no_gpu)},
@@ -300,11 +300,11 @@ const struct command command_replay = {
     .summary = "replay experiments in real time on a GPU, through a worker process",
     .help =
         "Queues, policy and arrivals are those of a simulation, in real time. The batches execute "
-        "in the worker. Before a run, the worker executes every function at every batch size on "
-        "every set of units, for at most 40 s, then what each function and set still lacks. "
-        "traces/capture/worker.py is a worker for PyTorch. The experiment has one invoker with one "
-        "GPU of 1 to 8 units, and all its containers from the start. Compare the results with a "
-        "simulation's: esgsim report SIMULATED.h5 --against F.h5 (results/PROOF.md).\n"
+        "in the worker. Before a run, it executes every function at every batch size on every set "
+        "of units; after 40 s only once per function and batch size, and once per set. "
+        "traces/capture/worker.py is a worker for PyTorch. The experiment has one invoker with "
+        "one GPU of 1 to 8 units, and all its containers from the start. Compare with a "
+        "simulation: esgsim report SIMULATED.h5 --against F.h5 (results/PROOF.md).\n"
         "\n"
         "Example: esgsim replay workloads/experiments/proof-light.json --policy esg,fifo --worker "
         "'python3 traces/capture/worker.py --measured DIR' --out real.h5\n",

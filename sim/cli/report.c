@@ -53,9 +53,9 @@ static const struct cli_option report_table[] = {
      .kind = OPTION_TEXT,
      .place = offsetof(struct options, paper)},
     {"--over", "KEY",
-     "print the metric over the values that a sweep gave KEY, and the greatest of them up to "
-     "which it satisfies the limit, if there is one (default for a sweep with three or more values "
-     "of arrivals.load, there without the curves, or of training.arrivals.per_hour)",
+     "print the metric for each value of KEY in the sweep, and the greatest value up to which "
+     "the limit, if any, is met (default for a sweep with three or more values of arrivals.load, "
+     "then without the curves, or of training.arrivals.per_hour)",
      CLI_MEMBER(struct options, over)},
     {"--metric", "NAME",
      "the metric of --over (default slo_hit_rate; jct_s_mean where only trainings run); "
@@ -66,19 +66,19 @@ static const struct cli_option report_table[] = {
      "for "
      "slo_hit_rate, none for others)",
      CLI_MEMBER(struct options, at_least), .low = -1e300, .high = 1e300},
-    {"--at-most", "X", "an upper limit in its place, e.g. for jct_s_mean",
+    {"--at-most", "X", "an upper limit instead, e.g. for jct_s_mean",
      CLI_MEMBER(struct options, at_most), .low = -1e300, .high = 1e300},
     {"--details", NULL,
-     "print also the tables of every setting, where curves or an overview summarise them, and all "
-     "pairs of --paper; CSV and JSON always have them",
+     "also print the tables of every setting that curves or an overview summarise, and all pairs "
+     "of --paper; CSV and JSON always have them",
      CLI_MEMBER(struct options, details)},
     {"--verdicts", NULL,
      "print only the overview and the verdicts on the figures of --paper, and which assumptions "
      "change them, as text, CSV or JSON; takes several results files",
      CLI_MEMBER(struct options, verdicts)},
     {"--reference", "POLICY",
-     "compare the others with this policy, seed by seed, instead of ESG; with all parameters that "
-     "the sweep sets for it: \"esg k=10\"",
+     "compare with this policy instead of ESG, seed by seed; name it with all parameters that "
+     "the sweep sets: \"esg k=10\"",
      CLI_MEMBER(struct options, reference_policy)},
     {.name = "--against",
      .value = "REAL.h5",
@@ -95,7 +95,7 @@ static const struct cli_option report_table[] = {
      .place = offsetof(struct options, out)},
     {.name = "--command",
      .value = "TEXT",
-     .help = "the command that made the results, to be shown in the page",
+     .help = "the command that made the results, shown in the page",
      .kind = OPTION_TEXT,
      .place = offsetof(struct options, command)},
     {.name = NULL},
@@ -322,20 +322,20 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
 const struct command command_report = {
     .name = "report",
     .summary =
-        "tables with confidence intervals, paired comparisons, comparison with published figures",
-    .help =
-        "Figures are means over the seeds with 95 % intervals. Policies are compared with ESG seed "
-        "by seed, because runs with equal seeds have equal arrivals and noise.\n"
-        "\n"
-        "Of a sweep over the load, the first table is the load that each policy sustains. Of other "
-        "results the first tables are an overview: hit rate and cost, policy by setting.\n"
-        "\n"
-        "Examples: esgsim report paper.h5 --paper results/paper/esg-hpdc24.json\n"
-        "          esgsim report headline.h5 --over arrivals.load --at-least 0.99\n"
-        "          esgsim report paper.h5 paper-mps.h5 --paper results/paper/esg-hpdc24.json "
-        "--verdicts\n"
-        "          esgsim report paper.h5 --reference fifo\n"
-        "          esgsim report paper.h5 headline.h5 --format tidy --out runs.csv\n",
+        "print tables with confidence intervals, paired comparisons, and verdicts on published "
+        "figures",
+    .help = "Figures are means over the seeds with 95 % intervals. Policies are compared with ESG "
+            "seed by seed, because runs with equal seeds have equal arrivals and noise.\n"
+            "\n"
+            "For a sweep over the load, the first table is the load that each policy sustains. "
+            "Otherwise the first tables are an overview: hit rate and cost by policy and setting.\n"
+            "\n"
+            "Examples: esgsim report paper.h5 --paper results/paper/esg-hpdc24.json\n"
+            "          esgsim report headline.h5 --over arrivals.load --at-least 0.99\n"
+            "          esgsim report paper.h5 paper-mps.h5 --paper results/paper/esg-hpdc24.json "
+            "--verdicts\n"
+            "          esgsim report paper.h5 --reference fifo\n"
+            "          esgsim report paper.h5 headline.h5 --format tidy --out runs.csv\n",
     .run = run,
     .operands = "F.h5…",
     .options = report_table,

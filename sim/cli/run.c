@@ -73,9 +73,9 @@ static bool take_rehearsal(void *options, const char *name, char *value, struct 
 
 static const struct cli_option run_table[] = {
     {"--set", "KEY=VALUE",
-     "override any key of the experiment, dotted: policy.params.k=10, slo.factor=1.2, "
-     "cluster.price.vcpu_hour_usd=0.05; the value is JSON or a word. sim/README.md has "
-     "every key and default",
+     "override any key of the experiment, in dotted form: policy.params.k=10, slo.factor=1.2, "
+     "cluster.price.vcpu_hour_usd=0.05; the value is JSON or a word. sim/README.md has every key "
+     "and default",
      CLI_MEMBER(struct run_options, settings), .repeated = true},
     {"--seed", "N",
      "the seed (default: the experiment's, else 1); the same seed gives every policy the "
@@ -104,8 +104,8 @@ static const struct cli_option run_table[] = {
      .kind = OPTION_TAKE, .take = take_rehearsal},
     GUARD_OPTION(struct run_options, decision_timeout),
     {"--in-process", NULL,
-     "run in this process, for debuggers and callgrind; without it a second process executes the "
-     "run, and this one watches the policy",
+     "execute the run in this process, for debuggers and callgrind; by default a second process "
+     "executes it, and this one supervises the policy",
      CLI_MEMBER(struct run_options, in_process)},
     {"--sanitize", NULL,
      "compile policies with AddressSanitizer and UBSan, which find wrong accesses and arithmetic",
@@ -395,18 +395,17 @@ static bool run_command(int argc, char **argv, bool quiet, struct error *error)
 
 const struct command command_run = {
     .name = "run",
-    .summary = "run one simulation and print its figures",
+    .summary = "run one simulation and print its metrics",
     .help = "Prints one row per policy: SLO hits, those of the worst application, cost in $ per "
-            "1,000 requests and "
-            "per 1,000 of these in time, the 99th percentile of latency, the mean batch, the "
-            "mean time that one decision takes, and the shares of the GPUs and vCPUs that were "
-            "held. --policies adds the row \"bound\": an upper bound "
-            "of the hits on this cluster, and the cost of the cheapest paths whose nominal time "
-            "meets the SLO. Missed requests can cost less. Bounds take time and memory: --details "
-            "and --json compute them, too.\n"
+            "1,000 requests and per 1,000 hits, 99th percentile of latency, mean batch, mean "
+            "decision time, and the shares of GPUs and vCPUs held. --policies adds the row "
+            "\"bound\": an upper bound of the hits on this cluster, and the cost of the cheapest "
+            "paths whose nominal time meets the SLO. Missed requests can cost less. Bounds need "
+            "time and memory; --details and --json also compute them.\n"
             "\n"
             "Examples: esgsim run workloads/experiments/strict-light.json --policy edf --seed 7\n"
-            "          esgsim run workloads/experiments/strict-light.json --policies esg,fifo,edf\n"
+            "          esgsim run workloads/experiments/strict-light.json --policies "
+            "esg,fifo,edf\n"
             "          esgsim run workloads/experiments/strict-light.json --set requests=1000 "
             "--set record=all --out run.h5 --timeline run.json\n",
     .run = run_command,

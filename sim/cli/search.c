@@ -625,7 +625,7 @@ static bool search_run(int argc, char **argv, bool quiet, struct error *error)
 
 const struct command command_search = {
     .name = "search",
-    .summary = "explains one decision: the K best configuration paths and the effort to find them",
+    .summary = "show one decision: the K best configuration paths and the effort to find them",
     .help = "Example: esgsim search workloads/experiments/strict-light.json --application "
             "image-classification --budget-ms 400\n",
     .run = search_run,

@@ -293,7 +293,7 @@ static bool slo_run(int argc, char **argv, bool quiet, struct error *error)
 
 const struct command command_slo = {
     .name = "slo",
-    .summary = "shows an application's dominator tree, ANL, groups, quotas and deadlines",
+    .summary = "show an application's dominator tree, ANL, groups, quotas and deadlines",
     .help = "The quotas along every path from a source to a sink add up to the SLO. Deadlines are "
             "those of the stage's group, relative to the request's arrival.\n"
             "\n"

@@ -33,24 +33,24 @@ static bool take_shard(void *options, const char *name, char *value, struct erro
 }
 
 static const struct cli_option sweep_table[] = {
-    {"--out", "F.h5", "where the results go; written beside, named when finished",
+    {"--out", "F.h5", "the results file; it gets its name when the sweep is finished",
      CLI_MEMBER(struct options, sweep_runner.out)},
     {"--jobs", "N", "worker processes at a time (default: the machine's cores)",
      CLI_MEMBER(struct options, sweep_runner.jobs), .least = 1, .most = 1024},
     {"--shard", "I/N", "the I-th of N parts of the sweep; `esgsim merge` joins their files",
      .kind = OPTION_TAKE, .take = take_shard},
     {"--resume", NULL,
-     "go on after an interruption, an edited policy, or with more seeds, policies or settings: "
-     "finished runs that are still the same are kept, and it says why others are not; without "
-     "any, begins",
+     "continue after an interruption, or with an edited policy or more seeds, policies or "
+     "settings: finished runs with the same identity are kept, and the reason for running others "
+     "again is printed; starts if there are none",
      CLI_MEMBER(struct options, sweep_runner.resume)},
-    {"--restart", NULL, "begin anew, and discard the finished runs that F.h5.runs holds",
+    {"--restart", NULL, "start again, and discard the finished runs in F.h5.runs",
      CLI_MEMBER(struct options, sweep_runner.restart)},
     {"--dry-run", NULL,
-     "check everything, count the runs, and estimate time and memory by runs that are begun and "
-     "stopped; F.h5 is not written and may be omitted",
+     "check everything, count the runs, and estimate time and memory from short parts of runs; "
+     "F.h5 is not written and may be omitted",
      CLI_MEMBER(struct options, sweep_runner.dry_run)},
-    {"--details", NULL, "with --dry-run: list each run, too",
+    {"--details", NULL, "with --dry-run: also list each run",
      CLI_MEMBER(struct options, sweep_runner.details)},
     GUARD_OPTION(struct options, sweep_runner.decision_timeout),
     {"--set", "KEY=VALUE", "change a key of the base experiment, e.g. requests=1000",
@@ -137,21 +137,21 @@ static bool sweep_run(int argc, char **argv, bool quiet, struct error *error)
 
 const struct command command_sweep = {
     .name = "sweep",
-    .summary = "every combination x seed, in parallel worker processes",
+    .summary = "run every combination of a sweep with every seed, in parallel processes",
     .help =
-        "The tables are the same, byte for byte, for any number of jobs, shards and interruptions. "
-        "A run that fails is told and left out (table /missing), and --resume runs it again; "
-        "Ctrl-C keeps what is finished. Where nothing random is drawn, one seed is run. Until all "
-        "is done, the folder F.h5.runs holds the finished runs; a sweep that finds some there "
-        "wants --resume or --restart. An older F.h5 is replaced by whole results alone, or by more "
-        "runs of the same sweep.\n"
+        "The tables are the same, byte for byte, for any number of jobs, shards and "
+        "interruptions. A failed run is reported and listed in the table /missing; --resume runs "
+        "it again. Ctrl-C keeps the finished runs. Only one seed is run if nothing random is "
+        "drawn. Until the sweep is finished, the folder F.h5.runs has the finished runs; if it "
+        "exists, --resume or --restart is required. An older F.h5 is replaced only by complete "
+        "results, or by more runs of the same sweep.\n"
         "\n"
         "With \"precision\": {\"metric\": \"slo_hit_rate\", \"half_width\": 0.01, \"max_seeds\": "
-        "50} in the sweep, each combination is run with more seeds until the 95 % interval of the "
-        "metric's mean is that narrow; \"seeds\" (default 10) is how many it has at least.\n"
+        "50} in the sweep, each combination is run with more seeds until the 95 % interval of "
+        "the metric's mean is that narrow; \"seeds\" (default 10) is the least number.\n"
         "\n"
-        "\"bounds\": true in the sweep computes what no policy can beat, once per setting and "
-        "seed.\n"
+        "\"bounds\": true in the sweep computes upper bounds for any policy, once per setting "
+        "and seed.\n"
         "\n"
         "Examples: esgsim sweep workloads/experiments/paper.json --dry-run\n"
         "          esgsim sweep workloads/experiments/paper.json --out paper.h5\n"

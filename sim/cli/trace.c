@@ -83,7 +83,7 @@ static const struct cli_option trace_table[] = {
     {"--columns", "NAMES",
      "read any CSV with a header by the names of its columns: time=COLUMN and, if the file has "
      "them, application=COLUMN and slo_ms=COLUMN, separated by commas; others are ignored; needs "
-     "--unit. Of trainings: arrival=, gpus=, duration= or iterations=, and model=, iteration=, "
+     "--unit. For trainings: arrival=, gpus=, duration= or iterations=, and model=, iteration=, "
      "id=, cluster=",
      MEMBER(list)},
     {"--unit", "s|ms|us|ns|min|date", "unit of the column of times; date: 2023-11-16 18:17:03.97",
@@ -107,9 +107,9 @@ static const struct cli_option trace_table[] = {
     {"--as", "requests|trainings",
      "what the rows of FILE are (default: trainings if it has one of their layouts)",
      .kind = OPTION_WORD, .place = offsetof(struct trace_options, as)},
-    {"--cluster", "NAME", "of trainings: only those of this virtual cluster", MEMBER(cluster)},
-    {"--models", "MODELS.json", "stats of trainings: gives iterations their time", MEMBER(models)},
-    {"--gpus", "N", "stats of trainings: GPUs of a cluster, to which the load is compared",
+    {"--cluster", "NAME", "trainings: only those of this virtual cluster", MEMBER(cluster)},
+    {"--models", "MODELS.json", "stats of trainings: file of iteration times", MEMBER(models)},
+    {"--gpus", "N", "stats of trainings: number of GPUs, by which the load is divided",
      MEMBER(gpus), .least = 1, .most = 1000000},
     {.name = NULL},
 };
@@ -118,7 +118,7 @@ static bool trace_run(int argc, char **argv, bool quiet, struct error *error);
 
 const struct command command_trace = {
     .name = "trace",
-    .summary = "describes or converts a trace of arrivals or of trainings",
+    .summary = "describe or convert a trace of arrivals or of trainings",
     .help =
         "Formats (recognised by the header without --format; bare integers need it):\n"
         "  esgsim             time_ms,application[,slo_ms]\n"
@@ -129,14 +129,14 @@ const struct command command_trace = {
         "  counts-per-minute  minute,requests, or bare integers\n"
         "Counts become arrivals at uniform random times in their bin, drawn with --seed.\n"
         "\n"
-        "stats: requests, span from first to last, mean rate (requests - 1) / span, peaks, longest "
-        "gap, coefficient of variation of the intervals, index of dispersion (variance / mean) of "
-        "the counts in whole windows of 1, 10 and 60 s (1 for a Poisson process), sources. "
-        "convert: writes the esgsim format. The first request of FILE, or its first bin, is at 0.\n"
+        "stats: requests, span from first to last, mean rate (requests - 1) / span, peaks, "
+        "longest gap, coefficient of variation of the intervals, index of dispersion (variance / "
+        "mean) of the counts in whole windows of 1, 10 and 60 s (1 for a Poisson process), "
+        "sources. convert: writes the esgsim format. The first request or bin of FILE is at 0.\n"
         "\n"
         "Trainings: stats prints GPU-hours per hour, durations, and GPUs by size of the gang. "
         "convert writes arrival_s, gpus, model, and iterations or duration_s; with --columns it "
-        "sorts, and leaves out rows without a GPU or a duration (traces/README.md).\n"
+        "sorts the rows, and omits those without a GPU or a duration (traces/README.md).\n"
         "\n"
         "Examples: esgsim trace stats traces/arrivals/AzureLLMInferenceTrace_conv.csv.gz\n"
         "          esgsim trace convert traces/arrivals/azure2019_7d_permin_3.txt.gz --format "

@@ -348,10 +348,10 @@ const struct command command_validate = {
     .name = "validate",
     .summary = "check the simulator against queueing theory",
     .help = "Each check simulates an experiment of workloads/experiments/theory/ and compares it "
-            "with a closed form. \"outside\": the theoretical value is outside the 95 % interval, "
-            "as expected in a twentieth of the checks. \"WRONG\": it is outside the interval of a "
-            "joint level of 0.999 over all checks. Exit status 1 on any WRONG, or on more "
-            "\"outside\" than chance explains (0.001).\n"
+            "with a closed form. \"outside\": the theoretical value is outside the 95 % "
+            "interval, as expected in one of twenty checks. \"WRONG\": it is outside the "
+            "interval with a joint level of 0.999 over all checks. Exit status 1 on any WRONG, "
+            "or on more \"outside\" than chance explains (0.001).\n"
             "\n"
             "Example: esgsim validate --seeds 20\n",
     .run = validate_run,

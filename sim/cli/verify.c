@@ -600,19 +600,19 @@ static bool verify_run(int argc, char **argv, bool quiet, struct error *error)
 
 const struct command command_verify = {
     .name = "verify",
-    .summary = "repeat what the pages claim, section by section, and compare",
+    .summary = "repeat the commands of REPRODUCING.md by section, and compare the output",
     .operands = "[SECTION…]",
     .help =
-        "Runs the commands of a section of REPRODUCING.md and compares what they print with the "
-        "page: PASS, or what differs, line by line, then the processor time. Numbers with a "
-        "decimal point may differ by 1 % or a unit of their last digit, all else must be equal. "
-        "Exit status 1 if a line differs. Without a section it lists them, with their claim, "
-        "their minutes and their disk. Files are written to $TMPDIR and removed.\n"
+        "Runs the commands of a section of REPRODUCING.md and compares their output with the "
+        "page, line by line. It prints PASS or the differences, then the processor time. Numbers "
+        "with a decimal point may differ by 1 % or a unit of their last digit; everything else "
+        "must be equal. Exit status 1 if a line differs. Without a section it lists them, with "
+        "claim, minutes and disk space. It removes its files in $TMPDIR.\n"
         "\n"
         "With an option, `verify reality` runs the sweeps of workloads/experiments/reality/ and "
-        "prints the errors against what was measured (results/reality/). Nothing is fitted, and "
-        "nothing is judged: the exit status is 0 when all ran. What was not measured is swept, "
-        "and each value has its errors. results/REALITY.md says what the sets cover.\n"
+        "prints the errors against the measured results (results/reality/). Nothing is fitted or "
+        "judged: the exit status is 0 if all runs finished. Unmeasured quantities are swept, with "
+        "the errors for each value. results/REALITY.md says what the sets cover.\n"
         "\n"
         "Example: esgsim verify program\n",
     .run = verify_run,
