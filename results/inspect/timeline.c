@@ -9,12 +9,12 @@
 #include "results/inspect/trace_events.h"
 #include "sim/base/arena.h"
 
-/* Process ids; invoker i is PID_INVOKERS + i. */
+/* Processes of a run, numbered from its base; invoker i is PID_INVOKERS + i. */
 enum { PID_CLUSTER = 1, PID_REQUESTS, PID_QUEUES, PID_TRAININGS = 5, PID_INVOKERS = 10 };
 /* Thread ids of the cluster. Lanes are numbered from TID_LANES, containers from TID_CONTAINERS,
  * trainings from TID_TRAININGS. */
 enum { TID_COUNTERS, TID_DECISIONS, TID_DROPS, TID_LANES = 10, TID_CONTAINERS = 1 << 24 };
-enum { TID_TRAININGS = 1 };
+enum { TID_TRAININGS = 1, COUNTERS = 7 };
 /* Limit per application when computing the display order. */
 enum { LANES_MOST = 1 << 20 };
 
@@ -29,33 +29,43 @@ struct lanes {
     size_t count;
 };
 
-/* One step of a request, for its flow. */
-struct step {
-    sim_time_t time;
-    uint32_t pid, tid;
-};
-
 struct flight {
     uint64_t request;
     size_t count;
-    struct step steps[RECORD_MAX_STAGES];
+    struct trace_point steps[RECORD_MAX_STAGES];
+};
+
+/* A GPU of a lease. */
+struct leased {
+    struct lease_row lease;
+    struct lease_gpu_row gpu;
 };
 
 struct timeline {
     struct arena *arena; /* has all of it */
-    struct trace_events events;
+    struct trace_events *events;
+    const struct experiment *const *experiments;
+    size_t count;
+    /* Of the run that is being written: */
     const struct workload *workload;
-    uint32_t gpu_count;
-    uint32_t *first_gpu; /* per invoker */
-    /* Per application for its requests, per GPU, and per invoker for batches without a GPU. */
+    const char *title; /* before the names of its processes: "esg: ", or "" */
+    uint32_t base;     /* of its processes */
+    uint64_t first_id; /* of its requests */
+    struct gpu_list gpus;
+    /* Per application for its requests, per GPU for batches, per invoker for those without a GPU,
+     * and per GPU for leases. */
     struct lanes *places;
-    char **queue_names;   /* "application/stage", as JSON */
-    bool *invoker_named;  /* its name has been written */
+    char **queue_names;   /* "application/stage", escaped */
+    bool *process_named;  /* its name has been written */
     unsigned char *named; /* bit c: the name of container c has been written */
+    bool thread_named[TID_LANES], counted[COUNTERS];
     uint32_t next_tid;
     void *flights; /* tsearch tree of struct flight, by request */
-    struct step last_batch;
+    struct trace_point last_batch;
     uint64_t last_number;
+    struct lease_row last_lease;
+    struct leased *leased; /* written at the end, as leases are not recorded in their order */
+    size_t leased_count;
 };
 
 /* ---- Lanes ----------------------------------------------------------------------------------- */
@@ -85,49 +95,47 @@ static uint32_t lanes_take(struct timeline *timeline, struct lanes *lanes, sim_t
     return tid;
 }
 
-static bool invoker_name(struct timeline *timeline, uint32_t invoker, struct error *error)
+/* Names a process of the run before its first event. */
+static bool process_name(struct timeline *timeline, uint32_t process, struct error *error)
 {
-    if (timeline->invoker_named[invoker])
+    static const char *const names[PID_INVOKERS] = {[PID_CLUSTER] = "cluster",
+                                                    [PID_REQUESTS] = "requests",
+                                                    [PID_QUEUES] = "queues",
+                                                    [PID_TRAININGS] = "trainings"};
+    if (timeline->process_named[process])
         return true;
-    char name[40];
-    (void)snprintf(name, sizeof name, "invoker %" PRIu32, invoker);
-    timeline->invoker_named[invoker] = true;
-    return trace_events_name_process(&timeline->events, PID_INVOKERS + invoker, name, error);
+    timeline->process_named[process] = true;
+    const bool invoker = process >= PID_INVOKERS;
+    const char *name = invoker
+                           ? arena_text(timeline->arena, "%sinvoker %" PRIu32, timeline->title,
+                                        process - PID_INVOKERS)
+                           : arena_text(timeline->arena, "%s%s", timeline->title, names[process]);
+    return trace_events_name_process(timeline->events, timeline->base + process, name, error);
 }
 
-/* The model of the batch's GPU; empty if it needs none, or all are of one kind. */
-static const char *model_of(const struct timeline *timeline, const struct batch_row *row)
+/* Finds the lane of a batch or lease on a GPU (SIM_NONE: none). Lanes are named by the index of the
+ * GPU in its invoker, and its model if there are several kinds. */
+static bool gpu_lane(struct timeline *timeline, struct lanes *lanes, uint32_t gpu, sim_time_t until,
+                     const char *words, struct trace_point *track, struct error *error)
 {
     const struct workload *workload = timeline->workload;
-    const struct stage *stage = &workload->applications[row->application].stages[row->stage];
-    const struct configuration *spec =
-        &workload->functions[stage->function].configurations[row->configuration];
-    return workload->kind_count > 1 && row->gpu != SIM_NONE ? workload->kinds[spec->kind].model
-                                                            : "";
-}
-
-/* Finds the lane of a batch. Lanes are named by the index of the GPU in its invoker, and its model
- * if there are several kinds. */
-static bool batch_lane(struct timeline *timeline, const struct batch_row *row, uint32_t *tid,
-                       struct error *error)
-{
-    const bool gpu = row->gpu != SIM_NONE;
-    struct lanes *lanes = &timeline->places[timeline->workload->application_count +
-                                            (gpu ? row->gpu : timeline->gpu_count + row->invoker)];
+    const uint32_t invoker = track->pid - PID_INVOKERS - timeline->base;
     const size_t before = lanes->count;
-    if (!invoker_name(timeline, row->invoker, error))
+    if (!process_name(timeline, PID_INVOKERS + invoker, error))
         return false;
-    *tid = lanes_take(timeline, lanes, row->dispatched_ns, row->finished_ns);
+    track->tid = lanes_take(timeline, lanes, track->time, until);
     if (lanes->count == before)
         return true;
-    const char *model = model_of(timeline, row);
+    const char *model = gpu == SIM_NONE || workload->kind_count == 1
+                            ? ""
+                            : workload->kinds[timeline->gpus.specs[gpu]->kind].model;
     char text[96] = "vCPUs";
-    if (gpu)
-        (void)snprintf(text, sizeof text, "GPU %" PRIu32 "%s%s lane %zu",
-                       row->gpu - timeline->first_gpu[row->invoker], *model != '\0' ? " " : "",
-                       model, lanes->count - 1);
-    return trace_events_name_thread(&timeline->events, PID_INVOKERS + row->invoker, *tid, *tid,
-                                    text, error);
+    if (gpu != SIM_NONE)
+        (void)snprintf(text, sizeof text, "GPU %" PRIu32 "%s%s%s lane %zu",
+                       gpu - timeline->gpus.first[invoker], *model != '\0' ? " " : "", model, words,
+                       lanes->count - 1);
+    return trace_events_name_thread(timeline->events, track->pid, track->tid, track->tid, text,
+                                    error);
 }
 
 /* The track of container `serial`; writes its name when it is new. */
@@ -144,28 +152,23 @@ static bool container_track(struct timeline *timeline, uint64_t serial, uint32_t
     char text[256];
     (void)snprintf(text, sizeof text, "container %" PRIu64 ": %.200s", serial,
                    timeline->workload->functions[function].name);
-    return invoker_name(timeline, invoker, error) &&
-           trace_events_name_thread(&timeline->events, PID_INVOKERS + invoker, *tid, *tid, text,
-                                    error);
+    return process_name(timeline, PID_INVOKERS + invoker, error) &&
+           trace_events_name_thread(timeline->events, timeline->base + PID_INVOKERS + invoker, *tid,
+                                    *tid, text, error);
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-static bool slice(struct timeline *timeline, const struct step *track, const char *category,
+static bool slice(struct timeline *timeline, const struct trace_point *from, const char *category,
                   const char *name, sim_time_t until, struct error *error)
 {
-    return until <= track->time ||
-           trace_events_write(
-               &timeline->events, error,
-               "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"ts\":%s,\"dur\":%s,\"pid\":%" PRIu32
-               ",\"tid\":%" PRIu32 "}",
-               category, name, trace_micros(track->time).text,
-               trace_micros(until - track->time).text, track->pid, track->tid);
+    const struct trace_event event = {'X', category, name, *from, until};
+    return until <= from->time || trace_events_write(timeline->events, &event, error, "%s", "");
 }
 
 /* Writes the phases of a batch between dispatch and finish, nested in its slice. */
 static bool batch_parts(struct timeline *timeline, const struct batch_row *row,
-                        const struct step *track, struct error *error)
+                        const struct trace_point *track, struct error *error)
 {
     const struct {
         const char *name;
@@ -177,7 +180,7 @@ static bool batch_parts(struct timeline *timeline, const struct batch_row *row,
         {"execution", row->started_ns, row->finished_ns},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        const struct step at = {parts[i].from, track->pid, track->tid};
+        const struct trace_point at = {parts[i].from, track->pid, track->tid};
         if (!slice(timeline, &at, "part", parts[i].name, parts[i].until, error))
             return false;
     }
@@ -185,21 +188,21 @@ static bool batch_parts(struct timeline *timeline, const struct batch_row *row,
 }
 
 static bool batch_slice(struct timeline *timeline, const struct batch_row *row,
-                        const struct step *track, struct error *error)
+                        const struct trace_point *track, struct error *error)
 {
     char instance[32] = "null";
     if (row->instance != SIM_NONE)
         (void)snprintf(instance, sizeof instance, "%" PRIu32, row->instance);
     return trace_events_write(
-        &timeline->events, error,
-        "{\"ph\":\"X\",\"cat\":\"batch\",\"name\":%s,\"ts\":%s,\"dur\":%s,\"pid\":%" PRIu32
-        ",\"tid\":%" PRIu32 ",\"args\":{\"batch\":%" PRIu64 ",\"application\":%" PRIu32
-        ",\"stage\":%" PRIu32 ",\"jobs\":%" PRIu32 ",\"configuration\":\"batch %u, %u vCPU, %u "
+        timeline->events,
+        &(struct trace_event){'X', "batch", timeline->queue_names[row->queue], *track,
+                              row->finished_ns},
+        error,
+        ",\"args\":{\"batch\":%" PRIu64 ",\"application\":%" PRIu32 ",\"stage\":%" PRIu32
+        ",\"jobs\":%" PRIu32 ",\"configuration\":\"batch %u, %u vCPU, %u "
         "vGPU\",\"quota\":%u,\"noise\":%s,\"slowdown\":%s,\"cost_usd\":%s,\"cold\":%s,"
         "\"decision_ms\":%s,\"transfer_ms\":%s,\"cold_ms\":%s,\"execution_ms\":%s,\"container\""
-        ":%" PRIu64 ",\"instance\":%s,\"first_request\":%" PRIu64 "}}",
-        timeline->queue_names[row->queue], trace_micros(row->dispatched_ns).text,
-        trace_micros(row->finished_ns - row->dispatched_ns).text, track->pid, track->tid,
+        ":%" PRIu64 ",\"instance\":%s,\"first_request\":%" PRIu64 "}",
         row->batch, row->application, row->stage, row->jobs, row->configured_batch, row->vcpu,
         row->vgpu, row->quota, trace_number(row->noise).text, trace_number(row->slowdown).text,
         trace_number(row->cost_usd).text, row->cold ? "true" : "false",
@@ -212,14 +215,17 @@ static bool batch_slice(struct timeline *timeline, const struct batch_row *row,
 static bool add_batch(void *context, const struct batch_row *row, struct error *error)
 {
     struct timeline *timeline = context;
-    struct step track = {row->dispatched_ns, PID_INVOKERS + row->invoker, 0};
-    struct step container = track;
+    struct trace_point track = {row->dispatched_ns, timeline->base + PID_INVOKERS + row->invoker,
+                                0};
+    struct trace_point container = track;
     const struct application *application = &timeline->workload->applications[row->application];
-    if (!batch_lane(timeline, row, &track.tid, error) ||
+    const size_t place = row->gpu != SIM_NONE ? row->gpu : timeline->gpus.count + row->invoker;
+    if (!gpu_lane(timeline, &timeline->places[timeline->workload->application_count + place],
+                  row->gpu, row->finished_ns, "", &track, error) ||
         !container_track(timeline, row->container, application->stages[row->stage].function,
                          row->invoker, &container.tid, error))
         return false;
-    timeline->last_batch = (struct step){row->started_ns, track.pid, track.tid};
+    timeline->last_batch = (struct trace_point){row->started_ns, track.pid, track.tid};
     timeline->last_number = row->batch;
     return batch_slice(timeline, row, &track, error) && batch_parts(timeline, row, &track, error) &&
            slice(timeline, &container, "container", "busy", row->finished_ns, error);
@@ -251,14 +257,17 @@ static bool add_job(void *context, const struct job_row *row, struct error *erro
     struct flight *flight = flight_of(timeline, row->request);
     if (row->batch == timeline->last_number && flight->count < RECORD_MAX_STAGES)
         flight->steps[flight->count++] = timeline->last_batch;
-    const char *name = timeline->queue_names[row->queue];
     for (size_t i = 0; i < 2; i++)
-        if (!trace_events_write(&timeline->events, error,
-                                "{\"ph\":\"%s\",\"cat\":\"wait\",\"name\":%s,\"id\":\"%" PRIu64
-                                ".%" PRIu32 "\",\"ts\":%s,\"pid\":%d,\"tid\":%" PRIu32 "}",
-                                i == 0 ? "b" : "e", name, row->request, row->stage,
-                                trace_micros(row->ready_ns + (i == 0 ? 0 : row->queue_ns)).text,
-                                PID_QUEUES, TID_LANES + row->queue))
+        if (!trace_events_write(
+                timeline->events,
+                &(struct trace_event){i == 0 ? 'b' : 'e',
+                                      "wait",
+                                      timeline->queue_names[row->queue],
+                                      {row->ready_ns + (i == 0 ? 0 : row->queue_ns),
+                                       timeline->base + PID_QUEUES, TID_LANES + row->queue},
+                                      0},
+                error, ",\"id\":\"%" PRIu64 ".%" PRIu32 "\"", timeline->first_id + row->request,
+                row->stage))
             return false;
     return true;
 }
@@ -266,7 +275,7 @@ static bool add_job(void *context, const struct job_row *row, struct error *erro
 static bool add_container(void *context, const struct container_row *row, struct error *error)
 {
     struct timeline *timeline = context;
-    struct step track = {row->from_ns, PID_INVOKERS + row->invoker, 0};
+    struct trace_point track = {row->from_ns, timeline->base + PID_INVOKERS + row->invoker, 0};
     return container_track(timeline, row->container, row->function, row->invoker, &track.tid,
                            error) &&
            slice(timeline, &track, "container",
@@ -274,21 +283,37 @@ static bool add_container(void *context, const struct container_row *row, struct
                  error);
 }
 
+/* Begins an event of the cluster, and names its track before the first one. */
+static bool cluster_event(struct timeline *timeline, uint32_t tid, const char *name,
+                          sim_time_t time, struct trace_event *event, struct error *error)
+{
+    static const char *const names[] = {
+        [TID_COUNTERS] = "counters", [TID_DECISIONS] = "decisions", [TID_DROPS] = "drops"};
+    const bool named = timeline->thread_named[tid];
+    const uint32_t pid = timeline->base + PID_CLUSTER;
+    timeline->thread_named[tid] = true;
+    *event = (struct trace_event){
+        tid == TID_COUNTERS ? 'C' : 'i', names[tid], name, {time, pid, tid}, 0};
+    return process_name(timeline, PID_CLUSTER, error) &&
+           (named || trace_events_name_thread(timeline->events, pid, tid, tid, names[tid], error));
+}
+
 static bool add_decision(void *context, const struct decision_row *row, struct error *error)
 {
     struct timeline *timeline = context;
-    return trace_events_write(
-        &timeline->events, error,
-        "{\"ph\":\"i\",\"s\":\"t\",\"cat\":\"decision\",\"name\":%s,\"ts\":%s,\"pid\":%d,"
-        "\"tid\":%d,\"args\":{\"batch\":%" PRIu64 ",\"invoker\":%" PRIu32
-        ",\"configuration\":%" PRIu32 ",\"jobs\":%" PRIu32 ",\"queue_length\":%" PRIu32
-        ",\"alternatives\":%" PRIu32 ",\"plan_cost_usd\":%s,\"plan_ms\":%s,\"units\":%" PRIu64
-        ",\"charged_ms\":%s}}",
-        timeline->queue_names[row->queue], trace_micros(row->time_ns).text, PID_CLUSTER,
-        TID_DECISIONS, row->batch, row->invoker, row->configuration, row->jobs, row->queue_length,
-        row->alternatives, trace_number(row->plan_cost_usd).text,
-        trace_number(sim_to_ms(row->plan_time_ns)).text, row->units,
-        trace_number(sim_to_ms(row->charged_ns)).text);
+    struct trace_event event;
+    return cluster_event(timeline, TID_DECISIONS, timeline->queue_names[row->queue], row->time_ns,
+                         &event, error) &&
+           trace_events_write(
+               timeline->events, &event, error,
+               ",\"s\":\"t\",\"args\":{\"batch\":%" PRIu64 ",\"invoker\":%" PRIu32
+               ",\"configuration\":%" PRIu32 ",\"jobs\":%" PRIu32 ",\"queue_length\":%" PRIu32
+               ",\"alternatives\":%" PRIu32
+               ",\"plan_cost_usd\":%s,\"plan_ms\":%s,\"units\":%" PRIu64 ",\"charged_ms\":%s}",
+               row->batch, row->invoker, row->configuration, row->jobs, row->queue_length,
+               row->alternatives, trace_number(row->plan_cost_usd).text,
+               trace_number(sim_to_ms(row->plan_time_ns)).text, row->units,
+               trace_number(sim_to_ms(row->charged_ns)).text);
 }
 
 static bool add_sample(void *context, const struct timeline_row *row, struct error *error)
@@ -297,7 +322,7 @@ static bool add_sample(void *context, const struct timeline_row *row, struct err
     const struct {
         const char *name;
         double value;
-    } counters[] = {
+    } counters[COUNTERS] = {
         {"waiting jobs", (double)row->waiting_jobs},
         {"running batches", (double)row->running_batches},
         {"idle containers", (double)row->idle_containers},
@@ -306,14 +331,16 @@ static bool add_sample(void *context, const struct timeline_row *row, struct err
         {"vCPU used %", 100 * row->vcpu_used},
         {"GPU memory used %", 100 * row->gpu_memory_used},
     };
-    for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
-        if (!trace_events_write(
-                &timeline->events, error,
-                "{\"ph\":\"C\",\"name\":\"%s\",\"ts\":%s,\"pid\":%d,\"tid\":%d,\"args\":{"
-                "\"value\":%s}}",
-                counters[i].name, trace_micros(row->time_ns).text, PID_CLUSTER, TID_COUNTERS,
-                trace_number(counters[i].value).text))
+    for (size_t i = 0; i < COUNTERS; i++) {
+        struct trace_event event;
+        timeline->counted[i] = timeline->counted[i] || counters[i].value > 0;
+        if (timeline->counted[i] &&
+            (!cluster_event(timeline, TID_COUNTERS, counters[i].name, row->time_ns, &event,
+                            error) ||
+             !trace_events_write(timeline->events, &event, error, ",\"args\":{\"value\":%s}",
+                                 trace_number(counters[i].value).text)))
             return false;
+    }
     return true;
 }
 
@@ -321,19 +348,16 @@ static bool add_sample(void *context, const struct timeline_row *row, struct err
 
 static int compare_steps(const void *a, const void *b)
 {
-    const struct step *left = a, *right = b;
+    const struct trace_point *left = a, *right = b;
     return (left->time > right->time) - (left->time < right->time);
 }
 
-static bool flow(struct timeline *timeline, const struct step *step, const char *phase,
+static bool flow(struct timeline *timeline, const struct trace_point *step, char phase,
                  uint64_t request, struct error *error)
 {
-    return trace_events_write(
-        &timeline->events, error,
-        "{\"ph\":\"%s\",\"cat\":\"request\",\"name\":\"request\",\"id\":%" PRIu64
-        ",\"ts\":%s,\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 "%s}",
-        phase, request, trace_micros(step->time).text, step->pid, step->tid,
-        phase[0] == 'f' ? ",\"bp\":\"e\"" : "");
+    const struct trace_event event = {phase, "request", "request", *step, 0};
+    return trace_events_write(timeline->events, &event, error, ",\"id\":%" PRIu64 "%s",
+                              timeline->first_id + request, phase == 'f' ? ",\"bp\":\"e\"" : "");
 }
 
 /* Writes the flow: arrival, the start of each execution, and the finish, which must be inside the
@@ -348,12 +372,12 @@ static bool flow_write(struct timeline *timeline, const struct request_row *row,
     struct flight *flight = *(struct flight **)found;
     (void)tdelete(&key, &timeline->flights, compare_flights);
     qsort(flight->steps, flight->count, sizeof *flight->steps, compare_steps);
-    const struct step arrival = {row->arrival_ns, PID_REQUESTS, tid};
-    const struct step finish = {row->finish_ns - 1, PID_REQUESTS, tid};
-    bool good = flow(timeline, &arrival, "s", row->request, error);
+    const struct trace_point arrival = {row->arrival_ns, timeline->base + PID_REQUESTS, tid};
+    const struct trace_point finish = {row->finish_ns - 1, timeline->base + PID_REQUESTS, tid};
+    bool good = flow(timeline, &arrival, 's', row->request, error);
     for (size_t i = 0; good && i < flight->count; i++)
-        good = flow(timeline, &flight->steps[i], "t", row->request, error);
-    good = good && flow(timeline, &finish, "f", row->request, error);
+        good = flow(timeline, &flight->steps[i], 't', row->request, error);
+    good = good && flow(timeline, &finish, 'f', row->request, error);
     arena_release(timeline->arena, flight);
     return good;
 }
@@ -361,25 +385,26 @@ static bool flow_write(struct timeline *timeline, const struct request_row *row,
 static bool drop_write(struct timeline *timeline, const struct request_row *row, const char *name,
                        struct error *error)
 {
-    return trace_events_write(
-        &timeline->events, error,
-        "{\"ph\":\"i\",\"s\":\"p\",\"cat\":\"drop\",\"name\":%s,\"ts\":%s,\"pid\":%d,\"tid\":"
-        "%d,\"args\":{\"request\":%" PRIu64 "}}",
-        name, trace_micros(row->finish_ns).text, PID_CLUSTER, TID_DROPS, row->request);
+    struct trace_event event;
+    return cluster_event(timeline, TID_DROPS, name, row->finish_ns, &event, error) &&
+           trace_events_write(timeline->events, &event, error,
+                              ",\"s\":\"p\",\"args\":{\"request\":%" PRIu64 "}", row->request);
 }
 
 static bool request_slice(struct timeline *timeline, const struct request_row *row,
                           const char *name, uint32_t tid, struct error *error)
 {
+    const struct trace_event event = {'X',
+                                      "request",
+                                      name,
+                                      {row->arrival_ns, timeline->base + PID_REQUESTS, tid},
+                                      row->finish_ns};
     return trace_events_write(
-        &timeline->events, error,
-        "{\"ph\":\"X\",\"cat\":\"request\",\"name\":%s,\"ts\":%s,\"dur\":%s,\"pid\":%d,"
-        "\"tid\":%" PRIu32 ",\"args\":{\"request\":%" PRIu64
+        timeline->events, &event, error,
+        ",\"args\":{\"request\":%" PRIu64
         ",\"measured\":%s,\"hit\":%s,\"dropped\":%s,\"slo_ms\":%s,\"queue_ms\":%s,"
-        "\"transfer_ms\":%s,\"cold_ms\":%s,\"execution_ms\":%s,\"cost_usd\":%s}}",
-        name, trace_micros(row->arrival_ns).text,
-        trace_micros(row->finish_ns - row->arrival_ns).text, PID_REQUESTS, tid, row->request,
-        row->measured ? "true" : "false", row->hit ? "true" : "false",
+        "\"transfer_ms\":%s,\"cold_ms\":%s,\"execution_ms\":%s,\"cost_usd\":%s}",
+        row->request, row->measured ? "true" : "false", row->hit ? "true" : "false",
         row->dropped ? "true" : "false", trace_number(sim_to_ms(row->slo_ns)).text,
         trace_number(sim_to_ms(row->queue_ns)).text, trace_number(sim_to_ms(row->transfer_ns)).text,
         trace_number(sim_to_ms(row->cold_ns)).text, trace_number(sim_to_ms(row->exec_ns)).text,
@@ -391,38 +416,92 @@ static bool add_request(void *context, const struct request_row *row, struct err
     struct timeline *timeline = context;
     struct lanes *lanes = &timeline->places[row->application];
     const char *text = timeline->workload->applications[row->application].name;
-    char *name = trace_quote(timeline->arena, text);
+    char *name = trace_escape(timeline->arena, text);
     const size_t before = lanes->count;
     /* Keeps the lanes of one application together. */
     const uint32_t order = row->application * LANES_MOST + (uint32_t)before;
     const uint32_t tid = lanes_take(timeline, lanes, row->arrival_ns, row->finish_ns);
-    const bool good =
-        (lanes->count == before ||
-         trace_events_name_thread(&timeline->events, PID_REQUESTS, tid, order, text, error)) &&
-        request_slice(timeline, row, name, tid, error) && flow_write(timeline, row, tid, error) &&
-        (!row->dropped || drop_write(timeline, row, name, error));
+    const bool good = (lanes->count == before ||
+                       (process_name(timeline, PID_REQUESTS, error) &&
+                        trace_events_name_thread(timeline->events, timeline->base + PID_REQUESTS,
+                                                 tid, order, text, error))) &&
+                      request_slice(timeline, row, name, tid, error) &&
+                      flow_write(timeline, row, tid, error) &&
+                      (!row->dropped || drop_write(timeline, row, name, error));
     arena_release(timeline->arena, name);
     return good;
 }
 
 /* ---- Trainings ------------------------------------------------------------------------------- */
 
+/* Writes a slice of a lease, which begins with its restart. */
+static bool lease_slice(struct timeline *timeline, const struct lease_row *row,
+                        const char *category, const char *name, const struct trace_point *track,
+                        double units, struct error *error)
+{
+    const struct trace_event event = {'X', category, name, *track, row->until_ns};
+    return trace_events_write(timeline->events, &event, error,
+                              ",\"args\":{\"training\":%" PRIu64 ",\"invokers\":%" PRIu32
+                              ",\"units\":%s,\"vcpus\":%s,\"memory_mb\":%s,\"iterations\":%s}",
+                              row->training, row->invokers, trace_number(units).text,
+                              trace_number(row->vcpus).text, trace_number(row->memory_mb).text,
+                              trace_number(row->iterations).text) &&
+           slice(timeline, track, "restart", "restart", row->from_ns + row->restart_ns, error);
+}
+
 static bool add_lease(void *context, const struct lease_row *row, struct error *error)
 {
     struct timeline *timeline = context;
-    const struct step track = {row->from_ns, PID_TRAININGS,
-                               (uint32_t)(TID_TRAININGS + row->training)};
-    return slice(timeline, &track, "restart", "restart", row->from_ns + row->restart_ns, error) &&
-           trace_events_write(
-               &timeline->events, error,
-               "{\"ph\":\"X\",\"cat\":\"lease\",\"name\":\"%" PRIu32 " GPUs from %" PRIu32
-               "\",\"ts\":%s,\"dur\":%s,\"pid\":%d,\"tid\":%" PRIu32
-               ",\"args\":{\"invokers\":%" PRIu32
-               ",\"units\":%s,\"vcpus\":%s,\"memory_mb\":%s,\"iterations\":%s}}",
-               row->gpus, row->first_gpu, trace_micros(row->from_ns).text,
-               trace_micros(row->until_ns - row->from_ns).text, PID_TRAININGS, track.tid,
-               row->invokers, trace_number(row->units).text, trace_number(row->vcpus).text,
-               trace_number(row->memory_mb).text, trace_number(row->iterations).text);
+    const struct trace_point track = {row->from_ns, timeline->base + PID_TRAININGS,
+                                      (uint32_t)(TID_TRAININGS + row->training)};
+    char name[64];
+    (void)snprintf(name, sizeof name, "%" PRIu32 " GPUs from %" PRIu32, row->gpus, row->first_gpu);
+    timeline->last_lease = *row;
+    return process_name(timeline, PID_TRAININGS, error) &&
+           lease_slice(timeline, row, "lease", name, &track, row->units, error);
+}
+
+static bool add_lease_gpu(void *context, const struct lease_gpu_row *row, struct error *error)
+{
+    struct timeline *timeline = context;
+    (void)error;
+    arena_reserve(timeline->arena, &timeline->leased, timeline->leased_count + 1,
+                  sizeof *timeline->leased);
+    timeline->leased[timeline->leased_count++] = (struct leased){timeline->last_lease, *row};
+    return true;
+}
+
+/* By their end, as lanes_take needs. */
+static int compare_leased(const void *a, const void *b)
+{
+    const struct leased *left = a, *right = b;
+    if (left->lease.until_ns != right->lease.until_ns)
+        return left->lease.until_ns < right->lease.until_ns ? -1 : 1;
+    if (left->gpu.lease != right->gpu.lease)
+        return left->gpu.lease < right->gpu.lease ? -1 : 1;
+    return (left->gpu.gpu > right->gpu.gpu) - (left->gpu.gpu < right->gpu.gpu);
+}
+
+/* Writes the run's leases into lanes of their GPUs. */
+static bool leased_write(struct timeline *timeline, struct error *error)
+{
+    const size_t first = timeline->workload->application_count + timeline->gpus.count +
+                         timeline->workload->cluster.invoker_count;
+    bool good = true;
+    if (timeline->leased_count > 0)
+        qsort(timeline->leased, timeline->leased_count, sizeof *timeline->leased, compare_leased);
+    for (size_t i = 0; good && i < timeline->leased_count; i++) {
+        const struct lease_row *lease = &timeline->leased[i].lease;
+        const struct lease_gpu_row *gpu = &timeline->leased[i].gpu;
+        struct trace_point track = {lease->from_ns, timeline->base + PID_INVOKERS + gpu->invoker,
+                                    0};
+        char name[40];
+        (void)snprintf(name, sizeof name, "training %" PRIu64, lease->training);
+        good = gpu_lane(timeline, &timeline->places[first + gpu->gpu], gpu->gpu, lease->until_ns,
+                        " trainings", &track, error) &&
+               lease_slice(timeline, lease, "lease of a GPU", name, &track, gpu->units, error);
+    }
+    return good;
 }
 
 static bool add_training(void *context, const struct training_result_row *row, struct error *error)
@@ -430,12 +509,12 @@ static bool add_training(void *context, const struct training_result_row *row, s
     struct timeline *timeline = context;
     char name[64];
     const uint32_t tid = (uint32_t)(TID_TRAININGS + row->training);
+    const struct trace_event event = {
+        'i', "arrival", "arrival", {row->arrival_ns, timeline->base + PID_TRAININGS, tid}, 0};
     (void)snprintf(name, sizeof name, "training %" PRIu64, row->training);
-    return trace_events_name_thread(&timeline->events, PID_TRAININGS, tid, tid, name, error) &&
-           trace_events_write(&timeline->events, error,
-                              "{\"ph\":\"i\",\"s\":\"t\",\"cat\":\"arrival\",\"name\":\"arrival\","
-                              "\"ts\":%s,\"pid\":%d,\"tid\":%" PRIu32 "}",
-                              trace_micros(row->arrival_ns).text, PID_TRAININGS, tid);
+    return process_name(timeline, PID_TRAININGS, error) &&
+           trace_events_name_thread(timeline->events, event.at.pid, tid, tid, name, error) &&
+           trace_events_write(timeline->events, &event, error, ",\"s\":\"t\"");
 }
 
 /* ---- Begin and end --------------------------------------------------------------------------- */
@@ -444,37 +523,16 @@ static bool add_training(void *context, const struct training_result_row *row, s
 static bool queues_name(struct timeline *timeline, const struct application *application,
                         struct error *error)
 {
-    bool good = true;
+    bool good = process_name(timeline, PID_QUEUES, error);
     for (uint32_t s = 0; good && s < application->stage_count; s++) {
         const uint32_t queue = application->first_queue + s, tid = TID_LANES + queue;
         const char *text =
             arena_text(timeline->arena, "%s/%s", application->name, application->stages[s].name);
-        timeline->queue_names[queue] = trace_quote(timeline->arena, text);
-        good = trace_events_name_thread(&timeline->events, PID_QUEUES, tid, tid, text, error);
+        timeline->queue_names[queue] = trace_escape(timeline->arena, text);
+        good = trace_events_name_thread(timeline->events, timeline->base + PID_QUEUES, tid, tid,
+                                        text, error);
     }
     return good;
-}
-
-static size_t place_count(const struct timeline *timeline)
-{
-    return timeline->workload->application_count + timeline->gpu_count +
-           timeline->workload->cluster.invoker_count;
-}
-
-static struct timeline *timeline_allocate(struct arena *arena, const struct workload *workload)
-{
-    struct timeline *timeline = arena_allocate(arena, 1, sizeof *timeline);
-    timeline->arena = arena;
-    const uint32_t invokers = workload->cluster.invoker_count;
-    timeline->workload = workload;
-    timeline->last_number = UINT64_MAX;
-    timeline->gpu_count = cluster_number_gpus(&workload->cluster, NULL);
-    timeline->first_gpu = arena_allocate(arena, invokers + 1, sizeof *timeline->first_gpu);
-    timeline->places = arena_allocate(arena, place_count(timeline), sizeof *timeline->places);
-    timeline->queue_names =
-        arena_allocate(arena, workload->queue_count, sizeof *timeline->queue_names);
-    timeline->invoker_named = arena_allocate(arena, invokers, sizeof *timeline->invoker_named);
-    return timeline;
 }
 
 static void flight_keep(void *flight)
@@ -482,77 +540,93 @@ static void flight_keep(void *flight)
     (void)flight; /* it is the arena's */
 }
 
-static void timeline_free(struct timeline *timeline)
+/* Ends the run that is being written, if there is one. */
+static bool run_end(struct timeline *timeline, bool good, struct error *error)
 {
-    (void)trace_events_end(&timeline->events, false, NULL);
+    good = good && (timeline->workload == NULL || leased_write(timeline, error));
     tdestroy(timeline->flights, flight_keep);
-    arena_destroy(timeline->arena);
+    timeline->flights = NULL;
+    return good;
 }
 
-static bool timeline_open(struct timeline *timeline, const char *path,
-                          const struct experiment *experiment, struct error *error)
+/* What the file is about. */
+static const char *about(const struct timeline *timeline)
 {
-    char about[1024];
-    const int length = snprintf(
-        about, sizeof about,
-        "{\"program\":\"esgsim\",\"experiment\":%s,\"policy\":%s,\"seed\":%" PRIu64
-        ",\"configuration\":\"%s\"}",
-        trace_quote(timeline->arena, experiment->name),
-        trace_quote(timeline->arena, experiment->policy_name), experiment->seed, experiment->hash);
-    if (length < 0 || (size_t)length >= sizeof about)
-        return error_run(error, "%s: the experiment's name is too long", path);
-    return trace_events_begin(&timeline->events, timeline->arena, path, about, error);
+    const struct experiment *first = timeline->experiments[0];
+    struct arena *arena = timeline->arena;
+    char *text = NULL;
+    arena_append(arena, &text, "{\"program\":\"esgsim\",\"experiment\":\"%s\",\"seed\":%" PRIu64,
+                 trace_escape(arena, first->name), first->seed);
+    for (size_t i = 0; i < timeline->count; i++)
+        arena_append(arena, &text, "%s{\"policy\":\"%s\",\"configuration\":\"%s\"}",
+                     i == 0 ? ",\"runs\":[" : ",",
+                     trace_escape(arena, timeline->experiments[i]->policy_name),
+                     timeline->experiments[i]->hash);
+    arena_append(arena, &text, "]}");
+    return text;
 }
 
-/* Writes the names of the fixed tracks. */
-static bool timeline_begin(struct timeline *timeline, bool trainings, struct error *error)
+struct timeline *timeline_create(const char *path, const struct experiment *const *experiments,
+                                 size_t count, struct error *error)
 {
-    static const char *const threads[] = {
-        [TID_COUNTERS] = "counters", [TID_DECISIONS] = "decisions", [TID_DROPS] = "drops"};
-    const struct workload *workload = timeline->workload;
-    struct trace_events *events = &timeline->events;
-    (void)cluster_number_gpus(&workload->cluster, timeline->first_gpu);
-    bool good = trace_events_name_process(events, PID_CLUSTER, "cluster", error);
-    for (uint32_t t = 0; good && t < sizeof threads / sizeof *threads; t++)
-        good = trace_events_name_thread(events, PID_CLUSTER, t, t, threads[t], error);
-    good = good && trace_events_name_process(events, PID_REQUESTS, "requests", error) &&
-           trace_events_name_process(events, PID_QUEUES, "queues", error);
-    for (size_t a = 0; good && a < workload->application_count; a++)
-        good = queues_name(timeline, &workload->applications[a], error);
-    timeline->next_tid = TID_LANES + workload->queue_count;
-    return good &&
-           (!trainings || trace_events_name_process(events, PID_TRAININGS, "trainings", error));
-}
-
-struct timeline *timeline_create(const char *path, const struct experiment *experiment,
-                                 struct error *error)
-{
-    struct timeline *timeline = timeline_allocate(arena_create(), &experiment->workload);
-    if (timeline_open(timeline, path, experiment, error) &&
-        timeline_begin(timeline, experiment->training != NULL, error))
+    struct arena *arena = arena_create();
+    struct timeline *timeline = arena_allocate(arena, 1, sizeof *timeline);
+    *timeline = (struct timeline){.arena = arena,
+                                  .events = arena_allocate(arena, 1, sizeof *timeline->events),
+                                  .experiments = experiments,
+                                  .count = count};
+    if (trace_events_begin(timeline->events, arena, path, about(timeline), error))
         return timeline;
-    timeline_free(timeline);
+    (void)timeline_close(timeline, false, NULL);
     return NULL;
 }
 
-struct recorder timeline_recorder(struct timeline *timeline)
+bool timeline_run(struct timeline *timeline, size_t run, struct recorder *recorder,
+                  struct error *error)
 {
-    return (struct recorder){.context = timeline,
-                             .request = add_request,
-                             .batch = add_batch,
-                             .job = add_job,
-                             .container = add_container,
-                             .decision = add_decision,
-                             .timeline = add_sample,
-                             .training = add_training,
-                             .lease = add_lease};
+    struct arena *arena = timeline->arena;
+    const struct experiment *experiment = timeline->experiments[run];
+    const struct workload *workload = &experiment->workload;
+    const uint32_t invokers = workload->cluster.invoker_count, processes = PID_INVOKERS + invokers;
+    bool good = run_end(timeline, true, error);
+    *timeline = (struct timeline){
+        .arena = arena,
+        .events = timeline->events,
+        .experiments = timeline->experiments,
+        .count = timeline->count,
+        .workload = workload,
+        .title = timeline->count == 1 ? "" : arena_text(arena, "%s: ", experiment->policy_name),
+        .base = (uint32_t)run * processes,
+        .first_id = (uint64_t)run << 40,
+        .gpus = cluster_list_gpus(&workload->cluster, arena),
+        .queue_names = arena_allocate(arena, workload->queue_count, sizeof(char *)),
+        .process_named = arena_allocate(arena, processes, sizeof(bool)),
+        .next_tid = TID_LANES + workload->queue_count,
+        .last_number = UINT64_MAX};
+    timeline->places =
+        arena_allocate(arena, workload->application_count + 2UL * timeline->gpus.count + invokers,
+                       sizeof *timeline->places);
+    for (size_t a = 0; good && a < workload->application_count; a++)
+        good = queues_name(timeline, &workload->applications[a], error);
+    *recorder = (struct recorder){.context = timeline,
+                                  .request = add_request,
+                                  .batch = add_batch,
+                                  .job = add_job,
+                                  .container = add_container,
+                                  .decision = add_decision,
+                                  .timeline = add_sample,
+                                  .training = add_training,
+                                  .lease = add_lease,
+                                  .lease_gpu = add_lease_gpu};
+    return good;
 }
 
 bool timeline_close(struct timeline *timeline, bool good, struct error *error)
 {
     if (timeline == NULL)
         return good;
-    good = trace_events_end(&timeline->events, good, error);
-    timeline_free(timeline);
+    good = run_end(timeline, good, error);
+    good = trace_events_end(timeline->events, good, error);
+    arena_destroy(timeline->arena);
     return good;
 }

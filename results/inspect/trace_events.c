@@ -33,33 +33,42 @@ static bool flush_block(struct trace_events *events, struct error *error)
     return good || error_run(error, "%s: cannot be written: %s", events->path, strerror(errno));
 }
 
-bool trace_events_write(struct trace_events *events, struct error *error, const char *format, ...)
+bool trace_events_write(struct trace_events *events, const struct trace_event *event,
+                        struct error *error, const char *format, ...)
 {
     if (BLOCK_BYTES - events->used < EVENT_BYTES && !flush_block(events, error))
         return false;
-    if (events->any) {
-        memcpy(events->block + events->used, ",\n", 2);
-        events->used += 2;
-    }
+    char *out = events->block + events->used, duration[48] = "";
+    if (event->phase == 'X')
+        (void)snprintf(duration, sizeof duration, ",\"dur\":%s",
+                       trace_micros(event->until - event->at.time).text);
+    int length =
+        snprintf(out, EVENT_BYTES / 4,
+                 "%s{\"ph\":\"%c\",\"cat\":\"%s\",\"name\":\"%s\",\"ts\":%s%s,\"pid\":%" PRIu32
+                 ",\"tid\":%" PRIu32,
+                 events->any ? ",\n" : "", event->phase, event->category, event->name,
+                 trace_micros(event->at.time).text, duration, event->at.pid, event->at.tid);
     events->any = true;
     va_list args;
     va_start(args, format);
-    const int length = vsnprintf(events->block + events->used, EVENT_BYTES / 2, format, args);
+    if (length >= 0 && length < EVENT_BYTES / 4)
+        length += vsnprintf(out + length, EVENT_BYTES / 4, format, args);
     va_end(args);
     if (length < 0 || length >= EVENT_BYTES / 2)
         return error_run(error, "%s: an event of %d bytes is too long; shorten the names in it",
                          events->path, length);
-    events->used += (size_t)length;
+    out[length] = '}';
+    events->used += (size_t)length + 1;
     return true;
 }
 
-char *trace_quote(struct arena *arena, const char *text)
+char *trace_escape(struct arena *arena, const char *text)
 {
     cJSON *string = cJSON_CreateString(text);
     char *quoted = cJSON_PrintUnformatted(string);
     if (quoted == NULL)
         arena_exhaust(arena, strlen(text), 1);
-    char *copy = arena_text(arena, "%s", quoted);
+    char *copy = arena_text(arena, "%.*s", (int)strlen(quoted) - 2, quoted + 1);
     cJSON_free(quoted);
     cJSON_Delete(string);
     return copy;
@@ -69,15 +78,14 @@ char *trace_quote(struct arena *arena, const char *text)
 static bool name_track(struct trace_events *events, const char *kind, uint32_t pid, uint32_t tid,
                        uint32_t order, const char *name, struct error *error)
 {
-    char *quoted = trace_quote(events->arena, name);
-    const bool good =
-        trace_events_write(events, error,
-                           "{\"ph\":\"M\",\"ts\":0,\"pid\":%" PRIu32 ",\"tid\":%" PRIu32
-                           ",\"name\":\"%s_name\",\"args\":{\"name\":%s}},\n{\"ph\":\"M\",\"ts\":0,"
-                           "\"pid\":%" PRIu32 ",\"tid\":%" PRIu32
-                           ",\"name\":\"%s_sort_index\",\"args\":{\"sort_index\":%" PRIu32 "}}",
-                           pid, tid, kind, quoted, pid, tid, kind, order);
-    arena_release(events->arena, quoted);
+    char *escaped = trace_escape(events->arena, name), what[32];
+    struct trace_event event = {'M', "__metadata", what, {0, pid, tid}, 0};
+    (void)snprintf(what, sizeof what, "%s_name", kind);
+    bool good = trace_events_write(events, &event, error, ",\"args\":{\"name\":\"%s\"}", escaped);
+    (void)snprintf(what, sizeof what, "%s_sort_index", kind);
+    good = good && trace_events_write(events, &event, error,
+                                      ",\"args\":{\"sort_index\":%" PRIu32 "}", order);
+    arena_release(events->arena, escaped);
     return good;
 }
 

@@ -29,13 +29,27 @@ struct trace_events {
 bool trace_events_begin(struct trace_events *events, struct arena *arena, const char *path,
                         const char *about, struct error *error);
 
-/* Writes one event, a JSON object, preceded by a separator. ERROR_RUN where the file cannot be
- * written or the event is longer than 8 KiB. */
-bool trace_events_write(struct trace_events *events, struct error *error, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* A time on a track. */
+struct trace_point {
+    sim_time_t time;
+    uint32_t pid, tid;
+};
 
-/* Returns the text as JSON, in a block of the arena. */
-char *trace_quote(struct arena *arena, const char *text);
+struct trace_event {
+    char phase;                  /* as the format's letters */
+    const char *category, *name; /* of trace_escape, or without characters that JSON escapes */
+    struct trace_point at;
+    sim_time_t until; /* of phase X */
+};
+
+/* Writes one event. `format`: further members, each after a comma. ERROR_RUN where the file cannot
+ * be written or the event is longer than 8 KiB. */
+bool trace_events_write(struct trace_events *events, const struct trace_event *event,
+                        struct error *error, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Returns the text as in a JSON string, in a block of the arena. */
+char *trace_escape(struct arena *arena, const char *text);
 
 /* Names a process; processes are shown in the order of their ids. */
 bool trace_events_name_process(struct trace_events *events, uint32_t pid, const char *name,
