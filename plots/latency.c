@@ -262,6 +262,17 @@ static void timeline_rows(const struct timeline_row *rows, size_t count, struct 
     }
 }
 
+const struct summary_row *source_recorded(const struct source *source,
+                                          const struct report_contender *contender)
+{
+    for (size_t i = 0; i < contender->run_count; i++) {
+        const struct summary_row *run = &source->report->results->runs[contender->runs[i]];
+        if (run_details_has(source->details, run->hash, "timeline"))
+            return run;
+    }
+    return NULL;
+}
+
 static bool contender_timeline(const struct source *source, const struct report_scenario *scenario,
                                const struct report_contender *contender,
                                const struct summary_row *run, const struct figure_kind *kind,
@@ -293,18 +304,6 @@ static bool contender_timeline(const struct source *source, const struct report_
     return good;
 }
 
-/* The first of the contender's runs that recorded a timeline, or NULL. */
-static const struct summary_row *timeline_run(const struct source *source,
-                                              const struct report_contender *contender)
-{
-    for (size_t i = 0; i < contender->run_count; i++) {
-        const struct summary_row *run = &source->report->results->runs[contender->runs[i]];
-        if (run_details_has(source->details, run->hash, "timeline"))
-            return run;
-    }
-    return NULL;
-}
-
 bool timeline_draw(const struct source *source, const struct figure_kind *kind,
                    struct figure_list *list, struct error *error)
 {
@@ -312,7 +311,8 @@ bool timeline_draw(const struct source *source, const struct figure_kind *kind,
     bool good = true;
     for (size_t s = 0; s < source->report->scenario_count; s++)
         for (size_t c = 0; c < source->report->scenarios[s].contender_count; c++)
-            recorded += timeline_run(source, &source->report->scenarios[s].contenders[c]) != NULL;
+            recorded +=
+                source_recorded(source, &source->report->scenarios[s].contenders[c]) != NULL;
     if (recorded == 0)
         figure_list_note(list,
                          "timeline: not drawn, no run recorded one (\"record\": \"all\" keeps it)");
@@ -321,7 +321,7 @@ bool timeline_draw(const struct source *source, const struct figure_kind *kind,
         const struct report_scenario *scenario = &source->report->scenarios[s];
         bool any = false;
         for (size_t c = 0; good && c < scenario->contender_count && !(firsts && any); c++) {
-            const struct summary_row *run = timeline_run(source, &scenario->contenders[c]);
+            const struct summary_row *run = source_recorded(source, &scenario->contenders[c]);
             any = any || run != NULL;
             good = run == NULL || contender_timeline(source, scenario, &scenario->contenders[c],
                                                      run, kind, list, error);

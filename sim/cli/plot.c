@@ -48,6 +48,18 @@ static bool take_only(void *options, const char *name, char *value, struct error
     return only_check(value, error);
 }
 
+static bool take_window(void *options, const char *name, char *value, struct error *error)
+{
+    double *window = ((struct options *)options)->list.window;
+    char *from = strsep(&value, ",");
+    if (value == NULL)
+        return error_input(error, "%s needs FROM,UNTIL in seconds, such as 20,30, not '%s'", name,
+                           from);
+    return cli_parse_double(name, from, 0, 1e9, &window[0], error) &&
+           cli_parse_double(name, value, 0, 1e9, &window[1], error) &&
+           (window[1] > window[0] || error_input(error, "%s: should end after its begin", name));
+}
+
 static const struct cli_option plot_table[] = {
     {"--out", "DIR",
      "output directory; each figure's data are written beside it as CSV, and LC_ALL=C.UTF-8 "
@@ -73,6 +85,10 @@ static const struct cli_option plot_table[] = {
      "draw only these policies, named as in reports: \"esg\" (without parameters), "
      "\"esg k=10\", or a label",
      CLI_MEMBER(struct options, policies), .most = CLI_POLICIES_MAX},
+    {"--window", "FROM,UNTIL",
+     "what of a run gantt draws, in seconds of simulated time (default: ten "
+     "seconds after the warm-up; where only trainings run, all)",
+     .kind = OPTION_TAKE, .take = take_window},
     {"--variants", NULL, "with --policies: a policy's name stands for all its variants",
      CLI_MEMBER(struct options, list.variants)},
     CLI_STYLE(struct options, list.style),
@@ -185,6 +201,9 @@ const struct command command_plot = {
         "  curve                 the same against a swept key, of a sweep over the load or with "
         "--over; then only this is drawn unless --only asks\n"
         "  sustained             of the same sweep, the greatest load at which each policy holds\n"
+        "  gantt                 what each GPU does over time under up to four policies, on one "
+        "clock, of runs "
+        "with \"record\": \"all\"\n"
         "  timeline              utilisation, fragmentation, queues, containers over time, of runs "
         "with \"record\": \"all\"\n"
         "For an experiment (JSON), without running it: cluster (invokers, GPUs and their shares) "
