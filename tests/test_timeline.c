@@ -354,8 +354,8 @@ static void check_told(const struct trace *trace, const struct log *log)
     double cost = 0, spent = 0;
     for (size_t i = 0; i < trace->count; i++) {
         const struct traced *here = &trace->events[i];
-        drops += strcmp(here->category, "drops") == 0;
-        decisions += strcmp(here->category, "decisions") == 0;
+        drops += strcmp(here->category, "drop") == 0;
+        decisions += strcmp(here->category, "decision") == 0;
         waits += here->phase == 'b';
         if (here->phase == 'X' && strcmp(here->category, "batch") == 0) {
             const struct batch_row *row = &log->batches[batches++];

@@ -21,7 +21,8 @@
  * exact to the nanosecond.
  *
  * The file is written during the run and renamed at the end (sim/base/atomic_file.h). Memory is
- * bounded by requests in flight, lanes and leases, plus one bit per container created.
+ * bounded by requests in flight, lanes and leases, plus a pointer per request and a bit per
+ * container.
  */
 #ifndef ESGSIM_RESULTS_INSPECT_TIMELINE_H
 #define ESGSIM_RESULTS_INSPECT_TIMELINE_H
