@@ -218,7 +218,7 @@ const struct figure_kind figure_kinds[] = {
      .lead =
          "A row a GPU, 128 at most; height: the share of it that is held (the place within is the "
          "figure's). Ten seconds after the warm-up, all where only trainings run, or what "
-         "--window asks; of four policies at most, a run each.",
+         "--from and --until ask; of four policies at most, a run each.",
      .one_run = true,
      .contender = gantt_rows,
      .joined = true},

@@ -11,14 +11,14 @@
 enum { CELLS = 700, PANELS_MOST = 4, GPUS_MOST = 128, WINDOW_S = 10 };
 
 /* What a row shows (plots/gantt.gp). */
-enum part { FRAME, IN_TIME, LATE, LEASE, STARTS, DROP, ARRIVAL, COLD };
+enum part { FRAME, IN_TIME, LATE, LEASE, STARTS, DROP, ARRIVAL };
 
 /* A share of a GPU that is held from the first time until the last: until the second a batch waits,
  * until the third a container or a training starts. */
 struct held {
     uint32_t gpu; /* SIM_NONE: an instant, of none */
     enum part part;
-    uint64_t number; /* of the training; of a frame the end of the run in s */
+    uint64_t number; /* of the training, or its own; of a frame the end of the run in s */
     double units;
     sim_time_t times[4];
 };
@@ -33,23 +33,24 @@ struct gantt {
     sim_time_t warm, end; /* first measured arrival, or 0 of trainings alone; end of the last */
     struct sheet *sheet;
     size_t panel;
-    const char *title;
+    const char *policy;
     sim_time_t *busy; /* per cell of each GPU */
 };
 
-static void held_add(struct gantt *gantt, struct held held)
+static void held_add(struct gantt *gantt, uint32_t gpu, enum part part, uint64_t number,
+                     double units, const sim_time_t times[4])
 {
-    if (held.gpu != SIM_NONE && held.gpu >= gantt->gpus.count)
+    gantt->end = times[3] > gantt->end ? times[3] : gantt->end;
+    if (part < DROP && gpu >= gantt->gpus.count)
         return;
-    gantt->end = held.times[3] > gantt->end ? held.times[3] : gantt->end;
     arena_reserve(gantt->arena, &gantt->held, gantt->held_count + 1, sizeof *gantt->held);
-    gantt->held[gantt->held_count++] = held;
+    gantt->held[gantt->held_count++] =
+        (struct held){gpu, part, number, units, {times[0], times[1], times[2], times[3]}};
 }
 
 static void instant_add(struct gantt *gantt, enum part part, sim_time_t time)
 {
-    held_add(gantt,
-             (struct held){.gpu = SIM_NONE, .part = part, .times = {time, time, time, time}});
+    held_add(gantt, SIM_NONE, part, gantt->held_count, 0, (sim_time_t[]){time, time, time, time});
 }
 
 static void served_add(struct gantt *gantt, const struct run_record *record)
@@ -72,23 +73,16 @@ static void served_add(struct gantt *gantt, const struct run_record *record)
             late[record->jobs[j].batch] |= missed[record->jobs[j].request];
     for (size_t b = 0; b < record->batch_count; b++) {
         const struct batch_row *row = &record->batches[b];
-        if (row->gpu != SIM_NONE && row->batch < batches)
-            held_add(gantt, (struct held){row->gpu,
-                                          late[row->batch] ? LATE : IN_TIME,
-                                          0,
-                                          row->vgpu * row->quota / 100.0,
-                                          {row->dispatched_ns, row->started_ns - row->cold_ns,
-                                           row->started_ns, row->finished_ns}});
+        held_add(gantt, row->gpu, row->batch < batches && late[row->batch] ? LATE : IN_TIME, b,
+                 row->vgpu * row->quota / 100.0,
+                 (sim_time_t[]){row->dispatched_ns, row->started_ns - row->cold_ns, row->started_ns,
+                                row->finished_ns});
     }
     for (size_t c = 0; c < record->container_count; c++) {
         const struct container_row *row = &record->containers[c];
-        if (row->phase == CONTAINER_PHASE_STARTING && row->gpu != SIM_NONE)
-            held_add(gantt,
-                     (struct held){row->gpu,
-                                   STARTS,
-                                   0,
-                                   0,
-                                   {row->from_ns, row->from_ns, row->until_ns, row->until_ns}});
+        if (row->phase == CONTAINER_PHASE_STARTING)
+            held_add(gantt, row->gpu, STARTS, c, 0,
+                     (sim_time_t[]){row->from_ns, row->from_ns, row->until_ns, row->until_ns});
     }
 }
 
@@ -97,13 +91,10 @@ static void trained_add(struct gantt *gantt, const struct run_record *record)
     for (size_t g = 0; g < record->lease_gpu_count; g++) {
         const struct lease_gpu_row *row = &record->lease_gpus[g];
         const struct lease_row *lease = &record->leases[row->lease];
-        if (row->lease < record->lease_count && row->gpu != SIM_NONE)
-            held_add(gantt, (struct held){row->gpu,
-                                          LEASE,
-                                          lease->training,
-                                          row->units,
-                                          {lease->from_ns, lease->from_ns,
-                                           lease->from_ns + lease->restart_ns, lease->until_ns}});
+        if (row->lease < record->lease_count)
+            held_add(gantt, row->gpu, LEASE, lease->training, row->units,
+                     (sim_time_t[]){lease->from_ns, lease->from_ns,
+                                    lease->from_ns + lease->restart_ns, lease->until_ns});
     }
     for (size_t t = 0; t < record->training_count; t++)
         instant_add(gantt, ARRIVAL, record->trainings[t].arrival_ns);
@@ -131,6 +122,7 @@ static bool gantt_read(struct gantt *gantt, const struct source *source, const c
                                   outline_load(record->configuration, &gantt->outline, error));
         if (good && gantt->gpus.count == 0)
             gantt->gpus = cluster_list_gpus(&gantt->outline.workload.cluster, gantt->arena);
+        gantt->gpus.count = gantt->gpus.count < GPUS_MOST ? gantt->gpus.count : GPUS_MOST;
         if (good)
             (trains ? trained_add : served_add)(gantt, record);
         run_record_free(record);
@@ -146,8 +138,8 @@ static void piece_row(const struct gantt *gantt, const struct held *held, size_t
 {
     const struct workload *workload = &gantt->outline.workload;
     const bool one = workload->kind_count == 1 || held->gpu == SIM_NONE;
-    sheet_row(gantt->sheet, "%zu %s %zu %s %d %g %g %g %g %g %g %g", gantt->panel, gantt->title,
-              held->gpu == SIM_NONE ? (size_t)0 : held->gpu + 1UL,
+    sheet_row(gantt->sheet, "%zu " LABEL " %zu %s %d %g %g %g %g %g %g %g", gantt->panel,
+              gantt->policy, held->gpu == SIM_NONE ? (size_t)0 : held->gpu + 1UL,
               one ? "GPU" : workload->kinds[gantt->gpus.specs[held->gpu]->kind].model,
               (int)held->part, sim_to_s(held->times[0]), sim_to_s(held->times[1]),
               sim_to_s(held->times[2]), sim_to_s(held->times[3]), (double)low / CELLS,
@@ -177,63 +169,36 @@ static void held_rows(const struct gantt *gantt, const struct held *held)
     }
 }
 
-/* Writes what is in the window. */
-static void window_rows(struct gantt *gantt, const char *policy, sim_time_t from, sim_time_t until)
-{
-    static const char *const words[] = {
-        "",        "batches in time", "late batches", "leases of GPUs", "starts ahead",
-        "dropped", "arrivals",        "cold starts"};
-    const struct held *const all = gantt->held + gantt->held_count;
-    const uint32_t gpus = gantt->gpus.count < GPUS_MOST ? gantt->gpus.count : GPUS_MOST;
-    size_t counts[COLD + 1] = {0}, listed = 0;
-    char *title = arena_text(gantt->arena, "%s", policy);
-    for (const struct held *held = gantt->held; held < all; held++)
-        if (held->times[3] >= from && held->times[0] <= until) {
-            counts[held->part]++;
-            counts[COLD] += held->part < LEASE && held->times[2] > held->times[1];
-        }
-    for (size_t p = 0; p <= COLD; p++)
-        if (counts[p] > 0)
-            arena_append(gantt->arena, &title, "%s %zu %s", listed++ == 0 ? ":" : ",", counts[p],
-                         words[p]);
-    gantt->title = title;
-    gantt->busy = arena_allocate(gantt->arena, gpus * (size_t)CELLS, sizeof *gantt->busy);
-    for (uint32_t g = 0; g < gpus; g++)
-        piece_row(
-            gantt,
-            &(struct held){g, FRAME, (uint64_t)sim_to_s(gantt->end), 0, {from, from, from, until}},
-            0, CELLS);
-    for (const struct held *held = gantt->held; held < all; held++)
-        if (held->times[3] >= from && held->times[0] <= until) {
-            if (held->units > 0 && held->gpu < gpus)
-                held_rows(gantt, held);
-            else if (held->gpu == SIM_NONE || held->gpu < gpus)
-                piece_row(gantt, held, 0, 0);
-        }
-}
-
 bool gantt_rows(struct reading *reading, size_t *row, struct sheet *sheet, struct error *error)
 {
     const struct summary_row *run = source_recorded(reading->source, reading->contender);
-    const double *window = sheet->list->window;
-    struct gantt gantt = {.sheet = sheet, .panel = *row + 1};
+    struct gantt gantt = {.sheet = sheet, .panel = *row + 1, .policy = reading->contender->title};
     struct error why = {0};
     (void)error;
     if (run == NULL || *row == PANELS_MOST || sheet->list->timelines_most > 0)
         return true;
     gantt.arena = arena_create();
-    const bool good = gantt_read(&gantt, reading->source, run->hash, &why);
-    const bool asked = window[1] > 0, serves = gantt.warm > 0;
-    const sim_time_t from = asked ? sim_from_s(window[0]) : gantt.warm;
-    const sim_time_t until = asked    ? sim_from_s(window[1])
-                             : serves ? from + WINDOW_S * SIM_S
-                                      : gantt.end;
-    if (good && gantt.gpus.count > 0 && from < gantt.end) {
-        window_rows(&gantt, reading->contender->title, from, until);
-        ++*row;
-    } else if (!good) {
+    if (!gantt_read(&gantt, reading->source, run->hash, &why))
         figure_list_note(sheet->list, "gantt: %s", why.message);
-    }
+    const double asked = sheet->list->until_s;
+    const sim_time_t from =
+        asked > 0 || sheet->list->from_s > 0 ? sim_from_s(sheet->list->from_s) : gantt.warm;
+    const sim_time_t until = asked > 0        ? sim_from_s(asked)
+                             : gantt.warm > 0 ? from + WINDOW_S * SIM_S
+                                              : gantt.end;
+    gantt.busy = arena_allocate(gantt.arena, gantt.gpus.count * (size_t)CELLS, sizeof *gantt.busy);
+    *row += from < gantt.end && from < until;
+    for (uint32_t g = 0; g < gantt.gpus.count && *row == gantt.panel; g++)
+        piece_row(
+            &gantt,
+            &(struct held){g, FRAME, (uint64_t)sim_to_s(gantt.end), 0, {from, from, from, until}},
+            0, CELLS);
+    for (const struct held *held = gantt.held;
+         held < gantt.held + gantt.held_count && *row == gantt.panel; held++)
+        if (held->times[3] >= from && held->times[0] <= until && held->units > 0)
+            held_rows(&gantt, held);
+        else if (held->times[3] >= from && held->times[0] <= until)
+            piece_row(&gantt, held, 0, 0);
     outline_clear(&gantt.outline);
     arena_destroy(gantt.arena);
     return true;

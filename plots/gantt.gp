@@ -3,8 +3,8 @@
 # Columns: panel (1…), panel_title, row (1… from the top; 0: an instant of no GPU), name (of the GPU's kind), part
 # (0: all of the row and the window; 1: a batch in time, 2: late, 3: a lease of a training, 4: a container
 # that starts ahead of work, 5: a request dropped, 6: a training arrives), from, ready, started, until (s: held,
-# then starting, then at work), low, high (of the GPU), number (of the training; of part 0 the end of
-# the run, s), subject, caption.
+# then starting, then at work), low, high (of the GPU), number (of the training, or one of
+# its own; of part 0 the end of the run, s), subject, caption.
 folder = ARG0[:strstrt(ARG0, "gantt.gp") - 1]
 heading = "What the GPUs do"
 load folder."common.gp"
@@ -15,13 +15,22 @@ array titles[panels]; array names[rows]; array seen[9]; first = 1e300; last = -1
 do for [p=1:panels] { titles[p] = "" }
 do for [r=1:rows] { names[r] = "" }
 do for [k=1:9] { seen[k] = 0 }
+array counts[8 * panels]; do for [k=1:8 * panels] { counts[k] = 0 }; before = ""
 meet(k) = (seen[k] = 1, 0)
+# A batch or lease may lie in several pieces, which follow each other.
+one = ""
+tally(p, part, k) = (one = sprintf("%d %s %s %s", p, strcol("row"), strcol("number"), strcol("from")), one eq before ? 0 : \
+    (before = one, counts[8 * p - 8 + part] = counts[8 * p - 8 + part] + 1, k ? (counts[8 * p] = counts[8 * p] + 1) : 0, 0))
 frame(r) = (names[r] = cell("name")." ".(r - 1), first = column("from") < first ? column("from") : first, \
     last = longer(last, column("until")), end = longer(end, column("number")), 0)
 take(p, r, part) = (titles[p] = cell("panel_title"), part == 0 ? frame(r) : meet(part), \
+    part > 0 ? tally(p, part, part < 3 && column("started") > column("ready")) : 0, \
     part < 4 && column("ready") > column("from") ? meet(7) : 0, part < 4 && column("started") > column("ready") ? meet(part < 3 ? 8 : 9) : 0)
 stats data using (take(int(column("panel")), int(column("row")), int(column("part")))) nooutput
 scale = last - first > 7200 ? 3600.0 : 1.0; unit = scale > 1 ? "h" : "s"
+told = "batches in time|late batches|leases of GPUs|containers ahead|dropped|arrivals||cold starts|"
+do for [p=1:panels] { rest = told; link = ": "
+    do for [k=1:8] { if (counts[8 * p - 8 + k] > 0) { titles[p] = titles[p].link.sprintf("%d ", counts[8 * p - 8 + k]).rest[:strstrt(rest, "|") - 1]; link = ", " }; rest = rest[strstrt(rest, "|") + 1:] } }
 caption = sprintf("%.1f to %.1f of %.1f %s. ", first / scale, last / scale, end / scale, unit).caption
 at(name) = column(name) / scale
 marks = seen[5] || seen[6]

@@ -222,16 +222,6 @@ bool latency_parts_rows(struct reading *reading, size_t *row, struct sheet *shee
 
 enum { TIME_BINS = 400, TIME_VALUES = 8 };
 
-static void timeline_values(const struct timeline_row *row, double values[TIME_VALUES])
-{
-    const double found[TIME_VALUES] = {
-        100 * row->gpu_used,          100 * row->vcpu_used,
-        100 * row->gpu_memory_used,   100 * row->stranded_vgpu,
-        (double)row->waiting_jobs,    (double)row->running_batches,
-        (double)row->idle_containers, (double)row->starting_containers};
-    memcpy(values, found, sizeof found);
-}
-
 /* Writes means over bins of equal time; an empty bin has no row. */
 static void timeline_rows(const struct timeline_row *rows, size_t count, struct sheet *sheet)
 {
@@ -245,8 +235,12 @@ static void timeline_rows(const struct timeline_row *rows, size_t count, struct 
         size_t used = 0;
         double time = 0;
         for (; at < count && sim_to_s(rows[at].time_ns) < end; at++, used++) {
-            double values[TIME_VALUES];
-            timeline_values(&rows[at], values);
+            const struct timeline_row *row = &rows[at];
+            const double values[TIME_VALUES] = {
+                100 * row->gpu_used,          100 * row->vcpu_used,
+                100 * row->gpu_memory_used,   100 * row->stranded_vgpu,
+                (double)row->waiting_jobs,    (double)row->running_batches,
+                (double)row->idle_containers, (double)row->starting_containers};
             time += sim_to_s(rows[at].time_ns);
             for (size_t v = 0; v < TIME_VALUES; v++) {
                 sums[v] += isnan(values[v]) ? 0 : values[v];

@@ -100,8 +100,7 @@ static bool rows_of(const struct run_details *details, const char *hash, const c
 }
 
 #define ROWS_OF(table, layout, row_type)                                                           \
-    bool run_details_##table(const struct run_details *details, const char *hash,                  \
-                             struct row_type **rows, size_t *count, struct error *error)           \
+    DETAILS_OF(table, row_type)                                                                    \
     {                                                                                              \
         void *read = NULL;                                                                         \
         const bool good = rows_of(details, hash, #table, &layout, &read, count, error);            \

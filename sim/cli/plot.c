@@ -48,18 +48,6 @@ static bool take_only(void *options, const char *name, char *value, struct error
     return only_check(value, error);
 }
 
-static bool take_window(void *options, const char *name, char *value, struct error *error)
-{
-    double *window = ((struct options *)options)->list.window;
-    char *from = strsep(&value, ",");
-    if (value == NULL)
-        return error_input(error, "%s needs FROM,UNTIL in seconds, such as 20,30, not '%s'", name,
-                           from);
-    return cli_parse_double(name, from, 0, 1e9, &window[0], error) &&
-           cli_parse_double(name, value, 0, 1e9, &window[1], error) &&
-           (window[1] > window[0] || error_input(error, "%s: should end after its begin", name));
-}
-
 static const struct cli_option plot_table[] = {
     {"--out", "DIR",
      "output directory; each figure's data are written beside it as CSV, and LC_ALL=C.UTF-8 "
@@ -85,10 +73,10 @@ static const struct cli_option plot_table[] = {
      "draw only these policies, named as in reports: \"esg\" (without parameters), "
      "\"esg k=10\", or a label",
      CLI_MEMBER(struct options, policies), .most = CLI_POLICIES_MAX},
-    {"--window", "FROM,UNTIL",
-     "what of a run gantt draws, in seconds of simulated time (default: ten "
-     "seconds after the warm-up; where only trainings run, all)",
-     .kind = OPTION_TAKE, .take = take_window},
+    {"--from", "S", "gantt begins at this second of simulated time (default: after the warm-up)",
+     CLI_MEMBER(struct options, list.from_s), .high = 1e9},
+    {"--until", "S", "and ends at this one (default: ten seconds later, or all of trainings)",
+     CLI_MEMBER(struct options, list.until_s), .high = 1e9},
     {"--variants", NULL, "with --policies: a policy's name stands for all its variants",
      CLI_MEMBER(struct options, list.variants)},
     CLI_STYLE(struct options, list.style),
