@@ -133,7 +133,7 @@ const char *source_length_warning(const struct report *report, const struct repo
 }
 
 static const char *caption_make(const struct source *source, const struct report_scenario *scenario,
-                                const char *lead, bool intervals)
+                                const char *lead, const struct figure_kind *kind)
 {
     const struct report *report = source->report;
     const struct report_scenario *first = scenario != NULL ? scenario : report->scenarios;
@@ -143,7 +143,7 @@ static const char *caption_make(const struct source *source, const struct report
     for (size_t s = 0; s < scenarios; s++)
         for (size_t c = 0; c < first[s].contender_count; c++) {
             const struct report_contender *contender = &first[s].contenders[c];
-            text_range_widen(&seeds, contender->copies ? 1 : contender->run_count);
+            text_range_widen(&seeds, contender->copies || kind->one_run ? 1 : contender->run_count);
             for (size_t i = 0; i < contender->run_count; i++)
                 text_range_widen(&requests, source_run_size(source, &first[s], contender->runs[i]));
         }
@@ -151,13 +151,13 @@ static const char *caption_make(const struct source *source, const struct report
     return arena_text(report->arena, "%s%s%s%s%s%s seed%s of %s %s%s. %s%s",
                       report->incomplete == NULL ? "" : report->incomplete,
                       report->incomplete == NULL ? "" : " ", lead, lead[0] != '\0' ? " " : "",
-                      !several    ? ""
-                      : intervals ? "Means of "
-                                  : "All of ",
+                      !several          ? ""
+                      : kind->intervals ? "Means of "
+                                        : "All of ",
                       text_range(&seeds, true, of_seeds), several ? "s" : "",
                       text_range(&requests, true, size),
                       source_serves(first) ? "requests" : "trainings",
-                      intervals && several ? " each; bars: 95 % intervals" : "",
+                      kind->intervals && several ? " each; bars: 95 % intervals" : "",
                       source_basis(source, first), source_length_warning(report, first, scenarios));
 }
 
@@ -166,7 +166,7 @@ bool source_sheet(const struct source *source, const struct report_scenario *sce
                   struct figure_list *list, struct sheet *sheet, struct error *error)
 {
     return sheet_begin(sheet, list, kind->script, subject,
-                       caption_make(source, scenario, lead == NULL ? "" : lead, kind->intervals),
+                       caption_make(source, scenario, lead == NULL ? "" : lead, kind),
                        kind->columns, error);
 }
 

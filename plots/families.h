@@ -37,6 +37,7 @@ struct figure_kind {
     const char *lead;    /* begins its caption; NULL: "" */
     const char *bounded; /* in its place where the file has bounds; NULL: the same */
     bool intervals;      /* the caption speaks of means and intervals */
+    bool one_run;        /* it shows one run of each contender */
     enum figure_about about;
     const char *table;   /* recorded rows that it reads; NULL: none */
     const char *missing; /* the figures that a note names where rows are missing, of the last
@@ -82,6 +83,7 @@ bool latency_cdf_rows(struct reading *reading, size_t *row, struct sheet *sheet,
 bool latency_parts_rows(struct reading *reading, size_t *row, struct sheet *sheet,
                         struct error *error);
 bool jct_cdf_rows(struct reading *reading, size_t *row, struct sheet *sheet, struct error *error);
+bool gantt_rows(struct reading *reading, size_t *row, struct sheet *sheet, struct error *error);
 bool batch_sizes_rows(struct reading *reading, size_t *row, struct sheet *sheet,
                       struct error *error);
 /* Of bars: plots/breakdown.c. */
@@ -133,6 +135,10 @@ struct look source_look(const struct report_scenario *scenario, size_t contender
 /* Returns whether a run of the scenario has rows of that kind ("requests", "batches", …). */
 bool source_has(const struct source *source, const struct report_scenario *scenario,
                 const char *table);
+
+/* The first of the contender's runs that recorded a timeline, and with it all; NULL: none. */
+const struct summary_row *source_recorded(const struct source *source,
+                                          const struct report_contender *contender);
 
 /* Returns whether the scenario's runs serve requests, not only trainings. */
 bool source_serves(const struct report_scenario *scenario);

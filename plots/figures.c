@@ -207,10 +207,20 @@ const struct figure_kind figure_kinds[] = {
     {.script = "batch-sizes",
      .about = ABOUT_REQUESTS,
      .table = "batches",
-     .missing = "batch-sizes",
      .columns = BARS,
      .lead = "Jobs counted, those of the warm-up too; mean: jobs per batch.",
      .contender = batch_sizes_rows,
+     .joined = true},
+    {.script = "gantt",
+     .table = "timeline",
+     .missing = "batch-sizes, gantt",
+     .columns = "panel,panel_title,row,name,part,from,ready,started,until,low,high,number",
+     .lead =
+         "A row a GPU, 128 at most; height: the share of it that is held (the place within is the "
+         "figure's). Ten seconds after the warm-up, all where only trainings run, or what "
+         "--from and --until ask; of four policies at most, a run each.",
+     .one_run = true,
+     .contender = gantt_rows,
      .joined = true},
     {.script = "settings",
      .columns = "panel,panel_title,logarithmic,row,setting,series,contender,value,low,high,colour,"

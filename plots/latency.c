@@ -222,16 +222,6 @@ bool latency_parts_rows(struct reading *reading, size_t *row, struct sheet *shee
 
 enum { TIME_BINS = 400, TIME_VALUES = 8 };
 
-static void timeline_values(const struct timeline_row *row, double values[TIME_VALUES])
-{
-    const double found[TIME_VALUES] = {
-        100 * row->gpu_used,          100 * row->vcpu_used,
-        100 * row->gpu_memory_used,   100 * row->stranded_vgpu,
-        (double)row->waiting_jobs,    (double)row->running_batches,
-        (double)row->idle_containers, (double)row->starting_containers};
-    memcpy(values, found, sizeof found);
-}
-
 /* Writes means over bins of equal time; an empty bin has no row. */
 static void timeline_rows(const struct timeline_row *rows, size_t count, struct sheet *sheet)
 {
@@ -245,8 +235,12 @@ static void timeline_rows(const struct timeline_row *rows, size_t count, struct 
         size_t used = 0;
         double time = 0;
         for (; at < count && sim_to_s(rows[at].time_ns) < end; at++, used++) {
-            double values[TIME_VALUES];
-            timeline_values(&rows[at], values);
+            const struct timeline_row *row = &rows[at];
+            const double values[TIME_VALUES] = {
+                100 * row->gpu_used,          100 * row->vcpu_used,
+                100 * row->gpu_memory_used,   100 * row->stranded_vgpu,
+                (double)row->waiting_jobs,    (double)row->running_batches,
+                (double)row->idle_containers, (double)row->starting_containers};
             time += sim_to_s(rows[at].time_ns);
             for (size_t v = 0; v < TIME_VALUES; v++) {
                 sums[v] += isnan(values[v]) ? 0 : values[v];
@@ -260,6 +254,17 @@ static void timeline_rows(const struct timeline_row *rows, size_t count, struct 
         sheet_row(sheet, "%g %g %g %g %g %g %g %g %g", time / (double)used, sums[0], sums[1],
                   sums[2], sums[3], sums[4], sums[5], sums[6], sums[7]);
     }
+}
+
+const struct summary_row *source_recorded(const struct source *source,
+                                          const struct report_contender *contender)
+{
+    for (size_t i = 0; i < contender->run_count; i++) {
+        const struct summary_row *run = &source->report->results->runs[contender->runs[i]];
+        if (run_details_has(source->details, run->hash, "timeline"))
+            return run;
+    }
+    return NULL;
 }
 
 static bool contender_timeline(const struct source *source, const struct report_scenario *scenario,
@@ -293,18 +298,6 @@ static bool contender_timeline(const struct source *source, const struct report_
     return good;
 }
 
-/* The first of the contender's runs that recorded a timeline, or NULL. */
-static const struct summary_row *timeline_run(const struct source *source,
-                                              const struct report_contender *contender)
-{
-    for (size_t i = 0; i < contender->run_count; i++) {
-        const struct summary_row *run = &source->report->results->runs[contender->runs[i]];
-        if (run_details_has(source->details, run->hash, "timeline"))
-            return run;
-    }
-    return NULL;
-}
-
 bool timeline_draw(const struct source *source, const struct figure_kind *kind,
                    struct figure_list *list, struct error *error)
 {
@@ -312,7 +305,8 @@ bool timeline_draw(const struct source *source, const struct figure_kind *kind,
     bool good = true;
     for (size_t s = 0; s < source->report->scenario_count; s++)
         for (size_t c = 0; c < source->report->scenarios[s].contender_count; c++)
-            recorded += timeline_run(source, &source->report->scenarios[s].contenders[c]) != NULL;
+            recorded +=
+                source_recorded(source, &source->report->scenarios[s].contenders[c]) != NULL;
     if (recorded == 0)
         figure_list_note(list,
                          "timeline: not drawn, no run recorded one (\"record\": \"all\" keeps it)");
@@ -321,7 +315,7 @@ bool timeline_draw(const struct source *source, const struct figure_kind *kind,
         const struct report_scenario *scenario = &source->report->scenarios[s];
         bool any = false;
         for (size_t c = 0; good && c < scenario->contender_count && !(firsts && any); c++) {
-            const struct summary_row *run = timeline_run(source, &scenario->contenders[c]);
+            const struct summary_row *run = source_recorded(source, &scenario->contenders[c]);
             any = any || run != NULL;
             good = run == NULL || contender_timeline(source, scenario, &scenario->contenders[c],
                                                      run, kind, list, error);

@@ -22,6 +22,7 @@
  * - sustained: of the same sweep, the greatest load at which each policy holds, in every setting;
  *   also of `esgsim capacity --out`.
  * - timeline: one figure per setting and contender; utilisation, queues and containers over time.
+ * - gantt: one figure per setting; what each GPU does under up to four contenders, on one clock.
  *
  * Of other files:
  * - profile, of a profile or a calibration's points: latency over batch and GPU share.
@@ -33,7 +34,7 @@
  * - simulated-against-real, of a simulation and a replay, one per setting: for each policy both
  *   distributions of latency, and predicted and executed batch times.
  *
- * latency-* need runs that record requests; timeline and batch-sizes need runs that record all. If
+ * latency-* need runs that record requests; timeline, gantt, batch-sizes ones that record all. If
  * there are none, the list's notes report it.
  */
 #ifndef ESGSIM_PLOTS_PLOT_H

@@ -164,6 +164,22 @@ else
     fail "the timeline of trainings shows a full cluster" "at most $most % of the GPUs are held"
 fi
 
+# What gantt draws is what the trace tells: GPU seconds (of 7 units) held by batches in time and late, of one job each.
+run "$esgsim" run workloads/experiments/strict-light.json --policy orion --set requests=200 --set record=all --quiet \
+    --out "$folder/gantt.h5" --timeline "$folder/gantt.json"
+run "$esgsim" plot "$folder/gantt.h5" --out "$folder/gantt" --only gantt --until 100000
+expect "plot draws what GPUs do in a window" 0
+grep '"cat":"request".*"hit":' "$folder/gantt.json" >"$folder/told"
+grep '"cat":"batch"' "$folder/gantt.json" >>"$folder/told"
+awk 'function value(key) { match($0, "\"" key "\":[^,}]*"); return substr($0, RSTART + length(key) + 3, RLENGTH - length(key) - 3) }
+    /"hit":/ { if (value("hit") == "false") late[value("request")]; next }
+    { match($0, /[0-9]+ vGPU/); share = substr($0, RSTART, RLENGTH - 5) / 7; held[value("first_request") in late] += share * value("dur") / 1e6 }
+    END { printf "%.3f %.3f\n", held[0], held[1] }' "$folder/told" >"$folder/expected"
+awk -F, '{ held[$5] += ($9 - $6) * ($11 - $10) } END { printf "%.3f %.3f\n", held[1], held[2] }' \
+    "$folder/gantt/gantt-strict-light.csv" >"$folder/found"
+same "gantt draws the GPU time that batches hold" "$folder/expected" "$folder/found"
+run "$esgsim" plot "$folder/gantt.h5" --out "$folder/gantt" --only gantt --from 30 --until 20
+expect_refusal "a window that ends before it begins has nothing to draw" 'gantt-strict-light: not drawn, there is nothing in it'
 for script in plots/*.gp; do
     kind=$(basename "$script" .gp)
     # loaded by others, or drawn by verify (tests/reality.sh)

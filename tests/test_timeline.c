@@ -310,17 +310,16 @@ static bool run_traced(const char *json, const char *name, const char *path, str
     struct experiment *experiment = load(json);
     const struct policy *policy = policy_find(name, error);
     assert_non_null(policy);
-    struct timeline *timeline = timeline_create(path, experiment, error);
+    const struct experiment *const experiments[] = {experiment};
+    struct timeline *timeline = timeline_create(path, experiments, 1, error);
     if (timeline == NULL) {
         experiment_free(experiment);
         return false;
     }
-    const struct recorder pair[2] = {
-        {.context = log,
-         .request = log != NULL ? log_request : NULL,
-         .batch = log != NULL ? log_batch : NULL},
-        timeline_recorder(timeline),
-    };
+    struct recorder pair[2] = {{.context = log,
+                                .request = log != NULL ? log_request : NULL,
+                                .batch = log != NULL ? log_batch : NULL}};
+    assert_true(timeline_run(timeline, 0, &pair[1], error));
     const struct recorder both = recorder_join(pair);
     const struct progress progress = {watch, look};
     OWNED(free) double *values = policy_values(policy, NULL, 0);
@@ -499,6 +498,82 @@ CASE(names_with_quotes_stay_json)
     assert_true(found > 100);
     trace_free(&trace);
     unlink(path);
+}
+
+/* The experiments of `file` under the policies, in one trace. */
+static struct trace runs_traced(const char *file, bool serves, const char *const *policies,
+                                size_t count)
+{
+    char path[64];
+    const struct experiment *experiments[4];
+    struct error error = {0};
+    folder_file(path);
+    for (size_t i = 0; i < count; i++) {
+        const struct override settings[] = {{"policy.name", policies[i]}, {"requests", "200"}};
+        experiments[i] = experiment_load(file, settings, serves ? 2 : 1, &error);
+        assert_good(experiments[i], &error);
+    }
+    struct timeline *timeline = timeline_create(path, experiments, count, &error);
+    for (size_t i = 0; i < count; i++) {
+        RESULT result = {0};
+        OWNED(free) double *values = NULL;
+        struct recorder recorder;
+        const struct policy *policy = runner_policy(experiments[i], &values, &error);
+        assert_true(timeline_run(timeline, i, &recorder, &error));
+        assert_good(
+            simulation_run(experiments[i], policy, values, &recorder, NULL, &result, &error),
+            &error);
+    }
+    assert_true(timeline_close(timeline, true, &error));
+    struct trace trace = trace_read(path);
+    for (size_t i = 0; i < count; i++)
+        experiment_free((struct experiment *)experiments[i]);
+    unlink(path);
+    return trace;
+}
+
+/* How many events have that phase, and begin as `name`. */
+static size_t told(const struct trace *trace, char phase, const char *name)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < trace->count; i++) {
+        const cJSON *args = cJSON_GetObjectItemCaseSensitive(trace->events[i].event, "args");
+        const char *text = phase == 'M' ? text_of(args, "name") : trace->events[i].name;
+        count += trace->events[i].phase == phase && strncmp(text, name, strlen(name)) == 0;
+    }
+    return count;
+}
+
+CASE(several_runs_lie_below_each_other)
+{
+    static const char *const policies[] = {"fifo", "edf"};
+    struct trace trace = runs_traced("workloads/experiments/strict-light.json", true, policies, 2);
+    check_all(&trace);
+    assert_int_equal(check_flows(&trace), 2 * 1200);
+    assert_int_equal(told(&trace, 'M', "fifo: "), told(&trace, 'M', "edf: "));
+    assert_int_equal(told(&trace, 'M', "edf: requests"), 1);
+    trace_free(&trace);
+}
+
+CASE(trainings_have_lanes_on_their_gpus_and_nothing_is_empty)
+{
+    static const char *const policy[] = {"synergy"};
+    struct trace trace =
+        runs_traced("workloads/experiments/training-dynamic.json", false, policy, 1);
+    double held = 0, leased = 0;
+    check_slices(&trace);
+    check_names(&trace);
+    assert_int_equal(told(&trace, 'i', "arrival"), 100);
+    assert_int_equal(told(&trace, 'M', "GPU "), 32);
+    assert_int_equal(told(&trace, 'M', "requests") + told(&trace, 'M', "queues"), 0);
+    assert_true(told(&trace, 'C', "GPU used") > 0 && told(&trace, 'C', "waiting jobs") == 0);
+    for (size_t i = 0; i < trace.count; i++) {
+        const struct traced *here = &trace.events[i];
+        held += strcmp(here->category, "lease") == 0 ? argument(here, "units") : 0;
+        leased += strcmp(here->category, "lease of a GPU") == 0 ? argument(here, "units") : 0;
+    }
+    assert_true(held > 0 && fabs(held - leased) < 1e-6 * held);
+    trace_free(&trace);
 }
 
 CASE(what_cannot_be_written_is_refused_by_name)

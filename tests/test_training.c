@@ -3,7 +3,6 @@
 #include <cjson/cJSON.h>
 
 #include "results/inspect/explain.h"
-#include "results/inspect/timeline.h"
 #include "results/store/store.h"
 #include "sim/cli/cli.h"
 #include "sched/policy_training.h"
@@ -1025,37 +1024,6 @@ CASE(the_results_file_has_trainings_and_leases)
     assert_int_equal(error.kind, ERROR_INPUT);
     arena_destroy(chart.arena);
     (void)fclose(sink);
-    unlink(path);
-}
-
-CASE(the_timeline_has_a_slice_per_lease)
-{
-    char path[] = "/tmp/esgsim-test-XXXXXX";
-    struct error error = {0};
-    RESULT result = {0};
-    OWNED(free) double *values = NULL;
-    write_temporary(path, "");
-    EXPERIMENT *experiment =
-        experiment_load("workloads/experiments/training-dynamic.json", NULL, 0, &error);
-    assert_non_null(experiment);
-    const struct policy *policy = runner_policy(experiment, &values, &error);
-    struct timeline *timeline = timeline_create(path, experiment, &error);
-    assert_non_null(timeline);
-    const struct recorder recorder = timeline_recorder(timeline);
-    assert_true(simulation_run(experiment, policy, values, &recorder, NULL, &result, &error));
-    assert_true(timeline_close(timeline, true, &error));
-    STRING *text = json_read_text(path, NULL, &error);
-    JSON *root = cJSON_Parse(text);
-    const cJSON *event = NULL;
-    size_t leases = 0, arrivals = 0;
-    cJSON_ArrayForEach(event, cJSON_GetObjectItemCaseSensitive(root, "traceEvents"))
-    {
-        const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(event, "cat"));
-        leases += kind != NULL && strcmp(kind, "lease") == 0;
-        arrivals += kind != NULL && strcmp(kind, "arrival") == 0;
-    }
-    assert_int_equal(leases, result.training->leases);
-    assert_int_equal(arrivals, 100);
     unlink(path);
 }
 

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
+
 bool configuration_is_smaller(const struct configuration *a, const struct configuration *b)
 {
     if (a->batch != b->batch)
@@ -171,18 +173,20 @@ void workload_join_kinds(struct workload *workload,
         }
 }
 
-uint32_t cluster_number_gpus(const struct cluster_spec *cluster, uint32_t *first)
+struct gpu_list cluster_list_gpus(const struct cluster_spec *cluster, struct arena *arena)
 {
-    uint32_t invoker = 0, gpus = 0;
+    struct gpu_list list = {
+        .first = arena_allocate(arena, cluster->invoker_count + 1UL, sizeof *list.first)};
+    uint32_t invoker = 0;
     for (size_t g = 0; g < cluster->group_count; g++)
-        for (uint32_t i = 0; i < cluster->groups[g].count; i++, invoker++) {
-            if (first != NULL)
-                first[invoker] = gpus;
-            gpus += (uint32_t)cluster->groups[g].gpu_count;
+        for (uint32_t i = 0; i < cluster->groups[g].count; i++) {
+            const size_t gpus = cluster->groups[g].gpu_count;
+            arena_reserve(arena, &list.specs, list.count + gpus, sizeof *list.specs);
+            for (size_t k = 0; k < gpus; k++)
+                list.specs[list.count++] = &cluster->groups[g].gpus[k];
+            list.first[++invoker] = list.count;
         }
-    if (first != NULL)
-        first[invoker] = gpus;
-    return gpus;
+    return list;
 }
 
 static void clear_application(struct application *application)

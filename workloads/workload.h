@@ -21,6 +21,8 @@
 
 #include "sim/base/units.h"
 
+struct arena;
+
 struct profile;      /* traces/profile/profile.h */
 struct interference; /* how batches slow one another under MPS: traces/profile/interference.h */
 
@@ -230,9 +232,14 @@ void workload_join_kinds(struct workload *workload,
                                        const struct gpu_kind *b),
                          const void *context);
 
-/* Numbers the GPUs invoker by invoker: first[i] becomes the number of invoker i's first GPU, and
- * first[invoker_count] their count, which is returned. `first` may be NULL. O(invokers). */
-uint32_t cluster_number_gpus(const struct cluster_spec *cluster, uint32_t *first);
+/* The GPUs of a cluster, numbered invoker by invoker. */
+struct gpu_list {
+    uint32_t count;
+    uint32_t *first; /* number of each invoker's first GPU, and `count` */
+    const struct gpu_spec **specs;
+};
+/* The list of the cluster, in the arena. O(GPUs). */
+struct gpu_list cluster_list_gpus(const struct cluster_spec *cluster, struct arena *arena);
 
 /* True if a configuration with `vgpu` units can run on a GPU of this kind. MPS allows 0..units, MIG
  * the device's shapes (A100: 1, 2, 3, 4, 7 sevenths), exclusive only `units`. Not for vgpu 0, which

@@ -11,27 +11,19 @@ struct world {
     struct arena *arena;
     const struct run_record *record;
     const struct workload *workload;
-    uint32_t *vcpus, *first_gpu;  /* per invoker; one more entry of first_gpu */
-    const struct gpu_spec **gpus; /* per GPU */
-    uint32_t gpu_count;
+    uint32_t *vcpus; /* per invoker */
+    struct gpu_list gpus;
 };
 
 static void world_init(struct world *world)
 {
     const struct cluster_spec *cluster = &world->workload->cluster;
-    const size_t invokers = cluster->invoker_count;
     uint32_t invoker = 0;
-    world->gpu_count = cluster_number_gpus(cluster, NULL);
-    world->vcpus = arena_allocate(world->arena, invokers, sizeof *world->vcpus);
-    world->first_gpu = arena_allocate(world->arena, invokers + 1, sizeof *world->first_gpu);
-    world->gpus = arena_allocate(world->arena, world->gpu_count, sizeof *world->gpus);
-    (void)cluster_number_gpus(cluster, world->first_gpu);
+    world->gpus = cluster_list_gpus(cluster, world->arena);
+    world->vcpus = arena_allocate(world->arena, cluster->invoker_count, sizeof *world->vcpus);
     for (size_t g = 0; g < cluster->group_count; g++)
-        for (uint32_t i = 0; i < cluster->groups[g].count; i++, invoker++) {
-            world->vcpus[invoker] = cluster->groups[g].vcpus;
-            for (size_t k = 0; k < cluster->groups[g].gpu_count; k++)
-                world->gpus[world->first_gpu[invoker] + k] = &cluster->groups[g].gpus[k];
-        }
+        for (uint32_t i = 0; i < cluster->groups[g].count; i++)
+            world->vcpus[invoker++] = cluster->groups[g].vcpus;
 }
 
 /* ---- Why a job waited ------------------------------------------------------------------------ */
@@ -60,7 +52,7 @@ static void load_change(const struct world *world, struct load *load, const stru
 {
     if (batch->invoker < world->workload->cluster.invoker_count)
         load->vcpus[batch->invoker] += sign * (int64_t)batch->vcpu;
-    if (batch->gpu < world->gpu_count)
+    if (batch->gpu < world->gpus.count)
         load->units[batch->gpu] += sign * (int64_t)batch->vgpu;
 }
 
@@ -72,9 +64,9 @@ static bool load_has_room(const struct world *world, const struct load *load,
             continue;
         if (wanted->vgpu == 0)
             return true;
-        for (uint32_t g = world->first_gpu[i]; g < world->first_gpu[i + 1]; g++)
-            if (load->units[g] >= wanted->vgpu && wanted->gpu < world->gpu_count &&
-                world->gpus[g]->kind == world->gpus[wanted->gpu]->kind)
+        for (uint32_t g = world->gpus.first[i]; g < world->gpus.first[i + 1]; g++)
+            if (load->units[g] >= wanted->vgpu && wanted->gpu < world->gpus.count &&
+                world->gpus.specs[g]->kind == world->gpus.specs[wanted->gpu]->kind)
                 return true;
     }
     return false;
@@ -89,8 +81,8 @@ static size_t load_open(const struct world *world, struct load *load,
     size_t count = 0;
     for (uint32_t i = 0; i < world->workload->cluster.invoker_count; i++)
         load->vcpus[i] = world->vcpus[i];
-    for (uint32_t g = 0; g < world->gpu_count; g++)
-        load->units[g] = world->gpus[g]->units;
+    for (uint32_t g = 0; g < world->gpus.count; g++)
+        load->units[g] = world->gpus.specs[g]->units;
     for (size_t b = 0; b < world->record->batch_count; b++) {
         const struct batch_row *batch = &world->record->batches[b];
         if (batch == wanted || batch->dispatched_ns >= until || batch->finished_ns <= from)
@@ -113,7 +105,7 @@ static sim_time_t no_room_time(const struct world *world, const struct batch_row
     const struct arena_block *mark = world->arena->blocks;
     const struct cluster_spec *cluster = &world->workload->cluster;
     struct load load = {arena_allocate(world->arena, cluster->invoker_count, sizeof *load.vcpus),
-                        arena_allocate(world->arena, world->gpu_count, sizeof *load.units)};
+                        arena_allocate(world->arena, world->gpus.count, sizeof *load.units)};
     struct change *changes =
         arena_allocate(world->arena, 2 * world->record->batch_count, sizeof *changes);
     const size_t count = load_open(world, &load, wanted, from, changes);
@@ -252,10 +244,10 @@ static bool explain_stage(const struct world *world, struct explained_stage *sta
     *mate_count = collect_mates(record, stage->job, mates);
     stage->gpu = batch->gpu == SIM_NONE || batch->invoker >= world->workload->cluster.invoker_count
                      ? SIM_NONE
-                     : batch->gpu - world->first_gpu[batch->invoker];
+                     : batch->gpu - world->gpus.first[batch->invoker];
     const struct workload *workload = world->workload;
-    if (stage->gpu != SIM_NONE && batch->gpu < world->gpu_count && workload->kind_count > 1)
-        stage->gpu_model = workload->kinds[world->gpus[batch->gpu]->kind].model;
+    if (stage->gpu != SIM_NONE && batch->gpu < world->gpus.count && workload->kind_count > 1)
+        stage->gpu_model = workload->kinds[world->gpus.specs[batch->gpu]->kind].model;
     stage->co_runners = count_co_runners(record, batch);
     const sim_time_t execution = batch->finished_ns - batch->started_ns;
     stage->time.transfer = batch->transfer_ns;

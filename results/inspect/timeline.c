@@ -1,20 +1,21 @@
 #include "results/inspect/timeline.h"
 
 #include <inttypes.h>
-#include <search.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "results/inspect/trace_events.h"
 #include "sim/base/arena.h"
+#include "sim/base/json_write.h"
 
-/* Process ids; invoker i is PID_INVOKERS + i. */
+/* Processes of a run, numbered from its base; invoker i is PID_INVOKERS + i. */
 enum { PID_CLUSTER = 1, PID_REQUESTS, PID_QUEUES, PID_TRAININGS = 5, PID_INVOKERS = 10 };
 /* Thread ids of the cluster. Lanes are numbered from TID_LANES, containers from TID_CONTAINERS,
  * trainings from TID_TRAININGS. */
 enum { TID_COUNTERS, TID_DECISIONS, TID_DROPS, TID_LANES = 10, TID_CONTAINERS = 1 << 24 };
-enum { TID_TRAININGS = 1 };
+enum { TID_TRAININGS = 1, COUNTERS = 7 };
 /* Limit per application when computing the display order. */
 enum { LANES_MOST = 1 << 20 };
 
@@ -29,33 +30,41 @@ struct lanes {
     size_t count;
 };
 
-/* One step of a request, for its flow. */
-struct step {
-    sim_time_t time;
-    uint32_t pid, tid;
+struct flight {
+    size_t count;
+    struct trace_point steps[RECORD_MAX_STAGES];
 };
 
-struct flight {
-    uint64_t request;
-    size_t count;
-    struct step steps[RECORD_MAX_STAGES];
+/* A GPU of a lease. */
+struct leased {
+    struct lease_row lease;
+    struct lease_gpu_row gpu;
 };
 
 struct timeline {
     struct arena *arena; /* has all of it */
     struct trace_events events;
+    const struct experiment *const *experiments;
+    size_t count;
+    /* Of the run that is being written: */
     const struct workload *workload;
-    uint32_t gpu_count;
-    uint32_t *first_gpu; /* per invoker */
+    const char *title; /* before the names of its processes: "esg: ", or "" */
+    uint32_t base;     /* of its processes */
+    struct gpu_list gpus;
     /* Per application for its requests, per GPU, and per invoker for batches without a GPU. */
     struct lanes *places;
-    char **queue_names;   /* "application/stage", as JSON */
-    bool *invoker_named;  /* its name has been written */
-    unsigned char *named; /* bit c: the name of container c has been written */
+    struct lanes *lease_places; /* per GPU */
+    char **queue_names;         /* "application/stage" */
+    bool *invoker_named;        /* its name has been written */
+    unsigned char *named;       /* bit c: the name of container c has been written */
+    bool counted[COUNTERS];
     uint32_t next_tid;
-    void *flights; /* tsearch tree of struct flight, by request */
-    struct step last_batch;
+    struct flight **flights; /* by request; NULL: not in flight */
+    struct trace_point last_batch;
     uint64_t last_number;
+    struct lease_row last_lease;
+    struct leased *leased; /* written at the end, as leases are not recorded in their order */
+    size_t leased_count;
 };
 
 /* ---- Lanes ----------------------------------------------------------------------------------- */
@@ -85,210 +94,192 @@ static uint32_t lanes_take(struct timeline *timeline, struct lanes *lanes, sim_t
     return tid;
 }
 
-static bool invoker_name(struct timeline *timeline, uint32_t invoker, struct error *error)
+static struct trace_point point(const struct timeline *timeline, sim_time_t time, uint32_t process,
+                                uint32_t tid)
 {
-    if (timeline->invoker_named[invoker])
-        return true;
+    return (struct trace_point){time, timeline->base + process, tid};
+}
+
+/* Names a process of the run. */
+static void process_name(struct timeline *timeline, uint32_t process, const char *name)
+{
+    char text[256];
+    (void)snprintf(text, sizeof text, "%.200s%s", timeline->title, name);
+    trace_events_name(&timeline->events, "process", point(timeline, 0, process, 0),
+                      timeline->base + process, text);
+}
+
+static void thread_name(struct timeline *timeline, uint32_t process, uint32_t tid, uint32_t order,
+                        const char *name)
+{
+    trace_events_name(&timeline->events, "thread", point(timeline, 0, process, tid), order, name);
+}
+
+/* The process of an invoker, which is named before its first event. */
+static uint32_t invoker_process(struct timeline *timeline, uint32_t invoker)
+{
     char name[40];
     (void)snprintf(name, sizeof name, "invoker %" PRIu32, invoker);
+    if (!timeline->invoker_named[invoker])
+        process_name(timeline, PID_INVOKERS + invoker, name);
     timeline->invoker_named[invoker] = true;
-    return trace_events_name_process(&timeline->events, PID_INVOKERS + invoker, name, error);
+    return PID_INVOKERS + invoker;
 }
 
-/* The model of the batch's GPU; empty if it needs none, or all are of one kind. */
-static const char *model_of(const struct timeline *timeline, const struct batch_row *row)
+/* Finds the lane of a batch or lease on a GPU (SIM_NONE: none). Lanes are named by the index of the
+ * GPU in its invoker, and its model if there are several kinds. */
+static struct trace_point gpu_lane(struct timeline *timeline, struct lanes *lanes, uint32_t invoker,
+                                   uint32_t gpu, sim_time_t from, sim_time_t until,
+                                   const char *words)
 {
     const struct workload *workload = timeline->workload;
-    const struct stage *stage = &workload->applications[row->application].stages[row->stage];
-    const struct configuration *spec =
-        &workload->functions[stage->function].configurations[row->configuration];
-    return workload->kind_count > 1 && row->gpu != SIM_NONE ? workload->kinds[spec->kind].model
-                                                            : "";
-}
-
-/* Finds the lane of a batch. Lanes are named by the index of the GPU in its invoker, and its model
- * if there are several kinds. */
-static bool batch_lane(struct timeline *timeline, const struct batch_row *row, uint32_t *tid,
-                       struct error *error)
-{
-    const bool gpu = row->gpu != SIM_NONE;
-    struct lanes *lanes = &timeline->places[timeline->workload->application_count +
-                                            (gpu ? row->gpu : timeline->gpu_count + row->invoker)];
     const size_t before = lanes->count;
-    if (!invoker_name(timeline, row->invoker, error))
-        return false;
-    *tid = lanes_take(timeline, lanes, row->dispatched_ns, row->finished_ns);
-    if (lanes->count == before)
-        return true;
-    const char *model = model_of(timeline, row);
+    const uint32_t process = invoker_process(timeline, invoker);
+    const uint32_t tid = lanes_take(timeline, lanes, from, until);
+    const char *model = gpu == SIM_NONE || workload->kind_count == 1
+                            ? ""
+                            : workload->kinds[timeline->gpus.specs[gpu]->kind].model;
     char text[96] = "vCPUs";
-    if (gpu)
-        (void)snprintf(text, sizeof text, "GPU %" PRIu32 "%s%s lane %zu",
-                       row->gpu - timeline->first_gpu[row->invoker], *model != '\0' ? " " : "",
-                       model, lanes->count - 1);
-    return trace_events_name_thread(&timeline->events, PID_INVOKERS + row->invoker, *tid, *tid,
-                                    text, error);
+    if (gpu != SIM_NONE)
+        (void)snprintf(text, sizeof text, "GPU %" PRIu32 "%s%s%s lane %zu",
+                       gpu - timeline->gpus.first[invoker], *model != '\0' ? " " : "", model, words,
+                       lanes->count - 1);
+    if (lanes->count > before)
+        thread_name(timeline, process, tid, tid, text);
+    return point(timeline, from, process, tid);
 }
 
-/* The track of container `serial`; writes its name when it is new. */
-static bool container_track(struct timeline *timeline, uint64_t serial, uint32_t function,
-                            uint32_t invoker, uint32_t *tid, struct error *error)
+/* The track of container `serial` at a time; writes its name when it is new. */
+static struct trace_point container_track(struct timeline *timeline, uint64_t serial,
+                                          uint32_t function, uint32_t invoker, sim_time_t time)
 {
-    *tid = TID_CONTAINERS + (uint32_t)serial;
+    const uint32_t tid = TID_CONTAINERS + (uint32_t)serial;
+    const uint32_t process = invoker_process(timeline, invoker);
     const size_t byte = (size_t)(serial / 8);
     arena_reserve(timeline->arena, &timeline->named, byte + 1, 1);
     const unsigned char bit = (unsigned char)(1U << (serial % 8));
-    if ((timeline->named[byte] & bit) != 0)
-        return true;
-    timeline->named[byte] |= bit;
     char text[256];
     (void)snprintf(text, sizeof text, "container %" PRIu64 ": %.200s", serial,
                    timeline->workload->functions[function].name);
-    return invoker_name(timeline, invoker, error) &&
-           trace_events_name_thread(&timeline->events, PID_INVOKERS + invoker, *tid, *tid, text,
-                                    error);
+    if ((timeline->named[byte] & bit) == 0)
+        thread_name(timeline, process, tid, tid, text);
+    timeline->named[byte] |= bit;
+    return point(timeline, time, process, tid);
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-static bool slice(struct timeline *timeline, const struct step *track, const char *category,
-                  const char *name, sim_time_t until, struct error *error)
+static void slice(struct timeline *timeline, struct trace_point from, const char *category,
+                  const char *name, sim_time_t until)
 {
-    return until <= track->time ||
-           trace_events_write(
-               &timeline->events, error,
-               "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"ts\":%s,\"dur\":%s,\"pid\":%" PRIu32
-               ",\"tid\":%" PRIu32 "}",
-               category, name, trace_micros(track->time).text,
-               trace_micros(until - track->time).text, track->pid, track->tid);
+    if (until > from.time)
+        trace_events_write(&timeline->events, trace_event('X', category, name, from, until));
 }
 
 /* Writes the phases of a batch between dispatch and finish, nested in its slice. */
-static bool batch_parts(struct timeline *timeline, const struct batch_row *row,
-                        const struct step *track, struct error *error)
+static void batch_parts(struct timeline *timeline, const struct batch_row *row,
+                        struct trace_point track)
 {
     const struct {
         const char *name;
-        sim_time_t from, until;
+        sim_time_t until;
     } parts[] = {
-        {"decision", row->dispatched_ns, row->launched_ns},
-        {"transfer", row->launched_ns, row->launched_ns + row->transfer_ns},
-        {"cold start", row->launched_ns + row->transfer_ns, row->started_ns},
-        {"execution", row->started_ns, row->finished_ns},
+        {"decision", row->launched_ns},
+        {"transfer", row->launched_ns + row->transfer_ns},
+        {"cold start", row->started_ns},
+        {"execution", row->finished_ns},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        const struct step at = {parts[i].from, track->pid, track->tid};
-        if (!slice(timeline, &at, "part", parts[i].name, parts[i].until, error))
-            return false;
+        slice(timeline, track, "part", parts[i].name, parts[i].until);
+        track.time = parts[i].until;
     }
-    return true;
-}
-
-static bool batch_slice(struct timeline *timeline, const struct batch_row *row,
-                        const struct step *track, struct error *error)
-{
-    char instance[32] = "null";
-    if (row->instance != SIM_NONE)
-        (void)snprintf(instance, sizeof instance, "%" PRIu32, row->instance);
-    return trace_events_write(
-        &timeline->events, error,
-        "{\"ph\":\"X\",\"cat\":\"batch\",\"name\":%s,\"ts\":%s,\"dur\":%s,\"pid\":%" PRIu32
-        ",\"tid\":%" PRIu32 ",\"args\":{\"batch\":%" PRIu64 ",\"application\":%" PRIu32
-        ",\"stage\":%" PRIu32 ",\"jobs\":%" PRIu32 ",\"configuration\":\"batch %u, %u vCPU, %u "
-        "vGPU\",\"quota\":%u,\"noise\":%s,\"slowdown\":%s,\"cost_usd\":%s,\"cold\":%s,"
-        "\"decision_ms\":%s,\"transfer_ms\":%s,\"cold_ms\":%s,\"execution_ms\":%s,\"container\""
-        ":%" PRIu64 ",\"instance\":%s,\"first_request\":%" PRIu64 "}}",
-        timeline->queue_names[row->queue], trace_micros(row->dispatched_ns).text,
-        trace_micros(row->finished_ns - row->dispatched_ns).text, track->pid, track->tid,
-        row->batch, row->application, row->stage, row->jobs, row->configured_batch, row->vcpu,
-        row->vgpu, row->quota, trace_number(row->noise).text, trace_number(row->slowdown).text,
-        trace_number(row->cost_usd).text, row->cold ? "true" : "false",
-        trace_number(sim_to_ms(row->launched_ns - row->dispatched_ns)).text,
-        trace_number(sim_to_ms(row->transfer_ns)).text, trace_number(sim_to_ms(row->cold_ns)).text,
-        trace_number(sim_to_ms(row->finished_ns - row->started_ns)).text, row->container, instance,
-        row->first_request);
 }
 
 static bool add_batch(void *context, const struct batch_row *row, struct error *error)
 {
     struct timeline *timeline = context;
-    struct step track = {row->dispatched_ns, PID_INVOKERS + row->invoker, 0};
-    struct step container = track;
     const struct application *application = &timeline->workload->applications[row->application];
-    if (!batch_lane(timeline, row, &track.tid, error) ||
-        !container_track(timeline, row->container, application->stages[row->stage].function,
-                         row->invoker, &container.tid, error))
-        return false;
-    timeline->last_batch = (struct step){row->started_ns, track.pid, track.tid};
+    const size_t place = row->gpu != SIM_NONE ? row->gpu : timeline->gpus.count + row->invoker;
+    const struct trace_point track =
+        gpu_lane(timeline, &timeline->places[timeline->workload->application_count + place],
+                 row->invoker, row->gpu, row->dispatched_ns, row->finished_ns, "");
+    cJSON *event =
+        trace_event('X', "batch", timeline->queue_names[row->queue], track, row->finished_ns);
+    cJSON *args = cJSON_AddObjectToObject(event, "args");
+    char configuration[64];
+    (void)snprintf(configuration, sizeof configuration, "batch %u, %u vCPU, %u vGPU",
+                   row->configured_batch, row->vcpu, row->vgpu);
+    json_put(args, "batch %" PRIu64 " application %u stage %u jobs %u configuration %s quota %u",
+             row->batch, row->application, row->stage, row->jobs, configuration, row->quota);
+    json_put(args, "noise %g slowdown %g cost_usd %g cold %hhd decision_ms %g transfer_ms %g",
+             row->noise, row->slowdown, row->cost_usd, (bool)(row->cold != 0),
+             sim_to_ms(row->launched_ns - row->dispatched_ns), sim_to_ms(row->transfer_ns));
+    json_put(args,
+             "cold_ms %g execution_ms %g container %" PRIu64 " instance %g first_request %" PRIu64,
+             sim_to_ms(row->cold_ns), sim_to_ms(row->finished_ns - row->started_ns), row->container,
+             row->instance == SIM_NONE ? NAN : (double)row->instance, row->first_request);
+    trace_events_write(&timeline->events, event);
+    batch_parts(timeline, row, track);
+    slice(timeline,
+          container_track(timeline, row->container, application->stages[row->stage].function,
+                          row->invoker, row->dispatched_ns),
+          "container", "busy", row->finished_ns);
+    timeline->last_batch = (struct trace_point){row->started_ns, track.pid, track.tid};
     timeline->last_number = row->batch;
-    return batch_slice(timeline, row, &track, error) && batch_parts(timeline, row, &track, error) &&
-           slice(timeline, &container, "container", "busy", row->finished_ns, error);
+    return trace_events_good(&timeline->events, error);
 }
 
-static int compare_flights(const void *a, const void *b)
+/* Where the request's flight is kept. */
+static struct flight **flight_of(struct timeline *timeline, uint64_t request)
 {
-    const struct flight *left = a, *right = b;
-    return (left->request > right->request) - (left->request < right->request);
-}
-
-/* Finds or adds the request's flight. */
-static struct flight *flight_of(struct timeline *timeline, uint64_t request)
-{
-    const struct flight key = {.request = request};
-    void *found = tfind(&key, &timeline->flights, compare_flights);
-    if (found != NULL)
-        return *(struct flight **)found;
-    struct flight *flight = arena_allocate(timeline->arena, 1, sizeof *flight);
-    flight->request = request;
-    if (tsearch(flight, &timeline->flights, compare_flights) == NULL)
-        arena_exhaust(timeline->arena, 1, sizeof *flight);
-    return flight;
+    arena_reserve(timeline->arena, &timeline->flights, request + 1, sizeof *timeline->flights);
+    return &timeline->flights[request];
 }
 
 static bool add_job(void *context, const struct job_row *row, struct error *error)
 {
     struct timeline *timeline = context;
-    struct flight *flight = flight_of(timeline, row->request);
-    if (row->batch == timeline->last_number && flight->count < RECORD_MAX_STAGES)
-        flight->steps[flight->count++] = timeline->last_batch;
-    const char *name = timeline->queue_names[row->queue];
-    for (size_t i = 0; i < 2; i++)
-        if (!trace_events_write(&timeline->events, error,
-                                "{\"ph\":\"%s\",\"cat\":\"wait\",\"name\":%s,\"id\":\"%" PRIu64
-                                ".%" PRIu32 "\",\"ts\":%s,\"pid\":%d,\"tid\":%" PRIu32 "}",
-                                i == 0 ? "b" : "e", name, row->request, row->stage,
-                                trace_micros(row->ready_ns + (i == 0 ? 0 : row->queue_ns)).text,
-                                PID_QUEUES, TID_LANES + row->queue))
-            return false;
-    return true;
+    struct flight **flight = flight_of(timeline, row->request);
+    char id[48];
+    (void)snprintf(id, sizeof id, "%s%" PRIu64 ".%" PRIu32, timeline->title, row->request,
+                   row->stage);
+    if (*flight == NULL)
+        *flight = arena_allocate(timeline->arena, 1, sizeof **flight);
+    if (row->batch == timeline->last_number && (*flight)->count < RECORD_MAX_STAGES)
+        (*flight)->steps[(*flight)->count++] = timeline->last_batch;
+    for (size_t i = 0; i < 2; i++) {
+        cJSON *event = trace_event(i == 0 ? 'b' : 'e', "wait", timeline->queue_names[row->queue],
+                                   point(timeline, row->ready_ns + (i == 0 ? 0 : row->queue_ns),
+                                         PID_QUEUES, TID_LANES + row->queue),
+                                   0);
+        json_put(event, "id %s", id);
+        trace_events_write(&timeline->events, event);
+    }
+    return trace_events_good(&timeline->events, error);
 }
 
 static bool add_container(void *context, const struct container_row *row, struct error *error)
 {
     struct timeline *timeline = context;
-    struct step track = {row->from_ns, PID_INVOKERS + row->invoker, 0};
-    return container_track(timeline, row->container, row->function, row->invoker, &track.tid,
-                           error) &&
-           slice(timeline, &track, "container",
-                 row->phase == CONTAINER_PHASE_STARTING ? "starting" : "idle", row->until_ns,
-                 error);
+    slice(timeline,
+          container_track(timeline, row->container, row->function, row->invoker, row->from_ns),
+          "container", row->phase == CONTAINER_PHASE_STARTING ? "starting" : "idle", row->until_ns);
+    return trace_events_good(&timeline->events, error);
 }
 
 static bool add_decision(void *context, const struct decision_row *row, struct error *error)
 {
     struct timeline *timeline = context;
-    return trace_events_write(
-        &timeline->events, error,
-        "{\"ph\":\"i\",\"s\":\"t\",\"cat\":\"decision\",\"name\":%s,\"ts\":%s,\"pid\":%d,"
-        "\"tid\":%d,\"args\":{\"batch\":%" PRIu64 ",\"invoker\":%" PRIu32
-        ",\"configuration\":%" PRIu32 ",\"jobs\":%" PRIu32 ",\"queue_length\":%" PRIu32
-        ",\"alternatives\":%" PRIu32 ",\"plan_cost_usd\":%s,\"plan_ms\":%s,\"units\":%" PRIu64
-        ",\"charged_ms\":%s}}",
-        timeline->queue_names[row->queue], trace_micros(row->time_ns).text, PID_CLUSTER,
-        TID_DECISIONS, row->batch, row->invoker, row->configuration, row->jobs, row->queue_length,
-        row->alternatives, trace_number(row->plan_cost_usd).text,
-        trace_number(sim_to_ms(row->plan_time_ns)).text, row->units,
-        trace_number(sim_to_ms(row->charged_ns)).text);
+    cJSON *event = trace_event('i', "decision", timeline->queue_names[row->queue],
+                               point(timeline, row->time_ns, PID_CLUSTER, TID_DECISIONS), 0);
+    cJSON *args = cJSON_AddObjectToObject(event, "args");
+    json_put(args, "batch %" PRIu64 " invoker %u configuration %u jobs %u queue_length %u",
+             row->batch, row->invoker, row->configuration, row->jobs, row->queue_length);
+    json_put(args, "alternatives %u plan_cost_usd %g plan_ms %g units %" PRIu64 " charged_ms %g",
+             row->alternatives, row->plan_cost_usd, sim_to_ms(row->plan_time_ns), row->units,
+             sim_to_ms(row->charged_ns));
+    trace_events_write(&timeline->events, event);
+    return trace_events_good(&timeline->events, error);
 }
 
 static bool add_sample(void *context, const struct timeline_row *row, struct error *error)
@@ -297,7 +288,7 @@ static bool add_sample(void *context, const struct timeline_row *row, struct err
     const struct {
         const char *name;
         double value;
-    } counters[] = {
+    } counters[COUNTERS] = {
         {"waiting jobs", (double)row->waiting_jobs},
         {"running batches", (double)row->running_batches},
         {"idle containers", (double)row->idle_containers},
@@ -306,123 +297,146 @@ static bool add_sample(void *context, const struct timeline_row *row, struct err
         {"vCPU used %", 100 * row->vcpu_used},
         {"GPU memory used %", 100 * row->gpu_memory_used},
     };
-    for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
-        if (!trace_events_write(
-                &timeline->events, error,
-                "{\"ph\":\"C\",\"name\":\"%s\",\"ts\":%s,\"pid\":%d,\"tid\":%d,\"args\":{"
-                "\"value\":%s}}",
-                counters[i].name, trace_micros(row->time_ns).text, PID_CLUSTER, TID_COUNTERS,
-                trace_number(counters[i].value).text))
-            return false;
-    return true;
+    for (size_t i = 0; i < COUNTERS; i++) {
+        timeline->counted[i] = timeline->counted[i] || counters[i].value > 0;
+        if (!timeline->counted[i])
+            continue;
+        cJSON *event = trace_event('C', "counter", counters[i].name,
+                                   point(timeline, row->time_ns, PID_CLUSTER, TID_COUNTERS), 0);
+        json_put(cJSON_AddObjectToObject(event, "args"), "value %g", counters[i].value);
+        trace_events_write(&timeline->events, event);
+    }
+    return trace_events_good(&timeline->events, error);
 }
 
 /* ---- Requests and their flows ---------------------------------------------------------------- */
 
 static int compare_steps(const void *a, const void *b)
 {
-    const struct step *left = a, *right = b;
+    const struct trace_point *left = a, *right = b;
     return (left->time > right->time) - (left->time < right->time);
 }
 
-static bool flow(struct timeline *timeline, const struct step *step, const char *phase,
-                 uint64_t request, struct error *error)
+static void flow(struct timeline *timeline, struct trace_point step, char phase, uint64_t request)
 {
-    return trace_events_write(
-        &timeline->events, error,
-        "{\"ph\":\"%s\",\"cat\":\"request\",\"name\":\"request\",\"id\":%" PRIu64
-        ",\"ts\":%s,\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 "%s}",
-        phase, request, trace_micros(step->time).text, step->pid, step->tid,
-        phase[0] == 'f' ? ",\"bp\":\"e\"" : "");
+    cJSON *event = trace_event(phase, "request", "request", step, 0);
+    /* Of several runs, which have the same requests, each has numbers of its own. */
+    json_put(event, "id %" PRIu64, ((uint64_t)timeline->base << 32) + request);
+    trace_events_write(&timeline->events, event);
 }
 
 /* Writes the flow: arrival, the start of each execution, and the finish, which must be inside the
  * request's slice. */
-static bool flow_write(struct timeline *timeline, const struct request_row *row, uint32_t tid,
-                       struct error *error)
+static void flow_write(struct timeline *timeline, const struct request_row *row,
+                       struct trace_point track)
 {
-    const struct flight key = {.request = row->request};
-    void *found = tfind(&key, &timeline->flights, compare_flights);
-    if (found == NULL)
-        return true;
-    struct flight *flight = *(struct flight **)found;
-    (void)tdelete(&key, &timeline->flights, compare_flights);
+    struct flight **place = flight_of(timeline, row->request), *flight = *place;
+    if (flight == NULL)
+        return;
     qsort(flight->steps, flight->count, sizeof *flight->steps, compare_steps);
-    const struct step arrival = {row->arrival_ns, PID_REQUESTS, tid};
-    const struct step finish = {row->finish_ns - 1, PID_REQUESTS, tid};
-    bool good = flow(timeline, &arrival, "s", row->request, error);
-    for (size_t i = 0; good && i < flight->count; i++)
-        good = flow(timeline, &flight->steps[i], "t", row->request, error);
-    good = good && flow(timeline, &finish, "f", row->request, error);
+    flow(timeline, track, 's', row->request);
+    for (size_t i = 0; i < flight->count; i++)
+        flow(timeline, flight->steps[i], 't', row->request);
+    track.time = row->finish_ns - 1;
+    flow(timeline, track, 'f', row->request);
     arena_release(timeline->arena, flight);
-    return good;
-}
-
-static bool drop_write(struct timeline *timeline, const struct request_row *row, const char *name,
-                       struct error *error)
-{
-    return trace_events_write(
-        &timeline->events, error,
-        "{\"ph\":\"i\",\"s\":\"p\",\"cat\":\"drop\",\"name\":%s,\"ts\":%s,\"pid\":%d,\"tid\":"
-        "%d,\"args\":{\"request\":%" PRIu64 "}}",
-        name, trace_micros(row->finish_ns).text, PID_CLUSTER, TID_DROPS, row->request);
-}
-
-static bool request_slice(struct timeline *timeline, const struct request_row *row,
-                          const char *name, uint32_t tid, struct error *error)
-{
-    return trace_events_write(
-        &timeline->events, error,
-        "{\"ph\":\"X\",\"cat\":\"request\",\"name\":%s,\"ts\":%s,\"dur\":%s,\"pid\":%d,"
-        "\"tid\":%" PRIu32 ",\"args\":{\"request\":%" PRIu64
-        ",\"measured\":%s,\"hit\":%s,\"dropped\":%s,\"slo_ms\":%s,\"queue_ms\":%s,"
-        "\"transfer_ms\":%s,\"cold_ms\":%s,\"execution_ms\":%s,\"cost_usd\":%s}}",
-        name, trace_micros(row->arrival_ns).text,
-        trace_micros(row->finish_ns - row->arrival_ns).text, PID_REQUESTS, tid, row->request,
-        row->measured ? "true" : "false", row->hit ? "true" : "false",
-        row->dropped ? "true" : "false", trace_number(sim_to_ms(row->slo_ns)).text,
-        trace_number(sim_to_ms(row->queue_ns)).text, trace_number(sim_to_ms(row->transfer_ns)).text,
-        trace_number(sim_to_ms(row->cold_ns)).text, trace_number(sim_to_ms(row->exec_ns)).text,
-        trace_number(row->cost_usd).text);
+    *place = NULL;
 }
 
 static bool add_request(void *context, const struct request_row *row, struct error *error)
 {
     struct timeline *timeline = context;
     struct lanes *lanes = &timeline->places[row->application];
-    const char *text = timeline->workload->applications[row->application].name;
-    char *name = trace_quote(timeline->arena, text);
+    const char *name = timeline->workload->applications[row->application].name;
     const size_t before = lanes->count;
-    /* Keeps the lanes of one application together. */
-    const uint32_t order = row->application * LANES_MOST + (uint32_t)before;
     const uint32_t tid = lanes_take(timeline, lanes, row->arrival_ns, row->finish_ns);
-    const bool good =
-        (lanes->count == before ||
-         trace_events_name_thread(&timeline->events, PID_REQUESTS, tid, order, text, error)) &&
-        request_slice(timeline, row, name, tid, error) && flow_write(timeline, row, tid, error) &&
-        (!row->dropped || drop_write(timeline, row, name, error));
-    arena_release(timeline->arena, name);
-    return good;
+    const struct trace_point track = point(timeline, row->arrival_ns, PID_REQUESTS, tid);
+    if (lanes->count > before) /* the lanes of one application are kept together */
+        thread_name(timeline, PID_REQUESTS, tid, row->application * LANES_MOST + (uint32_t)before,
+                    name);
+    cJSON *event = trace_event('X', "request", name, track, row->finish_ns);
+    cJSON *args = cJSON_AddObjectToObject(event, "args");
+    json_put(args, "request %" PRIu64 " measured %hhd hit %hhd dropped %hhd slo_ms %g",
+             row->request, (bool)(row->measured != 0), (bool)(row->hit != 0),
+             (bool)(row->dropped != 0), sim_to_ms(row->slo_ns));
+    json_put(args, "queue_ms %g transfer_ms %g cold_ms %g execution_ms %g cost_usd %g",
+             sim_to_ms(row->queue_ns), sim_to_ms(row->transfer_ns), sim_to_ms(row->cold_ns),
+             sim_to_ms(row->exec_ns), row->cost_usd);
+    trace_events_write(&timeline->events, event);
+    flow_write(timeline, row, track);
+    if (row->dropped != 0) {
+        event = trace_event('i', "drop", name,
+                            point(timeline, row->finish_ns, PID_CLUSTER, TID_DROPS), 0);
+        json_put(cJSON_AddObjectToObject(event, "args"), "request %" PRIu64, row->request);
+        trace_events_write(&timeline->events, event);
+    }
+    return trace_events_good(&timeline->events, error);
 }
 
 /* ---- Trainings ------------------------------------------------------------------------------- */
 
+/* Writes a slice of a lease, which begins with its restart. */
+static void lease_slice(struct timeline *timeline, const struct lease_row *row,
+                        const char *category, const char *name, struct trace_point track,
+                        double units)
+{
+    cJSON *event = trace_event('X', category, name, track, row->until_ns);
+    json_put(cJSON_AddObjectToObject(event, "args"),
+             "training %" PRIu64 " invokers %u units %g vcpus %g memory_mb %g iterations %g",
+             row->training, row->invokers, units, row->vcpus, row->memory_mb, row->iterations);
+    trace_events_write(&timeline->events, event);
+    slice(timeline, track, "restart", "restart", row->from_ns + row->restart_ns);
+}
+
 static bool add_lease(void *context, const struct lease_row *row, struct error *error)
 {
     struct timeline *timeline = context;
-    const struct step track = {row->from_ns, PID_TRAININGS,
-                               (uint32_t)(TID_TRAININGS + row->training)};
-    return slice(timeline, &track, "restart", "restart", row->from_ns + row->restart_ns, error) &&
-           trace_events_write(
-               &timeline->events, error,
-               "{\"ph\":\"X\",\"cat\":\"lease\",\"name\":\"%" PRIu32 " GPUs from %" PRIu32
-               "\",\"ts\":%s,\"dur\":%s,\"pid\":%d,\"tid\":%" PRIu32
-               ",\"args\":{\"invokers\":%" PRIu32
-               ",\"units\":%s,\"vcpus\":%s,\"memory_mb\":%s,\"iterations\":%s}}",
-               row->gpus, row->first_gpu, trace_micros(row->from_ns).text,
-               trace_micros(row->until_ns - row->from_ns).text, PID_TRAININGS, track.tid,
-               row->invokers, trace_number(row->units).text, trace_number(row->vcpus).text,
-               trace_number(row->memory_mb).text, trace_number(row->iterations).text);
+    char name[64];
+    (void)snprintf(name, sizeof name, "%" PRIu32 " GPUs from %" PRIu32, row->gpus, row->first_gpu);
+    timeline->last_lease = *row;
+    lease_slice(
+        timeline, row, "lease", name,
+        point(timeline, row->from_ns, PID_TRAININGS, (uint32_t)(TID_TRAININGS + row->training)),
+        row->units);
+    return trace_events_good(&timeline->events, error);
+}
+
+static bool add_lease_gpu(void *context, const struct lease_gpu_row *row, struct error *error)
+{
+    struct timeline *timeline = context;
+    (void)error;
+    arena_reserve(timeline->arena, &timeline->leased, timeline->leased_count + 1,
+                  sizeof *timeline->leased);
+    timeline->leased[timeline->leased_count++] = (struct leased){timeline->last_lease, *row};
+    return true;
+}
+
+/* By their end, as lanes_take needs. */
+static int compare_leased(const void *a, const void *b)
+{
+    const struct leased *left = a, *right = b;
+    if (left->lease.until_ns != right->lease.until_ns)
+        return left->lease.until_ns < right->lease.until_ns ? -1 : 1;
+    if (left->gpu.lease != right->gpu.lease)
+        return left->gpu.lease < right->gpu.lease ? -1 : 1;
+    return (left->gpu.gpu > right->gpu.gpu) - (left->gpu.gpu < right->gpu.gpu);
+}
+
+/* Writes the run's leases into lanes of their GPUs. */
+static void leased_write(struct timeline *timeline)
+{
+    if (timeline->leased_count > 0)
+        qsort(timeline->leased, timeline->leased_count, sizeof *timeline->leased, compare_leased);
+    for (size_t i = 0; i < timeline->leased_count; i++) {
+        const struct lease_row *lease = &timeline->leased[i].lease;
+        const struct lease_gpu_row *gpu = &timeline->leased[i].gpu;
+        char name[40];
+        (void)snprintf(name, sizeof name, "training %" PRIu64, lease->training);
+        lease_slice(timeline, lease, "lease of a GPU", name,
+                    gpu_lane(timeline, &timeline->lease_places[gpu->gpu], gpu->invoker, gpu->gpu,
+                             lease->from_ns, lease->until_ns, " trainings"),
+                    gpu->units);
+    }
 }
 
 static bool add_training(void *context, const struct training_result_row *row, struct error *error)
@@ -431,128 +445,116 @@ static bool add_training(void *context, const struct training_result_row *row, s
     char name[64];
     const uint32_t tid = (uint32_t)(TID_TRAININGS + row->training);
     (void)snprintf(name, sizeof name, "training %" PRIu64, row->training);
-    return trace_events_name_thread(&timeline->events, PID_TRAININGS, tid, tid, name, error) &&
-           trace_events_write(&timeline->events, error,
-                              "{\"ph\":\"i\",\"s\":\"t\",\"cat\":\"arrival\",\"name\":\"arrival\","
-                              "\"ts\":%s,\"pid\":%d,\"tid\":%" PRIu32 "}",
-                              trace_micros(row->arrival_ns).text, PID_TRAININGS, tid);
+    thread_name(timeline, PID_TRAININGS, tid, tid, name);
+    trace_events_write(&timeline->events,
+                       trace_event('i', "arrival", "arrival",
+                                   point(timeline, row->arrival_ns, PID_TRAININGS, tid), 0));
+    return trace_events_good(&timeline->events, error);
 }
 
 /* ---- Begin and end --------------------------------------------------------------------------- */
 
 /* Names the queues of an application. */
-static bool queues_name(struct timeline *timeline, const struct application *application,
-                        struct error *error)
+static void queues_name(struct timeline *timeline, const struct application *application)
 {
-    bool good = true;
-    for (uint32_t s = 0; good && s < application->stage_count; s++) {
+    for (uint32_t s = 0; s < application->stage_count; s++) {
         const uint32_t queue = application->first_queue + s, tid = TID_LANES + queue;
-        const char *text =
+        timeline->queue_names[queue] =
             arena_text(timeline->arena, "%s/%s", application->name, application->stages[s].name);
-        timeline->queue_names[queue] = trace_quote(timeline->arena, text);
-        good = trace_events_name_thread(&timeline->events, PID_QUEUES, tid, tid, text, error);
+        thread_name(timeline, PID_QUEUES, tid, tid, timeline->queue_names[queue]);
     }
-    return good;
 }
 
-static size_t place_count(const struct timeline *timeline)
+/* What the file is about. */
+static cJSON *about(const struct experiment *const *experiments, size_t count)
 {
-    return timeline->workload->application_count + timeline->gpu_count +
-           timeline->workload->cluster.invoker_count;
+    cJSON *object = cJSON_CreateObject();
+    json_put(object, "program %s experiment %s seed %" PRIu64, "esgsim", experiments[0]->name,
+             experiments[0]->seed);
+    cJSON *runs = cJSON_AddArrayToObject(object, "runs");
+    for (size_t i = 0; i < count; i++)
+        json_put(json_append(runs), "policy %s configuration %s", experiments[i]->policy_name,
+                 experiments[i]->hash);
+    return object;
 }
 
-static struct timeline *timeline_allocate(struct arena *arena, const struct workload *workload)
+struct timeline *timeline_create(const char *path, const struct experiment *const *experiments,
+                                 size_t count, struct error *error)
 {
+    struct arena *arena = arena_create();
     struct timeline *timeline = arena_allocate(arena, 1, sizeof *timeline);
     timeline->arena = arena;
-    const uint32_t invokers = workload->cluster.invoker_count;
-    timeline->workload = workload;
-    timeline->last_number = UINT64_MAX;
-    timeline->gpu_count = cluster_number_gpus(&workload->cluster, NULL);
-    timeline->first_gpu = arena_allocate(arena, invokers + 1, sizeof *timeline->first_gpu);
-    timeline->places = arena_allocate(arena, place_count(timeline), sizeof *timeline->places);
-    timeline->queue_names =
-        arena_allocate(arena, workload->queue_count, sizeof *timeline->queue_names);
-    timeline->invoker_named = arena_allocate(arena, invokers, sizeof *timeline->invoker_named);
-    return timeline;
-}
-
-static void flight_keep(void *flight)
-{
-    (void)flight; /* it is the arena's */
-}
-
-static void timeline_free(struct timeline *timeline)
-{
-    (void)trace_events_end(&timeline->events, false, NULL);
-    tdestroy(timeline->flights, flight_keep);
-    arena_destroy(timeline->arena);
-}
-
-static bool timeline_open(struct timeline *timeline, const char *path,
-                          const struct experiment *experiment, struct error *error)
-{
-    char about[1024];
-    const int length = snprintf(
-        about, sizeof about,
-        "{\"program\":\"esgsim\",\"experiment\":%s,\"policy\":%s,\"seed\":%" PRIu64
-        ",\"configuration\":\"%s\"}",
-        trace_quote(timeline->arena, experiment->name),
-        trace_quote(timeline->arena, experiment->policy_name), experiment->seed, experiment->hash);
-    if (length < 0 || (size_t)length >= sizeof about)
-        return error_run(error, "%s: the experiment's name is too long", path);
-    return trace_events_begin(&timeline->events, timeline->arena, path, about, error);
-}
-
-/* Writes the names of the fixed tracks. */
-static bool timeline_begin(struct timeline *timeline, bool trainings, struct error *error)
-{
-    static const char *const threads[] = {
-        [TID_COUNTERS] = "counters", [TID_DECISIONS] = "decisions", [TID_DROPS] = "drops"};
-    const struct workload *workload = timeline->workload;
-    struct trace_events *events = &timeline->events;
-    (void)cluster_number_gpus(&workload->cluster, timeline->first_gpu);
-    bool good = trace_events_name_process(events, PID_CLUSTER, "cluster", error);
-    for (uint32_t t = 0; good && t < sizeof threads / sizeof *threads; t++)
-        good = trace_events_name_thread(events, PID_CLUSTER, t, t, threads[t], error);
-    good = good && trace_events_name_process(events, PID_REQUESTS, "requests", error) &&
-           trace_events_name_process(events, PID_QUEUES, "queues", error);
-    for (size_t a = 0; good && a < workload->application_count; a++)
-        good = queues_name(timeline, &workload->applications[a], error);
-    timeline->next_tid = TID_LANES + workload->queue_count;
-    return good &&
-           (!trainings || trace_events_name_process(events, PID_TRAININGS, "trainings", error));
-}
-
-struct timeline *timeline_create(const char *path, const struct experiment *experiment,
-                                 struct error *error)
-{
-    struct timeline *timeline = timeline_allocate(arena_create(), &experiment->workload);
-    if (timeline_open(timeline, path, experiment, error) &&
-        timeline_begin(timeline, experiment->training != NULL, error))
+    timeline->experiments = experiments;
+    timeline->count = count;
+    if (trace_events_begin(&timeline->events, path, about(experiments, count), error))
         return timeline;
-    timeline_free(timeline);
+    (void)timeline_close(timeline, false, NULL);
     return NULL;
 }
 
-struct recorder timeline_recorder(struct timeline *timeline)
+/* Names the processes and tracks that the run has in any case. */
+static void run_name(struct timeline *timeline, bool trainings)
 {
-    return (struct recorder){.context = timeline,
-                             .request = add_request,
-                             .batch = add_batch,
-                             .job = add_job,
-                             .container = add_container,
-                             .decision = add_decision,
-                             .timeline = add_sample,
-                             .training = add_training,
-                             .lease = add_lease};
+    const struct workload *workload = timeline->workload;
+    process_name(timeline, PID_CLUSTER, "cluster");
+    thread_name(timeline, PID_CLUSTER, TID_COUNTERS, TID_COUNTERS, "counters");
+    if (trainings)
+        process_name(timeline, PID_TRAININGS, "trainings");
+    if (workload->application_count == 0)
+        return;
+    thread_name(timeline, PID_CLUSTER, TID_DECISIONS, TID_DECISIONS, "decisions");
+    thread_name(timeline, PID_CLUSTER, TID_DROPS, TID_DROPS, "drops");
+    process_name(timeline, PID_REQUESTS, "requests");
+    process_name(timeline, PID_QUEUES, "queues");
+    for (size_t a = 0; a < workload->application_count; a++)
+        queues_name(timeline, &workload->applications[a]);
+}
+
+bool timeline_run(struct timeline *timeline, size_t run, struct recorder *recorder,
+                  struct error *error)
+{
+    struct arena *arena = timeline->arena;
+    const struct experiment *experiment = timeline->experiments[run];
+    const struct workload *workload = &experiment->workload;
+    const uint32_t invokers = workload->cluster.invoker_count;
+    leased_write(timeline);
+    timeline->workload = workload;
+    timeline->title =
+        timeline->count == 1 ? "" : arena_text(arena, "%s: ", experiment->policy_name);
+    timeline->base = (uint32_t)run * (PID_INVOKERS + invokers);
+    timeline->gpus = cluster_list_gpus(&workload->cluster, arena);
+    timeline->places = arena_allocate(
+        arena, workload->application_count + timeline->gpus.count + invokers, sizeof(struct lanes));
+    timeline->lease_places = arena_allocate(arena, timeline->gpus.count, sizeof(struct lanes));
+    timeline->queue_names = arena_allocate(arena, workload->queue_count, sizeof(char *));
+    timeline->invoker_named = arena_allocate(arena, invokers, sizeof(bool));
+    timeline->next_tid = TID_LANES + workload->queue_count;
+    timeline->last_number = UINT64_MAX;
+    timeline->named = NULL;
+    timeline->flights = NULL;
+    timeline->leased_count = 0;
+    memset(timeline->counted, 0, sizeof timeline->counted);
+    run_name(timeline, experiment->training != NULL);
+    *recorder = (struct recorder){.context = timeline,
+                                  .request = add_request,
+                                  .batch = add_batch,
+                                  .job = add_job,
+                                  .container = add_container,
+                                  .decision = add_decision,
+                                  .timeline = add_sample,
+                                  .training = add_training,
+                                  .lease = add_lease,
+                                  .lease_gpu = add_lease_gpu};
+    return trace_events_good(&timeline->events, error);
 }
 
 bool timeline_close(struct timeline *timeline, bool good, struct error *error)
 {
     if (timeline == NULL)
         return good;
+    if (good)
+        leased_write(timeline);
     good = trace_events_end(&timeline->events, good, error);
-    timeline_free(timeline);
+    arena_destroy(timeline->arena);
     return good;
 }

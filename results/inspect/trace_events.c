@@ -2,118 +2,89 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
+#include "sim/base/json_write.h"
 
-enum { BLOCK_BYTES = 1 << 18, EVENT_BYTES = 1 << 14 };
-
-bool trace_events_begin(struct trace_events *events, struct arena *arena, const char *path,
-                        const char *about, struct error *error)
+/* Writes the value after `before` and deletes it. */
+static void value_write(struct trace_events *events, const char *before, cJSON *value)
 {
-    *events = (struct trace_events){.arena = arena,
-                                    .path = arena_text(arena, "%s", path),
-                                    .block = arena_allocate(arena, BLOCK_BYTES, 1)};
-    if (!atomic_file_open(&events->file, path, error))
-        return false;
-    const int length =
-        snprintf(events->block, EVENT_BYTES,
-                 "{\"displayTimeUnit\":\"ms\",\"otherData\":%s,\n\"traceEvents\":[\n", about);
-    events->used = length > 0 && length < EVENT_BYTES ? (size_t)length : 0;
-    return events->used > 0 || error_run(error, "%s: what it is about is too long", path);
+    char *text = cJSON_PrintBuffered(value, 1024, false);
+    if (text == NULL)
+        abort(); /* no memory */
+    if (events->fault == 0 &&
+        (fputs(before, events->file.stream) < 0 || fputs(text, events->file.stream) < 0))
+        events->fault = errno;
+    cJSON_free(text);
+    cJSON_Delete(value);
 }
 
-static bool flush_block(struct trace_events *events, struct error *error)
+bool trace_events_begin(struct trace_events *events, const char *path, cJSON *about,
+                        struct error *error)
 {
-    const bool good = fwrite(events->block, 1, events->used, events->file.stream) == events->used;
-    events->used = 0;
-    return good || error_run(error, "%s: cannot be written: %s", events->path, strerror(errno));
-}
-
-bool trace_events_write(struct trace_events *events, struct error *error, const char *format, ...)
-{
-    if (BLOCK_BYTES - events->used < EVENT_BYTES && !flush_block(events, error))
+    *events = (struct trace_events){.before = ",\n\"traceEvents\":[\n"};
+    if (!atomic_file_open(&events->file, path, error)) {
+        cJSON_Delete(about);
         return false;
-    if (events->any) {
-        memcpy(events->block + events->used, ",\n", 2);
-        events->used += 2;
     }
-    events->any = true;
-    va_list args;
-    va_start(args, format);
-    const int length = vsnprintf(events->block + events->used, EVENT_BYTES / 2, format, args);
-    va_end(args);
-    if (length < 0 || length >= EVENT_BYTES / 2)
-        return error_run(error, "%s: an event of %d bytes is too long; shorten the names in it",
-                         events->path, length);
-    events->used += (size_t)length;
-    return true;
+    value_write(events, "{\"displayTimeUnit\":\"ms\",\"otherData\":", about);
+    return trace_events_good(events, error);
 }
 
-char *trace_quote(struct arena *arena, const char *text)
+static void time_add(cJSON *event, const char *key, sim_time_t time)
 {
-    cJSON *string = cJSON_CreateString(text);
-    char *quoted = cJSON_PrintUnformatted(string);
-    if (quoted == NULL)
-        arena_exhaust(arena, strlen(text), 1);
-    char *copy = arena_text(arena, "%s", quoted);
-    cJSON_free(quoted);
-    cJSON_Delete(string);
-    return copy;
+    char text[32];
+    (void)snprintf(text, sizeof text, "%" PRId64 ".%03d", time / SIM_US, (int)(time % SIM_US));
+    (void)cJSON_AddRawToObject(event, key, text);
 }
 
-/* Writes name and position of a process or thread. */
-static bool name_track(struct trace_events *events, const char *kind, uint32_t pid, uint32_t tid,
-                       uint32_t order, const char *name, struct error *error)
+cJSON *trace_event(char phase, const char *category, const char *name, struct trace_point at,
+                   sim_time_t until)
 {
-    char *quoted = trace_quote(events->arena, name);
-    const bool good =
-        trace_events_write(events, error,
-                           "{\"ph\":\"M\",\"ts\":0,\"pid\":%" PRIu32 ",\"tid\":%" PRIu32
-                           ",\"name\":\"%s_name\",\"args\":{\"name\":%s}},\n{\"ph\":\"M\",\"ts\":0,"
-                           "\"pid\":%" PRIu32 ",\"tid\":%" PRIu32
-                           ",\"name\":\"%s_sort_index\",\"args\":{\"sort_index\":%" PRIu32 "}}",
-                           pid, tid, kind, quoted, pid, tid, kind, order);
-    arena_release(events->arena, quoted);
-    return good;
+    cJSON *event = cJSON_CreateObject();
+    json_put(event, "ph %s cat %s name %s", (char[]){phase, '\0'}, category, name);
+    time_add(event, "ts", at.time);
+    if (phase == 'X')
+        time_add(event, "dur", until - at.time);
+    json_put(event, "pid %u tid %u s %s bp %s", at.pid, at.tid, phase == 'i' ? "t" : NULL,
+             phase == 'f' ? "e" : NULL);
+    return event;
 }
 
-bool trace_events_name_process(struct trace_events *events, uint32_t pid, const char *name,
-                               struct error *error)
+void trace_events_write(struct trace_events *events, cJSON *event)
 {
-    return name_track(events, "process", pid, 0, pid, name, error);
+    value_write(events, events->before, event);
+    events->before = ",\n";
 }
 
-bool trace_events_name_thread(struct trace_events *events, uint32_t pid, uint32_t tid,
-                              uint32_t order, const char *name, struct error *error)
+void trace_events_name(struct trace_events *events, const char *kind, struct trace_point at,
+                       uint32_t order, const char *name)
 {
-    return name_track(events, "thread", pid, tid, order, name, error);
+    for (size_t i = 0; i < 2; i++) {
+        char what[32];
+        (void)snprintf(what, sizeof what, "%s_%s", kind, i == 0 ? "name" : "sort_index");
+        cJSON *event = trace_event('M', "__metadata", what, at, 0);
+        cJSON *args = cJSON_AddObjectToObject(event, "args");
+        if (i == 0)
+            json_put(args, "name %s", name);
+        else
+            json_put(args, "sort_index %u", order);
+        trace_events_write(events, event);
+    }
+}
+
+bool trace_events_good(const struct trace_events *events, struct error *error)
+{
+    return events->fault == 0 || error_run(error, "%s: cannot be written: %s", events->file.path,
+                                           strerror(events->fault));
 }
 
 bool trace_events_end(struct trace_events *events, bool good, struct error *error)
 {
     if (good) {
-        good = flush_block(events, error);
         (void)fputs("\n]}\n", events->file.stream);
+        good = trace_events_good(events, error);
     }
     return atomic_file_end(&events->file, good, error);
-}
-
-struct trace_number trace_micros(sim_time_t time)
-{
-    struct trace_number out;
-    (void)snprintf(out.text, sizeof out.text, "%" PRId64 ".%03d", time / SIM_US,
-                   (int)(time % SIM_US));
-    return out;
-}
-
-struct trace_number trace_number(double value)
-{
-    struct trace_number out = {"null"};
-    if (isfinite(value))
-        (void)snprintf(out.text, sizeof out.text, "%.9g", value);
-    return out;
 }

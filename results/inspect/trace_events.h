@@ -1,60 +1,53 @@
-/* A file of events in Chrome's trace event format, written in blocks.
+/* A file of events in Chrome's trace event format.
  *
- * The file appears when it is closed as good and not before (sim/base/atomic_file.h). Memory is
- * one block, whatever the number of events.
+ * The file appears when it is closed as good and not before (sim/base/atomic_file.h). Memory does
+ * not grow with the number of events.
  */
 #ifndef ESGSIM_RESULTS_INSPECT_TRACE_EVENTS_H
 #define ESGSIM_RESULTS_INSPECT_TRACE_EVENTS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "sim/base/arena.h"
+#include <cjson/cJSON.h>
+
 #include "sim/base/atomic_file.h"
 #include "sim/base/error.h"
 #include "sim/base/units.h"
 
 struct trace_events {
-    struct arena *arena; /* of path and block */
-    const char *path;
     struct atomic_file file;
-    char *block;
-    size_t used; /* bytes of the block */
-    bool any;    /* at least one event has been written */
+    const char *before; /* the next event */
+    int fault;          /* errno of the first write that failed; 0: none */
 };
 
-/* Opens the file and writes what precedes the list of events: `about` is a JSON object. Close
- * with trace_events_end in every case. */
-bool trace_events_begin(struct trace_events *events, struct arena *arena, const char *path,
-                        const char *about, struct error *error);
+/* A time on a track. */
+struct trace_point {
+    sim_time_t time;
+    uint32_t pid, tid;
+};
 
-/* Writes one event, a JSON object, preceded by a separator. ERROR_RUN where the file cannot be
- * written or the event is longer than 8 KiB. */
-bool trace_events_write(struct trace_events *events, struct error *error, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Opens the file and writes what precedes the list of events; `about` is an object, which is
+ * deleted. Close with trace_events_end in every case. False: as for atomic_file_open. */
+bool trace_events_begin(struct trace_events *events, const char *path, cJSON *about,
+                        struct error *error);
 
-/* Returns the text as JSON, in a block of the arena. */
-char *trace_quote(struct arena *arena, const char *text);
+/* An event without arguments, which the caller may add; `until` is the end of a slice, phase X.
+ * Times become microseconds with three decimals, exact to the nanosecond. */
+cJSON *trace_event(char phase, const char *category, const char *name, struct trace_point at,
+                   sim_time_t until);
+/* Writes the event and deletes it. A fault is told by trace_events_good. */
+void trace_events_write(struct trace_events *events, cJSON *event);
 
-/* Names a process; processes are shown in the order of their ids. */
-bool trace_events_name_process(struct trace_events *events, uint32_t pid, const char *name,
-                               struct error *error);
-/* Names a thread and gives its position `order` in its process. */
-bool trace_events_name_thread(struct trace_events *events, uint32_t pid, uint32_t tid,
-                              uint32_t order, const char *name, struct error *error);
+/* Names the process or thread ("process", "thread") of `at`, which is shown at `order`. */
+void trace_events_name(struct trace_events *events, const char *kind, struct trace_point at,
+                       uint32_t order, const char *name);
+
+/* False: ERROR_RUN, the file could not be written. */
+bool trace_events_good(const struct trace_events *events, struct error *error);
 
 /* `good`: ends the list and publishes the file; else nothing remains of it. Returns false where
- * `good` is false or the file cannot be written. */
+ * `good` is false or the file could not be written. */
 bool trace_events_end(struct trace_events *events, bool good, struct error *error);
-
-/* Numbers as JSON. */
-struct trace_number {
-    char text[32];
-};
-/* Microseconds with three decimals, exact to the nanosecond. */
-struct trace_number trace_micros(sim_time_t time);
-/* Nine digits; null where the value is not finite. */
-struct trace_number trace_number(double value);
 
 #endif

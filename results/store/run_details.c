@@ -100,8 +100,7 @@ static bool rows_of(const struct run_details *details, const char *hash, const c
 }
 
 #define ROWS_OF(table, layout, row_type)                                                           \
-    bool run_details_##table(const struct run_details *details, const char *hash,                  \
-                             struct row_type **rows, size_t *count, struct error *error)           \
+    DETAILS_OF(table, row_type)                                                                    \
     {                                                                                              \
         void *read = NULL;                                                                         \
         const bool good = rows_of(details, hash, #table, &layout, &read, count, error);            \
@@ -163,6 +162,9 @@ static bool record_read(const struct run_details *details, const char *hash, boo
         {"decisions", &layout_decisions, false, &record->decision_count},
         {"trainings", &layout_trainings, true, &record->training_count},
         {"leases", &layout_leases, true, &record->lease_count},
+        /* Not in every file: */
+        {"containers", &layout_containers, false, &record->container_count},
+        {"lease_gpus", &layout_lease_gpus, true, &record->lease_gpu_count},
     };
     enum { TABLES = sizeof tables / sizeof tables[0] };
     void *rows[TABLES] = {NULL};
@@ -170,7 +172,8 @@ static bool record_read(const struct run_details *details, const char *hash, boo
     for (size_t i = 0; good && i < TABLES; i++) {
         char name[64];
         (void)snprintf(name, sizeof name, "runs/%s/%s", hash, tables[i].name);
-        if (tables[i].of_trainings == of_trainings)
+        if (tables[i].of_trainings == of_trainings &&
+            (i + 2 < TABLES || run_details_has(details, hash, tables[i].name)))
             good = table_read(details->file, details->path, name, tables[i].layout, &rows[i],
                               tables[i].count, error);
     }
@@ -180,6 +183,8 @@ static bool record_read(const struct run_details *details, const char *hash, boo
     record->decisions = rows[3];
     record->trainings = rows[4];
     record->leases = rows[5];
+    record->containers = rows[6];
+    record->lease_gpus = rows[7];
     return good &&
            (!run_details_has(details, hash, "choices") ||
             run_details_choices(details, hash, &record->choices, &record->choice_count, error));
@@ -216,5 +221,7 @@ void run_record_free(struct run_record *record)
     free(record->decisions);
     free(record->trainings);
     free(record->leases);
+    free(record->lease_gpus);
+    free(record->containers);
     free(record);
 }

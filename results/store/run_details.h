@@ -38,25 +38,17 @@ struct detail_request {
 /* Returns whether the run has at least one row of that kind ("requests", "timeline", …). */
 bool run_details_has(const struct run_details *details, const char *hash, const char *table);
 
-/* Reads the run's requests in order of arrival, warm-up included. The caller frees *rows. False:
- * ERROR_INPUT if they were not recorded or are damaged. */
-bool run_details_requests(const struct run_details *details, const char *hash,
-                          struct detail_request **rows, size_t *count, struct error *error);
-
-/* Reads the run's batches in order of their end, warm-up included. The caller frees *rows. */
-bool run_details_batches(const struct run_details *details, const char *hash,
-                         struct batch_row **rows, size_t *count, struct error *error);
-
-/* Reads the run's trainings in order of arrival. The caller frees *rows. */
-bool run_details_trainings(const struct run_details *details, const char *hash,
-                           struct training_result_row **rows, size_t *count, struct error *error);
-
-/* Reads the run's samples over time. The caller frees *rows. */
-bool run_details_timeline(const struct run_details *details, const char *hash,
-                          struct timeline_row **rows, size_t *count, struct error *error);
-
-/* Reads the queues that the run's policy chose from. The caller frees *rows. */
-bool run_details_choices(const struct run_details *details, const char *hash,
-                         struct choice_row **rows, size_t *count, struct error *error);
+/* Reads a table of the run, warm-up included: requests and batches in order of their end, trainings
+ * of their arrival. The caller frees *rows. False: ERROR_INPUT if it was not recorded or is
+ * damaged.
+ */
+#define DETAILS_OF(table, row_type)                                                                \
+    bool run_details_##table(const struct run_details *details, const char *hash,                  \
+                             struct row_type **rows, size_t *count, struct error *error)
+DETAILS_OF(requests, detail_request);
+DETAILS_OF(batches, batch_row);
+DETAILS_OF(trainings, training_result_row);
+DETAILS_OF(timeline, timeline_row);
+DETAILS_OF(choices, choice_row);
 
 #endif

@@ -196,12 +196,14 @@ struct run_record {
     struct job_row *jobs;
     struct decision_row *decisions;
     struct choice_row *choices; /* of policy "tree"; NULL: none */
-    size_t request_count, batch_count, job_count, decision_count, choice_count;
+    struct container_row *containers;
+    size_t request_count, batch_count, job_count, decision_count, choice_count, container_count;
     char *policy_text; /* of the file that the policy read; NULL: none */
     char *models;      /* names, one per line; NULL: no trainings */
     struct training_result_row *trainings;
     struct lease_row *leases;
-    size_t training_count, lease_count;
+    struct lease_gpu_row *lease_gpus;
+    size_t training_count, lease_count, lease_gpu_count;
 };
 
 /* Loads the rows of the run with that hash: of its requests, or `of_trainings`. NULL: ERROR_INPUT.

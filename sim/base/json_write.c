@@ -14,12 +14,12 @@ bool json_put(cJSON *object, const char *members, ...)
     bool good = object != NULL;
     va_start(values, members);
     while (*members != '\0') {
-        char key[64], conversion[8];
+        char key[64] = "", conversion[8] = "";
         const size_t length = strcspn(members, " ");
-        (void)snprintf(key, sizeof key, "%.*s", (int)length, members);
+        memcpy(key, members, length < sizeof key ? length : sizeof key - 1);
         members += length + 1;
         const size_t end = strcspn(members, " ");
-        (void)snprintf(conversion, sizeof conversion, "%.*s", (int)end, members);
+        memcpy(conversion, members, end < sizeof conversion ? end : sizeof conversion - 1);
         members += end + strspn(members + end, " ");
         cJSON *value = NULL;
         if (strcmp(conversion, "%s") == 0)

@@ -73,6 +73,10 @@ static const struct cli_option plot_table[] = {
      "draw only these policies, named as in reports: \"esg\" (without parameters), "
      "\"esg k=10\", or a label",
      CLI_MEMBER(struct options, policies), .most = CLI_POLICIES_MAX},
+    {"--from", "S", "gantt begins at this second of simulated time (default: after the warm-up)",
+     CLI_MEMBER(struct options, list.from_s), .high = 1e9},
+    {"--until", "S", "and ends at this one (default: ten seconds later, or all of trainings)",
+     CLI_MEMBER(struct options, list.until_s), .high = 1e9},
     {"--variants", NULL, "with --policies: a policy's name stands for all its variants",
      CLI_MEMBER(struct options, list.variants)},
     CLI_STYLE(struct options, list.style),
@@ -185,6 +189,8 @@ const struct command command_plot = {
         "--over; then no other figure is drawn without --only\n"
         "  sustained             for the same sweep, the greatest load that each policy "
         "sustains\n"
+        "  gantt                 each GPU over time under up to four policies, on one clock, for "
+        "runs with \"record\": \"all\"\n"
         "  timeline              utilisation, fragmentation, queues, containers over time, for "
         "runs with \"record\": \"all\"\n"
         "For an experiment (JSON), without running it: cluster (invokers, GPUs and their shares) "

@@ -93,8 +93,8 @@ static const struct cli_option run_table[] = {
      "asks, requests, batches, jobs, containers, decisions and timeline",
      CLI_MEMBER(struct run_options, out)},
     {"--timeline", "F.json",
-     "write all events as Chrome trace-event JSON, for ui.perfetto.dev or "
-     "chrome://tracing",
+     "write all events as Chrome trace-event JSON, for ui.perfetto.dev or chrome://tracing; of "
+     "--policies below each other on one clock, \"esg: cluster\", \"fifo: cluster\"",
      CLI_MEMBER(struct run_options, timeline)},
     {"--rehearse", "WHAT",
      "replay on an emulated GPU: containers are warm, and the model's interference is not "
@@ -126,9 +126,8 @@ static bool options_check(const struct run_options *options, struct error *error
         if (strcmp(options->settings.list[i].key, "policy.name") == 0)
             return error_input(error, "--policies names the policies; omit --policy and --set "
                                       "policy.name");
-    if (options->policies.count > 1 && (options->timeline != NULL || options->rehearse))
-        return error_input(error, "%s takes one policy; use --policy",
-                           options->rehearse ? "--rehearse" : "--timeline");
+    if (options->policies.count > 1 && options->rehearse)
+        return error_input(error, "--rehearse takes one policy; use --policy");
     return true;
 }
 
@@ -181,7 +180,8 @@ static bool run_simulate(struct policy_run *run, size_t position, const struct s
     struct recorder timeline;
     struct replay_target target;
     if (sinks->timeline != NULL) {
-        timeline = timeline_recorder(sinks->timeline);
+        if (!timeline_run(sinks->timeline, position, &timeline, error))
+            return false;
         recording.also = &timeline;
     }
     if (sinks->rehearsal != NULL) {
@@ -194,7 +194,8 @@ static bool run_simulate(struct policy_run *run, size_t position, const struct s
     return good;
 }
 
-static bool sinks_open(const struct run_options *options, const struct experiment *experiment,
+static bool sinks_open(const struct run_options *options,
+                       const struct experiment *const *experiments, size_t count,
                        struct sinks *sinks, struct error *error)
 {
     if (options->out != NULL && (sinks->store = store_create(options->out, error)) == NULL)
@@ -204,7 +205,7 @@ static bool sinks_open(const struct run_options *options, const struct experimen
         return false;
     if (options->timeline == NULL)
         return true;
-    sinks->timeline = timeline_create(options->timeline, experiment, error);
+    sinks->timeline = timeline_create(options->timeline, experiments, count, error);
     return sinks->timeline != NULL;
 }
 
@@ -300,8 +301,11 @@ static bool runs_simulate(const struct run_options *options, struct policy_run *
                           struct error *error)
 {
     const bool show = !options->quiet && isatty(STDERR_FILENO);
+    const struct experiment *experiments[CLI_POLICIES_MAX];
     struct sinks sinks = {0};
-    bool good = sinks_open(options, runs[0].run.experiment, &sinks, error);
+    for (size_t i = 0; i < count; i++)
+        experiments[i] = runs[i].run.experiment;
+    bool good = sinks_open(options, experiments, count, &sinks, error);
     for (size_t i = 0; good && i < count; i++)
         good = run_simulate(&runs[i], i, &sinks, run_asks_bounds(options, runs, i), show, error);
     return sinks_close(&sinks, good, error);
