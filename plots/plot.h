@@ -21,6 +21,8 @@
  *   (results/report/curve.h). Where a file has curves, only they are drawn unless `only` asks.
  * - sustained: of the same sweep, the greatest load at which each policy holds, in every setting;
  *   also of `esgsim capacity --out`.
+ * - published: where the report is judged by published figures (figure_list.paper), each range with
+ *   our averages in every set of assumptions; also of `esgsim claims --out`, each claim.
  * - timeline: one figure per setting and contender; utilisation, queues and containers over time.
  *
  * Of other files:
@@ -46,6 +48,7 @@
 #include "plots/palette.h"
 #include "results/compare/compare.h"
 #include "results/inspect/chart.h"
+#include "results/report/expectation.h"
 #include "results/report/report.h"
 
 /* A row of the figure sustained: where a condition on a policy ends to hold along a key. */
@@ -74,6 +77,11 @@ bool plot_results(const struct report *report, struct figure_list *list, struct 
 
 /* Writes the CSVs of the figures simulated-against-real. False: as for plot_file. */
 bool plot_compare(const struct comparison *against, struct figure_list *list, struct error *error);
+
+/* Writes the CSVs of the figures published, one for each group of claims. `ours` has one per claim.
+ * False: as for sheet_begin. */
+bool plot_claims(const struct expectations *claims, const struct estimate *ours,
+                 struct figure_list *list, struct error *error);
 
 /* Writes the CSV of a chart, as sheet_begin and sheet_end do. */
 bool chart_sheet(const struct chart *chart, struct figure_list *list, struct error *error);

@@ -6,6 +6,7 @@
 #include "plots/plot.h"
 #include "sim/base/atomic_file.h"
 #include "sim/base/json.h"
+#include "sim/base/text.h"
 #include "sim/cli/picture.h"
 #include "workloads/json_include.h"
 
@@ -69,6 +70,8 @@ static const struct cli_option plot_table[] = {
     {"--metric", "NAME",
      "the first metric of curve (default slo_hit_rate, or jct_s_mean where only trainings run)",
      CLI_MEMBER(struct options, list.metric)},
+    {"--paper", "REF.json", "draw published, too: the figures of this file, as for report",
+     CLI_MEMBER(struct options, list.paper)},
     {"--policies", "A,B,…",
      "draw only these policies, named as in reports: \"esg\" (without parameters), "
      "\"esg k=10\", or a label",
@@ -148,7 +151,7 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
         atomic_file_hold_folder(&lock, list->folder, error) && figures_write(&options, error);
     good = good && plot_draw(list, options.format, error);
     for (size_t i = 0; !quiet && i < list->note_count; i++)
-        (void)fprintf(stderr, "%s\n", list->notes[i]);
+        text_message("%s\n", list->notes[i]);
     if (good && list->count == 0)
         good = error_input(error,
                            "%s: has none of the requested figures, or none has room; omit --only "
@@ -185,6 +188,8 @@ const struct command command_plot = {
         "  curve                 the same against a swept key, of a sweep over the load or with "
         "--over; then only this is drawn unless --only asks\n"
         "  sustained             of the same sweep, the greatest load at which each policy holds\n"
+        "  published             with --paper: each published range, and ours in every set of "
+        "assumptions\n"
         "  timeline              utilisation, fragmentation, queues, containers over time, of runs "
         "with \"record\": \"all\"\n"
         "For an experiment (JSON), without running it: cluster (invokers, GPUs and their shares) "
