@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "plots/gnuplot.h"
 #include "plots/plot.h"
@@ -95,6 +96,21 @@ static bool is_experiment(const char *path)
     return kind != NULL && (strcmp(kind, "experiment") == 0 || strcmp(kind, "sweep") == 0);
 }
 
+/* The file of that name, else the results file NAME.h5 or the shipped NAME, which a note tells. */
+static const char *file_find(const char *name, struct figure_list *list)
+{
+    const char *results = arena_text(figure_memory(list), "%s.h5", name);
+    const bool there = access(name, F_OK) == 0, swept = !there && access(results, F_OK) == 0;
+    char *found = there || swept ? NULL : json_include_find_document(name);
+    const char *path = swept           ? results
+                       : found != NULL ? arena_text(figure_memory(list), "%s", found)
+                                       : name;
+    free(found);
+    if (path != name)
+        figure_list_note(list, "%s: taken from %s", name, path);
+    return path;
+}
+
 /* Writes the figures of the file, or of its comparison with the replay. */
 static bool figures_write(struct options *options, struct error *error)
 {
@@ -105,14 +121,11 @@ static bool figures_write(struct options *options, struct error *error)
         compare_free(against);
         return good;
     }
-    char *found = json_include_find_operand(options->file);
-    const char *path = found != NULL ? found : options->file;
-    const bool good =
-        options->trace_format == NULL && list->policy_count == 0 && is_experiment(path)
-            ? experiment_figures(path, list, error)
-            : plot_file(path, options->trace_format, list, error);
-    free(found);
-    return good;
+    const char *path = file_find(options->file, list);
+    return options->trace_format == NULL && list->policy_count == 0 && list->paper == NULL &&
+                   is_experiment(path)
+               ? experiment_figures(path, list, error)
+               : plot_file(path, options->trace_format, list, error);
 }
 
 bool picture_draw(const struct picture *picture, const struct chart *chart, struct error *error)
