@@ -1,32 +1,56 @@
 # Published and ours: what is published as a bar, ours as dots. A panel each published figure, with a row for each set of
 # assumptions; or a panel each kind of claim, with rows of its own.
 #
-# Columns: panel (1…), panel_title, axis, logarithmic, row (1…), setting (the row's name), contender, value, low, high,
-# range_low, range_high (empty: no such bound), shift (from the row's middle), colour, point, subject, caption.
+# Columns: panel (1…; 0: of claims, by their axis), panel_title (of claims the evidence), axis, row (1…), setting (the
+# row's name), contender (of claims the verdict), value, low, high, range_low, range_high (empty: no such bound), shift
+# (from the row's middle), colour, point, subject, caption.
 folder = ARG0[:strstrt(ARG0, "published.gp") - 1]
 heading = "Published and ours"
 load folder."common.gp"
 
-stats data using "panel" nooutput; panels = int(STATS_max)
+stats data using "panel" nooutput; panels = int(STATS_max); of_claims = panels == 0
 stats data using "row" nooutput; rows = int(STATS_max)
+# Claims have a panel each axis; gains are on that of ratios.
+axis_in(name) = of_claims && (cell(name)[1:5] eq "ratio" || cell(name)[1:4] eq "gain") ? "ratio (line: no effect)" : cell(name)
+kinds = "|"; grades = "|"
+if (of_claims) { stats data using (strstrt(kinds, "|".axis_in("axis")."|") > 0 ? 0 : (kinds = kinds.axis_in("axis")."|", panels = panels + 1)) nooutput }
+bars_before(text) = (at = strstrt(text, "|"), at == 0 ? 0 : 1 + bars_before(text[at + 1:]))
+panel_in(name) = of_claims ? bars_before(kinds[:strstrt(kinds, "|".axis_in("axis")."|")]) : int(column(name))
 array titles[panels]; array axes[panels]; array logs[panels]; array first[panels]; array last[panels]; array names[rows]; array panel_of[rows]
-array least[panels]; array most[panels]; array nearest[panels]; array farthest[panels]
+array least[panels]; array most[panels]; array nearest[panels]; array farthest[panels]; array at_place[rows]
 array marks[40]; array shapes[40]; array colours[40]
 do for [p=1:panels] { titles[p] = ""; axes[p] = ""; logs[p] = 0; first[p] = rows + 1; last[p] = 0
     least[p] = 1e300; most[p] = -1e300; nearest[p] = 1e300; farthest[p] = -1e300 }
-do for [r=1:rows] { names[r] = ""; panel_of[r] = 0 }
-number(name) = strlen(strcol(name)) > 0 ? column(name) : NaN
+do for [r=1:rows] { names[r] = ""; panel_of[r] = 0; at_place[r] = r }
+# A gain of −90 % is the ratio 0.1.
+number(name) = strlen(strcol(name)) == 0 ? NaN : cell("axis")[1:4] eq "gain" ? 1 + column(name) / 100.0 : column(name)
 spaced(text) = (at = strstrt(text, "_"), at == 0 ? text : spaced(text[:at - 1]." ".text[at + 1:]))
+# The rows of claims stand panel by panel.
+if (of_claims) {
+    stats data using (panel_of[int(column("row"))] = panel_in("panel"), 0) nooutput
+    place = 0; do for [p=1:panels] { do for [r=1:rows] { if (panel_of[r] == p) { place = place + 1; at_place[r] = place } } }
+    do for [r=1:rows] { panel_of[r] = 0 }
+}
+verdicts = "shown|sign only|not shown|contradicted"
+verdict(name) = bars_before(verdicts[:strstrt(verdicts, name)]) + 1
+look(of) = !of_claims ? column(of) : real(word(of eq "point" ? "7 9 6 13" : "0x009E73 0xE69F00 0x767676 0xD55E00", verdict(cell("contender"))))
 # The least and greatest number of a panel: of the range, and of all.
 told(p, v) = v == v && !(logs[p] && v <= 0) ? (least[p] = v < least[p] ? v : least[p], most[p] = v > most[p] ? v : most[p], 0) : 0
 range(p, v) = v == v && !(logs[p] && v <= 0) ? (nearest[p] = v < nearest[p] ? v : nearest[p], farthest[p] = v > farthest[p] ? v : farthest[p], told(p, v)) : 0
 known = "|"; count = 0; shared = 0
-meet(name) = strstrt(known, "|".name."|") > 0 ? 0 : (known = known.name."|", count = count + 1, marks[count] = name, shapes[count] = int(column("point")), colours[count] = column("colour"), 0)
-take(p, r) = (titles[p] = spaced(cell("panel_title")), axes[p] = cell("axis"), logs[p] = int(column("logarithmic")), names[r] = cell("setting"), \
+meet(name) = strstrt(known, "|".name."|") > 0 ? 0 : (known = known.name."|", count = count + 1, marks[count] = name, shapes[count] = int(look("point")), colours[count] = look("colour"), 0)
+place_in(name) = at_place[int(column(name))]
+take(p, r) = (titles[p] = of_claims ? "" : spaced(cell("panel_title")), axes[p] = axis_in("axis"), logs[p] = axis_in("axis")[1:5] eq "ratio" && of_claims, names[r] = cell("setting"), \
     first[p] = r < first[p] ? r : first[p], last[p] = r > last[p] ? r : last[p], \
     shared = shared || (panel_of[r] > 0 && panel_of[r] != p), panel_of[r] = p, meet(cell("contender")), \
     range(p, number("range_low")), range(p, number("range_high")), told(p, number("value")), told(p, number("low")), told(p, number("high")))
-stats data using (take(int(column("panel")), int(column("row")))) nooutput
+stats data using (take(panel_in("panel"), place_in("row"))) nooutput
+if (of_claims) {
+    do for [grade in "published readme secondary recalled assumed"] {
+        told_of = 0; stats data using (told_of = told_of + (cell("panel_title") eq grade), 0) nooutput
+        if (told_of > 0) { grades = grades.sprintf("%s%d %s", grades eq "|" ? "" : ", ", told_of, grade) } }
+    caption = caption." A gain of −90 % is the ratio 0.1. Evidence: ".grades[2:]." (published: read in the paper or its abstract; readme: in its authors' repository)."
+}
 entries = count; mark_count = count; shown = 0
 do for [p=1:panels] { shown = shown + (last[p] > 0); if (shared && last[p] > 0) { first[p] = 1; last[p] = rows } }
 
@@ -62,7 +86,7 @@ each = (width - left - right - between * (columns - 1)) / columns
 set grid noytics xtics
 unset key
 set border 1
-here(v) = int(column("panel")) == p ? v : NaN
+here(v) = panel_in("panel") == p ? v : NaN
 do for [m=1:mark_count] {
     n = m; text = marks[m]; line_dash = 0; point = shapes[m]; colour = colours[m]
     x = or_sized(left, 14) + key_wide * ((m - 1) % key_columns); y = key_top - 14.0 - 18 * ((m - 1) / key_columns); eval(legend)
@@ -104,20 +128,20 @@ do for [p=1:panels] {
     within(v) = v < low ? low : v > high ? high : v
     bar_low(v) = v == v ? within(v) : low
     bar_high(v) = v == v ? within(v) : high
-    at_row(s) = column("row") + 0.75 * column("shift")
+    at_row(s) = place_in("row") + 0.75 * column("shift")
     off(v) = v == v && (v < low || v > high)
     reach = (canvas eq "column" ? 0.07 : 0.04)
     near_edge(v, e) = logs[p] ? (e < 0 ? low : high) / (high / low) ** (e * reach) : (e < 0 ? low : high) - e * reach * (high - low)
-    plot data using (here(0.5 * (bar_low(number("range_low")) + bar_high(number("range_high"))))):(column("row")): \
-             (bar_low(number("range_low"))):(bar_high(number("range_high"))):(column("row") - 0.5):(column("row") + 0.5) \
+    plot data using (here(0.5 * (bar_low(number("range_low")) + bar_high(number("range_high"))))):(place_in("row")): \
+             (bar_low(number("range_low"))):(bar_high(number("range_high"))):(place_in("row") - 0.5):(place_in("row") + 0.5) \
              with boxxyerror fc rgb "#d9d9d9" fs solid border lc rgb "#d9d9d9" lw 1, \
-         data using (here(number("range_low") == number("range_high") ? number("range_low") : NaN)):(column("row") - 0.5):(0):(1) \
+         data using (here(number("range_low") == number("range_high") ? number("range_low") : NaN)):(place_in("row") - 0.5):(0):(1) \
              with vectors nohead lc rgb "#909090" lw 2.5, \
-         data using (here(off(number("value")) ? NaN : number("value"))):(at_row(0)):(within(number("low"))):(within(number("high"))):(column("colour")) \
+         data using (here(off(number("value")) ? NaN : number("value"))):(at_row(0)):(within(number("low"))):(within(number("high"))):(look("colour")) \
              with xerrorbars pt -1 lw 1.2 lc rgb variable, \
          for [e in "-1 1"] data using (here(off(number("value")) && sgn(number("value") - low) + 0 == (e + 0 < 0 ? -1 : 1) ? near_edge(0, e + 0) : NaN)):(at_row(0)): \
-             ((e + 0 < 0 ? low : high) - near_edge(0, e + 0)):(0):(column("colour")) with vectors filled head size screen 6.0 / width, 25 lw 1.4 lc rgb variable, \
-         data using (here(off(number("value")) ? NaN : number("value"))):(at_row(0)):(column("point")):(column("colour")) \
+             ((e + 0 < 0 ? low : high) - near_edge(0, e + 0)):(0):(look("colour")) with vectors filled head size screen 6.0 / width, 25 lw 1.4 lc rgb variable, \
+         data using (here(off(number("value")) ? NaN : number("value"))):(at_row(0)):(look("point")):(look("colour")) \
              with points pt variable ps 0.8 * mark lc rgb variable
     eval(once); eval(unrow_labels)
     if (!begun) { n = mark_count; eval(unlegend); begun = 1 }

@@ -15,15 +15,6 @@ const char *claim_group_name(enum claim_group group)
     return names[group];
 }
 
-const char *claim_group_title(enum claim_group group)
-{
-    static const char *const titles[] = {"a closed form or a policy's definition gives the value",
-                                         "runs of the real system give the value",
-                                         "the published effect, within a factor of 1.5",
-                                         "the direction of the published effect alone"};
-    return titles[group];
-}
-
 /* ---- Our estimate ---------------------------------------------------------------------------- */
 
 /* `application` NULL: all together. */
@@ -242,7 +233,11 @@ static void print_claim(struct arena *arena, const struct expectation *claim, st
 
 static void print_head(enum claim_group group, FILE *out)
 {
-    (void)fprintf(out, "\n== %s: %s\n\n  ", claim_group_name(group), claim_group_title(group));
+    static const char *const titles[] = {"a closed form or a policy's definition gives the value",
+                                         "runs of the real system give the value",
+                                         "the published effect, within a factor of 1.5",
+                                         "the direction of the published effect alone"};
+    (void)fprintf(out, "\n== %s: %s\n\n  ", claim_group_name(group), titles[group]);
     print_padded(out, "verdict", WIDTH_VERDICT);
     print_padded(out, "ours", WIDTH_OURS);
     print_padded(out, group < CLAIM_SIZE ? "expected" : "published", WIDTH_PUBLISHED);

@@ -231,7 +231,7 @@ static void text_line(FILE *stream, const struct metric *metric, double value)
         (void)snprintf(text, sizeof text, "none");
     else if (strcmp(unit, "s") == 0 && value >= 1e4)
         (void)snprintf(text, sizeof text, "%.3f h", value / 3600);
-    else if (is_time && seconds >= 0.1 && seconds < 1)
+    else if (is_time && seconds >= 0.1)
         (void)snprintf(text, sizeof text, "%.3f s", seconds);
     else if (is_time)
         (void)text_time(seconds, text);
