@@ -31,7 +31,7 @@ enum figure_about { ABOUT_ALL, ABOUT_REQUESTS, ABOUT_TRAININGS, ABOUT_TRAININGS_
 struct reading;
 
 #define PUBLISHED                                                                                  \
-    "panel,panel_title,axis,row,setting,contender,value,low,high,range_low,range_high,"             \
+    "panel,panel_title,axis,row,setting,contender,value,low,high,range_low,range_high,"            \
     "shift,colour,point"
 
 /* A figure: an entry of the table in plots/figures.c, and the script of that name. */

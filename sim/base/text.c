@@ -1,7 +1,6 @@
 #include "sim/base/text.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -200,15 +199,13 @@ void text_begin(void)
         stdout = stream;
 }
 
-void text_message(const char *format, ...)
+FILE *text_messages(void)
 {
-    va_list args;
-    FILE *folded = isatty(STDERR_FILENO) ? text_open(stderr) : NULL;
-    va_start(args, format);
-    (void)vfprintf(folded != NULL ? folded : stderr, format, args);
-    va_end(args);
-    if (folded != NULL)
-        (void)fclose(folded);
+    static FILE *stream;
+    if (stream == NULL && (!isatty(STDERR_FILENO) || (stream = text_open(stderr)) == NULL))
+        return stderr;
+    (void)setvbuf(stream, NULL, _IONBF, 0);
+    return stream;
 }
 
 const char *text_time(double seconds, char text[TEXT_TIME])

@@ -21,9 +21,9 @@ size_t text_line_width(void);
  * nothing. */
 void text_begin(void);
 
-/* Prints a message, which ends its line, on standard error: folded if that is a terminal, whose
- * width it has then, else one line. */
-void text_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Standard error for messages, whose lines are folded to its width if it is a terminal; else each
+ * remains one line. */
+FILE *text_messages(void);
 
 /* Returns a stream that folds and writes to `out`, which stays open. Close it with fclose, whose
  * result also tells of `out`. NULL: memory exhausted. */

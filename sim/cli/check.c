@@ -135,7 +135,7 @@ static bool check_files(int argc, char **argv, const char *format, bool quiet, c
         if (!valid && good)
             *error = fault;
         else if (!valid)
-            text_message("esgsim: %s\n", fault.message);
+            (void)fprintf(text_messages(), "esgsim: %s\n", fault.message);
         good = good && valid;
     }
     return good;

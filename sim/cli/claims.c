@@ -218,7 +218,8 @@ static bool sweeps_run(const struct options *options, bool quiet, const struct e
                                                     .decision_timeout = options->decision_timeout};
         struct sweep *sweep = sweep_open(&claims->list[c], error);
         if (sweep != NULL && !quiet)
-            text_message("%s: %zu runs\n", claims->list[c].sweep, sweep->run_count);
+            (void)fprintf(text_messages(), "%s: %zu runs\n", claims->list[c].sweep,
+                          sweep->run_count);
         good = sweep != NULL && sweep_runner_run(sweep, &runner, error) &&
                sweep_judge(claims, c, path, ours, error);
         sweep_free(sweep);

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -105,15 +104,7 @@ static void text_notices_of(FILE *stream, const char *lead, bool warnings_only,
 
 void output_warnings(const struct output_run *runs, size_t count)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&text, &size);
-    if (stream == NULL)
-        return;
-    text_notices_of(stream, "esgsim: ", true, runs, count);
-    (void)fclose(stream);
-    text_message("%s", text);
-    free(text);
+    text_notices_of(text_messages(), "esgsim: ", true, runs, count);
 }
 
 static bool is_set(const struct cli_settings *settings, const char *key)
@@ -129,16 +120,18 @@ void output_note_warmup(const struct cli_settings *settings, const struct experi
     const uint64_t tenth = experiment->requests / 10;
     if (is_set(settings, "requests") && !is_set(settings, "warmup_requests") &&
         experiment->warmup_requests > tenth)
-        text_message("esgsim: note: the warm-up remains %" PRIu64 " requests, as in the file; "
-                     "--set warmup_requests=%" PRIu64 " makes it a tenth of the measured ones\n",
-                     experiment->warmup_requests, tenth);
+        (void)fprintf(text_messages(),
+                      "esgsim: note: the warm-up remains %" PRIu64 " requests, as in the file; "
+                      "--set warmup_requests=%" PRIu64 " makes it a tenth of the measured ones\n",
+                      experiment->warmup_requests, tenth);
 }
 
 void output_note_cold(const struct simulation_result *result)
 {
     const struct measures *all = &result->overall;
     if (all->cold_start_rate > 0.5 || (all->cold_start_rate > 0.1 && all->slo_hit_rate < 0.5))
-        text_message(
+        (void)fprintf(
+            text_messages(),
             "esgsim: note: %.3g %% of the jobs waited for a container to start, and others "
             "in queues behind them; "
             "platform.initial sets how many are warm at the beginning, such as "

@@ -100,13 +100,11 @@ static bool is_experiment(const char *path)
 static const char *file_find(const char *name, struct figure_list *list)
 {
     const char *results = arena_text(figure_memory(list), "%s.h5", name);
-    const bool there = access(name, F_OK) == 0, swept = !there && access(results, F_OK) == 0;
-    char *found = there || swept ? NULL : json_include_find_document(name);
-    const char *path = swept           ? results
-                       : found != NULL ? arena_text(figure_memory(list), "%s", found)
-                                       : name;
+    const bool swept = access(name, F_OK) != 0 && access(results, F_OK) == 0;
+    char *found = json_include_find_document(swept ? results : name);
+    const char *path = found != NULL ? arena_text(figure_memory(list), "%s", found) : name;
     free(found);
-    if (path != name)
+    if (strcmp(path, name) != 0)
         figure_list_note(list, "%s: taken from %s", name, path);
     return path;
 }
@@ -164,7 +162,7 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
         atomic_file_hold_folder(&lock, list->folder, error) && figures_write(&options, error);
     good = good && plot_draw(list, options.format, error);
     for (size_t i = 0; !quiet && i < list->note_count; i++)
-        text_message("%s\n", list->notes[i]);
+        (void)fprintf(text_messages(), "%s\n", list->notes[i]);
     if (good && list->count == 0)
         good = error_input(error,
                            "%s: has none of the requested figures, or none has room; omit --only "

@@ -479,8 +479,8 @@ static bool trace_convert(const struct trace_options *options, bool quiet, struc
     if (good)
         good = atomic_file_end(&file, convert_to(reader, NULL, options, file.beside, error), error);
     if (good && !quiet && trace_first_s(reader) != 0)
-        text_message("note: %s begins at %.13g s, which is 0 in %s\n", options->file,
-                     trace_first_s(reader), options->out);
+        (void)fprintf(text_messages(), "note: %s begins at %.13g s, which is 0 in %s\n",
+                      options->file, trace_first_s(reader), options->out);
     trace_close(reader);
     return good;
 }
@@ -519,8 +519,9 @@ static struct training_trace *read_trainings(const struct trace_options *options
     struct training_trace *trace =
         training_trace_read_columns(options->file, &columns, &left_out, error);
     if (trace != NULL && left_out > 0 && !quiet)
-        text_message("note: %s: %zu row%s without a GPU or without a duration left out\n",
-                     options->file, left_out, left_out == 1 ? "" : "s");
+        (void)fprintf(text_messages(),
+                      "note: %s: %zu row%s without a GPU or without a duration left out\n",
+                      options->file, left_out, left_out == 1 ? "" : "s");
     return trace;
 }
 

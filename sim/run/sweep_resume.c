@@ -142,19 +142,17 @@ static void taken_tell(const struct taking *taking)
 {
     const size_t kept = run_folder_count(taking->folder), expected = plans_wanted(taking->plans);
     const size_t rest = expected > kept ? expected - kept : 0;
-    struct arena *arena = arena_create();
-    char *told = arena_text(arena, "kept %zu of %zu runs", kept, kept + rest);
+    (void)fprintf(text_messages(), "kept %zu of %zu runs", kept, kept + rest);
     for (enum why why = WHY_MODULE; why < WHY_STRANGER; why++) {
         const size_t again = taking->counts[why] < rest ? taking->counts[why] : rest;
         if (again > 0)
-            arena_append(arena, &told, "; %zu %s done again: %s", again, again == 1 ? "is" : "are",
-                         taking->reasons[why]);
+            (void)fprintf(text_messages(), "; %zu %s done again: %s", again,
+                          again == 1 ? "is" : "are", taking->reasons[why]);
     }
     if (taking->counts[WHY_STRANGER] > 0)
-        arena_append(arena, &told, "; %zu finished runs are not of this sweep",
-                     taking->counts[WHY_STRANGER]);
-    text_message("%s\n", told);
-    arena_destroy(arena);
+        (void)fprintf(text_messages(), "; %zu finished runs are not of this sweep",
+                      taking->counts[WHY_STRANGER]);
+    (void)fputc('\n', text_messages());
 }
 
 bool sweep_resume(const struct plans *plans, struct run_folder *folder, const char *out, bool quiet,

@@ -160,9 +160,9 @@ static bool collect(void *context, size_t job, uint64_t place, const struct erro
     runner->killed += killed;
     progress_bar_end(&runner->progress_bar);
     if (!runner->progress_bar.quiet)
-        text_message("run %zu (%s seed=%" PRIu64 ") failed: %s\n", run,
-                     runner->sweep->runs[run].label, runner->sweep->runs[run].seed,
-                     failure->message);
+        (void)fprintf(text_messages(), "run %zu (%s seed=%" PRIu64 ") failed: %s\n", run,
+                      runner->sweep->runs[run].label, runner->sweep->runs[run].seed,
+                      failure->message);
     return assemble(runner, false, error);
 }
 
@@ -261,8 +261,9 @@ static bool folder_open(struct sweep_runner *runner, struct error *error)
                                                         : RUNS_NEW,
                                      error);
     if (runner->folder != NULL && run_folder_damaged(runner->folder) > 0)
-        text_message("%s: files that are damaged or cut short: %zu; their runs are done again\n",
-                     runner->runs_path, run_folder_damaged(runner->folder));
+        (void)fprintf(text_messages(),
+                      "%s: files that are damaged or cut short: %zu; their runs are done again\n",
+                      runner->runs_path, run_folder_damaged(runner->folder));
     return runner->folder != NULL;
 }
 
