@@ -203,7 +203,7 @@ decade_ticks(digits, l, h) = sum [d=int(floor(log10(l))):int(floor(log10(h)))] s
 digits_for(l, h, most) = decade_ticks("1 2 5", l, h) <= most || decade_ticks("1 3", l, h) < 3 ? "1 2 5" : \
     decade_ticks("1 3", l, h) <= most || decade_ticks("1", l, h) < 3 ? "1 3" : "1"
 log_ticks = 'if (to < 8 * from) { most_ticks = int(each / 60) > 7 ? 7 : int(each / 60) > 3 ? int(each / 60) : 3; eval(x_ticks) } \
-    else { digits = digits_for(from, to, int(each / (14 + 7.0 * strlen(sprintf("%g", 10.0 ** floor(log10(to))))))); sparse = each / log10(1.0 * to / from) < 36; eval(no_xtics); \
+    else { digits = digits_for(from, to, int(each / (14 + 7.0 * longer(strlen(sprintf("%g", 10.0 ** floor(log10(to)))), strlen(sprintf("%g", 10.0 ** floor(log10(from)))))))); sparse = each / log10(1.0 * to / from) < 36; eval(no_xtics); \
         do for [d=int(floor(log10(from))):int(floor(log10(to)))] { do for [w in digits] { if (!sparse || d % 2 == 0) { set xtics add (sprintf("%g", w * 10.0 ** d) w * 10.0 ** d) } } } }'
 log_y_ticks = 'if (to < 8 * from) { most_ticks = 4; eval(y_ticks) } \
     else { digits = digits_for(from, to, int(tall / 16.0)); eval(no_ytics); \

@@ -30,6 +30,10 @@ enum figure_about { ABOUT_ALL, ABOUT_REQUESTS, ABOUT_TRAININGS, ABOUT_TRAININGS_
 
 struct reading;
 
+#define PUBLISHED                                                                                  \
+    "panel,panel_title,axis,row,setting,contender,value,low,high,range_low,range_high,"            \
+    "shift,colour,point"
+
 /* A figure: an entry of the table in plots/figures.c, and the script of that name. */
 struct figure_kind {
     const char *script;
@@ -69,6 +73,8 @@ struct reading {
 bool curve_draw(const struct source *source, const struct figure_kind *kind,
                 struct figure_list *list, struct error *error);
 bool sustained_draw(const struct source *source, const struct figure_kind *kind,
+                    struct figure_list *list, struct error *error);
+bool published_draw(const struct source *source, const struct figure_kind *kind,
                     struct figure_list *list, struct error *error);
 bool tornado_draw(const struct source *source, const struct figure_kind *kind,
                   struct figure_list *list, struct error *error);

@@ -44,6 +44,7 @@ struct figure_list {
     size_t only_count;       /* 0: all figures */
     const char *over;        /* borrowed; the key of the curves; NULL: the load, if it was swept */
     const char *metric;      /* borrowed; the first metric of the curves; NULL: the default */
+    const char *paper;       /* borrowed; published figures to judge by; NULL: none */
     const char *const *policies; /* borrowed; names of the policies to draw (plots/selection.h) */
     size_t policy_count;         /* 0: all policies */
     bool variants;               /* a policy's name stands for all its variants */

@@ -128,6 +128,12 @@ const struct figure_kind figure_kinds[] = {
      .intervals = true,
      .draw = curve_draw},
     {.script = "sustained", .columns = SUSTAINED, .draw = sustained_draw},
+    {.script = "published",
+     .columns = PUBLISHED,
+     .lead = "Grey: the published range, with the grade of its evidence. Dots: our average over "
+             "the settings of each set of assumptions; an arrow where it is far away.",
+     .intervals = true,
+     .draw = published_draw},
     {.script = "resources",
      .about = ABOUT_REQUESTS,
      .lead = "Means over time. Stranded: free vGPUs that no waiting batch could use, while any "
@@ -371,7 +377,8 @@ bool plot_results(const struct report *report, struct figure_list *list, struct 
          good && first->columns != NULL; first = end) {
         while ((++end)->joined)
             ;
-        if (curves_alone && first->draw != curve_draw && first->draw != sustained_draw)
+        if (curves_alone && first->draw != curve_draw && first->draw != sustained_draw &&
+            first->draw != published_draw)
             continue;
         good = first->draw == NULL ? settings_each(&source, first, end, list, error)
                                    : !figure_wanted(list, first->script) ||

@@ -11,6 +11,7 @@
 #include "plots/gnuplot.h"
 #include "plots/selection.h"
 #include "results/report/curve.h"
+#include "results/report/reproduction_check.h"
 #include "workloads/json_include.h"
 
 /* Draws the policies of the list alone. */
@@ -28,13 +29,18 @@ static bool results_file(const char *path, struct figure_list *list, struct erro
     struct results *results = results_load(path, error);
     struct report *report = results == NULL ? NULL : report_build(results);
     const struct curve_request request = {list->over, list->metric, NAN, false};
+    struct expectations *expected = NULL;
     bool good = report != NULL && report_follow(report, &request, error);
+    if (good && list->paper != NULL &&
+        (good = (expected = expectations_load(list->paper, EXPECTATION_FIGURES, error)) != NULL))
+        report_judge(report, expected);
     if (good && results->run_count == 0)
         good = error_input(error, "%s: holds no finished run; there is nothing to draw", path);
     good = good && (list->policy_count > 0 ? selection_results(report, &request, list, error)
                                            : plot_results(report, list, error));
     report_free(report);
     results_free(results);
+    expectations_free(expected);
     return good;
 }
 
@@ -55,8 +61,9 @@ bool plot_file(const char *path, const char *trace_format, struct figure_list *l
         return error_input(error, "%s: cannot be read: %s", path, strerror(fault));
     if (length >= sizeof hdf5 && memcmp(head, hdf5, sizeof hdf5) == 0)
         return results_file(path, list, error);
-    if (list->policy_count > 0)
-        return error_input(error, "--policies: %s holds no results of policies; omit it", path);
+    if (list->policy_count > 0 || list->paper != NULL)
+        return error_input(error, "%s: %s holds no results of policies; omit it",
+                           list->policy_count > 0 ? "--policies" : "--paper", path);
     if (trace_format == NULL && strncmp(head, points, strlen(points)) == 0)
         return families_calibration(path, list, error);
     if (trace_format == NULL && (head[0] == '#' || strncmp(head, "queue\n", 6) == 0))

@@ -1,38 +1,7 @@
 /* The figures of a results file, a latency profile, an arrival trace, a calibration's points or
- * decision trees.
- *
- * One figure per setting of a results file:
- * - hit-rate, cost: by application and contender.
- * - hit-against-cost: both, with the Pareto front and the bound.
- * - cost-parts: resources paid for and resources provisioned.
- * - resources: utilisation, fragmentation, batch size.
- * - batch-sizes: fraction of the jobs by batch size.
- * - latency-cdf: distribution of latency, and of latency / SLO.
- * - jct-cdf: distribution of trainings' completion time, and of that / time alone.
- * - latency-parts: percentiles of latency and their components, from queueing to execution.
- * - decisions: time and work of a decision.
- *
- * Of a results file as a whole:
- * - settings: hit rate, cost and tail latency of every contender in every setting.
- * - tornado: where three settings or more: the first policy less each other, paired by seed, by
- *   setting, with the orders that flip against the first setting.
- * - sensitivity: one figure per policy parameter; the effect of its values, all else equal.
- * - curve: one figure per setting; hit rate, cost and tail latency against a swept key
- *   (results/report/curve.h). Where a file has curves, only they are drawn unless `only` asks.
- * - sustained: of the same sweep, the greatest load at which each policy holds, in every setting;
- *   also of `esgsim capacity --out`.
- * - timeline: one figure per setting and contender; utilisation, queues and containers over time.
- * - gantt: one figure per setting; what each GPU does under up to four contenders, on one clock.
- *
- * Of other files:
- * - profile, of a profile or a calibration's points: latency over batch and GPU share.
- * - arrivals, of a trace: rate over time, and interarrival times compared with Poisson's.
- * - calibration, of a calibration's points: fitted and measured latency, residuals.
- * - tree, of a file of `esgsim distill`: its two trees, a figure each.
- * - dag, cluster, of an experiment; search, request, training, of `esgsim search` and `explain`:
- *   charts (results/inspect/chart.h; sim/cli/picture.h).
- * - simulated-against-real, of a simulation and a replay, one per setting: for each policy both
- *   distributions of latency, and predicted and executed batch times.
+ * decision trees. `esgsim plot --help` says what each shows. Where a file has curves, only they,
+ * sustained and published are drawn unless `only` asks for others. Charts (results/inspect/chart.h)
+ * are of an experiment, a decision, a request or a training (sim/cli/picture.h).
  *
  * latency-* need runs that record requests; timeline, gantt, batch-sizes ones that record all. If
  * there are none, the list's notes report it.
@@ -47,6 +16,7 @@
 #include "plots/palette.h"
 #include "results/compare/compare.h"
 #include "results/inspect/chart.h"
+#include "results/report/expectation.h"
 #include "results/report/report.h"
 
 /* A row of the figure sustained: where a condition on a policy ends to hold along a key. */
@@ -75,6 +45,11 @@ bool plot_results(const struct report *report, struct figure_list *list, struct 
 
 /* Writes the CSVs of the figures simulated-against-real. False: as for plot_file. */
 bool plot_compare(const struct comparison *against, struct figure_list *list, struct error *error);
+
+/* Writes the CSVs of the figures published, one for each group of claims. `ours` has one per claim.
+ * False: as for sheet_begin. */
+bool plot_claims(const struct expectations *claims, const struct estimate *ours,
+                 struct figure_list *list, struct error *error);
 
 /* Writes the CSV of a chart, as sheet_begin and sheet_end do. */
 bool chart_sheet(const struct chart *chart, struct figure_list *list, struct error *error);

@@ -9,8 +9,8 @@
 # Each block of commands there (```sh) that expected lines follow at once (```text) is run in this
 # folder, with a temporary folder in place of /tmp.
 #
-# A line passes if it begins with the same words, whatever the blanks between them. Numbers with a
-# decimal point may differ by 1 % or a unit of the last digit; any other word must be equal.
+# A line passes if the same words are printed, whatever blanks and line ends are between them, because lines are
+# folded. Numbers with a decimal point may differ by 1 % or a unit of the last digit; any other word must be equal.
 #
 # From the environment: ESGSIM the program, ESGSIM_DATA its data, QUIET=1: print what differs alone.
 # Exit status: 0 all is as expected, 1 a line differs or a command failed, 2 there is no such section.
@@ -46,24 +46,28 @@ compare() { # compare EXPECTED PRINTED
             if (-0.01 * a > limit) limit = -0.01 * a
             return a - b <= limit * 1.000001 && b - a <= limit * 1.000001
         }
-        function find(want, near,    i, w, n, words, found) { # in the lines from `at` on; 0: none
+        # The word from `at` on with which the line begins, best the first of a line; 0: none. `past` is the one behind.
+        function find(want, near,    i, w, n, words, anywhere) {
             n = split(want, words)
-            for (i = at; i <= printed; i++) {
-                if (split(line[i], found) < n) continue
-                for (w = 1; w <= n && agree(words[w], found[w], near); w++);
-                if (w > n) return i
-            }
+            for (anywhere = 0; anywhere <= 1; anywhere++)
+                for (i = at; i + n - 1 <= count; i++) {
+                    if (!anywhere && line_of[i] == line_of[i - 1]) continue
+                    for (w = 1; w <= n && agree(words[w], word[i + w - 1], near); w++);
+                    past = i + n
+                    if (w > n) return i
+                }
             return 0
         }
         BEGIN { at = 1 }
-        FILENAME == ARGV[1] { line[++printed] = $0; next }
+        FILENAME == ARGV[1] { line[++printed] = $0; for (i = 1; i <= NF; i++) { word[++count] = $i; line_of[count] = printed }; next }
         NF == 0 || $1 == "…" { next }
         { lines++; place = find($0, 0)
-          if (place) { at = place + 1; if (!quiet) print "PASS    " $0; next }
+          if (place) { at = past; if (!quiet) print "PASS    " $0; next }
           differ++; place = find($0, 1)
           print "DIFFERS " $0
-          print "printed " (place ? line[place] : "no such line")
-          if (place) at = place + 1 }
+          if (!place) print "printed no such line"
+          for (i = line_of[place]; place && i <= line_of[past - 1]; i++) print "printed " line[i]
+          if (place) at = past }
         END { print lines + 0, differ + 0 > "'"$folder"'/count" }' "$2" "$1"
 }
 

@@ -75,7 +75,7 @@ static int take_common_options(int argc, char **argv, bool *help, bool *quiet)
 static int report_error(const struct error *error)
 {
     if (error->message[0] != '\0') /* nobody reads standard output: the status tells it */
-        fprintf(stderr, "esgsim: %s\n", error->message);
+        fprintf(text_messages(), "esgsim: %s\n", error->message);
     return error->kind == ERROR_INPUT ? 2 : 1;
 }
 

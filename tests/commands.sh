@@ -71,6 +71,8 @@ refused :: slo refuses a missing file and names it :: missing\.json :: slo missi
 refused :: search refuses a missing file and names it :: missing\.json :: search missing.json --application x --budget-ms 100
 refused :: search refuses a picture of another kind :: F\.gif: should be a file ending in \.svg, \.png or \.pdf :: search "$strict" --application image-classification --budget-ms 400 --out F.gif
 refused :: plot refuses a sweep that has not run :: is a sweep, not an experiment :: plot workloads/experiments/paper.json --out "$folder/figures"
+0 :: plot finds a shipped experiment by its name :: dag-depth-recognition.svg :: plot strict-light --out "$folder/figures" --only dag
+refused :: plot has published figures of results alone :: holds no results of policies :: plot "$strict" --out "$folder/figures" --paper results/paper/esg-hpdc24.json
 refused :: an experiment has no figures of results :: none of the requested figures :: plot "$strict" --out "$folder/figures" --only hit-rate
 refused :: trace stats refuses a missing file and names it :: missing\.csv :: trace stats missing.csv
 refused :: calibrate refuses a missing file and names it :: missing\.csv :: calibrate missing.csv
@@ -559,6 +561,11 @@ else
 fi
 run "$esgsim" claims --file "$folder/claims.json" --quiet --json --jobs 1 --out "$folder/kept"
 expect "claims --json --out succeeds" 0 '"verdict"'
+if grep -q '"Made Up: c"\|>Made Up: c<' "$folder/kept/published-size.svg"; then
+    pass "and draws each claim"
+else
+    fail "and draws each claim" "$(ls "$folder/kept")"
+fi
 tables "$folder/kept/sweep.h5" "$folder/kept.tables"
 same "and keeps what sweep writes" "$folder/jobs1.tables" "$folder/kept.tables"
 run "$esgsim" claims nobody --file "$folder/claims.json"

@@ -91,6 +91,11 @@ charts() {
     expect "explain draws a training as $ending $*" 0 '^ *all leases [|][.]*#'
 }
 
+cat >"$folder/reference.json" <<EOF
+{"title": "t", "source": "s", "figures": [
+  {"metric": "slo_hit_rate", "low": 0.61, "evidence": "published"},
+  {"metric": "cost_saving", "low": 1, "high": 2, "unit": "%", "evidence": "recalled", "against": ["fifo"]}]}
+EOF
 # draw FORMAT: everything above into $folder/FORMAT.
 draw() {
     for file in "$folder/policies.h5" "$folder/one-seed.h5" "$folder/loads.h5" \
@@ -100,6 +105,9 @@ draw() {
         run "$esgsim" plot "$file" --out "$folder/$1" --format "$1"
         expect "plot draws $(basename "$file") as $1" 0
     done
+    run "$esgsim" plot "$folder/policies.h5" --paper "$folder/reference.json" --only published \
+        --out "$folder/$1" --format "$1"
+    expect "plot draws published figures and ours as $1" 0
     run "$esgsim" plot "$folder/simulated.h5" --against "$folder/real.h5" --out "$folder/$1" \
         --format "$1"
     expect "plot draws a simulation against a replay as $1" 0
@@ -113,7 +121,7 @@ sizes="column page slide"
 for size in $sizes; do
     charts "$folder/$size" svg --size "$size"
     run "$esgsim" plot "$folder/policies.h5" --out "$folder/$size" --size "$size" \
-        --only settings --only hit-rate
+        --only settings --only hit-rate --paper "$folder/reference.json" --only published
     expect "plot draws figures of policies.h5 for a $size" 0
     for file in one-seed.h5 loads.h5 points.csv; do
         run "$esgsim" plot "$folder/$file" --out "$folder/$size" --size "$size"

@@ -101,6 +101,25 @@ if [ -n "$(longer 80)" ] && [ -z "$(longer 100)" ]; then
 else
     fail "COLUMNS comes before the window's size on a terminal" "$(longer 70 | head -n 2)"
 fi
+shown 60 "plot $folder/sweep.h5 --out $folder/figures --only hit-rate --size column"
+if grep -q '^hit-rate-[^ ]*: drawn as 2 figures' "$folder/out" && grep -q '^  [a-z]' "$folder/out" &&
+    [ -z "$(longer 60)" ]; then
+    pass "messages are folded on a terminal"
+else
+    fail "messages are folded on a terminal" "$(cat "$folder/out")"
+fi
+run "$esgsim" plot "$folder/sweep.h5" --out "$folder/figures" --only hit-rate --size column
+if [ "$(grep -c '^hit-rate-[^ ]*: drawn as 2 figures, .* more than 9$' "$folder/err")" -eq 3 ]; then
+    pass "a message is one line elsewhere"
+else
+    fail "a message is one line elsewhere" "$(cat "$folder/err")"
+fi
+shown 60 "run $normal $small"
+if grep -q '^  measured$\|^  share shape measured$' "$folder/out"; then
+    pass "below a label of two words a line is indented"
+else
+    fail "below a label of two words a line is indented" "$(grep -A1 evidence "$folder/out")"
+fi
 shown 10 "run --help"
 if [ -z "$(longer 80)" ] && [ "$(wc -l <"$folder/out")" -lt 80 ]; then
     pass "a terminal of senseless width counts as 80 columns"

@@ -163,8 +163,7 @@ bool json_include_parse(struct json_include *document, const char *text, const c
     return true;
 }
 
-/* Finds a document that a command names: a path, or the name of a shipped experiment. */
-static char *find_document(const char *path)
+char *json_include_find_document(const char *path)
 {
     static const char *const endings[] = {"", ".json"};
     char shipped[256];
@@ -180,7 +179,7 @@ bool json_include_open(struct json_include *document, struct inputs *inputs, con
                        struct error *error)
 {
     memset(document, 0, sizeof *document);
-    char *found = find_document(path);
+    char *found = json_include_find_document(path);
     if (found == NULL)
         return error_input(error,
                            "%s: does not exist, neither here nor in the data folder \"%s\" "

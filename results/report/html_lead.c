@@ -151,8 +151,9 @@ const char *page_verdict(const struct report *report)
 
 /* ---- Published ------------------------------------------------------------------------------ */
 
-void page_published(const struct report *report, FILE *out)
+void page_published(const struct page *page, const struct page_figure *figure, FILE *out)
 {
+    const struct report *report = page->report;
     size_t counts[VERDICT_UNKNOWN + 1] = {0};
     for (size_t j = 0; j < report->judgement_count; j++)
         counts[report->judgements[j].verdict]++;
@@ -160,23 +161,8 @@ void page_published(const struct report *report, FILE *out)
                "<figure class=\"bars\" data-kind=\"published\"><figcaption>Published figures and "
                "ours: of %zu, %zu reproduced, %zu partly, %zu not, %zu cannot be said. Grey: the "
                "published range. Dots: our average over the settings of each set of assumptions, "
-               "with its 95 %% interval. <a href=\"#published\">Each in words</a></figcaption>"
-               "<pre>panel\tpanel_title\taxis\trow\tsetting\tcontender\tvalue\tlow\thigh\t"
-               "range_low\trange_high\n",
+               "with its 95 %% interval. "
+               "<a href=\"#published\">Each in words</a></figcaption><pre>%s</pre></figure>\n",
                report->judgement_count, counts[VERDICT_REPRODUCED], counts[VERDICT_PARTLY],
-               counts[VERDICT_NOT], counts[VERDICT_UNKNOWN]);
-    for (size_t j = 0; j < report->judgement_count; j++) {
-        const struct judgement *all = &report->judgements[j];
-        for (size_t w = 0; w < all->apart_count; w++)
-            for (size_t a = 0; a < all->apart[w].average_count; a++) {
-                const struct verdict_average *average = &all->apart[w].averages[a];
-                html_print(out, "%zu\t%s\t%s, %s\t%zu\t%s\t%s", j + 1, all->figure->title,
-                           all->range, all->figure->evidence, w + 1,
-                           all->apart[w].world->assumptions, average->policy);
-                (void)fprintf(out, "\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\n", average->ours.mean,
-                              average->ours.low, average->ours.high, all->figure->low,
-                              all->figure->high);
-            }
-    }
-    html_print(out, "</pre></figure>\n");
+               counts[VERDICT_NOT], counts[VERDICT_UNKNOWN], figure->csv);
 }

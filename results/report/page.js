@@ -240,7 +240,7 @@ const drawDots = (plot, rows, width, height) => {
     const low = number(panel[0].range_low), high = number(panel[0].range_high), ranged = isFinite(low) || isFinite(high);
     const span = spanOf(values, log, share);
     if (ranged) { // what is far from the range is an arrow at the edge
-      const room = 1.5 * (isFinite(high - low) && high > low ? high - low : Math.abs(isFinite(low) ? low : high) || 1);
+      const room = 1.5 * (Math.max(...[high - low, Math.abs(low), Math.abs(high)].filter(isFinite)) || 1);
       span[0] = Math.max(span[0], (isFinite(low) ? low : high) - room);
       span[1] = Math.min(span[1], (isFinite(high) ? high : low) + room);
     }

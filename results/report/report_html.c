@@ -279,12 +279,18 @@ static void figure_data_write(const struct page_figure *figure, FILE *out)
                figure->csv);
 }
 
+/* The first screen has it. */
+static bool is_published(const struct page_figure *figure)
+{
+    return strcmp(figure->script, "published") == 0;
+}
+
 /* Writes the figures of a scenario; REPORT_NONE: those that are of none, each folded. */
 static void figures_write(const struct page *page, const size_t *places, size_t scenario, FILE *out)
 {
     for (size_t f = 0; f < page->figure_count; f++) {
         const struct page_figure *figure = &page->figures[f];
-        if (places[f] != scenario)
+        if (places[f] != scenario || is_published(figure))
             continue;
         if (scenario == REPORT_NONE)
             html_print(out, "<details class=\"part\"><summary>%s %s</summary>", figure->script,
@@ -320,7 +326,7 @@ static void scenarios_write(const struct page *page, FILE *out)
     bool others = false;
     for (size_t f = 0; f < page->figure_count; f++) {
         places[f] = figure_scenario(page->report, page->figures[f].subject);
-        others = others || places[f] == REPORT_NONE;
+        others = others || (places[f] == REPORT_NONE && !is_published(&page->figures[f]));
     }
     for (size_t s = 0; s < scenarios_shown(page->report); s++)
         scenario_write(page, places, s, out);
@@ -406,8 +412,9 @@ bool report_html(const struct page *page, FILE *out, struct error *error)
         return html_end(out, error);
     }
     html_print(out, "<div id=\"first\"></div>\n");
-    if (report->expected != NULL)
-        page_published(report, out);
+    for (size_t f = 0; f < page->figure_count; f++)
+        if (is_published(&page->figures[f]))
+            page_published(page, &page->figures[f], out);
     what_was_run(page, out);
     repeat_write(page, out);
     if (overview_exists(report))

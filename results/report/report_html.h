@@ -31,9 +31,8 @@ bool report_html(const struct page *page, FILE *out, struct error *error);
 /* Returns a sentence of at most 20 words: who is first, in how many settings; of one setting, by
  * which values. The means alone are compared. */
 const char *page_verdict(const struct report *report);
-/* Writes the published figures with ours as a figure, whose data a table has in which tabs part the
- * cells. */
-void page_published(const struct report *report, FILE *out);
+/* Writes the figure of the published figures with ours, and how many of them are reproduced. */
+void page_published(const struct page *page, const struct page_figure *figure, FILE *out);
 /* Writes the tables of one scenario. For the modules of the page only. */
 void page_tables(const struct page *page, const struct report_scenario *scenario, FILE *out);
 /* Writes sentences that compare the scenario's reference with the other contenders. */

@@ -14,6 +14,7 @@ struct fold {
     FILE *out;
     char *line; /* the unfinished one */
     size_t used, room;
+    size_t width; /* of standard error's own terminal; 0: as text_line_width */
     bool colours;
 };
 
@@ -25,6 +26,17 @@ static size_t width_given(const char *variable)
     const char *text = getenv(variable);
     const unsigned long width = text != NULL ? strtoul(text, NULL, 10) : 0;
     return width >= WIDTH_LEAST && width <= WIDTH_MOST ? width : 0;
+}
+
+/* The width of the terminal that it is; 0: it is none. */
+static size_t terminal_width(int descriptor)
+{
+    struct winsize window = {0};
+    if (!isatty(descriptor))
+        return 0;
+    (void)ioctl(descriptor, TIOCGWINSZ, &window);
+    const size_t given = width_given("COLUMNS");
+    return given > 0 ? given : window.ws_col >= WIDTH_LEAST ? window.ws_col : WIDTH;
 }
 
 size_t text_line_width(void)
@@ -54,7 +66,8 @@ static const char *command_in(const char *line)
 static size_t hang_of(const char *line, size_t width)
 {
     const size_t start = strspn(line, " "), word = start + strcspn(line + start, " ");
-    const bool label = word > 0 && line[word - 1] == ':';
+    const size_t second = line[word] == ' ' ? word + 1 + strcspn(line + word + 1, " ") : word;
+    const bool label = word > 0 && (line[word - 1] == ':' || line[second - 1] == ':');
     const char *command = command_in(line);
     size_t hang = start > 2 ? start : start > 0 || label ? start + 2 : 0;
     for (const char *gap = line + start; (gap = strstr(gap, "  ")) != NULL;) {
@@ -109,7 +122,8 @@ static const char *colour_of(const struct fold *fold, const char *line)
 
 static void line_write(const struct fold *fold, const char *line)
 {
-    const size_t width = text_line_width(), hang = hang_of(line, width);
+    const size_t width = fold->width > 0 ? fold->width : text_line_width();
+    const size_t hang = hang_of(line, width);
     const bool command = command_in(line) != NULL;
     const char *colour = colour_of(fold, line);
     bool first = true;
@@ -166,6 +180,8 @@ FILE *text_open(FILE *out)
         return NULL;
     }
     fold->out = out;
+    fold->width =
+        out != stderr || width_given("ESGSIM_WIDTH") > 0 ? 0 : terminal_width(STDERR_FILENO);
     const char *colourless = getenv("NO_COLOR");
     fold->colours = out == stdout && terminal > 0 && (colourless == NULL || colourless[0] == '\0');
     return stream;
@@ -174,18 +190,22 @@ FILE *text_open(FILE *out)
 void text_begin(void)
 {
     static bool begun;
-    struct winsize window = {0};
     if (begun)
         return;
     begun = true;
-    if (isatty(STDOUT_FILENO)) {
-        (void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &window);
-        terminal = width_given("COLUMNS");
-        terminal = terminal > 0 ? terminal : window.ws_col >= WIDTH_LEAST ? window.ws_col : WIDTH;
-    }
+    terminal = terminal_width(STDOUT_FILENO);
     FILE *stream = text_open(stdout);
     if (stream != NULL)
         stdout = stream;
+}
+
+FILE *text_messages(void)
+{
+    static FILE *stream;
+    if (stream == NULL && (!isatty(STDERR_FILENO) || (stream = text_open(stderr)) == NULL))
+        return stderr;
+    (void)setvbuf(stream, NULL, _IONBF, 0);
+    return stream;
 }
 
 const char *text_time(double seconds, char text[TEXT_TIME])

@@ -21,6 +21,10 @@ size_t text_line_width(void);
  * nothing. */
 void text_begin(void);
 
+/* Standard error for messages, whose lines are folded to its width if it is a terminal; else each
+ * remains one line. */
+FILE *text_messages(void);
+
 /* Returns a stream that folds and writes to `out`, which stays open. Close it with fclose, whose
  * result also tells of `out`. NULL: memory exhausted. */
 FILE *text_open(FILE *out);

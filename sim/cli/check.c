@@ -5,6 +5,7 @@
 
 #include "results/report/expectation.h"
 #include "sim/base/json_write.h"
+#include "sim/base/text.h"
 #include "sim/cli/cli.h"
 #include "traces/readers/arrival_trace.h"
 #include "workloads/experiment.h"
@@ -134,7 +135,7 @@ static bool check_files(int argc, char **argv, const char *format, bool quiet, c
         if (!valid && good)
             *error = fault;
         else if (!valid)
-            (void)fprintf(stderr, "esgsim: %s\n", fault.message);
+            (void)fprintf(text_messages(), "esgsim: %s\n", fault.message);
         good = good && valid;
     }
     return good;

@@ -11,10 +11,11 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "plots/gnuplot.h"
 #include "results/report/claim.h"
 #include "sim/base/text.h"
 #include "sim/base/unfinished.h"
-#include "sim/cli/cli.h"
+#include "sim/cli/picture.h"
 #include "sim/run/guard.h"
 #include "sim/run/sweep_runner.h"
 #include "sim/run/sweep_runner_plan.h"
@@ -24,6 +25,7 @@
 struct options {
     const char *file;
     const char *out; /* folder; NULL: a temporary one */
+    struct picture_style style;
     uint64_t jobs;
     double decision_timeout;
     bool json;
@@ -38,8 +40,10 @@ static const struct cli_option claims_table[] = {
      CLI_MEMBER(struct options, json)},
     {"--details", NULL, "also print the source and the note of each claim",
      CLI_MEMBER(struct options, details)},
-    {"--out", "DIR", "keep the results files, one per sweep, for `esgsim report`",
+    {"--out", "DIR",
+     "keep the results files, one per sweep, for `esgsim report`, and draw each claim: published-*",
      CLI_MEMBER(struct options, out)},
+    CLI_STYLE(struct options, style),
     {"--file", "CLAIMS.json", "claims in place of results/paper/known-for.json",
      CLI_MEMBER(struct options, file)},
     {"--dry-run", NULL, "check everything, list the sweeps with their runs, and run nothing",
@@ -214,7 +218,8 @@ static bool sweeps_run(const struct options *options, bool quiet, const struct e
                                                     .decision_timeout = options->decision_timeout};
         struct sweep *sweep = sweep_open(&claims->list[c], error);
         if (sweep != NULL && !quiet)
-            (void)fprintf(stderr, "%s: %zu runs\n", claims->list[c].sweep, sweep->run_count);
+            (void)fprintf(text_messages(), "%s: %zu runs\n", claims->list[c].sweep,
+                          sweep->run_count);
         good = sweep != NULL && sweep_runner_run(sweep, &runner, error) &&
                sweep_judge(claims, c, path, ours, error);
         sweep_free(sweep);
@@ -234,8 +239,13 @@ static bool claims_run(const struct options *options, bool quiet, const struct e
                        struct estimate *ours, struct error *error)
 {
     if (options->out != NULL) {
+        struct figure_list list = {.folder = options->out, .style = options->style};
         (void)mkdir(options->out, 0777);
-        return sweeps_run(options, quiet, claims, options->out, ours, error);
+        const bool good = gnuplot_check(error) &&
+                          sweeps_run(options, quiet, claims, options->out, ours, error) &&
+                          plot_claims(claims, ours, &list, error) && plot_draw(&list, "svg", error);
+        figure_list_clear(&list);
+        return good;
     }
     char *folder = temporary_folder_create("esgsim-claims", error);
     if (folder == NULL)

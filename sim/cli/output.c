@@ -104,7 +104,7 @@ static void text_notices_of(FILE *stream, const char *lead, bool warnings_only,
 
 void output_warnings(const struct output_run *runs, size_t count)
 {
-    text_notices_of(stderr, "esgsim: ", true, runs, count);
+    text_notices_of(text_messages(), "esgsim: ", true, runs, count);
 }
 
 static bool is_set(const struct cli_settings *settings, const char *key)
@@ -120,22 +120,23 @@ void output_note_warmup(const struct cli_settings *settings, const struct experi
     const uint64_t tenth = experiment->requests / 10;
     if (is_set(settings, "requests") && !is_set(settings, "warmup_requests") &&
         experiment->warmup_requests > tenth)
-        fprintf(stderr,
-                "esgsim: note: the warm-up remains %" PRIu64 " requests, as in the file; "
-                "--set warmup_requests=%" PRIu64 " makes it a tenth of the measured ones\n",
-                experiment->warmup_requests, tenth);
+        (void)fprintf(text_messages(),
+                      "esgsim: note: the warm-up remains %" PRIu64 " requests, as in the file; "
+                      "--set warmup_requests=%" PRIu64 " makes it a tenth of the measured ones\n",
+                      experiment->warmup_requests, tenth);
 }
 
 void output_note_cold(const struct simulation_result *result)
 {
     const struct measures *all = &result->overall;
     if (all->cold_start_rate > 0.5 || (all->cold_start_rate > 0.1 && all->slo_hit_rate < 0.5))
-        fprintf(stderr,
-                "esgsim: note: %.3g %% of the jobs waited for a container to start, and others "
-                "in queues behind them; "
-                "platform.initial sets how many are warm at the beginning, such as "
-                "{\"per_invoker\": 5}, and platform.keep_alive_s how long they remain\n",
-                100 * all->cold_start_rate);
+        (void)fprintf(
+            text_messages(),
+            "esgsim: note: %.3g %% of the jobs waited for a container to start, and others "
+            "in queues behind them; "
+            "platform.initial sets how many are warm at the beginning, such as "
+            "{\"per_invoker\": 5}, and platform.keep_alive_s how long they remain\n",
+            100 * all->cold_start_rate);
 }
 
 /* Peak memory of this process so far, KiB. */
@@ -216,12 +217,17 @@ static void text_line(FILE *stream, const struct metric *metric, double value)
 {
     char text[TEXT_TIME];
     const char *unit = metric->unit;
+    const double seconds = value * (unit[0] == 's' ? 1 : unit[0] == 'm' ? 1e-3 : 1e-6);
+    const bool is_time =
+        strcmp(unit, "s") == 0 || strcmp(unit, "ms") == 0 || strcmp(unit, "us") == 0;
     if (isnan(value))
         (void)snprintf(text, sizeof text, "none");
     else if (strcmp(unit, "s") == 0 && value >= 1e4)
         (void)snprintf(text, sizeof text, "%.3f h", value / 3600);
-    else if (strcmp(unit, "s") == 0 || strcmp(unit, "ms") == 0 || strcmp(unit, "us") == 0)
-        (void)text_time(value * (unit[0] == 's' ? 1 : unit[0] == 'm' ? 1e-3 : 1e-6), text);
+    else if (is_time && seconds >= 0.1)
+        (void)snprintf(text, sizeof text, "%.3f s", seconds);
+    else if (is_time)
+        (void)text_time(seconds, text);
     else if (strcmp(unit, "$") == 0)
         (void)snprintf(text, sizeof text, value < 1e4 ? "$%.6g" : "$%.0f", value);
     else if (metric_is_share(metric))

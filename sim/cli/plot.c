@@ -1,11 +1,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "plots/gnuplot.h"
 #include "plots/plot.h"
 #include "sim/base/atomic_file.h"
 #include "sim/base/json.h"
+#include "sim/base/text.h"
 #include "sim/cli/picture.h"
 #include "workloads/json_include.h"
 
@@ -69,6 +71,8 @@ static const struct cli_option plot_table[] = {
     {"--metric", "NAME",
      "the first metric of curve (default slo_hit_rate, or jct_s_mean where only trainings run)",
      CLI_MEMBER(struct options, list.metric)},
+    {"--paper", "REF.json", "draw published, too: the figures of this file, as for report",
+     CLI_MEMBER(struct options, list.paper)},
     {"--policies", "A,B,…",
      "draw only these policies, named as in reports: \"esg\" (without parameters), "
      "\"esg k=10\", or a label",
@@ -96,6 +100,19 @@ static bool is_experiment(const char *path)
     return kind != NULL && (strcmp(kind, "experiment") == 0 || strcmp(kind, "sweep") == 0);
 }
 
+/* The file of that name, else the results file NAME.h5 or the shipped NAME, which a note tells. */
+static const char *file_find(const char *name, struct figure_list *list)
+{
+    const char *results = arena_text(figure_memory(list), "%s.h5", name);
+    const bool swept = access(name, F_OK) != 0 && access(results, F_OK) == 0;
+    char *found = json_include_find_document(swept ? results : name);
+    const char *path = found != NULL ? arena_text(figure_memory(list), "%s", found) : name;
+    free(found);
+    if (strcmp(path, name) != 0)
+        figure_list_note(list, "%s: taken from %s", name, path);
+    return path;
+}
+
 /* Writes the figures of the file, or of its comparison with the replay. */
 static bool figures_write(struct options *options, struct error *error)
 {
@@ -106,14 +123,11 @@ static bool figures_write(struct options *options, struct error *error)
         compare_free(against);
         return good;
     }
-    char *found = json_include_find_operand(options->file);
-    const char *path = found != NULL ? found : options->file;
-    const bool good =
-        options->trace_format == NULL && list->policy_count == 0 && is_experiment(path)
-            ? experiment_figures(path, list, error)
-            : plot_file(path, options->trace_format, list, error);
-    free(found);
-    return good;
+    const char *path = file_find(options->file, list);
+    return options->trace_format == NULL && list->policy_count == 0 && list->paper == NULL &&
+                   is_experiment(path)
+               ? experiment_figures(path, list, error)
+               : plot_file(path, options->trace_format, list, error);
 }
 
 bool picture_draw(const struct picture *picture, const struct chart *chart, struct error *error)
@@ -152,7 +166,7 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
         atomic_file_hold_folder(&lock, list->folder, error) && figures_write(&options, error);
     good = good && plot_draw(list, options.format, error);
     for (size_t i = 0; !quiet && i < list->note_count; i++)
-        (void)fprintf(stderr, "%s\n", list->notes[i]);
+        (void)fprintf(text_messages(), "%s\n", list->notes[i]);
     if (good && list->count == 0)
         good = error_input(error,
                            "%s: has none of the requested figures, or none has room; omit --only "
@@ -189,6 +203,8 @@ const struct command command_plot = {
         "--over; then no other figure is drawn without --only\n"
         "  sustained             for the same sweep, the greatest load that each policy "
         "sustains\n"
+        "  published             with --paper: each published range, and ours in every set of "
+        "assumptions\n"
         "  gantt                 each GPU over time under up to four policies, on one clock, for "
         "runs with \"record\": \"all\"\n"
         "  timeline              utilisation, fragmentation, queues, containers over time, for "

@@ -213,7 +213,7 @@ static bool curves_choose(const struct options *options, struct report *report, 
 static void incomplete_tell(const struct options *options, const char *file, const char *text)
 {
     if (text != NULL && options->format != FORMAT_TEXT)
-        (void)fprintf(stderr, "esgsim: %s: %s\n", file, text);
+        (void)fprintf(text_messages(), "esgsim: %s: %s\n", file, text);
 }
 
 static bool print_reports(const struct options *options, const struct results *const *files,

@@ -19,6 +19,7 @@
 #include "sim/base/atomic_file.h"
 #include "workloads/json_include.h"
 #include "sim/base/json_write.h"
+#include "sim/base/text.h"
 
 struct trace_options {
     const char *file;
@@ -478,8 +479,8 @@ static bool trace_convert(const struct trace_options *options, bool quiet, struc
     if (good)
         good = atomic_file_end(&file, convert_to(reader, NULL, options, file.beside, error), error);
     if (good && !quiet && trace_first_s(reader) != 0)
-        (void)fprintf(stderr, "note: %s begins at %.13g s, which is 0 in %s\n", options->file,
-                      trace_first_s(reader), options->out);
+        (void)fprintf(text_messages(), "note: %s begins at %.13g s, which is 0 in %s\n",
+                      options->file, trace_first_s(reader), options->out);
     trace_close(reader);
     return good;
 }
@@ -518,7 +519,8 @@ static struct training_trace *read_trainings(const struct trace_options *options
     struct training_trace *trace =
         training_trace_read_columns(options->file, &columns, &left_out, error);
     if (trace != NULL && left_out > 0 && !quiet)
-        (void)fprintf(stderr, "note: %s: %zu row%s without a GPU or without a duration left out\n",
+        (void)fprintf(text_messages(),
+                      "note: %s: %zu row%s without a GPU or without a duration left out\n",
                       options->file, left_out, left_out == 1 ? "" : "s");
     return trace;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "results/store/swept.h"
+#include "sim/base/text.h"
 #include "sim/run/progress_bar.h"
 #include "sim/run/run_once.h"
 #include "sim/run/worker_pool.h"
@@ -297,7 +298,8 @@ static bool task_refuse(const struct runner *runner, const struct task *task,
     if (!runner->question->quiet) {
         char text[SWEPT_NUMBER];
         number_text(task->value, text);
-        (void)fprintf(stderr, "%s: %s=%s: refused\n", curve->policy, runner->question->key, text);
+        (void)fprintf(text_messages(), "%s: %s=%s: refused\n", curve->policy, runner->question->key,
+                      text);
     }
     return true;
 }
@@ -372,9 +374,9 @@ static bool task_take(struct runner *runner, struct task *task, struct error *er
     progress_bar_end(&runner->progress_bar);
     number_text(point->value, text);
     if (!question->quiet)
-        (void)fprintf(stderr, "%s: %s=%s: %s %g ± %g over %zu seeds: %s\n", task->curve->policy,
-                      question->key, text, question->metric->name, point->mean, point->half,
-                      point->seeds, capacity_answer_name(point));
+        (void)fprintf(text_messages(), "%s: %s=%s: %s %g ± %g over %zu seeds: %s\n",
+                      task->curve->policy, question->key, text, question->metric->name, point->mean,
+                      point->half, point->seeds, capacity_answer_name(point));
     return true;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/base/text.h"
 #include "sim/base/utf8.h"
 #include "sim/base/version.h"
 
@@ -141,17 +142,17 @@ static void taken_tell(const struct taking *taking)
 {
     const size_t kept = run_folder_count(taking->folder), expected = plans_wanted(taking->plans);
     const size_t rest = expected > kept ? expected - kept : 0;
-    (void)fprintf(stderr, "kept %zu of %zu runs", kept, kept + rest);
+    (void)fprintf(text_messages(), "kept %zu of %zu runs", kept, kept + rest);
     for (enum why why = WHY_MODULE; why < WHY_STRANGER; why++) {
         const size_t again = taking->counts[why] < rest ? taking->counts[why] : rest;
         if (again > 0)
-            (void)fprintf(stderr, "; %zu %s done again: %s", again, again == 1 ? "is" : "are",
-                          taking->reasons[why]);
+            (void)fprintf(text_messages(), "; %zu %s done again: %s", again,
+                          again == 1 ? "is" : "are", taking->reasons[why]);
     }
     if (taking->counts[WHY_STRANGER] > 0)
-        (void)fprintf(stderr, "; %zu finished runs are not of this sweep",
+        (void)fprintf(text_messages(), "; %zu finished runs are not of this sweep",
                       taking->counts[WHY_STRANGER]);
-    (void)fputc('\n', stderr);
+    (void)fputc('\n', text_messages());
 }
 
 bool sweep_resume(const struct plans *plans, struct run_folder *folder, const char *out, bool quiet,

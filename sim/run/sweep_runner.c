@@ -17,6 +17,7 @@
 #include "sim/run/progress_bar.h"
 #include "sim/run/worker_pool.h"
 #include "sim/base/atomic_file.h"
+#include "sim/base/text.h"
 
 struct sweep_runner {
     const struct sweep *sweep;
@@ -159,7 +160,7 @@ static bool collect(void *context, size_t job, uint64_t place, const struct erro
     runner->killed += killed;
     progress_bar_end(&runner->progress_bar);
     if (!runner->progress_bar.quiet)
-        (void)fprintf(stderr, "run %zu (%s seed=%" PRIu64 ") failed: %s\n", run,
+        (void)fprintf(text_messages(), "run %zu (%s seed=%" PRIu64 ") failed: %s\n", run,
                       runner->sweep->runs[run].label, runner->sweep->runs[run].seed,
                       failure->message);
     return assemble(runner, false, error);
@@ -260,7 +261,7 @@ static bool folder_open(struct sweep_runner *runner, struct error *error)
                                                         : RUNS_NEW,
                                      error);
     if (runner->folder != NULL && run_folder_damaged(runner->folder) > 0)
-        (void)fprintf(stderr,
+        (void)fprintf(text_messages(),
                       "%s: files that are damaged or cut short: %zu; their runs are done again\n",
                       runner->runs_path, run_folder_damaged(runner->folder));
     return runner->folder != NULL;

@@ -1,0 +1,77 @@
+/* Published figures and ours: a range as a bar, our values as dots. */
+#include <string.h>
+
+#include "plots/families.h"
+#include "plots/plot.h"
+#include "results/report/claim.h"
+
+#define ROW "%zu %s %s %zu %s " LABEL " %g %g %g %g %g %g %x %d"
+
+/* Our averages in one world, the row of that number. */
+static void world_rows(struct arena *arena, const struct judgement *in, size_t panel, size_t row,
+                       struct sheet *sheet)
+{
+    const struct expectation *figure = in->figure;
+    for (size_t a = 0; a < in->average_count; a++) {
+        const struct verdict_average *average = &in->averages[a];
+        const size_t word = strcspn(average->policy, " ");
+        const struct look look = palette_policy(
+            arena_text(arena, "%.*s", (int)word, average->policy), average->policy[word] != '\0');
+        sheet_row(sheet, ROW, panel, figure->title,
+                  arena_text(arena, "%s, %s", in->range, figure->evidence), row,
+                  in->world->assumptions, average->policy, average->ours.mean, average->ours.low,
+                  average->ours.high, figure->low, figure->high,
+                  ((double)a + 0.5) / (double)in->average_count - 0.5, look.colour, look.point);
+    }
+}
+
+bool published_draw(const struct source *source, const struct figure_kind *kind,
+                    struct figure_list *list, struct error *error)
+{
+    const struct report *report = source->report;
+    const struct report_scenario **worlds = NULL; /* of the rows */
+    struct sheet sheet = {0};
+    size_t panel = 0, count = 0, r;
+    const bool good = report->judgement_count == 0 ||
+                      source_sheet(source, NULL, kind, "", kind->lead, list, &sheet, error);
+    for (size_t j = 0; good && j < report->judgement_count; j++) {
+        const struct judgement *all = &report->judgements[j];
+        panel += all->apart_count > 0;
+        for (size_t w = 0; w < all->apart_count; w++) {
+            for (r = 0; r < count && worlds[r] != all->apart[w].world; r++)
+                ;
+            count += r == count;
+            arena_reserve(report->arena, &worlds, count, sizeof *worlds);
+            worlds[r] = all->apart[w].world;
+            world_rows(report->arena, &all->apart[w], panel, r + 1, &sheet);
+        }
+    }
+    return sheet_end(&sheet, good, error);
+}
+
+bool plot_claims(const struct expectations *claims, const struct estimate *ours,
+                 struct figure_list *list, struct error *error)
+{
+    static const char *const axes[] = {"value", "difference", "ratio", "gain"};
+    bool good = true;
+    for (int group = 0; good && group < CLAIM_GROUP_COUNT; group++) {
+        struct sheet sheet = {0};
+        size_t row = 0;
+        good = sheet_begin(&sheet, list, "published", claim_group_name((enum claim_group)group),
+                           "Grey: what is published or expected; a single number is a line. Dots: "
+                           "ours, with 95 % intervals over the seeds.",
+                           PUBLISHED, error);
+        for (size_t c = 0; good && c < claims->count; c++) {
+            const struct expectation *claim = &claims->list[c];
+            if (claim->group == (enum claim_group)group)
+                sheet_row(
+                    &sheet, ROW, (size_t)0, claim->evidence,
+                    arena_text(claims->arena, "%s (%s)", axes[claim->comparison], claim->unit),
+                    ++row, arena_text(claims->arena, "%s: %s", claim->system, claim->text),
+                    claim_verdict_name(claim_judge(claim, ours[c])), ours[c].mean, ours[c].low,
+                    ours[c].high, claim->low, claim->high, 0.0, 0U, 0);
+        }
+        good = sheet_end(&sheet, good, error);
+    }
+    return good;
+}
