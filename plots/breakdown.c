@@ -68,7 +68,8 @@ void cost_parts_rows(const struct source *source, const struct report_scenario *
     (void)kind;
     static const char axis[] = "$ per 1,000 requests";
     for (size_t panel = 1; panel <= 2; panel++)
-        for (size_t c = 0; c < scenario->contender_count; c++) {
+        for (size_t c = 0; c < scenario->contender_count && scenario->contenders[c].pale == 0;
+             c++) {
             const size_t count = panel == 1 ? PAID_PARTS : COST_PARTS;
             struct bar bar = {panel,
                               panel == 1 ? "while work holds resources" : "all that is provisioned",
@@ -147,6 +148,8 @@ bool batch_sizes_rows(struct reading *reading, size_t *row, struct sheet *sheet,
                       .label = label};
     for (size_t s = 0; s < SIZES; s++)
         parts[s] = (struct bar_part){sizes[s].title, palette_step(s, SIZES)};
+    if (reading->contender->pale > 0)
+        return true;
     if (!size_counts(reading->source, reading->contender, bar.values, &batches, error))
         return false;
     for (size_t s = 0; s < SIZES; s++)
@@ -165,11 +168,7 @@ bool batch_sizes_rows(struct reading *reading, size_t *row, struct sheet *sheet,
 
 static void kinds_read(struct kinds *kinds, const struct report *report)
 {
-    bool alone = true;
-    for (size_t s = 0; s < report->scenario_count; s++)
-        alone = alone && source_one_policy(&report->scenarios[s]) &&
-                strcmp(report->scenarios[s].contenders[0].policy,
-                       report->scenarios[0].contenders[0].policy) == 0;
+    const bool alone = source_one_policy(report->scenarios);
     for (size_t s = 0; s < report->scenario_count; s++)
         for (size_t c = 0; c < report->scenarios[s].contender_count; c++) {
             const struct report_contender *contender = &report->scenarios[s].contenders[c];
@@ -189,7 +188,7 @@ static const struct panel of_trainings[] = {
     {0}};
 
 static void settings_row(const struct source *source, const struct kinds *kinds,
-                         const struct panel *panel, size_t number, size_t s, size_t c,
+                         const struct panel *panel, size_t number, size_t s, size_t row, size_t c,
                          struct sheet *sheet)
 {
     const struct report_scenario *scenario = &source->report->scenarios[s];
@@ -204,11 +203,13 @@ static void settings_row(const struct source *source, const struct kinds *kinds,
     const struct estimate value =
         source_estimate(source, contender, NULL, panel->metric, panel->scale);
     sheet_row(sheet, "%zu %s %d %zu %s %zu " LABEL " %g %g %g %x %d", number, panel->title,
-              panel->logarithmic, s + 1,
+              panel->logarithmic, row,
               names_conditions(source->report->arena,
                                scenario->title[0] != '\0' ? scenario->title : scenario->name),
               k + 1, title, value.mean, value.low, value.high, kind->look.colour, kind->look.point);
 }
+
+enum { SETTINGS_MOST = 36 }; /* rows of the figure; of more settings one of several has a row */
 
 bool settings_draw(const struct source *source, const struct figure_kind *kind,
                    struct figure_list *list, struct error *error)
@@ -223,10 +224,15 @@ bool settings_draw(const struct source *source, const struct figure_kind *kind,
     const char *lead = serves ? "All applications; the cost and the latency axis do not begin at 0."
                               : "Logarithmic; 0 is not drawn.";
     kinds_read(&kinds, report);
+    const size_t settings = report->scenario_count;
+    const size_t apart = list->all ? 1 : (settings - 1) / SETTINGS_MOST + 1;
     const bool good = source_sheet(source, NULL, kind, "", lead, list, &sheet, error);
     for (size_t p = 0; good && panels[p].metric != NULL; p++)
-        for (size_t s = 0; s < report->scenario_count; s++)
+        for (size_t s = apart / 2; s < settings; s += apart)
             for (size_t c = 0; c < report->scenarios[s].contender_count; c++)
-                settings_row(source, &kinds, &panels[p], p + 1, s, c, &sheet);
+                settings_row(source, &kinds, &panels[p], p + 1, s, s / apart + 1, c, &sheet);
+    if (sheet.out != NULL && apart > 1)
+        figure_list_note(list, "settings: one of %zu of the %zu settings; --all draws all", apart,
+                         settings);
     return sheet_end(&sheet, good, error);
 }

@@ -30,6 +30,10 @@ ink = "#222222"; faint = "#d8d8d8"; middle = "#767676"
 # taking the text for a formula.
 cell(name) = (raw = "".strcol(name), raw[1:1] eq "'" ? raw[2:] : raw)
 
+# Contenders that the figure does not name have this colour (plots/palette.h): together they are "others".
+pale = 0xC4C4C4
+called(name) = int(column("colour")) == pale ? "others" : cell(name)
+
 # What the figure is of and its caption stand in the first row. (strcol() of an empty last field
 # would yield that of an earlier row.)
 caption = ""; subject = ""
@@ -203,8 +207,9 @@ decade_ticks(digits, l, h) = sum [d=int(floor(log10(l))):int(floor(log10(h)))] s
 digits_for(l, h, most) = decade_ticks("1 2 5", l, h) <= most || decade_ticks("1 3", l, h) < 3 ? "1 2 5" : \
     decade_ticks("1 3", l, h) <= most || decade_ticks("1", l, h) < 3 ? "1 3" : "1"
 log_ticks = 'if (to < 8 * from) { most_ticks = int(each / 60) > 7 ? 7 : int(each / 60) > 3 ? int(each / 60) : 3; eval(x_ticks) } \
-    else { digits = digits_for(from, to, int(each / (14 + 7.0 * longer(strlen(sprintf("%g", 10.0 ** floor(log10(to)))), strlen(sprintf("%g", 10.0 ** floor(log10(from)))))))); sparse = each / log10(1.0 * to / from) < 36; eval(no_xtics); \
-        do for [d=int(floor(log10(from))):int(floor(log10(to)))] { do for [w in digits] { if (!sparse || d % 2 == 0) { set xtics add (sprintf("%g", w * 10.0 ** d) w * 10.0 ** d) } } } }'
+    else { log_room = int(each / (14 + 7.0 * longer(strlen(sprintf("%g", 10.0 ** floor(log10(to)))), strlen(sprintf("%g", 10.0 ** floor(log10(from))))))); digits = digits_for(from, to, log_room); \
+        crowded = decade_ticks(digits, from, to) > log_room && decade_ticks("1", from, to) > 1; sparse = each / log10(1.0 * to / from) < 36; eval(no_xtics); \
+        do for [d=int(floor(log10(from))):int(floor(log10(to)))] { do for [w in digits] { if (!sparse || d % 2 == 0) { set xtics add (crowded && w ne "1" ? "" : sprintf("%g", w * 10.0 ** d) w * 10.0 ** d) } } } }'
 log_y_ticks = 'if (to < 8 * from) { most_ticks = 4; eval(y_ticks) } \
     else { digits = digits_for(from, to, int(tall / 16.0)); eval(no_ytics); \
         do for [d=int(floor(log10(from))):int(floor(log10(to)))] { do for [w in digits] { set ytics add (labelled ? sprintf("%g", w * 10.0 ** d) : "" w * 10.0 ** d) } } }'

@@ -31,11 +31,7 @@ static bool has_row(const struct panel *rows, const char *metric)
 
 void curve_series(const struct curve_group *group, struct kinds *series, struct arena *arena)
 {
-    bool alone = true;
-    for (size_t p = 0; p < group->panel_count; p++)
-        for (size_t l = 0; l < group->panels[p].line_count; l++)
-            alone = alone && strcmp(group->panels[p].lines[l].like->policy,
-                                    group->panels[0].lines[0].like->policy) == 0;
+    const bool alone = source_one_policy(group->like);
     for (size_t p = 0; p < group->panel_count; p++)
         for (size_t l = 0; l < group->panels[p].line_count; l++) {
             const struct curve_line *line = &group->panels[p].lines[l];

@@ -22,7 +22,7 @@ number(name) = strlen(strcol(name)) > 0 ? column(name) : NaN
 end(name) = strlen(strcol(name)) > 0 ? column(name) : number("value")
 longest = 8; parameter = ""
 take(r, p, s) = (axes[r] = cell("axis"), scales[r] = int(column("logarithmic")), limits[r] = number("limit"), \
-    titles[p] = cell("panel_title"), names[s] = cell("series_title"), parameter = cell("key"), \
+    titles[p] = cell("panel_title"), names[s] = called("series_title"), parameter = cell("key"), \
     colours[s] = int(column("colour")), points[s] = int(column("point")), dashes[s] = int(column("dash")), \
     longest = strlen(names[s]) > longest ? strlen(names[s]) : longest, 0)
 stats data using (take(int(column("row")), int(column("panel")), int(column("series")))) nooutput
@@ -32,14 +32,24 @@ span(r, v, l, h) = v == v ? (scales[r] ? (v > 0 ? reach(r, l > 0 ? l : v, h) : 0
 stats data using (span(int(column("row")), number("value"), end("low"), end("high"))) nooutput
 
 width = wide(1200.0); left = or_sized(78.0, 94.0); right = 14.0; between = 16.0; narrowest = 80.0
+# Where there is room, lines have their names at their ends, right of the last panel.
+array end_x[rows * panels * series]; array end_y[rows * panels * series]; ends = 0
+do for [i=1:rows * panels * series] { end_x[i] = -1e300; end_y[i] = NaN }
+place(r, p, s) = ((r - 1) * panels + p - 1) * series + s
+reached(i, x, v) = v == v && x >= end_x[i] ? (end_x[i] = x, end_y[i] = v, 0) : 0
+stats data using (reached(place(int(column("row")), int(column("panel")), int(column("series"))), column("x"), number("value"))) nooutput
+# The pale ones, which are the last, are named once in the legend.
+named = series; while (named > 1 && colours[named] == pale && colours[named - 1] == pale) { named = named - 1 }
+end_width = 20 + 6.6 * (longest < 24 ? longest : 24)
+if (named <= 9 && canvas ne "column") { right = end_width; eval(fit_panels); ends = (width - left - right - between * (columns - 1)) / columns >= 110; if (!ends) { right = 14.0 } }
 eval(fit_panels)
 # Narrower panels, rather than a last one alone in its line.
 if (sized && lines > 1 && panels % columns == 1 && (width - left - right - between * columns) / (columns + 1) >= 64) { columns = columns + 1; lines = (panels + columns - 1) / columns }
 tall = high(210.0, 112.0, canvas eq "slide" ? 90.0 : 130.0); gap = 14.0; head = 22.0; foot = 58.0; body = lines * rows * tall
 block = head + rows * tall + (rows - 1) * gap + foot
 height = 34 + lines * block
-entries = series; count = series; eval(fit_key)
-if (!sized) { key_lines = (series + key_columns - 1) / key_columns; key_height = 18 * key_lines + 10; height = height + key_height }
+entries = named; count = named; eval(fit_key)
+if (!sized) { key_lines = (named + key_columns - 1) / key_columns; key_height = 18 * key_lines + 10; height = height + key_height }
 heading = "Against ".parameter
 eval(begin)
 tall = tall * stretch; block = head + rows * tall + (rows - 1) * gap + foot
@@ -50,8 +60,9 @@ inside(v, e) = e < edge || e > roof ? v : e
 room = last > first ? 0.05 * (last - first) : 1
 set format x "%g"
 # Intervals at one value stand side by side.
-apart(s) = series > 1 ? 0.02 * (last - first) * (s - (series + 1) / 2.0) / (series - 1) : 0
-do for [s=1:series] { text = names[s]; line_dash = dashes[s]; point = points[s]; colour = colours[s]; eval(key_add) }
+shown = colours[named] == pale ? named - 1 : named
+apart(s) = shown > 1 ? 0.02 * (last - first) * (s - (shown + 1) / 2.0) / (shown - 1) : 0
+do for [s=1:named] { text = names[s]; line_dash = dashes[s]; point = points[s]; colour = colours[s]; eval(key_add) }
 do for [r=1:rows] {
     low = lowest[r]; high = highest[r]
     if (low > high) { low = scales[r] ? 1 : 0; high = scales[r] ? 10 : 1 }
@@ -80,19 +91,38 @@ do for [r=1:rows] {
         edge = from; roof = to
         if ((p - 1) % columns == 0) { text = axes[r]; eval(y_title) } else { unset ylabel }
         captioned = r == rows; set format y "%g"; from = first - room; to = last + room; most_ticks = 7; eval(x_ticks)
-        if (r == rows) { set xlabel parameter offset 0, or_sized(0, xlabel_shift) } else { unset xlabel }
+        # A title that is longer than its panel stands once below all of them.
+        unset xlabel; long = 6.8 * strlen(parameter) > each + between
+        if (r == rows && !long) { set xlabel parameter offset 0, or_sized(0, xlabel_shift) }
+        if (r == rows && long && (p - 1) % columns == 0) { set label 4 parameter at screen (left + width - right) / 2 / width, screen (bottom - 42.0) / full center front tc rgb ink }
         unset label 3
         if (r == 1) { text = titles[p]; limit = sized ? int(each / 6.6) : 1000; set label 3 "".shortened(text, int(0.4 * limit)) at graph 0.5, screen (bottom + tall + 11.0) / full center front tc rgb ink }
         unset arrow 1
         if (limits[r] == limits[r]) { set arrow 1 from graph 0, first limits[r] to graph 1, first limits[r] nohead back dt 3 lw 1.2 lc rgb middle }
         unset key
-        plot for [s=1:series] data using (here(s, column("x") + apart(s))):(number("value")):(inside(number("value"), end("low"))):(inside(number("value"), end("high"))) \
+        # From below, then from above, names keep 12 units apart; `order` lists the lines by their last value.
+        if (ends && p % columns == 0 || ends && p == panels) {
+            array order[series]; array level[series]; count = 0
+            do for [s=1:shown] { if (end_y[place(r, p, s)] == end_y[place(r, p, s)] && (!scales[r] || end_y[place(r, p, s)] > 0)) {
+                v = scales[r] ? log10(end_y[place(r, p, s)] / edge) / log10(roof / edge) : (end_y[place(r, p, s)] - edge) / (roof - edge)
+                count = count + 1; i = count
+                while (i > 1 && level[i > 1 ? i - 1 : 1] > tall * v) { level[i] = level[i - 1]; order[i] = order[i - 1]; i = i - 1 }
+                level[i] = tall * v; order[i] = s } }
+            do for [i=2:count] { level[i] = longer(level[i], level[i - 1] + 12) }
+            if (count > 0 && level[count > 0 ? count : 1] > tall) { level[count] = tall; do for [k=2:count] { i = count - k + 1; level[i] = level[i] > level[i + 1] - 12 ? level[i + 1] - 12 : level[i] } }
+            limit = 24; do for [i=1:count] { set label 300 + i "".shortened(names[order[i]], 12) at screen (across + each + 8) / width, screen (bottom + level[i]) / full left front font size(10.5) tc rgb sprintf("#%06X", colours[order[i]]) }
+        }
+        # The pale lines are the lowest, without intervals.
+        plot for [s=series:1:-1] data using (colours[s] == pale ? here(s, column("x")) : NaN):(number("value")) smooth unique with lines lw 1.2 lc rgb colours[s] notitle, \
+             for [s=1:shown] data using (here(s, column("x") + apart(s))):(number("value")):(inside(number("value"), end("low"))):(inside(number("value"), end("high"))) \
                  with yerrorbars pt -1 lw 1.2 lc rgb colours[s] notitle, \
-             for [s=1:series] for [side=0:1] data using (here(s, (side ? end("high") > roof : end("low") < edge && number("value") > edge) ? column("x") + apart(s) : NaN)): \
+             for [s=1:shown] for [side=0:1] data using (here(s, (side ? end("high") > roof : end("low") < edge && number("value") > edge) ? column("x") + apart(s) : NaN)): \
                  (number("value")):(0):((side ? roof : edge) - number("value")) with vectors filled size screen 7.0 / width, 20 lw 1.2 lc rgb colours[s] notitle, \
-             for [s=1:series] data using (here(s, column("x") + apart(s))):(number("value")) \
+             for [s=1:shown] data using (here(s, column("x") + apart(s))):(number("value")) \
                  smooth unique with linespoints lw 1.6 dt dashes[s] pt points[s] ps 0.8 * mark lc rgb colours[s] notitle
-        if (r == 1 && p == 1) { eval(once); n = series; eval(unlegend) }
+        do for [s=1:series] { unset label 300 + s }
+        unset label 4
+        if (r == 1 && p == 1) { eval(once); n = named; eval(unlegend) }
     }
 }
 unset multiplot

@@ -15,7 +15,7 @@ do for [r=1:rows] { names[r] = "" }
 number(name) = strlen(strcol(name)) > 0 ? column(name) : NaN
 end(name) = strlen(strcol(name)) > 0 ? column(name) : number("value")
 longest = 0
-take(p, r) = (titles[p] = cell("panel_title"), axes[p] = cell("axis"), names[r] = cell("contender"), \
+take(p, r) = (titles[p] = cell("panel_title"), axes[p] = cell("axis"), names[r] = called("contender"), \
     longest = strlen(names[r]) > longest ? strlen(names[r]) : longest, 0)
 stats data using (take(int(column("panel")), int(column("row")))) nooutput
 by_nines(p) = titles[p][:8] eq "by nines"
@@ -101,8 +101,8 @@ do for [p=1:panels] {
     # An interval that goes on beyond the frame has an arrow there.
     inside(v, e) = on_axis(e) < low || on_axis(e) > high ? place(v) : on_axis(e)
     # An arrow that is not wanted begins and ends beyond the frame: without a point gnuplot warns.
-    arrow(v) = int(column("panel")) == p && v == v ? v : logarithmic ? 10 * high : 3 * high - 2 * low
-    plot data using (here(place(number("value")))):(column("row")):(inside(number("value"), end("low"))):(inside(number("value"), end("high"))):(column("colour")) \
+    arrow(v) = int(column("panel")) == p && v == v && column("colour") != pale ? v : logarithmic ? 10 * high : 3 * high - 2 * low
+    plot data using (column("colour") == pale ? NaN : here(place(number("value")))):(column("row")):(inside(number("value"), end("low"))):(inside(number("value"), end("high"))):(column("colour")) \
              with xerrorbars pt -1 lw 1.6 lc rgb variable, \
          for [side=0:1] data using (arrow((side ? on_axis(end("high")) > high : on_axis(end("low")) < low && place(number("value")) > low) ? place(number("value")) : NaN)):(column("row")): \
              ((side ? high : low) - place(number("value"))):(0):(column("colour")) with vectors filled size screen 8.0 / width, 20 lw 1.6 lc rgb variable, \

@@ -81,7 +81,7 @@ bool embed_figures(const struct report *report, struct embedded *embedded, struc
     char *folder = temporary_folder_create("esgsim-figures", error);
     if (folder == NULL)
         return false;
-    struct figure_list list = {.folder = folder, .timelines_most = TIMELINES_MOST};
+    struct figure_list list = {.folder = folder, .all = true, .timelines_most = TIMELINES_MOST};
     const bool good =
         plot_results(report, &list, error) && sheets_read(&list, report->arena, embedded, error);
     figure_list_clear(&list);

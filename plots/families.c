@@ -67,8 +67,10 @@ void kinds_add(struct kinds *kinds, struct arena *arena, const struct report_con
     for (size_t k = 0; k < kinds->count; k++)
         earlier += strcmp(kinds->items[k].like->policy, like->policy) == 0;
     struct look look = palette_variant(like->policy, earlier, alone);
-    if (alone && factor_place(kinds, like->distinction, 0, &colour) &&
-        factor_place(kinds, like->distinction, 1, &marker))
+    if (like->pale > 0)
+        look = PALETTE_PALE;
+    else if (alone && factor_place(kinds, like->distinction, 0, &colour) &&
+             factor_place(kinds, like->distinction, 1, &marker))
         look = (struct look){palette_series(colour).colour, palette_series(marker).point,
                              (int)marker + 1};
     else

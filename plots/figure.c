@@ -99,6 +99,8 @@ bool sheet_begin(struct sheet *sheet, struct figure_list *list, const char *scri
                  const char *subject, const char *caption, const char *columns, struct error *error)
 {
     char name[NAME_LENGTH + 16];
+    if (list->about != NULL)
+        subject = arena_text(figure_memory(list), "%s %s", list->about, subject);
     *sheet = (struct sheet){0};
     name_make(list, script, subject, name);
     if (!name_wanted(list, script, name))

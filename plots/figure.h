@@ -49,6 +49,8 @@ struct figure_list {
     size_t policy_count;         /* 0: all policies */
     bool variants;               /* a policy's name stands for all its variants */
     double from_s, until_s;      /* what gantt draws, of simulated time; 0: the default */
+    bool all; /* all policies in colour, all settings (plots/selection.h); else the first */
+    const char *about; /* borrowed; precedes every subject; NULL: nothing */
     struct picture_style style;
     struct arena *arena;   /* of what follows and of the CSVs' contents; see figure_memory */
     size_t timelines_most; /* if more runs have a timeline, draw only that of the first contender of

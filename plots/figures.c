@@ -5,6 +5,8 @@
 
 #include "plots/families.h"
 #include "plots/plot.h"
+#include "plots/selection.h"
+#include "results/report/curve.h"
 #include "results/report/report_columns.h"
 #include "results/report/report.h"
 
@@ -24,8 +26,9 @@ static void dots_row(const struct source *source, const struct report_scenario *
     const struct estimate bound = report_column_bound(source->report, scenario, application,
                                                       report_metric_find(panel->metric));
     sheet_row(sheet, "%zu %.30s %s %zu " LABEL " %g %g %g %g %x %d", number,
-              panel->title != NULL ? panel->title : together, panel->axis, c + 1, contender->title,
-              value.mean, value.low, value.high, bound.mean, look.colour, look.point);
+              panel->title != NULL ? panel->title : together, panel->axis,
+              contender->pale > 0 ? contender->pale : c + 1, contender->title, value.mean,
+              value.low, value.high, bound.mean, look.colour, look.point);
 }
 
 /* Above 90 %, on an axis of 90, 99, 99.9: plots/dots.gp knows it by its title. */
@@ -364,12 +367,12 @@ static bool settings_each(const struct source *source, const struct figure_kind 
     return good;
 }
 
-bool plot_results(const struct report *report, struct figure_list *list, struct error *error)
+/* Draws the figures of the `view`, of `whole` those that have room for every contender. Of a view
+ * that `list->about` names, only those of all settings together. */
+static bool kinds_draw(const struct source *view, const struct source *whole,
+                       struct figure_list *list, struct error *error)
 {
-    struct run_details *details = run_details_open(report->results->path, error);
-    if (details == NULL)
-        return false;
-    const struct source source = {report, details};
+    const struct report *report = view->report;
     /* Curves summarise the settings, of which a sweep over a load has many. */
     const bool curves_alone = report->curves != NULL && !report->details && list->only_count == 0;
     bool good = true;
@@ -377,13 +380,36 @@ bool plot_results(const struct report *report, struct figure_list *list, struct 
          good && first->columns != NULL; first = end) {
         while ((++end)->joined)
             ;
-        if (curves_alone && first->draw != curve_draw && first->draw != sustained_draw &&
-            first->draw != published_draw)
+        const bool together = first->draw == curve_draw || first->draw == settings_draw;
+        if ((curves_alone && first->draw != curve_draw && first->draw != sustained_draw &&
+             first->draw != published_draw) ||
+            (list->about != NULL && !together))
             continue;
-        good = first->draw == NULL ? settings_each(&source, first, end, list, error)
+        good = first->draw == NULL ? settings_each(view, first, end, list, error)
                                    : !figure_wanted(list, first->script) ||
-                                         first->draw(&source, first, list, error);
+                                         first->draw(together ? view : whole, first, list, error);
     }
+    return good;
+}
+
+bool plot_results(const struct report *report, struct figure_list *list, struct error *error)
+{
+    const struct curve_request request = {list->over, list->metric, NAN, false};
+    struct report views[2];
+    struct run_details *details = run_details_open(report->results->path, error);
+    if (details == NULL)
+        return false;
+    const struct source whole = {report, details};
+    const bool views_made = !list->all && list->policy_count == 0 && selection_shown(report, views);
+    bool good = views_made || kinds_draw(&whole, &whole, list, error);
+    for (size_t v = 0; v < 2 && good && views_made && views[v].scenario_count > 0; v++) {
+        const struct source view = {&views[v], details};
+        list->about = v == 0 ? NULL : "variants";
+        good = report_follow(&views[v], &request, error) && kinds_draw(&view, &whole, list, error);
+    }
+    if (views_made)
+        figure_list_note(list, "some contenders are grey or only in figures of variants; --all "
+                               "names each, --policies those that you want");
     run_details_close(details);
     return good;
 }

@@ -13,7 +13,7 @@ array hit_low[rows]; array hit_high[rows]
 array colours[rows]; array points[rows]
 longest = or_sized(21, 0); other_longest = 12; bound_cost = NaN; bound_hit = NaN; low = 1e300; high = -1e300
 end(name, value) = strlen(strcol(name)) > 0 ? column(name) : value
-take(r) = (names[r] = cell("contender"), costs[r] = column("cost"), hits[r] = column("hit"), \
+take(r) = (names[r] = called("contender"), costs[r] = column("cost"), hits[r] = column("hit"), \
     cost_low[r] = end("cost_low", costs[r]), cost_high[r] = end("cost_high", costs[r]), \
     hit_low[r] = end("hit_low", hits[r]), hit_high[r] = end("hit_high", hits[r]), \
     colours[r] = int(column("colour")), points[r] = int(column("point")), \
@@ -40,14 +40,16 @@ near_floor = near_floor < top_hit - 12 ? top_hit - 12 : near_floor
 near_roof = near_roof > 100 ? 100 : near_roof
 panels = near > 1 && (near < rows || near_roof > near_floor) ? 2 : 1
 
-entries = rows + 2
+# The pale ones, which are the last, are named once.
+named = rows; while (named > 1 && colours[named] == pale && colours[named - 1] == pale) { named = named - 1 }
+entries = named + 2
 width = wide(panels == 2 ? 1200.0 : 1000.0)
 left = or_sized(72.0, 84.0); between = 60.0; narrowest = 200.0
 right = or_sized(60 + 7.0 * longest, 24)
 tall = high(4 + (22 * entries > 400 ? 22 * entries : 400), 170.0, canvas eq "slide" ? 210.0 : 250.0)
 eval(fit_panels)
 body = lines * tall; height = 34 + lines * (tall + or_sized(76, 82))
-count = rows; divide = "legend"; eval(fit_key); eval(begin)
+count = named; divide = "legend"; eval(fit_key); eval(begin)
 tall = tall * stretch; block = tall + or_sized(76, 82)
 each = (width - left - right - between * (columns - 1)) / columns
 set xlabel "cost ($ per 1 000 requests)" offset 0, xlabel_shift
@@ -87,7 +89,7 @@ do for [p=1:panels] {
     if (sized && p == 1) {
         text = "Pareto front"; line_dash = 1; point = 0; colour = 0xB8B8B8; eval(key_add)
         if (bound_hit == bound_hit) { text = "bound"; line_dash = 2; colour = 0x222222; eval(key_add) }
-        do for [r=1:rows] { text = names[r]; line_dash = 0; point = points[r]; colour = colours[r]; eval(key_add) } }
+        do for [r=1:named] { text = names[r]; line_dash = 0; point = points[r]; colour = colours[r]; eval(key_add) } }
     if (!sized && p == panels) {
         set key at screen 1 - (right - 14.0) / width, screen (top - 20.0) / full left top Left reverse samplen 1.5 spacing key_spacing width 0
     }
@@ -95,12 +97,12 @@ do for [p=1:panels] {
     plot data using (column("front") == 1 ? column("cost") : NaN):(column("hit")) smooth unique \
              with steps lc rgb "#b8b8b8" lw 3 title "Pareto front of these", \
          NaN with lines lc rgb ink dt (6 * dash, 4 * dash) lw 1.2 title (bound_hit == bound_hit ? "bound" : ""), \
-         for [r=1:rows] NaN with points pt points[r] ps 1.2 * mark lc rgb colours[r] title names[r], \
-         for [r=rows:1:-1] data using (int(column("row")) == r ? costs[r] : NaN):(hits[r]):(cost_low[r]):(cost_high[r]):(hit_low[r]):(hit_high[r]) \
+         for [r=1:named] NaN with points pt points[r] ps 1.2 * mark lc rgb colours[r] title names[r], \
+         for [r=rows:1:-1] data using (int(column("row")) == r && colours[r] != pale ? costs[r] : NaN):(hits[r]):(cost_low[r]):(cost_high[r]):(hit_low[r]):(hit_high[r]) \
              with xyerrorbars pt -1 lw 1.4 lc rgb colours[r] notitle, \
-         for [r=rows:1:-1] data using (int(column("row")) == r && hits[r] > bottom && hit_low[r] < bottom ? costs[r] : NaN):(hits[r]):(0):(bottom - hits[r]) \
+         for [r=rows:1:-1] data using (int(column("row")) == r && colours[r] != pale && hits[r] > bottom && hit_low[r] < bottom ? costs[r] : NaN):(hits[r]):(0):(bottom - hits[r]) \
              with vectors filled size screen 7.0 / width, 20 lw 1.4 lc rgb colours[r] notitle, \
-         for [r=rows:1:-1] data using (int(column("row")) == r && hits[r] > bottom && cost_low[r] < from && costs[r] > from ? costs[r] : NaN):(hits[r]):(from - costs[r]):(0) \
+         for [r=rows:1:-1] data using (int(column("row")) == r && colours[r] != pale && hits[r] > bottom && cost_low[r] < from && costs[r] > from ? costs[r] : NaN):(hits[r]):(from - costs[r]):(0) \
              with vectors filled size screen 7.0 / width, 20 lw 1.4 lc rgb colours[r] notitle, \
          for [r=rows:1:-1] data using (int(column("row")) == r ? costs[r] : NaN):(hits[r]) \
              with points pt points[r] ps 1.2 * mark lc rgb colours[r] notitle

@@ -14,7 +14,7 @@ load folder."common.gp"
 stats data using "row" nooutput; rows = int(STATS_max)
 array names[rows]; array colours[rows]; array dashes[rows]; array points[rows]
 longest = or_sized(12, 0)
-take(r) = (names[r] = cell("contender"), colours[r] = int(column("colour")), \
+take(r) = (names[r] = called("contender"), colours[r] = int(column("colour")), \
     dashes[r] = int(column("dash")), points[r] = int(column("point")), \
     longest = strlen(names[r]) > longest ? strlen(names[r]) : longest, 0)
 stats data using (take(int(column("row")))) nooutput
@@ -26,13 +26,14 @@ share_end = lowest_share > 1.5 ? (worst < 3 * lowest_share ? 1.05 * worst : 3 * 
 slowest = slowest > 0 ? 1.02 * slowest : 1
 quickest = quickest > 0 ? quickest / 1.02 : slowest / 1e6
 
-width = wide(1200.0); panels = 2; entries = rows
+named = rows; while (named > 1 && colours[named] == pale && colours[named - 1] == pale) { named = named - 1 }
+width = wide(1200.0); panels = 2; entries = named
 right = or_sized(70 + 7.0 * longest, 24); left = or_sized(66.0, 94.0); between = 30.0; narrowest = 200.0
 eval(fit_panels)
 tall = high(4 + (22 * rows > 380 ? 22 * rows : 380), 150.0, 220.0); body = lines * tall
 height = 34 + lines * (tall + or_sized(56, 62))
 if (columns < panels) { caption = instead(caption, "The right axis", "The lower axis") }
-count = rows; divide = "legend"; eval(fit_key); eval(begin)
+count = named; divide = "legend"; eval(fit_key); eval(begin)
 tall = tall * stretch; block = tall + or_sized(56, 62)
 each = (width - left - right - between * (columns - 1)) / columns
 set yrange [0:100]
@@ -45,7 +46,7 @@ do for [p=1:2] {
     set bmargin at screen (ceiling - tall) / full
     set tmargin at screen ceiling / full
     unset key; unset arrow
-    if (sized && p == 1) { do for [r=1:rows] { text = names[r]; line_dash = dashes[r]; point = points[r]; colour = colours[r]; eval(key_add) } }
+    if (sized && p == 1) { do for [r=1:named] { text = names[r]; line_dash = dashes[r]; point = points[r]; colour = colours[r]; eval(key_add) } }
     if (p == 1) {
         text = what." that took at most so long (%)"; eval(y_title)
         set xlabel time_label offset 0, xlabel_shift
@@ -68,10 +69,10 @@ do for [p=1:2] {
         set arrow 1 from 1, graph 0 to 1, graph 1 nohead lc rgb ink dt (6 * dash, 4 * dash) lw 1.2
     }
     # The first contenders are drawn last, over the others; markers tell lines apart without colours.
-    plot for [r=1:rows] NaN with linespoints lw 1.8 dt dashes[r] pt points[r] ps 0.8 * mark lc rgb colours[r] title names[r], \
+    plot for [r=1:named] NaN with linespoints lw 1.8 dt dashes[r] pt points[r] ps 0.8 * mark lc rgb colours[r] title names[r], \
          for [r=rows:1:-1] data using (here(r, column(p == 1 ? time : share))):(column("percent")) \
              with lines lw 1.8 dt dashes[r] lc rgb colours[r] notitle, \
-         for [r=rows:1:-1] data using (int(column(0)) % 31 == 7 ? here(r, column(p == 1 ? time : share)) : NaN):(column("percent")) \
+         for [r=rows:1:-1] data using (int(column(0)) % 31 == 7 && colours[r] != pale ? here(r, column(p == 1 ? time : share)) : NaN):(column("percent")) \
              with points pt points[r] ps 0.8 * mark lc rgb colours[r] notitle
     eval(once); eval(unlegend)
 }

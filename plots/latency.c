@@ -198,6 +198,8 @@ static void slo_rows(const struct sample *samples, size_t count, struct sheet *s
 bool latency_parts_rows(struct reading *reading, size_t *row, struct sheet *sheet,
                         struct error *error)
 {
+    if (reading->contender->pale > 0)
+        return true;
     if (!samples_read(reading, false, error))
         return false;
     const size_t count = reading->sample_count;

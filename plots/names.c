@@ -15,6 +15,15 @@ static const char *const names[][3] = {
     {"planning.error.bias", "bias of the planned times", "bias "},
     {"planning.error.cv", "variation of the planned times", "variation "},
     {"cluster.invokers.0.count", "nodes", "nodes: "},
+    {"platform.decision_cost.model", "cost of decisions", "decisions: "},
+    {"platform.decision_cost.ns_per_unit", "ns per unit of decisions", "ns per unit: "},
+    /* or a key and its value */
+    {"profile=esg-reconstructed", "", "vCPU share 0.2"},
+    {"profile=esg-reconstructed-cpu50", "", "vCPU share 0.5"},
+    {"profile=esg-reconstructed-absolute50", "", "GPU time measured"},
+    {"profile=esg-reconstructed-absolute80", "", "GPU time measured, 80 % vCPU"},
+    {"cluster=esg-16-mig", "", "MIG"},
+    {"cluster=esg-16", "", "MPS"},
 };
 
 /* The names of the key of `length` characters; NULL: it has none. */
@@ -38,8 +47,11 @@ const char *names_conditions(struct arena *arena, const char *conditions)
     for (size_t length; (length = strcspn(conditions, " ")) > 0;
          conditions += length + (conditions[length] == ' ')) {
         const size_t key = strcspn(conditions, " =");
-        const char *const *name = name_find(conditions, key);
-        const size_t skipped = name != NULL && conditions[key] == '=' ? key + 1 : 0;
+        const char *const *whole = name_find(conditions, length);
+        const char *const *name = whole != NULL ? whole : name_find(conditions, key);
+        const size_t skipped = whole != NULL                            ? length
+                               : name != NULL && conditions[key] == '=' ? key + 1
+                                                                        : 0;
         between = skipped > 0 && *text != '\0' ? ", " : between;
         text = arena_text(arena, "%s%s%s%.*s", text, between, skipped > 0 ? name[2] : "",
                           (int)(length - skipped), conditions + skipped);

@@ -23,6 +23,10 @@ struct look {
  * look is derived from its name, so it is the same in all figures. */
 struct look palette_policy(const char *policy, size_t variant);
 
+/* Of the other policies, which have no name in a figure; plots/common.gp knows them by the colour.
+ */
+#define PALETTE_PALE ((struct look){0xC4C4C4, 6, 1})
+
 /* The same in a figure of one policy `alone`: its further variants have colours of their own. */
 struct look palette_variant(const char *policy, size_t variant, bool alone);
 

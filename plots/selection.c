@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "plots/figure.h"
+#include "plots/families.h"
 #include "results/report/curve.h"
 #include "sim/base/string_index.h"
 
@@ -65,31 +65,66 @@ static bool report_names(const struct report *report, const char *const *names, 
     return good;
 }
 
-/* Copies the wanted contenders. */
-static void scenario_copy(const struct report *report, const struct report_scenario *from,
-                          const char *const *names, size_t count, bool variants,
-                          struct report_scenario *to)
+/* Which contenders a view has. */
+struct choice {
+    const char *const *names; /* those that are called so; none: those of the first policies */
+    size_t count;
+    bool variants; /* a policy's name stands for all its variants */
+    bool others;   /* of each other policy the first contender is there, pale */
+};
+
+enum role { SHOWN, PALE, LEFT_OUT };
+
+/* Whether no contender before it has its policy. */
+static bool is_first(const struct report_scenario *scenario, size_t c)
 {
+    size_t first = 0;
+    while (strcmp(scenario->contenders[first].policy, scenario->contenders[c].policy) != 0)
+        first++;
+    return first == c;
+}
+
+static enum role role_of(const struct report *report, const struct report_scenario *scenario,
+                         size_t c, const struct choice *choice)
+{
+    const struct report_contender *all = scenario->contenders;
+    const bool one_policy = source_one_policy(scenario);
+    const bool first = is_first(scenario, c);
+    size_t before = 0;
+    for (size_t o = 0; o < c; o++)
+        before += is_first(scenario, o);
+    bool shown = choice->count == 0 && (one_policy || scenario->contender_count <= SHOWN_MOST ||
+                                        (first && before < SHOWN_MOST));
+    for (size_t n = 0; n < choice->count; n++)
+        shown = shown || contender_is(report, &all[c], choice->names[n], choice->variants);
+    return shown ? SHOWN : choice->others && (first || one_policy) ? PALE : LEFT_OUT;
+}
+
+/* Copies the wanted contenders, the pale ones last. Returns whether all are there, in colour. */
+static bool scenario_copy(const struct report *report, const struct report_scenario *from,
+                          const struct choice *choice, struct report_scenario *to)
+{
+    size_t shown = 0;
     *to = *from;
     to->contender_count = 0;
     to->reference = REPORT_NONE;
     to->contenders = arena_allocate(report->arena, from->contender_count, sizeof *to->contenders);
-    for (size_t c = 0; c < from->contender_count; c++) {
-        bool wanted = false;
-        for (size_t n = 0; n < count; n++)
-            wanted = wanted || contender_is(report, &from->contenders[c], names[n], variants);
-        if (wanted && c == from->reference)
-            to->reference = to->contender_count;
-        if (wanted)
-            to->contenders[to->contender_count++] = from->contenders[c];
-    }
+    for (enum role role = SHOWN; role <= PALE; role++)
+        for (size_t c = 0; c < from->contender_count; c++) {
+            if (role_of(report, from, c, choice) != role)
+                continue;
+            if (c == from->reference)
+                to->reference = to->contender_count;
+            to->contenders[to->contender_count] = from->contenders[c];
+            to->contenders[to->contender_count++].pale = role == PALE ? shown + 1 : 0;
+            shown += role == SHOWN;
+        }
+    return shown == from->contender_count;
 }
 
-bool selection_report(const struct report *report, const char *const *names, size_t count,
-                      bool variants, struct report *view, struct error *error)
+static bool view_make(const struct report *report, const struct choice *choice, struct report *view)
 {
-    if (!report_names(report, names, count, variants, error))
-        return false;
+    bool all = true;
     *view = *report;
     view->curves = NULL;
     view->scenario_count = 0;
@@ -97,9 +132,39 @@ bool selection_report(const struct report *report, const char *const *names, siz
         arena_allocate(report->arena, report->scenario_count, sizeof *view->scenarios);
     for (size_t s = 0; s < report->scenario_count; s++) {
         struct report_scenario *copy = &view->scenarios[view->scenario_count];
-        scenario_copy(report, &report->scenarios[s], names, count, variants, copy);
+        all = scenario_copy(report, &report->scenarios[s], choice, copy) && all;
         view->scenario_count += copy->contender_count > 0;
     }
+    return all;
+}
+
+bool selection_report(const struct report *report, const char *const *names, size_t count,
+                      bool variants, struct report *view, struct error *error)
+{
+    const struct choice choice = {names, count, variants, false};
+    return report_names(report, names, count, variants, error) &&
+           (view_make(report, &choice, view) || true);
+}
+
+bool selection_shown(const struct report *report, struct report views[2])
+{
+    struct choice shown = {.others = true}, several = {.variants = true};
+    const char **names = NULL, **policies = NULL, *show = report->results->show;
+    char *rest = show == NULL ? NULL : arena_text(report->arena, "%s", show);
+    for (char *name; (name = strsep(&rest, ",")) != NULL;)
+        report_name_add(report, &names, &shown.count, name);
+    shown.names = names;
+    if (view_make(report, &shown, &views[0]))
+        return false;
+    for (size_t s = 0; s < report->scenario_count; s++) {
+        const struct report_scenario *scenario = &report->scenarios[s];
+        for (size_t c = 0; c < scenario->contender_count && !source_one_policy(scenario); c++)
+            if (!is_first(scenario, c))
+                report_name_add(report, &policies, &several.count, scenario->contenders[c].policy);
+    }
+    several.names = policies;
+    view_make(report, &several, &views[1]);
+    views[1].scenario_count = several.count == 0 ? 0 : views[1].scenario_count;
     return true;
 }
 

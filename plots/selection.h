@@ -14,8 +14,16 @@
 bool selection_report(const struct report *report, const char *const *names, size_t count,
                       bool variants, struct report *view, struct error *error);
 
-/* The same for a comparison: the runs whose policy or label is one of `names`. The list of runs is
- * of the arena. */
+/* What figures of many contenders show. views[0]: the contenders that the sweep's "show" names, or
+ * else all where they are no more than SHOWN_MOST or of one policy, or the first SHOWN_MOST
+ * policies; then, pale, the first contender of each other policy, or all of one policy alone.
+ * views[1]: beside other policies, all contenders of those that have several; it may have no
+ * scenario. False: all are shown, and the views are of no use. */
+enum { SHOWN_MOST = 6 };
+bool selection_shown(const struct report *report, struct report views[2]);
+
+/* selection_report for a comparison: the runs whose policy or label is one of `names`. The list of
+ * runs is of the arena. */
 bool selection_comparison(const struct comparison *against, const char *const *names, size_t count,
                           struct arena *arena, struct comparison *view, struct error *error);
 

@@ -42,7 +42,8 @@ if [ "$full" != full ]; then
         grep -q '"matrix"' "$sweep" || continue
         sed -i -e 's/"seeds": [0-9]*/"seeds": 1/' -e 's/"requests": \[[0-9]*\]/"requests": [20]/' \
             -e 's/{"name": "aquatope", .*}\(,*\)$/{"name": "llf"}\1/' \
-            -e 's/{"name": "aquatope"}/{"name": "sjf"}/' -e '/^ *"aquatope [^"]*": "/d' "$sweep"
+            -e 's/{"name": "aquatope"}/{"name": "sjf"}/' -e '/^ *"aquatope [^"]*": "/d' \
+            -e '/^  "show": /s/,aquatope//' "$sweep"
     done
 fi
 

@@ -34,7 +34,10 @@ for sweep in paper ablation headline; do
     [ $sweep = paper ] && settings="$settings, {\"name\": \"wide\", \"slo.factor\": 1.2}"
     [ $sweep = headline ] && loads='"arrivals.load": [0.4, 0.8, 1.2],'
     policies=$(sed -n '/^    "policy": \[/,/^    \]/p' "workloads/experiments/$sweep.json" | sed '$s/,$//')
-    echo "{\"base\": \"$here/workloads/experiments/strict-light.json\", \"seeds\": 1," \
+    show=
+    [ $sweep = headline ] || show='"show": "esg,esg group_size=1,esg split=equal",'
+    [ $sweep = paper ] && show='"show": "esg,infless,fast-gshare,orion,aquatope,headway",'
+    echo "{\"base\": \"$here/workloads/experiments/strict-light.json\", \"seeds\": 1, $show" \
         "\"matrix\": {\"setting\": [$settings], $brief, $loads $policies}}" >"$folder/$sweep.json"
 done
 cat >"$folder/synergy.json" <<EOF
@@ -141,9 +144,13 @@ for size in $sizes; do
             only="$only --only $kind-$about"
         done
         # shellcheck disable=SC2086
-        run "$esgsim" plot "$folder/$sweep.h5" --out "$folder/$size/$sweep" --size "$size" $only
+        run "$esgsim" plot "$folder/$sweep.h5" --out "$folder/$size/$sweep" --size "$size" $only --all
         expect "plot draws all contenders of $sweep for a $size" 0
         cp "$folder/err" "$folder/$size/$sweep/notes"
+        # shellcheck disable=SC2086
+        run "$esgsim" plot "$folder/$sweep.h5" --out "$folder/$size/$sweep-shown" --size "$size" $only
+        expect "plot draws the contenders that $sweep shows for a $size" 0
+        cp "$folder/err" "$folder/$size/$sweep-shown/notes"
     done
     run "$esgsim" plot "$folder/policies.h5" --out "$folder/bare-$size" --size "$size" --no-title \
         --no-caption --policies "esg k=1,fifo" --only hit-rate-plain
@@ -302,7 +309,9 @@ named() {
         sed -n 's/.*<tspan[^>]*>\([^<]*\)<.*/\1/p' "${csv%.csv}.svg" >"$folder/texts"
         awk -F, -v figure="${csv#"$folder"/}" '
             FNR == NR { text[$0]; next }
-            FNR == 1 { for (f = 1; f <= NF; f++) if ($f == "contender" || $f == "series_title") at = f; next }
+            FNR == 1 { for (f = 1; f <= NF; f++) { if ($f == "contender" || $f == "series_title") at = f
+                if ($f == "colour") look = f }; next }
+            at && look && $look == "0xC4C4C4" { $at = "others" }
             at && $at !~ /two words/ && !seen[$at]++ {
                 if ($at in text) next
                 found = 0
@@ -332,8 +341,22 @@ else
     fail "a figure that is too high for a page is divided, and plot says so" \
         "$(cat "$folder/column/paper/notes")" "$(ls "$folder/column/paper")"
 fi
+# Of many contenders those of "show" have names, the first of each other policy is grey, and variants are on
+# their own.
+shown=$folder/page/paper-shown
+if grep -q '>headway<' "$shown/hit-rate-tight.svg" && grep -q '>others<' "$shown/hit-rate-tight.svg" &&
+    ! grep -q '>clockwork<\|headroom' "$shown/hit-rate-tight.svg" &&
+    grep -q '^1,.*,7,clockwork,.*,0xC4C4C4,' "$shown/hit-rate-tight.csv" &&
+    grep -q '>esg headroom=0.1<' "$shown"/settings-variants*.svg &&
+    ! grep -q '>headway<' "$shown"/settings-variants*.svg &&
+    grep -q 'some contenders are grey.*--all' "$shown/notes" &&
+    ! grep -q '>others<' "$folder/page/paper/hit-rate-tight"*.svg; then
+    pass "figures name the contenders that the sweep shows"
+else
+    fail "figures name the contenders that the sweep shows" "$(cat "$shown/notes")" "$(ls "$shown")"
+fi
 # The parts hold the rows of the whole.
-run "$esgsim" plot "$folder/paper.h5" --out "$folder/whole" --only settings
+run "$esgsim" plot "$folder/paper.h5" --out "$folder/whole" --only settings --all
 rows() { cat "$@" | grep -v '^panel' | cut -d, -f 5,7-10 | sort; }
 rows "$folder/whole/settings.csv" >"$folder/expected"
 rows "$folder"/column/paper/settings-part-*.csv >"$folder/found"

@@ -248,6 +248,7 @@ struct sweep {
     struct inputs *inputs;      /* cache, so that all runs use the same input files */
     struct sweep_label *labels; /* no label occurs twice */
     size_t label_count;
+    char *show;              /* "esg,fifo": policies that figures show in colour; NULL: the first */
     struct sweep_keys *keys; /* what the matrix sets (workloads/sweep_keys.h) */
     struct sweep_precision precision;
     bool bounds; /* once per setting and seed, in the run of the first policy */

@@ -28,6 +28,7 @@ static const struct key sweep_keys[] = {KEY_NEEDED("base"),
                                         KEY_OWN("source"),
                                         KEY_OWN("evidence"),
                                         KEY_OWN("labels"),
+                                        KEY_TEXT("show", sweep, show, OPTIONAL),
                                         KEY_BOOL("bounds", sweep, bounds, false, OPTIONAL),
                                         KEY_END};
 static const struct key precision_keys[] = {
@@ -547,6 +548,7 @@ void sweep_free(struct sweep *sweep)
         free(sweep->labels[i].label);
     }
     free(sweep->labels);
+    free(sweep->show);
     free(sweep->runs);
     free(sweep->path);
     free(sweep->directory);

@@ -36,6 +36,7 @@ struct report_contender {
     size_t missing; /* runs that the sweep should have and the file has not */
     bool copies; /* every seed gives the same run: the runs are equal in every metric, or there is
                     one that says that nothing random is drawn */
+    size_t pale; /* in figures, the row of the others (plots/selection.h); 0: has its own */
 };
 
 struct report_scenario {

@@ -143,7 +143,8 @@ static bool joined_write(const struct joining *joining, struct store *store, str
     metadata.shard = metadata.shards = 1;
     metadata.missing = 0;
     bool good = store_set_swept(store, first->swept, error) &&
-                (first->command == NULL || store_set_command(store, first->command, error));
+                store_set_text(store, "sweep_command", first->command, error) &&
+                store_set_text(store, "show", first->show, error);
     for (size_t i = 0; good && i < joining->count; i++)
         good = store_reserve(store, joining->paths[i], error);
     for (size_t i = 0; good && i < joining->piece_count; i++) {

@@ -107,8 +107,9 @@ struct sweep_metadata {
     uint64_t missing;       /* runs of the shard that are not in the file: rows of /missing */
 };
 
-/* Writes the command that made a sweep's file to its attribute `sweep_command`. */
-bool store_set_command(struct store *store, const char *command, struct error *error);
+/* Writes a text of a sweep's file to an attribute, unless it is NULL or "": `sweep_command`, the
+ * command that made it, or `show`, names of policies (plots/selection.h). */
+bool store_set_text(struct store *store, const char *name, const char *text, struct error *error);
 
 /* Returns whether both are of one shard of one sweep. */
 bool sweep_metadata_equal(const struct sweep_metadata *one, const struct sweep_metadata *other);
@@ -173,6 +174,7 @@ struct results {
     struct swept_keys *swept;    /* keys that the sweep sets; NULL: none */
     unsigned char *values;       /* per run: its row of their values, swept->row_bytes each */
     char *command;               /* that made the sweep; NULL: not known */
+    char *show;                  /* "esg,fifo": policies that figures show; NULL: the first */
     struct sweep_metadata sweep; /* .shards = 0: not written by a sweep */
 };
 

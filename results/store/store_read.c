@@ -212,6 +212,7 @@ struct results *results_load(const char *path, struct error *error)
         results->sources = hdf5_get_text(file, "sources");
         results->commit = hdf5_get_text(file, "commit");
         results->command = hdf5_get_text(file, "sweep_command");
+        results->show = hdf5_get_text(file, "show");
         sweep_read(file, &results->sweep);
         good = origin_check(results, error) && tables_read(file, results, error) &&
                swept_read(file, results, error) && notices_read(file, results, error);
@@ -237,6 +238,7 @@ void results_free(struct results *results)
     free(results->values);
     free(results->version);
     free(results->command);
+    free(results->show);
     free(results->commit);
     free(results->sources);
     free(results->runs);

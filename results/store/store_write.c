@@ -190,10 +190,10 @@ bool store_set_swept(struct store *store, const struct swept_keys *keys, struct 
     return good || store_fault(store, error, "the keys of the sweep");
 }
 
-bool store_set_command(struct store *store, const char *command, struct error *error)
+bool store_set_text(struct store *store, const char *name, const char *text, struct error *error)
 {
-    return hdf5_set_text(store->file, "sweep_command", command) ||
-           store_fault(store, error, "the sweep's command");
+    return text == NULL || text[0] == '\0' || hdf5_set_text(store->file, name, text) ||
+           store_fault(store, error, name);
 }
 
 bool store_append_summary(struct store *store, const struct summary_row *row, const void *values,

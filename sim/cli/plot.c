@@ -83,6 +83,10 @@ static const struct cli_option plot_table[] = {
      CLI_MEMBER(struct options, list.until_s), .high = 1e9},
     {"--variants", NULL, "with --policies: a policy's name stands for all its variants",
      CLI_MEMBER(struct options, list.variants)},
+    {"--all", NULL,
+     "every contender in colour and every setting; by default figures show those that the sweep's "
+     "\"show\" names, or the first six policies, the others grey, and variants on their own",
+     CLI_MEMBER(struct options, list.all)},
     CLI_STYLE(struct options, list.style),
     {"--trace-format", "F",
      "FILE is a trace of this format (see `esgsim trace --help`); required for bare "

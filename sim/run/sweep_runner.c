@@ -423,7 +423,6 @@ static bool sweep_runner_pool(struct sweep_runner *runner, struct error *error)
 /* Begins the results file, whose lock, held throughout, also protects the folder. */
 static bool store_begin(struct sweep_runner *runner, struct error *error)
 {
-    const char *command = runner->options->command;
     char *target = atomic_file_target(runner->options->out, error);
     bool good = target != NULL;
     if (good && asprintf(&runner->runs_path, "%s.runs", target) < 0) {
@@ -434,7 +433,8 @@ static bool store_begin(struct sweep_runner *runner, struct error *error)
     if (good)
         runner->store = store_create(runner->options->out, error);
     return runner->store != NULL && store_set_swept(runner->store, runner->plans.swept, error) &&
-           (command == NULL || store_set_command(runner->store, command, error));
+           store_set_text(runner->store, "sweep_command", runner->options->command, error) &&
+           store_set_text(runner->store, "show", runner->plans.sweep->show, error);
 }
 
 /* Executes the sweep after its plans were checked. */

@@ -22,7 +22,7 @@
 struct sweep_runner_options {
     const char
         *out; /* the results file, or a link to it; OUT.runs is next to it until all is done */
-    const char *command;    /* recorded in OUT (store_set_command); NULL: none */
+    const char *command;    /* recorded in OUT (store_set_text); NULL: none */
     uint64_t jobs;          /* concurrent worker processes; 0: one for each core */
     uint64_t shard, shards; /* shard 1..shards */
     bool resume;            /* continue with the runs in OUT.runs */
