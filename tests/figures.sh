@@ -194,7 +194,7 @@ awk -F, '{ held[$5] += ($9 - $6) * ($11 - $10) } END { printf "%.3f %.3f\n", hel
     "$folder/gantt/gantt-strict-light.csv" >"$folder/found"
 same "gantt draws the GPU time that batches hold" "$folder/expected" "$folder/found"
 run "$esgsim" plot "$folder/gantt.h5" --out "$folder/gantt" --only gantt --from 30 --until 20
-expect_refusal "a window that ends before it begins has nothing to draw" 'gantt-strict-light: not drawn, there is nothing in it'
+expect_refusal "a window that ends before it begins is refused" '--until should be after --from, which is 30 s'
 for script in plots/*.gp; do
     kind=$(basename "$script" .gp)
     # loaded by others, or drawn by verify (tests/reality.sh)

@@ -161,6 +161,8 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
         !cli_make_folder(options.list.folder, error))
         return false;
     struct figure_list *list = &options.list;
+    if (list->until_s > 0 && list->until_s <= list->from_s)
+        return error_input(error, "--until should be after --from, which is %g s", list->from_s);
     options.file = argv[1];
     list->only = options.only;
     list->policies = options.policies.list;
