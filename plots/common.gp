@@ -62,6 +62,10 @@ fit_panels = 'columns = panels; if (sized) { columns = int((width - left - right
     columns = columns < 1 ? 1 : columns > panels ? panels : columns }; \
     lines = (panels + columns - 1) / columns; columns = (panels + lines - 1) / lines'
 
+# Where panel `p` is: those of a last line that would leave half of it blank share its width.
+place_panel = 'beside = panels - (p - 1) / columns * columns; beside = lines > 1 && 2 * beside <= columns ? beside : columns; \
+    each = (width - left - right - between * (beside - 1)) / beside; across = left + (p - 1) % columns * (each + between)'
+
 # Text in lines of at most `limit` characters. (Words taken by `for [w in text]` lose their
 # apostrophes.)
 wrapped = ""; wrapped_lines = 0

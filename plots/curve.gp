@@ -72,7 +72,7 @@ do for [r=1:rows] {
     if (share && low < 0) { low = 0 }
     margin = high > low ? 0.06 * (high - low) : (high != 0 ? 0.1 * abs(high) : 1)
     do for [p=1:panels] {
-        across = left + (p - 1) % columns * (each + between)
+        eval(place_panel)
         bottom = floor + foot + (rows - r) * (tall + gap) + (lines - 1 - (p - 1) / columns) * block
         set bmargin at screen bottom / full
         set tmargin at screen (bottom + tall) / full

@@ -51,7 +51,7 @@ set grid xtics
 unset key
 set border 1
 do for [p=1:panels] {
-    across = left + ((p - 1) % columns) * (each + between)
+    eval(place_panel)
     base = floor + foot + (lines - 1 - (p - 1) / columns) * block; ceiling = base + row_height * rows
     set lmargin at screen across / width
     set rmargin at screen (across + each) / width

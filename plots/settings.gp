@@ -61,7 +61,7 @@ apart(s) = ((s < named ? s : named) - (named + 1) / 2.0) / (named + 1.3)
 shown = colours[named] == pale ? named - 1 : named
 here(s, v) = int(column("panel")) == p && int(column("series")) == s ? v : NaN
 do for [p=1:panels] {
-    across = left + (p - 1) % columns * (each + between)
+    eval(place_panel)
     base = floor + foot + (lines - 1 - (p - 1) / columns) * block; ceiling = base + tall
     set lmargin at screen across / width
     set rmargin at screen (across + each) / width
