@@ -107,7 +107,7 @@ do for [p=1:panels] {
     plot data using (column("colour") == pale ? NaN : here(place(number("value")))):(column("row")):(inside(number("value"), end("low"))):(inside(number("value"), end("high"))):(column("colour")) \
              with xerrorbars pt -1 lw 1.6 lc rgb variable, \
          for [side=0:1] data using (arrow((side ? on_axis(end("high")) > high : on_axis(end("low")) < low && place(number("value")) > low) ? place(number("value")) : NaN)):(column("row")): \
-             ((side ? high : low) - place(number("value"))):(0):(column("colour")) with vectors filled size screen 8.0 / width, 20 lw 1.6 lc rgb variable, \
+             (int(column("panel")) == p ? (side ? high : low) - place(number("value")) : 0):(0):(column("colour")) with vectors filled size screen 8.0 / width, 20 lw 1.6 lc rgb variable, \
          data using (arrow(nines && place(number("value")) < low ? low + 0.12 * (high - low) : NaN)):(column("row")):(-0.12 * (high - low)):(0):(column("colour")) \
              with vectors filled size screen 8.0 / width, 20 lw 1.6 lc rgb variable, \
          data using (here(place(number("value")))):(column("row")):(column("point")):(column("colour")) \
