@@ -159,6 +159,8 @@ bool selection_views(const struct report *report, struct figure_list *list, stru
     for (char *name; (name = strsep(&rest, ",")) != NULL;)
         if (report_name_find(report, name, false, &valid))
             report_name_add(report, &names, &first.count, name);
+        else
+            figure_list_note(list, "show: no run of '%.60s'", name);
     string_index_clear(&valid);
     first.names = names;
     if (list->all || view_make(report, &first, &views[0]))
