@@ -45,7 +45,7 @@ set style fill solid 1.0 border lc rgb "white"
 unset key
 here(k, v) = int(column("panel")) == p && int(column("part")) == k ? v : NaN
 do for [p=1:panels] {
-    across = left + (p - 1) % columns * (each + between)
+    eval(place_panel)
     base = floor + 52.0 + (lines - 1 - (p - 1) / columns) * block; ceiling = base + row_height * rows
     set lmargin at screen across / width
     set rmargin at screen (across + each) / width

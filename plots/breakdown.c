@@ -194,19 +194,15 @@ static void settings_row(const struct source *source, const struct kinds *kinds,
     const struct report_scenario *scenario = &source->report->scenarios[s];
     const struct report_contender *contender = &scenario->contenders[c];
     const size_t k = kinds_find(kinds, contender, "", contender->variant);
-    const struct kind *kind = &kinds->items[k];
-    char title[512]; /* it is cut to far less */
-    (void)snprintf(title, sizeof title, "%s%s%s",
-                   kind->like->label[0] != '\0' ? kind->like->label : kind->like->policy,
-                   kind->like->label[0] == '\0' && kind->like->distinction[0] != '\0' ? " " : "",
-                   kind->like->label[0] == '\0' ? kind->like->distinction : "");
+    const struct look *look = &kinds->items[k].look;
     const struct estimate value =
         source_estimate(source, contender, NULL, panel->metric, panel->scale);
     sheet_row(sheet, "%zu %s %d %zu %s %zu " LABEL " %g %g %g %x %d", number, panel->title,
               panel->logarithmic, row,
               names_conditions(source->report->arena,
                                scenario->title[0] != '\0' ? scenario->title : scenario->name),
-              k + 1, title, value.mean, value.low, value.high, kind->look.colour, kind->look.point);
+              k + 1, contender->title, value.mean, value.low, value.high, look->colour,
+              look->point);
 }
 
 enum { SETTINGS_MOST = 36 }; /* rows of the figure; of more settings one of several has a row */

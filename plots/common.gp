@@ -62,6 +62,19 @@ fit_panels = 'columns = panels; if (sized) { columns = int((width - left - right
     columns = columns < 1 ? 1 : columns > panels ? panels : columns }; \
     lines = (panels + columns - 1) / columns; columns = (panels + lines - 1) / lines'
 
+# An end of an interval around a positive value. Where Student's t would reach 0, it is that of the logarithm: the
+# half-width by the delta method, half-width / value. The caption says so; the CSV keeps t.
+logged = 0
+end_of(name, v, low, high) = v > 0 && low <= 0 && high > v ? (logged = 1, ratio = 0.5 * (high - low) / v, v * exp((name eq "low" ? -1 : 1) * (ratio < 20 ? ratio : 20))) : name eq "low" ? low : high
+say_logged = 'if (logged) { caption = caption." Intervals that would reach 0 are of the logarithm." }'
+# On a logarithmic axis the frame goes at most ten times beyond a value.
+lower(a, b) = a < b ? a : b
+near(v, end) = end < v / 10.0 ? v / 10.0 : end > 10 * v ? 10 * v : end
+
+# Where panel `p` is: those of a last line that would leave half of it blank share its width.
+place_panel = 'beside = panels - (p - 1) / columns * columns; beside = lines > 1 && 2 * beside <= columns ? beside : columns; \
+    each = (width - left - right - between * (beside - 1)) / beside; across = left + (p - 1) % columns * (each + between)'
+
 # Text in lines of at most `limit` characters. (Words taken by `for [w in text]` lose their
 # apostrophes.)
 wrapped = ""; wrapped_lines = 0

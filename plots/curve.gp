@@ -19,7 +19,8 @@ do for [r=1:rows] { axes[r] = ""; scales[r] = 0; limits[r] = NaN; lowest[r] = 1e
 do for [p=1:panels] { titles[p] = "" }
 do for [s=1:series] { names[s] = ""; colours[s] = 0; points[s] = 0; dashes[s] = 1 }
 number(name) = strlen(strcol(name)) > 0 ? column(name) : NaN
-end(name) = strlen(strcol(name)) > 0 ? column(name) : number("value")
+given(name) = strlen(strcol(name)) > 0 ? column(name) : number("value")
+end(name) = strstrt(axes[int(column("row"))], "%") ? given(name) : end_of(name, number("value"), given("low"), given("high"))
 longest = 8; parameter = ""
 take(r, p, s) = (axes[r] = cell("axis"), scales[r] = int(column("logarithmic")), limits[r] = number("limit"), \
     titles[p] = cell("panel_title"), names[s] = called("series_title"), parameter = cell("key"), \
@@ -28,8 +29,9 @@ take(r, p, s) = (axes[r] = cell("axis"), scales[r] = int(column("logarithmic")),
 stats data using (take(int(column("row")), int(column("panel")), int(column("series")))) nooutput
 # A logarithmic axis shows no value of 0 or less, nor the part of an interval that reaches there.
 reach(r, l, h) = (lowest[r] = l < lowest[r] ? l : lowest[r], highest[r] = h > highest[r] ? h : highest[r], 0)
-span(r, v, l, h) = v == v ? (scales[r] ? (v > 0 ? reach(r, l > 0 ? l : v, h) : 0) : reach(r, l, h)) : 0
-stats data using (span(int(column("row")), number("value"), end("low"), end("high"))) nooutput
+span(r, v, l, h) = v == v ? (scales[r] ? (v > 0 ? reach(r, near(v, l), near(v, h)) : 0) : reach(r, l, h)) : 0
+stats data using (span(int(column("row")), number("value"), end("low"), lower(end("high"), given("high")))) nooutput
+eval(say_logged)
 
 width = wide(1200.0); left = or_sized(78.0, 94.0); right = 14.0; between = 16.0; narrowest = 80.0
 # Where there is room, lines have their names at their ends, right of the last panel.
@@ -72,7 +74,7 @@ do for [r=1:rows] {
     if (share && low < 0) { low = 0 }
     margin = high > low ? 0.06 * (high - low) : (high != 0 ? 0.1 * abs(high) : 1)
     do for [p=1:panels] {
-        across = left + (p - 1) % columns * (each + between)
+        eval(place_panel)
         bottom = floor + foot + (rows - r) * (tall + gap) + (lines - 1 - (p - 1) / columns) * block
         set bmargin at screen bottom / full
         set tmargin at screen (bottom + tall) / full

@@ -13,7 +13,8 @@ do for [p=1:panels] { smallest[p] = 1e300; lowest[p] = 1e300; highest[p] = -1e30
 do for [r=1:rows] { names[r] = "" }
 # Reads a number that may be left out.
 number(name) = strlen(strcol(name)) > 0 ? column(name) : NaN
-end(name) = strlen(strcol(name)) > 0 ? column(name) : number("value")
+given(name) = strlen(strcol(name)) > 0 ? column(name) : number("value")
+end(name) = strstrt(axes[int(column("panel"))], "%") ? given(name) : end_of(name, number("value"), given("low"), given("high"))
 longest = 0
 take(p, r) = (titles[p] = cell("panel_title"), axes[p] = cell("axis"), names[r] = called("contender"), \
     longest = strlen(names[r]) > longest ? strlen(names[r]) : longest, 0)
@@ -25,7 +26,8 @@ if (!exists("use_bound")) { use_bound = 0 }
 if (!exists("logarithmic")) { logarithmic = 0 }
 reach(p, low, high) = (lowest[p] = low < lowest[p] ? low : lowest[p], highest[p] = high > highest[p] ? high : highest[p], 0)
 span(p, v, l, h) = (v == v) ? (smallest[p] = v < smallest[p] ? v : smallest[p], logarithmic && v <= 0 ? 0 : reach(p, logarithmic ? v : l, h)) : 0
-stats data using (span(int(column("panel")), number("value"), end("low"), end("high"))) nooutput
+stats data using (span(int(column("panel")), number("value"), end("low"), lower(end("high"), given("high")))) nooutput
+eval(say_logged)
 mark(p, b) = (b == b) ? (bounds[p] = b, use_bound ? reach(p, b, b) : 0) : 0
 stats data using (mark(int(column("panel")), number("bound"))) nooutput
 
@@ -51,7 +53,7 @@ set grid xtics
 unset key
 set border 1
 do for [p=1:panels] {
-    across = left + ((p - 1) % columns) * (each + between)
+    eval(place_panel)
     base = floor + foot + (lines - 1 - (p - 1) / columns) * block; ceiling = base + row_height * rows
     set lmargin at screen across / width
     set rmargin at screen (across + each) / width
@@ -105,7 +107,7 @@ do for [p=1:panels] {
     plot data using (column("colour") == pale ? NaN : here(place(number("value")))):(column("row")):(inside(number("value"), end("low"))):(inside(number("value"), end("high"))):(column("colour")) \
              with xerrorbars pt -1 lw 1.6 lc rgb variable, \
          for [side=0:1] data using (arrow((side ? on_axis(end("high")) > high : on_axis(end("low")) < low && place(number("value")) > low) ? place(number("value")) : NaN)):(column("row")): \
-             ((side ? high : low) - place(number("value"))):(0):(column("colour")) with vectors filled size screen 8.0 / width, 20 lw 1.6 lc rgb variable, \
+             (int(column("panel")) == p ? (side ? high : low) - place(number("value")) : 0):(0):(column("colour")) with vectors filled size screen 8.0 / width, 20 lw 1.6 lc rgb variable, \
          data using (arrow(nines && place(number("value")) < low ? low + 0.12 * (high - low) : NaN)):(column("row")):(-0.12 * (high - low)):(0):(column("colour")) \
              with vectors filled size screen 8.0 / width, 20 lw 1.6 lc rgb variable, \
          data using (here(place(number("value")))):(column("row")):(column("point")):(column("colour")) \

@@ -397,19 +397,14 @@ bool plot_results(const struct report *report, struct figure_list *list, struct 
     const struct curve_request request = {list->over, list->metric, NAN, false};
     struct report views[2];
     struct run_details *details = run_details_open(report->results->path, error);
-    if (details == NULL)
-        return false;
-    const struct source whole = {report, details};
-    const bool views_made = !list->all && list->policy_count == 0 && selection_shown(report, views);
-    bool good = views_made || kinds_draw(&whole, &whole, list, error);
-    for (size_t v = 0; v < 2 && good && views_made && views[v].scenario_count > 0; v++) {
+    bool good = details != NULL && selection_views(report, list, views, error);
+    const struct source whole = {list->policy_count > 0 ? &views[0] : report, details};
+    for (size_t v = 0; v < 2 && good && views[v].scenario_count > 0; v++) {
         const struct source view = {&views[v], details};
         list->about = v == 0 ? NULL : "variants";
-        good = report_follow(&views[v], &request, error) && kinds_draw(&view, &whole, list, error);
+        good = (views[v].curves != NULL || report_follow(&views[v], &request, error)) &&
+               kinds_draw(&view, &whole, list, error);
     }
-    if (views_made)
-        figure_list_note(list, "some contenders are grey or only in figures of variants; --all "
-                               "names each, --policies those that you want");
     run_details_close(details);
     return good;
 }

@@ -46,12 +46,10 @@ const char *names_conditions(struct arena *arena, const char *conditions)
     const char *text = "", *between = "";
     for (size_t length; (length = strcspn(conditions, " ")) > 0;
          conditions += length + (conditions[length] == ' ')) {
-        const size_t key = strcspn(conditions, " =");
-        const char *const *whole = name_find(conditions, length);
-        const char *const *name = whole != NULL ? whole : name_find(conditions, key);
-        const size_t skipped = whole != NULL                            ? length
-                               : name != NULL && conditions[key] == '=' ? key + 1
-                                                                        : 0;
+        const char *const *name = name_find(conditions, length);
+        const size_t key = name != NULL ? length : strcspn(conditions, " =");
+        name = name != NULL ? name : name_find(conditions, key);
+        const size_t skipped = name == NULL ? 0 : key + (conditions[key] == '=');
         between = skipped > 0 && *text != '\0' ? ", " : between;
         text = arena_text(arena, "%s%s%s%.*s", text, between, skipped > 0 ? name[2] : "",
                           (int)(length - skipped), conditions + skipped);

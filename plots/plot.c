@@ -9,20 +9,9 @@
 #include "plots/divide.h"
 #include "plots/families.h"
 #include "plots/gnuplot.h"
-#include "plots/selection.h"
 #include "results/report/curve.h"
 #include "results/report/reproduction_check.h"
 #include "workloads/json_include.h"
-
-/* Draws the policies of the list alone. */
-static bool selection_results(const struct report *report, const struct curve_request *request,
-                              struct figure_list *list, struct error *error)
-{
-    struct report view;
-    return selection_report(report, list->policies, list->policy_count, list->variants, &view,
-                            error) &&
-           report_follow(&view, request, error) && plot_results(&view, list, error);
-}
 
 static bool results_file(const char *path, struct figure_list *list, struct error *error)
 {
@@ -36,8 +25,7 @@ static bool results_file(const char *path, struct figure_list *list, struct erro
         report_judge(report, expected);
     if (good && results->run_count == 0)
         good = error_input(error, "%s: holds no finished run; there is nothing to draw", path);
-    good = good && (list->policy_count > 0 ? selection_results(report, &request, list, error)
-                                           : plot_results(report, list, error));
+    good = good && plot_results(report, list, error);
     report_free(report);
     results_free(results);
     expectations_free(expected);

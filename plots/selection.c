@@ -71,6 +71,7 @@ struct choice {
     size_t count;
     bool variants; /* a policy's name stands for all its variants */
     bool others;   /* of each other policy the first contender is there, pale */
+    bool several;  /* instead: those whose policy has several, beside other policies */
 };
 
 enum role { SHOWN, PALE, LEFT_OUT };
@@ -90,9 +91,13 @@ static enum role role_of(const struct report *report, const struct report_scenar
     const struct report_contender *all = scenario->contenders;
     const bool one_policy = source_one_policy(scenario);
     const bool first = is_first(scenario, c);
-    size_t before = 0;
-    for (size_t o = 0; o < c; o++)
-        before += is_first(scenario, o);
+    size_t before = 0, same = 0;
+    for (size_t o = 0; o < scenario->contender_count; o++) {
+        before += o < c && is_first(scenario, o);
+        same += strcmp(all[o].policy, all[c].policy) == 0;
+    }
+    if (choice->several)
+        return same > 1 && !one_policy ? SHOWN : LEFT_OUT;
     bool shown = choice->count == 0 && (one_policy || scenario->contender_count <= SHOWN_MOST ||
                                         (first && before < SHOWN_MOST));
     for (size_t n = 0; n < choice->count; n++)
@@ -138,33 +143,31 @@ static bool view_make(const struct report *report, const struct choice *choice, 
     return all;
 }
 
-bool selection_report(const struct report *report, const char *const *names, size_t count,
-                      bool variants, struct report *view, struct error *error)
+bool selection_views(const struct report *report, struct figure_list *list, struct report views[2],
+                     struct error *error)
 {
-    const struct choice choice = {names, count, variants, false};
-    return report_names(report, names, count, variants, error) &&
-           (view_make(report, &choice, view) || true);
-}
-
-bool selection_shown(const struct report *report, struct report views[2])
-{
-    struct choice shown = {.others = true}, several = {.variants = true};
-    const char **names = NULL, **policies = NULL, *show = report->results->show;
+    struct choice first = {list->policies, list->policy_count, list->variants, false, false};
+    struct string_index valid = {0};
+    const char **names = NULL, *show = report->results->show;
     char *rest = show == NULL ? NULL : arena_text(report->arena, "%s", show);
+    views[0] = *report;
+    views[1].scenario_count = 0;
+    if (list->policy_count > 0)
+        return report_names(report, first.names, first.count, first.variants, error) &&
+               (view_make(report, &first, &views[0]) || true);
+    first.others = true;
     for (char *name; (name = strsep(&rest, ",")) != NULL;)
-        report_name_add(report, &names, &shown.count, name);
-    shown.names = names;
-    if (view_make(report, &shown, &views[0]))
-        return false;
-    for (size_t s = 0; s < report->scenario_count; s++) {
-        const struct report_scenario *scenario = &report->scenarios[s];
-        for (size_t c = 0; c < scenario->contender_count && !source_one_policy(scenario); c++)
-            if (!is_first(scenario, c))
-                report_name_add(report, &policies, &several.count, scenario->contenders[c].policy);
-    }
-    several.names = policies;
-    view_make(report, &several, &views[1]);
-    views[1].scenario_count = several.count == 0 ? 0 : views[1].scenario_count;
+        if (report_name_find(report, name, false, &valid))
+            report_name_add(report, &names, &first.count, name);
+        else
+            figure_list_note(list, "show: no run of '%.60s'", name);
+    string_index_clear(&valid);
+    first.names = names;
+    if (list->all || view_make(report, &first, &views[0]))
+        return true;
+    view_make(report, &(struct choice){.several = true}, &views[1]);
+    figure_list_note(list, "some contenders are grey or only in figures of variants; --all names "
+                           "each, --policies those that you want");
     return true;
 }
 

@@ -46,7 +46,7 @@ set format x "%g"
 apart(s) = (s - (series + 1) / 2.0) * (series > 1 ? 1.0 / (series - 1) : 0)
 beside(s, v) = log_axis ? v * 1.08 ** apart(s) : v + 0.03 * (last - first) * apart(s)
 do for [p=1:panels] {
-    across = left + (p - 1) % columns * (each + between); bottom = floor + 50.0 + (lines - 1 - (p - 1) / columns) * (tall + gap)
+    eval(place_panel); bottom = floor + 50.0 + (lines - 1 - (p - 1) / columns) * (tall + gap)
     set lmargin at screen across / width
     set rmargin at screen (across + each) / width
     set bmargin at screen bottom / full

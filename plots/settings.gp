@@ -24,10 +24,12 @@ stats data using (take(int(column("panel")), int(column("row")), int(column("ser
 # The pale ones, which are the last, have one lane and one name.
 named = series; while (named > 1 && colours[named] == pale && colours[named - 1] == pale) { named = named - 1 }
 number(name) = strlen(strcol(name)) > 0 ? column(name) : NaN
-end(name) = strlen(strcol(name)) > 0 ? column(name) : number("value")
+given(name) = strlen(strcol(name)) > 0 ? column(name) : number("value")
+end(name) = strstrt(titles[int(column("panel"))], "%") ? given(name) : end_of(name, number("value"), given("low"), given("high"))
 reach(p, l, h) = (lowest[p] = l < lowest[p] ? l : lowest[p], highest[p] = h > highest[p] ? h : highest[p], 0)
-span(p, v, l, h) = v == v ? (smallest[p] = v < smallest[p] ? v : smallest[p], scales[p] && l <= 0 ? (v > 0 ? reach(p, v, h) : 0) : reach(p, l, h)) : 0
-stats data using (span(int(column("panel")), number("value"), end("low"), end("high"))) nooutput
+span(p, v, l, h) = v == v ? (smallest[p] = v < smallest[p] ? v : smallest[p], scales[p] ? (v > 0 ? reach(p, near(v, l), near(v, h)) : 0) : reach(p, l, h)) : 0
+stats data using (span(int(column("panel")), number("value"), end("low"), lower(end("high"), given("high")))) nooutput
+eval(say_logged)
 
 # Settings' names stand left of the rows, contenders' in the legend.
 entries = named; between = 26.0; narrowest = 130.0
@@ -61,7 +63,7 @@ apart(s) = ((s < named ? s : named) - (named + 1) / 2.0) / (named + 1.3)
 shown = colours[named] == pale ? named - 1 : named
 here(s, v) = int(column("panel")) == p && int(column("series")) == s ? v : NaN
 do for [p=1:panels] {
-    across = left + (p - 1) % columns * (each + between)
+    eval(place_panel)
     base = floor + foot + (lines - 1 - (p - 1) / columns) * block; ceiling = base + tall
     set lmargin at screen across / width
     set rmargin at screen (across + each) / width

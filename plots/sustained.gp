@@ -68,7 +68,7 @@ if (marks > 1) { do for [m=1:marks] {
     x = or_sized(left, 14) + (34 + 6.5 * widest) * ((m - 1) % key_columns); y = key_top - 14.0 - 18 * ((m - 1) / key_columns); eval(legend)
 } }
 do for [p=1:panels] {
-    across = left + (p - 1) % columns * (each + between)
+    eval(place_panel)
     base = floor + last_foot + foot + (lines - 1 - (p - 1) / columns) * block
     set lmargin at screen across / width
     set rmargin at screen (across + each) / width

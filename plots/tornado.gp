@@ -51,7 +51,7 @@ set border 1
 here(v) = int(column("panel")) == p ? v : NaN
 sign(f) = f == 0 ? 7 : f == 1 ? 13 : 12
 do for [p=1:panels] {
-    across = left + (p - 1) % columns * (each + between)
+    eval(place_panel)
     base = floor + last_foot + foot + (lines - 1 - (p - 1) / columns) * block
     set lmargin at screen across / width
     set rmargin at screen (across + each) / width

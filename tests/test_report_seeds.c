@@ -159,13 +159,14 @@ CASE(what_a_shard_lacks_may_be_in_another)
 CASE(a_selection_keeps_the_numbers_of_its_settings)
 {
     static const char *const names[] = {"edf"};
-    struct report view;
+    struct figure_list list = {.policies = names, .policy_count = 1};
+    struct report views[2];
     struct error error = {0};
     OPENED opened = report_open(runs, RUNS, NULL);
-    assert_true(selection_report(opened.report, names, 1, false, &view, &error));
-    assert_int_equal(view.scenario_count, 1);
-    assert_string_equal(view.scenarios[0].setting, "heavy");
-    assert_int_equal(view.scenarios[0].number, 1);
+    assert_true(selection_views(opened.report, &list, views, &error));
+    assert_int_equal(views[0].scenario_count, 1);
+    assert_string_equal(views[0].scenarios[0].setting, "heavy");
+    assert_int_equal(views[0].scenarios[0].number, 1);
 }
 
 static double mean_of(const struct opened *opened, size_t scenario, size_t contender)

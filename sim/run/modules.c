@@ -150,11 +150,6 @@ bool modules_note(struct modules *modules, const struct resolved_run *run,
     return true;
 }
 
-static bool is_text(const char *text, const char *other, int length)
-{
-    return (int)strlen(text) == length && strncmp(text, other, (size_t)length) == 0;
-}
-
 bool modules_check_labels(const struct modules *modules, struct error *error)
 {
     const struct sweep *sweep = modules->sweep;
@@ -168,18 +163,6 @@ bool modules_check_labels(const struct modules *modules, struct error *error)
                                "a setting's name, or a policy's with any of its parameters, such "
                                "as \"esg k=5\"",
                                sweep->path, sweep->labels[i].name);
-    }
-    for (const char *name = sweep->cut || sweep->show == NULL ? "" : sweep->show; *name != '\0';) {
-        const int length = (int)strcspn(name, ","), word = (int)strcspn(name, ", ");
-        bool known = false;
-        for (size_t m = 0; m < modules->count; m++)
-            known = known || is_text(modules->entries[m].display, name, length) ||
-                    is_text(modules->entries[m].name, name, word) ||
-                    is_text(modules->entries[m].path, name, word);
-        if (!known)
-            return error_input(error, "%s: show: \"%.*s\" is no policy of this sweep", sweep->path,
-                               length, name);
-        name += length + (name[length] == ',');
     }
     return true;
 }

@@ -24,8 +24,8 @@ void modules_free(struct modules *modules); /* NULL is allowed */
 bool modules_note(struct modules *modules, const struct resolved_run *run,
                   const char label[POLICY_LABEL], struct error *error);
 
-/* Call after adding all runs. ERROR_INPUT if a label belongs to no policy and no setting, or a name
- * of "show" to no policy, unless an override changed the matrix. */
+/* Call after adding all runs. ERROR_INPUT if a label belongs to no policy and no setting, unless an
+ * override changed the matrix. */
 bool modules_check_labels(const struct modules *modules, struct error *error);
 
 #endif
