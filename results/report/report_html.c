@@ -344,18 +344,25 @@ static void detail_write(const struct page *page, const char *hash, const char *
         term_write(out, term, text);
 }
 
-static void runs_table(const struct results *results, FILE *out)
+/* A row for each configuration, with the runs of its seeds. */
+static void runs_table(const struct report *report, FILE *out)
 {
-    static const char *const headers[] = {"run", "experiment", "what the sweep set", "seed"};
+    static const char *const headers[] = {"experiment", "what the sweep set", "seed: run"};
+    const struct results *results = report->results;
     html_print(out, "<details><summary>All %zu runs</summary>\n", results->run_count);
     struct text_table *table = text_table_create(headers, COUNT(headers));
-    for (size_t i = 0; i < results->run_count; i++) {
-        const struct summary_row *run = &results->runs[i];
+    for (size_t first = 0, i = 0; first < results->run_count; first = i) {
+        const struct summary_row *run = &results->runs[first];
+        char *seeds = NULL;
+        for (; i < results->run_count && strcmp(results->runs[i].label, run->label) == 0 &&
+               strcmp(results->runs[i].name, run->name) == 0;
+             i++)
+            arena_append(report->arena, &seeds, "%s%" PRIu64 ": %s", i > first ? ", " : "",
+                         results->runs[i].seed, results->runs[i].hash);
         text_table_row(table);
-        text_table_name(table, 0, "%s", run->hash);
-        text_table_name(table, 1, "%s", run->name);
-        text_table_words(table, 2, "%s", run->label);
-        text_table_number(table, 3, (double)run->seed, 17, "%" PRIu64, run->seed);
+        text_table_name(table, 0, "%s", run->name);
+        text_table_words(table, 1, "%s", run->label);
+        text_table_words(table, 2, "%s", seeds);
     }
     text_table_end(table, true, out);
     html_print(out, "</details>\n");
@@ -398,7 +405,7 @@ static void provenance_write(const struct page *page, FILE *out)
         html_print(out, "<dt>Run</dt><dd>%s</dd>\n</dl>\n<pre><code>%s</code></pre></details>\n",
                    hash, configuration[0] == '\0' ? "not in the file" : configuration);
     }
-    runs_table(results, out);
+    runs_table(page->report, out);
 }
 
 bool report_html(const struct page *page, FILE *out, struct error *error)
