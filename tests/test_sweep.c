@@ -409,9 +409,9 @@ CASE(check_tells_what_a_file_is)
                  {"traces/profiles/a100-mig-parvagpu.json", "profile"}};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         struct error error = {0};
-        const char *kind = "";
-        assert_good(input_check(files[i].path, &kind, &error), &error);
-        assert_string_equal(kind, files[i].kind);
+        struct input_found input = {0};
+        assert_good(input_check(files[i].path, &input, &error), &error);
+        assert_string_equal(input.kind, files[i].kind);
     }
 }
 

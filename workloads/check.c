@@ -39,13 +39,20 @@ static bool check_experiment(const struct json_value *root, struct error *error)
 
 /* Checks every combination of the matrix with its first seed, because the seed cannot make an
  * experiment invalid. */
-static bool check_sweep(const struct json_value *root, struct error *error)
+static bool check_sweep(const struct json_value *root, struct input_found *input,
+                        struct error *error)
 {
     struct sweep *sweep = sweep_load(root->file, NULL, 0, error);
     bool good = sweep != NULL;
+    if (good)
+        input->least = sweep->precision.given;
     for (size_t r = 0; good && r < sweep->run_count; r += sweep->seeds) {
         struct experiment *experiment = sweep_experiment(sweep, r, error);
         good = experiment != NULL;
+        if (good)
+            input->runs += !experiment_is_random(experiment) ? 1
+                           : input->least                    ? sweep->precision.first_seeds
+                                                             : sweep->seeds;
         experiment_free(experiment);
     }
     sweep_free(sweep);
@@ -113,7 +120,7 @@ static const struct input_kind {
     bool (*check)(const struct json_value *root, struct error *error);
 } kinds[] = {
     {"training models", {"models", "gangs", "pairs", NULL}, check_training_models},
-    {"sweep", {"matrix", "base", "seeds", NULL}, check_sweep},
+    {"sweep", {"matrix", "base", "seeds", NULL}, NULL}, /* check_sweep */
     {"profile", {"device", "unit", "licence", "interference"}, check_profile},
     {"experiment", {"applications", "arrivals", "policy", "cluster"}, check_experiment},
     {"application", {"stages", NULL, NULL, NULL}, check_application},
@@ -197,10 +204,10 @@ static bool check_table(const char *path, char *text, const char **kind, struct 
     return good;
 }
 
-bool input_check(const char *path, const char **kind, struct error *error)
+bool input_check(const char *path, struct input_found *input, struct error *error)
 {
     char text[4096];
-    *kind = "arrival trace";
+    *input = (struct input_found){.kind = "arrival trace"};
     if (strcmp(path, "-") == 0 && access(path, F_OK) != 0)
         return error_input(error, "-: does not exist; a trace on standard input is /dev/stdin, and "
                                   "JSON is read from files only");
@@ -209,18 +216,19 @@ bool input_check(const char *path, const char **kind, struct error *error)
                            path);
     read_beginning(path, text, sizeof text);
     if (!looks_like_json(path, text))
-        return check_table(path, text, kind, error);
-    *kind = "JSON";
+        return check_table(path, text, &input->kind, error);
+    input->kind = "JSON";
     cJSON *root = json_parse_file(path, error);
     if (root == NULL)
         return false;
     const struct json_value value = json_root(path, root);
     const struct input_kind *found = cJSON_IsObject(root) ? recognise(root) : NULL;
     if (found != NULL)
-        *kind = found->name;
+        input->kind = found->name;
     const bool good =
         found != NULL
-            ? found->check(&value, error)
+            ? (found->check == NULL ? check_sweep(&value, input, error)
+                                    : found->check(&value, error))
             : error_input(
                   error,
                   "%s: is not an experiment, sweep, cluster, functions, application, profile, "

@@ -273,10 +273,16 @@ struct experiment *sweep_experiment(const struct sweep *sweep, size_t run, struc
 bool sweep_fault(const struct sweep *sweep, size_t run, const struct error *fault,
                  struct error *error);
 
-/* Validates any input file of the product. The kind is recognised from the content: experiment,
- * sweep, cluster, functions, application, profile, arrival trace, samples for calibrate,
- * reference figures or claims. `kind` receives the kind. */
-bool input_check(const char *path, const char **kind, struct error *error);
+/* Validates any input file of the product and fills `input`. The kind is recognised from the
+ * content: experiment, sweep, cluster, functions, application, profile, arrival trace, samples for
+ * calibrate, reference figures or claims. `runs` are those of a valid sweep, the least number if it
+ * has a precision; 0 for other kinds. One seed is run where nothing is random. */
+struct input_found {
+    const char *kind;
+    size_t runs;
+    bool least;
+};
+bool input_check(const char *path, struct input_found *input, struct error *error);
 
 /* Validates an arrival trace by reading all of it. `format`: a name of
  * traces/readers/arrival_trace.h, or NULL to recognise it by the header. */

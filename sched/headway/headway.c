@@ -173,9 +173,12 @@ static bool try_options(struct headway *self, struct platform *platform, uint32_
             alone = self->options[i].price;
     while (count > 0) {
         size_t best = 0;
+        double least = self->options[0].price;
         for (size_t i = 1; i < count; i++)
-            if (self->options[i].price < self->options[best].price)
+            if (self->options[i].price < least) {
+                least = self->options[i].price;
                 best = i;
+            }
         const struct option option = self->options[best];
         if (count == all) {
             cheapest = option;

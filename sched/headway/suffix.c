@@ -142,6 +142,21 @@ static int compare_entries(const void *left, const void *right)
     return a->configuration < b->configuration ? -1 : a->configuration > b->configuration;
 }
 
+/* In the order of compare_entries. They were in it before their times moved, mostly by little. */
+static void sort_entries(struct entry *entries, size_t count)
+{
+    size_t moves = 0;
+    for (size_t i = 1; i < count && moves <= 8 * count; i++)
+        for (size_t at = i; at > 0 && compare_entries(&entries[at - 1], &entries[at]) > 0; at--) {
+            const struct entry earlier = entries[at];
+            entries[at] = entries[at - 1];
+            entries[at - 1] = earlier;
+            moves++;
+        }
+    if (moves > 8 * count)
+        qsort(entries, count, sizeof *entries, compare_entries);
+}
+
 static const struct risk *risk_of(const struct suffix *suffix, uint32_t function, uint32_t class)
 {
     return &suffix->inputs.risks[function * suffix->inputs.class_count + class];
@@ -206,21 +221,27 @@ static void stage_inflate(const struct suffix *suffix, struct stage_tables *stag
         if (entry->batch == 1 && entry->mean < stage->fastest_mean)
             stage->fastest_mean = entry->mean;
     }
-    qsort(stage->entries, stage->entry_count, sizeof *stage->entries, compare_entries);
+    sort_entries(stage->entries, stage->entry_count);
 }
 
-/* A table of the stage's first `count` entries with batches of at most `bound`. */
+/* A table of the stage's first `count` entries with batches of at most 2^level, as far as a plan
+ * can need them: of each level an entry that takes longer and costs as much as another is none of a
+ * frontier. */
 static void table_fill(struct suffix *suffix, struct stage_tables *stage, enum objective objective,
                        size_t level, size_t count)
 {
     size_t within = 0;
+    double least = (double)INFINITY;
     for (size_t i = 0; i < count; i++) {
         const struct entry *entry = &stage->entries[i];
-        if (entry->batch <= UINT32_C(1) << level)
-            suffix->inflated[within++] =
-                (struct configuration){.batch = (uint16_t)entry->batch,
-                                       .time = entry->time + stage->ahead,
-                                       .cost_per_job_usd = entry->price[objective]};
+        if (i > 0 && entry->level != entry[-1].level)
+            least = (double)INFINITY;
+        if (entry->batch > UINT32_C(1) << level || entry->price[objective] >= least)
+            continue;
+        least = entry->price[objective];
+        suffix->inflated[within++] = (struct configuration){.batch = (uint16_t)entry->batch,
+                                                            .time = entry->time + stage->ahead,
+                                                            .cost_per_job_usd = least};
     }
     search_table_release(suffix->arena, stage->tables[objective][level]);
     stage->tables[objective][level] = search_table_create(suffix->arena, suffix->inflated, within);

@@ -101,6 +101,17 @@ void distribution_execution(const struct function *function, uint32_t kind, sim_
     }
 }
 
+/* In steps of a number that the compiler knows, which become vectors. */
+static void add_weighted(double weight, const double *restrict from, uint32_t count,
+                         double *restrict to)
+{
+    for (; count >= 8; count -= 8, from += 8, to += 8)
+        for (uint32_t k = 0; k < 8; k++)
+            to[k] += weight * from[k];
+    for (uint32_t k = 0; k < count; k++)
+        to[k] += weight * from[k];
+}
+
 void distribution_series(const struct distribution *a, const struct distribution *b,
                          uint32_t horizon, struct distribution *out)
 {
@@ -112,13 +123,9 @@ void distribution_series(const struct distribution *a, const struct distribution
     if (out->count > horizon - out->first + 1)
         out->count = horizon - out->first + 1;
     memset(out->mass, 0, out->count * sizeof *out->mass);
-    for (uint32_t i = 0; i < a->count && i < out->count; i++) {
-        const uint32_t most = out->count - i < b->count ? out->count - i : b->count;
-        const double weight = a->mass[i];
-        double *const to = out->mass + i;
-        for (uint32_t j = 0; j < most; j++)
-            to[j] += weight * b->mass[j];
-    }
+    for (uint32_t i = 0; i < a->count && i < out->count; i++)
+        add_weighted(a->mass[i], b->mass, out->count - i < b->count ? out->count - i : b->count,
+                     out->mass + i);
 }
 
 static double mass_at(const struct distribution *distribution, uint32_t at)

@@ -175,8 +175,7 @@ static struct frontier *fork_irregular(struct frontier_set *set, const uint32_t 
     return result;
 }
 
-/* ---- Series and parallel -----------------------------------------------------------------------
- */
+/* ---- Series and parallel --------------------------------------------------------------------- */
 
 /* The frontier between a fork and its join, without these. */
 static struct frontier *frontier_fork(struct frontier_set *set, uint32_t fork)
@@ -301,8 +300,7 @@ bool frontier_exact(const struct frontier_set *set, size_t stage)
     return set->stages[stage].exact;
 }
 
-/* ---- Decisions
- * ----------------------------------------------------------------------------------- */
+/* ---- Decisions ------------------------------------------------------------------------------- */
 
 /* Gallops backwards from `within`, then bisects. */
 size_t frontier_reach(const struct frontier *frontier, sim_time_t budget, size_t within)

@@ -1,6 +1,8 @@
 #include "sched/paths/pareto.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct frontier *frontier_new(struct arena *arena, size_t capacity)
 {
@@ -58,48 +60,73 @@ struct frontier *frontier_of_points(struct arena *arena, struct frontier_point *
     return frontier;
 }
 
-/* Either of two. O(a + b). */
-static struct frontier *frontier_either(struct arena *arena, const struct frontier *a,
-                                        const struct frontier *b)
+/* Either of two, to `out`, which has room for both; returns the count. O(a + b). Which point comes
+ * first and whether it is dominated no processor foresees, so neither is a branch. */
+static size_t frontier_either(const struct frontier_point *a, const struct frontier_point *end_a,
+                              const struct frontier_point *b, const struct frontier_point *end_b,
+                              struct frontier_point *out)
 {
-    struct frontier *result = frontier_new(arena, a->count + b->count);
-    size_t i = 0, j = 0;
-    while (i < a->count || j < b->count) {
-        bool from_a = j == b->count || (i < a->count && a->points[i].time <= b->points[j].time);
-        const struct frontier_point *point = from_a ? &a->points[i++] : &b->points[j++];
-        frontier_append(result, point->time, point->cost_usd);
+    struct frontier_point last = {INT64_MIN, (double)INFINITY};
+    size_t count = 0;
+    while (a < end_a && b < end_b) {
+        const double costs[2] = {b->cost_usd, a->cost_usd};
+        const size_t from_a = a->time <= b->time;
+        const sim_time_t time = a->time < b->time ? a->time : b->time;
+        const double cost_usd = costs[from_a];
+        a += from_a;
+        b += 1 - from_a;
+        const size_t better = cost_usd < last.cost_usd;
+        count -= better & (size_t)(time == last.time);
+        out[count] =
+            (struct frontier_point){time, cost_usd}; /* the next one's place if not better */
+        count += better;
+        last.time = better ? time : last.time;
+        last.cost_usd = better ? cost_usd : last.cost_usd;
     }
-    return result;
+    const struct frontier_point *rest = a < end_a ? a : b;
+    const struct frontier_point *const end = a < end_a ? end_a : end_b;
+    while (rest < end && rest->cost_usd >= last.cost_usd)
+        rest++;
+    if (rest < end && rest->time == last.time)
+        count--;
+    for (; rest < end; rest++)
+        out[count++] = *rest;
+    return count;
 }
 
-/* Merges in pairs the copies of `longer` shifted by the points low..high-1 of `shorter`. */
-static struct frontier *merge_shifted(struct arena *arena, const struct frontier *shorter,
-                                      size_t low, size_t high, const struct frontier *longer)
+/* Merges in pairs the copies of `longer` shifted by `count` points of `shorter`, to `out`; returns
+ * the count. `spare` has as much room. */
+static size_t merge_shifted(const struct frontier_point *shorter, size_t count,
+                            const struct frontier *longer, struct frontier_point *out,
+                            struct frontier_point *spare)
 {
-    if (high - low == 1) {
-        const struct frontier_point *shift = &shorter->points[low];
-        struct frontier *copy = frontier_new(arena, longer->count);
+    const size_t half = count / 2, room = half * longer->count;
+    if (count == 1) {
         for (size_t i = 0; i < longer->count; i++) {
-            copy->points[i].time = longer->points[i].time + shift->time;
-            copy->points[i].cost_usd = longer->points[i].cost_usd + shift->cost_usd;
+            out[i].time = longer->points[i].time + shorter->time;
+            out[i].cost_usd = longer->points[i].cost_usd + shorter->cost_usd;
         }
-        copy->count = longer->count;
-        return copy;
+        return longer->count;
     }
-    size_t middle = low + (high - low) / 2;
-    struct frontier *left = merge_shifted(arena, shorter, low, middle, longer);
-    struct frontier *right = merge_shifted(arena, shorter, middle, high, longer);
-    struct frontier *both = frontier_either(arena, left, right);
-    arena_release(arena, left);
-    arena_release(arena, right);
-    return both;
+    const size_t first = merge_shifted(shorter, half, longer, spare, out);
+    const size_t rest =
+        merge_shifted(shorter + half, count - half, longer, spare + room, out + room);
+    return frontier_either(spare, spare + first, spare + room, spare + room + rest, out);
 }
 
 struct frontier *frontier_series(struct arena *arena, const struct frontier *a,
                                  const struct frontier *b)
 {
-    return a->count <= b->count ? merge_shifted(arena, a, 0, a->count, b)
-                                : merge_shifted(arena, b, 0, b->count, a);
+    const struct frontier *shorter = a->count <= b->count ? a : b;
+    const struct frontier *longer = shorter == a ? b : a;
+    const size_t room = a->count * b->count;
+    struct frontier_point *out = arena_allocate(arena, 2 * room, sizeof *out);
+    const size_t count = merge_shifted(shorter->points, shorter->count, longer, out, out + room);
+    struct frontier *series = frontier_new(arena, count);
+    memcpy(series->points, out, count * sizeof *out);
+    series->count = count;
+    arena_release(arena, out);
+    return series;
 }
 
 struct frontier *frontier_parallel(struct arena *arena, const struct frontier *a,

@@ -71,9 +71,10 @@ static void workspace_grow(struct search_workspace *workspace)
     arena_reserve(workspace->arena, &workspace->unused, wanted, sizeof *workspace->unused);
 }
 
+/* Without a branch: no processor predicts it. */
 static bool open_before(struct open_entry a, struct open_entry b)
 {
-    return a.bound < b.bound || (a.bound == b.bound && a.slot < b.slot);
+    return (a.bound < b.bound) | ((a.bound == b.bound) & (a.slot < b.slot));
 }
 
 /* Adds an entry. Returns the new partial path, to be filled. */
@@ -101,8 +102,7 @@ static struct partial open_pop(struct search_workspace *workspace)
     struct open_entry last = heap[count];
     size_t place = 0;
     for (size_t child = 1; child < count; child = 2 * place + 1) {
-        if (child + 1 < count && open_before(heap[child + 1], heap[child]))
-            child++;
+        child += open_before(heap[child + (child + 1 < count)], heap[child]);
         if (!open_before(heap[child], last))
             break;
         heap[place] = heap[child];
@@ -161,13 +161,10 @@ static void path_offer(struct astar *search, const struct partial *prefix, size_
 /* Number of the table's entries that take at most `most`. */
 static size_t entries_within(const struct search_table *table, sim_time_t most)
 {
-    size_t low = 0, high = table->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (table->time[middle] <= most)
-            low = middle + 1;
-        else
-            high = middle;
+    size_t low = 0;
+    for (size_t left = table->count; left > 0; left /= 2) {
+        const size_t half = left - left / 2;
+        low += table->time[low + half - 1] <= most ? half : 0;
     }
     return low;
 }

@@ -49,16 +49,17 @@ const struct command command_check = {
 
 /* The library recognises reference figures and claims by their keys, but only results/ can check
  * their content. */
-static bool check_file(const char *path, const char *format, const char **kind, struct error *error)
+static bool check_file(const char *path, const char *format, struct input_found *input,
+                       struct error *error)
 {
     if (format != NULL) {
-        *kind = "arrival trace";
+        input->kind = "arrival trace";
         return input_check_trace(path, format, error);
     }
-    if (!input_check(path, kind, error))
+    if (!input_check(path, input, error))
         return false;
-    const bool claims = strcmp(*kind, "claims") == 0;
-    if (!claims && strcmp(*kind, "reference figures") != 0)
+    const bool claims = strcmp(input->kind, "claims") == 0;
+    if (!claims && strcmp(input->kind, "reference figures") != 0)
         return true;
     struct expectations *expectations =
         expectations_load(path, claims ? EXPECTATION_CLAIMS : EXPECTATION_FIGURES, error);
@@ -66,54 +67,32 @@ static bool check_file(const char *path, const char *format, const char **kind, 
     return expectations != NULL;
 }
 
-/* Number of runs of a valid sweep, the least one if it has a precision; 0 for other kinds. One seed
- * is run where nothing is random. */
-static size_t count_runs(const char *path, const char *kind, bool *least)
-{
-    struct sweep *sweep = strcmp(kind, "sweep") == 0 ? sweep_load(path, NULL, 0, NULL) : NULL;
-    if (sweep == NULL)
-        return 0;
-    *least = sweep->precision.given;
-    const size_t seeds = *least ? sweep->precision.first_seeds : sweep->seeds;
-    size_t runs = 0;
-    for (size_t run = 0; run < sweep->run_count; run += sweep->seeds) {
-        struct experiment *experiment = sweep_experiment(sweep, run, NULL);
-        runs += experiment == NULL || experiment_is_random(experiment) ? seeds : 1;
-        experiment_free(experiment);
-    }
-    sweep_free(sweep);
-    return runs;
-}
-
 static bool is_cut(const char *path, const char *kind)
 {
     return strcmp(kind, "arrival trace") == 0 && trace_file_is_cut(path);
 }
 
-static void print_valid(const char *path, const char *kind)
+static void print_valid(const char *path, const struct input_found *input)
 {
-    bool least = false;
-    const size_t runs = count_runs(path, kind, &least);
-    if (runs > 0)
-        printf("%s: ok (%s of %s%zu run%s)\n", path, kind, least ? "at least " : "", runs,
-               runs == 1 ? "" : "s");
+    if (input->runs > 0)
+        printf("%s: ok (%s of %s%zu run%s)\n", path, input->kind, input->least ? "at least " : "",
+               input->runs, input->runs == 1 ? "" : "s");
     else
-        printf("%s: ok (%s)\n", path, kind);
-    if (is_cut(path, kind))
+        printf("%s: ok (%s)\n", path, input->kind);
+    if (is_cut(path, input->kind))
         printf("%s: note: the last line has no end: the file may be cut\n", path);
 }
 
-static void add_json(cJSON *files, const char *path, const char *kind, const struct error *fault)
+static void add_json(cJSON *files, const char *path, const struct input_found *input,
+                     const struct error *fault)
 {
     const bool valid = fault->kind == ERROR_NONE;
-    bool least = false;
-    const size_t runs = valid ? count_runs(path, kind, &least) : 0;
     cJSON *item = json_append(files);
     (void)utf8_add_json(item, "file", path);
-    json_put(item, "kind %s valid %hhd", kind, valid);
-    if (runs > 0)
-        json_put(item, "runs %zu", runs);
-    if (is_cut(path, kind))
+    json_put(item, "kind %s valid %hhd", input->kind, valid);
+    if (valid && input->runs > 0)
+        json_put(item, "runs %zu", input->runs);
+    if (is_cut(path, input->kind))
         json_put(item, "cut %hhd", (bool)true);
     if (!valid)
         (void)utf8_add_json(item, "error", fault->message);
@@ -125,13 +104,13 @@ static bool check_files(int argc, char **argv, const char *format, bool quiet, c
 {
     bool good = true;
     for (int i = 1; i < argc; i++) {
-        const char *kind = "unknown";
+        struct input_found input = {.kind = "unknown"};
         struct error fault = {0};
-        bool valid = check_file(argv[i], format, &kind, &fault);
+        bool valid = check_file(argv[i], format, &input, &fault);
         if (files != NULL)
-            add_json(files, argv[i], kind, &fault);
+            add_json(files, argv[i], &input, &fault);
         if (valid && files == NULL && !quiet)
-            print_valid(argv[i], kind);
+            print_valid(argv[i], &input);
         if (!valid && good)
             *error = fault;
         else if (!valid)

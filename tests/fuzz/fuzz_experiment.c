@@ -7,7 +7,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char path[64];
-    const char *kind = NULL;
+    struct input_found input = {0};
     int file = input_open(data, size, path);
 
     struct error error = {0};
@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     sweep_free(sweep);
 
     error = (struct error){0};
-    if (!input_check(path, &kind, &error))
+    if (!input_check(path, &input, &error))
         input_require_refusal(&error);
 
     (void)close(file);

@@ -65,7 +65,6 @@ static void record(void *context, const char *ask, const struct json_value *valu
 
 static bool read_as(const char *path, const char *kind, struct error *error)
 {
-    const char *found = NULL;
     if (strcmp(kind, "sweep") == 0) {
         struct sweep *sweep = sweep_load(path, NULL, 0, error);
         sweep_free(sweep);
@@ -78,7 +77,7 @@ static bool read_as(const char *path, const char *kind, struct error *error)
         expectations_free(expectations);
         return expectations != NULL;
     }
-    return input_check(path, &found, error);
+    return input_check(path, &(struct input_found){0}, error);
 }
 
 int main(int argc, char **argv)
