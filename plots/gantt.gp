@@ -31,7 +31,7 @@ scale = last - first > 7200 ? 3600.0 : 1.0; unit = scale > 1 ? "h" : "s"
 told = "batches in time|late batches|leases of GPUs|containers ahead|dropped|arrivals||cold starts|"
 do for [p=1:panels] { rest = told; link = ": "
     do for [k=1:8] { if (counts[8 * p - 8 + k] > 0) { titles[p] = titles[p].link.sprintf("%d ", counts[8 * p - 8 + k]).rest[:strstrt(rest, "|") - 1]; link = ", " }; rest = rest[strstrt(rest, "|") + 1:] } }
-caption = sprintf("%.1f to %.1f of %.1f %s. ", first / scale, last / scale, end / scale, unit).caption
+caption = sprintf("%.1f to %.1f of ".(scale > 1 ? "%.1f" : "%.0f")." %s. ", first / scale, last / scale, end / scale, unit).caption
 at(name) = column(name) / scale
 marks = seen[5] || seen[6]
 
