@@ -95,7 +95,7 @@ do for [p=1:panels] {
     plot data using (bar(at("ready"))):(spot(column("low"))):(at("from")):(at("ready")):(spot(column("low"))):(spot(column("high"))) \
              with boxxyerror lc rgb paints[7] notitle, \
          data using (bar(at("until"))):(spot(column("low"))):(at("started")):(at("until")):(spot(column("low"))):(spot(column("high"))):(paint(int(column("part")))) \
-             with boxxyerror fs solid 1.0 border lc rgb "white" lw (seen[3] ? 0.15 : 0.4) fc rgb variable notitle, \
+             with boxxyerror fs solid 1.0 border lc rgb "white" lw (seen[3] || sized ? 0.12 : 0.25) fc rgb variable notitle, \
          data using (starting(column("part") < 3)):(spot(column("low"))):(at("ready")):(at("started")):(spot(column("low"))):(spot(column("high"))) \
              with boxxyerror fs pattern 5 border lc rgb paints[8] lw 0.4 fc rgb paints[8] notitle, \
          data using (starting(column("part") == 3)):(spot(column("low"))):(at("ready")):(longer(at("started"), at("ready") + 1.5 * (to - from) / each)):(spot(column("low"))):(spot(column("high"))) \
