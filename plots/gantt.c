@@ -189,10 +189,10 @@ bool gantt_rows(struct reading *reading, size_t *row, struct sheet *sheet, struc
     gantt.busy = arena_allocate(gantt.arena, gantt.gpus.count * (size_t)CELLS, sizeof *gantt.busy);
     *row += from < gantt.end && from < until;
     for (uint32_t g = 0; g < gantt.gpus.count && *row == gantt.panel; g++)
-        piece_row(
-            &gantt,
-            &(struct held){g, FRAME, (uint64_t)sim_to_s(gantt.end), 0, {from, from, from, until}},
-            0, CELLS);
+        piece_row(&gantt,
+                  &(struct held){
+                      g, FRAME, (uint64_t)ceil(sim_to_s(gantt.end)), 0, {from, from, from, until}},
+                  0, CELLS);
     for (const struct held *held = gantt.held;
          held < gantt.held + gantt.held_count && *row == gantt.panel; held++)
         if (held->times[3] >= from && held->times[0] <= until && held->units > 0)

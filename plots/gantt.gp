@@ -31,7 +31,7 @@ scale = last - first > 7200 ? 3600.0 : 1.0; unit = scale > 1 ? "h" : "s"
 told = "batches in time|late batches|leases of GPUs|containers ahead|dropped|arrivals||cold starts|"
 do for [p=1:panels] { rest = told; link = ": "
     do for [k=1:8] { if (counts[8 * p - 8 + k] > 0) { titles[p] = titles[p].link.sprintf("%d ", counts[8 * p - 8 + k]).rest[:strstrt(rest, "|") - 1]; link = ", " }; rest = rest[strstrt(rest, "|") + 1:] } }
-caption = sprintf("%.1f to %.1f of %.1f %s. ", first / scale, last / scale, end / scale, unit).caption
+caption = sprintf("%.1f to %.1f of ".(scale > 1 ? "%.1f" : "%.0f")." %s. ", first / scale, last / scale, end / scale, unit).caption
 at(name) = column(name) / scale
 marks = seen[5] || seen[6]
 
@@ -95,7 +95,7 @@ do for [p=1:panels] {
     plot data using (bar(at("ready"))):(spot(column("low"))):(at("from")):(at("ready")):(spot(column("low"))):(spot(column("high"))) \
              with boxxyerror lc rgb paints[7] notitle, \
          data using (bar(at("until"))):(spot(column("low"))):(at("started")):(at("until")):(spot(column("low"))):(spot(column("high"))):(paint(int(column("part")))) \
-             with boxxyerror fs solid 1.0 border lc rgb "white" lw (seen[3] ? 0.15 : 0.4) fc rgb variable notitle, \
+             with boxxyerror fs solid 1.0 border lc rgb "white" lw (seen[3] || sized ? 0.12 : 0.25) fc rgb variable notitle, \
          data using (starting(column("part") < 3)):(spot(column("low"))):(at("ready")):(at("started")):(spot(column("low"))):(spot(column("high"))) \
              with boxxyerror fs pattern 5 border lc rgb paints[8] lw 0.4 fc rgb paints[8] notitle, \
          data using (starting(column("part") == 3)):(spot(column("low"))):(at("ready")):(longer(at("started"), at("ready") + 1.5 * (to - from) / each)):(spot(column("low"))):(spot(column("high"))) \
