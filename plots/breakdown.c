@@ -228,7 +228,7 @@ bool settings_draw(const struct source *source, const struct figure_kind *kind,
             for (size_t c = 0; c < report->scenarios[s].contender_count; c++)
                 settings_row(source, &kinds, &panels[p], p + 1, s, s / apart + 1, c, &sheet);
     if (sheet.out != NULL && apart > 1)
-        figure_list_note(list, "settings: one of %zu of the %zu settings; --all draws all", apart,
+        figure_list_note(list, "settings: one in %zu of the %zu settings; --all draws all", apart,
                          settings);
     return sheet_end(&sheet, good, error);
 }
