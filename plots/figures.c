@@ -224,10 +224,11 @@ const struct figure_kind figure_kinds[] = {
      .table = "timeline",
      .missing = "batch-sizes, gantt",
      .columns = "panel,panel_title,row,name,part,from,ready,started,until,low,high,number",
-     .lead =
-         "A row a GPU, 128 at most; height: the share of it that is held (the place within is the "
-         "figure's). Ten seconds after the warm-up, all where only trainings run, or what "
-         "--from and --until ask; of four policies at most, a run each.",
+     .lead = "One row per GPU, at most 128. Height: the share held; the place within the row has "
+             "no meaning. "
+             "Default: ten seconds after the warm-up, or all of a run of trainings alone (--from, "
+             "--until). "
+             "One run of each policy, at most four.",
      .one_run = true,
      .contender = gantt_rows,
      .joined = true},
