@@ -268,7 +268,7 @@ const drawDots = (plot, rows, width, height) => {
       if (isFinite(bound)) add(svg, 'path', {d: `M${axis.at(bound)} ${y + r * tall + 1}v${tall - 2}`, stroke: '#444',
         'stroke-dasharray': '2 2', 'data-tip': `bound ${printed(bound)}`});
       if (!isFinite(value)) return;
-      if (isFinite(number(row.low)))
+      if (isFinite(number(row.low)) && isFinite(number(row.high)))
         add(svg, 'path', {d: `M${at(number(row.low))} ${middle}H${at(number(row.high))}`, stroke: colour, 'data-c': row.contender});
       const tip = row.where ? `${row.contender}, ${row.where}\n${text}: ${row.text}` : `${row.contender}${row.setting === undefined ? '' : ', ' + row.setting}\n${row.range_low === undefined ? text || row.panel_title : row.panel_title}: ${interval(value, number(row.low), number(row.high))}`;
       if (ranged && (value < axis.low || value > axis.high)) {
