@@ -42,6 +42,7 @@ if [ "$full" != full ]; then
         grep -q '"matrix"' "$sweep" || continue
         sed -i -e 's/"seeds": [0-9]*/"seeds": 1/' -e 's/"requests": \[[0-9]*\]/"requests": [20]/' \
             -e 's/{"name": "aquatope", .*}\(,*\)$/{"name": "llf"}\1/' \
+            -e '/^      "arrivals": .*"count": 20000/,/"stop"/{s/20000/200/;s/\[4000, 5000\]/[40, 50]/}' \
             -e 's/{"name": "aquatope"}/{"name": "sjf"}/' -e '/^ *"aquatope [^"]*": "/d' \
             -e '/^  "show": /s/,aquatope//' "$sweep"
     done
@@ -115,6 +116,8 @@ shorten() {
     *"esgsim sweep "*k-and-groups.json* | *"esgsim sweep "*sensitivity.json* | \
         *"esgsim sweep "*paper-scarce.json* | *"esgsim sweep "*ablation.json* | *"esgsim sweep "*decision-time.json* | \
         *"esgsim sweep "*dispatch.json*) printf '%s\n' "$1" ;;
+    *"esgsim sweep "*/training-synergy-window.json*) # its first setting
+        printf '%s\n' "$1" | sed "s|window.json|& --set 'matrix.setting=[{\"name\":\"4000-4999 at 9 per hour\"}]'|" ;;
     *"esgsim sweep "*/training-*.json* | *"esgsim sweep "*/fgd-*.json* | *"esgsim run "*/training-dynamic.json*) printf '%s\n' "$1" ;; # no requests
     *"esgsim claims "*) printf '%s --dry-run\n' "$1" ;;
     *) printf '%s\n' "$1" |
