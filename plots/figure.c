@@ -43,8 +43,9 @@ bool figure_wanted(const struct figure_list *list, const char *script)
     const size_t length = strlen(script);
     bool wanted = list->only_count == 0;
     for (size_t i = 0; i < list->only_count; i++)
-        wanted = wanted || (strncmp(list->only[i], script, length) == 0 &&
-                            (list->only[i][length] == '\0' || list->only[i][length] == '-'));
+        wanted = wanted || strncmp(list->only[i], "*-", 2) == 0 ||
+                 (strncmp(list->only[i], script, length) == 0 &&
+                  (list->only[i][length] == '\0' || list->only[i][length] == '-'));
     return wanted;
 }
 
@@ -52,7 +53,8 @@ static bool name_wanted(const struct figure_list *list, const char *script, cons
 {
     bool wanted = list->only_count == 0;
     for (size_t i = 0; i < list->only_count; i++)
-        wanted = wanted || strcmp(list->only[i], script) == 0 || strcmp(list->only[i], name) == 0;
+        wanted = wanted || strcmp(list->only[i], script) == 0 || strcmp(list->only[i], name) == 0 ||
+                 (list->only[i][0] == '*' && strcmp(&list->only[i][1], &name[strlen(script)]) == 0);
     return wanted;
 }
 

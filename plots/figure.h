@@ -74,7 +74,7 @@ void figure_list_note(struct figure_list *list, const char *format, ...)
 void figure_drop(struct figure_list *list, size_t at, const char *reason);
 
 /* Returns whether a figure of that script is requested. Both "hit-rate" and "hit-rate-strict-light"
- * request figures of the script hit-rate. */
+ * request figures of the script hit-rate, and "*-strict-light" those of all scripts. */
 bool figure_wanted(const struct figure_list *list, const char *script);
 
 /* A swept key as the title of an axis, "load (share of capacity)" of arrivals.load, and conditions

@@ -23,11 +23,13 @@ struct options {
     struct figure_list list;
 };
 
-/* Checks that a script's name is a prefix of `name`. The figures are not known yet. */
+/* Checks that a script's name, or *, is a prefix of `name`. The figures are not known yet. */
 static bool only_check(const char *name, struct error *error)
 {
     const char *scripts[ONLY_MOST];
     int count = 0;
+    if (strncmp(name, "*-", 2) == 0)
+        return true;
     while (count < ONLY_MOST && (scripts[count] = plot_script((size_t)count)) != NULL) {
         const size_t length = strlen(scripts[count]);
         if (strncmp(name, scripts[count], length) == 0 &&
@@ -61,8 +63,9 @@ static const struct cli_option plot_table[] = {
      CLI_MEMBER(struct options, against)},
     {"--format", "svg|png|pdf", "default svg", .kind = OPTION_WORD,
      .place = offsetof(struct options, format)},
-    {"--only", "NAME", "draw only this figure; may be repeated", .kind = OPTION_TAKE,
-     .repeated = true, .take = take_only},
+    {"--only", "NAME",
+     "draw only this figure, or all of a setting by \"*-SETTING\"; may be repeated",
+     .kind = OPTION_TAKE, .repeated = true, .take = take_only},
     {"--over", "KEY",
      "draw curve: hit rate, cost and p95, or trainings' completion time and wait, against the "
      "values of KEY in the sweep (default for a sweep with three or more values of arrivals.load "
