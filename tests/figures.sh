@@ -409,6 +409,13 @@ else
     fail "title, caption and other policies are left out; the CSV keeps the caption" \
         "$(grep -o '<tspan.*' "$bare.svg")"
 fi
+run "$esgsim" plot "$folder/policies.h5" --out "$folder/setting" --policies "esg k=1,fifo" --only '*-plain'
+if [ -f "$folder/setting/hit-rate-plain.svg" ] && [ -f "$folder/setting/decisions-plain.svg" ] &&
+    [ ! -f "$folder/setting/settings.svg" ]; then
+    pass "*-SETTING draws all figures of the setting and no other"
+else
+    fail "*-SETTING draws all figures of the setting and no other" "$(ls "$folder/setting")"
+fi
 run "$esgsim" plot "$folder/policies.h5" --out "$folder/whole" --size column \
     --policies "esg k=1,fifo" --only hit-rate-plain
 if [ "$(canvas "$bare.svg")" = "$(canvas "$folder/whole/hit-rate-plain.svg")" ] &&
