@@ -344,7 +344,9 @@ static bool file_read(const struct json_value *root, enum expectation_form form,
 struct expectations *expectations_load(const char *path, enum expectation_form form,
                                        struct error *error)
 {
-    cJSON *document = json_parse_file(path, error);
+    char *found = json_include_find_operand(path);
+    cJSON *document = json_parse_file(found != NULL ? found : path, error);
+    free(found);
     if (document == NULL)
         return NULL;
     const struct json_value root = json_root(path, document);

@@ -139,8 +139,8 @@ struct expectations {
 
 enum expectation_form { EXPECTATION_FIGURES, EXPECTATION_CLAIMS };
 
-/* Returns NULL with ERROR_INPUT, which names the file, the JSON path and the fault. Free with
- * expectations_free (NULL allowed). */
+/* The path is searched in the data folder, too. Returns NULL with ERROR_INPUT, which names the
+ * file, the JSON path and the fault. Free with expectations_free (NULL allowed). */
 struct expectations *expectations_load(const char *path, enum expectation_form form,
                                        struct error *error);
 void expectations_free(struct expectations *expectations);

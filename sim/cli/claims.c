@@ -263,10 +263,7 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
     if (!cli_parse(&command_claims, &argc, argv, &options, error))
         return false;
     const size_t systems = (size_t)argc - 1;
-    char *path = json_include_find_operand(options.file);
-    struct expectations *claims =
-        expectations_load(path != NULL ? path : options.file, EXPECTATION_CLAIMS, error);
-    free(path);
+    struct expectations *claims = expectations_load(options.file, EXPECTATION_CLAIMS, error);
     if (claims == NULL)
         return false;
     struct arena *arena = arena_create();
