@@ -75,7 +75,7 @@ const char *json_include_data_directory(void);
 char *json_include_find_operand(const char *path);
 
 /* The same, or the path of the shipped experiment or sweep of that name. */
-char *json_include_find_document(const char *name);
+char *json_include_find_document(const char *path);
 
 /* "directory/name"; a copy of `name` if it is absolute or `directory` is ".". The caller frees. */
 char *json_include_join(const char *directory, const char *name);

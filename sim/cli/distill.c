@@ -559,7 +559,7 @@ static bool distill_run(int argc, char **argv, bool quiet, struct error *error)
                            "%s: no run is left to learn from; leave some of its seeds out of "
                            "--prune-seeds and --test-seeds",
                            argv[1]);
-    for (uint64_t round = 2; good && round <= options.rounds; round++)
+    for (uint64_t round = 2; good && results != NULL && round <= options.rounds; round++)
         good = round_run(round, &options, results, &data, &outline, quiet, error);
     good = good && results != NULL && distill(&options, results, &data, &outline.workload, error);
     outline_clear(&outline);
