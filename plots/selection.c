@@ -152,9 +152,12 @@ bool selection_views(const struct report *report, struct figure_list *list, stru
     char *rest = show == NULL ? NULL : arena_text(report->arena, "%s", show);
     views[0] = *report;
     views[1].scenario_count = 0;
-    if (list->policy_count > 0)
-        return report_names(report, first.names, first.count, first.variants, error) &&
-               (view_make(report, &first, &views[0]) || true);
+    if (list->policy_count > 0) {
+        const bool good = report_names(report, first.names, first.count, first.variants, error);
+        if (good)
+            (void)view_make(report, &first, &views[0]);
+        return good;
+    }
     first.others = true;
     for (char *name; (name = strsep(&rest, ",")) != NULL;)
         if (report_name_find(report, name, false, &valid))

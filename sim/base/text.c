@@ -202,9 +202,11 @@ void text_begin(void)
 FILE *text_messages(void)
 {
     static FILE *stream;
-    if (stream == NULL && (!isatty(STDERR_FILENO) || (stream = text_open(stderr)) == NULL))
-        return stderr;
-    (void)setvbuf(stream, NULL, _IONBF, 0);
+    if (stream == NULL) {
+        if (!isatty(STDERR_FILENO) || (stream = text_open(stderr)) == NULL)
+            return stderr;
+        (void)setvbuf(stream, NULL, _IONBF, 0);
+    }
     return stream;
 }
 
