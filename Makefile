@@ -44,8 +44,8 @@ COMPILE   = $(CC) $(PREPROCESS) $(WARN) $(OPT) $(SANITIZE) $(CFLAGS) $(DEFINES) 
 LINK      = $(CC) $(OPT) $(SANITIZE) $(CFLAGS) $(LDFLAGS)
 # Policies built outside the tree find every function of the contract in the program, and no other
 # name: the program's own functions must not take the place of a policy's.
-CONTRACT := $(sort $(wildcard sched/policy*.h)) sim/base/parameters.h sim/base/error.h workloads/workload.h \
-            workloads/training_models.h
+CONTRACT := $(sort $(wildcard sched/policy*.h)) sim/base/parameters.h sim/base/error.h workloads/world/workload.h \
+            workloads/training/training_models.h
 EXPORT    = -Wl,--dynamic-list=$(BUILD)/contract.list
 WHOLE     = -Wl,--whole-archive $(BUILD)/libesgsim.a -Wl,--no-whole-archive $(EXPORT)
 
@@ -60,7 +60,7 @@ SAN_FLAGS := BUILD=$(SAN_BUILD) OPT='-O1 -fno-omit-frame-pointer' CFLAGS=-g1 \
 
 # The rooms of the library. A user's program and a policy see the headers of all of them.
 ROOMS    := $(addprefix sim/,base engine cluster platform backend) sched $(patsubst %/,%,$(wildcard sched/*/)) \
-            workloads $(addprefix traces/,readers profile calibrate)
+            $(addprefix workloads/,load world arrivals training spec sweep) $(addprefix traces/,readers profile calibrate)
 LIB_SRC  := $(foreach room,$(ROOMS),$(wildcard $(room)/*.c))
 CLI_SRC  := $(wildcard sim/run/*.c sim/cli/*.c results/*/*.c plots/*.c)
 DERIVE_SRC := $(wildcard traces/calibrate/derive/*.c)
@@ -463,7 +463,7 @@ man: $(BUILD)/esgsim.1 ## write the manual page from the --help texts: build/esg
 
 DATA := REPRODUCING.md results/REALITY.md $(shell find workloads traces -type f \( -name '*.json' -o -name '*.csv' -o -name '*.gz' \
           -o -name '*.txt' -o -name '*.md' -o -name '*.sh' -o -name LICENSE \) 2>/dev/null) \
-        $(wildcard plots/*.gp results/report/*.json results/report/page.* results/paper/*.json results/reality/* results/python/esgsim*.* traces/capture/*.py)
+        $(wildcard plots/*.gp results/page/*.json results/page/page.* results/paper/*.json results/reality/* results/python/esgsim*.* traces/capture/*.py)
 DOCS := $(wildcard *.md */*.md workloads/*/*.md traces/capture/*.md LICENSE CITATION.cff sim/*.svg sim/examples/*.c results/paper/*.svg)
 
 # A program that is not of these sources and this commit may be in use: it is left as it is, and what
@@ -476,7 +476,7 @@ install: ## install program, manual, completion, library, headers, data and docu
 	else $(MAKE) install-files; fi
 
 # The library's own data folder is the installed one.
-$(BUILD)/installed/json_include.o: workloads/json_include.c FORCE
+$(BUILD)/installed/json_include.o: workloads/load/json_include.c FORCE
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PREPROCESS) $(WARN) -O2 $(CFLAGS) -DESGSIM_DATADIR='"$(DATADIR)"' -c $< -o $@
 

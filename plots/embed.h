@@ -2,7 +2,7 @@
 #ifndef ESGSIM_PLOTS_EMBED_H
 #define ESGSIM_PLOTS_EMBED_H
 
-#include "results/report/report_html.h"
+#include "results/page/report_html.h"
 
 struct embedded {
     struct page_figure *figures;

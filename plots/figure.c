@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "results/report/csv.h"
+#include "results/page/csv.h"
 #include "sim/base/utf8.h"
 
 enum { NAME_LENGTH = 80 };

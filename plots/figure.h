@@ -11,7 +11,7 @@
  * - comma: U+201A, which looks the same; between digits a narrow blank
  * - backslash: two backslashes, of which gnuplot shows one
  * - control character: a blank
- * - start of a formula: a leading apostrophe (results/report/csv.h), which plots/common.gp removes
+ * - start of a formula: a leading apostrophe (results/page/csv.h), which plots/common.gp removes
  */
 #ifndef ESGSIM_PLOTS_FIGURE_H
 #define ESGSIM_PLOTS_FIGURE_H
@@ -22,7 +22,7 @@
 #include <stdio.h>
 
 #include "plots/gnuplot.h"
-#include "results/report/statistics.h"
+#include "sim/engine/statistics.h"
 #include "sim/base/arena.h"
 #include "sim/base/atomic_file.h"
 #include "sim/base/error.h"

@@ -6,8 +6,8 @@
 #include "plots/families.h"
 #include "plots/plot.h"
 #include "plots/selection.h"
+#include "results/page/report_columns.h"
 #include "results/report/curve.h"
-#include "results/report/report_columns.h"
 #include "results/report/report.h"
 
 /* ---- Panels of dots ------------------------------------------------------------------------- */

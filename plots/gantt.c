@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "plots/families.h"
-#include "workloads/outline.h"
+#include "workloads/world/outline.h"
 
 /* A GPU has cells, of which a share holds some. At most so many policies and GPUs are drawn, and so
  * many seconds of a run that serves. */

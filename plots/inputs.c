@@ -8,15 +8,10 @@
 
 #include "plots/families.h"
 #include "sched/tree/tree.h"
+#include "sim/base/atomic_file.h"
 #include "traces/readers/arrival_trace.h"
 #include "traces/readers/line_reader.h"
 #include "traces/profile/profile.h"
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash == NULL ? path : slash + 1;
-}
 
 /* Columns of panels that show latency over GPU share. */
 #define SURFACES "function,name,batch,share,latency_ms,grid,line,colour,point"
@@ -64,9 +59,9 @@ bool families_profile(const char *path, struct figure_list *list, struct error *
         figure_memory(list),
         "%s: %s. Markers: the profile's grid at its most vCPUs; lines: interpolated as in "
         "a run. Both axes are shared; latency is logarithmic. Evidence: %s.",
-        base_name(path), profile->device[0] != '\0' ? profile->device : "device not named",
+        file_name(path), profile->device[0] != '\0' ? profile->device : "device not named",
         profile->evidence[0] != '\0' ? profile->evidence : "not given");
-    bool good = sheet_begin(&sheet, list, "profile", base_name(path), caption, SURFACES, error);
+    bool good = sheet_begin(&sheet, list, "profile", file_name(path), caption, SURFACES, error);
     for (size_t f = 0; good && f < profile->function_count; f++)
         profile_rows(profile, f, &sheet);
     good = sheet_end(&sheet, good, error);
@@ -167,9 +162,9 @@ bool families_arrivals(const char *path, const char *given, struct figure_list *
         arena,
         "%s (%s): %zu requests in %.*f s. Rate: means over %zu bins of equal time; "
         "what a trace counts by the second or minute is placed at random within.",
-        base_name(path), format, arrivals.count, last < 100 ? 3 : 0, last, rate_bins(&arrivals));
+        file_name(path), format, arrivals.count, last < 100 ? 3 : 0, last, rate_bins(&arrivals));
     const bool good =
-        sheet_begin(&sheet, list, "arrivals", base_name(path), caption, "panel,x,y,poisson", error);
+        sheet_begin(&sheet, list, "arrivals", file_name(path), caption, "panel,x,y,poisson", error);
     if (good && sheet.out != NULL) {
         rate_rows(&arrivals, &sheet);
         interval_rows(&arrivals, &sheet);
@@ -380,17 +375,17 @@ bool families_calibration(const char *path, struct figure_list *list, struct err
                    "%s: markers are what was measured, lines the fit at those shares; of more "
                    "than %d batch sizes the powers of two and the largest. Both axes are "
                    "shared; latency is logarithmic.",
-                   base_name(path), LINES_MOST);
+                   file_name(path), LINES_MOST);
     bool good = true;
     if (figure_wanted(list, "calibration")) {
-        good = sheet_begin(&sheet, list, "calibration", base_name(path), base_name(path),
+        good = sheet_begin(&sheet, list, "calibration", file_name(path), file_name(path),
                            "function,batch,share,measured_ms,fitted_ms,left_out_ms", error);
         if (good)
             residual_rows(&points, &sheet);
         good = sheet_end(&sheet, good, error);
     }
     if (good && figure_wanted(list, "profile")) {
-        good = sheet_begin(&sheet, list, "profile", base_name(path), caption, SURFACES, error);
+        good = sheet_begin(&sheet, list, "profile", file_name(path), caption, SURFACES, error);
         if (good)
             surface_rows(&points, &sheet);
         good = sheet_end(&sheet, good, error);
@@ -440,7 +435,7 @@ bool families_tree(const char *path, struct figure_list *list, struct error *err
         const struct tree_node *tree = second ? trees.configuration : trees.queue;
         struct sheet sheet = {0};
         double next = 1;
-        const char *subject = arena_text(arena, "%s, %s", base_name(path),
+        const char *subject = arena_text(arena, "%s, %s", file_name(path),
                                          second ? "configuration of a batch" : "queue to serve");
         const char *caption = arena_text(
             arena, "Leaves: %zu, depth: %zu. The upper way is taken where the test holds. %s",

@@ -9,9 +9,9 @@
 #include "plots/divide.h"
 #include "plots/families.h"
 #include "plots/gnuplot.h"
+#include "results/expect/reproduction_check.h"
 #include "results/report/curve.h"
-#include "results/report/reproduction_check.h"
-#include "workloads/json_include.h"
+#include "workloads/load/json_include.h"
 
 static bool results_file(const char *path, struct figure_list *list, struct error *error)
 {

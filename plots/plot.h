@@ -15,8 +15,8 @@
 #include "plots/figure.h"
 #include "plots/palette.h"
 #include "results/compare/compare.h"
+#include "results/expect/expectation.h"
 #include "results/inspect/chart.h"
-#include "results/report/expectation.h"
 #include "results/report/report.h"
 
 /* A row of the figure sustained: where a condition on a policy ends to hold along a key. */

@@ -3,7 +3,7 @@
 
 #include "plots/families.h"
 #include "plots/plot.h"
-#include "results/report/claim.h"
+#include "results/expect/claim.h"
 
 #define ROW "%zu %s %s %zu %s " LABEL " %g %g %g %g %g %g %x %d"
 

@@ -43,7 +43,7 @@
 #include "sim/base/error.h"
 #include "sim/base/parameters.h"
 #include "sim/base/units.h"
-#include "workloads/workload.h"
+#include "workloads/world/workload.h"
 
 #define POLICY_ABI 9
 
@@ -95,7 +95,7 @@ struct policy {
      * to sleep until something changes. */
     bool (*decide)(void *state, struct platform *platform);
     /* How long an idle container of `function` is kept from now. NULL: the platform's default. Not
-     * called if the experiment names a keep-alive policy (workloads/keep_alive.h). */
+     * called if the experiment names a keep-alive policy (workloads/spec/keep_alive.h). */
     sim_time_t (*keep_alive)(void *state, struct platform *platform, uint32_t function,
                              uint32_t invoker);
     /* Closes files and frees what the policy took with malloc. Not needed for platform_allocate.

@@ -28,7 +28,7 @@
 #define ESGSIM_SCHED_POLICY_TRAINING_H
 
 #include "sched/policy.h"
-#include "workloads/training_models.h"
+#include "workloads/training/training_models.h"
 
 enum training_state {
     TRAINING_FUTURE, /* has not arrived; no query shows it */
@@ -111,8 +111,8 @@ bool platform_resize(struct platform *platform, uint32_t training,
 
 /* Splits the batch of a waiting training into that many parts, from its next placement on. It has
  * gradient accumulation then: less GPU memory, and longer iterations (`sub_batches` of
- * workloads/training_models.h). The model must allow that number, and 1 is the whole batch. False,
- * without effect, while the training is being saved. */
+ * workloads/training/training_models.h). The model must allow that number, and 1 is the whole
+ * batch. False, without effect, while the training is being saved. */
 bool platform_split(struct platform *platform, uint32_t training, uint32_t parts);
 
 /* Ends the run with a message, for what a policy cannot go on after, such as exhausted memory.

@@ -8,7 +8,7 @@
 
 #include "sched/module.h"
 #include "sim/base/utf8.h"
-#include "workloads/policy_module.h"
+#include "workloads/load/policy_module.h"
 
 /* One line per policy; its structure is policy_NAME. Figures give colours in this order, so the
  * policies that are compared most are first. */

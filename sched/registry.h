@@ -3,7 +3,7 @@
 #define ESGSIM_SCHED_REGISTRY_H
 
 #include "sched/policy.h"
-#include "workloads/experiment.h"
+#include "workloads/spec/experiment.h"
 
 /* The i-th registered policy, NULL past the last. */
 const struct policy *policy_at(size_t index);
@@ -11,8 +11,9 @@ const struct policy *policy_at(size_t index);
  */
 const struct policy *policy_training_form(const char *name);
 
-/* Finds a registered policy by name, or loads one from a path (workloads/policy_module.h; symbol
- * `esgsim_policy`; it stays loaded). NULL with an error that names the nearest valid name. */
+/* Finds a registered policy by name, or loads one from a path (workloads/load/policy_module.h;
+ * symbol `esgsim_policy`; it stays loaded). NULL with an error that names the nearest valid name.
+ */
 const struct policy *policy_find(const char *name, struct error *error);
 
 /* Returns the policy of a path that ends in ".py", checked, which lives as long as the process.

@@ -3,7 +3,7 @@
 #define ESGSIM_TESTS_FIXTURE_REPLAY_H
 
 #include "tests/worlds.h"
-#include "workloads/experiment.h"
+#include "workloads/spec/experiment.h"
 
 enum { OVERRIDES_MAX = 12 };
 

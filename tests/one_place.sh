@@ -51,12 +51,12 @@ add sched/keep_alive/registry.c 'ROW.fixed' "    ROW(dummy_keeper) \\"
 sed -e 's/keep_alive_none/keep_alive_dummy_keeper/g' -e 's/"none"/"dummy-keeper"/' \
     "$tree/sched/keep_alive/none.c" >"$tree/sched/keep_alive/dummy_keeper.c"
 
-add workloads/gpu_sharing.c 'const struct gpu_sharing gpu_sharings' \
+add workloads/world/gpu_sharing.c 'const struct gpu_sharing gpu_sharings' \
     '    [3] = {.name = "dummy-sharing", .interferes = true, .allows = mps_allows, .headroom = mps_headroom, .fits = mps_fits},'
 
-add workloads/platform_spec.c 'KEY_OWN."initial"' \
+add workloads/spec/platform_spec.c 'KEY_OWN."initial"' \
     '    KEY_NUMBER("dummy_key", platform_spec, dummy_number, 0, 7, 2, OPTIONAL),'
-add workloads/experiment.h 'enum initial_state initial;' '    double dummy_number;'
+add workloads/spec/experiment.h 'enum initial_state initial;' '    double dummy_number;'
 
 add sim/base/records.def '^FIELD.timeline_row, f64, gpu_used' \
     'FIELD(timeline_row, f64, dummy_column, "1", "added by a test")'

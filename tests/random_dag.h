@@ -4,7 +4,7 @@
 #define ESGSIM_TESTS_RANDOM_DAG_H
 
 #include "tests/suite.h"
-#include "workloads/workload.h"
+#include "workloads/world/workload.h"
 
 enum { TEST_DAG_MOST = 40 };
 

@@ -5,7 +5,7 @@
 #include "sched/synergy/round.h"
 #include "tests/fixture_simulation.h"
 #include "tests/suite.h"
-#include "workloads/trainings.h"
+#include "workloads/training/trainings.h"
 
 struct rounds {
     struct arena arena;

@@ -1,8 +1,8 @@
 /* Applications are drawn by their weights, from the streams that define the draws. */
 #include "sim/engine/random.h"
 #include "tests/suite.h"
-#include "workloads/arrivals.h"
-#include "workloads/workload.h"
+#include "workloads/arrivals/arrivals.h"
+#include "workloads/world/workload.h"
 
 /* Weights of all sizes, some of them 0; they sum to 1 but for rounding, as the loader leaves them.
  */

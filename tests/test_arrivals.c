@@ -6,8 +6,8 @@
 #include "sim/engine/random.h"
 #include "tests/suite.h"
 #include "traces/readers/arrival_trace.h"
-#include "workloads/arrivals.h"
-#include "workloads/workload.h"
+#include "workloads/arrivals/arrivals.h"
+#include "workloads/world/workload.h"
 
 OWNER(arrival_stream_close, struct arrival_stream)
 OWNER(trace_close, struct trace_reader)

@@ -5,7 +5,7 @@
 #include "tests/suite.h"
 #include "traces/calibrate/calibrate.h"
 #include "traces/calibrate/calibrate_grid.h"
-#include "workloads/experiment.h"
+#include "workloads/spec/experiment.h"
 
 OWNER(gsl_rng_free, gsl_rng)
 OWNER(profile_free, struct profile)

@@ -2,12 +2,12 @@
  * two sides of the shipped ones differ in. */
 #include <cjson/cJSON.h>
 
-#include "results/report/claim.h"
+#include "results/expect/claim.h"
 #include "sim/base/json.h"
 #include "sim/run/sweep_runner_plan.h"
 #include "tests/fixture_results.h"
 #include "tests/suite.h"
-#include "workloads/experiment.h"
+#include "workloads/sweep/sweep.h"
 
 OWNER(sweep_free, struct sweep)
 

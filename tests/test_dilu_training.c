@@ -5,7 +5,7 @@
 #include "sim/engine/random.h"
 #include "tests/fixture_trace.h"
 #include "tests/suite.h"
-#include "workloads/training_plan.h"
+#include "workloads/training/training_plan.h"
 
 /* ---- The controller -------------------------------------------------------------------------- */
 

@@ -8,8 +8,8 @@
 #include "traces/profile/interference.h"
 #include "sim/base/json.h"
 #include "traces/profile/profile.h"
-#include "workloads/experiment.h"
-#include "workloads/gpu_sharing.h"
+#include "workloads/sweep/sweep.h"
+#include "workloads/world/gpu_sharing.h"
 
 OWNER(cJSON_free, char)
 OWNER(experiment_free, struct experiment)

@@ -5,7 +5,7 @@
 
 #include "tests/fixture_trace.h"
 #include "tests/worlds.h"
-#include "workloads/training_plan.h"
+#include "workloads/training/training_plan.h"
 
 enum { OUTAGES_MAX = 40000, TRAININGS_MAX = 64 };
 

@@ -4,7 +4,7 @@
 #include "sim/engine/random.h"
 #include "tests/fixture_simulation.h"
 #include "tests/suite.h"
-#include "workloads/training_plan.h"
+#include "workloads/training/training_plan.h"
 
 /* ---- Scores, by enumeration ------------------------------------------------------------------ */
 

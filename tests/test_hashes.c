@@ -4,7 +4,7 @@
 
 #include "sim/base/error.h"
 #include "tests/suite.h"
-#include "workloads/experiment.h"
+#include "workloads/sweep/sweep.h"
 
 OWNER(sweep_free, struct sweep)
 

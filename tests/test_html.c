@@ -1,11 +1,11 @@
 /* The HTML report: well-formed by a strict reader of our own, hostile names, what it must hold. */
 #include <ctype.h>
 
-#include "results/report/assumptions.h"
+#include "results/page/assumptions.h"
+#include "results/page/overview.h"
+#include "results/page/report_html.h"
+#include "results/page/verdict_table.h"
 #include "results/report/html.h"
-#include "results/report/overview.h"
-#include "results/report/verdict_table.h"
-#include "results/report/report_html.h"
 #include "sim/base/utf8.h"
 #include "tests/fixture_results.h"
 #include "tests/suite.h"
@@ -187,7 +187,7 @@ static char *page_of(const struct fixture *runs, size_t count, bool paper, const
     if (reference != NULL)
         report_judge(report, reference);
     OWNED(assumptions_free)
-    struct assumptions *assumptions = assumptions_load("results/report/assumptions.json", &error);
+    struct assumptions *assumptions = assumptions_load("results/page/assumptions.json", &error);
     assert_non_null(assumptions);
     const struct page_figure figures[] = {
         {report->scenario_count > 0 ? report->scenarios[0].title : "", "hit-rate",

@@ -10,7 +10,7 @@
 #include "traces/calibrate/calibrate_unseen_pairs.h"
 #include "traces/calibrate/samples.h"
 #include "traces/profile/pair_effects.h"
-#include "workloads/training_plan.h"
+#include "workloads/training/training_plan.h"
 
 OWNER(gsl_rng_free, gsl_rng)
 

@@ -3,7 +3,7 @@
 #include "sched/policy_instances.h"
 #include "sched/registry.h"
 #include "tests/worlds.h"
-#include "workloads/keep_alive.h"
+#include "workloads/spec/keep_alive.h"
 
 OWNER(sweep_free, struct sweep)
 

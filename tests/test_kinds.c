@@ -4,7 +4,7 @@
 #include "sched/registry.h"
 #include "sim/engine/random.h"
 #include "tests/fixture_simulation.h"
-#include "workloads/capacity.h"
+#include "workloads/world/capacity.h"
 
 /* ---- Worlds ---------------------------------------------------------------------------------- */
 

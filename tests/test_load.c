@@ -1,8 +1,8 @@
 /* The capacity of a cluster and the key `load` of arrivals: against values computed by hand, the
  * loads of queueing theory, and the utilisation law. */
 #include "tests/fixture_simulation.h"
-#include "workloads/capacity.h"
-#include "workloads/experiment.h"
+#include "workloads/sweep/sweep.h"
+#include "workloads/world/capacity.h"
 
 OWNER(sweep_free, struct sweep)
 

@@ -1,7 +1,7 @@
 /* Every policy on clusters with unlike GPUs: MIG quarters beside MPS per cent. */
 #include "sched/registry.h"
 #include "tests/worlds.h"
-#include "workloads/gpu_sharing.h"
+#include "workloads/world/gpu_sharing.h"
 
 enum { MIXED_WORLDS = 4, MIXED_REQUESTS = 150, ALONE_WORLDS = 6 };
 

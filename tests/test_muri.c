@@ -3,7 +3,7 @@
 #include "tests/read_numbers.h"
 #include "tests/suite.h"
 #include "traces/readers/line_reader.h"
-#include "workloads/trainings.h"
+#include "workloads/training/trainings.h"
 
 OWNER(training_models_free, struct training_models)
 OWNER(training_trace_free, struct training_trace)

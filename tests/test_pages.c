@@ -4,12 +4,12 @@
 
 #include <cjson/cJSON.h>
 
-#include "results/report/assumptions.h"
+#include "results/page/assumptions.h"
 #include "results/store/columns.h"
 #include "traces/readers/arrival_trace.h"
 #include "sim/base/json.h"
 #include "tests/suite.h"
-#include "workloads/experiment.h"
+#include "workloads/spec/experiment.h"
 
 OWNER(experiment_free, struct experiment)
 OWNER(assumptions_free, struct assumptions)
@@ -33,7 +33,7 @@ CASE(the_model_page_has_every_assumption_with_its_grade)
 {
     struct error error = {0};
     OWNED(assumptions_free)
-    struct assumptions *assumptions = assumptions_load("results/report/assumptions.json", &error);
+    struct assumptions *assumptions = assumptions_load("results/page/assumptions.json", &error);
     assert_non_null(assumptions);
     STRING *page = page_read(model_page);
     const char *at = page;

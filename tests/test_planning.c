@@ -5,7 +5,7 @@
 #include "results/store/store.h"
 #include "sched/paths/search.h"
 #include "traces/profile/profile.h"
-#include "workloads/capacity.h"
+#include "workloads/world/capacity.h"
 
 /* Of all that the cases build. */
 static struct arena arena;

@@ -3,7 +3,7 @@
  * sanitizers see to that). */
 #include "sched/registry.h"
 #include "tests/fixture_simulation.h"
-#include "workloads/keep_alive.h"
+#include "workloads/spec/keep_alive.h"
 
 /* A chain whose second stage runs on another invoker where the first is full. */
 #define WORLD                                                                                      \

@@ -1,9 +1,9 @@
 /* Reports over a made-up results file: exact text, figures worked out by hand, CSV and JSON. */
 #include <cjson/cJSON.h>
 
-#include "results/report/csv.h"
-#include "results/report/report_columns.h"
-#include "results/report/reproduction_check.h"
+#include "results/expect/reproduction_check.h"
+#include "results/page/csv.h"
+#include "results/page/report_columns.h"
 #include "results/report/table.h"
 #include "tests/fixture_report.h"
 

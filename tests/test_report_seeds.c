@@ -2,11 +2,11 @@
 #include <cjson/cJSON.h>
 
 #include "plots/selection.h"
-#include "results/report/assumptions.h"
+#include "results/expect/reproduction_check.h"
+#include "results/page/assumptions.h"
+#include "results/page/report_html.h"
+#include "results/page/tidy.h"
 #include "results/report/curve.h"
-#include "results/report/report_html.h"
-#include "results/report/reproduction_check.h"
-#include "results/report/tidy.h"
 #include "sim/platform/notices.h"
 #include "tests/fixture_report.h"
 
@@ -62,7 +62,7 @@ static char *page_of(const struct opened *opened)
     size_t size = 0;
     struct error error = {0};
     OWNED(assumptions_free)
-    struct assumptions *assumptions = assumptions_load("results/report/assumptions.json", &error);
+    struct assumptions *assumptions = assumptions_load("results/page/assumptions.json", &error);
     const struct page page = {.report = opened->report, .assumptions = assumptions, .options = ""};
     FILE *out = open_memstream(&text, &size);
     assert_true(report_html(&page, out, &error));

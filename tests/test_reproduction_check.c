@@ -2,8 +2,8 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 
-#include "results/report/reproduction_check.h"
-#include "results/report/verdict_table.h"
+#include "results/expect/reproduction_check.h"
+#include "results/page/verdict_table.h"
 #include "tests/fixture_results.h"
 #include "tests/suite.h"
 

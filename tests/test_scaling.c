@@ -5,7 +5,7 @@
 
 #include "sched/registry.h"
 #include "tests/fixture_simulation.h"
-#include "workloads/keep_alive.h"
+#include "workloads/spec/keep_alive.h"
 
 enum { REQUESTS = 1500, JSON_BYTES = 16384 };
 

@@ -2,7 +2,7 @@
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
-#include "results/report/statistics.h"
+#include "sim/engine/statistics.h"
 #include "tests/suite.h"
 
 OWNER(gsl_rng_free, gsl_rng)

@@ -3,7 +3,7 @@
 
 #include "tests/fixture_folder.h"
 #include "traces/profile/profile.h"
-#include "workloads/experiment.h"
+#include "workloads/sweep/sweep.h"
 
 OWNER(experiment_free, struct experiment)
 OWNER(sweep_free, struct sweep)

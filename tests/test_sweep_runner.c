@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "results/report/statistics.h"
+#include "sim/engine/statistics.h"
 #include "results/store/hdf5_table.h"
 #include "results/store/store.h"
 #include "sched/registry.h"
@@ -594,7 +594,7 @@ static bool measure(const char *policy_name, const char *seed, bool *random,
     return served;
 }
 
-/* A built-in policy that began to draw would have to be named in workloads/randomness.c. */
+/* A built-in policy that began to draw would have to be named in workloads/spec/randomness.c. */
 SWEEPING(policies_that_draw_are_known)
 {
     size_t same = 0, drawing = 0;
@@ -609,7 +609,7 @@ SWEEPING(policies_that_draw_are_known)
         same += !random;
         if (!random && (one.latency_ms_mean != other.latency_ms_mean ||
                         one.cost_usd != other.cost_usd || one.mean_batch != other.mean_batch))
-            fail_msg("%s draws: name it in workloads/randomness.c", policy->name);
+            fail_msg("%s draws: name it in workloads/spec/randomness.c", policy->name);
     }
     assert_int_equal(drawing, 2);
     assert_true(same > 10);

@@ -3,11 +3,11 @@
 
 #include <cjson/cJSON.h>
 
+#include "results/page/tidy.h"
 #include "results/report/curve.h"
-#include "results/report/tidy.h"
 #include "results/store/store.h"
 #include "sim/engine/random.h"
-#include "workloads/sweep_keys.h"
+#include "workloads/sweep/sweep_keys.h"
 
 OWNER(experiment_free, struct experiment)
 OWNER(report_free, struct report)

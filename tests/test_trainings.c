@@ -1,6 +1,6 @@
 /* Readers of training traces, the models file and its queries, and drawn sets. */
 #include "tests/fixture_simulation.h"
-#include "workloads/trainings.h"
+#include "workloads/training/trainings.h"
 
 OWNER(training_models_free, struct training_models)
 #define MODELS OWNED(training_models_free) struct training_models

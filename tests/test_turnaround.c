@@ -3,7 +3,7 @@
 #include "sched/policy_instances.h"
 #include "sim/engine/queueing_theory.h"
 #include "tests/worlds.h"
-#include "workloads/capacity.h"
+#include "workloads/world/capacity.h"
 
 /* One server of a constant service time: a vCPU and no GPU, or one whole GPU. */
 #define SERVER(gpus, configuration, service_ms, turnaround_ms, arrivals, rest)                     \

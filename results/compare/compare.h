@@ -18,7 +18,7 @@
 
 #include "results/store/store.h"
 #include "sim/base/error.h"
-#include "workloads/outline.h"
+#include "workloads/world/outline.h"
 
 /* In the order in which they are printed. */
 enum compare_metric {

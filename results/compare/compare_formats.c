@@ -9,7 +9,7 @@
 #include <cjson/cJSON.h>
 
 #include "results/compare/compare.h"
-#include "results/report/csv.h"
+#include "results/page/csv.h"
 #include "sim/base/json.h"
 #include "sim/base/json_write.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "results/compare/compare.h"
+#include "results/page/report_html.h"
 #include "results/report/html.h"
-#include "results/report/report_html.h"
 #include "results/report/table.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "workloads/workload.h"
+#include "workloads/world/workload.h"
 
 /* A run's rows and the cluster described in its configuration. */
 struct world {

@@ -22,7 +22,7 @@
 #include "results/store/store.h"
 #include "sched/tree/tree.h"
 #include "sim/base/error.h"
-#include "workloads/outline.h"
+#include "workloads/world/outline.h"
 
 /* Components of a stage's time, ns, in chronological order. They add up to its time from ready to
  * finish. */

@@ -31,7 +31,7 @@
 
 #include "sim/base/error.h"
 #include "sim/platform/simulation.h"
-#include "workloads/experiment.h"
+#include "workloads/spec/experiment.h"
 
 struct timeline;
 

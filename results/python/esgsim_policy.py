@@ -20,8 +20,8 @@ each run, and the numbers of `random` begin with the run's seed: a run depends o
 (platform.return_ for platform_return) and without the first argument. SIM_NONE is None, and
 platform.FOREVER is SIM_FOREVER; the words of enumerations are attributes, platform.TRAINING_WAITING.
 A dict, or a list of dicts, is a structure or an array of them; its length is not an argument.
-platform.workload and platform.models are copies of the structures of workloads/workload.h and
-workloads/training_models.h, with a list for each array. What only C can use is left out (LEFT_OUT).
+platform.workload and platform.models are copies of the structures of workloads/world/workload.h and
+workloads/training/training_models.h, with a list for each array. What only C can use is left out (LEFT_OUT).
 """
 
 import ctypes
@@ -39,7 +39,7 @@ FOREVER = (2**63 - 1) // 4
 NONE = 2**32 - 1
 ROOT = Path(os.environ.get("ESGSIM_DATA") or Path(__file__).resolve().parents[2])
 HEADERS = ("sim/base/units.h", "sim/base/error.h", "sim/base/keys.h", "traces/readers/training_trace.h",
-           "workloads/workload.h", "workloads/training_models.h", "sched/policy.h",
+           "workloads/world/workload.h", "workloads/training/training_models.h", "sched/policy.h",
            "sched/policy_instances.h", "sched/policy_training.h", "sched/policy_reproduction.h")
 
 # ---- The contract ------------------------------------------------------------------------------

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "results/store/run_label.h"
-#include "workloads/sweep_keys.h"
+#include "workloads/sweep/sweep_keys.h"
 
 static const char parameter[] = "policy.params.";
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "sim/base/utf8.h"
-#include "workloads/json_include.h"
+#include "workloads/load/json_include.h"
 
 static void character_write(FILE *out, const char *at, size_t length)
 {
@@ -105,7 +105,7 @@ bool html_begin(FILE *out, const char *title, struct error *error)
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
         "<link rel=\"icon\" href=\"data:,\"/>\n<title>esgsim: %s</title>\n<style>\n",
         title);
-    const bool good = file_write(out, "results/report/page.css", error);
+    const bool good = file_write(out, "results/page/page.css", error);
     html_print(out, "</style>\n</head>\n<body>\n");
     return good;
 }
@@ -113,7 +113,7 @@ bool html_begin(FILE *out, const char *title, struct error *error)
 bool html_end(FILE *out, struct error *error)
 {
     html_print(out, "</main>\n<script>//<![CDATA[\n");
-    const bool good = file_write(out, "results/report/page.js", error);
+    const bool good = file_write(out, "results/page/page.js", error);
     html_print(out, "//]]></script>\n</body>\n</html>\n");
     return good && (!ferror(out) || error_write(error, "the report", errno));
 }

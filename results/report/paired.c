@@ -83,11 +83,3 @@ struct estimate paired_estimate(const struct report *report, const struct paired
     arena_release(report->arena, values);
     return estimate;
 }
-
-struct estimate paired_expected(const struct report *report, const struct paired_contenders *pairs,
-                                size_t count, const struct expectation *expectation)
-{
-    return statistics_scaled(paired_estimate(report, pairs, count, expectation->application,
-                                             expectation->measured, expectation->comparison),
-                             expectation->scale);
-}

@@ -10,6 +10,14 @@
 
 #include "results/report/report.h"
 
+/* How a metric of two contenders is compared. */
+enum paired_formula {
+    PAIRED_VALUE,      /* first; there is no second contender */
+    PAIRED_DIFFERENCE, /* first - second */
+    PAIRED_RATIO,      /* first / second */
+    PAIRED_GAIN        /* (first - second) / second */
+};
+
 struct paired_contenders {
     const struct report_contender *first, *second; /* may be of different scenarios */
 };
@@ -25,9 +33,5 @@ size_t paired_run(const struct report *report, const struct report_contender *co
 struct estimate paired_estimate(const struct report *report, const struct paired_contenders *pairs,
                                 size_t count, const char *application, const struct metric *metric,
                                 enum paired_formula formula);
-
-/* The same of what is expected, in the units of its bounds. */
-struct estimate paired_expected(const struct report *report, const struct paired_contenders *pairs,
-                                size_t count, const struct expectation *expectation);
 
 #endif

@@ -13,8 +13,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "results/report/expectation.h"
-#include "results/report/statistics.h"
+#include "sim/engine/statistics.h"
 #include "results/store/store.h"
 #include "sim/base/arena.h"
 
@@ -59,8 +58,9 @@ struct report_scenario {
     size_t reference; /* contender that the others are compared with; REPORT_NONE: no contender */
 };
 
-struct curves;    /* results/report/curve.h */
-struct judgement; /* results/report/reproduction_check.h */
+struct curves;       /* results/report/curve.h */
+struct expectations; /* results/expect/expectation.h */
+struct judgement;    /* results/expect/reproduction_check.h */
 
 /* A warning or note of one or more runs. */
 struct report_notice {

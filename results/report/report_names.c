@@ -4,7 +4,7 @@
 
 #include "results/report/report.h"
 #include "results/store/run_label.h"
-#include "workloads/inputs.h"
+#include "workloads/load/inputs.h"
 
 static bool same_pairs(const char *one, const char *other)
 {

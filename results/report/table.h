@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "results/report/statistics.h"
+#include "sim/engine/statistics.h"
 
 struct text_table;
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "sim/platform/simulation.h"
-#include "workloads/experiment.h"
+#include "workloads/sweep/sweep.h"
 
 enum column_type {
     COLUMN_TEXT,

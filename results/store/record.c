@@ -7,8 +7,8 @@
 #include <cjson/cJSON.h>
 
 #include "sim/base/json.h"
-#include "workloads/capacity.h"
-#include "workloads/training_plan.h"
+#include "workloads/training/training_plan.h"
+#include "workloads/world/capacity.h"
 
 static char *copy_text(struct arena *arena, const char *text)
 {

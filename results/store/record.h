@@ -46,7 +46,7 @@ struct run_metadata {
     char *models_evidence;     /* of the models file, in words, or ""; NULL: no trainings */
     char *policy_text;         /* of the file that the policy reads; NULL: it reads none */
     double arrival_rate_per_s; /* mean of the process; NAN: known only from a run */
-    double offered_load;       /* that rate / the capacity (workloads/capacity.h) */
+    double offered_load;       /* that rate / the capacity (workloads/world/capacity.h) */
     /* Per key of store_set_swept: the value's text, or NULL. Borrowed until the run ends. */
     const char *const *swept;
 };

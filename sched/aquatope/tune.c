@@ -7,7 +7,7 @@
 
 #include "sched/paths/search.h"
 #include "traces/profile/interference.h"
-#include "workloads/gpu_sharing.h"
+#include "workloads/world/gpu_sharing.h"
 
 enum { FEATURES = 4, CO_RUNNERS = 16 };
 

@@ -11,7 +11,7 @@
 
 #include "sched/aquatope/bo.h"
 #include "sim/base/error.h"
-#include "workloads/workload.h"
+#include "workloads/world/workload.h"
 
 /* ALONE: every request runs by itself, with two dimensions per stage (vCPU, vGPU), as in the paper.
  * PLANNED: three dimensions; one more, the kind of GPU, if there are several. The cost of a job is

@@ -58,7 +58,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/units.h"
-#include "workloads/workload.h"
+#include "workloads/world/workload.h"
 
 /* Longer runs have no bound, so that memory does not grow with them. */
 enum { CAPACITY_LEVELS = 16, CAPACITY_BOUND_REQUESTS = 1 << 18 };

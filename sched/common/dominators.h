@@ -8,7 +8,7 @@
 #ifndef ESGSIM_SCHED_COMMON_DOMINATORS_H
 #define ESGSIM_SCHED_COMMON_DOMINATORS_H
 
-#include "workloads/workload.h"
+#include "workloads/world/workload.h"
 
 /* Fills `dominator[s]` for all stage_count stages with the immediate dominator of s, or SIM_NONE if
  * only the virtual source dominates s. O(edges × depth). */

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "workloads/gpu_sharing.h"
+#include "workloads/world/gpu_sharing.h"
 
 double kinds_worth(const struct workload *workload, uint32_t kind)
 {

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "sim/base/arena.h"
-#include "workloads/workload.h"
+#include "workloads/world/workload.h"
 
 /* A set of kinds: bit k is kind k. This is the set of all. */
 #define KINDS_ALL UINT64_MAX

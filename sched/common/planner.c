@@ -1,5 +1,5 @@
 #include "sched/common/planner.h"
-#include "workloads/gpu_sharing.h"
+#include "workloads/world/gpu_sharing.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #include "sched/common/slo.h"
 #include "sim/base/arena.h"
 #include "sim/base/error.h"
-#include "workloads/workload.h"
+#include "workloads/world/workload.h"
 
 /* How an SLO is split over stages (slo.h). PROPORTIONAL: by mean latency over the configurations of
  * batch 1; large batches are excluded because their latency would exceed any budget of a few times

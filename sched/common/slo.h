@@ -37,7 +37,7 @@
 #include <stdint.h>
 
 #include "sim/base/arena.h"
-#include "workloads/workload.h"
+#include "workloads/world/workload.h"
 
 enum { SLO_MAX_GROUP = 16 }; /* most stages per group */
 

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "sched/memory.h"
-#include "workloads/gpu_sharing.h"
+#include "workloads/world/gpu_sharing.h"
 
 struct fgd_parameters {
     enum { FGD_SCORE_FGD, FGD_SCORE_BEST_FIT = FGD_SCORES - 1 } score;

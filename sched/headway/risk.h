@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "workloads/workload.h"
+#include "workloads/world/workload.h"
 
 struct risk {
     double mean;     /* of r */

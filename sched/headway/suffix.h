@@ -28,7 +28,7 @@
 #include "sched/headway/risk.h"
 #include "sim/base/arena.h"
 #include "sim/base/error.h"
-#include "workloads/workload.h"
+#include "workloads/world/workload.h"
 
 /* What a plan minimises. COST: dollars. WORK: the time for which it keeps the cluster busy. A batch
  * of time t with g of U units and c of V vCPUs counts t max(g / U, c / V), its dominant share

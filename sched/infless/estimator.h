@@ -52,7 +52,7 @@
 #include <stdint.h>
 
 #include "sim/base/units.h"
-#include "workloads/workload.h"
+#include "workloads/world/workload.h"
 
 enum infless_form { INFLESS_PAPER, INFLESS_REPO, INFLESS_PAPER_TOTAL, INFLESS_LOGGED };
 

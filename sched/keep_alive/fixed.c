@@ -1,7 +1,7 @@
 /* A fixed time after each use: OpenWhisk's ten minutes, the rule of the large clouds. When memory
  * is short, the least recently used container is evicted.
  */
-#include "workloads/keep_alive.h"
+#include "workloads/spec/keep_alive.h"
 
 struct fixed_parameters {
     sim_time_t ttl_s;

@@ -21,7 +21,7 @@
  * - FaasCache evicts in batches outside the request path to make room in advance. Here only as many
  *   as needed are evicted, and eviction takes no time.
  */
-#include "workloads/keep_alive.h"
+#include "workloads/spec/keep_alive.h"
 
 struct greedy_dual_parameters {
     enum { VARIANT_GREEDY_DUAL, VARIANT_LRU, VARIANT_FREQ, VARIANT_SIZE, VARIANT_LANDLORD } variant;

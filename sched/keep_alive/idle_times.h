@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "sim/base/units.h"
-#include "workloads/keep_alive.h"
+#include "workloads/spec/keep_alive.h"
 
 /* Bin i counts idle times in [i, i + 1) × width. Times beyond the last bin are out of range. */
 struct idle_histogram {
@@ -91,7 +91,7 @@ void idle_times_init(struct idle_times *self, const struct idle_rule *rule, stru
 struct idle_window idle_times_window(const struct idle_times *self,
                                      const struct idle_histogram *histogram);
 
-/* Callbacks of workloads/keep_alive.h. */
+/* Callbacks of workloads/spec/keep_alive.h. */
 void idle_times_on_use(void *state, uint32_t function, uint32_t invoker, sim_time_t now);
 struct keep_windows idle_times_on_idle(void *state, const struct idle_container *container,
                                        bool used, sim_time_t now);

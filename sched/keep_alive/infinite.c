@@ -1,7 +1,7 @@
 /* The upper extreme: containers are evicted only when memory is short, the least recently used
  * first.
  */
-#include "workloads/keep_alive.h"
+#include "workloads/spec/keep_alive.h"
 
 static struct keep_windows infinite_on_idle(void *state, const struct idle_container *container,
                                             bool used, sim_time_t now)

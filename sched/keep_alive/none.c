@@ -1,5 +1,5 @@
 /* The lower extreme: a container is evicted after its use, so that every start is cold. */
-#include "workloads/keep_alive.h"
+#include "workloads/spec/keep_alive.h"
 
 static struct keep_windows none_on_idle(void *state, const struct idle_container *container,
                                         bool used, sim_time_t now)

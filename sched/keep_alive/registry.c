@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "workloads/keep_alive.h"
+#include "workloads/spec/keep_alive.h"
 
 /* One line per keep-alive policy; its structure is keep_alive_NAME. */
 /* clang-format off */

@@ -14,7 +14,7 @@
 #define ESGSIM_SCHED_NEXUS_SPLIT_H
 
 #include "sim/base/arena.h"
-#include "workloads/workload.h"
+#include "workloads/world/workload.h"
 
 /* Splits the SLO. cost[s × (steps + 1) + k] is the number of GPUs of stage s with a budget of k of
  * `steps` equal parts of the SLO. It must not increase with k, and is INFINITY if the budget is too

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "workloads/workload.h"
+#include "workloads/world/workload.h"
 
 /* mass[i] is the probability of (first + i) bins. The creator allocates horizon + 1 entries for
  * `mass`. */

@@ -8,7 +8,7 @@
 #define ESGSIM_SCHED_PATHS_COST_LOWER_BOUND_H
 
 #include "sim/base/arena.h"
-#include "workloads/workload.h"
+#include "workloads/world/workload.h"
 
 /* Fills cost_usd[a] for every application; NAN if no path meets the SLO. The arena has the
  * scratch. */

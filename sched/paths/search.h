@@ -20,7 +20,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/error.h"
 #include "sim/base/units.h"
-#include "workloads/workload.h"
+#include "workloads/world/workload.h"
 
 enum { SEARCH_MAX_STAGES = 16, SEARCH_MAX_K = 64 };
 

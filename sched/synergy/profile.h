@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "sim/base/arena.h"
-#include "workloads/training_models.h"
+#include "workloads/training/training_models.h"
 
 /* Models to plan with, after at most so many measured points of each, at least 1. Throughput,
  * demand and speed-up are estimates: the demand is the first cell with the greatest speed, fewest

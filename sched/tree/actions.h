@@ -4,7 +4,7 @@
 #define ESGSIM_SCHED_TREE_ACTIONS_H
 
 #include "sched/tree/tree.h"
-#include "workloads/workload.h"
+#include "workloads/world/workload.h"
 
 struct tree_actions;
 

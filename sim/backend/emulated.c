@@ -8,7 +8,7 @@
 #include "sim/engine/event_queue.h"
 #include "sim/engine/quantile.h"
 #include "sim/engine/random.h"
-#include "workloads/experiment.h"
+#include "workloads/spec/experiment.h"
 
 struct emulated {
     struct emulated_options options;

@@ -16,7 +16,7 @@
 #include "sim/backend/backend.h"
 #include "sim/backend/worker.h"
 #include "sim/base/records.h"
-#include "workloads/experiment.h"
+#include "workloads/spec/experiment.h"
 
 /* Returns false with ERROR_INPUT and the remedy if the experiment is not one GPU of
  * 1..WORKER_BATCHES units on one invoker, has no containers from the start, or has a function with

@@ -83,7 +83,7 @@ char *atomic_file_target(const char *path, struct error *error)
     return place;
 }
 
-static const char *base_name(const char *path)
+const char *file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash == NULL ? path : slash + 1;
@@ -205,7 +205,7 @@ static void lock_drop(struct atomic_file *file, const char *path)
 /* Name of the lock file. The caller frees it; NULL: memory exhausted. */
 static char *lock_name(const char *target)
 {
-    const char *base = base_name(target);
+    const char *base = file_name(target);
     char *name = NULL;
     return asprintf(&name, "%.*s.%s.lock", (int)(base - target), target, base) < 0 ? NULL : name;
 }
@@ -235,7 +235,7 @@ static void partials_remove(const char *target)
     char *folder = folder_name(target);
     DIR *listing = folder == NULL ? NULL : opendir(folder);
     for (const struct dirent *file; listing != NULL && (file = readdir(listing)) != NULL;)
-        if (is_partial_of(file->d_name, base_name(target)))
+        if (is_partial_of(file->d_name, file_name(target)))
             (void)unlinkat(dirfd(listing), file->d_name, 0);
     if (listing != NULL)
         (void)closedir(listing);
@@ -458,7 +458,7 @@ static bool names_meet(const char *one, const char *other)
                           first.st_ino == second.st_ino;
     free(folder);
     free(other_folder);
-    return together && strcmp(base_name(one), base_name(other)) == 0;
+    return together && strcmp(file_name(one), file_name(other)) == 0;
 }
 
 bool atomic_file_same(const char *one, const char *other)

@@ -67,4 +67,7 @@ bool atomic_file_hold_folder(struct atomic_file *file, const char *folder, struc
 /* Returns whether two names denote the same regular file, which need not exist. */
 bool atomic_file_same(const char *one, const char *other);
 
+/* The name of a file in its path, without the folder. */
+const char *file_name(const char *path);
+
 #endif

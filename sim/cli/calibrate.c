@@ -12,7 +12,7 @@
 #include "sim/run/progress_bar.h"
 #include "traces/calibrate/calibrate.h"
 #include "traces/calibrate/samples.h"
-#include "workloads/json_include.h"
+#include "workloads/load/json_include.h"
 
 struct request {
     const char *const *files;

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "results/report/expectation.h"
+#include "results/expect/expectation.h"
 #include "sim/base/json_write.h"
 #include "sim/base/text.h"
 #include "sim/cli/cli.h"
 #include "traces/readers/arrival_trace.h"
-#include "workloads/experiment.h"
+#include "workloads/sweep/sweep.h"
 
 struct options {
     bool json;

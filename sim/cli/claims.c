@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 
 #include "plots/gnuplot.h"
-#include "results/report/claim.h"
+#include "results/expect/claim.h"
+#include "sim/base/atomic_file.h"
 #include "sim/base/text.h"
 #include "sim/base/unfinished.h"
 #include "sim/cli/picture.h"
@@ -20,7 +21,7 @@
 #include "sim/run/sweep_runner.h"
 #include "sim/run/sweep_runner_plan.h"
 #include "sim/run/worker_pool.h"
-#include "workloads/json_include.h"
+#include "workloads/load/json_include.h"
 
 struct options {
     const char *file;
@@ -179,8 +180,7 @@ static bool sweeps_check(const struct expectations *claims, bool print, struct e
 /* FOLDER/NAME.h5 for the sweep PATH/NAME.json. */
 static void results_path(const char *folder, const char *sweep, char *path, size_t size)
 {
-    const char *slash = strrchr(sweep, '/');
-    const char *name = slash == NULL ? sweep : slash + 1;
+    const char *name = file_name(sweep);
     (void)snprintf(path, size, "%s/%.*s.h5", folder, (int)strcspn(name, "."), name);
 }
 

@@ -10,7 +10,7 @@
 #include <cjson/cJSON.h>
 
 #include "sim/base/error.h"
-#include "workloads/experiment.h"
+#include "workloads/spec/experiment.h"
 
 /* ---- Options ---------------------------------------------------------------------------------
  * Each command describes its options in one table. The parser, the usage line and --help read it;

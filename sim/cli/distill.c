@@ -12,7 +12,7 @@
 #include "sim/base/json_write.h"
 #include "sim/cli/cli.h"
 #include "sim/run/guard.h"
-#include "workloads/outline.h"
+#include "workloads/world/outline.h"
 
 /* In the order of the words of --student. */
 enum student { STUDENT_TREE, STUDENT_PLAIN };

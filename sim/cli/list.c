@@ -12,10 +12,10 @@
 #include "traces/readers/training_trace.h"
 #include "sim/base/json.h"
 #include "traces/profile/profile.h"
-#include "workloads/experiment.h"
-#include "workloads/json_include.h"
-#include "workloads/keep_alive.h"
-#include "workloads/training_models.h"
+#include "workloads/load/json_include.h"
+#include "workloads/spec/keep_alive.h"
+#include "workloads/sweep/sweep.h"
+#include "workloads/training/training_models.h"
 #include "sim/base/json_write.h"
 
 struct options {

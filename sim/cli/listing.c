@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "sim/base/array.h"
+#include "sim/base/atomic_file.h"
 #include "sim/base/json_write.h"
 
 /* "theory/mm1.json" is named mm1.json, mm1 and theory/mm1, too. */
 static bool is_named(const char *name, const char *wanted)
 {
-    const char *slash = strrchr(name, '/');
-    const char *const starts[] = {name, slash != NULL ? slash + 1 : name};
+    const char *const starts[] = {name, file_name(name)};
     for (size_t i = 0; i < 2; i++)
         if (strcmp(starts[i], wanted) == 0 || (strlen(wanted) == strcspn(starts[i], ".") &&
                                                strncmp(starts[i], wanted, strlen(wanted)) == 0))

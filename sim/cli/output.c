@@ -7,7 +7,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "workloads/keep_alive.h"
+#include "workloads/spec/keep_alive.h"
 #include "results/report/report.h"
 #include "results/report/table.h"
 #include "results/store/columns.h"
@@ -18,7 +18,7 @@
 #include "sim/base/json.h"
 #include "sim/base/json_write.h"
 #include "sim/base/text.h"
-#include "workloads/capacity.h"
+#include "workloads/world/capacity.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -146,7 +146,7 @@ static long peak_memory_kb(void)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss : 0;
 }
 
-/* Name of the keep-alive policy in effect: see workloads/keep_alive.h. */
+/* Name of the keep-alive policy in effect: see workloads/spec/keep_alive.h. */
 static const char *keep_alive_in_force(const struct experiment *experiment)
 {
     if (experiment->platform.keep_alive_policy != NULL)

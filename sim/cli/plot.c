@@ -9,7 +9,8 @@
 #include "sim/base/json.h"
 #include "sim/base/text.h"
 #include "sim/cli/picture.h"
-#include "workloads/json_include.h"
+#include "workloads/load/json_include.h"
+#include "workloads/sweep/sweep.h"
 
 enum { ONLY_MOST = 64 };
 
@@ -142,13 +143,13 @@ bool picture_draw(const struct picture *picture, const struct chart *chart, stru
     const char *file = picture->file;
     if (file == NULL)
         return true;
-    const char *slash = strrchr(file, '/'), *name = slash == NULL ? file : slash + 1;
+    const char *name = file_name(file);
     const char *dot = strrchr(name, '.');
     if (dot == NULL || dot == name || strlen(dot) != 4 || strstr(".svg.png.pdf", dot) == NULL)
         return error_input(error, "--out %s: should be a file ending in .svg, .png or .pdf", file);
     struct figure_list list = {.style = picture->style};
     struct arena *arena = figure_memory(&list);
-    list.folder = slash == NULL ? "." : arena_text(arena, "%.*s", (int)(slash - file), file);
+    list.folder = name == file ? "." : arena_text(arena, "%.*s", (int)(name - 1 - file), file);
     list.name = arena_text(arena, "%.*s", (int)(dot - name), name);
     const bool good = gnuplot_check(error) && chart_sheet(chart, &list, error) &&
                       plot_draw(&list, dot + 1, error) &&

@@ -11,7 +11,7 @@
 #include "sim/run/guard.h"
 #include "sim/run/replay.h"
 #include "sim/run/run_once.h"
-#include "workloads/capacity.h"
+#include "workloads/world/capacity.h"
 
 /* At most so long all functions execute on all sets of units, before they do so for a run. */
 #define WARM_S 40.0

@@ -4,18 +4,18 @@
 
 #include "plots/embed.h"
 #include "results/compare/compare.h"
-#include "results/report/assumptions.h"
+#include "results/expect/expectation.h"
+#include "results/page/assumptions.h"
+#include "results/page/report_html.h"
+#include "results/page/tidy.h"
+#include "results/page/verdict_table.h"
 #include "results/report/curve.h"
-#include "results/report/expectation.h"
 #include "results/report/report.h"
-#include "results/report/report_html.h"
-#include "results/report/tidy.h"
-#include "results/report/verdict_table.h"
 #include "results/store/store.h"
 #include "sim/base/atomic_file.h"
 #include "sim/base/text.h"
 #include "sim/cli/cli.h"
-#include "workloads/json_include.h"
+#include "workloads/load/json_include.h"
 
 enum { FILES_MOST = 64 };
 enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML, FORMAT_TIDY };
@@ -103,7 +103,7 @@ static const struct cli_option report_table[] = {
 
 static struct assumptions *assumptions_find(struct error *error)
 {
-    static const char local[] = "results/report/assumptions.json";
+    static const char local[] = "results/page/assumptions.json";
     char *path = json_include_find_operand(local);
     struct assumptions *assumptions = assumptions_load(path != NULL ? path : local, error);
     free(path);

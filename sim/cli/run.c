@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "sim/run/replay.h"
-#include "results/store/store.h"
 #include "results/inspect/timeline.h"
+#include "results/store/store.h"
 #include "sim/cli/cli.h"
 #include "sim/run/guard.h"
 #include "sim/cli/output.h"
@@ -14,8 +14,8 @@
 #include "sim/run/worker_pool.h"
 #include "sim/base/atomic_file.h"
 #include "sim/base/text.h"
-#include "workloads/inputs.h"
-#include "workloads/policy_module.h"
+#include "workloads/load/inputs.h"
+#include "workloads/load/policy_module.h"
 
 /* A seed may be given in an experiment. JSON numbers are exact up to 2^53. */
 #define SEED_MAX (UINT64_C(1) << 53)

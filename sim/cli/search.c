@@ -13,7 +13,7 @@
 #include "sched/paths/frontier.h"
 #include "sched/paths/search.h"
 #include "sim/engine/random.h"
-#include "workloads/experiment.h"
+#include "workloads/spec/experiment.h"
 #include "sim/base/json_write.h"
 #include "sim/base/text.h"
 

@@ -14,8 +14,8 @@
 #include "sched/paths/search.h"
 #include "sched/registry.h"
 #include "sim/run/run_once.h"
-#include "workloads/experiment.h"
-#include "workloads/gpu_sharing.h"
+#include "workloads/spec/experiment.h"
+#include "workloads/world/gpu_sharing.h"
 #include "sim/base/json_write.h"
 #include "sim/base/text.h"
 

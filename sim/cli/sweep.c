@@ -8,7 +8,7 @@
 #include "sim/cli/output.h"
 #include "sim/run/worker_pool.h"
 #include "sim/base/utf8.h"
-#include "workloads/experiment.h"
+#include "workloads/sweep/sweep.h"
 
 struct options {
     struct sweep_runner_options sweep_runner;

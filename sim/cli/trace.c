@@ -17,7 +17,7 @@
 #include "traces/readers/arrival_trace.h"
 #include "sim/base/string_index.h"
 #include "sim/base/atomic_file.h"
-#include "workloads/json_include.h"
+#include "workloads/load/json_include.h"
 #include "sim/base/json_write.h"
 #include "sim/base/text.h"
 

@@ -12,7 +12,7 @@
 
 #include "sim/base/json_write.h"
 #include "sim/cli/cli.h"
-#include "workloads/trainings.h"
+#include "workloads/training/trainings.h"
 
 /* ---- The layout esgsim ----------------------------------------------------------------------- */
 

@@ -27,7 +27,7 @@
 #include "sim/run/run_once.h"
 #include "sim/platform/simulation.h"
 #include "sim/engine/queueing_theory.h"
-#include "workloads/experiment.h"
+#include "workloads/spec/experiment.h"
 #include "sim/base/json_write.h"
 
 enum { SEEDS_DEFAULT = 10, SEEDS_MAX = 1000, SEED_STRIDE = 1000 };

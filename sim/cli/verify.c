@@ -32,8 +32,8 @@
 #include "sim/base/json_write.h"
 #include "sim/cli/cli.h"
 #include "sim/run/sweep_runner_plan.h"
-#include "workloads/json_include.h"
-#include "workloads/training_plan.h"
+#include "workloads/load/json_include.h"
+#include "workloads/training/training_plan.h"
 
 /* Dots of a run in a figure, about, and GPUs of a run at most. */
 enum { FIGURE_DOTS = 450, GPUS_MOST = 256 };

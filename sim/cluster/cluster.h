@@ -25,9 +25,9 @@
 #include "sim/base/error.h"
 #include "sim/cluster/best_fit.h"
 #include "sim/engine/event_queue.h"
-#include "workloads/experiment.h"
-#include "workloads/gpu_sharing.h"
-#include "workloads/workload.h"
+#include "workloads/spec/experiment.h"
+#include "workloads/world/gpu_sharing.h"
+#include "workloads/world/workload.h"
 
 enum container_state { CONTAINER_FREE, CONTAINER_STARTING, CONTAINER_IDLE, CONTAINER_BUSY };
 

@@ -13,7 +13,7 @@
 #include "sched/policy.h"
 #include "sched/registry.h"
 #include "sim/platform/simulation.h"
-#include "workloads/experiment.h"
+#include "workloads/spec/experiment.h"
 
 /* The next queue with a job, its function's fastest configuration, the first invoker with room. */
 static bool hurry_decide(void *state, struct platform *platform)

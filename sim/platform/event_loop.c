@@ -20,7 +20,7 @@
 #include "sim/platform/state.h"
 #include "sim/platform/trainings.h"
 #include "sim/platform/warm_pool.h"
-#include "workloads/arrivals.h"
+#include "workloads/arrivals/arrivals.h"
 
 enum {
     IDLE_ROUNDS_MAX = 10000,

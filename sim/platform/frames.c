@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "sim/platform/requests.h"
-#include "workloads/experiment.h"
+#include "workloads/spec/experiment.h"
 
 bool frames_init(struct platform *platform)
 {

@@ -24,7 +24,7 @@
 #include <stdbool.h>
 
 #include "sim/base/arena.h"
-#include "workloads/experiment.h"
+#include "workloads/spec/experiment.h"
 
 struct load_limit;
 

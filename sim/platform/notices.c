@@ -8,10 +8,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "sim/base/atomic_file.h"
 #include "traces/profile/profile.h"
 #include "traces/readers/arrival_trace.h"
-#include "workloads/gpu_sharing.h"
-#include "workloads/training_plan.h"
+#include "workloads/training/training_plan.h"
+#include "workloads/world/gpu_sharing.h"
 
 __attribute__((format(printf, 2, 3))) static void add(FILE *text, const char *format, ...)
 {
@@ -113,12 +114,6 @@ static void add_stationarity(FILE *text, const struct simulation_result *result)
     else if (result->long_drain)
         add(text, "warning: the drain after the last arrival took over a tenth of the time of "
                   "arrivals, so hit rate and latency " NOTICE_OF_LENGTH);
-}
-
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash == NULL ? path : slash + 1;
 }
 
 static void add_trace(FILE *text, const struct experiment *experiment,

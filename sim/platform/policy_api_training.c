@@ -9,7 +9,7 @@
 #include "sim/platform/policy_api_internal.h"
 #include "sim/platform/policy_calls.h"
 #include "sim/platform/trainings.h"
-#include "workloads/gpu_sharing.h"
+#include "workloads/world/gpu_sharing.h"
 
 /* ---- Arguments ------------------------------------------------------------------------------- */
 

@@ -11,7 +11,7 @@
 #include "sched/module.h"
 #include "sim/platform/policy_api.h"
 #include "sim/platform/state.h"
-#include "workloads/training_plan.h"
+#include "workloads/training/training_plan.h"
 
 /* The run that this thread executes. */
 static _Thread_local struct platform *running;

@@ -14,7 +14,7 @@
 #include "sched/policy.h"
 #include "sim/base/error.h"
 #include "sim/base/records.h"
-#include "workloads/experiment.h"
+#include "workloads/spec/experiment.h"
 
 struct backend;
 

@@ -33,7 +33,7 @@
 #include <fenv.h>
 #include <setjmp.h>
 
-#include "workloads/keep_alive.h"
+#include "workloads/spec/keep_alive.h"
 #include "sched/policy_instances.h"
 #include "sim/base/arena.h"
 #include "sim/engine/event_queue.h"

@@ -8,7 +8,7 @@
 #include "sim/cluster/cluster_internal.h"
 #include "sim/cluster/fragmentation.h"
 
-/* Most GPUs of one invoker (workloads/cluster_spec.c). */
+/* Most GPUs of one invoker (workloads/world/cluster_spec.c). */
 enum { GPUS_MOST = 64 };
 
 /* Part of all trainings that the typical shapes make up, as in FGD's experiments. */

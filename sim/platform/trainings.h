@@ -15,7 +15,7 @@
 
 #include "sched/policy_training.h"
 #include "sim/platform/state.h"
-#include "workloads/training_plan.h"
+#include "workloads/training/training_plan.h"
 
 /* Another training on a GPU of a lease, and the time that it was there. */
 struct neighbour {

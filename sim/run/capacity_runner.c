@@ -11,8 +11,9 @@
 #include "sim/run/progress_bar.h"
 #include "sim/run/run_once.h"
 #include "sim/run/worker_pool.h"
-#include "workloads/inputs.h"
-#include "workloads/loader_internal.h"
+#include "workloads/load/inputs.h"
+#include "workloads/load/json_include.h"
+#include "workloads/load/loader_internal.h"
 
 /* One value of one policy in the round in progress. */
 struct task {

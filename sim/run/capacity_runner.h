@@ -14,7 +14,7 @@
 #include "results/store/columns.h"
 #include "sim/base/error.h"
 #include "sim/run/capacity_search.h"
-#include "workloads/experiment.h"
+#include "workloads/spec/experiment.h"
 
 enum { CAPACITY_POLICIES = 64, CAPACITY_SEEDS = 1000 };
 

@@ -7,7 +7,7 @@
 
 #include <gsl/gsl_cdf.h>
 
-#include "results/report/statistics.h"
+#include "sim/engine/statistics.h"
 
 /* Where the condition ceases to hold, as places from the side on which it should. */
 struct places {

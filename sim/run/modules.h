@@ -3,7 +3,7 @@
 #define ESGSIM_SIM_RUN_MODULES_H
 
 #include "sim/run/run_once.h"
-#include "workloads/experiment.h"
+#include "workloads/sweep/sweep.h"
 
 enum { POLICY_LABEL = 64 };
 

@@ -4,7 +4,6 @@
 
 #include "sched/registry.h"
 #include "sim/run/replay.h"
-#include "workloads/loader_internal.h"
 
 const struct policy *runner_policy(const struct experiment *experiment, double **values,
                                    struct error *error)

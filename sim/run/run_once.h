@@ -6,7 +6,7 @@
 #include "results/store/store.h"
 #include "sim/backend/backend.h"
 #include "sim/platform/simulation.h"
-#include "workloads/inputs.h"
+#include "workloads/load/inputs.h"
 
 struct resolved_run {
     struct experiment *experiment;

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "results/store/run_folder.h"
-#include "results/report/statistics.h"
+#include "sim/engine/statistics.h"
 #include "results/store/store.h"
 #include "sim/run/guard.h"
 #include "sim/run/sweep_estimate.h"

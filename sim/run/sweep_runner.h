@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "sim/base/error.h"
-#include "workloads/experiment.h"
+#include "workloads/sweep/sweep.h"
 
 struct sweep_runner_options {
     const char

@@ -8,7 +8,7 @@
 #include "results/store/columns.h"
 #include "sim/base/version.h"
 #include "sim/run/modules.h"
-#include "workloads/loader_internal.h"
+#include "workloads/load/loader_internal.h"
 
 void plan_clear(struct plan *plan)
 {

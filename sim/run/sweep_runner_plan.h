@@ -10,8 +10,8 @@
 #include "results/store/store.h"
 #include "sim/base/error.h"
 #include "sim/run/run_once.h"
-#include "workloads/experiment.h"
-#include "workloads/sweep_keys.h"
+#include "workloads/sweep/sweep.h"
+#include "workloads/sweep/sweep_keys.h"
 
 struct plan {
     struct resolved_run run;

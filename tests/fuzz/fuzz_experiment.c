@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "tests/fuzz/input.h"
-#include "workloads/experiment.h"
+#include "workloads/sweep/sweep.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

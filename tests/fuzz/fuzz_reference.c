@@ -1,7 +1,7 @@
 /* Published figures: the loader, and the questions that a report asks of each figure. */
 #include <unistd.h>
 
-#include "results/report/expectation.h"
+#include "results/expect/expectation.h"
 #include "tests/fuzz/input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "results/store/hdf5_table.h"
+#include "results/page/tidy.h"
 #include "results/report/report.h"
-#include "results/report/tidy.h"
+#include "results/store/hdf5_table.h"
 #include "tests/fuzz/input.h"
 
 enum { RUNS_MOST = 6, TEXT_MOST = 31, CHANGES_MOST = 200 };

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "tests/fuzz/input.h"
-#include "workloads/training_models.h"
+#include "workloads/training/training_models.h"
 
 enum { MOST_MODELS = 16 };
 

@@ -24,6 +24,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "sim/base/atomic_file.h"
 #include "traces/calibrate/table_reader.h"
 
 enum { PERCENT = 100, GPCS = 7, SGPRS_SMS = 68, WHOLE = 1, INFLESS_SENTINEL_MS = 2000 };
@@ -451,8 +452,7 @@ static bool read_infless(struct table_reader *reader, struct error *error)
 static void name_after_file(struct table_reader *reader)
 {
     static const char prefix[] = "bs_sm_";
-    const char *slash = strrchr(reader->path, '/');
-    const char *name = slash == NULL ? reader->path : slash + 1;
+    const char *name = file_name(reader->path);
     if (strncmp(name, prefix, sizeof prefix - 1) == 0)
         name += sizeof prefix - 1;
     (void)snprintf(reader->name, sizeof reader->name, "%.*s", (int)strcspn(name, "."), name);

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "results/report/expectation.h"
+#include "results/expect/expectation.h"
 #include "sim/base/json.h"
 #include "sim/base/json_write.h"
-#include "workloads/experiment.h"
+#include "workloads/sweep/sweep.h"
 
 static void fail(const char *what)
 {

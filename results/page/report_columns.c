@@ -1,0 +1,125 @@
+#include "results/page/report_columns.h"
+
+#include <math.h>
+#include <stdio.h>
+
+struct estimate report_column_estimate(const struct report *report,
+                                       const struct report_contender *contender,
+                                       const char *application, const struct metric *metric)
+{
+    return statistics_scaled(report_estimate(report, contender, application, metric),
+                             metric->column.scale);
+}
+
+void report_column_cell(const struct report *report, const struct report_contender *contender,
+                        const char *application, const struct metric *metric, int decimals,
+                        const char *place, struct text_table *table, size_t column)
+{
+    char seeds[REPORT_SEEDS];
+    text_table_estimate(table, column,
+                        report_column_estimate(report, contender, application, metric), decimals);
+    report_seeds_text(report, contender, application, metric, seeds);
+    if (seeds[0] == '\0')
+        return;
+    text_table_seeds(table, column, seeds);
+    text_table_note(table, "%s%s%s, %s: seeds %s", contender->title, place[0] == '\0' ? "" : ", ",
+                    place, metric->column.header, seeds);
+}
+
+void report_ranges(const struct results *results, struct run_ranges *ranges)
+{
+    struct text_range seeds = TEXT_RANGE_NONE, requests = seeds, warmup = seeds, trainings = seeds;
+    for (size_t i = 0; i < results->run_count; i++) {
+        text_range_widen(&seeds, results->runs[i].seed);
+        text_range_widen(&requests, results->runs[i].measures.requests);
+        text_range_widen(&warmup, results->runs[i].warmup_requests);
+    }
+    for (size_t t = 0; t < results->training_count; t++)
+        text_range_widen(&trainings, results->training[t].measures.finished +
+                                         results->training[t].measures.unfinished);
+    (void)text_range(&seeds, false, ranges->seeds);
+    (void)text_range(&requests, true, ranges->requests);
+    (void)text_range(&warmup, true, ranges->warmup);
+    (void)text_range(&trainings, true, ranges->trainings);
+}
+
+/* Number of decimals, common to all contenders and applications. */
+static int decimals_of(const struct report *report, const struct report_scenario *scenario,
+                       const struct metric *metric)
+{
+    double largest = 0;
+    if (metric->column.digits < 0)
+        return -1 - metric->column.digits;
+    for (size_t c = 0; c < scenario->contender_count; c++)
+        for (size_t a = 0; a <= scenario->application_count; a++) {
+            const char *application =
+                a < scenario->application_count ? scenario->applications[a] : NULL;
+            const double mean =
+                report_column_estimate(report, &scenario->contenders[c], application, metric).mean;
+            if (fabs(mean) > largest)
+                largest = fabs(mean);
+        }
+    return text_table_decimals(largest, metric->column.digits);
+}
+
+void report_columns_add(const struct report *report, const struct report_scenario *scenario,
+                        enum metric_table table, bool page, struct report_columns *columns)
+{
+    for (size_t m = 0; m < metric_count + training_metric_count && columns->count < REPORT_COLUMNS;
+         m++)
+        if (metrics[m].column.table == table && (page || metrics[m].column.in_text)) {
+            columns->decimals[columns->count] = decimals_of(report, scenario, &metrics[m]);
+            columns->metrics[columns->count++] = &metrics[m];
+        }
+}
+
+bool report_is_on_front(const struct report *report, const struct report_scenario *scenario,
+                        size_t contender)
+{
+    const struct metric *hits = metric_find("slo_hit_rate");
+    const struct metric *costs = metric_find("cost_per_request_usd");
+    const struct report_contender *all = scenario->contenders;
+    const double hit = report_estimate(report, &all[contender], NULL, hits).mean;
+    const double cost = report_estimate(report, &all[contender], NULL, costs).mean;
+    bool on = !isnan(hit) && !isnan(cost);
+    for (size_t o = 0; on && o < scenario->contender_count; o++) {
+        const double other_hit = report_estimate(report, &all[o], NULL, hits).mean;
+        const double other_cost = report_estimate(report, &all[o], NULL, costs).mean;
+        on = !(other_hit >= hit && other_cost <= cost && (other_hit > hit || other_cost < cost));
+    }
+    return on;
+}
+
+const struct report_contender *report_bounded(const struct report *report,
+                                              const struct report_scenario *scenario)
+{
+    const struct report_contender *bounded = NULL;
+    for (size_t c = 0; c < scenario->contender_count; c++) {
+        const struct report_contender *contender = &scenario->contenders[c];
+        const bool has = !isnan(
+            report_estimate(report, contender, NULL, metric_find("bound_slo_hit_rate")).mean);
+        if (has && (bounded == NULL || c == scenario->reference))
+            bounded = contender;
+    }
+    return bounded;
+}
+
+struct estimate report_column_bound(const struct report *report,
+                                    const struct report_scenario *scenario, const char *application,
+                                    const struct metric *metric)
+{
+    char name[64];
+    (void)snprintf(name, sizeof name, "bound_%s", metric->name);
+    const struct metric *bound = metric_find(name);
+    const struct report_contender *bounded = report_bounded(report, scenario);
+    if (bound == NULL || bounded == NULL)
+        return statistics_none;
+    struct estimate estimate = report_estimate(report, bounded, application, bound);
+    (void)snprintf(name, sizeof name, "bound_capacity_%s", metric->name);
+    const struct metric *capacity = metric_find(name);
+    if (capacity != NULL && (application == NULL || scenario->application_count == 1)) {
+        const struct estimate tighter = report_estimate(report, bounded, NULL, capacity);
+        estimate = tighter.mean <= estimate.mean ? tighter : estimate;
+    }
+    return statistics_scaled(estimate, metric->column.scale);
+}

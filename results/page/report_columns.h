@@ -1,0 +1,59 @@
+/* The columns of a report's tables, generated from sim/base/metrics.def. The text report and
+ * the HTML page share metrics, headers, scales and digits. */
+#ifndef ESGSIM_RESULTS_PAGE_REPORT_COLUMNS_H
+#define ESGSIM_RESULTS_PAGE_REPORT_COLUMNS_H
+
+#include "results/report/report.h"
+#include "results/report/table.h"
+
+enum { REPORT_COLUMNS = 32 }; /* maximum per table */
+
+/* The columns of a table of a scenario. */
+struct report_columns {
+    const struct metric *metrics[REPORT_COLUMNS];
+    int decimals[REPORT_COLUMNS];
+    size_t count;
+};
+
+/* Adds the metrics of a table, in the order of metrics.def. `page`: for the HTML page, which shows
+ * more. */
+void report_columns_add(const struct report *report, const struct report_scenario *scenario,
+                        enum metric_table table, bool page, struct report_columns *columns);
+
+/* report_estimate in the unit of the column's header. */
+struct estimate report_column_estimate(const struct report *report,
+                                       const struct report_contender *contender,
+                                       const char *application, const struct metric *metric);
+
+/* Fills a cell with that estimate. If the values of the seeds differ much (report_seeds_text),
+ * text lists them below the table, after the contender and `place`, HTML in the cell. */
+void report_column_cell(const struct report *report, const struct report_contender *contender,
+                        const char *application, const struct metric *metric, int decimals,
+                        const char *place, struct text_table *table, size_t column);
+
+/* What the head of a report says of all runs, as text: seeds, measured requests, and measured
+ * trainings of the runs that have some. */
+struct run_ranges {
+    char seeds[RANGE_TEXT], requests[RANGE_TEXT], warmup[RANGE_TEXT], trainings[RANGE_TEXT];
+};
+void report_ranges(const struct results *results, struct run_ranges *ranges);
+
+/* Returns whether the contender is on the Pareto front of hit rate and cost, over all applications:
+ * it has both, and no other is at least as cheap and as good, and better in one of the two.
+ * O(contenders). */
+bool report_is_on_front(const struct report *report, const struct report_scenario *scenario,
+                        size_t contender);
+
+/* Returns the contender whose runs have the scenario's bounds. They depend only on arrivals and
+ * noise, so a sweep computes them for one policy. Several have them: the reference, else the first.
+ * NULL: nobody asked for bounds. */
+const struct report_contender *report_bounded(const struct report *report,
+                                              const struct report_scenario *scenario);
+
+/* Bound of a metric in the scenario, n = 0 if the metric or the scenario has none. Of all
+ * applications together the one that knows the cluster's capacity, where that is known. */
+struct estimate report_column_bound(const struct report *report,
+                                    const struct report_scenario *scenario, const char *application,
+                                    const struct metric *metric);
+
+#endif

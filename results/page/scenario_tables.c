@@ -1,0 +1,232 @@
+#include "results/page/scenario_tables.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "results/page/report_columns.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+/* ---- Metrics --------------------------------------------------------------------------------- */
+
+struct metric_rows {
+    const struct report *report;
+    const struct report_scenario *scenario;
+    struct report_columns columns;
+    const char *helps[1 + REPORT_COLUMNS];
+    struct text_table *table;
+};
+
+/* Selects the columns and creates the table with their headers after the column `first`. */
+static void rows_begin(struct metric_rows *rows, const enum metric_table tables[2],
+                       const char *first, bool html)
+{
+    struct report_columns *columns = &rows->columns;
+    const char *headers[1 + REPORT_COLUMNS] = {first};
+    for (size_t t = 0; t < 1 + (size_t)(tables[0] != tables[1]); t++)
+        report_columns_add(rows->report, rows->scenario, tables[t], html, columns);
+    for (size_t m = 0; m < columns->count; m++) {
+        headers[m + 1] = columns->metrics[m]->column.header;
+        rows->helps[m + 1] = columns->metrics[m]->help;
+    }
+    rows->table = text_table_create(headers, columns->count + 1);
+    text_table_helps(rows->table, rows->helps);
+}
+
+static void rows_add(const struct metric_rows *rows, const char *application)
+{
+    const struct report_scenario *scenario = rows->scenario;
+    const struct report_columns *columns = &rows->columns;
+    for (size_t c = 0; c < scenario->contender_count; c++) {
+        text_table_row(rows->table);
+        text_table_name(rows->table, 0, "%s", scenario->contenders[c].title);
+        for (size_t m = 0; m < columns->count; m++)
+            report_column_cell(rows->report, &scenario->contenders[c], application,
+                               columns->metrics[m], columns->decimals[m],
+                               application == NULL ? "" : application, rows->table, m + 1);
+    }
+}
+
+static void bound_add(const struct metric_rows *rows, const char *application)
+{
+    const struct report_columns *columns = &rows->columns;
+    if (report_bounded(rows->report, rows->scenario) == NULL)
+        return;
+    text_table_row(rows->table);
+    text_table_name(rows->table, 0, "bound");
+    for (size_t m = 0; m < columns->count; m++) {
+        const struct estimate bound =
+            report_column_bound(rows->report, rows->scenario, application, columns->metrics[m]);
+        if (bound.n > 0)
+            text_table_estimate(rows->table, m + 1, bound, columns->decimals[m]);
+    }
+}
+
+/* The applications and, last, all together, which is redundant if there is only one. */
+static size_t group_count(const struct report_scenario *scenario)
+{
+    return scenario->application_count == 1 ? 1 : scenario->application_count + 1;
+}
+
+/* Begins a group and returns its application; NULL: all. */
+static const char *group_begin(const struct report_scenario *scenario, size_t group,
+                               struct text_table *table)
+{
+    const bool all = group == scenario->application_count;
+    text_table_group(table, all ? "all applications" : scenario->applications[group]);
+    return all ? NULL : scenario->applications[group];
+}
+
+void scenario_by_application(const struct report *report, const struct report_scenario *scenario,
+                             bool html, FILE *out)
+{
+    static const enum metric_table tables[] = {METRIC_RESULTS, METRIC_RESULTS};
+    struct metric_rows rows = {.report = report, .scenario = scenario};
+    rows_begin(&rows, tables, html ? "policy" : "application, policy", html);
+    text_table_indent(rows.table, "application");
+    const size_t groups = html ? scenario->application_count : group_count(scenario);
+    for (size_t g = 0; g < groups; g++) {
+        const char *application = group_begin(scenario, g, rows.table);
+        rows_add(&rows, application);
+        bound_add(&rows, application);
+    }
+    text_table_end(rows.table, html, out);
+}
+
+void scenario_overall(const struct report *report, const struct report_scenario *scenario,
+                      const char *title, const enum metric_table tables[2], bool bounded, bool html,
+                      FILE *out)
+{
+    struct metric_rows rows = {.report = report, .scenario = scenario};
+    rows_begin(&rows, tables, title, html);
+    rows_add(&rows, NULL);
+    if (bounded) {
+        text_table_foot(rows.table);
+        bound_add(&rows, NULL);
+    }
+    text_table_end(rows.table, html, out);
+}
+
+void scenario_trainings(const struct report *report, const struct report_scenario *scenario,
+                        bool html, FILE *out)
+{
+    static const enum metric_table tables[] = {METRIC_TRAININGS, METRIC_GANGS};
+    if (report_trains(report, scenario))
+        scenario_overall(report, scenario, "trainings", tables, false, html, out);
+}
+
+/* ---- Comparisons ----------------------------------------------------------------------------- */
+
+bool scenario_pair_lacks(const struct report_scenario *scenario, size_t contender)
+{
+    return scenario->contenders[contender].missing > 0 ||
+           scenario->contenders[scenario->reference].missing > 0;
+}
+
+size_t scenario_signs(const struct report *report, const struct report_scenario *scenario,
+                      struct scenario_sign **signs)
+{
+    const size_t count = scenario->contender_count;
+    double *p = arena_allocate(report->arena, 4 * count, sizeof *p), *adjusted = p + 2 * count;
+    *signs = arena_allocate(report->arena, count, sizeof **signs);
+    for (size_t c = 0; c < count; c++) {
+        const struct report_comparison comparison = report_compare(report, scenario, c, NULL);
+        const bool told = c != scenario->reference && !scenario_pair_lacks(scenario, c);
+        p[2 * c] = told ? statistics_p_value(&comparison.hit_points) : NAN;
+        p[2 * c + 1] = told ? statistics_p_value(&comparison.saving) : NAN;
+        (*signs)[c] = (struct scenario_sign){comparison.hit_points.mean > 0 ? 1 : -1,
+                                             comparison.saving.mean > 0 ? 1 : -1};
+    }
+    const size_t tests = statistics_holm(p, 2 * count, adjusted);
+    for (size_t c = 0; c < count; c++) {
+        (*signs)[c].hits *= adjusted[2 * c] < 0.05;
+        (*signs)[c].saving *= adjusted[2 * c + 1] < 0.05;
+    }
+    return tests;
+}
+
+/* What a cell says of a difference with that sign. `lacks`: runs are missing. */
+static const char *mark_of(const struct estimate *difference, int sign, bool lacks)
+{
+    static const char *const marks[] = {"worse", "not resolved", "better"};
+    return lacks                           ? "cannot be said: runs are missing"
+           : difference->n == 0            ? "no seed in common"
+           : difference->n == 1            ? "one seed"
+           : isnan(difference->half_width) ? "not every seed has both figures"
+                                           : marks[sign + 1];
+}
+
+/* Adds the rows of an application; NULL: all together. `signs` NULL: no marks. Returns false if a
+ * gain in percent is undefined. */
+static bool comparison_rows(const struct report *report, const struct report_scenario *scenario,
+                            const char *application, const struct scenario_sign *signs,
+                            struct text_table *table)
+{
+    bool defined = true;
+    for (size_t c = 0; c < scenario->contender_count; c++) {
+        if (c == scenario->reference)
+            continue;
+        const struct report_comparison comparison =
+            report_compare(report, scenario, c, application);
+        text_table_row(table);
+        text_table_name(table, 0, "%s", scenario->contenders[c].title);
+        text_table_number(table, 1, (double)comparison.saving.n, 17, "%zu", comparison.saving.n);
+        text_table_estimate(table, 2, comparison.hit_points, 1);
+        text_table_estimate(table, 3, comparison.hit_relative, 1);
+        text_table_estimate(table, 4, comparison.saving, 1);
+        defined =
+            defined && !(comparison.hit_relative.n > 0 && isnan(comparison.hit_relative.mean));
+        if (signs == NULL)
+            continue;
+        const bool lacks = scenario_pair_lacks(scenario, c);
+        text_table_name(table, 5, "%s", mark_of(&comparison.hit_points, signs[c].hits, lacks));
+        text_table_name(table, 6, "%s", mark_of(&comparison.saving, signs[c].saving, lacks));
+    }
+    return defined;
+}
+
+void scenario_comparisons(const struct report *report, const struct report_scenario *scenario,
+                          bool html, FILE *out)
+{
+    const char *name = report_reference_name(scenario);
+    char first[TEXT_LABEL + 16], points[TEXT_LABEL * 2], relative[TEXT_LABEL * 2];
+    char saving[TEXT_LABEL * 3];
+    (void)snprintf(first, sizeof first, "%s against",
+                   scenario->contenders[scenario->reference].title);
+    (void)snprintf(points, sizeof points, "%s − baseline", name);
+    (void)snprintf(relative, sizeof relative,
+                   "(%s − baseline) / baseline; - if the baseline's is 0 for a seed", name);
+    (void)snprintf(saving, sizeof saving, "(baseline − %s) / %s", name, name);
+    static const char mark[] =
+        "whether the reference is better, by Student's paired t test at 5 % with Holm's adjustment "
+        "over the table";
+    const char *headers[] = {html ? "against" : first,
+                             "seeds",
+                             "SLO hit gain, points",
+                             "SLO hit gain, %",
+                             "cost saving, %",
+                             "hits",
+                             "cost"};
+    const char *helps[] = {NULL, "seeds that both ran", points, relative, saving, mark, mark};
+    struct scenario_sign *signs;
+    const size_t tests = scenario_signs(report, scenario, &signs);
+    struct text_table *table = text_table_create(headers, COUNT(headers));
+    text_table_helps(table, helps);
+    bool defined = true;
+    if (html)
+        (void)comparison_rows(report, scenario, NULL, signs, table);
+    else
+        text_table_indent(table, NULL);
+    for (size_t g = 0; !html && g < group_count(scenario); g++)
+        defined = comparison_rows(report, scenario, group_begin(scenario, g, table),
+                                  g + 1 == group_count(scenario) ? signs : NULL, table) &&
+                  defined;
+    if (tests > 0)
+        text_table_note(table,
+                        "hits, cost: paired t tests at 5 %% with Holm over %zu comparisons; "
+                        "intervals are not adjusted.",
+                        tests);
+    if (!defined)
+        text_table_note(table, "- in %%: undefined, the baseline's hit rate being 0 for a seed.");
+    text_table_end(table, html, out);
+}

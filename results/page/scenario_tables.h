@@ -1,0 +1,36 @@
+/* The tables of one scenario, as text or HTML. */
+#ifndef ESGSIM_RESULTS_PAGE_SCENARIO_TABLES_H
+#define ESGSIM_RESULTS_PAGE_SCENARIO_TABLES_H
+
+#include "results/report/report.h"
+
+/* Metrics of requests, a group of policies and the bound for each application; in text also for all
+ * applications together. */
+void scenario_by_application(const struct report *report, const struct report_scenario *scenario,
+                             bool html, FILE *out);
+/* Metrics of two of the tables of metrics.def, a row per policy, for all applications together; the
+ * two may be the same. `title` is the header of the policies. `bounded`: the bound is the foot of
+ * the HTML table. */
+void scenario_overall(const struct report *report, const struct report_scenario *scenario,
+                      const char *title, const enum metric_table tables[2], bool bounded, bool html,
+                      FILE *out);
+/* The table of trainings, if the scenario's runs have some. */
+void scenario_trainings(const struct report *report, const struct report_scenario *scenario,
+                        bool html, FILE *out);
+/* The paired comparisons of the reference with the others: in text for each application, in HTML
+ * for all together. The marks are of all together, by scenario_signs. */
+void scenario_comparisons(const struct report *report, const struct report_scenario *scenario,
+                          bool html, FILE *out);
+/* Per contender, over all applications: whether the reference hits more (1) or fewer (-1), and
+ * whether it is cheaper (1) or dearer (-1). 0: not resolved at 5 % by Student's paired t test with
+ * Holm's adjustment over all of them, or runs are missing. Returns the number of comparisons.
+ * `*signs` has the report's memory. O(contenders^2). */
+struct scenario_sign {
+    int hits, saving;
+};
+size_t scenario_signs(const struct report *report, const struct report_scenario *scenario,
+                      struct scenario_sign **signs);
+/* Returns whether runs of the contender or of the scenario's reference are missing. */
+bool scenario_pair_lacks(const struct report_scenario *scenario, size_t contender);
+
+#endif

@@ -1,0 +1,50 @@
+/* A cache of input files, so that every run of a sweep uses the same contents.
+ *
+ * A JSON file is cached as text, and a profile as it was parsed, too. Arrival traces are too large
+ * for that, and policy modules are loaded by the system. Their digest is cached together with the
+ * file's identity: device, inode, size and times, which stay equal while nobody writes to it or
+ * replaces it. If the identity has changed, the file is hashed again, and a different digest is an
+ * error. Worker processes inherit the cache by fork.
+ */
+#ifndef ESGSIM_WORKLOADS_LOAD_INPUTS_H
+#define ESGSIM_WORKLOADS_LOAD_INPUTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+#include "sim/base/error.h"
+
+struct inputs;
+struct profile; /* traces/profile/profile.h */
+
+/* NULL with ERROR_RUN when out of memory. */
+struct inputs *inputs_create(struct error *error);
+void inputs_free(struct inputs *inputs); /* NULL is allowed */
+
+/* The text of a file, in the format of json_read_text; the caller frees. If `inputs` is not NULL,
+ * the file is read only once. Look-up O(files). */
+char *inputs_text(struct inputs *inputs, const char *path, size_t *size, struct error *error);
+
+/* The profile of a file and the SHA-256 of its text; the caller frees. If `inputs` is not NULL, the
+ * file is read and parsed only once, and all callers share the profile. O(files) then. */
+struct profile *inputs_profile(struct inputs *inputs, const char *path, char sha256[65],
+                               struct error *error);
+
+/* The SHA-256 in hexadecimal and the identity of a regular file. If `inputs` is not NULL and the
+ * digest differs from the first one, the result is an ERROR_RUN that names both digests. O(size),
+ * or O(files) if the identity is known. */
+bool inputs_hash(struct inputs *inputs, const char *path, struct stat *identity, char sha256[65],
+                 struct error *error);
+
+/* True if the file still has this digest. The file is read only if its identity has changed. False
+ * with an ERROR_RUN that names both digests. */
+bool inputs_unchanged(const char *path, const struct stat *identity, const char sha256[65],
+                      struct error *error);
+
+/* Checks that `out`, which `option` names and which may be NULL, is none of the files read so far.
+ * False: ERROR_INPUT. O(files). */
+bool inputs_spare(const struct inputs *inputs, const char *option, const char *out,
+                  struct error *error);
+
+#endif

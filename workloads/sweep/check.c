@@ -1,0 +1,240 @@
+/* Validation of any input file, whose kind is recognised from its content. */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "traces/calibrate/samples.h"
+#include "traces/readers/arrival_trace.h"
+#include "traces/readers/training_trace.h"
+#include "traces/profile/profile.h"
+#include "workloads/spec/spec_internal.h"
+#include "workloads/sweep/sweep.h"
+#include "workloads/training/training_models.h"
+
+bool input_check_trace(const char *path, const char *format, struct error *error)
+{
+    struct error fault = {0};
+    struct trace_record record;
+    struct trace_reader *reader = trace_open(path, format, 1, error);
+    if (reader == NULL)
+        return false;
+    uint64_t records = 0;
+    while (trace_next(reader, &record, &fault))
+        records++;
+    trace_close(reader);
+    if (fault.kind != ERROR_NONE) {
+        if (error != NULL)
+            *error = fault;
+        return false;
+    }
+    return records > 0 || error_input(error, "%s: holds no arrival; give a trace with one", path);
+}
+
+static bool check_experiment(const struct json_value *root, struct error *error)
+{
+    struct experiment *experiment = experiment_load(root->file, NULL, 0, error);
+    experiment_free(experiment);
+    return experiment != NULL;
+}
+
+/* Checks every combination of the matrix with its first seed, because the seed cannot make an
+ * experiment invalid. */
+static bool check_sweep(const struct json_value *root, struct input_found *input,
+                        struct error *error)
+{
+    struct sweep *sweep = sweep_load(root->file, NULL, 0, error);
+    bool good = sweep != NULL;
+    if (good)
+        input->least = sweep->precision.given;
+    for (size_t r = 0; good && r < sweep->run_count; r += sweep->seeds) {
+        struct experiment *experiment = sweep_experiment(sweep, r, error);
+        good = experiment != NULL;
+        if (good)
+            input->runs += !experiment_is_random(experiment) ? 1
+                           : input->least                    ? sweep->precision.first_seeds
+                                                             : sweep->seeds;
+        experiment_free(experiment);
+    }
+    sweep_free(sweep);
+    return good;
+}
+
+static bool check_cluster(const struct json_value *root, struct error *error)
+{
+    struct workload workload = {0};
+    const bool good = cluster_load(root, &workload, error);
+    workload_clear(&workload);
+    return good;
+}
+
+static bool check_functions(const struct json_value *root, struct error *error)
+{
+    struct function_entries functions = {0};
+    const bool good = function_entries_load(root, &functions, error);
+    function_entries_clear(&functions);
+    return good;
+}
+
+static bool check_application(const struct json_value *root, struct error *error)
+{
+    struct workload workload = {0};
+    workload.applications = load_array(1, sizeof *workload.applications, error);
+    workload.application_count = workload.applications != NULL ? 1 : 0;
+    const bool good = workload.applications != NULL &&
+                      application_load(root, root, NULL, workload.applications, error);
+    workload_clear(&workload);
+    return good;
+}
+
+static bool check_profile(const struct json_value *root, struct error *error)
+{
+    struct profile *profile = profile_load(root->file, error);
+    profile_free(profile);
+    return profile != NULL;
+}
+
+static bool check_training_models(const struct json_value *root, struct error *error)
+{
+    struct training_models *models = training_models_load(root, error);
+    training_models_free(models);
+    return models != NULL;
+}
+
+/* Checks that no string below `value` has a control character; the rest of reference figures and
+ * claims needs code of results/. */
+static bool check_names(const struct json_value *value, struct error *error)
+{
+    if (cJSON_IsString(value->node))
+        return json_as_string(value, error) != NULL;
+    for (struct json_value child = {0}; json_next(value, &child);)
+        if (!check_names(&child, error))
+            return false;
+    return true;
+}
+
+enum { KIND_PROFILE = 2 }; /* index in the table of kinds */
+
+static const struct input_kind {
+    const char *name;
+    const char *keys[4]; /* any of these keys identifies the kind */
+    bool (*check)(const struct json_value *root, struct error *error);
+} kinds[] = {
+    {"training models", {"models", "gangs", "pairs", NULL}, check_training_models},
+    {"sweep", {"matrix", "base", "seeds", NULL}, NULL}, /* check_sweep */
+    {"profile", {"device", "unit", "licence", "interference"}, check_profile},
+    {"experiment", {"applications", "arrivals", "policy", "cluster"}, check_experiment},
+    {"application", {"stages", NULL, NULL, NULL}, check_application},
+    {"cluster", {"invokers", "price", NULL, NULL}, check_cluster},
+    {"reference figures", {"figures", NULL, NULL, NULL}, check_names},
+    {"claims", {"claims", NULL, NULL, NULL}, check_names},
+    {"functions", {"functions", NULL, NULL, NULL}, check_functions},
+};
+
+static const struct input_kind *recognise(const cJSON *root)
+{
+    /* A profile has its functions in an object, by name; a functions file has an array. */
+    const cJSON *functions = cJSON_GetObjectItemCaseSensitive(root, "functions");
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(functions, "functions");
+    if (cJSON_IsObject(functions) && !cJSON_IsArray(list))
+        return &kinds[KIND_PROFILE];
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
+        for (size_t i = 0; i < 4 && kinds[k].keys[i] != NULL; i++)
+            if (cJSON_GetObjectItemCaseSensitive(root, kinds[k].keys[i]) != NULL)
+                return &kinds[k];
+    return NULL;
+}
+
+const char *input_kind(const cJSON *root)
+{
+    const struct input_kind *found = cJSON_IsObject(root) ? recognise(root) : NULL;
+    return found != NULL ? found->name : NULL;
+}
+
+/* Reads the beginning of a regular file, NUL-terminated; empty if it cannot be read. A pipe is not
+ * read, because it cannot be read twice. */
+static void read_beginning(const char *path, char *text, size_t size)
+{
+    struct stat status;
+    ssize_t length = 0;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+        length = read(fd, text, size - 1);
+    if (fd >= 0)
+        (void)close(fd);
+    text[length > 0 ? length : 0] = '\0';
+}
+
+/* Decides by the file's name or its first character; any other file is treated as a trace. */
+static bool looks_like_json(const char *path, const char *text)
+{
+    const char *first = text + strspn(text, " \t\r\n\xEF\xBB\xBF");
+    /* Dilu's traces have Python's quotes. */
+    return path_ends_in(path, ".json") || (*first == '{' && first[1] != '\'') || *first == '[';
+}
+
+/* Measurements have a column that no trace has, mostly that of the batch size. Cuts `text`. */
+static bool looks_like_samples(char *text)
+{
+    static const char *const names[] = {"batch", "Batch size", "batch1", "members",
+                                        "cold_start_ms"};
+    text[strcspn(text, "\r\n")] = '\0';
+    for (const char *cell = strsep(&text, ","); cell != NULL; cell = strsep(&text, ","))
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+            if (strcmp(cell, names[i]) == 0)
+                return true;
+    return false;
+}
+
+/* Checks a file that is not JSON: a trace of trainings, samples, or else a trace of arrivals. */
+static bool check_table(const char *path, char *text, const char **kind, struct error *error)
+{
+    const char *format = *text != '\0' ? training_trace_recognise(path) : NULL;
+    if (format != NULL) {
+        *kind = "training trace";
+        struct training_trace *trace = training_trace_read(path, format, error);
+        training_trace_free(trace);
+        return trace != NULL;
+    }
+    if (!looks_like_samples(text))
+        return input_check_trace(path, NULL, error);
+    *kind = "samples";
+    struct sample_set set = {0};
+    const bool good = sample_table_read(&set, path, error);
+    samples_clear(&set);
+    return good;
+}
+
+bool input_check(const char *path, struct input_found *input, struct error *error)
+{
+    char text[4096];
+    *input = (struct input_found){.kind = "arrival trace"};
+    if (strcmp(path, "-") == 0 && access(path, F_OK) != 0)
+        return error_input(error, "-: does not exist; a trace on standard input is /dev/stdin, and "
+                                  "JSON is read from files only");
+    if (path_ends_in(path, ".h5"))
+        return error_input(error, "%s: is not an input file; read results with `esgsim report`",
+                           path);
+    read_beginning(path, text, sizeof text);
+    if (!looks_like_json(path, text))
+        return check_table(path, text, &input->kind, error);
+    input->kind = "JSON";
+    cJSON *root = json_parse_file(path, error);
+    if (root == NULL)
+        return false;
+    const struct json_value value = json_root(path, root);
+    const struct input_kind *found = cJSON_IsObject(root) ? recognise(root) : NULL;
+    if (found != NULL)
+        input->kind = found->name;
+    const bool good =
+        found != NULL
+            ? (found->check == NULL ? check_sweep(&value, input, error)
+                                    : found->check(&value, error))
+            : error_input(
+                  error,
+                  "%s: is not an experiment, sweep, cluster, functions, application, profile, "
+                  "training models, reference figures or claims file; it has none of their keys",
+                  path);
+    cJSON_Delete(root);
+    return good;
+}
