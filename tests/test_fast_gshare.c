@@ -196,7 +196,7 @@ struct candidate {
     bool feasible;
 };
 
-/* All points of a function once more, from the words of scaler.h: MPS, units 4 an invoker. */
+/* All points of a function once more, by the header of the scaler: MPS, units 4 an invoker. */
 static size_t candidates_of(const struct workload *workload, const struct planner *planner,
                             uint32_t f, double budget, uint32_t max_batch,
                             struct candidate *candidates)

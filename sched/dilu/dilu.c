@@ -8,7 +8,7 @@
  * Before the run each function gets a batch, a request and a limit (profile.h). An instance is
  * placed on the GPU that it complements best (placement.h). Shares change from batch to batch with
  * the set of working instances (share.h). The number of instances follows the rate lazily
- * (scaler.h).
+ * (dilu_scaler.h).
  *
  * Porting assumptions, in addition to those of these headers, all [derived] unless marked
  * otherwise:

@@ -1,12 +1,12 @@
 /* Dilu: the state of the policy, shared by its files; tests read it.
- *   setup.c  parameters, set-up, clean-up
- *   dilu.c   the policy: callbacks, instances, lazy scaling, serving
+ *   dilu_setup.c  parameters, set-up, clean-up
+ *   dilu.c        the policy: callbacks, instances, lazy scaling, serving
  */
 #ifndef ESGSIM_SCHED_DILU_DILU_INTERNAL_H
 #define ESGSIM_SCHED_DILU_DILU_INTERNAL_H
 
 #include "sched/dilu/hosts.h"
-#include "sched/dilu/scaler.h"
+#include "sched/dilu/dilu_scaler.h"
 
 enum dilu_switch { DILU_ON, DILU_OFF };
 

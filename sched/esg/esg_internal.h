@@ -1,6 +1,6 @@
 /* ESG: the state of the policy, shared by its files only.
- *   setup.c  parameters, set-up
- *   esg.c    the policy: ESG_1Q, ESG_Dispatch
+ *   esg_setup.c  parameters, set-up
+ *   esg.c        the policy: ESG_1Q, ESG_Dispatch
  */
 #ifndef ESGSIM_SCHED_ESG_ESG_INTERNAL_H
 #define ESGSIM_SCHED_ESG_ESG_INTERNAL_H

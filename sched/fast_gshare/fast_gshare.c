@@ -8,11 +8,11 @@
  * paper's.
  *
  * Every 10 s [code] the scaler compares each function's request rate over the last 10 s [code] with
- * the capacity of its pods, and adds or removes pods (scaler.h). Pods are placed by maximal
- * rectangles and may be lent time that no pod requested (pods.h, rectangles.h, tokens.h).
+ * the capacity of its pods, and adds or removes pods (fast_gshare_scaler.h). Pods are placed by
+ * maximal rectangles and may be lent time that no pod requested (pods.h, rectangles.h, tokens.h).
  *
- * Porting assumptions, in addition to those of scaler.h and pods.h, all [derived] unless marked
- * otherwise:
+ * Porting assumptions, in addition to those of fast_gshare_scaler.h and pods.h, all [derived]
+ * unless marked otherwise:
  * - The paper's functions are independent. Here a function has one deployment for all queues that
  *   run it (`pool` "application": one per application). Its SLO is the smallest stage budget among
  *   them. The end-to-end SLO is split by mean latency (`split`). Nothing is planned for a request

@@ -1,6 +1,6 @@
 /* FaST-GShare: the state of the policy, shared by its files; tests read it.
- *   setup.c        parameters, set-up, clean-up
- *   fast_gshare.c  the policy: callbacks, the scaling step, serving
+ *   fast_gshare_setup.c  parameters, set-up, clean-up
+ *   fast_gshare.c        the policy: callbacks, the scaling step, serving
  */
 #ifndef ESGSIM_SCHED_FAST_GSHARE_FAST_GSHARE_INTERNAL_H
 #define ESGSIM_SCHED_FAST_GSHARE_FAST_GSHARE_INTERNAL_H

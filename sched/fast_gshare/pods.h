@@ -15,8 +15,8 @@
 #define ESGSIM_SCHED_FAST_GSHARE_PODS_H
 
 #include "sched/common/fleet.h"
+#include "sched/fast_gshare/fast_gshare_scaler.h"
 #include "sched/fast_gshare/rectangles.h"
-#include "sched/fast_gshare/scaler.h"
 
 struct pod {
     bool served;   /* has run at least one batch */

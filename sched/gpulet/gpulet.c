@@ -82,7 +82,7 @@ static double slowdown(const void *context, uint32_t own, uint16_t own_units, ui
 {
     const struct neighbours *neighbours = context;
     const struct gpulets *self = neighbours->self;
-    const struct fleet *fleet = &self->fleets[neighbours->kind];
+    const struct gpulet_fleet *fleet = &self->fleets[neighbours->kind];
     const uint32_t queues[2] = {own, other};
     const uint16_t units[2] = {own_units, other_units};
     struct co_runner runners[2];
@@ -105,7 +105,7 @@ static void rate_divide(struct gpulets *self, uint32_t queue, double rate)
 {
     double sum = 0;
     for (uint32_t k = 0; k < self->kinds; k++) {
-        struct fleet *fleet = &self->fleets[k];
+        struct gpulet_fleet *fleet = &self->fleets[k];
         const struct gpulet_world world = {.tasks = fleet->tasks,
                                            .parts = fleet->parts,
                                            .part_count = fleet->part_count,
@@ -140,7 +140,7 @@ static void rates_take(struct gpulets *self, sim_time_t now)
  * of the kind is complete. */
 static void plan_make(struct gpulets *self, struct arena *arena, uint32_t kind)
 {
-    struct fleet *fleet = &self->fleets[kind];
+    struct gpulet_fleet *fleet = &self->fleets[kind];
     const struct neighbours neighbours = {self, kind};
     const bool interferes = fleet->shared && self->workload->kinds[kind].interference != NULL &&
                             self->parameters->interference == INTERFERENCE_PROFILE;
@@ -196,7 +196,7 @@ static bool is_served(const struct gpulets *self, uint32_t queue)
 static void let_install(struct gpulets *self, struct platform *platform, const struct gpu *gpu,
                         const struct gpulet *let)
 {
-    const struct fleet *fleet = &self->fleets[gpu->kind];
+    const struct gpulet_fleet *fleet = &self->fleets[gpu->kind];
     const struct gpulet_world world = {.parts = fleet->parts, .part_count = fleet->part_count};
     const uint32_t size = size_of(gpu->kind, let->units);
     if (let->units == 0)
@@ -232,7 +232,7 @@ static void plan_install(struct gpulets *self, struct platform *platform)
     for (size_t g = 0; g < self->gpu_count; g++) {
         const struct gpu *gpu = &self->gpus[g];
         const struct gpulet_gpu whole = {.lets = {{.units = gpu->units}}};
-        struct fleet *fleet = &self->fleets[gpu->kind];
+        struct gpulet_fleet *fleet = &self->fleets[gpu->kind];
         const struct gpulet_gpu *planned =
             gpu->planned ? &fleet->plan.gpus[fleet->installed++] : &whole;
         for (size_t i = 0; i < GPULETS_PER_GPU; i++)

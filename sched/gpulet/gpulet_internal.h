@@ -1,6 +1,6 @@
 /* gpulet: the state of the policy, shared by its files only.
- *   setup.c   parameters, set-up
- *   gpulet.c  the policy: plans, events
+ *   gpulet_setup.c  parameters, set-up
+ *   gpulet.c        the policy: plans, events
  */
 #ifndef ESGSIM_SCHED_GPULET_GPULET_INTERNAL_H
 #define ESGSIM_SCHED_GPULET_GPULET_INTERNAL_H
@@ -32,7 +32,7 @@ struct gpu {
 };
 
 /* The GPUs of one kind, for which one plan is made. */
-struct fleet {
+struct gpulet_fleet {
     uint16_t units;
     uint16_t parts[SIZES];
     size_t part_count;
@@ -50,7 +50,7 @@ struct gpulets {
     const struct workload *workload;
     const struct gpulet_parameters *parameters;
     struct planner *planner;
-    struct fleet *fleets; /* by kind of GPU */
+    struct gpulet_fleet *fleets; /* by kind of GPU */
     uint32_t kinds;
     sim_time_t *rest; /* by queue: the fastest path through the later stages */
     struct gpu *gpus; /* ascending by invoker */

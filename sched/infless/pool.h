@@ -2,9 +2,9 @@
  *
  * A pool is what the policy knows of one deployment of its fleet, as its candidates for new
  * instances.
- *   scaler.c   rates, retirement, new instances, reclaiming from other pools
- *   router.c   jobs that fail, jobs into buffers, buffers into batches
- *   infless.c  the policy: parameters, set-up, callbacks
+ *   infless_scaler.c  rates, retirement, new instances, reclaiming from other pools
+ *   router.c          jobs that fail, jobs into buffers, buffers into batches
+ *   infless.c         the policy: parameters, set-up, callbacks
  */
 #ifndef ESGSIM_SCHED_INFLESS_POOL_H
 #define ESGSIM_SCHED_INFLESS_POOL_H
@@ -90,7 +90,7 @@ struct infless {
     const struct invoker_group **groups; /* by invoker */
 };
 
-/* scaler.c */
+/* infless_scaler.c */
 /* At the end of a tick: updates the rates. */
 void infless_rates(struct infless *self, struct infless_pool *pool);
 /* A scaling step: computes the wanted rate, or ends instances that have been retired for long. True

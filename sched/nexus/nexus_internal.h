@@ -1,6 +1,6 @@
 /* Nexus: the state of the policy, shared by its files only.
- *   setup.c  parameters, set-up
- *   nexus.c  the policy: plans, events
+ *   nexus_setup.c  parameters, set-up
+ *   nexus.c        the policy: plans, events
  */
 #ifndef ESGSIM_SCHED_NEXUS_NEXUS_INTERNAL_H
 #define ESGSIM_SCHED_NEXUS_NEXUS_INTERNAL_H

@@ -2,8 +2,8 @@
 
 #include "sim/platform/admission.h"
 #include "sim/platform/batches.h"
+#include "sim/platform/gpu_work.h"
 #include "sim/platform/instances.h"
-#include "sim/platform/interference.h"
 #include "sim/platform/policy_api.h"
 #include "sim/platform/requests.h"
 #include "sim/platform/trainings.h"

@@ -14,7 +14,7 @@
  * - instances.c: long-lived instances and their buffers.
  * - batches.c: batches from reservation to finish; transfers.
  * - batch_accounts.c: what a finished batch cost, whose time it was, and who holds what.
- * - interference.c: execution rates of batches that share one GPU (MPS).
+ * - gpu_work.c: execution rates of batches that share one GPU (MPS).
  * - containers.c: cold starts, idle times, prewarming and its predictor.
  * - admission.c: requests that platform.admission drops; load_limit.c: by which rate.
  * - warm_pool.c: the containers that platform.pool keeps.

@@ -5,7 +5,7 @@
 
 #include "sim/cluster/cluster_internal.h"
 #include "sim/platform/failures.h"
-#include "sim/platform/interference.h"
+#include "sim/platform/gpu_work.h"
 
 /* ---- Speed ----------------------------------------------------------------------------------- */
 

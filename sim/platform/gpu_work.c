@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "sim/base/array.h"
-#include "sim/platform/interference.h"
 #include "sim/platform/batches.h"
+#include "sim/platform/gpu_work.h"
 #include "sim/platform/policy_api.h"
 #include "sim/platform/state.h"
 #include "sim/platform/trainings.h"

@@ -35,8 +35,8 @@
  * - If a function has configurations with a GPU, those without one are excluded. If it has none,
  *   its resource is the vCPU.
  */
-#ifndef ESGSIM_SCHED_FAST_GSHARE_SCALER_H
-#define ESGSIM_SCHED_FAST_GSHARE_SCALER_H
+#ifndef ESGSIM_SCHED_FAST_GSHARE_FAST_GSHARE_SCALER_H
+#define ESGSIM_SCHED_FAST_GSHARE_FAST_GSHARE_SCALER_H
 
 #include "sched/common/planner.h"
 

@@ -6,8 +6,8 @@
  * below (n - 1) × throughput, the youngest is removed, unless it is the only one. After either the
  * window is cleared. Between these steps the instances' shares absorb changes of load (share.h).
  */
-#ifndef ESGSIM_SCHED_DILU_SCALER_H
-#define ESGSIM_SCHED_DILU_SCALER_H
+#ifndef ESGSIM_SCHED_DILU_DILU_SCALER_H
+#define ESGSIM_SCHED_DILU_DILU_SCALER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "sched/dilu/scaler.h"
+#include "sched/dilu/dilu_scaler.h"
 
 void dilu_window_init(struct dilu_window *window, struct arena *arena, size_t length)
 {

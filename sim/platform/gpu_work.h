@@ -1,8 +1,8 @@
 /* Batches and trainings that execute on one GPU and slow one another down (not a public header): by
  * the profile's interference, and by over-subscription, where their shares exceed the GPU. What
  * trainings do to one another besides is in their models' pairs. */
-#ifndef ESGSIM_SIM_PLATFORM_INTERFERENCE_H
-#define ESGSIM_SIM_PLATFORM_INTERFERENCE_H
+#ifndef ESGSIM_SIM_PLATFORM_GPU_WORK_H
+#define ESGSIM_SIM_PLATFORM_GPU_WORK_H
 
 #include "sim/platform/state.h"
 

@@ -49,7 +49,7 @@ static void gpus_fill(struct gpulets *self, struct platform *platform)
     }
     for (size_t i = 0; i < self->gpu_count; i++) {
         struct gpu *gpu = &self->gpus[i];
-        struct fleet *fleet = &self->fleets[gpu->kind];
+        struct gpulet_fleet *fleet = &self->fleets[gpu->kind];
         if (fleet->units == 0)
             fleet->units = gpu->units;
         gpu->planned = gpu->units == fleet->units;
@@ -77,7 +77,7 @@ static uint16_t vcpus_of_gpulet(const struct gpulets *self, uint32_t kind)
 static void parts_fill(struct gpulets *self, uint32_t kind)
 {
     const struct workload *workload = self->workload;
-    struct fleet *fleet = &self->fleets[kind];
+    struct gpulet_fleet *fleet = &self->fleets[kind];
     const uint16_t units = fleet->units;
     for (size_t i = 0; i < SIZES; i++) {
         const double wanted = sizes[i] * units;
@@ -102,7 +102,7 @@ static void parts_fill(struct gpulets *self, uint32_t kind)
 static void latency_tables_fill(struct gpulets *self, struct arena *arena, uint32_t kind)
 {
     const struct workload *workload = self->workload;
-    const struct fleet *fleet = &self->fleets[kind];
+    const struct gpulet_fleet *fleet = &self->fleets[kind];
     const uint16_t vcpus = vcpus_of_gpulet(self, kind);
     for (uint32_t f = 0; f < workload->function_count; f++)
         for (size_t p = 0; p < fleet->part_count; p++) {
@@ -114,7 +114,7 @@ static void latency_tables_fill(struct gpulets *self, struct arena *arena, uint3
         }
 }
 
-static const struct batch_latency *latency_tables_of(const struct fleet *fleet, uint32_t function)
+static const struct batch_latency *tables_of(const struct gpulet_fleet *fleet, uint32_t function)
 {
     return &fleet->latency_tables[function * fleet->part_count];
 }
@@ -125,7 +125,7 @@ static sim_time_t time_alone(const struct gpulets *self, uint32_t function)
     sim_time_t least = 0;
     for (uint32_t k = 0; k < self->kinds; k++) {
         const struct batch_latency *whole =
-            latency_tables_of(&self->fleets[k], function) + self->fleets[k].part_count - 1;
+            tables_of(&self->fleets[k], function) + self->fleets[k].part_count - 1;
         if (whole->count > 0 && (least == 0 || whole->time[0] < least))
             least = whole->time[0];
     }
@@ -143,7 +143,7 @@ static void queues_fill(struct gpulets *self, const struct application *applicat
             self->fleets[k].tasks[queue] = (struct gpulet_task){
                 .slo = planner_budget(self->planner, queue, application->slo),
                 .turnaround = function_turnaround(&self->workload->functions[function], k),
-                .latency_tables = latency_tables_of(&self->fleets[k], function)};
+                .latency_tables = tables_of(&self->fleets[k], function)};
     }
     slo_rest(application, alone, &self->rest[application->first_queue]);
 }
@@ -153,7 +153,7 @@ static void allocate(struct gpulets *self, struct platform *platform)
     const struct workload *workload = self->workload;
     const size_t queues = workload->queue_count;
     for (uint32_t k = 0; k < self->kinds; k++) {
-        struct fleet *fleet = &self->fleets[k];
+        struct gpulet_fleet *fleet = &self->fleets[k];
         fleet->latency_tables = platform_allocate(
             platform, workload->function_count * fleet->part_count, sizeof *fleet->latency_tables);
         fleet->tasks = platform_allocate(platform, queues, sizeof *fleet->tasks);
@@ -169,7 +169,7 @@ bool gpulet_orphan(const void *context, uint32_t queue, uint32_t invoker, uint32
                    struct duty_cycle_slot *slot)
 {
     const struct gpulets *self = context;
-    const struct fleet *fleet = &self->fleets[size >> 16];
+    const struct gpulet_fleet *fleet = &self->fleets[size >> 16];
     const uint16_t units = (uint16_t)(size & UINT16_MAX);
     const struct gpulet_task *task = &fleet->tasks[queue];
     const struct batch_latency *latency_table = NULL;

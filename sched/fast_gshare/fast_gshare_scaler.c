@@ -1,4 +1,4 @@
-#include "sched/fast_gshare/scaler.h"
+#include "sched/fast_gshare/fast_gshare_scaler.h"
 
 #include <math.h>
 #include <stdlib.h>
