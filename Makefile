@@ -2,6 +2,7 @@
 #
 #   sim sched workloads traces  ->  libesgsim.a          (the simulator, embeddable)
 #   sim/main.c sim/cli sim/run results plots  +  libesgsim.a  ->  esgsim
+#   the same objects  ->  esgsim.so          (what the suites and policies in Python link)
 
 ifeq ($(origin CC),default)
 CC := gcc
@@ -40,7 +41,10 @@ PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 # Order matters: whatever Debian's .pc files leave out of the chain, hdf5_hl stands before hdf5.
 LDLIBS   := $(filter -L%,$(PKG_LIBS)) -lhdf5_hl $(filter-out -L%,$(PKG_LIBS)) -lm -ldl
 PREPROCESS := $(STD) -I. $(PKG_CFLAGS)
-COMPILE   = $(CC) $(PREPROCESS) $(WARN) $(OPT) $(SANITIZE) $(CFLAGS) $(DEFINES) -MMD -MP
+# Objects serve the program, the archive and the shared library alike. The program's own names are not to
+# be replaced from outside, so gcc may inline across them.
+PIC      := -fPIC -fno-semantic-interposition
+COMPILE   = $(CC) $(PREPROCESS) $(WARN) $(PIC) $(OPT) $(SANITIZE) $(CFLAGS) $(DEFINES) -MMD -MP
 LINK      = $(CC) $(OPT) $(SANITIZE) $(CFLAGS) $(LDFLAGS)
 # Policies built outside the tree find every function of the contract in the program, and no other
 # name: the program's own functions must not take the place of a policy's.
@@ -48,6 +52,10 @@ CONTRACT := $(sort $(wildcard sched/policy*.h)) sim/base/parameters.h sim/base/e
             workloads/training/training_models.h
 EXPORT    = -Wl,--dynamic-list=$(BUILD)/contract.list
 WHOLE     = -Wl,--whole-archive $(BUILD)/libesgsim.a -Wl,--no-whole-archive $(EXPORT)
+# A suite, and with SHARED=1 the program itself, is linked with the shared library in a moment. The loader
+# looks for it in LD_LIBRARY_PATH before the build, so that a mutant can take its place.
+SHARED   ?=
+LIBRARY   = -L$(BUILD) -Wl,--no-as-needed -l:esgsim.so -Wl,--as-needed -Wl,--enable-new-dtags,-rpath,'$$ORIGIN$(1)'
 
 # Neither compiler counts a double that an integer cannot hold to undefined behaviour as a whole.
 UNDEFINED := undefined,float-cast-overflow
@@ -136,21 +144,29 @@ $(BUILD)/contract.list: $(CONTRACT) Makefile
 	@mkdir -p $(@D)
 	@{ echo '{'; sed -n 's/^[a-z][^(]*[ *]\([a-z_0-9]*\)(.*/\1;/p' $(CONTRACT); echo '};'; } >$@
 
-$(BUILD)/libesgsim.a: $(if $(AS_ONE),$(BUILD)/hot.o $(filter-out $(HOT),$(LIB_OBJ)),$(LIB_OBJ)) | $(BUILD)/contract.list
+ROOMS_OBJ := $(if $(AS_ONE),$(BUILD)/hot.o $(filter-out $(HOT),$(LIB_OBJ)),$(LIB_OBJ))
+$(BUILD)/libesgsim.a: $(ROOMS_OBJ) | $(BUILD)/contract.list
 	$(SAY) archive $@
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
 # Renamed when it is whole: a sweep that runs keeps the program that it began with.
-$(BUILD)/esgsim: $(BUILD)/sim/main.o $(CLI_OBJ) $(BUILD)/libesgsim.a
+$(BUILD)/esgsim: $(if $(SHARED),$(BUILD)/esgsim.so,$(BUILD)/sim/main.o $(CLI_OBJ) $(BUILD)/libesgsim.a)
 	$(SAY) link $@
-	$(Q)$(LINK) -o $@.new $(filter %.o,$^) $(WHOLE) $(LDLIBS)
+	$(Q)$(LINK) -o $@.new $(filter %.o,$^) $(if $(SHARED),$(call LIBRARY,),$(WHOLE)) $(LDLIBS)
 	$(Q)mv -f $@.new $@
 
-# A suite links everything but main.
-$(TESTS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(CLI_OBJ) $(BUILD)/libesgsim.a
+# The program as a library: for the suites, and for policies in Python (results/python/esgsim_policy.py), with
+# the headers of which it is made.
+$(BUILD)/esgsim.so: $(BUILD)/sim/main.o $(CLI_OBJ) $(ROOMS_OBJ)
 	$(SAY) link $@
-	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(WHOLE) $(LDLIBS) -lcmocka
+	$(Q)$(LINK) -shared -Wl,-Bsymbolic -o $@.new $^ $(LDLIBS)
+	$(Q)mv -f $@.new $@
+
+# Once it is there, a suite need not be linked again when the library changes.
+$(TESTS): $(BUILD)/tests/%: $(BUILD)/tests/%.o | $(BUILD)/esgsim.so
+	$(SAY) link $@
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(call LIBRARY,/..) $(LDLIBS) -lcmocka
 
 # Policies as a user would build them, for the tests that load one.
 $(PLUGINS): $(BUILD)/%.so: %.c
@@ -165,9 +181,9 @@ $(BUILD)/tests/digest: tests/digest.c
 
 # The fuzz targets with a main of our own that replays the corpus.
 $(REPLAYS): $(BUILD)/tests/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/input.o \
-            $(BUILD)/tests/fuzz/replay.o $(CLI_OBJ) $(BUILD)/libesgsim.a
+            $(BUILD)/tests/fuzz/replay.o | $(BUILD)/esgsim.so
 	$(SAY) link $@
-	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(WHOLE) $(LDLIBS)
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(call LIBRARY,/..) $(LDLIBS)
 
 # The same with libFuzzer's main.
 $(FUZZERS): $(BUILD)/tests/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/input.o \
@@ -232,10 +248,14 @@ LOADS     := $(dir $(RESULTS))headline.h5
 FIGURES   ?= $(dir $(RESULTS))figures
 PAGE      ?= $(RESULTS:.h5=.html)
 # README speaks of these two sweeps alone.
-STATED    := $(and $(filter workloads/experiments/paper.json,$(SWEEP)),$(filter workloads/experiments/headline.json,$(HEADLINE)))
+STATED     = $(and $(if $(REDUCED),,yes),$(filter workloads/experiments/paper.json,$(SWEEP)),$(filter workloads/experiments/headline.json,$(HEADLINE)))
 
 comma     := ,
 # FIGURES=none: tables alone, for a machine without gnuplot. HEADLINE=none: SWEEP alone.
+# REDUCED=1, as in CI: one seed, and of the headline one cell of each policy; no sentence can be checked by it.
+REDUCED   ?=
+PAPER_PART    := $(if $(REDUCED),--set seeds=1)
+HEADLINE_PART := $(if $(REDUCED),--set seeds=1 --set 'matrix.setting=[{"name":"mig-phi20"$(comma)"cluster":"../clusters/esg-16-mig.json"$(comma)"profile":"../../traces/profiles/esg-reconstructed.json"}]' --set matrix.slo.factor=[1.0])
 .PHONY: reproduce
 reproduce: deps-reproduce ## install, build, run headline and paper, print tables, draw figures, check README
 	@test '$(FIGURES)' = none || command -v gnuplot >/dev/null 2>&1 || { echo "reproduce: there is no" \
@@ -244,12 +264,12 @@ reproduce: deps-reproduce ## install, build, run headline and paper, print table
 	$(MAKE) all; \
 	built=$$(date +%s); \
 	show() { echo "$(BUILD)/esgsim $$*" >&2; $(BUILD)/esgsim "$$@"; }; \
-	sweep() { show sweep "$$1" --jobs $(JOBS) --restart --out "$$2"; }; \
+	sweep() { file=$$1 to=$$2; shift 2; show sweep "$$file" --jobs $(JOBS) --restart --out "$$to" "$$@"; }; \
 	page() { results=$$1 page=$$2 sweep=$$3; shift 3; \
 	  show report "$$results" "$$@" --format html --out "$$page" --command "esgsim sweep $$sweep --out $$results"; }; \
 	figures() { test '$(FIGURES)' = none || show plot "$$@" --out '$(FIGURES)' >/dev/null; }; \
-	test '$(HEADLINE)' = none || sweep $(HEADLINE) $(LOADS); \
-	sweep $(SWEEP) $(RESULTS); \
+	test '$(HEADLINE)' = none || sweep $(HEADLINE) $(LOADS) $(HEADLINE_PART); \
+	sweep $(SWEEP) $(RESULTS) $(PAPER_PART); \
 	test '$(HEADLINE)' = none || show report $(LOADS); \
 	show report $(RESULTS) $(PUBLISHED:%=--paper %) --out $(RESULTS:.h5=.txt); \
 	show report $(RESULTS) $(PUBLISHED:%=--paper %) --verdicts; \
@@ -319,6 +339,18 @@ bench: all ## print the speed figures, beside other engines where those are inst
 
 # ---- Tests and checks ------------------------------------------------------------------------
 
+# A changed line to a verdict in seconds: see CONTRIBUTING.md.
+.PHONY: dev hooks
+dev: ## build without optimisation and run the suites that see what changed (ALL=1, SAN=1, TEST=NAME, CASE=PATTERN)
+	@ALL='$(ALL)' TEST='$(TEST)' $(if $(CASE),ESGSIM_CASE='$(CASE)') JOBS=$(JOBS) MAKEFLAGS= sh tests/dev.sh \
+	  $(if $(SAN),$(SAN_BUILD) $(SAN_FLAGS),$(BUILD)/dev BUILD=$(BUILD)/dev OPT=-O0 CFLAGS=-g1)
+
+hooks: ## install a hook of git that formats and checks what is committed, in two seconds
+	@install -D -m 755 tests/hook.sh "$$(git rev-parse --git-path hooks)/pre-commit"
+
+.PHONY: plugins
+plugins: $(PLUGINS)
+
 .PHONY: suites
 suites: $(BUILD)/esgsim $(BUILD)/schemas $(TESTS) $(REPLAYS) $(PLUGINS) \
         $(if $(DERIVE_SRC),$(BUILD)/derive-profiles)
@@ -330,22 +362,24 @@ test: deps-test ## install, build, run all tests (AddressSanitizer, UBSan, valgr
 	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD)
 
 .PHONY: check
-check: deps-lint ## all tests, static analysis and formatting
-	@$(MAKE) all $(PLUGINS) python $(BUILD)/tests/digest $(WHOLE_TESTS) lint-findings
-	@$(MAKE) $(SAN_FLAGS) suites
-	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD) lint
+check: ## all tests, static analysis and formatting
+	@status=0; $(MAKE) test || status=$$?; mv $(BUILD)/tests.summary $(BUILD)/suites.summary || exit; \
+	$(MAKE) lint || status=$$?; cat $(BUILD)/suites.summary $(BUILD)/tests.summary | \
+	  awk '{ passed += $$1; failed += $$3 } END { print passed " passed, " failed " failed" }'; exit $$status
 
-# What takes minutes and tests no line of the simulator, once a week.
+# What CI leaves out where nothing of it has changed (tests/aside.txt), what takes minutes and tests no line
+# of the simulator, and the README's figures: once a week.
 WEEKLY   := packages page
 .PHONY: check-all
-check-all: deps-browser ## check with a deeper analysis, the packages built, installed and run, and the HTML pages in a browser (Chromium)
+check-all: deps-browser ## check with a deeper analysis, the whole of make reproduce, packages built, installed and run, pages in a browser (Chromium)
+	@$(MAKE) reproduce
 	@$(MAKE) check TIDY_NODES=30000
 	@for suite in $(WEEKLY); do BUILD=$(BUILD) sh tests/$$suite.sh || exit; done
 
 .PHONY: lint
 lint: deps-lint ## static analysis and formatting alone
 	@$(MAKE) lint-findings
-	@LINT_DIR=$(BUILD)/lint sh tests/lint.sh
+	@SUITES=lint sh tests/run.sh $(BUILD) $(BUILD)
 
 # What the analysers say goes to a file each, so that only what changed is looked at again;
 # tests/lint.sh shows the findings and counts them.
@@ -398,7 +432,7 @@ $(BUILD)/lint/shellcheck.log: $(SHELL_SRC)
 	@shellcheck -x $(SHELL_SRC) >$@ 2>&1 || echo 'shellcheck: findings above' >>$@
 
 .PHONY: lines
-lines: ## print the lines of C by room, beside the budgets of CONTRIBUTING.md
+lines: ## print the lines of C by room, beside the budgets of tests/budget
 	@sh tests/lines.sh
 
 .PHONY: format
@@ -420,31 +454,20 @@ MUTANTS  ?= 256
 MUTANTS_BUILD := $(BUILD)/mutants
 .PHONY: mutants
 mutants: deps-test ## change single tokens of the simulator and count which changes the suites notice
-	@$(MAKE) BUILD=$(MUTANTS_BUILD) OPT='-O1 -fPIC' CFLAGS= \
-	  WHOLE='-L$(MUTANTS_BUILD) -Wl,--no-as-needed -l:libesgsim.so' mutants-build
-	@COMPILE='$(CC) $(PREPROCESS) -O1 -fPIC' LIBRARIES='$(LDLIBS)' \
+	@$(MAKE) BUILD=$(MUTANTS_BUILD) OPT=-O1 CFLAGS= SHARED=1 mutants-build
+	@COMPILE='$(CC) $(PREPROCESS) -O1 $(PIC)' LIBRARIES='$(LDLIBS)' \
 	  sh tests/mutants.sh $(MUTANTS_BUILD) $(MUTANTS) $(JOBS)
 
 .PHONY: mutants-build
-mutants-build: $(BUILD)/libesgsim.so $(BUILD)/mutate
-	@$(MAKE) $(BUILD)/esgsim $(TESTS) $(PLUGINS)
-	@echo '$(LIB_OBJ)' >$(BUILD)/objects
+mutants-build: $(BUILD)/esgsim $(TESTS) $(PLUGINS) $(BUILD)/mutate
+	@echo '$(BUILD)/sim/main.o $(CLI_OBJ) $(LIB_OBJ)' >$(BUILD)/objects
 
-$(BUILD)/libesgsim.so: $(LIB_OBJ)
-	$(SAY) link $@
-	$(Q)$(LINK) -shared -o $@ $^ $(LDLIBS)
-
-# The program as a library, for policies in Python (results/python/esgsim_policy.py), with the headers
-# of which it is made.
 .PHONY: python
-python: ## build what policies in Python need, the program as a library: build/python/esgsim.so. A minute
-	@$(MAKE) BUILD=$(BUILD)/python OPT='-O2 -fPIC -fno-semantic-interposition' CFLAGS= SANITIZE= $(BUILD)/python/esgsim.so
+python: $(BUILD)/python/esgsim.so ## build what policies in Python need, the program as a library: build/python/esgsim.so
 
-$(BUILD)/esgsim.so: $(BUILD)/sim/main.o $(CLI_OBJ) $(LIB_OBJ)
-	$(SAY) link $@
-	$(Q)$(LINK) -shared -Wl,-Bsymbolic -o $@.new $^ $(LDLIBS)
-	$(Q)for file in $(HEADERS); do install -D -m 644 $$file $(@D)/include/$$file || exit 1; done
-	$(Q)mv -f $@.new $@
+$(BUILD)/python/esgsim.so: $(BUILD)/esgsim.so
+	@for file in $(HEADERS); do install -D -m 644 $$file $(@D)/include/$$file || exit 1; done
+	@cp $< $@.new && mv -f $@.new $@
 
 $(BUILD)/mutate: tests/mutants/mutate.c
 	$(SAY) link $@

@@ -14,10 +14,21 @@
 # Without DOCUMENTS=full, runs whose output is not compared simulate 200 requests, and the sweeps of
 # the copy have one seed, 20 requests and no Aquatope, whose tuning takes seconds a run. What is too
 # long or changes the machine is not run here: `elsewhere` names the suite that covers each.
+#
+#   sh tests/documents.sh [PAGE...]    all, or these
+#   sh tests/documents.sh --pages      their names
+#
+# A page that passed is not tried again while it, the program, the data and the scripts it calls are the same;
+# BUILD/documents has a mark of each. A fresh clone has none.
+documents="README.md CONTRIBUTING.md sched/WRITING.md workloads/README.md workloads/OWN_WORLD.md traces/README.md traces/capture/PROFILE.md traces/capture/README.md sim/README.md workloads/experiments/CLASSROOM.md workloads/experiments/MEASURED.md workloads/experiments/TRAINING.md REPRODUCING.md results/README.md results/PROOF.md results/REALITY.md workloads/MESSAGES.md"
+if [ "${1:-}" = --pages ]; then
+    echo "$documents" | tr ' ' '\n'
+    exit
+fi
 . tests/shell.sh
 
 full=${DOCUMENTS:-}
-documents="README.md CONTRIBUTING.md sched/WRITING.md workloads/README.md workloads/OWN_WORLD.md traces/README.md traces/capture/PROFILE.md traces/capture/README.md sim/README.md workloads/experiments/CLASSROOM.md workloads/experiments/MEASURED.md workloads/experiments/TRAINING.md REPRODUCING.md results/README.md results/PROOF.md results/REALITY.md"
+[ $# -eq 0 ] || documents=$*
 here=$(pwd)
 build=$(cd "${BUILD:-build}" && pwd)
 tree=$folder/tree
@@ -49,9 +60,12 @@ if [ "$full" != full ]; then
 fi
 
 # What `make reproduce` leaves behind, for the commands that read it.
-"$build/esgsim" sweep "$tree/workloads/experiments/paper.json" --quiet --set requests=20 \
-    --set warmup_requests=2 --out "$tree/results/paper.h5" >"$folder/out" 2>"$folder/err" ||
-    fail "the paper's sweep, short, runs" "$(cat "$folder/err")"
+# shellcheck disable=SC2086
+if grep -q results/paper.h5 $documents; then
+    "$build/esgsim" sweep "$tree/workloads/experiments/paper.json" --quiet --set requests=20 \
+        --set warmup_requests=2 --out "$tree/results/paper.h5" >"$folder/out" 2>"$folder/err" ||
+        fail "the paper's sweep, short, runs" "$(cat "$folder/err")"
+fi
 
 # ---- Taking documents apart ------------------------------------------------------------------
 
@@ -224,22 +238,37 @@ document_test() {
     [ "$total" -gt 0 ] || fail "$document has blocks" "none found"
 }
 
-for document in $documents; do
-    if [ -f "$document" ]; then
-        document_test "$document"
-    else
-        fail "$document is there" "no such file"
-    fi
-done
-
 # The page of frequent messages quotes what the program says.
-# shellcheck disable=SC2016
-grep -o '^| `[^`]*`' workloads/MESSAGES.md | sed 's/^| `//; s/`$//' >"$folder/messages"
-while IFS= read -r message; do
-    if grep -rqF -- "$message" sim sched workloads results traces --include='*.[ch]'; then
-        pass "workloads/MESSAGES.md: $message"
-    else
-        fail "workloads/MESSAGES.md: $message" "no source says so"
+messages_test() {
+    # shellcheck disable=SC2016
+    grep -o '^| `[^`]*`' workloads/MESSAGES.md | sed 's/^| `//; s/`$//' >"$folder/messages"
+    while IFS= read -r message; do
+        if grep -rqF -- "$message" sim sched workloads results traces --include='*.[ch]'; then
+            pass "workloads/MESSAGES.md: $message"
+        else
+            fail "workloads/MESSAGES.md: $message" "no source says so"
+        fi
+    done <"$folder/messages"
+}
+
+# What a page's test depends on but the page: the program, and what the copy holds.
+around=$(find sched sim traces tests/plugins tests/documents.sh tests/shell.sh plots workloads results -type f ! -path '*/__pycache__/*' \
+    ! -name '*.md' ! -name '*.h5' -exec cksum {} + | sort | cat - "$build/esgsim" | cksum)
+mkdir -p "$build/documents"
+
+for document in $documents; do
+    mark=$build/documents/$(echo "$document" | tr / +)$full
+    state="$around $(cksum <"$document")"
+    if [ "$(cat "$mark" 2>/dev/null)" = "$state" ]; then
+        pass "$document: nothing it depends on has changed since it passed"
+        continue
     fi
-done <"$folder/messages"
+    before=$tests_bad
+    case $document in
+    workloads/MESSAGES.md) messages_test ;;
+    *) document_test "$document" ;;
+    esac
+    rm -f "$mark"
+    [ "$tests_bad" -ne "$before" ] || echo "$state" >"$mark"
+done
 finish

@@ -4,8 +4,20 @@
 # folder holds after a drawing that failed.
 . tests/shell.sh
 
-esgsim=${SAN_BUILD:-build/sanitized}/esgsim
-release=${BUILD:-build}/esgsim # runs the contenders of the large sweeps; all else is sanitized
+esgsim=${BUILD:-build}/esgsim
+sanitized=${SAN_BUILD:-build/sanitized}/esgsim # draws every kind of figure once
+# All named sizes, or by turns one, which the number of commits says (tests/aside.txt).
+sizes="column page slide"
+if [ "${ASIDE:-}" = changed ] && sh tests/aside.sh 2>/dev/null | grep -qx figure-sizes; then
+    sizes=$(echo "$sizes" | cut -d ' ' -f $(($(git rev-list --count HEAD) % 3 + 1)))
+fi
+# size NAME: it is one of those drawn.
+size() {
+    case " $sizes " in
+    *" $1 "*) ;;
+    *) return 1 ;;
+    esac
+}
 here=$(pwd)
 
 # ---- What is drawn ---------------------------------------------------------------------------
@@ -48,7 +60,7 @@ cat >"$folder/synergy.json" <<EOF
 EOF
 short="--set requests=60 --set warmup_requests=5 --set record=all --quiet"
 for sweep in paper ablation headline synergy; do
-    run "$release" sweep "$folder/$sweep.json" --quiet --out "$folder/$sweep.h5"
+    run "$esgsim" sweep "$folder/$sweep.json" --quiet --out "$folder/$sweep.h5"
     expect "the contenders of $sweep run" 0
 done
 for sweep in policies one-seed loads; do
@@ -100,13 +112,22 @@ cat >"$folder/reference.json" <<EOF
   {"metric": "slo_hit_rate", "low": 0.61, "evidence": "published"},
   {"metric": "cost_saving", "low": 1, "high": 2, "unit": "%", "evidence": "recalled", "against": ["fifo"]}]}
 EOF
-# draw FORMAT: everything above into $folder/FORMAT.
+# draw FORMAT: everything above into $folder/FORMAT; but for SVG, of each script one figure.
 draw() {
     for file in "$folder/policies.h5" "$folder/one-seed.h5" "$folder/loads.h5" \
         "$folder/trainings.h5" "$folder/points.csv" \
         traces/profiles/a100-mig-parvagpu.json traces/arrivals/AzureLLMInferenceTrace_code.csv.gz \
         workloads/trees/esg-plain.txt; do
-        run "$esgsim" plot "$file" --out "$folder/$1" --format "$1"
+        part=
+        case $1:$file in
+        svg:*) ;;
+        */policies.h5) part="--only *-b-n-two-words-s-a-ls --only settings --only tornado" ;;
+        */one-seed.h5) part="--only sensitivity --only timeline" ;;
+        esac
+        set -f
+        # shellcheck disable=SC2086
+        run "$esgsim" plot "$file" --out "$folder/$1" --format "$1" $part
+        set +f
         expect "plot draws $(basename "$file") as $1" 0
     done
     run "$esgsim" plot "$folder/policies.h5" --paper "$folder/reference.json" --only published \
@@ -117,11 +138,14 @@ draw() {
     expect "plot draws a simulation against a replay as $1" 0
     charts "$folder/$1" "$1"
 }
-for format in svg pdf png; do
+release=$esgsim
+esgsim=$sanitized
+draw svg
+esgsim=$release
+for format in pdf png; do
     draw $format
 done
 # The named sizes, and what is left out.
-sizes="column page slide"
 for size in $sizes; do
     charts "$folder/$size" svg --size "$size"
     run "$esgsim" plot "$folder/policies.h5" --out "$folder/$size" --size "$size" \
@@ -334,54 +358,62 @@ for size in $sizes; do
         fail "every contender is named in figures for a $size" "$(head -n 20 "$folder/said")"
     fi
 done
-if grep -q 'hit-rate-tight: drawn as . figures, hit-rate-tight-part-1 to -.: it would be .* in high, which is more than 9' \
-    "$folder/column/paper/notes" && [ ! -e "$folder/column/paper/hit-rate-tight.csv" ] &&
-    grep -q 'tight‚ part 2 of' "$folder/column/paper/hit-rate-tight-part-2.csv"; then
-    pass "a figure that is too high for a page is divided, and plot says so"
-else
-    fail "a figure that is too high for a page is divided, and plot says so" \
-        "$(cat "$folder/column/paper/notes")" "$(ls "$folder/column/paper")"
+if size column; then
+    if grep -q 'hit-rate-tight: drawn as . figures, hit-rate-tight-part-1 to -.: it would be .* in high, which is more than 9' \
+        "$folder/column/paper/notes" && [ ! -e "$folder/column/paper/hit-rate-tight.csv" ] &&
+        grep -q 'tight‚ part 2 of' "$folder/column/paper/hit-rate-tight-part-2.csv"; then
+        pass "a figure that is too high for a page is divided, and plot says so"
+    else
+        fail "a figure that is too high for a page is divided, and plot says so" \
+            "$(cat "$folder/column/paper/notes")" "$(ls "$folder/column/paper")"
+    fi
 fi
-# Of many contenders those of "show" have names, the first of each other policy is grey, and variants are on
-# their own.
-shown=$folder/page/paper-shown
-if grep -q '>headway<' "$shown/hit-rate-tight.svg" && grep -q '>others<' "$shown/hit-rate-tight.svg" &&
-    ! grep -q '>clockwork<\|headroom' "$shown/hit-rate-tight.svg" &&
-    grep -q '^1,.*,7,clockwork,.*,0xC4C4C4,' "$shown/hit-rate-tight.csv" &&
-    grep -q '>esg headroom=0.1<' "$shown"/settings-variants*.svg &&
-    ! grep -q '>headway<' "$shown"/settings-variants*.svg &&
-    grep -q 'some contenders are grey.*--all' "$shown/notes" &&
-    ! grep -q '>others<' "$folder/page/paper/hit-rate-tight"*.svg; then
-    pass "figures name the contenders that the sweep shows"
-else
-    fail "figures name the contenders that the sweep shows" "$(cat "$shown/notes")" "$(ls "$shown")"
+if size page; then
+    # Of many contenders those of "show" have names, the first of each other policy is grey, and variants are on
+    # their own.
+    shown=$folder/page/paper-shown
+    if grep -q '>headway<' "$shown/hit-rate-tight.svg" && grep -q '>others<' "$shown/hit-rate-tight.svg" &&
+        ! grep -q '>clockwork<\|headroom' "$shown/hit-rate-tight.svg" &&
+        grep -q '^1,.*,7,clockwork,.*,0xC4C4C4,' "$shown/hit-rate-tight.csv" &&
+        grep -q '>esg headroom=0.1<' "$shown"/settings-variants*.svg &&
+        ! grep -q '>headway<' "$shown"/settings-variants*.svg &&
+        grep -q 'some contenders are grey.*--all' "$shown/notes" &&
+        ! grep -q '>others<' "$folder/page/paper/hit-rate-tight"*.svg; then
+        pass "figures name the contenders that the sweep shows"
+    else
+        fail "figures name the contenders that the sweep shows" "$(cat "$shown/notes")" "$(ls "$shown")"
+    fi
 fi
-# The parts hold the rows of the whole.
-run "$esgsim" plot "$folder/paper.h5" --out "$folder/whole" --only settings --all
-rows() { cat "$@" | grep -v '^panel' | cut -d, -f 5,7-10 | sort; }
-rows "$folder/whole/settings.csv" >"$folder/expected"
-rows "$folder"/column/paper/settings-part-*.csv >"$folder/found"
-same "the parts of a figure hold all of it" "$folder/expected" "$folder/found"
-# The legend's two dark lines, one solid, one dashed.
-if grep "stroke='rgb( 34,  34,  34)'" "$folder"/page/simulated-against-real*.svg | grep -q dasharray; then
-    pass "the legend shows the dashes of lines of one colour"
-else
-    fail "the legend shows the dashes of lines of one colour" "no dashed line in the legend"
+if size column; then
+    # The parts hold the rows of the whole.
+    run "$esgsim" plot "$folder/paper.h5" --out "$folder/whole" --only settings --all
+    rows() { cat "$@" | grep -v '^panel' | cut -d, -f 5,7-10 | sort; }
+    rows "$folder/whole/settings.csv" >"$folder/expected"
+    rows "$folder"/column/paper/settings-part-*.csv >"$folder/found"
+    same "the parts of a figure hold all of it" "$folder/expected" "$folder/found"
 fi
-grep -ho '>[ 0-9]*<' "$folder"/page/curve-*.svg | tr -d '<> ' | awk '$1 >= 200' | sort | uniq -d \
-    >"$folder/said"
-if ls "$folder"/page/curve-*.svg >/dev/null && [ ! -s "$folder/said" ]; then
-    pass "ticks of a logarithmic axis are labelled left of the first panel only"
-else
-    fail "ticks of a logarithmic axis are labelled left of the first panel only" \
-        "twice: $(tr '\n' ' ' <"$folder/said")"
-fi
-if grep -q '>99.9<' "$folder"/page/paper/hit-rate-tight*.svg &&
-    grep -q '^0,SLO,' "$folder"/page/paper/latency-parts-tight*.csv; then
-    pass "hit rates above 90 % have a panel by nines, latencies the SLOs"
-else
-    fail "hit rates above 90 % have a panel by nines, latencies the SLOs" \
-        "$(ls "$folder/page/paper")"
+if size page; then
+    # The legend's two dark lines, one solid, one dashed.
+    if grep "stroke='rgb( 34,  34,  34)'" "$folder"/page/simulated-against-real*.svg | grep -q dasharray; then
+        pass "the legend shows the dashes of lines of one colour"
+    else
+        fail "the legend shows the dashes of lines of one colour" "no dashed line in the legend"
+    fi
+    grep -ho '>[ 0-9]*<' "$folder"/page/curve-*.svg | tr -d '<> ' | awk '$1 >= 200' | sort | uniq -d \
+        >"$folder/said"
+    if ls "$folder"/page/curve-*.svg >/dev/null && [ ! -s "$folder/said" ]; then
+        pass "ticks of a logarithmic axis are labelled left of the first panel only"
+    else
+        fail "ticks of a logarithmic axis are labelled left of the first panel only" \
+            "twice: $(tr '\n' ' ' <"$folder/said")"
+    fi
+    if grep -q '>99.9<' "$folder"/page/paper/hit-rate-tight*.svg &&
+        grep -q '^0,SLO,' "$folder"/page/paper/latency-parts-tight*.csv; then
+        pass "hit rates above 90 % have a panel by nines, latencies the SLOs"
+    else
+        fail "hit rates above 90 % have a panel by nines, latencies the SLOs" \
+            "$(ls "$folder/page/paper")"
+    fi
 fi
 for wanted in "" --variants; do
     # shellcheck disable=SC2086
@@ -399,15 +431,17 @@ else
 fi
 run "$esgsim" plot "$folder/one-seed.h5" --out "$folder/none" --policies esg
 expect_refusal "plot refuses a policy that has variants only" "no run of 'esg'.*--variants"
-bare=$folder/bare-column/hit-rate-plain
-if grep -q '>SLO hit rate by application: plain<' "$folder/svg/hit-rate-plain.svg" &&
-    ! grep -q 'SLO hit rate by\|Latency profile\|Dashed' "$bare.svg" &&
-    grep -q 'Latency profile' "$bare.csv" && grep -q '>fifo<' "$bare.svg" &&
-    ! grep -q '>esg<' "$bare.svg"; then
-    pass "title, caption and other policies are left out; the CSV keeps the caption"
-else
-    fail "title, caption and other policies are left out; the CSV keeps the caption" \
-        "$(grep -o '<tspan.*' "$bare.svg")"
+if size column; then
+    bare=$folder/bare-column/hit-rate-plain
+    if grep -q '>SLO hit rate by application: plain<' "$folder/svg/hit-rate-plain.svg" &&
+        ! grep -q 'SLO hit rate by\|Latency profile\|Dashed' "$bare.svg" &&
+        grep -q 'Latency profile' "$bare.csv" && grep -q '>fifo<' "$bare.svg" &&
+        ! grep -q '>esg<' "$bare.svg"; then
+        pass "title, caption and other policies are left out; the CSV keeps the caption"
+    else
+        fail "title, caption and other policies are left out; the CSV keeps the caption" \
+            "$(grep -o '<tspan.*' "$bare.svg")"
+    fi
 fi
 run "$esgsim" plot "$folder/policies.h5" --out "$folder/setting" --policies "esg k=1,fifo" --only '*-plain'
 if [ -f "$folder/setting/hit-rate-plain.svg" ] && [ -f "$folder/setting/decisions-plain.svg" ] &&
@@ -416,13 +450,14 @@ if [ -f "$folder/setting/hit-rate-plain.svg" ] && [ -f "$folder/setting/decision
 else
     fail "*-SETTING draws all figures of the setting and no other" "$(ls "$folder/setting")"
 fi
-run "$esgsim" plot "$folder/policies.h5" --out "$folder/whole" --size column \
-    --policies "esg k=1,fifo" --only hit-rate-plain
-if [ "$(canvas "$bare.svg")" = "$(canvas "$folder/whole/hit-rate-plain.svg")" ] &&
-    [ "$(canvas "$folder/bare-slide/hit-rate-plain.svg")" = "1280 720" ]; then
-    pass "and the plot takes their room"
-else
-    fail "and the plot takes their room" "$(canvas "$bare.svg")"
+if size column; then
+    run "$esgsim" plot "$folder/policies.h5" --out "$folder/whole" --size column \
+        --policies "esg k=1,fifo" --only hit-rate-plain
+    if [ "$(canvas "$bare.svg")" = "$(canvas "$folder/whole/hit-rate-plain.svg")" ]; then
+        pass "and the plot takes their room"
+    else
+        fail "and the plot takes their room" "$(canvas "$bare.svg")"
+    fi
 fi
 
 grep -l '<title>' "$folder"/svg/*.svg >"$folder/titled"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Shows what the analysers found (make writes it to LINT_DIR) and counts each analyser as a test. So it
-# does with the budgets of lines.
+# does with the budgets of lines and the table of suites.
 . tests/shell.sh
 
 LINT_DIR=${LINT_DIR:-build/lint}
@@ -29,6 +29,13 @@ findings "clang-tidy finds nothing" $sources
 findings "cppcheck finds nothing" "$LINT_DIR/cppcheck.log"
 findings "clang-format would change nothing" "$LINT_DIR/clang-format.log"
 findings "shellcheck finds nothing" "$LINT_DIR/shellcheck.log"
+# shellcheck disable=SC2046
+run sh tests/suites_of.sh $(find sim sched workloads traces results plots -name '*.[ch]' -o -name '*.def' -o -name '*.gp')
+expect "every source has a suite in tests/suites.txt" 0
+sort -u "$folder/out" | while read -r name; do
+    [ -e "tests/test_$name.c" ] || [ -e "tests/$name" ] || echo "$name"
+done >"$folder/absent"
+if [ ! -s "$folder/absent" ]; then pass "and they are there"; else fail "and they are there" "$(cat "$folder/absent")"; fi
 run sh tests/lines.sh
 expect "product and tests stay within their budgets of lines" 0
 finish

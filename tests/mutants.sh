@@ -3,10 +3,10 @@
 #
 #   tests/mutants.sh BUILD COUNT JOBS
 #
-# BUILD holds libesgsim.so and suites linked with it (make mutants). Of all candidates of
+# BUILD holds esgsim.so and suites linked with it (make mutants). Of all candidates of
 # tests/mutants/mutate.c, the COUNT with the least hashes are the set, with tests/mutants/known.txt.
 # A mutant is compiled by $COMPILE, linked into a library of its own, and run under the suites that
-# tests/mutants/suites.txt names for its file, the quickest first. It is killed by the first suite
+# tests/suites.txt names for its file, the quickest first. It is killed by the first suite
 # that fails, or that takes 10 s of processor time and three times what it takes without mutant.
 #
 # An interrupted run goes on where it was: a killed mutant is not run again while its file is the
@@ -15,7 +15,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-# One suite with the libesgsim.so of $library: its exit status.
+# One suite with the esgsim.so of $library: its exit status.
 suite_run() { # suite_run NAME SECONDS
     TMPDIR=$(mktemp -d "$BUILD/tmp.XXXXXX")
     export TMPDIR
@@ -34,18 +34,9 @@ suite_run() { # suite_run NAME SECONDS
     return "$status"
 }
 
-suites_of() { # suites_of FILE
-    while read -r pattern suites; do
-        # shellcheck disable=SC2254
-        case $1 in
-        $pattern)
-            echo "$suites golden" | tr ' ' '\n'
-            return
-            ;;
-        esac
-    done <tests/mutants/suites.txt
-    echo "mutants: no suites for $1 in tests/mutants/suites.txt" >&2
-    exit 1
+suites_of() { # suites_of FILE: programs alone, and golden
+    sh tests/suites_of.sh "$1" | grep -v '\.sh$'
+    echo golden
 }
 
 quickest_first() {
@@ -72,7 +63,7 @@ mutant_run() { # mutant_run HASH FILE
         echo uncompiled >"$result"
     else
         # shellcheck disable=SC2046,SC2086
-        $COMPILE -shared -o "$library/libesgsim.so" "$library/mutant.o" \
+        $COMPILE -shared -o "$library/esgsim.so" "$library/mutant.o" \
             $(tr ' ' '\n' <"$BUILD/objects" | grep -v "/${2%.c}\.o$") $LIBRARIES
         echo survived >"$library/result"
         for name in $(suites_of "$2" | quickest_first); do

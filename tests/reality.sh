@@ -1,10 +1,12 @@
 #!/bin/sh
 # `esgsim verify reality` with an option: the simulator against runs of real systems, from shipped inputs. The
-# limits are those of the page results/REALITY.md.
+# limits are those of the page results/REALITY.md. The release build simulates: test_alpaserve, test_muri and
+# test_sgprs run these systems under sanitizers.
 # shellcheck disable=SC2016 # conditions are of awk
 . tests/shell.sh
 
-esgsim=${SAN_BUILD:-build/sanitized}/esgsim
+esgsim=${BUILD:-build}/esgsim
+sanitized=${SAN_BUILD:-build/sanitized}/esgsim
 
 run "$esgsim" verify reality --json
 expect "verify reality ends" 0
@@ -66,7 +68,7 @@ done
 
 run env ESGSIM_WIDTH=150 "$esgsim" verify reality --details
 expect "the table has a row for each latency" 0 '250-ms .* 57712 '
-run "$esgsim" verify theory --details
+run "$sanitized" verify theory --details
 expect "a table of anything else is refused" 2
 if command -v gnuplot >/dev/null; then
     run "$esgsim" verify reality --quiet --out "$folder/figure"
@@ -83,6 +85,6 @@ if command -v gnuplot >/dev/null; then
     fi
 fi
 touch "$folder/file"
-run "$esgsim" verify reality --out "$folder/file"
+run "$sanitized" verify reality --out "$folder/file"
 expect "a file is no folder for the figures" 2
 finish

@@ -34,6 +34,16 @@ python_find() {
     done
 }
 
+# needs WHAT COMMAND...: the suite ends with one failure that names what the machine lacks, where the command fails.
+needs() {
+    what=$1
+    shift
+    "$@" >/dev/null 2>&1 </dev/null || {
+        fail "this machine has what the suite needs" "it lacks $what"
+        finish
+    }
+}
+
 # run COMMAND...: output to $folder/out and $folder/err, exit status to $status.
 run() {
     ran="$*"
@@ -70,6 +80,23 @@ expect_refusal() {
     else
         pass "$1"
     fi
+}
+
+# cases: a table on standard input. Its lines are STATUS :: NAME :: PATTERN :: ARGUMENTS, the arguments as
+# a shell reads them. STATUS is a number, with the pattern on standard output, or "refused".
+cases() {
+    while IFS= read -r row; do
+        name=${row#* :: }
+        pattern=${name#* :: }
+        arguments=${pattern#* :: }
+        name=${name%% :: *}
+        pattern=${pattern%% :: *}
+        eval "run \"\$esgsim\" $arguments"
+        case $row in
+        refused*) expect_refusal "$name" "$pattern" ;;
+        *) expect "$name" "${row%% :: *}" ${pattern:+"$pattern"} ;;
+        esac
+    done
 }
 
 # same NAME FILE FILE: the two are there and equal byte by byte.

@@ -7,13 +7,12 @@
 
 esgsim=${BUILD:-build}/esgsim
 here=$(pwd)
+PATH=$PATH:/usr/sbin
 for program in munged slurmctld slurmd sbatch squeue scancel sinfo; do
-    PATH=$PATH:/usr/sbin
-    if ! command -v "$program" >/dev/null 2>&1; then
-        fail "Slurm is installed" "no $program: make deps-test installs it (slurmctld slurmd slurm-client munge)"
-        finish
-    fi
+    needs "$program: make deps-test installs it (slurmctld slurmd slurm-client munge)" command -v "$program"
 done
+needs "a file system of cgroups at /sys/fs/cgroup, without which slurmd does not start" \
+    sh -c 'stat -f -c %T /sys/fs/cgroup /sys/fs/cgroup/* | grep -q cgroup'
 
 # ---- A cluster of one node -------------------------------------------------------------------
 

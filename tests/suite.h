@@ -52,11 +52,11 @@ static inline void suite_add(struct CMUnitTest added, int line)
 #define CASE(name) CASE_WITH(name, NULL, NULL)
 
 /* Runs the cases in the order of the file, `set_up` before the first and `tear_down` after the
- * last.
- */
+ * last; of those alone whose names match the environment's ESGSIM_CASE, if it is set. */
 #define SUITE_WITH(name, set_up, tear_down)                                                        \
     int main(void)                                                                                 \
     {                                                                                              \
+        cmocka_set_test_filter(getenv("ESGSIM_CASE"));                                             \
         return _cmocka_run_group_tests(name, suite_cases, suite_count, set_up, tear_down);         \
     }
 

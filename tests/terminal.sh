@@ -7,6 +7,7 @@ esgsim=$(cd "${BUILD:-build}" && pwd)/esgsim
 normal=workloads/experiments/moderate-normal.json
 small="--set requests=60 --set warmup_requests=10 --quiet"
 unset COLUMNS ESGSIM_WIDTH NO_COLOR
+needs "a pseudo-terminal (script, of bsdutils)" script -qec true /dev/null
 
 cat >"$folder/sweep.json" <<EOT
 {"base": "$(pwd)/$normal", "matrix": {"policy": [{"name": "esg"}, {"name": "fifo"},

@@ -101,8 +101,9 @@ static void tables_fill(struct tables *tables, struct input_cursor *cursor)
         struct summary_row *run = &tables->runs[i];
         struct application_row *application = &tables->applications[i];
         (void)snprintf(run->hash, sizeof run->hash, "%016zx", i);
-        (void)snprintf(run->policy, sizeof run->policy, "%s", i % 2 == 0 ? "esg" : "fifo");
-        (void)snprintf(run->label, sizeof run->label, "policy.name=%s", run->policy);
+        const char *name = i % 2 == 0 ? "esg" : "fifo";
+        (void)snprintf(run->policy, sizeof run->policy, "%s", name);
+        (void)snprintf(run->label, sizeof run->label, "policy.name=%s", name);
         (void)snprintf(run->name, sizeof run->name, "test");
         run->seed = i / 2 + 1;
         memcpy(application->hash, run->hash, sizeof application->hash);
