@@ -18,7 +18,7 @@ PKG_CONFIG_PATH=$installed/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 export PKG_CONFIG_PATH
 
 for file in bin/esgsim lib/libesgsim.a include/esgsim/sched/policy.h include/esgsim/sim/platform/simulation.h \
-    share/man/man1/esgsim.1 share/doc/esgsim/README.md share/doc/esgsim/LICENSE \
+    share/man/man1/esgsim.1 share/doc/esgsim/README.md share/doc/esgsim/ARCHITECTURE.md share/doc/esgsim/LICENSE \
     share/doc/esgsim/sched/WRITING.md share/doc/esgsim/sim/examples/compare.c \
     share/esgsim/workloads/experiments/paper.json share/esgsim/results/slurm/sweep.sh \
     share/esgsim/results/python/esgsim.py share/esgsim/results/python/esgsim_policy.py share/esgsim/results/python/esgsim.ipynb; do

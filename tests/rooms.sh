@@ -75,4 +75,14 @@ if [ -s "$folder/faults" ]; then
 else
     pass "every room knows only what it may"
 fi
+
+# A new room must be told of where newcomers look.
+untold=$(sed 's/:.*//; /[*]/d' "$folder/rooms" | while read -r room; do
+    grep -qF "\`$room/" ARCHITECTURE.md || echo "$room"
+done)
+if [ -z "$untold" ]; then
+    pass "ARCHITECTURE.md tells of every room"
+else
+    fail "ARCHITECTURE.md tells of every room" "not of: $untold"
+fi
 finish

@@ -1,6 +1,7 @@
 /* The pages beside the code say what the code does: sim/README.md (the model), results/README.md
  * (the results file), traces/README.md and the pages of origin. */
 #include <dirent.h>
+#include <regex.h>
 
 #include <cjson/cJSON.h>
 
@@ -50,36 +51,32 @@ CASE(the_model_page_has_every_assumption_with_its_grade)
     }
 }
 
-/* "`test_NAME: function`", or "`test_NAME`" alone. */
-static void check_test(const char *quoted)
+/* Whether a line of the text matches the extended regular expression. */
+static bool matches(const char *text, const char *pattern)
 {
-    const char *colon = strstr(quoted, ": ");
-    const size_t length = colon == NULL ? strlen(quoted) : (size_t)(colon - quoted);
-    char path[256], wanted[256];
-    (void)snprintf(path, sizeof path, "tests/%.*s.c", (int)length, quoted);
-    if (access(path, R_OK) != 0)
-        fail_msg("%s names %s, which is not there", model_page, path);
-    if (colon == NULL)
-        return;
-    (void)snprintf(wanted, sizeof wanted, "(%s)\n{", colon + 2);
+    regex_t line;
+    assert_int_equal(regcomp(&line, pattern, REG_EXTENDED | REG_NEWLINE | REG_NOSUB), 0);
+    const bool found = regexec(&line, text, 0, NULL, 0) == 0;
+    regfree(&line);
+    return found;
+}
+
+/* "FILE: function, function", "test_NAME: case", or "test_NAME" alone. */
+static void check_functions(const char *page, char *quoted)
+{
+    const bool suite = strncmp(quoted, "test_", 5) == 0;
+    char path[256], defined[256], *rest = quoted, *name = strtok_r(quoted, ":", &rest);
+    (void)snprintf(path, sizeof path, suite ? "tests/%s.c" : "%s", name);
     STRING *source = page_read(path);
-    if (strstr(source, wanted) == NULL)
-        fail_msg("%s names the test %s, which %s does not have", model_page, colon + 2, path);
+    while ((name = strtok_r(NULL, ", ", &rest)) != NULL) {
+        (void)snprintf(defined, sizeof defined, "^[A-Za-z].*[ *(]%s[()][^;]*$", name);
+        if (!matches(source, defined))
+            fail_msg("%s names the function %s, which %s does not have", page, name, path);
+    }
 }
 
 /* A name with a slash and an ending is a file, unless it is one of a results file or an example. */
-static bool names_a_file(const char *quoted)
-{
-    const char *slash = strchr(quoted, '/');
-    const char *dot = strrchr(quoted, '.');
-    static const char *const endings[] = {".c", ".h", ".md", ".json", ".csv", ".sh", ".def"};
-    if (slash == NULL || slash == quoted || dot == NULL || strpbrk(quoted, " <{") != NULL)
-        return false;
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
-        if (strcmp(dot, endings[i]) == 0)
-            return true;
-    return false;
-}
+static const char file_pattern[] = "^[^/ <{][^ <{]*/[^ <{]*[.](c|h|md|json|csv|sh|def)$";
 
 static void check_quoted(const char *page, const char *folder)
 {
@@ -92,9 +89,9 @@ static void check_quoted(const char *page, const char *folder)
         *close = '\0';
         char path[512];
         (void)snprintf(path, sizeof path, "%s%s", folder, open + 1);
-        if (strncmp(open + 1, "test_", 5) == 0)
-            check_test(open + 1);
-        else if (names_a_file(open + 1)) {
+        if (strncmp(open + 1, "test_", 5) == 0 || strstr(open + 1, ".c: ") != NULL)
+            check_functions(page, open + 1);
+        else if (matches(open + 1, file_pattern)) {
             files++;
             if (access(open + 1, R_OK) != 0 && access(path, R_OK) != 0)
                 fail_msg("%s names %s, which is not there", page, open + 1);
@@ -104,8 +101,9 @@ static void check_quoted(const char *page, const char *folder)
     assert_true(files > 0);
 }
 
-CASE(files_and_tests_that_the_pages_name_are_there)
+CASE(files_functions_and_tests_that_the_pages_name_are_there)
 {
+    check_quoted("ARCHITECTURE.md", "sim/platform/");
     check_quoted(model_page, "sim/");
     check_quoted(results_page, "results/");
     check_quoted(traces_page, "traces/");
