@@ -1,7 +1,7 @@
-/* A priority queue of the non-empty job queues.
+/* Which queue a dispatcher serves next: the one of lowest rank among those in which jobs wait.
  *
- * A dispatcher ranks a queue by its oldest job, so a rank changes only when that job changes. Each
- * change costs O(log queues).
+ * A queue has the rank of its oldest job, so it changes only when that job does. Each change costs
+ * O(log queues).
  */
 #ifndef ESGSIM_SCHED_COMMON_QUEUE_ORDER_H
 #define ESGSIM_SCHED_COMMON_QUEUE_ORDER_H

@@ -419,8 +419,8 @@ static uint32_t orion_place_any(const struct orion *orion, struct platform *plat
     return invoker;
 }
 
-/* Removes the entries of requests dropped because a queue was full, which are not reported to the
- * policy. An entry removed too early is planned again. */
+/* Removes the entries of requests that were dropped: on_withdrawn names a queue, on_refused an
+ * invoker, and neither a request. An entry removed too early is planned again. */
 static void forget_stale(struct orion *orion, sim_time_t now)
 {
     struct orion_requests *requests = &orion->requests;

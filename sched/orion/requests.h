@@ -1,4 +1,4 @@
-/* Orion's data per request, kept between its stages: a hash map by request number. */
+/* What Orion keeps of a request between its stages, by the request's number. */
 #ifndef ESGSIM_SCHED_ORION_REQUESTS_H
 #define ESGSIM_SCHED_ORION_REQUESTS_H
 

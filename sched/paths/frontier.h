@@ -1,10 +1,10 @@
-/* The exact frontier: a (time, cost) Pareto frontier of every suffix of an application, built once.
+/* The cheapest plans for what remains of an application after a stage, for any time left: exact,
+ * and computed once.
  *
- * This goes beyond the paper. Latency surfaces do not change during a run, so the remainder of an
- * application after a stage can be summarised in advance. Series composition is a Minkowski sum,
- * parallel composition is (max, sum); each result is reduced to its non-dominated points. A
- * decision is then one binary search per first-stage configuration. It is exact for chains of any
- * length, without grouping.
+ * This goes beyond the paper. Latency surfaces do not change during a run, so every suffix of an
+ * application has one Pareto frontier of (time, cost). Series composition is a Minkowski sum,
+ * parallel composition is (max, sum). A decision is then one binary search per first-stage
+ * configuration, for chains of any length, without grouping.
  */
 #ifndef ESGSIM_SCHED_PATHS_FRONTIER_H
 #define ESGSIM_SCHED_PATHS_FRONTIER_H

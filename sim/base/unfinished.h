@@ -1,8 +1,8 @@
-/* Registry of temporary files and directories of this process, so that they can be removed when a
- * signal ends it.
+/* The temporary files and directories that this process must not leave behind when a signal ends
+ * it.
  *
- * The registry has at most UNFINISHED_MOST entries. Each entry belongs to the process that added
- * it. A forked child inherits the registry but removes nothing of its parent's.
+ * At most UNFINISHED_MOST are registered. Each belongs to the process that registered it: a forked
+ * child inherits the registry but removes nothing of its parent's.
  */
 #ifndef ESGSIM_SIM_BASE_UNFINISHED_H
 #define ESGSIM_SIM_BASE_UNFINISHED_H

@@ -5,6 +5,25 @@
 #include "sim/base/array.h"
 #include "sim/cluster/cluster.h"
 
+/* An invoker has one entry per GPU, with that GPU's headroom. It also has one entry with headroom
+ * 0, for work on its vCPUs only. An update (best_fit_file) indexes the entries of one invoker by
+ * (kind of GPU, headroom, free vCPUs). Updates are numbered. An entry whose bucket changes becomes
+ * the most recent one in the new bucket.
+ *
+ * A set stores entries in one bucket per (row, free vCPUs). Each kind of GPU has a row per
+ * headroom, kind after kind, so that the units of unlike GPUs are not compared. A bucket is a
+ * doubly linked list, most recent entry first. Bit masks mark the buckets that are not empty. A
+ * query for GPU units scans the masks of its kind upwards from the requested units and vCPUs. A
+ * query without units scans all rows, those of the first kind first. One set contains all invokers:
+ * their GPUs, or the vCPU entry of an invoker without GPUs. It is made at a query and kept while
+ * queries go on.
+ *
+ * A query for an idle container of a function searches the function's members, which are the pools
+ * with idle containers. A short member list is searched linearly, so that updates cost nothing for
+ * functions with few members. A function with many members has a set of its own. Both methods give
+ * the same order. A member's recency is the later of two updates: the one that found the pool idle,
+ * and the one that last moved its entry. */
+
 /* Invokers with more free vCPUs than this share one bucket. This affects only the order of fit. */
 enum { VCPUS_MOST = 255 };
 

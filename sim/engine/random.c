@@ -4,6 +4,10 @@
 
 #include <gsl/gsl_randist.h>
 
+/* GSL has neither streams nor jump-ahead, hence a `gsl_rng_type` of our own: Philox4x32-10 (Salmon,
+ * Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC'11), a keyed bijection of a
+ * 128-bit counter. The seed is the key. The counter is (block number, a, purpose and b), so two
+ * streams never share a block. One block gives two 64-bit outputs, the lower words first. */
 #define PHILOX_MULTIPLIER_0 0xD2511F53u
 #define PHILOX_MULTIPLIER_1 0xCD9E8D57u
 #define PHILOX_WEYL_0 0x9E3779B9u

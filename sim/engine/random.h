@@ -1,17 +1,9 @@
-/* Counter-based random streams behind GSL's generator interface.
+/* Random numbers with names: a draw is found by (seed, purpose, a, b), not by what was drawn
+ * before.
  *
- * A stream is identified by (seed, purpose, a, b). The draws of request 17 for stage 2 do not
- * depend on earlier draws or their order. Runs under different policies therefore use common random
- * numbers, and can be compared in pairs. Opening a stream costs a few assignments. All gsl_ran_*
- * functions accept it.
- *
- * GSL has neither streams nor jump-ahead. This module therefore provides its own `gsl_rng_type`:
- * Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC'11).
- * It is a keyed bijection of a 128-bit counter.
- *
- * The seed is the key. The counter is (block number, a, purpose and b), so two streams never share
- * a block. One block gives two 64-bit outputs, the lower words first. A stream repeats after 2^33
- * outputs.
+ * The draws of request 17 for stage 2 are therefore the same under every policy (common random
+ * numbers), and runs can be compared in pairs. Opening a stream costs a few assignments, and it
+ * repeats after 2^33 outputs. All gsl_ran_* functions accept it.
  */
 #ifndef ESGSIM_SIM_ENGINE_RANDOM_H
 #define ESGSIM_SIM_ENGINE_RANDOM_H

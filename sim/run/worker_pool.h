@@ -1,9 +1,8 @@
-/* A pool of worker processes.
+/* Does jobs side by side, in worker processes of which any may crash.
  *
- * Jobs 0..n−1 run in child processes, at most `workers` at a time. If a worker crashes or is
- * killed, only its current job fails. A worker executes many jobs, because starting a process takes
- * as long as a short run. After WORKER_POOL_SERVICE jobs a new process replaces it, which limits
- * memory leaks.
+ * Jobs 0..n−1 run at most `workers` at a time. If a worker crashes or is killed, only its current
+ * job fails. A worker executes many jobs, because starting a process takes as long as a short run.
+ * After WORKER_POOL_SERVICE jobs a new process replaces it, which limits memory leaks.
  *
  * A job writes its result to a file. An fsync takes as long as several short runs. A worker
  * therefore holds results for some time and publishes them together. A job has ended when it has

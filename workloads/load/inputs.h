@@ -1,4 +1,4 @@
-/* A cache of input files, so that every run of a sweep uses the same contents.
+/* Input files as a sweep first read them, so that all of its runs use the same contents.
  *
  * A JSON file is cached as text, and a profile as it was parsed, too. Arrival traces are too large
  * for that, and policy modules are loaded by the system. Their digest is cached together with the
