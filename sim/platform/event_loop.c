@@ -183,107 +183,25 @@ static void user_asks(struct platform *platform, uint32_t user)
 
 /* ---- The loop -------------------------------------------------------------------------------- */
 
-static void event_handle(struct platform *platform, const struct event *event)
+static void timer_fires(struct platform *platform, uint32_t id)
 {
-    platform->work_events -= event->kind < EVENT_WORK_KINDS;
-    switch ((enum event_kind)event->kind) {
-    case EVENT_BATCH_START:
-        batches_start(platform, event->subject);
-        break;
-    case EVENT_BATCH_FINISH:
-        batches_finish(platform, event->subject);
-        break;
-    case EVENT_BATCH_ANSWER:
-        batches_answer(platform, event->subject);
-        break;
-    case EVENT_BATCH_RELEASE:
-        batches_release(platform, event->subject);
-        break;
-    case EVENT_REQUEST_READY:
-        jobs_enter(platform, event->subject);
-        break;
-    case EVENT_CONTAINER_READY:
-        containers_ready(platform, event->subject);
-        break;
-    case EVENT_INSTANCE_READY:
-        instances_ready(platform, event->subject);
-        break;
-    case EVENT_CONTAINER_EXPIRY:
-        containers_expire(platform, event->subject);
-        break;
-    case EVENT_WARM_POOL:
-        warm_pool_fill(platform);
-        break;
-    case EVENT_CONTAINER_RELOAD:
-        keep_alive_reload(platform, event->subject);
-        break;
-    case EVENT_CONTROLLER_FREE:
-        platform->controller.busy = false;
-        break;
-    case EVENT_TIMER:
-        platform->controller.changed = true;
-        platform->controller.idle_timers++;
-        policy_call_timer(platform, event->subject);
-        break;
-    case EVENT_USER:
-        user_asks(platform, event->subject);
-        break;
-    case EVENT_PREWARM:
-        predictor_act(platform, event->subject);
-        break;
-    case EVENT_TRAINING:
-        trainings_step(platform, event->subject);
-        break;
-    case EVENT_TRAINING_SAVED:
-        trainings_saved(platform, event->subject);
-        break;
-    case EVENT_INVOKER_FAILS:
-        failures_fail(platform, event->subject);
-        break;
-    case EVENT_INVOKER_BACK:
-        failures_repair(platform, event->subject);
-        break;
-    case EVENT_SAMPLE:
-        /* Trainings alone: last at its instant. Rounds end at multiples of the interval, and before
-         * their timer has fired the cluster is empty. */
-        if (platform->workload->application_count == 0 &&
-            event_queue_next_time(platform->event_queue) == platform->now)
-            platform_schedule(platform, platform->now, EVENT_SAMPLE, 0);
-        else
-            samples_take(platform);
-        break;
-    case EVENT_WORK_KINDS:
-        break;
-    }
+    platform->controller.changed = true;
+    platform->controller.idle_timers++;
+    policy_call_timer(platform, id);
 }
 
-/* Returns the configuration keys that determine the time of an event; NULL: no single ones. */
-static const char *event_cause(enum event_kind kind)
+static void event_handle(struct platform *platform, const struct event *event)
 {
-    switch (kind) {
-    case EVENT_BATCH_START:
-    case EVENT_INSTANCE_READY:
-    case EVENT_CONTAINER_READY:
-        return "platform.transfer, platform.decision_cost or a function's cold_start_ms";
-    case EVENT_BATCH_FINISH:
-        return "a function's latency_ms or service, platform.noise.cv, the interference model or a "
-               "GPU's speed";
-    case EVENT_BATCH_ANSWER:
-        return "platform.host_ms";
-    case EVENT_BATCH_RELEASE:
-        return "a function's turnaround_ms";
-    case EVENT_REQUEST_READY:
-        return "platform.ingress_ms";
-    case EVENT_CONTROLLER_FREE:
-        return "platform.decision_cost";
-    case EVENT_USER:
-        return "arrivals.think_ms";
-    case EVENT_INVOKER_BACK:
-        return "platform.failures";
-    case EVENT_TRAINING:
-        return "a training's iterations, its speed or its place";
-    default:
-        return NULL;
+    const uint32_t subject = event->subject;
+    platform->work_events -= event->kind < EVENT_WORK_KINDS;
+    switch ((enum event_kind)event->kind) {
+#define EVENT(kind, call, cause)                                                                   \
+    case EVENT_##kind:                                                                             \
+        call;                                                                                      \
+        break;
+#include "sim/platform/events.def"
+    case EVENT_WORK_KINDS:
+        break;
     }
 }
 
@@ -291,10 +209,14 @@ static const char *event_cause(enum event_kind kind)
  * of the first event that has some. */
 static void clock_end(struct platform *platform)
 {
+    static const char *const causes[] = {
+#define EVENT(kind, call, cause) [EVENT_##kind] = (cause),
+#include "sim/platform/events.def"
+    };
     struct event event;
     const char *cause = NULL;
     while (cause == NULL && event_queue_pop(platform->event_queue, &event))
-        cause = event_cause((enum event_kind)event.kind);
+        cause = causes[event.kind];
     platform_fail(platform,
                   "the next event would come after the clock's end (about 18 years), as set by "
                   "%s",

@@ -74,6 +74,13 @@ static void timeline_record(struct platform *platform, double stranded)
 void samples_take(struct platform *platform)
 {
     double stranded = 0;
+    /* Trainings alone: last at its instant. Rounds end at multiples of the interval, and before
+     * their timer has fired the cluster is empty. */
+    if (platform->workload->application_count == 0 &&
+        event_queue_next_time(platform->event_queue) == platform->now) {
+        platform_schedule(platform, platform->now, EVENT_SAMPLE, 0);
+        return;
+    }
     if (platform->waiting_jobs > 0 && platform->cluster.capacity.unit_parts > 0) {
         stranded = stranded_share(platform);
         if (platform->metrics.arriving) {

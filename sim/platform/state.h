@@ -51,27 +51,16 @@ struct failures;
 
 __extension__ typedef __int128 wide_t;
 
+/* EVENT_BATCH_START to EVENT_SAMPLE: the lines of events.def. Kinds below EVENT_WORK_KINDS are
+ * work. */
 enum event_kind {
-    EVENT_BATCH_START,     /* subject: batch; its transfer and cold start have ended */
-    EVENT_BATCH_FINISH,    /* subject: batch */
-    EVENT_BATCH_ANSWER,    /* subject: batch whose work has ended */
-    EVENT_BATCH_RELEASE,   /* subject: finished batch, whose turnaround has ended */
-    EVENT_REQUEST_READY,   /* subject: slot of a request, whose input is there */
-    EVENT_CONTAINER_READY, /* subject: prewarmed container */
-    EVENT_INSTANCE_READY,  /* subject: instance */
-    EVENT_CONTROLLER_FREE,
-    EVENT_TIMER,          /* subject: the timer's id, chosen by the policy */
-    EVENT_USER,           /* subject: user of a closed process, who sends a request */
-    EVENT_PREWARM,        /* subject: function */
-    EVENT_TRAINING_SAVED, /* subject: preempted training */
-    EVENT_INVOKER_BACK,   /* subject: invoker */
-    EVENT_WORK_KINDS,     /* kinds below it are work; without pending work a run is over or stuck */
-    EVENT_CONTAINER_EXPIRY, /* subject: container */
-    EVENT_WARM_POOL,        /* the next look at the pool */
-    EVENT_CONTAINER_RELOAD, /* subject: index into keep_alive_state.reloads */
-    EVENT_INVOKER_FAILS,    /* subject: invoker, or row of the list of outages */
-    EVENT_TRAINING,         /* subject: training that arrives, or whose restart or lease ends */
-    EVENT_SAMPLE
+#define EVENT(kind, call, cause)
+#define WORK_EVENT(kind, call, cause) EVENT_##kind,
+#include "sim/platform/events.def"
+    EVENT_WORK_KINDS,
+#define EVENT(kind, call, cause) EVENT_##kind,
+#define WORK_EVENT(kind, call, cause)
+#include "sim/platform/events.def"
 };
 
 enum job_state { JOB_BLOCKED, JOB_READY, JOB_RUNNING, JOB_DONE };
