@@ -78,22 +78,21 @@ void failures_checkpoint(struct platform *platform, uint32_t id, sim_time_t from
     if (every == 0 || platform->now < base)
         return;
     const sim_time_t last = base + (platform->now - base) / every * every;
-    if (last <= training->kept_at || last < from)
+    if (last <= training->kept.at || last < from)
         return;
     const double iteration_s = training_spec(platform, id)->iteration_s;
     const double work = training->speed * (double)(last - from);
-    training->kept_at = last;
-    training->kept_left = fmax(0, training->left - work);
-    training->kept_done =
-        training->done + (uint64_t)(training->lease_iterations + work / 1e9 / iteration_s);
+    training->kept.at = last;
+    training->kept.work =
+        training->left.work - (platform->trainings->plan->whole
+                                   ? floor(training->lease.work + work / 1e9 / iteration_s)
+                                   : work);
 }
 
 void failures_checkpoint_now(struct platform *platform, uint32_t id)
 {
     struct training *training = &platform->trainings->items[id];
-    training->kept_at = training->resume;
-    training->kept_left = training->left;
-    training->kept_done = training->done;
+    training->kept = (struct work_at){training->left.work, training->resume};
 }
 
 /* Whether a part of the training's gang is on the invoker. */
@@ -122,14 +121,12 @@ static void training_lose(struct platform *platform, uint32_t id, struct outage_
     if (platform->failed || training->state == TRAINING_FINISHED)
         return; /* whole iterations: the end of the lease made the last one */
     row->trainings++;
-    if (until > training->kept_at) {
-        row->lost_ns += until - training->kept_at;
-        row->lost_gpu_s += sim_to_s(until - training->kept_at) * gpus;
+    if (until > training->kept.at) {
+        row->lost_ns += until - training->kept.at;
+        row->lost_gpu_s += sim_to_s(until - training->kept.at) * gpus;
     }
     training_lease_record(platform, id);
-    training->settled -= training->kept_left - training->left;
-    training->left = training->kept_left;
-    training->done = training->kept_done;
+    training->left = training->kept;
     training->saved = true; /* nothing is saved, so its restart does not begin with that */
     training->placed = false;
     training->parts = 1;

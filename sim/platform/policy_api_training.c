@@ -146,7 +146,7 @@ struct training_view platform_training(const struct platform *platform, uint32_t
                                   .last_stop = training->last_stop,
                                   .lease_end = runs ? training->lease_end : SIM_FOREVER,
                                   .attained = training->attained +
-                                              (runs ? platform->now - training->held_from : 0),
+                                              (runs ? platform->now - training->lease.at : 0),
                                   .iterations = spec->iterations,
                                   .done = trainings_done(platform, id),
                                   .iteration_s = spec->iteration_s,

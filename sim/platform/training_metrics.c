@@ -121,7 +121,7 @@ void training_neighbours_note(struct platform *platform, uint32_t id)
         for (uint32_t k = 0; k < trainings->gpus[at].count; k++) {
             const uint32_t other_id = trainings->gpus[at].ids[k];
             struct training *other = &trainings->items[other_id];
-            const sim_time_t since[] = {own->held_from, own->row.from_ns, other->held_from,
+            const sim_time_t since[] = {own->lease.at, own->row.from_ns, other->lease.at,
                                         other->row.from_ns};
             sim_time_t time = platform->now - since[0];
             for (size_t s = 1; s < sizeof since / sizeof since[0]; s++)
@@ -160,7 +160,6 @@ void training_lease_record(struct platform *platform, uint32_t id)
     training->recording = false;
     if (!recording || recorder == NULL || recorder->lease == NULL)
         return;
-    training->row.iterations = training->row_iterations;
     if (!recorder->lease(recorder->context, &training->row, platform->error) ||
         !lease_gpus_record(platform, training))
         platform->failed = true;
@@ -220,21 +219,20 @@ void trainings_add_holdings(const struct platform *platform, int64_t *vcpus, int
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
-/* Fluid: the work of all pieces, each rounded, is the training's work, but for the last nanosecond,
- * in which a training is ahead of its finish. Whole: exactly all iterations. */
+/* Fluid: the pieces, each rounded, have taken all work off, but for the last nanosecond, in which a
+ * training is ahead of its finish. Whole: exactly all iterations are made. */
 static bool work_check(struct platform *platform, uint32_t id)
 {
     const struct trainings *trainings = platform->trainings;
     const struct training *training = &trainings->items[id];
     const struct training_spec *spec = training_spec(platform, id);
     const bool whole = trainings->plan->whole;
-    const double all = (double)spec->iterations;
-    const double work = whole ? all : all * spec->iteration_s * 1e9;
-    const double done = whole ? (double)training->done : training->settled;
-    if (fabs(done - work) <= (whole ? 0 : 1e-9 * work + training->speed + 1))
+    const double work = training_work(trainings->plan, spec), left = training->left.work;
+    if (fabs(left) <= (whole ? 0 : 1e-9 * work + training->speed + 1))
         return true;
-    platform_fail(platform, "invariant work: training %" PRIu32 " finished after %.17g of %.17g %s",
-                  id, done, work, whole ? "iterations" : "ns of work");
+    platform_fail(platform,
+                  "invariant work: training %" PRIu32 " finished with %.17g of %.17g %s left", id,
+                  left, work, whole ? "iterations" : "ns of work");
     return false;
 }
 

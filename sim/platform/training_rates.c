@@ -182,8 +182,8 @@ static sim_time_t progress_from(const struct platform *platform, uint32_t id)
 {
     const struct training *training = &platform->trainings->items[id];
     if (platform->trainings->interrupts && !(training->finishes && training->due <= platform->now))
-        return training->piece_from + trainings_restart_time(platform, id);
-    return training->resume > training->piece_from ? training->resume : training->piece_from;
+        return training->left.at + trainings_restart_time(platform, id);
+    return training->resume > training->left.at ? training->resume : training->left.at;
 }
 
 void training_settle(struct platform *platform, uint32_t id)
@@ -191,30 +191,27 @@ void training_settle(struct platform *platform, uint32_t id)
     struct training *training = &platform->trainings->items[id];
     const sim_time_t from = progress_from(platform, id);
     const sim_time_t now = platform->now;
-    training_account(platform, id, training->piece_from, now);
-    training->piece_from = now;
+    training_account(platform, id, training->left.at, now);
+    training->left.at = now;
     if (from >= now)
         return;
     if (platform->failures != NULL)
         failures_checkpoint(platform, id, from);
-    const double work = training->speed * (double)(now - from);
-    training->left = fmax(0, training->left - work);
-    training->settled += work;
+    if (!platform->trainings->plan->whole)
+        training->left.work -= training->speed * (double)(now - from);
     const double iterations = sim_to_s(now - from) / iteration_at(platform, id, training->speed);
-    training->lease_iterations += iterations;
-    training->row_iterations += iterations;
+    training->lease.work += iterations;
+    training->row.iterations += iterations;
 }
 
 void training_set_due(struct platform *platform, uint32_t id)
 {
     struct training *training = &platform->trainings->items[id];
-    const struct training_spec *spec = training_spec(platform, id);
     const bool whole = platform->trainings->plan->whole;
     const sim_time_t from = training->resume > platform->now ? training->resume : platform->now;
-    double left_ns = training->left / training->speed;
-    if (whole)
-        left_ns = ((double)(spec->iterations - training->done) - training->lease_iterations) *
-                  iteration_at(platform, id, training->speed) * 1e9;
+    const double left_ns = whole ? (training->left.work - training->lease.work) *
+                                       iteration_at(platform, id, training->speed) * 1e9
+                                 : training->left.work / training->speed;
     const sim_time_t left = sim_ceil(fmax(0, left_ns));
     const sim_time_t finish = left < SIM_FOREVER - from ? from + left : SIM_FOREVER;
     training->finishes =

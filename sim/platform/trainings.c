@@ -59,14 +59,13 @@ static void items_init(struct trainings *trainings)
     const struct training_plan *plan = trainings->plan;
     for (uint32_t id = 0; id < trainings->count; id++) {
         const struct training_spec *spec = &plan->trainings[id];
-        trainings->items[id] =
-            (struct training){.state = TRAINING_FUTURE,
-                              .gang = spec->gpus > 0 ? spec->gpus : 1,
-                              .parts = 1,
-                              .first_start = SIM_FOREVER,
-                              .finish = SIM_FOREVER,
-                              .last_stop = spec->arrival,
-                              .left = (double)spec->iterations * spec->iteration_s * 1e9};
+        trainings->items[id] = (struct training){.state = TRAINING_FUTURE,
+                                                 .gang = spec->gpus > 0 ? spec->gpus : 1,
+                                                 .parts = 1,
+                                                 .first_start = SIM_FOREVER,
+                                                 .finish = SIM_FOREVER,
+                                                 .last_stop = spec->arrival,
+                                                 .left.work = training_work(plan, spec)};
         trainings->left += training_ends(spec);
         trainings->measured_left += training_ends(spec) && training_is_measured(plan, spec->id);
     }
@@ -235,7 +234,7 @@ static void idle_lease_count(struct platform *platform, uint32_t id, bool made)
     const struct training_spec *spec = training_spec(platform, id);
     if (made)
         training->idle_leases = 0;
-    else if (platform->now == training->lease_end && platform->now > training->held_from)
+    else if (platform->now == training->lease_end && platform->now > training->lease.at)
         training->idle_leases++;
     if (training->idle_leases < IDLE_LEASES_MAX || platform->failed)
         return;
@@ -244,7 +243,7 @@ static void idle_lease_count(struct platform *platform, uint32_t id, bool made)
                       "%s: training: training %" PRIu64
                       ": an iteration of %g s never ends in a lease of %g s",
                       platform->experiment->name, spec->id, spec->iteration_s / training->speed,
-                      sim_to_s(training->lease_end - training->held_from));
+                      sim_to_s(training->lease_end - training->lease.at));
 }
 
 /* Ends the lease of a running training. Returns whether it has made its last iteration. */
@@ -252,23 +251,18 @@ static bool lease_end(struct platform *platform, uint32_t id, bool finishes)
 {
     struct trainings *trainings = platform->trainings;
     struct training *training = &trainings->items[id];
-    const uint64_t iterations = training_spec(platform, id)->iterations;
     training_settle(platform, id);
     if (trainings->plan->whole) {
-        const double most = (double)(iterations - training->done);
-        const double made = floor(training->lease_iterations);
-        training->done = finishes || made >= most ? iterations : training->done + (uint64_t)made;
-        finishes = training->done == iterations;
+        const double made = floor(training->lease.work);
+        finishes = finishes || made >= training->left.work;
+        training->left.work = finishes ? 0 : training->left.work - made;
         idle_lease_count(platform, id, made >= 1);
-    } else if (finishes) {
-        training->left = 0;
     }
-    training->lease_iterations = 0;
     training->resumes = false;
     training_neighbours_note(platform, id);
     residents_remove(platform, id);
     training_due_cancel(platform, id);
-    training->attained += platform->now - training->held_from;
+    training->attained += platform->now - training->lease.at;
     training->last_stop = platform->now;
     training->row.until_ns = platform->now;
     training->state = TRAINING_WAITING;
@@ -387,7 +381,6 @@ static void row_begin(struct platform *platform, uint32_t id, sim_time_t stall)
     training->row = row;
     training->gpus_held = held;
     training->recording = true;
-    training->row_iterations = 0;
     platform->trainings->leases++;
 }
 
@@ -437,7 +430,8 @@ static void training_start(struct platform *platform, uint32_t id,
     }
     training->placed = true;
     training->state = TRAINING_RUNNING;
-    training->held_from = training->piece_from = platform->now;
+    training->lease = (struct work_at){.at = platform->now};
+    training->left.at = platform->now;
     training->lease_end = end;
     trainings->running++;
     trainings->bare += training_spec(platform, id)->gpus == 0;
@@ -527,12 +521,12 @@ double trainings_done(const struct platform *platform, uint32_t id)
     const struct training *training = &trainings->items[id];
     const struct training_spec *spec = &trainings->plan->trainings[id];
     if (trainings->plan->whole)
-        return (double)training->done;
+        return (double)spec->iterations - training->left.work;
     if (training->state == TRAINING_FINISHED)
         return (double)spec->iterations;
     const sim_time_t from =
-        training->resume > training->piece_from ? training->resume : training->piece_from;
-    double left = training->left;
+        training->resume > training->left.at ? training->resume : training->left.at;
+    double left = fmax(0, training->left.work);
     if (training->state == TRAINING_RUNNING && from < platform->now)
         left -= training->speed * (double)(platform->now - from);
     return fmax(0, (double)spec->iterations - left / (spec->iteration_s * 1e9));

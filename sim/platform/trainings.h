@@ -23,6 +23,12 @@ struct neighbour {
     sim_time_t time;
 };
 
+/* An amount of work and a time: ns at speed 1, or iterations. */
+struct work_at {
+    double work;
+    sim_time_t at;
+};
+
 struct training {
     enum training_state state;
     bool finishes;        /* its lease ends with its last iteration */
@@ -37,24 +43,19 @@ struct training {
     uint32_t parts; /* into which its batch is split; 1: none */
     uint32_t visit; /* the last update of rates that reached it */
     sim_time_t first_start, last_stop, finish;
-    sim_time_t held_from;  /* start of its present lease */
-    sim_time_t attained;   /* by earlier leases */
-    sim_time_t stalled;    /* time without progress in restarts, planned at starts */
-    sim_time_t resume;     /* end of its restart: progress begins */
-    sim_time_t piece_from; /* since when it has had its speed */
+    sim_time_t attained; /* time for which its earlier leases held a gang */
+    sim_time_t stalled;  /* time without progress in restarts, planned at starts */
+    sim_time_t resume;   /* end of its restart: progress begins */
     sim_time_t lease_end, due;
     event_queue_handle event; /* at `due`, or of the end of saving */
-    double left;              /* fluid: ns of work at speed 1, at piece_from */
-    double settled;     /* fluid: ns at speed 1 done in all pieces; an invariant compares it */
-    uint64_t done;      /* whole: iterations of ended leases */
-    sim_time_t kept_at; /* of its last checkpoint, with `left` and `done` there */
-    double kept_left;
-    uint64_t kept_done;
-    double lease_iterations; /* of ended pieces of the present lease */
-    double row_iterations;   /* of the lease's row */
-    double alone, speed;     /* on its grants without co-runners, and with them */
-    double gpus_held;        /* whole GPUs, by its shares */
-    double demanded_ns;      /* trainings.demanded_ns at its arrival; then its mean over GPUs */
+    /* Left when it got its speed. Fluid: ns at speed 1, below 0 by its last part of a nanosecond.
+     * Whole: iterations that no ended lease has made. */
+    struct work_at left;
+    struct work_at kept;  /* left at its last checkpoint */
+    struct work_at lease; /* iterations of ended pieces of the present lease, since its start */
+    double alone, speed;  /* on its grants without co-runners, and with them */
+    double gpus_held;     /* whole GPUs, by its shares */
+    double demanded_ns;   /* trainings.demanded_ns at its arrival; then its mean over GPUs */
     struct training_grant *grants; /* of its gang, or of its last one; NULL: never placed */
     struct neighbour *neighbours;  /* of each grant, in the lease's row; NULL: not recorded */
     struct lease_row row;
@@ -160,7 +161,7 @@ sim_time_t trainings_restart_time(const struct platform *platform, uint32_t id);
 double training_speed(const struct platform *platform, uint32_t id);
 /* Handles the end of a restart on a cluster with over-subscription. */
 void training_resume(struct platform *platform, uint32_t id);
-/* Adds the work since piece_from at the present speed, and begins a new piece. */
+/* Takes the work since left.at at the present speed off, and begins a new piece. */
 void training_settle(struct platform *platform, uint32_t id);
 /* Updates the speeds and ends of all trainings on a GPU, after its batches changed. */
 void training_gpu_update(struct platform *platform, uint32_t gpu);
@@ -226,6 +227,14 @@ static inline const struct training_spec *training_spec(const struct platform *p
                                                         uint32_t id)
 {
     return &platform->trainings->plan->trainings[id];
+}
+
+/* All that the training has to do: fluid in ns at speed 1, else in iterations. */
+static inline double training_work(const struct training_plan *plan,
+                                   const struct training_spec *spec)
+{
+    const double iterations = (double)spec->iterations;
+    return plan->whole ? iterations : iterations * spec->iteration_s * 1e9;
 }
 
 /* Number of grants of its present or next gang. */
