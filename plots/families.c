@@ -5,7 +5,6 @@
 
 #include "results/report/table.h"
 #include "results/store/columns.h"
-#include "sim/platform/notices.h"
 
 bool source_one_policy(const struct report_scenario *scenario)
 {
@@ -129,8 +128,8 @@ const char *source_length_warning(const struct report *report, const struct repo
     for (size_t n = 0; n < report->notice_count; n++)
         for (size_t s = 0; s < scenarios; s++)
             if (report->notices[n].in[first[s].number] &&
-                strstr(report->notices[n].text, NOTICE_OF_LENGTH) != NULL)
-                return " Warning: hit rate and latency of some runs " NOTICE_OF_LENGTH ".";
+                report->notices[n].notice.kind == NOTICE_LENGTH)
+                return " Warning: hit rate and latency of some runs depend on how long the run is.";
     return "";
 }
 

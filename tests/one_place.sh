@@ -64,6 +64,12 @@ add plots/figures.c '^const struct figure_kind figure_kinds' \
     '    {.script = "dummy-figure", .about = ABOUT_REQUESTS, .lead = "Added by a test.", SHOWS_DOTS(hit_rate)},'
 sed 's/hit-rate\.gp/dummy-figure.gp/' "$tree/plots/hit-rate.gp" >"$tree/plots/dummy-figure.gp"
 
+add sim/base/notices.def '^NOTICE.KERNELS' 'NOTICE(DUMMY, WARNING, "added by a test in %d words")'
+add sim/platform/notices.c '^    add_predicted.notices' '    notices_add(notices, NOTICE_OF(DUMMY), 6);'
+add sim/platform/events.def '^WORK_EVENT.USER' \
+    'WORK_EVENT(DUMMY, platform_fail(platform, "dummy event of %d", (int)subject), "platform.dummy_key")'
+add sim/platform/event_loop.c '^    users_init.platform.;' '    if (experiment->platform.dummy_number > 3) platform_schedule(platform, experiment->platform.dummy_number > 4 ? SIM_CLOCK_END + 1 : 1, EVENT_DUMMY, 3);'
+
 add traces/readers/trace_layout.h 'FORMAT..esgsim' "    FORMAT(\"dummy-format\", dummy_format) \\"
 sed -e 's/trace_layout_esgsim/trace_layout_dummy_format/' -e 's/"time_ms,application/"dummy_ms,application/' \
     -e '/^\/\* ---- TIMESTAMP/,$d' "$tree/traces/readers/trace_stamps.c" >"$tree/traces/readers/trace_dummy.c"
@@ -121,6 +127,23 @@ run "$esgsim" run "$light" --quiet --set requests=20 --set record=all --out "$fo
 expect "detailed rows are recorded" 0
 run h5dump -H "$folder/d.h5"
 expect "a column's line is enough for the results file" 0 'dummy_column'
+
+# ---- A notice --------------------------------------------------------------------------------
+
+run "$esgsim" run "$light" --quiet --set requests=20 --out "$folder/n.h5"
+expect "a notice's line, and the call that gives it, are enough for run" 0 '^warning: added by a test in 6 words'
+run h5dump -a "/runs/$(h5ls "$folder/n.h5/runs" | cut -d' ' -f1)/notice_kinds" "$folder/n.h5"
+expect "the results file has its kind" 0 'DUMMY'
+run "$esgsim" report "$folder/n.h5"
+expect "and a report its words and severity" 0 'WARNING +added by a test in 6 words'
+
+# ---- An event --------------------------------------------------------------------------------
+
+run env ESGSIM_WIDTH=300 sh -c '"$1" run "$2" --quiet --set requests=20 --set platform.dummy_key=4 2>&1' - "$esgsim" "$light"
+expect "an event's line is enough for it to be handled" 1 'dummy event of 3'
+run env ESGSIM_WIDTH=300 sh -c '"$1" run "$2" --quiet --set platform.dummy_key=5 --set platform.sample_interval_s=1e8 \
+    --set arrivals="{\"process\": \"closed\", \"users\": 1, \"think_ms\": 1e10}" 2>&1' - "$esgsim" "$light"
+expect "and for what sets its time to be named" 1 'as set by platform.dummy_key'
 
 # ---- A metric --------------------------------------------------------------------------------
 

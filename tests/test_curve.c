@@ -16,7 +16,6 @@ enum { RUNS_MOST = 400 };
 struct made {
     struct results results;
     struct summary_row runs[RUNS_MOST];
-    char *notices[RUNS_MOST];
     struct report *report;
 };
 
@@ -26,7 +25,6 @@ static struct made *made_create(void)
     assert_non_null(made);
     made->results.path = (char *)"made-up.h5";
     made->results.runs = made->runs;
-    made->results.notices = made->notices;
     return made;
 }
 

@@ -261,7 +261,8 @@ CASE(a_guard_adds_the_expected_error_of_the_planning_profile)
     assert_int_equal(e->planning.unguarded, 13);
     RESULT result = {0};
     run_logged(e, policy_find("fifo", NULL), &logs[0], &result);
-    assert_contains(result.notices, "policies plan with w.json, guard 2 (not for 13 of 24");
+    assert_contains(notices_find(&result.notices, NOTICE_PLANNING)->text,
+                    "policies plan with w.json, guard 2 (not for 13 of 24");
 }
 
 CASE(a_profile_may_be_for_the_gpus_of_one_model)

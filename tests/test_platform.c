@@ -893,9 +893,7 @@ CASE(the_predicted_share_is_of_execution_time_in_cells_that_were_not_measured)
        &every_grade);
     assert_close(result.run.predicted_share, (60.0 + 40) / 200);
     assert_close(result.run.extrapolated_share, 60.0 / 200);
-    assert_non_null(
-        strstr(result.notices,
-               "at least 50 % of the execution time is in configurations that were not measured"));
+    assert_contains(notices_find(&result.notices, NOTICE_PREDICTED)->text, "at least 50 %");
     /* Between the cells of a profile without marks. */
     go(WORLD(INVOKERS("1", "8", MPS4),
              PROFILE("4", FUNCTION("f", "100", "1000", "10", "1,4", "100,100")), "", EVERY("1000"),
@@ -905,7 +903,7 @@ CASE(the_predicted_share_is_of_execution_time_in_cells_that_were_not_measured)
     assert_close(result.run.extrapolated_share, 0);
     go(PLAIN("", EVERY("1000"), ONE COUNT("0", "2")), &simple);
     assert_true(result.run.predicted_share == 0);
-    assert_null(strstr(result.notices, "not measured"));
+    assert_null(notices_find(&result.notices, NOTICE_PREDICTED));
 }
 
 CASE(utilisation_ends_with_the_arrivals_and_costs_with_the_run)

@@ -120,9 +120,10 @@ CASE(a_mean_tells_over_how_many_seeds_it_is_where_some_have_no_figure)
 
 static void give_notices(struct results *results)
 {
-    results->notices[0] = strdup("warning: no model");
-    results->notices[1] = strdup("warning: no model\nnote: fixed times");
-    results->notices[6] = strdup("note: fixed times");
+    notices_add(&results->notices[0], NOTICE_OF(OTHER_WARNING), "no model");
+    notices_add(&results->notices[1], NOTICE_OF(OTHER_WARNING), "no model");
+    notices_add(&results->notices[1], NOTICE_OF(OTHER), "fixed times");
+    notices_add(&results->notices[6], NOTICE_OF(OTHER), "fixed times");
 }
 
 /* As in a sweep whose first policy is fifo; the reference of comparisons is esg. */

@@ -7,7 +7,6 @@
 #include "results/page/report_html.h"
 #include "results/page/tidy.h"
 #include "results/report/curve.h"
-#include "sim/platform/notices.h"
 #include "tests/fixture_report.h"
 
 OWNER(assumptions_free, struct assumptions)
@@ -328,7 +327,7 @@ CASE(only_the_policy_whose_runs_are_equal_loses_its_interval)
 /* ESG draws nothing, has one run and says so. */
 static void leave_one_of_esg(struct results *results)
 {
-    results->notices[0] = strdup("note: " NOTICE_NOT_RANDOM ", so every seed gives this run");
+    notices_add(&results->notices[0], NOTICE_OF(NOT_RANDOM));
     results->runs[0].seed = 99;
     (void)snprintf(results->runs[1].policy, sizeof results->runs[1].policy, "other");
     (void)snprintf(results->runs[2].policy, sizeof results->runs[2].policy, "other");

@@ -344,7 +344,8 @@ STORING(a_run_keeps_what_it_assumes)
     struct measures applications[FIXTURE_APPLICATIONS];
     struct run_metadata metadata = fixture_metadata(&run_summary, &texts);
     struct simulation_result result = fixture_result(&run_summary, applications);
-    result.notices = (char *)"warning: one thing: and its reason\nnote: another";
+    notices_add(&result.notices, NOTICE_OF(LENGTH), "one thing: and its reason");
+    notices_add(&result.notices, NOTICE_OF(OTHER), "another");
     metadata.policy_label = (char *)"ESG, spread";
     metadata.setting_label = (char *)"light";
     metadata.policy_sha256 = (char *)"0123456789abcdef";
@@ -360,17 +361,19 @@ STORING(a_run_keeps_what_it_assumes)
     assert_string_equal(results->runs[0].policy_sha256, "0123456789abcdef");
     assert_int_equal(results->runs[0].notices, 2);
     assert_int_equal(results->runs[1].notices, 0);
-    assert_null(results->notices[1]);
-    const char *at = results->notices[0];
-    bool warning = false;
-    char text[64];
-    assert_true(notices_next(&at, &warning, text, sizeof text));
-    assert_true(warning);
-    assert_string_equal(text, "one thing: and its reason");
-    assert_true(notices_next(&at, &warning, text, sizeof text));
-    assert_false(warning);
-    assert_string_equal(text, "another");
-    assert_false(notices_next(&at, &warning, text, sizeof text));
+    for (size_t n = 0; n < 2; n++)
+        assert_true(notice_equals(&results->notices[0].rows[n], &result.notices.rows[n]));
+    notices_clear(&result.notices);
+    /* As in a file of an earlier version, and one of a later version. */
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    char group[128];
+    run_path(&run_summary, "", group);
+    assert_true(H5Adelete_by_name(file, group, "notice_kinds", H5P_DEFAULT) >= 0);
+    (void)H5Fclose(file);
+    RESULTS *older = results_load(path, &error);
+    assert_int_equal(older->notices[0].rows[0].kind, NOTICE_OTHER_WARNING);
+    assert_int_equal(older->notices[0].rows[1].kind, NOTICE_OTHER);
+    assert_int_equal(notice_kind_find("A_LATER_KIND", true), NOTICE_OTHER_WARNING);
 }
 
 STORING(a_name_with_a_control_character_is_refused_when_it_is_read)

@@ -445,23 +445,23 @@ CASE(faulty_turnarounds_and_ingress_are_refused)
 
 CASE(times_of_kernels_without_a_turnaround_are_told_once)
 {
-    static const char note[] = "note: the latencies of the profile are times of kernels, and f has";
     char json[WORLD_BYTES];
     world_build(json, &diamond_world);
     go(json);
-    assert_null(strstr(result.notices, "times of kernels"));
+    assert_null(notices_find(&result.notices, NOTICE_KERNELS));
     world_replace(json, "'device':'test'", "'device':'test','latency_of':'kernel'");
     go(json);
-    const char *first = strstr(result.notices, note);
-    assert_non_null(first);
-    assert_null(strstr(first + 1, note));
+    const struct notice *first = notices_find(&result.notices, NOTICE_KERNELS);
+    assert_contains(first->text, "are times of kernels, and f has no turnaround_ms");
+    for (size_t n = 0; n < result.notices.count; n++)
+        assert_true(&result.notices.rows[n] == first || result.notices.rows[n].kind != first->kind);
     world_replace(json, "'name':'f','model':'f'", "'name':'f','model':'f','turnaround_ms':2");
     go(json);
-    assert_null(strstr(result.notices, "times of kernels"));
+    assert_null(notices_find(&result.notices, NOTICE_KERNELS));
     world_replace(json, "'turnaround_ms':2", "'turnaround_ms':0");
     world_replace(json, "'latency_of':'kernel'", "'latency_of':'service'");
     go(json);
-    assert_null(strstr(result.notices, "times of kernels"));
+    assert_null(notices_find(&result.notices, NOTICE_KERNELS));
     assert_text_refused(json, "profile.latency_of", "'kernels'", "latency_of");
 }
 

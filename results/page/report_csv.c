@@ -174,8 +174,8 @@ static void print_notices(const struct report *report, FILE *out)
     for (size_t n = 0; n < report->notice_count; n++) {
         const struct report_notice *notice = &report->notices[n];
         line.against = report_notice_where(report, notice);
-        line.verdict = notice->text;
-        print_line(out, &line, notice->warning ? "warning" : "note", "runs",
+        line.verdict = notice->notice.text;
+        print_line(out, &line, notice->notice.warning ? "warning" : "note", "runs",
                    alone(0, (double)notice->runs));
     }
 }

@@ -56,7 +56,8 @@ static void notices_write(const struct report *report, FILE *out)
 {
     for (size_t n = 0; n < report->notice_count; n++)
         html_print(out, "<dt>%s</dt><dd>%s (%s)</dd>\n",
-                   report->notices[n].warning ? "Warning" : "Note", report->notices[n].text,
+                   report->notices[n].notice.warning ? "Warning" : "Note",
+                   report->notices[n].notice.text,
                    report_notice_where(report, &report->notices[n]));
 }
 

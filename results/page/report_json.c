@@ -123,8 +123,8 @@ static void add_notices(const struct report *report, cJSON *root)
                       cJSON_AddArrayToObject(root, "warnings")};
     for (size_t n = 0; n < report->notice_count; n++) {
         const struct report_notice *notice = &report->notices[n];
-        cJSON *item = json_append(lists[notice->warning]);
-        json_put(item, "text %s runs %g", notice->text, (double)notice->runs);
+        cJSON *item = json_append(lists[notice->notice.warning]);
+        json_put(item, "text %s runs %g", notice->notice.text, (double)notice->runs);
         cJSON *settings = cJSON_AddArrayToObject(item, "scenarios");
         for (size_t s = 0; s < report->scenario_count; s++)
             if (notice->in[s])

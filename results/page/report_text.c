@@ -81,8 +81,9 @@ static void print_header(const struct report *report, FILE *out)
 static void print_notices(const struct report *report, FILE *out)
 {
     for (size_t n = 0; n < report->notice_count; n++)
-        (void)fprintf(out, "  %-10s %s (%s)\n", report->notices[n].warning ? "WARNING" : "note",
-                      report->notices[n].text, report_notice_where(report, &report->notices[n]));
+        (void)fprintf(
+            out, "  %-10s %s (%s)\n", report->notices[n].notice.warning ? "WARNING" : "note",
+            report->notices[n].notice.text, report_notice_where(report, &report->notices[n]));
 }
 
 static void print_legend(FILE *out)

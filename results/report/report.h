@@ -64,8 +64,7 @@ struct judgement;    /* results/expect/reproduction_check.h */
 
 /* A warning or note of one or more runs. */
 struct report_notice {
-    bool warning;
-    const char *text;
+    struct notice notice;
     size_t runs; /* number of runs with this notice */
     bool *in;    /* per scenario: true if one of its runs has it */
 };
@@ -96,9 +95,10 @@ struct report {
 
 /* Collects the notices of all runs; the scenarios must be set. */
 void report_notices_find(struct report *report);
-/* Adds a warning or note on `runs` runs of a scenario, or these runs to the one with that text. */
-void report_note(struct report *report, bool warning, size_t scenario, size_t runs,
-                 const char *text);
+/* Adds a notice on `runs` runs of a scenario, or these runs to the notice that equals it:
+ * report_note(report, scenario, runs, NOTICE_OF(SEEDS_FEW)). */
+void report_note(struct report *report, size_t scenario, size_t runs, enum notice_kind kind,
+                 const char *text, ...) __attribute__((format(printf, 5, 6)));
 
 /* Finds which seeds the metrics rest on: counts the runs that are missing, leaves the seeds that
  * all contenders of a scenario have, finds copies, and notes both. Called once, after the notices.

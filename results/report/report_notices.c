@@ -1,52 +1,57 @@
 /* Notices of a results file: each distinct warning and note, with the runs that have it. */
-#include <string.h>
+#include <stdarg.h>
 
-#include "results/store/record.h"
 #include "results/report/report.h"
 
 enum { SETTINGS_LISTED = 4 }; /* of more, only their number is told */
 
-void report_note(struct report *report, bool warning, size_t scenario, size_t runs,
-                 const char *text)
+static void note(struct report *report, size_t scenario, size_t runs, const struct notice *notice)
 {
     size_t n = 0;
-    while (n < report->notice_count &&
-           (report->notices[n].warning != warning || strcmp(report->notices[n].text, text) != 0))
+    while (n < report->notice_count && !notice_equals(&report->notices[n].notice, notice))
         n++;
     if (n == report->notice_count) {
         arena_reserve(report->arena, &report->notices, n + 1, sizeof *report->notices);
         report->notices[report->notice_count++] = (struct report_notice){
-            .warning = warning,
-            .text = arena_text(report->arena, "%s", text),
+            .notice = {notice->kind, notice->warning,
+                       arena_text(report->arena, "%s", notice->text)},
             .in = arena_allocate(report->arena, report->scenario_count, sizeof(bool))};
     }
     report->notices[n].runs += runs;
     report->notices[n].in[scenario] = true;
 }
 
-static void run_notices(struct report *report, size_t scenario, const char *lines)
+void report_note(struct report *report, size_t scenario, size_t runs, enum notice_kind kind,
+                 const char *text, ...)
 {
-    char text[NOTICE_LENGTH];
-    bool warning = false;
-    while (lines != NULL && notices_next(&lines, &warning, text, sizeof text))
-        report_note(report, warning, scenario, 1, text);
+    struct notice notice = {kind, notice_kinds[kind].warning, NULL};
+    va_list args;
+    va_start(args, text);
+    arena_append_of(report->arena, &notice.text, text, args);
+    va_end(args);
+    note(report, scenario, runs, &notice);
 }
 
 /* Tells whether two runs of a contender have the same seed. That happens only if the runs differ
  * in something that the file does not record, as in files older than policy_sha256. */
 static void equal_seeds(struct report *report, size_t s, const struct report_contender *contender)
 {
-    char text[NOTICE_LENGTH];
     size_t count = 0;
     for (size_t r = 1; r < contender->run_count; r++)
         count += report->results->runs[contender->runs[r]].seed ==
                  report->results->runs[contender->runs[r - 1]].seed;
-    (void)snprintf(text, sizeof text,
-                   "runs of %s with equal seeds are averaged: they differ in something that this "
-                   "file does not name; run the sweep again with this version",
-                   contender->title);
     if (count > 0)
-        report_note(report, true, s, contender->run_count, text);
+        report_note(report, s, contender->run_count, NOTICE_OF(SEEDS_EQUAL), contender->title);
+}
+
+/* Adds the notices of the contender's runs. */
+static void runs_note(struct report *report, size_t s, const struct report_contender *contender)
+{
+    for (size_t r = 0; report->results->notices != NULL && r < contender->run_count; r++) {
+        const struct notices *notices = &report->results->notices[contender->runs[r]];
+        for (size_t n = 0; n < notices->count; n++)
+            note(report, s, 1, &notices->rows[n]);
+    }
 }
 
 void report_notices_find(struct report *report)
@@ -55,9 +60,8 @@ void report_notices_find(struct report *report)
         const struct report_scenario *scenario = &report->scenarios[s];
         for (size_t c = 0; c < scenario->contender_count; c++)
             equal_seeds(report, s, &scenario->contenders[c]);
-        for (size_t c = 0; report->results->notices != NULL && c < scenario->contender_count; c++)
-            for (size_t r = 0; r < scenario->contenders[c].run_count; r++)
-                run_notices(report, s, report->results->notices[scenario->contenders[c].runs[r]]);
+        for (size_t c = 0; c < scenario->contender_count; c++)
+            runs_note(report, s, &scenario->contenders[c]);
     }
 }
 

@@ -6,7 +6,6 @@
 
 #include "results/report/paired.h"
 #include "results/store/record.h"
-#include "sim/platform/notices.h"
 
 enum {
     SEEDS_FEW = 5,     /* with fewer, a note says that the intervals are rough */
@@ -131,8 +130,7 @@ static void common_leave(const struct report *report, struct report_scenario *sc
 /* Whether the run says that every seed would repeat it. */
 static bool is_exact(const struct results *results, size_t run)
 {
-    const char *lines = results->notices == NULL ? NULL : results->notices[run];
-    return lines != NULL && strstr(lines, NOTICE_NOT_RANDOM) != NULL;
+    return results->notices != NULL && notices_find(&results->notices[run], NOTICE_NOT_RANDOM);
 }
 
 static bool runs_equal(const struct report *report, size_t one, size_t other)
@@ -159,11 +157,9 @@ static void seeds_note(struct report *report, size_t s, const struct report_cont
 {
     const size_t runs = contender->run_count;
     if (runs > 1 && contender->copies)
-        report_note(report, false, s, runs,
-                    "all seeds gave the same run, because nothing random decides it: "
-                    "they count as one seed without an interval");
+        report_note(report, s, runs, NOTICE_OF(SEEDS_COPIES));
     else if (runs > 1 && runs < SEEDS_FEW)
-        report_note(report, false, s, runs, "fewer than five seeds: the intervals are rough");
+        report_note(report, s, runs, NOTICE_OF(SEEDS_FEW));
 }
 
 void report_seeds_find(struct report *report)

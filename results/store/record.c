@@ -59,14 +59,6 @@ char *lines_join(const void *structures, size_t count, size_t size)
     return text;
 }
 
-size_t lines_count(const char *lines)
-{
-    size_t count = lines != NULL && lines[0] != '\0' ? 1 : 0;
-    for (const char *c = lines; count > 0 && *c != '\0'; c++)
-        count += *c == '\n';
-    return count;
-}
-
 void lines_copy(const char *lines, size_t index, char *text, size_t capacity)
 {
     for (; index > 0 && *lines != '\0'; index--) {
@@ -74,20 +66,6 @@ void lines_copy(const char *lines, size_t index, char *text, size_t capacity)
         lines += *lines == '\n';
     }
     (void)snprintf(text, capacity, "%.*s", (int)strcspn(lines, "\n"), lines);
-}
-
-bool notices_next(const char **at, bool *warning, char *text, size_t capacity)
-{
-    const char *line = *at;
-    const size_t length = strcspn(line, "\n");
-    if (length == 0)
-        return false;
-    *at = line + length + (line[length] == '\n');
-    *warning = strncmp(line, "warning: ", strlen("warning: ")) == 0;
-    const char *colon = memmem(line, length, ": ", 2);
-    const char *begin = colon == NULL ? line : colon + 2;
-    (void)snprintf(text, capacity, "%.*s", (int)(line + length - begin), begin);
-    return true;
 }
 
 struct run_metadata *run_metadata_create(const struct experiment *experiment,

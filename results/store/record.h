@@ -1,4 +1,4 @@
-/* The identity of a run in the results file, its notices, and a recorder for two destinations. */
+/* The identity of a run in the results file, and a recorder for two destinations. */
 #ifndef ESGSIM_RESULTS_STORE_RECORD_H
 #define ESGSIM_RESULTS_STORE_RECORD_H
 
@@ -54,17 +54,8 @@ struct run_metadata {
 /* A list of texts, one per line. Each of the `count` structures of `size` bytes begins with the
  * address of a text. The caller frees the lines; NULL: memory exhausted. */
 char *lines_join(const void *structures, size_t count, size_t size);
-/* The number of lines; 0 for no text. */
-size_t lines_count(const char *lines);
 /* Copies line `index` to `text`; "" if there is none. */
 void lines_copy(const char *lines, size_t index, char *text, size_t capacity);
-
-enum { NOTICE_LENGTH = 1024 };
-
-/* Reads the line of a run's notices at *at and advances *at to the next line. Copies the text
- * without its prefix "warning: " or "note: " to `text`, and sets `*warning` if the prefix was
- * "warning: ". False at the end. */
-bool notices_next(const char **at, bool *warning, char *text, size_t capacity);
 
 /* Creates the metadata of `experiment` under `policy` with the parameter values `values`. `label`
  * may be NULL (a single run); `bounds`: the run computes bounds. NULL: ERROR_RUN, memory exhausted.

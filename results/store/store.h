@@ -170,7 +170,7 @@ struct results {
      * earlier versions have no such rows: then missing_count is 0 and sweep.missing is not. */
     struct missing_run *missing;
     size_t missing_count;
-    char **notices;              /* per run: lines for notices_next (record.h); NULL: none */
+    struct notices *notices;     /* per run; NULL: none */
     struct swept_keys *swept;    /* keys that the sweep sets; NULL: none */
     unsigned char *values;       /* per run: its row of their values, swept->row_bytes each */
     char *command;               /* that made the sweep; NULL: not known */

@@ -161,28 +161,36 @@ static void sweep_read(hid_t file, struct sweep_metadata *metadata)
     free(identity);
 }
 
-/* Reads the notices of runs. Checks their text, because reports print each line unchanged. */
+/* Reads the notices of a run. Checks their text, because reports print each line unchanged. */
+static bool run_notices_read(hid_t file, const char *hash, struct notices *notices)
+{
+    char *lines = store_run_text(file, hash, "notices");
+    char *kinds = store_run_text(file, hash, "notice_kinds"); /* NULL: of an earlier version */
+    bool printable = lines != NULL;
+    for (char *line, *left = lines, *names = kinds;
+         printable && (line = strsep(&left, "\n")) != NULL;) {
+        const char *mark = strstr(line, ": "), *words = mark == NULL ? line : mark + 2;
+        const bool warning = strncmp(line, "warning: ", strlen("warning: ")) == 0;
+        notices_add(notices, notice_kind_find(strsep(&names, "\n"), warning), "%s", words);
+        printable = utf8_is_name(words) && !notices->incomplete;
+    }
+    free(lines);
+    free(kinds);
+    return printable;
+}
+
 static bool notices_read(hid_t file, struct results *results, struct error *error)
 {
     results->notices = calloc(results->run_count + 1, sizeof *results->notices);
     if (results->notices == NULL)
         return error_run(error, "%s: out of memory", results->path);
-    for (size_t run = 0; run < results->run_count; run++) {
-        if (results->runs[run].notices == 0)
-            continue;
-        char *lines = store_run_text(file, results->runs[run].hash, "notices");
-        results->notices[run] = lines;
-        char text[NOTICE_LENGTH];
-        bool warning = false;
-        bool printable = lines != NULL;
-        for (const char *at = lines; printable && notices_next(&at, &warning, text, sizeof text);)
-            printable = utf8_is_name(text);
-        if (!printable)
+    for (size_t run = 0; run < results->run_count; run++)
+        if (results->runs[run].notices > 0 &&
+            !run_notices_read(file, results->runs[run].hash, &results->notices[run]))
             return error_input(error,
                                "%s: attribute 'notices' of /runs/%s is not there or no text; run "
                                "it again",
                                results->path, results->runs[run].hash);
-    }
     return true;
 }
 
@@ -232,7 +240,7 @@ void results_free(struct results *results)
         return;
     free(results->path);
     for (size_t run = 0; results->notices != NULL && run < results->run_count; run++)
-        free(results->notices[run]);
+        notices_clear(&results->notices[run]);
     free(results->notices);
     swept_keys_free(results->swept);
     free(results->values);

@@ -378,7 +378,7 @@ static bool summary_append(struct store *store, const struct simulation_result *
     struct summary_row row;
     memset(&row, 0, sizeof row);
     store_name_summary(&row, metadata);
-    row.notices = (uint32_t)lines_count(result->notices);
+    row.notices = (uint32_t)result->notices.count;
     row.seed = metadata->seed;
     row.warmup_requests = metadata->warmup_requests;
     row.exact_quantiles = result->exact_quantiles ? 1 : 0;
@@ -430,12 +430,27 @@ static bool run_close(struct store *store)
     return good;
 }
 
+static bool notices_write(struct store *store, const struct notices *notices)
+{
+    struct arena *arena = store->metadata->arena;
+    char *lines = arena_text(arena, "%s", ""), *kinds = arena_text(arena, "%s", "");
+    for (size_t n = 0; n < notices->count; n++) {
+        const struct notice *notice = &notices->rows[n];
+        const char *begin = n == 0 ? "" : "\n";
+        arena_append(arena, &lines, "%s%s: %s", begin, notice->warning ? "warning" : "note",
+                     notice->text);
+        arena_append(arena, &kinds, "%s%s", begin, notice_kinds[notice->kind].name);
+    }
+    return hdf5_set_text(store->run, "notices", lines) &&
+           hdf5_set_text(store->run, "notice_kinds", kinds);
+}
+
 bool store_end_run(struct store *store, const struct simulation_result *result, struct error *error)
 {
-    bool good =
-        summary_append(store, result) && applications_append(store, result) &&
-        training_append(store, result) && hdf5_set_f64(store->run, "wall_s", result->wall_s) &&
-        hdf5_set_text(store->run, "notices", result->notices == NULL ? "" : result->notices);
+    bool good = summary_append(store, result) && applications_append(store, result) &&
+                training_append(store, result) &&
+                hdf5_set_f64(store->run, "wall_s", result->wall_s) &&
+                notices_write(store, &result->notices);
     good = run_close(store) && good;
     if (!good)
         return store_fault(store, error, "a run's figures");

@@ -136,7 +136,6 @@ static bool sweep_preview(const struct expectations *claims, size_t first,
     struct results results = {.path = (char *)claims->list[first].sweep};
     struct arena *arena = arena_create();
     results.runs = arena_allocate(arena, sweep->run_count, sizeof *results.runs);
-    results.notices = arena_allocate(arena, sweep->run_count, sizeof *results.notices);
     bool good = true;
     for (size_t run = 0; good && run < sweep->run_count; run += sweep->seeds)
         good = preview_add(arena, sweep, run, &results, error);

@@ -48,14 +48,13 @@ static void json_add_metrics(cJSON *object, enum metric_scope scope, const void 
             json_add_figure(object, metrics[i].name, metric_number(&metrics[i], members));
 }
 
-static void json_add_notices(cJSON *root, const char *notices)
+static void json_add_notices(cJSON *root, const struct notices *notices)
 {
     cJSON *lists[] = {cJSON_AddArrayToObject(root, "notes"),
                       cJSON_AddArrayToObject(root, "warnings")};
-    bool warning = false;
-    char text[NOTICE_LENGTH];
-    for (const char *at = notices; at != NULL && notices_next(&at, &warning, text, sizeof text);)
-        cJSON_AddItemToArray(lists[warning], cJSON_CreateString(text));
+    for (size_t n = 0; n < notices->count; n++)
+        cJSON_AddItemToArray(lists[notices->rows[n].warning],
+                             cJSON_CreateString(notices->rows[n].text));
 }
 
 /* The policy's name, as reports have it; of several modules of one name the path. */
@@ -70,35 +69,41 @@ static const char *name_of(const struct output_run *runs, size_t count, size_t r
     return unique ? policy->name : runs[run].experiment->policy_name;
 }
 
-/* Names the policies of the runs that have the notice, unless all have it. */
-static void notice_policies(FILE *stream, const struct output_run *runs, size_t count,
-                            const char *text)
+static bool run_has(const struct output_run *run, const struct notice *notice)
+{
+    const struct notices *notices = &run->result->notices;
+    size_t n = 0;
+    while (n < notices->count && !notice_equals(&notices->rows[n], notice))
+        n++;
+    return n < notices->count;
+}
+
+/* Prints a notice after the names of the policies of the runs that have it, unless all have it. */
+static void text_notice(FILE *stream, const char *lead, const struct notice *notice,
+                        const struct output_run *runs, size_t count)
 {
     size_t with = 0;
     for (size_t i = 0; i < count; i++)
-        with += strstr(runs[i].result->notices, text) != NULL;
+        with += run_has(&runs[i], notice);
+    fprintf(stream, "%s%s: ", lead, notice->warning ? "warning" : "note");
     for (size_t i = 0, left = with; with < count && i < count; i++)
-        if (strstr(runs[i].result->notices, text) != NULL)
+        if (run_has(&runs[i], notice))
             fprintf(stream, "%s%s", name_of(runs, count, i), --left > 0 ? ", " : ": ");
+    fprintf(stream, "%s\n", notice->text);
 }
 
 /* Prints each notice of the runs once. `lead`: before every line. */
 static void text_notices_of(FILE *stream, const char *lead, bool warnings_only,
                             const struct output_run *runs, size_t count)
 {
-    bool warning = false;
-    char text[NOTICE_LENGTH];
     for (size_t i = 0; i < count; i++)
-        for (const char *at = runs[i].result->notices;
-             at != NULL && notices_next(&at, &warning, text, sizeof text);) {
+        for (size_t n = 0; n < runs[i].result->notices.count; n++) {
+            const struct notice *notice = &runs[i].result->notices.rows[n];
             size_t first = 0;
-            while (strstr(runs[first].result->notices, text) == NULL)
+            while (!run_has(&runs[first], notice))
                 first++;
-            if (first < i || (warnings_only && !warning))
-                continue;
-            fprintf(stream, "%s%s: ", lead, warning ? "warning" : "note");
-            notice_policies(stream, runs, count, text);
-            fprintf(stream, "%s\n", text);
+            if (first == i && (notice->warning || !warnings_only))
+                text_notice(stream, lead, notice, runs, count);
         }
 }
 
@@ -190,7 +195,7 @@ cJSON *output_run_json(const struct output_run *shown)
     json_put(root, "exact_quantiles %hhd profile_evidence %s deterministic %hhd",
              result->exact_quantiles, experiment->profile_evidence,
              (bool)(experiment->platform.decision_cost != DECISION_MEASURED));
-    json_add_notices(root, result->notices);
+    json_add_notices(root, &result->notices);
     json_put(root, "wall_s %g peak_memory_kb %g config_hash %s version %s commit %s sources %s",
              result->wall_s, (double)peak_memory_kb(), experiment->hash, version_number(),
              version_commit(), version_sources());

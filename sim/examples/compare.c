@@ -54,7 +54,9 @@ static bool run(const struct experiment *experiment, const struct policy *policy
     const struct measures *all = &result.overall;
     printf("%-8s %6.2f %% of SLOs met at %.4f $ per 1,000 requests, p99 %.1f ms\n", policy->name,
            100 * all->slo_hit_rate, 1000 * all->cost_per_request_usd, all->latency_ms_p99);
-    printf("%s%s", result.notices, result.notices[0] == '\0' ? "" : "\n");
+    for (size_t n = 0; n < result.notices.count; n++)
+        printf("%s: %s\n", result.notices.rows[n].warning ? "warning" : "note",
+               result.notices.rows[n].text);
     simulation_result_clear(&result);
     return true;
 }

@@ -277,6 +277,6 @@ void simulation_result_clear(struct simulation_result *result)
 {
     free(result->applications);
     free(result->training);
-    free(result->notices);
+    notices_clear(&result->notices);
     *result = (struct simulation_result){0};
 }

@@ -11,7 +11,6 @@
 #include "sim/platform/gpu_work.h"
 #include "sim/platform/instances.h"
 #include "sim/platform/keep_alive.h"
-#include "sim/platform/notices.h"
 #include "sim/platform/policy_api.h"
 #include "sim/platform/policy_calls.h"
 #include "sim/platform/requests.h"
@@ -152,7 +151,7 @@ static bool result_complete(struct platform *platform, const struct cursor *curs
                     " requests; lower warmup_requests or take more of the trace",
                     experiment->path, experiment->warmup_requests);
     else if (experiment_inputs_check(experiment, platform->error) &&
-             ((result->notices = notices_text(experiment, result)) != NULL ||
+             (notices_fill(&platform->arena, experiment, result) ||
               error_run(platform->error, "out of memory for the run's notices")))
         return true;
     simulation_result_clear(result);

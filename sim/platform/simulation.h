@@ -13,6 +13,7 @@
 
 #include "sched/policy.h"
 #include "sim/base/error.h"
+#include "sim/base/notice.h"
 #include "sim/base/records.h"
 #include "workloads/spec/experiment.h"
 
@@ -48,10 +49,7 @@ struct simulation_result {
     struct training_measures *training; /* NULL: the experiment has no trainings */
     bool gpus_shared;                   /* two trainings were on one GPU at one time */
     struct arrival_counts arrivals;     /* of a trace; zero for other arrival processes */
-    /* What a reader of the figures must know, one per line; "": nothing. "warning: ..." means that
-     * figures may not mean what they seem to. "note: ..." is about something the experiment asked
-     * for. */
-    char *notices;
+    struct notices notices;             /* what a reader of the figures must know */
     /* Signs that figures depend on the length of the run (sim/README.md, "Runs that are not
      * stationary"). */
     bool queues_grew;     /* until the last arrival */

@@ -1,0 +1,60 @@
+#include "sim/base/notice.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/array.h"
+
+enum { NOTE, WARNING };
+
+const struct notice_row notice_kinds[] = {
+#define NOTICE(kind, severity, text) {#kind, severity},
+#include "sim/base/notices.def"
+};
+
+void notices_add(struct notices *notices, enum notice_kind kind, const char *text, ...)
+{
+    struct notice notice = {kind, notice_kinds[kind].warning, NULL};
+    va_list args;
+    va_start(args, text);
+    const bool good = vasprintf(&notice.text, text, args) >= 0;
+    va_end(args);
+    if (good && array_extend(&notices->rows, notices->count, sizeof notice)) {
+        notices->rows[notices->count++] = notice;
+        return;
+    }
+    notices->incomplete = true;
+    if (good)
+        free(notice.text);
+}
+
+void notices_clear(struct notices *notices)
+{
+    for (size_t n = 0; n < notices->count; n++)
+        free(notices->rows[n].text);
+    free(notices->rows);
+    *notices = (struct notices){0};
+}
+
+const struct notice *notices_find(const struct notices *notices, enum notice_kind kind)
+{
+    for (size_t n = 0; n < notices->count; n++)
+        if (notices->rows[n].kind == kind)
+            return &notices->rows[n];
+    return NULL;
+}
+
+bool notice_equals(const struct notice *one, const struct notice *other)
+{
+    return one->kind == other->kind && strcmp(one->text, other->text) == 0;
+}
+
+enum notice_kind notice_kind_find(const char *name, bool warning)
+{
+    for (size_t kind = 0; name != NULL && kind < NOTICE_KINDS; kind++)
+        if (strcmp(notice_kinds[kind].name, name) == 0)
+            return (enum notice_kind)kind;
+    return warning ? NOTICE_OTHER_WARNING : NOTICE_OTHER;
+}
