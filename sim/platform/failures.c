@@ -1,7 +1,6 @@
 #include "sim/platform/failures.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "sim/platform/batches.h"
 #include "sim/platform/containers.h"
@@ -13,33 +12,19 @@
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
 
-bool failures_init(struct platform *platform)
+void failures_init(struct platform *platform)
 {
     const struct platform_spec *spec = &platform->experiment->platform;
     if (!platform_fails(spec))
-        return true;
+        return;
     const uint32_t invokers = platform->cluster.invoker_count;
-    struct failures *failures = calloc(1, sizeof *failures);
+    struct failures *failures = arena_allocate(&platform->arena, 1, sizeof *failures);
     platform->failures = failures;
-    if (failures == NULL)
-        return false;
     failures->spec = &spec->failures;
-    failures->invokers = calloc(invokers, sizeof *failures->invokers);
-    if (failures->invokers == NULL)
-        return false;
+    failures->invokers = arena_allocate(&platform->arena, invokers, sizeof *failures->invokers);
     for (uint32_t i = 0; i < invokers; i++)
         random_stream_open(&failures->invokers[i].stream, platform->experiment->seed,
                            RANDOM_FAILURE, i, 0);
-    return true;
-}
-
-void failures_clear(struct platform *platform)
-{
-    if (platform->failures == NULL)
-        return;
-    free(platform->failures->invokers);
-    free(platform->failures);
-    platform->failures = NULL;
 }
 
 /* A random time with this mean, at least a nanosecond; SIM_FOREVER beyond the clock. */

@@ -28,9 +28,8 @@ struct failures {
     } * invokers;
 };
 
-/* Sets up the failures that the experiment asks for, if any. False: memory exhausted. */
-bool failures_init(struct platform *platform);
-void failures_clear(struct platform *platform);
+/* Sets up the failures that the experiment asks for, if any. */
+void failures_init(struct platform *platform);
 /* Schedules the first failure of each invoker, or all of the list. */
 void failures_begin(struct platform *platform);
 

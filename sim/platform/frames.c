@@ -1,19 +1,16 @@
 #include "sim/platform/frames.h"
 
-#include <stdlib.h>
-
 #include "sim/platform/requests.h"
 #include "workloads/spec/experiment.h"
 
-bool frames_init(struct platform *platform)
+void frames_init(struct platform *platform)
 {
     const size_t count = platform->workload->application_count;
     if (count == 0 || platform->experiment->arrivals.process != ARRIVAL_PERIODIC)
-        return true;
-    platform->tasks = calloc(count, sizeof *platform->tasks);
-    for (size_t a = 0; platform->tasks != NULL && a < count; a++)
+        return;
+    platform->tasks = arena_allocate(&platform->arena, count, sizeof *platform->tasks);
+    for (size_t a = 0; a < count; a++)
         platform->tasks[a] = (struct task){SIM_NONE, SIM_NONE, 0};
-    return platform->tasks != NULL;
 }
 
 /* Begins the frame that waits for its task, or drops it if its time is over. */

@@ -5,8 +5,8 @@
 
 #include "sim/platform/state.h"
 
-/* Allocates platform->tasks if the arrivals are periodic. False: memory exhausted. */
-bool frames_init(struct platform *platform);
+/* Allocates platform->tasks if the arrivals are periodic. */
+void frames_init(struct platform *platform);
 /* The request in `slot` is a new frame of the task. It waits for the last one, in place of a frame
  * that waited already, which is dropped. */
 void frames_admit(struct platform *platform, uint32_t slot, struct task *task);

@@ -1,8 +1,6 @@
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
-#include "sim/base/array.h"
 #include "sim/platform/batches.h"
 #include "sim/platform/gpu_work.h"
 #include "sim/platform/policy_api.h"
@@ -25,26 +23,19 @@ static struct prepared_runner runner_prepare(const struct workload *workload, si
 }
 
 /* Prepares all configurations on GPUs of one kind. */
-static bool table_prepare_kind(struct platform *platform, size_t kind)
+static void table_prepare_kind(struct platform *platform, size_t kind)
 {
     const struct workload *workload = platform->workload;
     const size_t *first = platform->work_table.first;
-    struct prepared_runner *table = calloc(first[workload->function_count] + 1, sizeof *table);
+    struct prepared_runner *table =
+        arena_allocate(&platform->arena, first[workload->function_count], sizeof *table);
     platform->work_table.kinds[kind] = table;
-    for (uint32_t f = 0; table != NULL && f < workload->function_count; f++)
+    for (uint32_t f = 0; f < workload->function_count; f++)
         for (size_t c = 0; c < workload->functions[f].configuration_count; c++) {
             const double vgpu = workload->functions[f].configurations[c].vgpu;
             table[first[f] + c] =
                 runner_prepare(workload, kind, f, c, vgpu / workload->kinds[kind].units);
         }
-    return table != NULL;
-}
-
-static bool table_make_room(struct gpu_work_table *table, size_t count)
-{
-    size_t room = table->room;
-    return array_reserve(&table->runners, &room, count, sizeof *table->runners) &&
-           array_reserve(&table->slowdowns, &table->room, count, sizeof *table->slowdowns);
 }
 
 static void contexts_init(struct platform *platform, bool interference)
@@ -61,69 +52,47 @@ static void contexts_init(struct platform *platform, bool interference)
                                                  workload->kinds[k].units);
 }
 
-static bool table_init(struct platform *platform, bool interference)
+static void table_init(struct platform *platform, bool interference)
 {
     const struct workload *workload = platform->workload;
     struct gpu_work_table *table = &platform->work_table;
-    table->kinds = calloc(workload->kind_count, sizeof *table->kinds);
-    table->contexts = calloc(workload->kind_count, sizeof *table->contexts);
-    table->first = calloc(workload->function_count + 1, sizeof *table->first);
-    if (table->kinds == NULL || table->contexts == NULL || table->first == NULL)
-        return false;
-    table->kind_count = workload->kind_count;
+    struct arena *arena = &platform->arena;
+    table->kinds = arena_allocate(arena, workload->kind_count, sizeof *table->kinds);
+    table->contexts = arena_allocate(arena, workload->kind_count, sizeof *table->contexts);
+    table->first = arena_allocate(arena, workload->function_count + 1, sizeof *table->first);
     for (size_t f = 0; f < workload->function_count; f++)
         table->first[f + 1] = table->first[f] + workload->functions[f].configuration_count;
     for (size_t k = 0; interference && k < workload->kind_count; k++)
-        if (workload->kinds[k].interference != NULL && !table_prepare_kind(platform, k))
-            return false;
+        if (workload->kinds[k].interference != NULL)
+            table_prepare_kind(platform, k);
     contexts_init(platform, interference);
-    return true;
 }
 
-static void table_clear(struct gpu_work_table *table)
-{
-    for (size_t k = 0; k < table->kind_count; k++)
-        free(table->kinds[k]);
-    free(table->kinds);
-    free(table->contexts);
-    free(table->first);
-    free(table->runners);
-    free(table->slowdowns);
-}
-
-bool gpu_work_init(struct platform *platform, bool interference)
+void gpu_work_init(struct platform *platform, bool interference)
 {
     const struct cluster *cluster = &platform->cluster;
     platform->gpu_work =
-        calloc(cluster->gpu_count > 0 ? cluster->gpu_count : 1, sizeof *platform->gpu_work);
-    for (uint32_t g = 0; platform->gpu_work != NULL && g < cluster->gpu_count; g++) {
+        arena_allocate(&platform->arena, cluster->gpu_count, sizeof *platform->gpu_work);
+    for (uint32_t g = 0; g < cluster->gpu_count; g++) {
         const struct gpu_state *gpu = &cluster->gpus[g];
         struct gpu_work *work = &platform->gpu_work[g];
         work->modelled = interference && gpu_sharing_of(gpu->spec)->interferes &&
                          platform->workload->kinds[gpu->spec->kind].interference != NULL;
         work->interferes = work->modelled || gpu->parts > gpu_unit_parts(gpu);
     }
-    return platform->gpu_work != NULL && table_init(platform, interference);
-}
-
-void gpu_work_clear(struct platform *platform)
-{
-    for (uint32_t g = 0; platform->gpu_work != NULL && g < platform->cluster.gpu_count; g++)
-        free(platform->gpu_work[g].executions);
-    free(platform->gpu_work);
-    table_clear(&platform->work_table);
+    table_init(platform, interference);
 }
 
 /* ---- Executions ------------------------------------------------------------------------------ */
 
-static bool work_grow(struct platform *platform, struct gpu_work *work)
+static void work_grow(struct platform *platform, struct gpu_work *work)
 {
-    if (array_reserve(&work->executions, &work->capacity, (size_t)work->count + 1,
-                      sizeof *work->executions) &&
-        table_make_room(&platform->work_table, work->capacity + 1))
-        return true;
-    platform_fail(platform, "out of memory for %" PRIu32 " batches on a GPU", work->count);
-    return false;
+    struct gpu_work_table *table = &platform->work_table;
+    struct arena *arena = &platform->arena;
+    arena_reserve(arena, &work->executions, (size_t)work->count + 1, sizeof *work->executions);
+    work->capacity = arena_room(work->executions, sizeof *work->executions);
+    arena_reserve(arena, &table->runners, work->capacity + 1, sizeof *table->runners);
+    arena_reserve(arena, &table->slowdowns, work->capacity + 1, sizeof *table->slowdowns);
 }
 
 static struct execution *work_find(const struct gpu_work *work, uint32_t id)
@@ -416,8 +385,8 @@ void gpu_work_add(struct platform *platform, uint32_t id)
 {
     const uint32_t gpu = platform->batches[id].gpu;
     struct gpu_work *work = &platform->gpu_work[gpu];
-    if (work->count == work->capacity && !work_grow(platform, work))
-        return;
+    if (work->count == work->capacity)
+        work_grow(platform, work);
     work->executions[work->count++] = execution_of(platform, id);
     contexts_update(platform, gpu, 1);
     work_update(platform, gpu);

@@ -7,10 +7,8 @@
 #include "sim/platform/state.h"
 
 /* Allocates one empty table per GPU. Without `interference` only over-subscription slows batches.
- * False: memory exhausted. */
-bool gpu_work_init(struct platform *platform, bool interference);
-/* Frees the memory allocated by gpu_work_init and the run. */
-void gpu_work_clear(struct platform *platform);
+ */
+void gpu_work_init(struct platform *platform, bool interference);
 /* Starts the execution of batch `id` on a GPU with interference, and updates the rates of all
  * batches on this GPU. */
 void gpu_work_add(struct platform *platform, uint32_t id);

@@ -206,13 +206,12 @@ static uint32_t request_take(struct platform *platform)
     return platform->requests_used++;
 }
 
-static bool fastest_init(struct platform *platform)
+static void fastest_init(struct platform *platform)
 {
     const struct workload *workload = platform->workload;
     const size_t kinds = workload->kind_count;
-    platform->fastest = calloc(workload->function_count * kinds, sizeof *platform->fastest);
-    if (platform->fastest == NULL)
-        return false;
+    platform->fastest = arena_allocate(&platform->arena, workload->function_count * kinds,
+                                       sizeof *platform->fastest);
     for (size_t f = 0; f < workload->function_count; f++) {
         const struct function *function = &workload->functions[f];
         for (size_t k = 0; k < kinds; k++) {
@@ -229,38 +228,36 @@ static bool fastest_init(struct platform *platform)
                                          function->service == SERVICE_PROFILE};
         }
     }
-    return true;
 }
 
 bool jobs_init(struct platform *platform)
 {
     const struct workload *workload = platform->workload;
+    struct arena *arena = &platform->arena;
     /* Rounded up to a power of two: a job's slot and stage are then found without division. */
     while (UINT32_C(1) << platform->slot_shift < workload->max_stages)
         platform->slot_shift++;
     platform->stride = UINT32_C(1) << platform->slot_shift;
     platform->request_free = SIM_NONE;
     platform->ingress = sim_from_ms(platform->experiment->platform.ingress_ms);
-    platform->queues = calloc(workload->queue_count, sizeof *platform->queues);
-    platform->queue_mask = calloc(workload->queue_count / 64 + 1, sizeof *platform->queue_mask);
-    if (platform->queues == NULL || platform->queue_mask == NULL)
-        return false;
+    platform->queues = arena_allocate(arena, workload->queue_count, sizeof *platform->queues);
+    platform->queue_mask =
+        arena_allocate(arena, workload->queue_count / 64 + 1, sizeof *platform->queue_mask);
     for (uint32_t a = 0; a < workload->application_count; a++) {
         const struct application *application = &workload->applications[a];
         for (uint32_t s = 0; s < application->stage_count; s++)
             platform->queues[application->first_queue + s] = (struct queue){
                 .application = a, .stage = s, .function = application->stages[s].function};
     }
-    return frames_init(platform) && fastest_init(platform) && requests_grow(platform);
+    frames_init(platform);
+    fastest_init(platform);
+    return requests_grow(platform);
 }
 
 void jobs_clear(struct platform *platform)
 {
     for (uint32_t q = 0; platform->queues != NULL && q < platform->workload->queue_count; q++)
         free(platform->queues[q].ring);
-    free(platform->tasks);
-    free(platform->queues);
-    free(platform->queue_mask);
     free(platform->requests);
     free(platform->jobs);
 }

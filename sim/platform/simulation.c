@@ -52,13 +52,15 @@ static bool platform_init(struct platform *platform)
         !metrics_init(&platform->metrics, platform->workload->application_count, platform->error))
         return false;
     platform->event_queue = event_queue_create(1024);
-    platform->predictors = calloc(platform->workload->function_count, sizeof *platform->predictors);
+    platform->predictors = arena_allocate(&platform->arena, platform->workload->function_count,
+                                          sizeof *platform->predictors);
     /* On a backend the hardware determines the interference. */
     const bool interference = experiment->platform.interference && platform->backend == NULL;
-    if (platform->event_queue == NULL || platform->predictors == NULL || !jobs_init(platform) ||
-        !batches_init(platform) || !gpu_work_init(platform, interference) ||
-        !trainings_init(platform) || !failures_init(platform))
+    if (platform->event_queue == NULL || !jobs_init(platform) || !batches_init(platform))
         return error_run(platform->error, "out of memory at the start of a run");
+    gpu_work_init(platform, interference);
+    trainings_init(platform);
+    failures_init(platform);
     if (platform->options->bounds && platform->backend == NULL &&
         experiment->workload.application_count > 0)
         platform->bound = capacity_bound_create(&platform->arena, platform->workload);
@@ -70,13 +72,8 @@ static void platform_clear(struct platform *platform)
     if (platform->queues != NULL)
         jobs_clear(platform);
     batches_clear(platform);
-    gpu_work_clear(platform);
-    trainings_clear(platform);
-    failures_clear(platform);
     instances_clear(platform);
     arena_clear(&platform->arena);
-    free(platform->fastest);
-    free(platform->predictors);
     if (platform->event_queue != NULL)
         event_queue_destroy(platform->event_queue);
     metrics_clear(&platform->metrics);

@@ -157,7 +157,6 @@ struct gpu_work {
 struct gpu_work_table {
     /* By kind of GPU: each configuration with the whole quota; NULL: no model. */
     struct prepared_runner **kinds;
-    size_t kind_count;
     /* By kind of GPU: its pool of contexts, NULL where it is none; its GPUs, how many execute, how
      * many batches, and the slowdown of each by the others. */
     struct context_use {
@@ -169,7 +168,6 @@ struct gpu_work_table {
     /* For the GPU whose rates are computed: */
     struct prepared_runner *runners;
     double *slowdowns;
-    size_t room;
 };
 
 struct instance {

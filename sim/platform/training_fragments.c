@@ -3,7 +3,6 @@
 #include "sim/platform/trainings.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "sim/cluster/cluster_internal.h"
 #include "sim/cluster/fragmentation.h"
@@ -49,7 +48,7 @@ static struct fragment_shape shape_of(const struct platform *platform,
                                    .frequency = 1};
 }
 
-static bool shapes_collect(struct platform *platform, struct training_fragments *fragments)
+static void shapes_collect(struct platform *platform, struct training_fragments *fragments)
 {
     const struct training_plan *plan = platform->trainings->plan;
     const struct training_spec *specs = plan->pods != NULL ? plan->pods : plan->trainings;
@@ -57,37 +56,25 @@ static bool shapes_collect(struct platform *platform, struct training_fragments 
     for (uint32_t i = 0; i < platform->cluster.invoker_count; i++)
         if (platform->cluster.invokers[i].gpu_count > fragments->largest)
             fragments->largest = platform->cluster.invokers[i].gpu_count;
-    fragments->shapes = calloc(count, sizeof *fragments->shapes);
-    if (fragments->shapes == NULL)
-        return false;
+    fragments->shapes = arena_allocate(&platform->arena, count, sizeof *fragments->shapes);
     for (size_t t = 0; t < count; t++) {
         fragments->shapes[t] = shape_of(platform, &specs[t], fragments->largest);
         if (fragments->shapes[t].exact) /* FGD's pods have no memory */
             fragments->shapes[t].memory_gb = 0;
     }
     fragments->shape_count = fragmentation_typical(fragments->shapes, count, TYPICAL);
-    return true;
 }
 
-bool training_fragments_init(struct platform *platform)
+void training_fragments_init(struct platform *platform)
 {
-    struct training_fragments *fragments = calloc(1, sizeof *fragments);
+    struct arena *arena = &platform->arena;
+    const uint32_t invokers = platform->cluster.invoker_count;
+    struct training_fragments *fragments = arena_allocate(arena, 1, sizeof *fragments);
     platform->trainings->fragments = fragments;
-    if (fragments == NULL)
-        return false;
-    fragments->invokers = calloc(platform->cluster.invoker_count, sizeof *fragments->invokers);
-    return fragments->invokers != NULL && cluster_watch(&platform->cluster) &&
-           shapes_collect(platform, fragments);
-}
-
-void training_fragments_clear(struct platform *platform)
-{
-    struct training_fragments *fragments = platform->trainings->fragments;
-    if (fragments == NULL)
-        return;
-    free(fragments->shapes);
-    free(fragments->invokers);
-    free(fragments);
+    fragments->invokers = arena_allocate(arena, invokers, sizeof *fragments->invokers);
+    if (!cluster_watch(&platform->cluster))
+        arena_exhaust(arena, invokers, sizeof *platform->cluster.touched);
+    shapes_collect(platform, fragments);
 }
 
 /* ---- For policies ---------------------------------------------------------------------------- */

@@ -361,12 +361,10 @@ static int ending_compare(const void *a, const void *b)
 }
 
 /* Ends what still runs, in the order in which it would have ended. */
-static bool running_stop(struct platform *platform)
+static void running_stop(struct platform *platform)
 {
     struct trainings *trainings = platform->trainings;
-    struct ending *endings = calloc((size_t)trainings->running + 1, sizeof *endings);
-    if (endings == NULL)
-        return error_run(platform->error, "out of memory for the end of trainings");
+    struct ending *endings = arena_allocate(&platform->arena, trainings->running, sizeof *endings);
     uint32_t count = 0;
     for (uint32_t id = trainings->low; count < trainings->running; id++)
         if (trainings->items[id].state == TRAINING_RUNNING)
@@ -374,8 +372,6 @@ static bool running_stop(struct platform *platform)
     qsort(endings, count, sizeof *endings, ending_compare);
     for (uint32_t i = 0; i < count && !platform->failed; i++)
         trainings_preempt(platform, endings[i].id, 0);
-    free(endings);
-    return true;
 }
 
 bool trainings_close(struct platform *platform, struct simulation_result *result)
@@ -385,8 +381,7 @@ bool trainings_close(struct platform *platform, struct simulation_result *result
         return true;
     const double active_sum = trainings->active_sum;
     const uint64_t changes = trainings->changes;
-    if (!running_stop(platform))
-        return false;
+    running_stop(platform);
     for (uint32_t id = trainings->low; id < trainings->arrived; id++)
         if (trainings->items[id].saving)
             trainings_saved(platform, id);

@@ -2,10 +2,8 @@
 #include "sim/platform/trainings.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/array.h"
 #include "sim/cluster/cluster_internal.h"
 #include "sim/platform/policy_api.h"
 #include "sim/platform/policy_calls.h"
@@ -71,32 +69,27 @@ static void items_init(struct trainings *trainings)
     }
 }
 
-bool trainings_init(struct platform *platform)
+void trainings_init(struct platform *platform)
 {
     const struct training_plan *plan = platform->experiment->training;
+    struct arena *arena = &platform->arena;
     if (plan == NULL)
-        return true;
-    struct trainings *trainings = calloc(1, sizeof *trainings);
+        return;
+    struct trainings *trainings = arena_allocate(arena, 1, sizeof *trainings);
     platform->trainings = trainings;
-    if (trainings == NULL)
-        return false;
-    const uint32_t gpus = platform->cluster.gpu_count;
+    const uint32_t gpus = platform->cluster.gpu_count, invokers = platform->cluster.invoker_count;
     const size_t gang = largest_gang(plan, gpus);
     trainings->plan = plan;
     trainings->count = (uint32_t)plan->count;
     trainings->window = SIM_FOREVER;
-    trainings->items = calloc(plan->count, sizeof *trainings->items);
-    trainings->gpus = calloc(gpus, sizeof *trainings->gpus);
-    trainings->shares = calloc(gang, sizeof *trainings->shares);
-    trainings->old_shares = calloc(gang, sizeof *trainings->old_shares);
-    trainings->micro_vcpus =
-        calloc(platform->cluster.invoker_count, sizeof *trainings->micro_vcpus);
-    trainings->marks = calloc(platform->cluster.invoker_count, sizeof *trainings->marks);
-    trainings->best_speeds = calloc(plan->models->count, sizeof *trainings->best_speeds);
-    if (trainings->items == NULL || trainings->gpus == NULL || trainings->shares == NULL ||
-        trainings->old_shares == NULL || trainings->micro_vcpus == NULL ||
-        trainings->marks == NULL || trainings->best_speeds == NULL)
-        return false;
+    trainings->items = arena_allocate(arena, plan->count, sizeof *trainings->items);
+    trainings->gpus = arena_allocate(arena, gpus, sizeof *trainings->gpus);
+    trainings->shares = arena_allocate(arena, gang, sizeof *trainings->shares);
+    trainings->old_shares = arena_allocate(arena, gang, sizeof *trainings->old_shares);
+    trainings->micro_vcpus = arena_allocate(arena, invokers, sizeof *trainings->micro_vcpus);
+    trainings->marks = arena_allocate(arena, invokers, sizeof *trainings->marks);
+    trainings->best_speeds =
+        arena_allocate(arena, plan->models->count, sizeof *trainings->best_speeds);
     for (uint32_t m = 0; m < plan->models->count; m++)
         trainings->best_speeds[m] = training_best_speed(plan->models, m);
     items_init(trainings);
@@ -105,55 +98,23 @@ bool trainings_init(struct platform *platform)
     for (uint32_t id = 0; id < trainings->count; id++)
         trainings->arrival_order = event_queue_draw_order(platform->event_queue);
     (void)training_schedule(platform, 0, plan->trainings[0].arrival, trainings->arrival_order);
-    return training_fragments_init(platform);
-}
-
-void trainings_clear(struct platform *platform)
-{
-    struct trainings *trainings = platform->trainings;
-    if (trainings == NULL)
-        return;
-    for (uint32_t id = 0; trainings->items != NULL && id < trainings->count; id++) {
-        free(trainings->items[id].grants);
-        free(trainings->items[id].neighbours);
-    }
-    for (uint32_t g = 0; trainings->gpus != NULL && g < platform->cluster.gpu_count; g++)
-        free(trainings->gpus[g].ids);
-    training_fragments_clear(platform);
-    free(trainings->items);
-    free(trainings->gpus);
-    free(trainings->shares);
-    free(trainings->old_shares);
-    free(trainings->micro_vcpus);
-    free(trainings->marks);
-    free(trainings->best_speeds);
-    free(trainings);
-    platform->trainings = NULL;
+    training_fragments_init(platform);
 }
 
 /* ---- Residents ------------------------------------------------------------------------------- */
 
-static bool residents_reserve(struct residents *gpu)
-{
-    return array_reserve(&gpu->ids, &gpu->capacity, (size_t)gpu->count + 1, sizeof *gpu->ids);
-}
-
-static bool residents_add(struct platform *platform, uint32_t id)
+static void residents_add(struct platform *platform, uint32_t id)
 {
     struct trainings *trainings = platform->trainings;
     const struct training_grant *grants = trainings->items[id].grants;
     for (uint32_t i = 0; i < training_gpu_count(platform, id); i++) {
         struct residents *gpu = &trainings->gpus[grant_gpu(platform, &grants[i])];
-        if (!residents_reserve(gpu)) {
-            platform_fail(platform, "out of memory for trainings on a GPU");
-            return false;
-        }
+        arena_reserve(&platform->arena, &gpu->ids, (size_t)gpu->count + 1, sizeof *gpu->ids);
         if (gpu->count == 0)
             training_active_add(platform, 1);
         trainings->shared = trainings->shared || gpu->count > 0;
         gpu->ids[gpu->count++] = id;
     }
-    return true;
 }
 
 static void residents_remove(struct platform *platform, uint32_t id)
@@ -435,8 +396,7 @@ static void training_start(struct platform *platform, uint32_t id,
     training->lease_end = end;
     trainings->running++;
     trainings->bare += training_spec(platform, id)->gpus == 0;
-    if (!residents_add(platform, id))
-        return;
+    residents_add(platform, id);
     if (!same_lease)
         training->alone = training_speed_alone(platform, id, grants);
     training->speed = training_speed(platform, id);
@@ -445,23 +405,17 @@ static void training_start(struct platform *platform, uint32_t id,
     training_change_add(platform);
 }
 
-static bool grants_allocate(struct platform *platform, uint32_t id)
+static void grants_allocate(struct platform *platform, struct training *training)
 {
-    struct training *training = &platform->trainings->items[id];
     const struct recorder *recorder = platform->recorder;
-    const bool recorded =
-        recorder != NULL && recorder->lease != NULL && recorder->lease_gpu != NULL;
-    if (!training->placed) { /* a model may be split otherwise than last time */
-        free(training->grants);
-        free(training->neighbours);
-        training->grants = calloc(training->gang, sizeof *training->grants);
-        training->neighbours =
-            recorded ? calloc(training->gang, sizeof *training->neighbours) : NULL;
-    }
-    const bool good = training->grants != NULL && (training->neighbours != NULL || !recorded);
-    if (!good)
-        platform_fail(platform, "out of memory for the gang of training %" PRIu32, id);
-    return good;
+    struct arena *arena = &platform->arena;
+    if (training->placed)
+        return; /* else a model may be split otherwise than last time */
+    training->grants =
+        arena_reallocate(arena, training->grants, training->gang, sizeof *training->grants);
+    if (recorder != NULL && recorder->lease != NULL && recorder->lease_gpu != NULL)
+        training->neighbours = arena_reallocate(arena, training->neighbours, training->gang,
+                                                sizeof *training->neighbours);
 }
 
 bool trainings_place(struct platform *platform, uint32_t id, const struct training_grant *grants,
@@ -472,7 +426,8 @@ bool trainings_place(struct platform *platform, uint32_t id, const struct traini
     /* Two models that cannot share a GPU slow one another without bound. */
     if (training->saving || isinf(training_slowdown(platform, id, grants)))
         return false;
-    if (!grants_allocate(platform, id) || !gang_swap(platform, id, held, grants))
+    grants_allocate(platform, training);
+    if (!gang_swap(platform, id, held, grants))
         return false;
     if (held && lease_end(platform, id, false)) {
         /* The lease that the move ended made the last whole iteration. */

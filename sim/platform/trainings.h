@@ -65,7 +65,6 @@ struct training {
 struct residents {
     uint32_t *ids;
     uint32_t count;
-    size_t capacity;
 };
 
 struct trainings {
@@ -105,9 +104,8 @@ struct trainings {
     struct training_fragments *fragments;
 };
 
-/* Allocates the trainings of the experiment's plan, if it has one. False: memory exhausted. */
-bool trainings_init(struct platform *platform);
-void trainings_clear(struct platform *platform);
+/* Sets up the trainings of the experiment's plan, if it has one. */
+void trainings_init(struct platform *platform);
 
 /* Handles an event of a training, then all others of trainings at this instant. */
 void trainings_step(struct platform *platform, uint32_t id);
@@ -200,8 +198,7 @@ bool trainings_close(struct platform *platform, struct simulation_result *result
 
 /* training_fragments.c */
 
-bool training_fragments_init(struct platform *platform); /* false: memory exhausted */
-void training_fragments_clear(struct platform *platform);
+void training_fragments_init(struct platform *platform);
 /* Begins the integrals anew, at the window's opening. */
 void training_fragments_reset(struct platform *platform);
 /* Adds the time from now until `until`, before the clock is set to it. O(GPUs × shapes of invokers
