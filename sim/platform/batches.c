@@ -1,7 +1,5 @@
 #include <inttypes.h>
-#include <stdlib.h>
 
-#include "sim/base/array.h"
 #include "sim/platform/batches.h"
 #include "sim/platform/containers.h"
 #include "sim/platform/gpu_work.h"
@@ -15,22 +13,12 @@
 
 /* ---- Pool ------------------------------------------------------------------------------------ */
 
-static bool batches_grow(struct platform *platform)
+/* Not inlined: it is rare, and its caller is hot. */
+static __attribute__((noinline)) void batches_grow(struct platform *platform)
 {
-    return array_reserve(&platform->batches, &platform->batch_room, platform->batch_room + 1,
-                         sizeof *platform->batches);
-}
-
-bool batches_init(struct platform *platform)
-{
-    platform->batch_free = SIM_NONE;
-    platform->instance_free = SIM_NONE;
-    return batches_grow(platform);
-}
-
-void batches_clear(struct platform *platform)
-{
-    free(platform->batches);
+    arena_reserve(&platform->arena, &platform->batches, platform->batch_room + 1,
+                  sizeof *platform->batches);
+    platform->batch_room = arena_room(platform->batches, sizeof *platform->batches);
 }
 
 double configuration_rate(const struct platform *platform, const struct configuration *spec,
@@ -282,11 +270,10 @@ static inline uint32_t batch_take(struct platform *platform)
     uint32_t id = platform->batch_free;
     if (id != SIM_NONE) {
         platform->batch_free = platform->batches[id].first_job;
-    } else if (platform->batches_used < platform->batch_room || batches_grow(platform)) {
-        id = platform->batches_used++;
     } else {
-        platform_fail(platform, "out of memory for %" PRIu32 " batches", platform->running_batches);
-        return SIM_NONE;
+        if (platform->batches_used == platform->batch_room)
+            batches_grow(platform);
+        id = platform->batches_used++;
     }
     platform->dispatched = platform->now;
     platform->batches[id] = (struct batch){.number = platform->next_batch++,
@@ -317,8 +304,6 @@ bool batches_launch(struct platform *platform, uint32_t id, uint32_t jobs)
 {
     struct instance *instance = &platform->instances[id];
     uint32_t batch = batch_take(platform);
-    if (batch == SIM_NONE)
-        return false;
     struct batch *state = &platform->batches[batch];
     state->configuration = instance->configuration;
     state->invoker = instance->invoker;
@@ -354,8 +339,6 @@ bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
         return false;
     }
     uint32_t id = batch_take(platform);
-    if (id == SIM_NONE)
-        return false;
     struct batch *batch = &platform->batches[id];
     batch->configuration = configuration;
     batch->invoker = invoker;

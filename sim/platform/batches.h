@@ -7,10 +7,6 @@
 /* Returns the batch's execution time at rate 1, in ns. If its share was changed, this is the time
  * that remained at the last update (batch_settle). The batch must have its jobs. */
 double batch_work(const struct platform *platform, const struct batch *batch);
-/* Allocates the pool of batches. False: memory exhausted. */
-bool batches_init(struct platform *platform);
-/* Frees the memory allocated by batches_init and the run. */
-void batches_clear(struct platform *platform);
 /* Takes the oldest `jobs` of `queue`, reserves resources and launches a batch. Returns false, and
  * fails the run, if a rule is violated. */
 bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,

@@ -1,7 +1,3 @@
-#include <inttypes.h>
-#include <stdlib.h>
-
-#include "sim/base/array.h"
 #include "sim/platform/failures.h"
 #include "sim/platform/instances.h"
 #include "sim/platform/batches.h"
@@ -15,24 +11,16 @@
 #include "sim/platform/state.h"
 #include "sched/policy_instances.h"
 
-static bool instances_grow(struct platform *platform)
+static void instances_grow(struct platform *platform)
 {
     const uint32_t old = (uint32_t)platform->instance_capacity;
-    if (!array_reserve(&platform->instances, &platform->instance_capacity, (size_t)old + 1,
-                       sizeof *platform->instances))
-        return false;
+    arena_reserve(&platform->arena, &platform->instances, (size_t)old + 1,
+                  sizeof *platform->instances);
+    platform->instance_capacity = arena_room(platform->instances, sizeof *platform->instances);
     for (uint32_t i = old; i < platform->instance_capacity; i++)
         platform->instances[i] =
             (struct instance){.next_free = i + 1 < platform->instance_capacity ? i + 1 : SIM_NONE};
     platform->instance_free = old;
-    return true;
-}
-
-void instances_clear(struct platform *platform)
-{
-    for (uint32_t i = 0; i < platform->instance_capacity; i++)
-        free(platform->instances[i].buffer.ring);
-    free(platform->instances);
 }
 
 static const struct configuration *instance_configuration(const struct platform *platform,
@@ -79,10 +67,11 @@ uint32_t instances_create(struct platform *platform, uint32_t function, uint32_t
     const struct configuration *spec =
         &platform->workload->functions[function].configurations[configuration];
     uint8_t slots = 0;
-    uint32_t container = SIM_NONE;
     metrics_integrate(&platform->metrics, &platform->cluster.use, platform->now);
-    if (platform->instance_free != SIM_NONE || instances_grow(platform))
-        container = cluster_reserve(&platform->cluster, function, spec, placement, &slots);
+    if (platform->instance_free == SIM_NONE)
+        instances_grow(platform);
+    const uint32_t container =
+        cluster_reserve(&platform->cluster, function, spec, placement, &slots);
     if (container == SIM_NONE) {
         platform_fail(platform, "out of memory for an instance");
         return SIM_NONE;

@@ -4,8 +4,6 @@
 
 #include "sim/platform/state.h"
 
-/* Frees all instances. */
-void instances_clear(struct platform *platform);
 /* Starts an instance at `placement` and returns its id. SIM_NONE: it does not fit, or memory is
  * exhausted; in the latter case the run has failed. */
 uint32_t instances_create(struct platform *platform, uint32_t function, uint32_t configuration,

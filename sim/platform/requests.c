@@ -1,5 +1,4 @@
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "sim/base/array.h"
 #include "sched/common/capacity_bound.h"
@@ -30,34 +29,28 @@ static inline void queue_mark(struct platform *platform, uint32_t id)
         platform->queue_mask[id / 64] &= ~bit;
 }
 
-static bool queue_grow(struct queue *queue)
+static void queue_grow(struct arena *arena, struct queue *queue)
 {
     uint32_t capacity = queue->capacity == 0 ? 16 : 2 * queue->capacity;
-    uint32_t *ring = malloc(capacity * sizeof *ring);
-    if (ring == NULL)
-        return false;
+    uint32_t *ring = arena_allocate(arena, capacity, sizeof *ring);
     for (uint32_t i = 0; i < queue->length; i++)
         ring[i] = queue->ring[(queue->head + i) & (queue->capacity - 1)];
-    free(queue->ring);
+    arena_release(arena, queue->ring);
     queue->ring = ring;
     queue->capacity = capacity;
     queue->head = 0;
-    return true;
 }
 
-static inline bool queue_push(struct platform *platform, struct queue *queue, uint32_t job)
+static inline void queue_push(struct platform *platform, struct queue *queue, uint32_t job)
 {
-    if (queue->length == queue->capacity && !queue_grow(queue)) {
-        platform_fail(platform, "out of memory for a queue of %" PRIu32 " jobs", queue->length);
-        return false;
-    }
+    if (queue->length == queue->capacity)
+        queue_grow(&platform->arena, queue);
     queue_advance(platform, queue);
     queue->ring[(queue->head + queue->length) & (queue->capacity - 1)] = job;
     queue->length++;
     platform->waiting_jobs++;
     /* One more container may start. */
     platform->cluster.changes += platform->experiment->platform.cold_dispatch == COLD_DISPATCH_LATE;
-    return true;
 }
 
 /* Updates length and waiting time for one job that leaves the queue now. */
@@ -133,16 +126,15 @@ void jobs_route(struct platform *platform, uint32_t id, uint32_t instance)
     queue_advance(platform, &platform->queues[id]);
     uint32_t job = queue_pop(platform, &platform->queues[id]);
     queue_mark(platform, id);
-    if (queue_push(platform, &platform->instances[instance].buffer, job))
-        job_move(platform, job, instance);
+    queue_push(platform, &platform->instances[instance].buffer, job);
+    job_move(platform, job, instance);
 }
 
 /* Inserts the job in order of ready times. O(length). */
 static void queue_insert(struct platform *platform, uint32_t id, uint32_t job)
 {
     struct queue *queue = &platform->queues[id];
-    if (!queue_push(platform, queue, job))
-        return;
+    queue_push(platform, queue, job);
     uint32_t mask = queue->capacity - 1;
     for (uint32_t at = queue->length - 1; at > 0; at--) {
         uint32_t *before = &queue->ring[(queue->head + at - 1) & mask];
@@ -183,7 +175,8 @@ static void queue_withdraw(struct platform *platform, struct queue *queue, uint3
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-static bool requests_grow(struct platform *platform)
+/* Not inlined: it is rare, and its caller is hot. */
+static __attribute__((noinline)) bool requests_grow(struct platform *platform)
 {
     const size_t wanted = platform->request_room + 1;
     size_t room = platform->request_room;
@@ -230,7 +223,7 @@ static void fastest_init(struct platform *platform)
     }
 }
 
-bool jobs_init(struct platform *platform)
+void jobs_init(struct platform *platform)
 {
     const struct workload *workload = platform->workload;
     struct arena *arena = &platform->arena;
@@ -238,7 +231,6 @@ bool jobs_init(struct platform *platform)
     while (UINT32_C(1) << platform->slot_shift < workload->max_stages)
         platform->slot_shift++;
     platform->stride = UINT32_C(1) << platform->slot_shift;
-    platform->request_free = SIM_NONE;
     platform->ingress = sim_from_ms(platform->experiment->platform.ingress_ms);
     platform->queues = arena_allocate(arena, workload->queue_count, sizeof *platform->queues);
     platform->queue_mask =
@@ -251,15 +243,6 @@ bool jobs_init(struct platform *platform)
     }
     frames_init(platform);
     fastest_init(platform);
-    return requests_grow(platform);
-}
-
-void jobs_clear(struct platform *platform)
-{
-    for (uint32_t q = 0; platform->queues != NULL && q < platform->workload->queue_count; q++)
-        free(platform->queues[q].ring);
-    free(platform->requests);
-    free(platform->jobs);
 }
 
 /* Draws the noise of (request, stage), which is the same under every policy and on every processor.

@@ -4,10 +4,8 @@
 
 #include "sim/platform/state.h"
 
-/* Allocates the empty queues. False: memory exhausted. */
-bool jobs_init(struct platform *platform);
-/* Frees the memory allocated by jobs_init and the run. */
-void jobs_clear(struct platform *platform);
+/* Allocates the empty queues. */
+void jobs_init(struct platform *platform);
 /* Admits a request that arrives now, and makes its source jobs ready. `slo` 0: the application's.
  */
 void jobs_admit(struct platform *platform, uint32_t application, sim_time_t slo, uint32_t user);

@@ -56,8 +56,9 @@ static bool platform_init(struct platform *platform)
                                           sizeof *platform->predictors);
     /* On a backend the hardware determines the interference. */
     const bool interference = experiment->platform.interference && platform->backend == NULL;
-    if (platform->event_queue == NULL || !jobs_init(platform) || !batches_init(platform))
+    if (platform->event_queue == NULL)
         return error_run(platform->error, "out of memory at the start of a run");
+    jobs_init(platform);
     gpu_work_init(platform, interference);
     trainings_init(platform);
     failures_init(platform);
@@ -69,10 +70,8 @@ static bool platform_init(struct platform *platform)
 
 static void platform_clear(struct platform *platform)
 {
-    if (platform->queues != NULL)
-        jobs_clear(platform);
-    batches_clear(platform);
-    instances_clear(platform);
+    free(platform->requests);
+    free(platform->jobs);
     arena_clear(&platform->arena);
     if (platform->event_queue != NULL)
         event_queue_destroy(platform->event_queue);
@@ -218,6 +217,9 @@ bool simulation_run_with(const struct experiment *experiment, const struct polic
                                 .recorder = options->recorder,
                                 .backend = options->backend,
                                 .arena = {.exhausted = run_exhausted, .context = &platform},
+                                .request_free = SIM_NONE,
+                                .batch_free = SIM_NONE,
+                                .instance_free = SIM_NONE,
                                 .error = error != NULL ? error : &local};
     struct whole_run run = {.values = values,
                             .progress = options->progress,

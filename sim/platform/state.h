@@ -4,8 +4,8 @@
  * header of the same name:
  *
  * - simulation.c: a run from its first allocation to its result.
- * - event_loop.c: the clock, events, arrivals and the controller. Its functions for other files of
- *   this folder are in simulation_internal.h.
+ * - event_loop.c: the clock, events (events.def), arrivals and the controller. Its functions for
+ * other files of this folder are in simulation_internal.h.
  * - policy_api.c: the queries and actions of a policy (sched/policy.h); failures of the run.
  * - policy_api_instances.c: the same for long-lived instances (sched/policy_instances.h).
  * - policy_calls.c: all calls of a policy's callbacks.
@@ -229,7 +229,7 @@ struct platform {
     const struct workload *planned;  /* as policies see it */
     const struct policy *policy;
     void *policy_state;             /* NULL: init has not been called */
-    struct arena arena;             /* memory of the policies */
+    struct arena arena;             /* memory of the policies, and most of the platform's */
     jmp_buf exhausted;              /* where the run goes on when that memory is exhausted */
     struct simulation_place *place; /* own_place, or memory shared with another process */
     struct simulation_place own_place;
