@@ -66,7 +66,7 @@ void cost_parts_rows(const struct source *source, const struct report_scenario *
                      const struct figure_kind *kind, struct sheet *sheet)
 {
     (void)kind;
-    static const char axis[] = "$ per 1,000 requests";
+    const char *axis = metric_find("cost_per_request_usd")->face.title;
     for (size_t panel = 1; panel <= 2; panel++)
         for (size_t c = 0; c < scenario->contender_count && scenario->contenders[c].pale == 0;
              c++) {
@@ -176,29 +176,17 @@ static void kinds_read(struct kinds *kinds, const struct report *report)
         }
 }
 
-static const struct panel of_requests[] = {
-    {"SLO hit rate (%)", NULL, "slo_hit_rate", 100, false},
-    {"$ per 1,000 requests", NULL, "cost_per_request_usd", 1000, false},
-    {"95th percentile of latency (ms)", NULL, "latency_ms_p95", 1, true},
-    {0}};
-static const struct panel of_trainings[] = {
-    {"mean completion time (h)", NULL, "jct_s_mean", 1.0 / 3600, true},
-    {"99th percentile (h)", NULL, "jct_s_p99", 1.0 / 3600, true},
-    {"mean wait without GPUs (h)", NULL, "queueing_s_mean", 1.0 / 3600, true},
-    {0}};
-
 static void settings_row(const struct source *source, const struct kinds *kinds,
-                         const struct panel *panel, size_t number, size_t s, size_t row, size_t c,
-                         struct sheet *sheet)
+                         const struct metric *metric, bool logarithmic, size_t number, size_t s,
+                         size_t row, size_t c, struct sheet *sheet)
 {
     const struct report_scenario *scenario = &source->report->scenarios[s];
     const struct report_contender *contender = &scenario->contenders[c];
     const size_t k = kinds_find(kinds, contender, "", contender->variant);
     const struct look *look = &kinds->items[k].look;
-    const struct estimate value =
-        source_estimate(source, contender, NULL, panel->metric, panel->scale);
-    sheet_row(sheet, "%zu %s %d %zu %s %zu " LABEL " %g %g %g %x %d", number, panel->title,
-              panel->logarithmic, row,
+    const struct estimate value = report_column_estimate(source->report, contender, NULL, metric);
+    sheet_row(sheet, "%zu %s %d %zu %s %zu " LABEL " %g %g %g %x %d", number, metric->face.title,
+              logarithmic, row,
               names_conditions(source->report->arena,
                                scenario->title[0] != '\0' ? scenario->title : scenario->name),
               k + 1, contender->title, value.mean, value.low, value.high, look->colour,
@@ -216,17 +204,23 @@ bool settings_draw(const struct source *source, const struct figure_kind *kind,
     struct sheet sheet = {0};
     if (report->scenario_count < 2)
         return true;
-    const struct panel *panels = serves ? of_requests : of_trainings;
+    static const char *const names[2][3] = {
+        {"jct_s_mean", "jct_s_p99", "queueing_s_mean"},
+        {"slo_hit_rate", "cost_per_request_usd", "latency_ms_p95"}};
     const char *lead = serves ? "All applications; the cost and the latency axis do not begin at 0."
                               : "Logarithmic; 0 is not drawn.";
     kinds_read(&kinds, report);
     const size_t settings = report->scenario_count;
     const size_t apart = list->all ? 1 : (settings - 1) / SETTINGS_MOST + 1;
     const bool good = source_sheet(source, NULL, kind, "", lead, list, &sheet, error);
-    for (size_t p = 0; good && panels[p].metric != NULL; p++)
+    for (size_t p = 0; good && p < 3; p++) {
+        const struct metric *metric = report_metric_find(names[serves][p]);
+        const bool logarithmic = !serves || source_spans_decades(metric);
         for (size_t s = apart / 2; s < settings; s += apart)
             for (size_t c = 0; c < report->scenarios[s].contender_count; c++)
-                settings_row(source, &kinds, &panels[p], p + 1, s, s / apart + 1, c, &sheet);
+                settings_row(source, &kinds, metric, logarithmic, p + 1, s, s / apart + 1, c,
+                             &sheet);
+    }
     if (sheet.out != NULL && apart > 1)
         figure_list_note(list, "settings: one in %zu of the %zu settings; --all draws all", apart,
                          settings);

@@ -5,28 +5,19 @@
 #include "plots/families.h"
 #include "results/report/curve.h"
 
-/* The rows of panels below that of the curves' own metric. */
-static const struct panel below[] = {
-    {NULL, "$ per 1,000 requests", "cost_per_request_usd", 1000, false},
-    {NULL, "p95 latency (ms)", "latency_ms_p95", 1, true},
-    {0}};
-static const struct panel below_of_trainings[] = {
-    {NULL, "mean completion time (h)", "jct_s_mean", 1.0 / 3600, false},
-    {NULL, "p99 completion time (h)", "jct_s_p99", 1.0 / 3600, false},
-    {NULL, "mean wait (h)", "queueing_s_mean", 1.0 / 3600, false},
-    {0}};
-
+/* The metrics of the rows of panels below that of the curves' own metric. */
+static const char *const below[] = {"cost_per_request_usd", "latency_ms_p95", NULL};
+static const char *const below_of_trainings[] = {"jct_s_mean", "jct_s_p99", "queueing_s_mean",
+                                                 NULL};
 /* With `--metric gpu_allocated`: loads of pods that never end. */
-static const struct panel below_of_loads[] = {
-    {NULL, "GPUs allocated (%)", "gpu_allocated", 100, false},
-    {NULL, "fragmented GPUs", "fragmented_gpus_mean", 1, false},
-    {0}};
+static const char *const below_of_loads[] = {"gpu_allocated", "fragmented_gpus_mean", NULL};
 
-static bool has_row(const struct panel *rows, const char *metric)
+static const char *const *below_of(const struct metric *metric)
 {
-    while (rows->metric != NULL && strcmp(rows->metric, metric) != 0)
-        rows++;
-    return rows->metric != NULL;
+    for (const char *const *name = below_of_loads; *name != NULL; name++)
+        if (strcmp(*name, metric->name) == 0)
+            return below_of_loads;
+    return metric->scope == METRIC_OF_TRAININGS ? below_of_trainings : below;
 }
 
 void curve_series(const struct curve_group *group, struct kinds *series, struct arena *arena)
@@ -46,7 +37,7 @@ struct curve_figure {
     struct sheet sheet;
 };
 
-static void panel_write(struct curve_figure *figure, size_t row, const struct panel *like,
+static void panel_write(struct curve_figure *figure, size_t row, const struct metric *metric,
                         double limit, size_t column)
 {
     const struct curve_panel *panel = &figure->group->panels[column];
@@ -58,47 +49,29 @@ static void panel_write(struct curve_figure *figure, size_t row, const struct pa
         for (size_t i = 0; i < line->point_count; i++) {
             const struct curve_point *point = &line->points[i];
             const struct estimate value =
-                source_estimate(figure->source, point->contender, NULL, like->metric, like->scale);
-            sheet_row(&figure->sheet,
-                      "%zu %s %d %g %zu " LABEL " %zu " LABEL " %s %g %g %g %g %x %d %d", row,
-                      like->axis, like->logarithmic, limit, column + 1, title, s + 1, line->title,
-                      names_axis(figure->source->report->curves->key), point->value, value.mean,
-                      value.low, value.high, look->colour, look->point, look->dash);
+                report_column_estimate(figure->source->report, point->contender, NULL, metric);
+            sheet_row(
+                &figure->sheet, "%zu %s %d %g %zu " LABEL " %zu " LABEL " %s %g %g %g %g %x %d %d",
+                row, metric->face.title, source_spans_decades(metric), limit, column + 1, title,
+                s + 1, line->title, names_axis(figure->source->report->curves->key), point->value,
+                value.mean, value.low, value.high, look->colour, look->point, look->dash);
         }
     }
-}
-
-/* The row of a metric: as below if it is there, else as in the tables. */
-static struct panel row_of(const struct metric *metric)
-{
-    const struct panel *rows =
-        has_row(below_of_loads, metric->name) ? below_of_loads : below_of_trainings;
-    for (; rows->metric != NULL; rows++)
-        if (strcmp(rows->metric, metric->name) == 0)
-            return *rows;
-    const bool hits = strcmp(metric->name, CURVE_METRIC) == 0;
-    return (struct panel){.axis = hits ? "SLO hit rate (%)" : curve_metric_title(metric),
-                          .metric = metric->name,
-                          .scale = metric->column.scale};
 }
 
 static void panels_write(struct curve_figure *figure)
 {
     const struct curves *curves = figure->source->report->curves;
-    const bool trainings = curves->metric->scope == METRIC_OF_TRAININGS;
-    const struct panel *next = has_row(below_of_loads, curves->metric->name) ? below_of_loads
-                               : trainings                                   ? below_of_trainings
-                                                                             : below;
-    const struct panel first = row_of(curves->metric);
+    const struct metric *metric = curves->metric;
     size_t row = 1;
     for (size_t p = 0; p < figure->group->panel_count; p++)
-        panel_write(figure, row, &first, curves->limit * first.scale, p);
-    for (; next->metric != NULL; next++) {
-        if (strcmp(next->metric, curves->metric->name) == 0)
+        panel_write(figure, row, metric, curves->limit * metric->face.scale, p);
+    for (const char *const *next = below_of(metric); *next != NULL; next++) {
+        if (strcmp(*next, metric->name) == 0)
             continue;
         row++;
         for (size_t p = 0; p < figure->group->panel_count; p++)
-            panel_write(figure, row, next, NAN, p);
+            panel_write(figure, row, report_metric_find(*next), NAN, p);
     }
 }
 
@@ -139,7 +112,7 @@ static bool draw_group(const struct source *source, const struct figure_kind *ki
     char lead[192];
     if (!isnan(curves->limit))
         (void)snprintf(lead, sizeof lead, "Dotted: %g, the limit of what counts as sustained.%s",
-                       curves->limit * curves->metric->column.scale, warning);
+                       curves->limit * curves->metric->face.scale, warning);
     else /* the sentence begins with a blank */
         (void)snprintf(lead, sizeof lead, "%s", warning + (warning[0] == ' '));
     curve_series(group, &figure.series, source->report->arena);

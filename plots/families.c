@@ -171,12 +171,9 @@ bool source_sheet(const struct source *source, const struct report_scenario *sce
                        kind->columns, error);
 }
 
-struct estimate source_estimate(const struct source *source,
-                                const struct report_contender *contender, const char *application,
-                                const char *metric, double scale)
+bool source_spans_decades(const struct metric *metric)
 {
-    return statistics_scaled(
-        report_estimate(source->report, contender, application, report_metric_find(metric)), scale);
+    return strcmp(metric->unit, "ms") == 0;
 }
 
 bool source_has(const struct source *source, const struct report_scenario *scenario,

@@ -7,6 +7,7 @@
 #include "plots/palette.h"
 #include "results/store/run_details.h"
 #include "results/report/report.h"
+#include "results/page/report_columns.h"
 
 #define LABEL "%.60s" /* a contender's name in a row */
 
@@ -14,15 +15,6 @@
 struct source {
     const struct report *report;
     const struct run_details *details;
-};
-
-/* A panel of a figure: a metric and how it is shown. A list ends with an entry without a metric. */
-struct panel {
-    const char *title; /* NULL: one panel for each application */
-    const char *axis;
-    const char *metric;
-    double scale;
-    bool logarithmic;
 };
 
 /* The settings in which a figure can be drawn. */
@@ -43,10 +35,11 @@ struct figure_kind {
     bool intervals;      /* the caption speaks of means and intervals */
     bool one_run;        /* it shows one run of each contender */
     enum figure_about about;
-    const char *table;   /* recorded rows that it reads; NULL: none */
-    const char *missing; /* the figures that a note names where rows are missing, of the last
-                            entry that is drawn with others; NULL: no note */
-    const struct panel *panels;
+    const char *table;          /* recorded rows that it reads; NULL: none */
+    const char *missing;        /* the figures that a note names where rows are missing, of the last
+                                   entry that is drawn with others; NULL: no note */
+    const char *const *metrics; /* of its panels; NULL ends the list */
+    bool apart;  /* a panel for each application, and one for all together if there are several */
     bool joined; /* drawn with the entry before it, setting by setting */
     /* One of these fills it: */
     void (*rows)(const struct source *source, const struct report_scenario *scenario,
@@ -167,10 +160,7 @@ const char *source_length_warning(const struct report *report, const struct repo
  * evidence grade if the file has it. It lives as long as the report. */
 const char *source_basis(const struct source *source, const struct report_scenario *scenario);
 
-/* Estimate of a metric of the contender, times `scale`. It is that of `application`, or of the
- * whole run if there is no application of that name. */
-struct estimate source_estimate(const struct source *source,
-                                const struct report_contender *contender, const char *application,
-                                const char *metric, double scale);
+/* Returns whether values of the metric span decades: latencies near and beyond the capacity. */
+bool source_spans_decades(const struct metric *metric);
 
 #endif

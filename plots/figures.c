@@ -14,50 +14,62 @@
 
 #define DOTS "panel,panel_title,axis,row,contender,value,low,high,bound,colour,point"
 
-static void dots_row(const struct source *source, const struct report_scenario *scenario, size_t c,
-                     const struct panel *panel, const char *application, size_t number,
-                     struct sheet *sheet)
+/* Above 90 %, on an axis of 90, 99, 99.9: plots/dots.gp knows it by its title. */
+#define NINES "by nines (edge: 100 %)"
+
+/* A panel: its metric, of an application or all together. */
+struct panel {
+    const struct metric *metric;
+    const char *title, *axis, *application;
+};
+
+static void panel_rows(const struct source *source, const struct report_scenario *scenario,
+                       const struct panel *panel, size_t number, struct sheet *sheet)
 {
-    const struct report_contender *contender = &scenario->contenders[c];
-    const struct look look = source_look(scenario, c);
-    const char *together = application != NULL ? application : "all";
-    const struct estimate value =
-        source_estimate(source, contender, application, panel->metric, panel->scale);
-    const struct estimate bound = report_column_bound(source->report, scenario, application,
-                                                      report_metric_find(panel->metric));
-    sheet_row(sheet, "%zu %.30s %s %zu " LABEL " %g %g %g %g %x %d", number,
-              panel->title != NULL ? panel->title : together, panel->axis,
-              contender->pale > 0 ? contender->pale : c + 1, contender->title, value.mean,
-              value.low, value.high, bound.mean, look.colour, look.point);
+    for (size_t c = 0; c < scenario->contender_count; c++) {
+        const struct report_contender *contender = &scenario->contenders[c];
+        const struct look look = source_look(scenario, c);
+        const struct estimate value =
+            report_column_estimate(source->report, contender, panel->application, panel->metric);
+        const struct estimate bound =
+            report_column_bound(source->report, scenario, panel->application, panel->metric);
+        sheet_row(sheet, "%zu %.30s %s %zu " LABEL " %g %g %g %g %x %d", number, panel->title,
+                  panel->axis, contender->pale > 0 ? contender->pale : c + 1, contender->title,
+                  value.mean, value.low, value.high, bound.mean, look.colour, look.point);
+    }
 }
 
-/* Above 90 %, on an axis of 90, 99, 99.9: plots/dots.gp knows it by its title. */
-static const struct panel nines = {"by nines (edge: 100 %)", "SLO hit rate (%)", "slo_hit_rate",
-                                   100, false};
+static bool is_above_ninety(const struct source *source, const struct report_scenario *scenario,
+                            const struct metric *hits)
+{
+    for (size_t c = 0; c < scenario->contender_count; c++)
+        if (report_estimate(source->report, &scenario->contenders[c], NULL, hits).mean > 0.9)
+            return true;
+    return false;
+}
 
-/* The panels of the entry. A panel without a title is one for each application, and one for all
- * together if there are several. */
 static void dots_rows(const struct source *source, const struct report_scenario *scenario,
                       const struct figure_kind *kind, struct sheet *sheet)
 {
     const size_t applications = scenario->application_count + (scenario->application_count > 1);
+    const struct metric *hits = metric_find("slo_hit_rate");
     size_t number = 0;
-    for (const struct panel *panel = kind->panels; panel->metric != NULL; panel++)
-        for (size_t a = 0; a < (panel->title != NULL ? 1 : applications); a++) {
-            const bool one = panel->title == NULL && a < scenario->application_count;
-            number++;
-            for (size_t c = 0; c < scenario->contender_count; c++)
-                dots_row(source, scenario, c, panel, one ? scenario->applications[a] : NULL, number,
-                         sheet);
+    for (const char *const *name = kind->metrics; *name != NULL; name++) {
+        const struct metric *metric = report_metric_find(*name);
+        struct panel panel = {metric, metric->face.words, metric->face.unit, NULL};
+        for (size_t a = 0; a < (kind->apart ? applications : 1); a++) {
+            if (kind->apart) {
+                panel.axis = metric->face.title;
+                panel.application =
+                    a < scenario->application_count ? scenario->applications[a] : NULL;
+                panel.title = panel.application != NULL ? panel.application : "all";
+            }
+            panel_rows(source, scenario, &panel, ++number, sheet);
         }
-    const char *first = kind->panels->metric;
-    const bool rates = first != NULL && strcmp(first, nines.metric) == 0;
-    bool high = false;
-    for (size_t c = 0; rates && c < scenario->contender_count; c++)
-        high = high ||
-               source_estimate(source, &scenario->contenders[c], NULL, nines.metric, 1).mean > 0.9;
-    for (size_t c = 0; high && c < scenario->contender_count; c++)
-        dots_row(source, scenario, c, &nines, NULL, number + 1, sheet);
+        if (metric == hits && is_above_ninety(source, scenario, hits))
+            panel_rows(source, scenario, &(struct panel){hits, NINES, hits->face.title, NULL},
+                       ++number, sheet);
+    }
 }
 
 /* ---- Hit rate against cost ------------------------------------------------------------------ */
@@ -76,8 +88,9 @@ static void tradeoff_rows(const struct source *source, const struct report_scena
             values[m] = report_column_estimate(source->report, contender, NULL, metrics[m]);
             bounds[m] = report_column_bound(source->report, scenario, NULL, metrics[m]);
         }
-        sheet_row(sheet, "%zu " LABEL " %g %g %g %g %g %g %d %g %g %x %d", c + 1, contender->title,
-                  values[0].mean, values[0].low, values[0].high, values[1].mean, values[1].low,
+        sheet_row(sheet, "%zu " LABEL " %s %g %g %g %s %g %g %g %d %g %g %x %d", c + 1,
+                  contender->title, metrics[0]->face.title, values[0].mean, values[0].low,
+                  values[0].high, metrics[1]->face.title, values[1].mean, values[1].low,
                   values[1].high, report_is_on_front(source->report, scenario, c), bounds[0].mean,
                   bounds[1].mean, look.colour, look.point);
     }
@@ -85,43 +98,14 @@ static void tradeoff_rows(const struct source *source, const struct report_scena
 
 /* ---- The table ------------------------------------------------------------------------------ */
 
-#define HOURS (1.0 / 3600)
-
-static const struct panel
-    hit_rate[] = {{NULL, "SLO hit rate (%)", "slo_hit_rate", 100, false}, {0}},
-    cost[] = {{NULL, "$ per 1,000 requests", "cost_per_request_usd", 1000, false}, {0}},
-    decisions[] = {{"mean time", "µs per decision, simulated", "decision_us_mean", 1, false},
-                   {"longest", "µs, simulated", "decision_us_max", 1, false},
-                   {"mean work", "units per decision", "decision_units_mean", 1, false},
-                   {0}},
-    resources[] = {{"vGPUs", "held (%)", "gpu_utilisation", 100, false},
-                   {"vCPUs", "held (%)", "vcpu_utilisation", 100, false},
-                   {"GPU memory", "held (%)", "gpu_memory_utilisation", 100, false},
-                   {"fragmented", "free on GPUs in use (%)", "gpu_fragmentation", 100, false},
-                   {"stranded", "of the free vGPUs (%)", "stranded_vgpu", 100, false},
-                   {"batches", "jobs per batch", "mean_batch", 1, false},
-                   {0}},
-    resources_of_trainings[] = {{"vGPUs", "held (%)", "gpu_utilisation", 100, false},
-                                {"vCPUs", "held (%)", "vcpu_utilisation", 100, false},
-                                {"GPU memory", "held (%)", "gpu_memory_utilisation", 100, false},
-                                {"fragmented", "free on GPUs in use (%)", "gpu_fragmentation", 100,
-                                 false},
-                                {0}},
-    jct[] = {{"mean", "completion time (h)", "jct_s_mean", HOURS, false},
-             {"99th percentile", "completion time (h)", "jct_s_p99", HOURS, false},
-             {"mean wait", "without GPUs (h)", "queueing_s_mean", HOURS, false},
-             {"slowdown", "completion time / alone", "slowdown", 1, false},
-             {"GPUs", "held x speed / best (%)", "gpu_effective", 100, false},
-             {"fragmented", "free GPUs of no use", "fragmented_gpus_mean", 1, false},
-             {0}},
-    sensitivity[] = {{NULL, "SLO hit rate (%)", "slo_hit_rate", 100, false},
-                     {NULL, "$ per 1,000 requests", "cost_per_request_usd", 1000, false},
-                     {NULL, "µs per decision", "decision_us_mean", 1, false},
-                     {0}};
-
 #define COST_LEAD "Pay-per-use: execution time × (vCPU + vGPU price); axes do not begin at 0."
 
-#define SHOWS_DOTS(list) .columns = DOTS, .intervals = true, .panels = (list), .rows = dots_rows
+#define METRICS(...)                                                                               \
+    .metrics = (const char *const[])                                                               \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
+#define SHOWS_DOTS(...) .columns = DOTS, .intervals = true, METRICS(__VA_ARGS__), .rows = dots_rows
 
 /* In the order in which they are drawn. */
 const struct figure_kind figure_kinds[] = {
@@ -141,35 +125,39 @@ const struct figure_kind figure_kinds[] = {
      .about = ABOUT_REQUESTS,
      .lead = "Means over time. Stranded: free vGPUs that no waiting batch could use, while any "
              "waits; empty if none waited. Axes do not begin at 0.",
-     SHOWS_DOTS(resources)},
+     SHOWS_DOTS("gpu_utilisation", "vcpu_utilisation", "gpu_memory_utilisation",
+                "gpu_fragmentation", "stranded_vgpu", "mean_batch")},
     {.script = "resources",
      .about = ABOUT_TRAININGS_ALONE,
      .lead = "Means over time. Axes do not begin at 0.",
-     SHOWS_DOTS(resources_of_trainings),
+     SHOWS_DOTS("gpu_utilisation", "vcpu_utilisation", "gpu_memory_utilisation",
+                "gpu_fragmentation"),
      .joined = true},
     {.script = "jct",
      .about = ABOUT_TRAININGS,
-     .lead = "Alone: with the proportional share, on a GPU that is free at once. Fragmented: free "
-             "GPUs that a typical training cannot use (F of FGD), mean over time. Axes do not "
-             "begin at 0.",
-     SHOWS_DOTS(jct),
+     .lead = "Alone: with the proportional share, on a GPU that is free at once. Of no use: to a "
+             "typical training (F of FGD), mean over time. Axes do not begin at 0.",
+     SHOWS_DOTS("jct_s_mean", "jct_s_p99", "queueing_s_mean", "slowdown", "gpu_effective",
+                "fragmented_gpus_mean"),
      .joined = true},
     {.script = "hit-rate",
      .about = ABOUT_REQUESTS,
      .lead = "Requests that finished within their SLO.",
      .bounded = "Requests that finished within their SLO. Dashed: what no policy can beat.",
-     SHOWS_DOTS(hit_rate),
+     SHOWS_DOTS("slo_hit_rate"),
+     .apart = true,
      .joined = true},
     {.script = "cost",
      .about = ABOUT_REQUESTS,
      .lead = COST_LEAD,
      .bounded = COST_LEAD " Dashed: the cheapest configurations that meet the SLO alone.",
-     SHOWS_DOTS(cost),
+     SHOWS_DOTS("cost_per_request_usd"),
+     .apart = true,
      .joined = true},
     {.script = "hit-against-cost",
      .about = ABOUT_REQUESTS,
-     .columns = "row,contender,cost,cost_low,cost_high,hit,hit_low,hit_high,front,bound_cost,"
-                "bound_hit,colour,point",
+     .columns = "row,contender,cost_axis,cost,cost_low,cost_high,hit_axis,hit,hit_low,hit_high,"
+                "front,bound_cost,bound_hit,colour,point",
      .lead = "All applications. Up and to the left is better.",
      .bounded = "All applications. Up and to the left is better; dashed: the most that can be hit, "
                 "and the cheapest configurations that meet the SLO at nominal times.",
@@ -180,7 +168,7 @@ const struct figure_kind figure_kinds[] = {
      .about = ABOUT_REQUESTS,
      .lead = "Time charged for a decision and the work behind it as the policy counts it (nodes "
              "expanded, candidates examined). Logarithmic; 0 is at the left edge.",
-     SHOWS_DOTS(decisions),
+     SHOWS_DOTS("decision_us_mean", "decision_us_max", "decision_units_mean"),
      .joined = true},
     {.script = "latency-cdf",
      .about = ABOUT_REQUESTS,
@@ -245,7 +233,7 @@ const struct figure_kind figure_kinds[] = {
      .columns = "panel,axis,series,series_title,parameter,x,value,low,high,colour,point,dash",
      .lead = "All else equal along a line.",
      .intervals = true,
-     .panels = sensitivity,
+     METRICS("slo_hit_rate", "cost_per_request_usd", "decision_us_mean"),
      .draw = sensitivity_draw},
     {.script = "timeline",
      .columns = "time_s,gpu,vcpu,gpu_memory,stranded,waiting,running,idle,starting",

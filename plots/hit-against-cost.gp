@@ -1,8 +1,8 @@
 # SLO hit rate against cost, a figure a setting: 95 % intervals both ways, the Pareto front of the
 # contenders that ran, and the bound that none of them can pass.
 #
-# Columns: row, contender, cost, cost_low, cost_high, hit, hit_low, hit_high, front (1: no other is both cheaper and
-# better), bound_cost, bound_hit, colour, point, subject, caption.
+# Columns: row, contender, cost_axis, cost, cost_low, cost_high, hit_axis, hit, hit_low, hit_high, front (1: no other is
+# both cheaper and better), bound_cost, bound_hit, colour, point, subject, caption.
 folder = ARG0[:strstrt(ARG0, "hit-against-cost.gp") - 1]
 heading = "SLO hit rate against cost"
 load folder."common.gp"
@@ -11,13 +11,14 @@ stats data using "row" nooutput; rows = int(STATS_max)
 array names[rows]; array costs[rows]; array hits[rows]; array cost_low[rows]; array cost_high[rows]
 array hit_low[rows]; array hit_high[rows]
 array colours[rows]; array points[rows]
-longest = or_sized(21, 0); other_longest = 12; bound_cost = NaN; bound_hit = NaN; low = 1e300; high = -1e300
+longest = or_sized(21, 0); other_longest = 12; bound_cost = NaN; bound_hit = NaN; cost_axis = ""; hit_axis = ""; low = 1e300; high = -1e300
 end(name, value) = strlen(strcol(name)) > 0 ? column(name) : value
 take(r) = (names[r] = called("contender"), costs[r] = column("cost"), hits[r] = column("hit"), \
     cost_low[r] = end("cost_low", costs[r]), cost_high[r] = end("cost_high", costs[r]), \
     hit_low[r] = end("hit_low", hits[r]), hit_high[r] = end("hit_high", hits[r]), \
     colours[r] = int(column("colour")), points[r] = int(column("point")), \
     bound_cost = column("bound_cost"), bound_hit = column("bound_hit"), \
+    cost_axis = cell("cost_axis"), hit_axis = cell("hit_axis"), \
     longest = strlen(names[r]) > longest ? strlen(names[r]) : longest, \
     low = cost_low[r] < low ? cost_low[r] : low, \
     high = cost_high[r] > high ? cost_high[r] : high, 0)
@@ -52,7 +53,7 @@ body = lines * tall; height = 34 + lines * (tall + or_sized(76, 82))
 count = named; divide = "legend"; eval(fit_key); eval(begin)
 tall = tall * stretch; block = tall + or_sized(76, 82)
 each = (width - left - right - between * (columns - 1)) / columns
-set xlabel "cost ($ per 1 000 requests)" offset 0, xlabel_shift
+set xlabel cost_axis offset 0, xlabel_shift
 set format x "%g"
 room = high > low ? 0.06 * (high - low) : high != 0 ? 0.1 * abs(high) : 1
 do for [p=1:panels] {
@@ -64,7 +65,7 @@ do for [p=1:panels] {
     unset key; unset object; unset ylabel; unset arrow
     if (p == 1) {
         from = low - room; to = high + room; bottom = -4; roof = 104
-        set ylabel "SLO hit rate (%)" offset ylabel_shift, 0
+        set ylabel hit_axis offset ylabel_shift, 0
         set ytics () nomirror out; do for [i=0:5] { set ytics add (sprintf("%d", 20 * i) 20 * i) }
         if (panels == 2) { set title "all" font size(12) offset 0, -0.6 }
     } else {
@@ -72,7 +73,7 @@ do for [p=1:panels] {
         rise = near_roof > near_floor ? 0.08 * (near_roof - near_floor) : 0.5
         from = near_low - spread; to = near_high + spread
         bottom = near_floor - rise; roof = near_roof + rise
-        if (columns == 1) { set ylabel "SLO hit rate (%)" offset ylabel_shift, 0 }
+        if (columns == 1) { set ylabel hit_axis offset ylabel_shift, 0 }
         set title "within 10 points of the best" font size(12) offset 0, -0.6
     }
     set xrange [from:to]; set yrange [bottom:roof]

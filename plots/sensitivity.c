@@ -89,16 +89,16 @@ static void series_rows(const struct series *series, size_t first, size_t number
     char title[160];
     const struct look look = palette_series(number - 1);
     series_title(&series->variants[first], series->parameter, title, sizeof title);
-    for (size_t p = 0; series->kind->panels[p].metric != NULL; p++)
+    for (size_t p = 0; series->kind->metrics[p] != NULL; p++)
         for (size_t i = first; i < series->count; i++) {
             const struct variant *variant = &series->variants[i];
             if (!same_but(&series->variants[first], variant, series->parameter))
                 continue;
-            const struct panel *panel = &series->kind->panels[p];
-            const struct estimate value = source_estimate(series->source, variant->contender, NULL,
-                                                          panel->metric, panel->scale);
-            sheet_row(sheet, "%zu %s %zu %.90s %s %g %g %g %g %x %d %d", p + 1, panel->axis, number,
-                      title, series->parameter, parameter_of(variant, series->parameter),
+            const struct metric *metric = report_metric_find(series->kind->metrics[p]);
+            const struct estimate value =
+                report_column_estimate(series->source->report, variant->contender, NULL, metric);
+            sheet_row(sheet, "%zu %s %zu %.90s %s %g %g %g %g %x %d %d", p + 1, metric->face.title,
+                      number, title, series->parameter, parameter_of(variant, series->parameter),
                       value.mean, value.low, value.high, look.colour, look.point, look.dash);
         }
 }

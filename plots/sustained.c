@@ -53,7 +53,7 @@ bool sustained_draw(const struct source *source, const struct figure_kind *kind,
         "ones (the lower end of the 95 %% interval over several seeds); line: up to the next "
         "value, "
         "which fails. Arrow right: none fails. Hollow, arrow left: the least fails.",
-        curve_metric_title(curves->metric), curves->limit * curves->metric->column.scale);
+        curves->metric->face.header, curves->limit * curves->metric->face.scale);
     for (size_t first = 0; good && first < curves->group_count; first += PANELS_MOST) {
         struct sheet sheet = {0};
         good = source_sheet(source, NULL, kind, "", lead, list, &sheet, error);

@@ -9,6 +9,7 @@ enum { FEWEST = 3, OTHERS_MOST = 6, TIE = 0x767676 };
 
 struct tornado {
     const struct report *report;
+    const struct metric *metric; /* hit rate, or mean completion time of trainings */
     bool serves;
     const struct report_contender *first, *others[OTHERS_MOST];
     size_t other_count;
@@ -24,10 +25,8 @@ static struct estimate difference_of(const struct tornado *tornado, size_t setti
     if (pair.first == NULL || pair.second == NULL)
         return (struct estimate){.mean = NAN, .low = NAN, .high = NAN};
     struct estimate of = statistics_scaled(
-        paired_estimate(tornado->report, &pair, 1, NULL,
-                        report_metric_find(tornado->serves ? "slo_hit_rate" : "jct_s_mean"),
-                        PAIRED_DIFFERENCE),
-        tornado->serves ? 100 : 1.0 / 3600);
+        paired_estimate(tornado->report, &pair, 1, NULL, tornado->metric, PAIRED_DIFFERENCE),
+        tornado->metric->face.scale);
     of.low = tornado->serves && of.low < -100 ? -100 : of.low; /* of shares */
     of.high = tornado->serves && of.high > 100 ? 100 : of.high;
     return of;
@@ -46,9 +45,10 @@ static void setting_rows(const struct tornado *tornado, size_t s, struct sheet *
         sheet_row(
             sheet, "%zu %s %s %zu " LABEL " %g %g %g %g %d %x", o + 1,
             arena_text(report->arena, "%s − %s", tornado->first->title, tornado->others[o]->title),
-            tornado->serves ? "points of SLO hit rate" : "hours of mean completion time", s + 1,
-            names_conditions(report->arena, report->scenarios[s].title), from.mean, here.mean,
-            here.low, here.high, from.mean * here.mean < 0 ? 2 - sure : 0,
+            arena_text(report->arena, "%s of %s", tornado->serves ? "points" : "hours",
+                       tornado->metric->face.words),
+            s + 1, names_conditions(report->arena, report->scenarios[s].title), from.mean,
+            here.mean, here.low, here.high, from.mean * here.mean < 0 ? 2 - sure : 0,
             here.mean == 0 ? TIE : source_look(base, best).colour);
     }
 }
@@ -58,7 +58,11 @@ bool tornado_draw(const struct source *source, const struct figure_kind *kind,
 {
     const struct report *report = source->report;
     const struct report_scenario *base = report->scenarios;
-    struct tornado tornado = {report, report_serves(report), base->contenders, {NULL}, 0};
+    const bool serves = report_serves(report);
+    struct tornado tornado = {.report = report,
+                              .metric = report_metric_find(serves ? "slo_hit_rate" : "jct_s_mean"),
+                              .serves = serves,
+                              .first = base->contenders};
     struct sheet sheet = {0};
     const bool alone = source_one_policy(base);
     for (size_t c = 1; c < base->contender_count && tornado.other_count < OTHERS_MOST; c++) {

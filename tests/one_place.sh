@@ -17,9 +17,9 @@ add() {
 
 metrics=$(cd "$tree" && find sim -name metrics.def)
 add "$metrics" '^METRIC.u64, dropped' \
-    'METRIC(u64, dummy_metric, "1", SHOWN(RESULTS, "dummy", 1, DECIMALS(0)), "added by a test")'
+    'METRIC(u64, dummy_metric, "1", RESULTS, IN_RUN | IN_DETAILS | IN_REPORT, FACE_COUNT("dummy", "dummies of a test"), "dummies", ARRIVALS, "added by a test")'
 add "$metrics" '^TRAINING_METRIC.u64, unfinished' \
-    'TRAINING_METRIC(f64, dummy_training, "s", SHOWN(TRAININGS, "dummy h", 1.0 / 3600, DECIMALS(1)), "added by a test, too")'
+    'TRAINING_METRIC(f64, dummy_training, "s", COMPLETION, IN_RUN | IN_REPORT, FACE_HOURS("dummy", "time of dummies"), TRAININGS, MEASURED, "added by a test, too")'
 add sched/registry.c 'ROW.esg' "    ROW(dummy_policy) \\"
 cat >"$tree/sched/dummy_policy.c" <<'EOF'
 #include "sched/policy.h"
@@ -61,7 +61,7 @@ add workloads/spec/experiment.h 'enum initial_state initial;' '    double dummy_
 add sim/base/records.def '^FIELD.timeline_row, f64, gpu_used' \
     'FIELD(timeline_row, f64, dummy_column, "1", "added by a test")'
 add plots/figures.c '^const struct figure_kind figure_kinds' \
-    '    {.script = "dummy-figure", .about = ABOUT_REQUESTS, .lead = "Added by a test.", SHOWS_DOTS(hit_rate)},'
+    '    {.script = "dummy-figure", .about = ABOUT_REQUESTS, .lead = "Added by a test.", SHOWS_DOTS("slo_hit_rate"), .apart = true},'
 sed 's/hit-rate\.gp/dummy-figure.gp/' "$tree/plots/hit-rate.gp" >"$tree/plots/dummy-figure.gp"
 
 add sim/base/notices.def '^NOTICE.KERNELS' 'NOTICE(DUMMY, WARNING, "added by a test in %d words")'
@@ -148,22 +148,26 @@ expect "and for what sets its time to be named" 1 'as set by platform.dummy_key'
 # ---- A metric --------------------------------------------------------------------------------
 
 cat >"$folder/sweep.json" <<EOF
-{"base": "$light", "matrix": {"policy.name": ["fifo", "dummy-policy"], "requests": [20]}, "seeds": 2}
+{"base": "$light", "matrix": {"policy.name": ["fifo", "dummy-policy"], "requests": [20, 30]}, "seeds": 2}
 EOF
 run "$esgsim" sweep "$folder/sweep.json" --out "$folder/r.h5" --quiet
-expect "a sweep runs both" 0 '4 of 4 runs'
+expect "a sweep runs both" 0 '8 of 8 runs'
 run "$esgsim" run "$light" --quiet --json --set requests=20
 expect "a metric's line is enough for run --json" 0 '"dummy_metric":	0'
+run "$esgsim" run "$light" --quiet --set requests=20
+expect "and for the table of run, under its header" 0 ' dummy '
+run "$esgsim" run "$light" --quiet --set requests=20 --details
+expect "and for that of the applications" 0 ' dummy '
 run h5dump -H -d /summary "$folder/r.h5"
 expect "the results file has it" 0 'dummy_metric'
 run "$esgsim" report "$folder/r.h5" --format csv
 expect "so has the CSV" 0 'dummy_metric'
 run "$esgsim" report "$folder/r.h5" --format json
 expect "and the JSON" 0 '"dummy_metric"'
-run "$esgsim" report "$folder/r.h5"
+run "$esgsim" report "$folder/r.h5" --details
 expect "and the text, under its header" 0 'requests +dummy '
 run "$esgsim" report "$folder/r.h5" --format html
-expect "and the page, with its meaning" 0 'added by a test'
+expect "and the page, with its meaning, population and window" 0 'added by a test \[dummies, time of arrivals\]'
 
 # ---- A metric of trainings -------------------------------------------------------------------
 
@@ -174,6 +178,10 @@ run "$esgsim" sweep "$folder/trainings.json" --out "$folder/t.h5" --quiet
 expect "a sweep runs trainings" 0 '1 of 1 runs'
 run "$esgsim" run "$tree/workloads/experiments/training-dynamic.json" --quiet --json
 expect "a training metric's line is enough for run --json" 0 '"dummy_training":	0'
+run "$esgsim" run "$tree/workloads/experiments/training-dynamic.json" --quiet
+expect "and for the table of run" 0 'dummy'
+run env ESGSIM_WIDTH=200 "$esgsim" run "$tree/workloads/experiments/training-dynamic.json" --quiet --details
+expect "and for the list of all, with unit, population and window" 0 'dummy_training +0.0 h  added by a test, too \[measured trainings, measured window\]'
 run h5dump -H -d /training "$folder/t.h5"
 expect "the results file has it, too" 0 'dummy_training'
 run "$esgsim" report "$folder/t.h5" --format tidy
@@ -198,11 +206,16 @@ if command -v gnuplot >/dev/null 2>&1; then
     run "$esgsim" plot "$folder/r.h5" --out "$folder/figures" --only hit-rate
     expect "the policy has a look of its own in figures" 0
 
+    run "$esgsim" plot "$folder/r.h5" --out "$folder/figures" --only curve --over requests --metric dummy_metric
+    expect "a metric's line is enough for a figure of it" 0 'curve.*svg'
+    run grep -c 'dummies of a test' "$(ls "$folder"/figures/curve*.csv)"
+    expect "its words are on the axis" 0 '^4$'
+
     # ---- A figure --------------------------------------------------------------------------------
 
     run "$esgsim" plot "$folder/r.h5" --out "$folder/figures" --only dummy-figure
     expect "an entry of the table and a script are enough for a figure" 0 'dummy-figure.*svg'
-    run grep -c 'Added by a test' "$(ls "$folder"/figures/dummy-figure*.csv)"
+    run grep -c 'Added by a test' "$(ls "$folder"/figures/dummy-figure*-20.csv)"
     expect "its caption is in its data" 0 1
 fi
 

@@ -233,8 +233,8 @@ CASE(a_page_of_trainings_alone_says_nothing_of_requests)
         "<h1>Scheduling DNN trainings on shared GPUs: results</h1>",
         "2, in 2 settings; seeds 1; 1,234 trainings measured in each</dd>",
         "<dt>Evidence of the models of trainings</dt>",
-        "<td data-v=\"2.5\">2.500, p99 25.0</td><td data-v=\"40\">40.00, p99 400</td>",
-        "<li>JCT: job completion time",
+        "<td data-v=\"2.5\">2.50, p99 25.0</td><td data-v=\"40\">40.0, p99 400</td>",
+        "<li>mean JCT h: job completion time",
         "iteration times of trainings, and their speed"};
     static const char *const others[] = {"SLO",     "latency profile",   "requests",    "inference",
                                          "ESG: A*", "percentage points", "id=\"words\""};

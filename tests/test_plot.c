@@ -84,10 +84,10 @@ DRAWING(the_pareto_front_is_of_those_that_none_beats_on_both)
     FIGURES list = drawn(results_write(light, COUNT(light), 0));
     char *csv = csv_of("hit-against-cost-light");
     /* esg 73.6 % at 0.336, fifo 44 % at 0.84, edf 32 % at 0.14: fifo alone is beaten. */
-    assert_contains(csv, "1,esg,0.336,0.1968882881,0.4751117119,");
-    assert_contains(csv, ",73.6,69.44653748,77.3728046,");
-    assert_contains(csv, "2,fifo,0.84,");
-    assert_contains(csv, "3,edf,0.14,,,32,,,1,0.1,98,0x009E73,12,-,-\n");
+    assert_contains(csv, "1,esg,$ per 1\u202F000 requests,0.336,0.1968882881,0.4751117119,");
+    assert_contains(csv, ",SLO hit rate (%),73.6,69.44653748,77.3728046,");
+    assert_contains(csv, "2,fifo,$ per 1\u202F000 requests,0.84,");
+    assert_contains(csv, ",0.14,,,SLO hit rate (%),32,,,1,0.1,98,0x009E73,12,-,-\n");
     char *fifo = strstr(csv, "2,fifo,");
     assert_contains(fifo, ",0,0.1,98,0x56B4E9,15,-,-\n");
 }
@@ -117,7 +117,7 @@ DRAWING(settings_stand_side_by_side_and_a_contender_keeps_its_look_in_all)
     assert_contains(csv, "1,SLO hit rate (%),0,1,light,2,esg,72,,,0x0072B2,7,");
     assert_contains(csv, "1,SLO hit rate (%),0,2,heavy,2,esg,64,,,0x0072B2,7,");
     assert_contains(csv, "2,$ per 1\u202F000 requests,0,2,heavy,2,esg,0.42,,");
-    assert_contains(csv, "3,95th percentile of latency (ms),1,1,light,1,fifo,200,,");
+    assert_contains(csv, "3,p95 latency (ms),1,1,light,1,fifo,200,,");
 }
 
 DRAWING(costs_are_parts_of_what_is_provisioned)
@@ -129,8 +129,8 @@ DRAWING(costs_are_parts_of_what_is_provisioned)
     assert_contains(csv, "requests,1,esg,2,held before it,0.336,0.336,");
     assert_contains(csv, ",0.336,-,-\n");
     csv = csv_of("resources-light");
-    assert_contains(csv, "1,vGPUs,held (%),1,esg,50,50,50,");
-    assert_contains(csv, "6,batches,jobs per batch,1,esg,2.5,2.5,2.5,");
+    assert_contains(csv, "1,vGPUs held,%,1,esg,50,50,50,");
+    assert_contains(csv, "6,jobs per batch,,1,esg,2.5,2.5,2.5,");
 }
 
 DRAWING(jobs_are_counted_by_the_size_of_their_batch)

@@ -12,25 +12,28 @@
 #include "results/store/run_details.h"
 
 /* The limits are the project's requirements on the simulator's accuracy. */
-const struct compare_metric_presentation compare_metrics[COMPARE_METRICS] = {
-    [COMPARE_MEAN] = {"latency_ms_mean", "ms", false, 5, "mean", 1, 5},
-    [COMPARE_P50] = {"latency_ms_p50", "ms", false, NAN, "p50", 1, 5},
-    [COMPARE_P90] = {"latency_ms_p90", "ms", false, NAN, "p90", 1, 5},
-    [COMPARE_P95] = {"latency_ms_p95", "ms", false, 5, "p95", 1, 5},
-    [COMPARE_P99] = {"latency_ms_p99", "ms", false, NAN, "p99", 1, 5},
-    [COMPARE_P999] = {"latency_ms_p999", "ms", false, NAN, "p99.9", 1, 5},
-    [COMPARE_QUEUE] = {"queue_ms_mean", "ms", false, NAN, "queue", 1, 4},
-    [COMPARE_TRANSFER] = {"transfer_ms_mean", "ms", false, NAN, "transfer", 1, 4},
-    [COMPARE_EXECUTION] = {"exec_ms_mean", "ms", false, NAN, "execution", 1, 5},
-    [COMPARE_HIT] = {"slo_hit_rate", "1", true, 2, "SLO hit %", 100, -3},
-    [COMPARE_COST] = {"cost_per_request_usd", "$", false, 3, "$/1,000 req", 1000, 5},
+const struct compare_measure compare_measures[COMPARE_METRICS] = {
+    [COMPARE_MEAN] = {"latency_ms_mean", 5},      [COMPARE_P50] = {"latency_ms_p50", NAN},
+    [COMPARE_P90] = {"latency_ms_p90", NAN},      [COMPARE_P95] = {"latency_ms_p95", 5},
+    [COMPARE_P99] = {"latency_ms_p99", NAN},      [COMPARE_P999] = {"latency_ms_p999", NAN},
+    [COMPARE_QUEUE] = {"queue_ms_mean", NAN},     [COMPARE_TRANSFER] = {"transfer_ms_mean", NAN},
+    [COMPARE_EXECUTION] = {"exec_ms_mean", NAN},  [COMPARE_HIT] = {"slo_hit_rate", 2},
+    [COMPARE_COST] = {"cost_per_request_usd", 3},
 };
+
+const struct metric *compare_metric(size_t metric)
+{
+    static const struct metric p90 = {
+        .name = "latency_ms_p90", .unit = "ms", .face = FACE_MS("p90", "p90 latency")};
+    const struct metric *found = metric_find(compare_measures[metric].name);
+    return found != NULL ? found : &p90;
+}
 
 enum compare_standing compare_stands(const struct compare_run *run, enum compare_metric metric,
                                      double *by)
 {
     const struct compare_figure *figure = &run->parts[run->part_count - 1].figures[metric];
-    const double limit = compare_metrics[metric].limit;
+    const double limit = compare_measures[metric].limit;
     if (isnan(limit) || isnan(figure->error))
         return COMPARE_UNTOLD;
     const double above = fabs(figure->error) - limit;

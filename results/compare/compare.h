@@ -36,16 +36,15 @@ enum compare_metric {
     COMPARE_METRICS
 };
 
-struct compare_metric_presentation {
+struct compare_measure {
     const char *name; /* as in metrics.def, if it is one of those */
-    const char *unit;
-    bool points;        /* the error is in percentage points, not relative to the real value */
-    double limit;       /* required bound on the error over all requests; NAN: none */
-    const char *header; /* of its column in text, where values are multiplied by `scale` */
-    double scale;
-    int digits; /* significant digits or, if negative, −1 − decimals */
+    double limit;     /* required bound on the error over all requests; NAN: none */
 };
-extern const struct compare_metric_presentation compare_metrics[COMPARE_METRICS];
+extern const struct compare_measure compare_measures[COMPARE_METRICS];
+
+/* The metric of one of these. The error of a share is in points, others are in % of the real value.
+ */
+const struct metric *compare_metric(size_t metric);
 
 struct compare_figure {
     double simulated, real;

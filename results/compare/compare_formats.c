@@ -50,19 +50,20 @@ static void csv_parts(FILE *out, const struct compare_run *run)
     for (size_t p = 0; p < run->part_count; p++)
         for (size_t m = 0; m < COMPARE_METRICS; m++) {
             const struct compare_part *part = &run->parts[p];
+            const struct metric *metric = compare_metric(m);
             const struct compare_figure *figure = &part->figures[m];
             const enum compare_standing standing =
                 part->application == NULL ? compare_stands(run, (enum compare_metric)m, NULL)
                                           : COMPARE_UNTOLD;
-            csv_lead(out, run, part->application == NULL ? "" : part->application,
-                     compare_metrics[m].name, compare_metrics[m].unit);
+            csv_lead(out, run, part->application == NULL ? "" : part->application, metric->name,
+                     metric->unit);
             cell_number(out, figure->simulated);
             cell_number(out, figure->real);
             cell_number(out, figure->error);
-            cell_text(out, compare_metrics[m].points ? "points" : "%");
+            cell_text(out, metric->share ? "points" : "%");
             cell_number(out, figure->low);
             cell_number(out, figure->high);
-            cell_number(out, part->application == NULL ? compare_metrics[m].limit : NAN);
+            cell_number(out, part->application == NULL ? compare_measures[m].limit : NAN);
             (void)fprintf(out, "%s\r\n", standing_name(standing));
         }
 }
@@ -148,16 +149,15 @@ static void add_figure(cJSON *object, const struct compare_run *run,
                        const struct compare_part *part, enum compare_metric metric)
 {
     const struct compare_figure *figure = &part->figures[metric];
-    const struct compare_metric_presentation *metadata = &compare_metrics[metric];
-    cJSON *value = add_pair(object, metadata->name, figure->simulated, figure->real);
+    cJSON *value = add_pair(object, compare_metric(metric)->name, figure->simulated, figure->real);
     json_put(value, "error %g error_unit %s low_95 %g high_95 %g", figure->error,
-             metadata->points ? "points" : "%", figure->low, figure->high);
+             compare_metric(metric)->share ? "points" : "%", figure->low, figure->high);
     double by = 0;
     const enum compare_standing standing = compare_stands(run, metric, &by);
     if (part->application != NULL || standing == COMPARE_UNTOLD)
         return;
-    json_put(value, "limit %g standing %s missed_by %g", metadata->limit, standing_name(standing),
-             by);
+    json_put(value, "limit %g standing %s missed_by %g", compare_measures[metric].limit,
+             standing_name(standing), by);
 }
 
 static void add_part(cJSON *parts, const struct compare_run *run, const struct compare_part *part)

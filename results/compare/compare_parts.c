@@ -106,7 +106,7 @@ static void side_measure(const struct side *side, const double *drawn, size_t bl
 
 static double metric_error(enum compare_metric metric, double simulated, double real)
 {
-    if (compare_metrics[metric].points)
+    if (compare_metric(metric)->share)
         return 100 * (simulated - real);
     return real > 0 ? 100 * (simulated - real) / real : NAN;
 }

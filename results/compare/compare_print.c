@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "results/compare/compare.h"
+#include "results/page/report_columns.h"
 #include "results/page/report_html.h"
 #include "results/report/html.h"
 #include "results/report/table.h"
@@ -112,7 +113,9 @@ static void verdict_cell(const struct compare_run *run, enum compare_metric metr
 
 static void verdicts_print(const struct comparison *against, struct sink *sink)
 {
-    static const char *const headers[] = {"error", "mean %", "p95 %", "SLO hit points", "cost %"};
+    const char *headers[1 + COUNT(judged)] = {"error, % and points"};
+    for (size_t j = 0; j < COUNT(judged); j++)
+        headers[1 + j] = compare_metric(judged[j])->face.header;
     struct text_table *table = sink_table(sink, headers, COUNT(headers));
     for (size_t i = 0; i < against->run_count; i++) {
         text_table_row(table);
@@ -123,7 +126,7 @@ static void verdicts_print(const struct comparison *against, struct sink *sink)
     text_table_row(table);
     text_table_cell(table, 0, "limit");
     for (size_t j = 0; j < COUNT(judged); j++)
-        text_table_cell(table, j + 1, "%g", compare_metrics[judged[j]].limit);
+        text_table_cell(table, j + 1, "%g", compare_measures[judged[j]].limit);
     sink_table_end(sink);
 }
 
@@ -157,15 +160,12 @@ static void overview_print(const struct comparison *against, struct sink *sink)
 
 /* ---- Distributions --------------------------------------------------------------------------- */
 
-static int metric_decimals(const struct compare_run *run, size_t metric)
+static int decimals_of(const struct compare_run *run, size_t metric)
 {
-    const struct compare_metric_presentation *metadata = &compare_metrics[metric];
     double largest = 0;
-    if (metadata->digits < 0)
-        return -1 - metadata->digits;
     for (size_t p = 0; p < run->part_count; p++)
-        largest = fmax(largest, fabs(run->parts[p].figures[metric].real * metadata->scale));
-    return text_table_decimals(largest, metadata->digits);
+        largest = fmax(largest, fabs(run->parts[p].figures[metric].real));
+    return metric_decimals(compare_metric(metric), largest * compare_metric(metric)->face.scale);
 }
 
 static const char *part_name(const struct compare_part *part)
@@ -185,11 +185,11 @@ static void part_rows(const struct compare_run *run, const struct compare_part *
         text_table_cell(table, 0, "%s", rows[r]);
         for (size_t m = first; m < end; m++) {
             const struct compare_figure *figure = &part->figures[m];
-            const double scale = compare_metrics[m].scale;
+            const double scale = compare_metric(m)->face.scale;
             const double values[] = {figure->simulated * scale, figure->real * scale, figure->error,
                                      figure->low, figure->high};
             if (r < 2)
-                cell_number(table, 1 + m - first, values[r], metric_decimals(run, m));
+                cell_number(table, 1 + m - first, values[r], decimals_of(run, m));
             else
                 text_table_cell(table, 1 + m - first, "%s", signed_text(values[r], 2, text));
         }
@@ -202,7 +202,7 @@ static void figures_print(const struct compare_run *run, const char *title, size
 {
     const char *headers[1 + COMPARE_METRICS] = {title};
     for (size_t m = first; m < end; m++)
-        headers[1 + m - first] = compare_metrics[m].header;
+        headers[1 + m - first] = compare_metric(m)->face.header;
     struct text_table *table = sink_table(sink, headers, 1 + end - first);
     text_table_indent(table, NULL);
     for (size_t p = 0; p < run->part_count; p++)
@@ -227,7 +227,7 @@ static void counts_print(const struct compare_run *run, struct sink *sink)
 
 static void distributions_print(const struct compare_run *run, struct sink *sink)
 {
-    figures_print(run, "latency, ms; error, %", COMPARE_MEAN, COMPARE_HIT, sink);
+    figures_print(run, "latency; error, %", COMPARE_MEAN, COMPARE_HIT, sink);
     figures_print(run, "error, points and %", COMPARE_HIT, COMPARE_METRICS, sink);
     counts_print(run, sink);
 }

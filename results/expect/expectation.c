@@ -285,7 +285,7 @@ static bool real_read(const struct json_value *value, struct expectation *claim,
 static void unit_set(struct expectation *claim)
 {
     const bool percent =
-        claim->measured->scope != METRIC_OF_TRAININGS && claim->measured->column.scale == 100;
+        claim->measured->scope != METRIC_OF_TRAININGS && claim->measured->face.scale == 100;
     const enum paired_formula formula = claim->comparison;
     claim->scale = formula == PAIRED_GAIN || (percent && formula != PAIRED_RATIO) ? 100 : 1;
     claim->unit = formula == PAIRED_RATIO                   ? "x"

@@ -9,8 +9,6 @@
 #include "results/report/table.h"
 #include "sim/base/json_write.h"
 
-enum { SIGNIFICANT = 4 }; /* digits of a metric that no table of the report shows */
-
 /* What the curve tables show beside a metric of requests. */
 static const char cost[] = "cost_per_request_usd";
 
@@ -94,12 +92,12 @@ static void sustained_print(const struct report *report, bool html, FILE *out)
 static const char *sustained_title(const struct report *report)
 {
     const struct curves *curves = report->curves;
-    const char *metric = curve_metric_title(curves->metric);
+    const char *metric = curves->metric->face.header;
     return isnan(curves->limit)
                ? arena_text(report->arena, "%s by %s", metric, curves->key)
                : arena_text(report->arena, "%s sustained with %s of at %s %g", curves->key, metric,
                             curves->at_most ? "most" : "least",
-                            curves->limit * curves->metric->column.scale);
+                            curves->limit * curves->metric->face.scale);
 }
 
 static const char rule[] =
@@ -117,16 +115,13 @@ static int panel_decimals(const struct report *report, const struct curve_panel 
                           const struct metric *metric)
 {
     double largest = 0;
-    const int digits = metric->column.digits;
-    if (digits < 0)
-        return -1 - digits;
     for (size_t l = 0; l < panel->line_count; l++)
         for (size_t i = 0; i < panel->lines[l].point_count; i++)
             largest =
                 fmax(largest, fabs(report_column_estimate(
                                        report, panel->lines[l].points[i].contender, NULL, metric)
                                        .mean));
-    return text_table_decimals(largest, digits == 0 ? SIGNIFICANT : digits);
+    return metric_decimals(metric, largest);
 }
 
 /* Fills the line's cell in the column of the value, a dash if it has no such point. */
@@ -147,7 +142,7 @@ static void text_panel_rows(const struct report *report, const struct curve_pane
                             const struct metric *metric, struct text_table *table)
 {
     const int decimals = panel_decimals(report, panel, metric);
-    text_table_group(table, curve_metric_title(metric));
+    text_table_group(table, metric->face.header);
     for (size_t l = 0; l < panel->line_count; l++) {
         text_table_row(table);
         text_table_cell(table, 0, "%s", panel->lines[l].title);
@@ -259,8 +254,8 @@ static void html_panel(const struct report *report, const struct curve_group *gr
         report_metric_find(trainings ? companion(report->curves->metric) : cost);
     const struct metric *const shown[] = {report->curves->metric, beside,
                                           metric_find("latency_ms_p95")};
-    const char *const headers[] = {"policy", report->curves->key, curve_metric_title(shown[0]),
-                                   curve_metric_title(shown[1]), curve_metric_title(shown[2])};
+    const char *const headers[] = {"policy", report->curves->key, shown[0]->face.header,
+                                   shown[1]->face.header, shown[2]->face.header};
     html_print(out, isnan(report->curves->limit) ? "<details open=\"open\">" : "<details>");
     html_print(out, "<summary>%s%s%s</summary>\n", group->title,
                panel->title[0] == '\0' ? "" : ", ", panel->title);

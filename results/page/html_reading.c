@@ -6,36 +6,22 @@
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 static const char reading_of_requests[] =
-    "<li>SLO hit %: requests whose latency was at most their SLO; a dropped request is a "
-    "miss.</li>\n"
-    "<li>p50, p95, p99, p99.9: percentiles of latency, of the requests that finished.</li>\n"
-    "<li>$/1,000 requests: pay-per-use, execution time × (vCPUs + vGPUs at their price).</li>\n"
-    "<li>Queue, transfer, cold start, execution: components of a request's latency, summed "
-    "over its jobs, including those of parallel branches.</li>\n"
-    "<li>plan missed %: batches with fewer jobs, or in another configuration, than "
-    "planned; - if the policy does not plan ahead.</li>\n"
     "<li>Over time: if many runs were recorded, only the first policy's is drawn here; esgsim "
     "plot --only timeline draws all.</li>\n"
-    "<li>Units: work per decision as reported by the policy: nodes expanded, candidates "
-    "examined.</li>\n"
     "<li>bound, where the sweep asks for it: an upper bound of SLO hits, the share of requests "
     "whose fastest path, alone "
     "and with its noise, meets the SLO; and the cost of the cheapest path whose nominal time "
     "meets it."
     "</li>\n";
 
-static const char reading_of_trainings[] =
-    "<li>JCT: job completion time of a training, from arrival to finish. Only measured trainings "
-    "that finished count.</li>\n"
-    "<li>makespan: from the first arrival to the last finish.</li>\n"
-    "<li>queueing: completion time less the time for which the training held its GPUs.</li>\n"
-    "<li>slowdown: completion time ÷ the time that the training takes alone with the "
-    "proportional share; mean over trainings.</li>\n"
-    "<li>FTF rho: finish-time fairness, slowdown ÷ max(1, mean of the GPUs demanded while the "
-    "training was present ÷ GPUs); above 1 it had less than its part.</li>\n"
-    "<li>restarts: starts at another place, or after an interruption.</li>\n"
-    "<li>GPU effective %: share of the GPUs' time that trainings hold × speed ÷ the model's best "
-    "speed.</li>\n";
+/* The columns and their meaning. */
+static void columns_write(bool trainings, FILE *out)
+{
+    for (size_t m = 0; m < metric_count + training_metric_count; m++)
+        if ((metrics[m].places & ON_PAGE) != 0 &&
+            (metrics[m].scope == METRIC_OF_TRAININGS) == trainings)
+            html_print(out, "<li>%s: %s</li>\n", metrics[m].face.header, metrics[m].help);
+}
 
 void page_reading(const struct page *page, FILE *out)
 {
@@ -47,9 +33,14 @@ void page_reading(const struct page *page, FILE *out)
         "alone: one seed. Click a column's header to sort by it; its tooltip explains it."
         "</li>\n<li>First: by the means alone. In sentences <em>more</em>, <em>fewer</em> and "
         "<em>less</em> are used only if the 95 %% interval of the paired difference excludes "
-        "zero.</li>\n%s%s</ul>\n",
-        report_serves(page->report) ? reading_of_requests : "",
-        page->report->results->training_count > 0 ? reading_of_trainings : "");
+        "zero.</li>\n");
+    if (page->report->results->training_count > 0)
+        columns_write(true, out);
+    if (report_serves(page->report)) {
+        columns_write(false, out);
+        (void)fputs(reading_of_requests, out);
+    }
+    (void)fputs("</ul>\n", out);
 }
 
 void page_assumptions(const struct page *page, FILE *out)

@@ -7,13 +7,14 @@
 #include "results/report/html.h"
 
 static void hidden_table(const struct report *report, const struct report_scenario *scenario,
-                         const char *summary, const enum metric_table tables[2], FILE *out)
+                         const char *summary, enum metric_group first, enum metric_group last,
+                         FILE *out)
 {
     html_print(out, "<details><summary>%s</summary>", summary);
-    if (tables == NULL)
+    if (first == METRIC_RESULTS)
         scenario_by_application(report, scenario, true, out);
     else
-        scenario_overall(report, scenario, "policy", tables, false, true, out);
+        scenario_overall(report, scenario, first, last, true, out);
     html_print(out, "</details>\n");
 }
 
@@ -35,20 +36,18 @@ static void comparisons_write(const struct report *report, const struct report_s
 
 void page_tables(const struct page *page, const struct report_scenario *scenario, FILE *out)
 {
-    static const enum metric_table results[] = {METRIC_RESULTS, METRIC_WORTH},
-                                   cluster[] = {METRIC_CLUSTER, METRIC_CLUSTER},
-                                   times[] = {METRIC_TIME, METRIC_DECISIONS};
     const struct report *report = page->report;
     scenario_trainings(report, scenario, true, out);
     if (scenario->application_count == 0)
         return;
-    scenario_overall(report, scenario, "policy", results, true, true, out);
+    scenario_overall(report, scenario, METRIC_RESULTS, METRIC_WORTH, true, out);
     if (scenario->contender_count > 1)
         comparisons_write(report, scenario, out);
     if (scenario->application_count > 1)
-        hidden_table(report, scenario, "By application", NULL, out);
-    hidden_table(report, scenario, "Use of the cluster", cluster, out);
-    hidden_table(report, scenario, "Where the time goes, and what deciding takes", times, out);
+        hidden_table(report, scenario, "By application", METRIC_RESULTS, METRIC_RESULTS, out);
+    hidden_table(report, scenario, "Use of the cluster", METRIC_USE, METRIC_BASIS, out);
+    hidden_table(report, scenario, "Where the time goes, and what deciding takes", METRIC_TIME,
+                 METRIC_DECISIONS, out);
 }
 
 /* ---- Sentences ------------------------------------------------------------------------------- */
@@ -74,11 +73,15 @@ static void names_write(const struct page *page, const struct report_scenario *s
     (void)fputs(count > 0 ? ".</li>\n" : "", out);
 }
 
-/* A contender's SLO hit rate in percent, or cost per 1,000 requests, over all applications. */
-static double mean_of(const struct page *page, const struct report_contender *contender, bool cost)
+/* The contender's mean of the metric over all applications within a sentence, or a dash. */
+static const char *mean_words(const struct page *page, const struct report_contender *contender,
+                              const char *name)
 {
-    const struct metric *metric = metric_find(cost ? "cost_per_request_usd" : "slo_hit_rate");
-    return report_column_estimate(page->report, contender, NULL, metric).mean;
+    const struct metric *metric = metric_find(name);
+    const double mean = report_column_estimate(page->report, contender, NULL, metric).mean;
+    return isnan(mean)
+               ? "–"
+               : arena_text(page->report->arena, "%.*f", metric_decimals(metric, mean), mean);
 }
 
 static void front_write(const struct page *page, const struct report_scenario *scenario, FILE *out)
@@ -93,12 +96,6 @@ static void front_write(const struct page *page, const struct report_scenario *s
                            : ", ",
                        scenario->contenders[c].title);
     html_print(out, count > 0 ? ".</p>\n" : "</p>\n");
-}
-
-/* A number within a sentence, or a dash if there is none. */
-static const char *number_words(const struct page *page, double value, int decimals)
-{
-    return isnan(value) ? "–" : arena_text(page->report->arena, "%.*f", decimals, value);
 }
 
 void page_words(const struct page *page, const struct report_scenario *scenario, FILE *out)
@@ -120,8 +117,8 @@ void page_words(const struct page *page, const struct report_scenario *scenario,
         html_print(out,
                    "<p><code>%s</code> meets %s %% of the SLOs at $%s for 1,000 requests.</p>\n"
                    "<ul>\n",
-                   led->title, number_words(page, mean_of(page, led, false), 1),
-                   number_words(page, mean_of(page, led, true), 4));
+                   led->title, mean_words(page, led, "slo_hit_rate"),
+                   mean_words(page, led, "cost_per_request_usd"));
         for (size_t i = 0; i < sizeof items / sizeof *items; i++)
             names_write(page, scenario, items[i].cost, items[i].sign, items[i].lead, out);
         html_print(out, "</ul>\n");

@@ -10,8 +10,6 @@
 enum {
     CELL_WIDTH = 20, /* "12.5 ± 13 at 0.378" and two blanks */
     COLUMNS_MOST = 8,
-    COST_DIGITS = 3, /* significant */
-    JCT_DIGITS = 4,
     CELL_BYTES = 192,
     NAME_BYTES = 2 * TEXT_LABEL
 };
@@ -44,7 +42,15 @@ static bool row_exists(const struct block *block, size_t column,
     return false;
 }
 
-/* "12.5 ± 13 at 0.378": hit rate in % and cost; of trainings alone "4.623 ± 0.2, p99 12.4", their
+/* A significant digit less than in a column: a cell is narrow, and has no larger one beside it. */
+static int decimals_of(const struct metric *metric, double value)
+{
+    const int digits = metric->face.digits;
+    return digits > 0 ? text_table_decimals(fabs(value), digits - 1)
+                      : metric_decimals(metric, value);
+}
+
+/* "12.5 ± 13 at 0.378": hit rate in % and cost; of trainings alone "4.62 ± 0.2, p99 12.4", their
  * completion times in hours; "-" if one of the two is missing. Returns the first. */
 static double cell_write(const struct report *report, const struct report_contender *contender,
                          char text[CELL_BYTES])
@@ -61,10 +67,9 @@ static double cell_write(const struct report *report, const struct report_conten
     if (isnan(first.mean) || isnan(beside))
         (void)snprintf(text, CELL_BYTES, "-");
     else
-        (void)snprintf(text, CELL_BYTES, "%.*f%s%s%.*f",
-                       serves ? 1 : text_table_decimals(first.mean, JCT_DIGITS), first.mean,
-                       interval, serves ? " at " : ", p99 ",
-                       text_table_decimals(beside, COST_DIGITS), beside);
+        (void)snprintf(text, CELL_BYTES, "%.*f%s%s%.*f", decimals_of(told[0], first.mean),
+                       first.mean, interval, serves ? " at " : ", p99 ",
+                       decimals_of(told[1], beside), beside);
     return first.mean;
 }
 

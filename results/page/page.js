@@ -157,7 +157,7 @@ const spanOf = (values, log, share) => {
   const pad = log ? 1 : (high - low) * 0.05;
   return log ? [low / 1.05, high * 1.05] : [low - pad, high + pad];
 };
-const isShare = axis => /\(%\)|hit %$/.test(axis);
+const isShare = axis => /\(%\)|^%$|hit %$/.test(axis);
 const xAxis = (svg, axis, y, top, title, middle) => {
   let end = -Infinity; // of the label before, which the next one must not touch
   axis.ticks.forEach(tick => {
@@ -356,9 +356,9 @@ const drawFront = (plot, rows, width, height) => {
   const of = keys => rows.flatMap(row => keys.map(k => number(row[k])));
   const x = axisOf(...spanOf(of(['cost', 'cost_low', 'cost_high', 'bound_cost']), false), 44, width - 12, false, 5);
   const y = axisOf(...spanOf(of(['hit', 'hit_low', 'hit_high']), false, true), height - 34, 14, false, 5);
-  xAxis(svg, x, height - 34, 14, '$ per 1,000 requests', width / 2);
+  xAxis(svg, x, height - 34, 14, rows[0].cost_axis, width / 2);
   yAxis(svg, y, 44, width - 12, true);
-  add(svg, 'text', {x: 12, y: height / 2, transform: `rotate(-90 12 ${height / 2})`, 'text-anchor': 'middle'}, 'SLO hit rate (%)');
+  add(svg, 'text', {x: 12, y: height / 2, transform: `rotate(-90 12 ${height / 2})`, 'text-anchor': 'middle'}, rows[0].hit_axis);
   const [cost, hit] = [number(rows[0].bound_cost), number(rows[0].bound_hit)];
   if (isFinite(cost)) add(svg, 'path', {d: `M${x.at(cost)} 14V${height - 34}`, stroke: '#444', 'stroke-dasharray': '4 3', 'data-tip': `bound: $${printed(cost)}`});
   if (isFinite(hit)) add(svg, 'path', {d: `M44 ${y.at(hit)}H${width - 12}`, stroke: '#444', 'stroke-dasharray': '4 3', 'data-tip': `bound: ${printed(hit)} %`});
@@ -453,8 +453,8 @@ const cellsFind = () => {
   if (settings) return {what: data(settings)[0].panel_title, cells: take(settings, row => row.setting, row => row.panel === '1')};
   if (curves.length > 0) return {what: data(curves[0])[0].axis, cells: curves.flatMap(figure => take(figure,
     row => [figure.dataset.subject, row.panel_title, row.key + '=' + row.x].filter(text => text.trim() !== '').join(', '), row => row.row === '1'))};
-  if (hits) return {what: 'SLO hit rate (%)', cells: take(hits, row => row.panel_title || 'all', () => true)};
-  return jct ? {what: 'mean completion time (h)', cells: take(jct, row => row.panel_title, row => row.panel === '1')} : null;
+  if (hits) return {what: data(hits)[0].axis, cells: take(hits, row => row.panel_title || 'all', () => true)};
+  return jct ? {what: `${data(jct)[0].panel_title} (${data(jct)[0].axis})`, cells: take(jct, row => row.panel_title, row => row.panel === '1')} : null;
 };
 const shades = share => {
   const from = [247, 251, 255], to = [8, 81, 156], rgb = from.map((c, i) => Math.round(c + (to[i] - c) * share));

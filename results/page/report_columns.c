@@ -8,7 +8,7 @@ struct estimate report_column_estimate(const struct report *report,
                                        const char *application, const struct metric *metric)
 {
     return statistics_scaled(report_estimate(report, contender, application, metric),
-                             metric->column.scale);
+                             metric->face.scale);
 }
 
 void report_column_cell(const struct report *report, const struct report_contender *contender,
@@ -23,7 +23,7 @@ void report_column_cell(const struct report *report, const struct report_contend
         return;
     text_table_seeds(table, column, seeds);
     text_table_note(table, "%s%s%s, %s: seeds %s", contender->title, place[0] == '\0' ? "" : ", ",
-                    place, metric->column.header, seeds);
+                    place, metric->face.header, seeds);
 }
 
 void report_ranges(const struct results *results, struct run_ranges *ranges)
@@ -43,13 +43,17 @@ void report_ranges(const struct results *results, struct run_ranges *ranges)
     (void)text_range(&trainings, true, ranges->trainings);
 }
 
+int metric_decimals(const struct metric *metric, double largest)
+{
+    const int digits = metric->face.digits;
+    return digits < 0 ? -1 - digits : text_table_decimals(fabs(largest), digits);
+}
+
 /* Number of decimals, common to all contenders and applications. */
 static int decimals_of(const struct report *report, const struct report_scenario *scenario,
                        const struct metric *metric)
 {
     double largest = 0;
-    if (metric->column.digits < 0)
-        return -1 - metric->column.digits;
     for (size_t c = 0; c < scenario->contender_count; c++)
         for (size_t a = 0; a <= scenario->application_count; a++) {
             const char *application =
@@ -59,15 +63,16 @@ static int decimals_of(const struct report *report, const struct report_scenario
             if (fabs(mean) > largest)
                 largest = fabs(mean);
         }
-    return text_table_decimals(largest, metric->column.digits);
+    return metric_decimals(metric, largest);
 }
 
 void report_columns_add(const struct report *report, const struct report_scenario *scenario,
-                        enum metric_table table, bool page, struct report_columns *columns)
+                        enum metric_group group, bool page, struct report_columns *columns)
 {
+    const unsigned place = page ? ON_PAGE : IN_REPORT;
     for (size_t m = 0; m < metric_count + training_metric_count && columns->count < REPORT_COLUMNS;
          m++)
-        if (metrics[m].column.table == table && (page || metrics[m].column.in_text)) {
+        if (metrics[m].group == group && (metrics[m].places & place) == place) {
             columns->decimals[columns->count] = decimals_of(report, scenario, &metrics[m]);
             columns->metrics[columns->count++] = &metrics[m];
         }
@@ -121,5 +126,5 @@ struct estimate report_column_bound(const struct report *report,
         const struct estimate tighter = report_estimate(report, bounded, NULL, capacity);
         estimate = tighter.mean <= estimate.mean ? tighter : estimate;
     }
-    return statistics_scaled(estimate, metric->column.scale);
+    return statistics_scaled(estimate, metric->face.scale);
 }

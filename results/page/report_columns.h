@@ -15,10 +15,13 @@ struct report_columns {
     size_t count;
 };
 
-/* Adds the metrics of a table, in the order of metrics.def. `page`: for the HTML page, which shows
+/* The decimals of values of the metric, the largest of which is that, in the unit of its face. */
+int metric_decimals(const struct metric *metric, double largest);
+
+/* Adds the metrics of a group, in the order of metrics.def. `page`: for the HTML page, which shows
  * more. */
 void report_columns_add(const struct report *report, const struct report_scenario *scenario,
-                        enum metric_table table, bool page, struct report_columns *columns);
+                        enum metric_group group, bool page, struct report_columns *columns);
 
 /* report_estimate in the unit of the column's header. */
 struct estimate report_column_estimate(const struct report *report,

@@ -131,18 +131,15 @@ static void print_base(const struct report *report, const struct report_scenario
 static void print_tables(const struct report *report, const struct report_scenario *scenario,
                          FILE *out)
 {
-    static const struct {
-        const char *title;
-        enum metric_table tables[2];
-    } overall[] = {{"in time, its cost, its shares", {METRIC_WORTH, METRIC_WORTH}},
-                   {"use of the cluster", {METRIC_CLUSTER, METRIC_CLUSTER}},
-                   {"where the time goes", {METRIC_TIME, METRIC_TIME}},
-                   {"decisions", {METRIC_DECISIONS, METRIC_DECISIONS}}};
+    static const enum metric_group tables[][2] = {{METRIC_WORTH, METRIC_WORTH},
+                                                  {METRIC_USE, METRIC_BASIS},
+                                                  {METRIC_TIME, METRIC_TIME},
+                                                  {METRIC_DECISIONS, METRIC_DECISIONS}};
     scenario_by_application(report, scenario, false, out);
     print_base(report, scenario, out);
-    for (size_t i = 0; i < COUNT(overall); i++) {
+    for (size_t i = 0; i < COUNT(tables); i++) {
         (void)fputc('\n', out);
-        scenario_overall(report, scenario, overall[i].title, overall[i].tables, false, false, out);
+        scenario_overall(report, scenario, tables[i][0], tables[i][1], false, out);
     }
 }
 

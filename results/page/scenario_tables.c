@@ -18,15 +18,15 @@ struct metric_rows {
 };
 
 /* Selects the columns and creates the table with their headers after the column `first`. */
-static void rows_begin(struct metric_rows *rows, const enum metric_table tables[2],
+static void rows_begin(struct metric_rows *rows, enum metric_group group, enum metric_group last,
                        const char *first, bool html)
 {
     struct report_columns *columns = &rows->columns;
     const char *headers[1 + REPORT_COLUMNS] = {first};
-    for (size_t t = 0; t < 1 + (size_t)(tables[0] != tables[1]); t++)
-        report_columns_add(rows->report, rows->scenario, tables[t], html, columns);
+    for (; group <= last; group++)
+        report_columns_add(rows->report, rows->scenario, group, html, columns);
     for (size_t m = 0; m < columns->count; m++) {
-        headers[m + 1] = columns->metrics[m]->column.header;
+        headers[m + 1] = columns->metrics[m]->face.header;
         rows->helps[m + 1] = columns->metrics[m]->help;
     }
     rows->table = text_table_create(headers, columns->count + 1);
@@ -80,9 +80,9 @@ static const char *group_begin(const struct report_scenario *scenario, size_t gr
 void scenario_by_application(const struct report *report, const struct report_scenario *scenario,
                              bool html, FILE *out)
 {
-    static const enum metric_table tables[] = {METRIC_RESULTS, METRIC_RESULTS};
     struct metric_rows rows = {.report = report, .scenario = scenario};
-    rows_begin(&rows, tables, html ? "policy" : "application, policy", html);
+    rows_begin(&rows, METRIC_RESULTS, METRIC_RESULTS, html ? "policy" : "application, policy",
+               html);
     text_table_indent(rows.table, "application");
     const size_t groups = html ? scenario->application_count : group_count(scenario);
     for (size_t g = 0; g < groups; g++) {
@@ -94,13 +94,13 @@ void scenario_by_application(const struct report *report, const struct report_sc
 }
 
 void scenario_overall(const struct report *report, const struct report_scenario *scenario,
-                      const char *title, const enum metric_table tables[2], bool bounded, bool html,
-                      FILE *out)
+                      enum metric_group first, enum metric_group last, bool html, FILE *out)
 {
     struct metric_rows rows = {.report = report, .scenario = scenario};
-    rows_begin(&rows, tables, title, html);
+    const bool named = !html || first == METRIC_COMPLETION;
+    rows_begin(&rows, first, last, named ? metric_group_titles[first] : "policy", html);
     rows_add(&rows, NULL);
-    if (bounded) {
+    if (first == METRIC_RESULTS) {
         text_table_foot(rows.table);
         bound_add(&rows, NULL);
     }
@@ -110,9 +110,8 @@ void scenario_overall(const struct report *report, const struct report_scenario 
 void scenario_trainings(const struct report *report, const struct report_scenario *scenario,
                         bool html, FILE *out)
 {
-    static const enum metric_table tables[] = {METRIC_TRAININGS, METRIC_GANGS};
     if (report_trains(report, scenario))
-        scenario_overall(report, scenario, "trainings", tables, false, html, out);
+        scenario_overall(report, scenario, METRIC_COMPLETION, METRIC_GANGS, html, out);
 }
 
 /* ---- Comparisons ----------------------------------------------------------------------------- */

@@ -8,12 +8,10 @@
  * applications together. */
 void scenario_by_application(const struct report *report, const struct report_scenario *scenario,
                              bool html, FILE *out);
-/* Metrics of two of the tables of metrics.def, a row per policy, for all applications together; the
- * two may be the same. `title` is the header of the policies. `bounded`: the bound is the foot of
- * the HTML table. */
+/* The metrics of the groups from `first` to `last`, a row per policy, for all applications
+ * together. The text has the title of `first`. METRIC_RESULTS: with the bound in the foot. */
 void scenario_overall(const struct report *report, const struct report_scenario *scenario,
-                      const char *title, const enum metric_table tables[2], bool bounded, bool html,
-                      FILE *out);
+                      enum metric_group first, enum metric_group last, bool html, FILE *out);
 /* The table of trainings, if the scenario's runs have some. */
 void scenario_trainings(const struct report *report, const struct report_scenario *scenario,
                         bool html, FILE *out);

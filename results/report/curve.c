@@ -291,11 +291,6 @@ const char *curve_group_setting(const struct curve_group *group)
     return group->named ? "" : group->like->setting;
 }
 
-const char *curve_metric_title(const struct metric *metric)
-{
-    return metric->column.header != NULL ? metric->column.header : metric->name;
-}
-
 void curve_sustained_text(const struct curve_panel *panel, const struct curve_line *line,
                           char text[64])
 {

@@ -90,9 +90,6 @@ bool report_follow(struct report *report, const struct curve_request *request, s
 /* The name of the group's setting: "" if it has several. */
 const char *curve_group_setting(const struct curve_group *group);
 
-/* The name of the metric in tables. */
-const char *curve_metric_title(const struct metric *metric);
-
 /* The line of `panel` with the policy and parameters of `line`, or NULL. */
 const struct curve_line *curve_line_find(const struct curve_panel *panel,
                                          const struct curve_line *line);

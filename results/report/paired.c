@@ -77,7 +77,7 @@ struct estimate paired_estimate(const struct report *report, const struct paired
         if (!isnan(average[0]) && !isnan(average[1]))
             values[valued++] = formula_apply(formula, average);
     }
-    const bool share = formula == PAIRED_VALUE && metric_is_share(metric);
+    const bool share = formula == PAIRED_VALUE && metric->share;
     const struct estimate estimate =
         statistics_of_seeds(values, valued, common, share, of != NULL && of->copies);
     arena_release(report->arena, values);

@@ -314,11 +314,18 @@ static const struct measures *measures_of(const struct report *report, size_t ru
     return NULL;
 }
 
-#define SHARE .unit = "1", .type = COLUMN_F64, .column = {.scale = 100}, .share = true
-const struct metric report_late_rate = {
-    .name = "late_rate", .help = "share of requests that were served, and too late", SHARE};
-const struct metric report_miss_rate = {
-    .name = "miss_rate", .help = "share of requests that did not meet their SLO", SHARE};
+const struct metric report_late_rate = {.name = "late_rate",
+                                        .unit = "1",
+                                        .help = "share of requests that were served, and too late",
+                                        .type = COLUMN_F64,
+                                        .share = true,
+                                        .face = FACE_PERCENT("late", "requests served too late")};
+const struct metric report_miss_rate = {.name = "miss_rate",
+                                        .unit = "1",
+                                        .help = "share of requests that did not meet their SLO",
+                                        .type = COLUMN_F64,
+                                        .share = true,
+                                        .face = FACE_PERCENT("SLO missed", "requests not in time")};
 
 const struct metric report_gpu_use = {
     .name = "gpu_use_s",
@@ -326,7 +333,7 @@ const struct metric report_gpu_use = {
     .help = "time for which GPUs run something, as if all of the cluster did",
     .type = COLUMN_F64,
     .scope = METRIC_OF_RUN,
-    .column = {.scale = 1}};
+    .face = FACE_SECONDS("GPU use", "time of GPUs in use")};
 
 /* gpu_fragmentation is 1 - held / use. */
 static double gpu_use(const struct run_measures *run)
@@ -397,7 +404,7 @@ struct estimate report_estimate(const struct report *report,
         valued += isnan(values[valued]) ? 0 : 1;
     }
     const struct estimate estimate =
-        statistics_of_seeds(values, valued, count, metric_is_share(metric), contender->copies);
+        statistics_of_seeds(values, valued, count, metric->share, contender->copies);
     arena_release(report->arena, values);
     return estimate;
 }

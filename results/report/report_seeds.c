@@ -189,7 +189,7 @@ void report_seeds_text(const struct report *report, const struct report_contende
     double low = INFINITY, high = -INFINITY;
     size_t used = 0;
     text[0] = '\0';
-    if (!metric_is_share(metric))
+    if (!metric->share)
         return;
     for (size_t r = 0; r < contender->run_count; r++) {
         const double value = 100 * report_value(report, contender->runs[r], application, metric);

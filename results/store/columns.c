@@ -13,40 +13,48 @@
 #define IS_SHARE_f64 false
 #define IS_SHARE_share true
 
-#define DECIMALS(n) (-1 - (n))
-#define SIGNIFICANT(n) (n)
-#define HIDDEN                                                                                     \
-    {                                                                                              \
-        .table = METRIC_HIDDEN, .scale = 1                                                         \
-    }
-#define SHOWN(table, header, scale, digits)                                                        \
-    {                                                                                              \
-        METRIC_##table, true, header, scale, digits                                                \
-    }
-#define ON_PAGE(table, header, scale, digits)                                                      \
-    {                                                                                              \
-        METRIC_##table, false, header, scale, digits                                               \
-    }
+/* What several metrics count, and over which time. */
+#define REQUESTS "measured requests"
+#define FINISHED "finished requests"
+#define HITS "requests in time"
+#define JOBS "jobs of measured requests"
+#define BATCHES "batches with a measured job"
+#define CONTAINERS "containers"
+#define INSTANCES "long-lived instances"
+#define DECISIONS "decisions"
+#define CLUSTER "the whole cluster"
+#define TRAININGS "measured trainings"
+#define FINISHED_TRAININGS "finished trainings"
+#define MEASURED "measured window"
+#define ARRIVALS "time of arrivals"
 
-#define METRIC_ENTRY(members, scope, type, name, unit, help)                                       \
-#name, unit, help, METRIC_TYPE_##type, offsetof(struct members, name), scope
+#define MEANING(help, population, window) help " [" population ", " window "]"
+
+#define METRIC_ENTRY(members, scope, type, name, unit)                                             \
+#name, unit, METRIC_TYPE_##type, IS_SHARE_##type, offsetof(struct members, name), scope
 
 const struct metric metrics[] = {
-#define METRIC(type, name, unit, column, help)                                                     \
-    {METRIC_ENTRY(measures, METRIC_OF_APPLICATION, type, name, unit, help), column,                \
-     IS_SHARE_##type},
-#define RUN_METRIC(type, name, unit, column, help)                                                 \
-    {METRIC_ENTRY(run_measures, METRIC_OF_RUN, type, name, unit, help), column, IS_SHARE_##type},
-#define TRAINING_METRIC(type, name, unit, column, help)                                            \
-    {METRIC_ENTRY(training_measures, METRIC_OF_TRAININGS, type, name, unit, help), column,         \
-     IS_SHARE_##type},
+#define METRIC(type, name, unit, group, places, face, population, window, help)                    \
+    {METRIC_ENTRY(measures, METRIC_OF_APPLICATION, type, name, unit), METRIC_##group, places,      \
+     face, MEANING(help, population, window)},
+#define RUN_METRIC(type, name, unit, group, places, face, population, window, help)                \
+    {METRIC_ENTRY(run_measures, METRIC_OF_RUN, type, name, unit), METRIC_##group, places, face,    \
+     MEANING(help, population, window)},
+#define TRAINING_METRIC(type, name, unit, group, places, face, population, window, help)           \
+    {METRIC_ENTRY(training_measures, METRIC_OF_TRAININGS, type, name, unit), METRIC_##group,       \
+     places, face, MEANING(help, population, window)},
+#include "sim/base/metrics.def"
+};
+
+const char *const metric_group_titles[METRIC_GROUPS] = {
+#define METRIC_GROUP(group, title) title,
 #include "sim/base/metrics.def"
 };
 
 enum {
     REQUEST_METRICS = 0
-#define METRIC(type, name, unit, column, help) +1
-#define RUN_METRIC(type, name, unit, column, help) +1
+#define METRIC(...) +1
+#define RUN_METRIC(...) +1
 #include "sim/base/metrics.def"
 };
 const size_t metric_count = REQUEST_METRICS;
@@ -76,22 +84,23 @@ const size_t training_metric_count = sizeof metrics / sizeof metrics[0] - REQUES
     COLUMN(row, COLUMN_##type, name, most, unit, help, false)
 
 static const struct column summary_row_columns[] = {SUMMARY_COLUMNS
-#define METRIC(type, name, unit, column, help)                                                     \
-    METRIC_COLUMN(summary_row, measures, type, name, unit, help)
-#define RUN_METRIC(type, name, unit, column, help)                                                 \
-    METRIC_COLUMN(summary_row, run, type, name, unit, help)
+#define METRIC(type, name, unit, group, places, face, population, window, help)                    \
+    METRIC_COLUMN(summary_row, measures, type, name, unit, MEANING(help, population, window))
+#define RUN_METRIC(type, name, unit, group, places, face, population, window, help)                \
+    METRIC_COLUMN(summary_row, run, type, name, unit, MEANING(help, population, window))
 #include "sim/base/metrics.def"
 };
 
 static const struct column application_row_columns[] = {APPLICATION_COLUMNS
-#define METRIC(type, name, unit, column, help)                                                     \
-    METRIC_COLUMN(application_row, measures, type, name, unit, help)
+#define METRIC(type, name, unit, group, places, face, population, window, help)                    \
+    METRIC_COLUMN(application_row, measures, type, name, unit, MEANING(help, population, window))
 #include "sim/base/metrics.def"
 };
 
 static const struct column training_summary_row_columns[] = {TRAINING_COLUMNS
-#define TRAINING_METRIC(type, name, unit, column, help)                                            \
-    METRIC_COLUMN(training_summary_row, measures, type, name, unit, help)
+#define TRAINING_METRIC(type, name, unit, group, places, face, population, window, help)           \
+    METRIC_COLUMN(training_summary_row, measures, type, name, unit,                                \
+                  MEANING(help, population, window))
 #include "sim/base/metrics.def"
 };
 
@@ -146,11 +155,6 @@ const struct metric *metric_find(const char *name)
         if (strcmp(metrics[i].name, name) == 0)
             return &metrics[i];
     return NULL;
-}
-
-bool metric_is_share(const struct metric *metric)
-{
-    return metric->share;
 }
 
 bool metric_allows(const struct metric *metric, double limit, char fault[METRIC_FAULT])

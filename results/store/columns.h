@@ -151,26 +151,51 @@ extern const struct layout layout_summary, layout_applications, layout_training,
  * times. */
 extern const struct layout layout_unplanned_batches;
 
-/* The table of a report that shows a metric. */
-enum metric_table {
-    METRIC_HIDDEN,
-    METRIC_RESULTS,
-    METRIC_WORTH, /* what is served in time, at what cost, and to whom */
-    METRIC_CLUSTER,
-    METRIC_TIME,
-    METRIC_DECISIONS,
-    METRIC_TRAININGS,
-    METRIC_GANGS
+/* What metrics are about. */
+enum metric_group {
+#define METRIC_GROUP(group, title) METRIC_##group,
+#include "sim/base/metrics.def"
+    METRIC_GROUPS
+};
+extern const char *const metric_group_titles[METRIC_GROUPS];
+
+/* The tables that have a metric as a column; a set. */
+enum metric_place {
+    NOWHERE = 0,
+    IN_RUN = 1,
+    IN_DETAILS = 2,
+    ON_PAGE = 4,
+    IN_REPORT = 8 | ON_PAGE,
+    IN_BARE_RUN = 16
 };
 
-/* Presentation of a metric in reports. */
-struct metric_column {
-    enum metric_table table;
-    bool in_text; /* also in the text report; the HTML page shows every metric that has a table */
-    const char *header;
+/* How a metric is shown, wherever it is. */
+struct metric_face {
+    const char *header; /* of a column: "p95 ms" */
+    const char *words;  /* "p95 latency" */
+    const char *title;  /* with the unit, of an axis: "p95 latency (ms)" */
+    const char *unit;   /* of what is shown: the metric's value times `scale` */
     double scale;
-    int digits; /* significant digits of the column's largest value; below 0: −1 − decimals */
+    int digits; /* significant digits of the largest value of a column; below 0: −1 − decimals */
 };
+#define DECIMALS(n) (-1 - (n))
+#define SIGNIFICANT(n) (n)
+#define FACE_OF(header, words, title, unit, scale, digits)                                         \
+    {                                                                                              \
+        header, words, title, unit, scale, digits                                                  \
+    }
+#define FACE_IN(unit, scale, digits, header, words)                                                \
+    FACE_OF(header " " unit, words, words " (" unit ")", unit, scale, digits)
+#define FACE_COUNT(header, words) FACE_OF(header, words, words, "", 1, DECIMALS(0))
+#define FACE_RATIO(header, words) FACE_OF(header, words, words, "", 1, SIGNIFICANT(4))
+#define FACE_PERCENT(header, words) FACE_IN("%", 100, DECIMALS(1), header, words)
+#define FACE_US(header, words) FACE_IN("µs", 1, DECIMALS(1), header, words)
+#define FACE_MS(header, words) FACE_IN("ms", 1, SIGNIFICANT(4), header, words)
+#define FACE_SECONDS(header, words) FACE_IN("s", 1, SIGNIFICANT(4), header, words)
+#define FACE_HOURS(header, words) FACE_IN("h", 1.0 / 3600, SIGNIFICANT(4), header, words)
+#define FACE_DOLLARS(header, words)                                                                \
+    FACE_OF("$ " header, words, words " ($)", "$", 1, SIGNIFICANT(4))
+#define FACE_PER_THOUSAND(header, words) FACE_OF(header, words, words, "$", 1000, SIGNIFICANT(4))
 
 /* What a metric is a member of: struct measures, run_measures or training_measures. */
 enum metric_scope { METRIC_OF_APPLICATION, METRIC_OF_RUN, METRIC_OF_TRAININGS };
@@ -178,12 +203,14 @@ enum metric_scope { METRIC_OF_APPLICATION, METRIC_OF_RUN, METRIC_OF_TRAININGS };
 struct metric {
     const char *name;
     const char *unit;
-    const char *help;
     enum column_type type; /* COLUMN_U64 or COLUMN_F64 */
+    bool share;            /* its values are in 0..1, as of slo_hit_rate */
     size_t offset;
     enum metric_scope scope;
-    struct metric_column column;
-    bool share; /* its values are in 0..1 */
+    enum metric_group group;
+    unsigned places; /* of enum metric_place */
+    struct metric_face face;
+    const char *help; /* what it is, of what, and over which time */
 };
 
 /* In the order of metrics.def: metrics of applications and of runs, then those of trainings, which
@@ -201,8 +228,6 @@ double metric_value(const struct metric *metric, const struct measures *measures
 /* Returns NULL if there is no metric of applications or runs of that name. */
 const struct metric *metric_find(const char *name);
 
-/* Returns whether the metric is a share of 0..1, such as slo_hit_rate. */
-bool metric_is_share(const struct metric *metric);
 /* share_allows for the metric; true for one that is no share. */
 enum { METRIC_FAULT = SHARE_FAULT };
 bool metric_allows(const struct metric *metric, double limit, char fault[METRIC_FAULT]);

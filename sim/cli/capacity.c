@@ -167,7 +167,7 @@ static double limit_of(const struct capacity_question *question, const struct ca
                        int side)
 {
     const double limit = point->mean + side * point->half;
-    return metric_is_share(question->metric) && !isnan(limit) ? fmin(fmax(limit, 0), 1) : limit;
+    return question->metric->share && !isnan(limit) ? fmin(fmax(limit, 0), 1) : limit;
 }
 
 struct text {

@@ -8,7 +8,7 @@
 #include <cjson/cJSON.h>
 
 #include "workloads/spec/keep_alive.h"
-#include "results/report/report.h"
+#include "results/page/report_columns.h"
 #include "results/report/table.h"
 #include "results/store/columns.h"
 #include "results/store/record.h"
@@ -22,18 +22,20 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-/* Metrics named GROUP_rest are put into an object GROUP with key rest. Other names are used as
- * keys. */
-static const char *const groups[] = {"latency_ms", "bound", "jct_s"};
+static const char *const objects[] = {
+#define METRIC_OBJECT(name) #name,
+#include "sim/base/metrics.def"
+};
 
+/* Puts OBJECT_rest into an object of that name. */
 static void json_add_figure(cJSON *object, const char *key, double value)
 {
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
-        const size_t length = strlen(groups[i]);
-        if (strncmp(key, groups[i], length) != 0 || key[length] != '_')
+    for (size_t i = 0; i < COUNT(objects); i++) {
+        const size_t length = strlen(objects[i]);
+        if (strncmp(key, objects[i], length) != 0 || key[length] != '_')
             continue;
-        cJSON *group = cJSON_GetObjectItemCaseSensitive(object, groups[i]);
-        object = group != NULL ? group : cJSON_AddObjectToObject(object, groups[i]);
+        cJSON *inner = cJSON_GetObjectItemCaseSensitive(object, objects[i]);
+        object = inner != NULL ? inner : cJSON_AddObjectToObject(object, objects[i]);
         key += length + 1;
         break;
     }
@@ -217,30 +219,18 @@ static void text_base(FILE *stream, const struct output_run *shown, const char *
                 m->requests - m->dropped, m->dropped);
 }
 
-/* A line of one figure in its natural unit, and what it is. */
-static void text_line(FILE *stream, const struct metric *metric, double value)
+/* A line of one figure, and what it is. */
+static void text_line(FILE *stream, const struct metric *metric, const void *members)
 {
+    const double value = metric->face.scale * metric_number(metric, members);
     char text[TEXT_TIME];
-    const char *unit = metric->unit;
-    const double seconds = value * (unit[0] == 's' ? 1 : unit[0] == 'm' ? 1e-3 : 1e-6);
-    const bool is_time =
-        strcmp(unit, "s") == 0 || strcmp(unit, "ms") == 0 || strcmp(unit, "us") == 0;
     if (isnan(value))
         (void)snprintf(text, sizeof text, "none");
-    else if (strcmp(unit, "s") == 0 && value >= 1e4)
-        (void)snprintf(text, sizeof text, "%.3f h", value / 3600);
-    else if (is_time && seconds >= 0.1)
-        (void)snprintf(text, sizeof text, "%.3f s", seconds);
-    else if (is_time)
-        (void)text_time(seconds, text);
-    else if (strcmp(unit, "$") == 0)
-        (void)snprintf(text, sizeof text, value < 1e4 ? "$%.6g" : "$%.0f", value);
-    else if (metric_is_share(metric))
-        (void)snprintf(text, sizeof text, "%.2f %%", 100 * value);
     else
-        (void)snprintf(text, sizeof text,
-                       fabs(value) < 1e15 && value == floor(value) ? "%.0f" : "%.6g", value);
-    fprintf(stream, "  %-31s %12s  %s\n", metric->name, text, metric->help);
+        (void)snprintf(text, sizeof text, "%.*f%s%s", metric_decimals(metric, value), value,
+                       metric->face.unit[0] == '\0' ? "" : " ", metric->face.unit);
+    const int width = 12 + (int)(strlen(text) - text_width(text, strlen(text)));
+    fprintf(stream, "  %-31s %*s  %s\n", metric->name, width, text, metric->help);
 }
 
 static void text_load(FILE *stream, const struct experiment *experiment)
@@ -293,129 +283,76 @@ static void text_notices(FILE *stream, const struct output_run *runs, size_t cou
         fprintf(stream, "percentiles are within 0.05 %% (too many samples to keep them all)\n");
 }
 
-/* The metrics that begin a group. */
-static const char *const metric_groups[][2] = {
-    {"slo_hit_rate_worst_application", "fairness, and what no policy can beat"},
-    {"cost_idle_usd", "cost"},
-    {"batches", "batches and containers"},
-    {"decisions", "decisions"},
-    {"gpu_utilisation", "use of the cluster"},
-    {"slowdown_mean", "what the latencies rest on"},
-    {"simulated_s", "length and precision of the run"},
-    {"finished", "trainings: completion times"},
-    {"restarts", "trainings: restarts and slowdown"},
-    {"gpu_allocated", "trainings: use of the GPUs"},
-};
-
-/* `only` NULL: all metrics of that scope, in groups. */
-static void text_metrics(FILE *stream, enum metric_scope scope, const void *members,
-                         const char *const *only, size_t count)
+/* The metrics of that scope in groups. `bare`: those of a run without requests. */
+static void text_metrics(FILE *stream, enum metric_scope scope, const void *members, bool bare)
 {
+    const char *group = NULL;
     for (size_t i = 0; i < metric_count + training_metric_count; i++) {
-        bool listed = only == NULL;
-        for (size_t n = 0; n < count; n++)
-            listed = listed || strcmp(only[n], metrics[i].name) == 0;
-        if (metrics[i].scope != scope || !listed)
+        if (metrics[i].scope != scope || (bare && (metrics[i].places & IN_BARE_RUN) == 0))
             continue;
-        for (size_t g = 0; only == NULL && g < COUNT(metric_groups); g++)
-            if (strcmp(metric_groups[g][0], metrics[i].name) == 0)
-                fprintf(stream, "\n%s\n", metric_groups[g][1]);
-        text_line(stream, &metrics[i], metric_number(&metrics[i], members));
+        if (group != metric_group_titles[metrics[i].group]) {
+            group = metric_group_titles[metrics[i].group];
+            fprintf(stream, "\n%s\n", group);
+        }
+        text_line(stream, &metrics[i], members);
     }
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
-struct shown_column {
-    const char *metric, *header;
-    double scale;
-    int decimals;
-};
-
 struct shown_row {
     const char *name;
     const struct measures *measures; /* of an application, or of all */
     const struct simulation_result *result;
+    bool bounds; /* the bounds of the metrics */
 };
 
-static const struct shown_column request_columns[] = {
-    {"slo_hit_rate", "SLO hit %", 100, 2},
-    {"slo_hit_rate_worst_application", "worst app %", 100, 2},
-    {"cost_per_request_usd", "$/1,000 req", 1000, 4},
-    {"cost_per_hit_usd", "$/1,000 hits", 1000, 4},
-    {"latency_ms_p99", "p99 ms", 1, 1},
-    {"mean_batch", "mean batch", 1, 2},
-    {"decision_us_mean", "decide us", 1, 1},
-    {"gpu_utilisation", "GPU %", 100, 1},
-    {"vcpu_utilisation", "vCPU %", 100, 1},
-};
-static const struct shown_column training_columns[] = {
-    {"finished", "trainings finished", 1, 0},
-    {"jct_s_mean", "mean JCT h", 1.0 / 3600, 3},
-    {"jct_s_p99", "p99 h", 1.0 / 3600, 2},
-    {"makespan_s", "makespan h", 1.0 / 3600, 2},
-    {"queueing_s_mean", "queueing h", 1.0 / 3600, 3},
-    {"slowdown", "slowdown", 1, 2},
-    {"restarts", "restarts", 1, 0},
-    {"gpu_effective", "effective GPU %", 100, 1},
-};
-static const struct shown_column application_columns[] = {
-    {"requests", "requests", 1, 0},
-    {"slo_hit_rate", "SLO hit %", 100, 2},
-    {"goodput_per_s", "in time /s", 1, 2},
-    {"cost_per_request_usd", "$/1,000 req", 1000, 4},
-    {"cost_per_hit_usd", "$/1,000 hits", 1000, 4},
-    {"latency_ms_p50", "p50 ms", 1, 1},
-    {"latency_ms_p95", "p95 ms", 1, 1},
-    {"latency_ms_p99", "p99 ms", 1, 1},
-    {"cold_start_rate", "cold % jobs", 100, 2},
-    {"mean_batch", "mean batch", 1, 2},
-    {"bound_slo_hit_rate", "bound hit %", 100, 2},
-    {"bound_cost_per_request_usd", "bound $/1,000", 1000, 4},
-};
-enum { COLUMNS_MOST = COUNT(application_columns), HEADER = 32 };
+enum { COLUMNS_MOST = 32 };
 
-static double cell_value(const struct shown_column *column, const struct shown_row *row)
+/* NAN: there is none. */
+static double cell_value(const struct metric *metric, const struct shown_row *row)
 {
-    const struct metric *metric = report_metric_find(column->metric);
     const struct simulation_result *result = row->result;
-    if (row->measures == &result->overall && strcmp(column->metric, "bound_slo_hit_rate") == 0)
-        return column->scale * table_bound_hits(result);
-    return column->scale * (metric->scope == METRIC_OF_TRAININGS
-                                ? metric_number(metric, result->training)
-                                : metric_value(metric, row->measures, &result->run));
+    const double scale = metric->face.scale;
+    char name[64];
+    (void)snprintf(name, sizeof name, "%s%s", row->bounds ? "bound_" : "", metric->name);
+    metric = report_metric_find(name);
+    if (metric == NULL)
+        return NAN;
+    if (row->measures == &result->overall && strcmp(name, "bound_slo_hit_rate") == 0)
+        return scale * table_bound_hits(result);
+    return scale * (metric->scope == METRIC_OF_TRAININGS
+                        ? metric_number(metric, result->training)
+                        : metric_value(metric, row->measures, &result->run));
 }
 
-/* Gives the column the next greater unit of time, if it has a value of 10,000 or more. */
-static void column_unit(struct shown_column *column, const struct shown_row *rows, size_t count,
-                        char header[HEADER])
+/* Selects the metrics of trainings, or of requests, that have a column there. In the order of
+ * reports. */
+static size_t columns_find(enum metric_place place, bool trainings,
+                           const struct metric *found[COLUMNS_MOST])
 {
-    const size_t before = strlen(column->header) - 2;
-    const char *unit = column->header + before;
-    bool large = false;
-    for (size_t r = 0; r < count; r++)
-        large = large || cell_value(column, &rows[r]) >= 1e4;
-    (void)snprintf(header, HEADER, "%s", column->header);
-    if (!large || (strcmp(unit, "ms") != 0 && strcmp(unit, "us") != 0))
-        return;
-    (void)snprintf(header, HEADER, "%.*s%s", (int)before, column->header,
-                   unit[0] == 'm' ? "s" : "ms");
-    column->scale *= 1e-3;
-    column->decimals = 3;
+    size_t count = 0;
+    for (enum metric_group group = 0; group < METRIC_GROUPS; group++)
+        for (size_t m = 0; m < metric_count + training_metric_count && count < COLUMNS_MOST; m++)
+            if (metrics[m].group == group && (metrics[m].places & place) != 0 &&
+                (metrics[m].scope == METRIC_OF_TRAININGS) == trainings)
+                found[count++] = &metrics[m];
+    return count;
 }
 
-/* `bounds` NULL: without the row of the bounds. */
-static void print_rows(FILE *stream, const char *first, const struct shown_column *shown,
-                       size_t columns, const struct shown_row *rows, size_t count,
-                       const struct simulation_result *bounds)
+static void print_rows(FILE *stream, const char *first, enum metric_place place, bool trainings,
+                       const struct shown_row *rows, size_t count)
 {
-    struct shown_column column[COLUMNS_MOST];
-    char header[COLUMNS_MOST][HEADER];
+    const struct metric *shown[COLUMNS_MOST];
     const char *headers[1 + COLUMNS_MOST] = {first};
+    int decimals[COLUMNS_MOST];
+    const size_t columns = columns_find(place, trainings, shown);
     for (size_t c = 0; c < columns; c++) {
-        column[c] = shown[c];
-        column_unit(&column[c], rows, count, header[c]);
-        headers[1 + c] = header[c];
+        double largest = 0;
+        for (size_t r = 0; r < count; r++)
+            largest = fmax(largest, fabs(cell_value(shown[c], &rows[r])));
+        decimals[c] = metric_decimals(shown[c], largest);
+        headers[1 + c] = shown[c]->face.header;
     }
     struct text_table *table = text_table_create(headers, 1 + columns);
     text_table_dense(table);
@@ -423,16 +360,12 @@ static void print_rows(FILE *stream, const char *first, const struct shown_colum
         text_table_row(table);
         text_table_name(table, 0, "%s", rows[r].name);
         for (size_t c = 0; c < columns; c++) {
-            const double value = cell_value(&column[c], &rows[r]);
-            const int decimals = value >= 10 && column[c].decimals > 3 ? 2 : column[c].decimals;
-            text_table_cell(table, 1 + c, isfinite(value) ? "%.*f" : "-", decimals, value);
+            const double value = cell_value(shown[c], &rows[r]);
+            if (isfinite(value))
+                text_table_cell(table, 1 + c, "%.*f", decimals[c], value);
+            else if (!rows[r].bounds)
+                text_table_cell(table, 1 + c, "-");
         }
-    }
-    if (bounds != NULL) {
-        text_table_row(table);
-        text_table_name(table, 0, "bound");
-        text_table_cell(table, 1, "%.2f", 100 * table_bound_hits(bounds));
-        text_table_cell(table, 3, "%.4f", 1000 * bounds->overall.bound_cost_per_request_usd);
     }
     (void)fputc('\n', stream);
     text_table_print(table, 0, stream);
@@ -446,21 +379,16 @@ static void text_applications(FILE *stream, const struct experiment *experiment,
     struct shown_row *rows = arena_allocate(arena, count + 1, sizeof *rows);
     for (size_t a = 0; a < count; a++)
         rows[a] = (struct shown_row){experiment->workload.applications[a].name,
-                                     &result->applications[a], result};
+                                     &result->applications[a], result, false};
     /* Of one application the bounds are those of all. */
     rows[count == 1 ? 0 : count] =
-        (struct shown_row){count == 1 ? rows[0].name : "all", &result->overall, result};
-    print_rows(stream, "application", application_columns, COUNT(application_columns), rows,
-               count + (count > 1), NULL);
+        (struct shown_row){count == 1 ? rows[0].name : "all", &result->overall, result, false};
+    print_rows(stream, "application", IN_DETAILS, false, rows, count + (count > 1));
     arena_destroy(arena);
 }
 
 void output_run_text(FILE *stream, const struct output_run *shown)
 {
-    /* What a run without requests has. */
-    static const char *const without[] = {
-        "cost_cluster_usd",       "decisions",         "vcpu_utilisation", "memory_utilisation",
-        "gpu_memory_utilisation", "gpu_fragmentation", "simulated_s",      "events"};
     const struct experiment *experiment = shown->experiment;
     const struct simulation_result *result = shown->result;
     const struct run_measures *run = &result->run;
@@ -470,10 +398,8 @@ void output_run_text(FILE *stream, const struct output_run *shown)
         text_applications(stream, experiment, result);
     text_base(stream, shown, name_of(shown, 1, 0));
     if (result->training != NULL)
-        text_metrics(stream, METRIC_OF_TRAININGS, result->training, NULL, 0);
-    if (!requests)
-        fprintf(stream, "\nrun\n");
-    text_metrics(stream, METRIC_OF_RUN, run, requests ? NULL : without, COUNT(without));
+        text_metrics(stream, METRIC_OF_TRAININGS, result->training, false);
+    text_metrics(stream, METRIC_OF_RUN, run, !requests);
     fprintf(stream, "\nwall time: %.3g s (%.4g events/s, %.4g requests/s)\n", result->wall_s,
             (double)run->events / result->wall_s,
             (double)(result->overall.requests + experiment->warmup_requests) / result->wall_s);
@@ -493,16 +419,16 @@ static bool table_has_bounds(const struct output_run *runs, size_t count)
 
 void output_table_text(FILE *stream, const struct output_run *runs, size_t count)
 {
-    struct shown_row rows[CLI_POLICIES_MAX];
+    struct shown_row rows[CLI_POLICIES_MAX + 1];
     for (size_t i = 0; i < count; i++)
-        rows[i] =
-            (struct shown_row){name_of(runs, count, i), &runs[i].result->overall, runs[i].result};
+        rows[i] = (struct shown_row){name_of(runs, count, i), &runs[i].result->overall,
+                                     runs[i].result, false};
+    rows[count] = (struct shown_row){"bound", rows[0].measures, rows[0].result, true};
     text_title(stream, runs, count > 1);
     if (runs[0].result->training != NULL)
-        print_rows(stream, "policy", training_columns, COUNT(training_columns), rows, count, NULL);
+        print_rows(stream, "policy", IN_RUN, true, rows, count);
     if (runs[0].experiment->workload.application_count > 0)
-        print_rows(stream, "policy", request_columns, COUNT(request_columns), rows, count,
-                   table_has_bounds(runs, count) ? runs[0].result : NULL);
+        print_rows(stream, "policy", IN_RUN, false, rows, count + table_has_bounds(runs, count));
     for (size_t i = 0; i < count; i++)
         text_base(stream, &runs[i], name_of(runs, count, i));
     text_notices(stream, runs, count);

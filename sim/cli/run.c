@@ -400,9 +400,9 @@ static bool run_command(int argc, char **argv, bool quiet, struct error *error)
 const struct command command_run = {
     .name = "run",
     .summary = "run one simulation and print its metrics",
-    .help = "Prints one row per policy: SLO hits, those of the worst application, cost in $ per "
-            "1,000 requests and per 1,000 hits, 99th percentile of latency, mean batch, mean "
-            "decision time, and the shares of GPUs and vCPUs held. --policies adds the row "
+    .help = "Prints one row per policy: SLO hits, cost in $ per 1,000 requests, 99th percentile "
+            "of latency, cost per 1,000 hits, SLO hits of the worst application, the shares of "
+            "GPUs and vCPUs held, mean batch, and mean decision time. --policies adds the row "
             "\"bound\": an upper bound of the hits on this cluster, and the cost of the cheapest "
             "paths whose nominal time meets the SLO. Missed requests can cost less. Bounds need "
             "time and memory; --details and --json also compute them.\n"

@@ -118,19 +118,18 @@ static double expect_closed_latency(const struct experiment *experiment)
 
 struct check {
     const char *name;
-    const char *quantity, *unit;
-    const char *metric;
+    const char *metric; /* of what is counted, the share of the requests */
     const char *file;
     double (*theory)(const struct experiment *experiment);
     const char *settings; /* KEY=VALUE, separated by blanks */
 };
 
 #define THEORY(name) "workloads/experiments/theory/" name ".json"
-#define WAIT "mean wait", "ms", "queue_ms_mean"
-#define LATENCY "mean latency", "ms", "latency_ms_mean"
-#define P95 "95th percentile of latency", "ms", "latency_ms_p95"
-#define REJECTED "fraction rejected", "1", "dropped"
-#define COLD "cold-start probability", "1", "cold_start_rate"
+#define WAIT "queue_ms_mean"
+#define LATENCY "latency_ms_mean"
+#define P95 "latency_ms_p95"
+#define REJECTED "dropped"
+#define COLD "cold_start_rate"
 #define RATE(text) "arrivals.rate_per_s=" text " "
 #define SERVERS(c)                                                                                 \
     "platform.initial.f=" c " cluster.invokers=[{\"count\":1,\"vcpus\":" c                         \
@@ -198,7 +197,6 @@ static bool check_load(const struct check *check, struct resolved_run *run, stru
     return good && resolved_run_load(run, NULL, check->file, settings.list, settings.count, error);
 }
 
-/* The metric of a check; of what is counted, the share of the requests. */
 static double check_figure(const struct check *check, const struct measures *measures)
 {
     const struct metric *metric = metric_find(check->metric);
@@ -270,9 +268,13 @@ static struct summary summarise(const struct outcome *outcomes)
 
 static void print_row(const struct check *check, const struct outcome *outcome)
 {
-    printf("%-30s %-27s %11.5g %11.5g ± %-9.2g %-3s %s\n", check->name, check->quantity,
-           outcome->theory, outcome->mean, outcome->half_width,
-           strcmp(check->unit, "1") == 0 ? "" : check->unit, verdict(outcome));
+    const struct metric *metric = metric_find(check->metric);
+    const double scale = metric->face.scale;
+    char title[64];
+    (void)snprintf(title, sizeof title, "%s%s", metric->face.title,
+                   metric->type == COLUMN_U64 ? " / all" : "");
+    printf("%-29s %-26s %11.5g %11.5g ± %-9.2g %s\n", check->name, title, scale * outcome->theory,
+           scale * outcome->mean, scale * outcome->half_width, verdict(outcome));
     fflush(stdout);
 }
 
@@ -284,7 +286,8 @@ static bool print_json(const struct outcome *outcomes, const struct summary *sum
     for (size_t i = 0; i < CHECK_COUNT; i++) {
         cJSON *row = json_append(list);
         json_put(row, "check %s quantity %s unit %s experiment %s theory %g", checks[i].name,
-                 checks[i].quantity, checks[i].unit, checks[i].file, outcomes[i].theory);
+                 checks[i].metric, metric_find(checks[i].metric)->unit, checks[i].file,
+                 outcomes[i].theory);
         json_put(row, "simulated %g half_width_95 %g requests %g verdict %s", outcomes[i].mean,
                  outcomes[i].half_width, (double)outcomes[i].requests, verdict(&outcomes[i]));
     }
@@ -310,7 +313,7 @@ static bool run_all(struct outcome *outcomes, size_t seeds, bool json, bool quie
 {
     const bool show = !quiet && (json || isatty(STDERR_FILENO));
     if (!json)
-        printf("%-30s %-27s %11s %11s ± 95 %%\n", "check", "quantity", "theory", "simulated");
+        printf("%-29s %-26s %11s %11s ± 95 %%\n", "check", "quantity", "theory", "simulated");
     for (size_t i = 0; i < CHECK_COUNT; i++) {
         if (show)
             fprintf(stderr, "%zu/%d %s\n", i + 1, (int)CHECK_COUNT, checks[i].name);

@@ -25,19 +25,19 @@ typedef double metric_share; /* of 0..1 */
 
 /* Metrics of one application, or of all applications. Fields: the METRIC lines of metrics.def. */
 struct measures {
-#define METRIC(type, name, unit, column, help) metric_##type name;
+#define METRIC(type, name, ...) metric_##type name;
 #include "sim/base/metrics.def"
 };
 
 /* Metrics of the whole run. Fields: the RUN_METRIC lines of metrics.def. */
 struct run_measures {
-#define RUN_METRIC(type, name, unit, column, help) metric_##type name;
+#define RUN_METRIC(type, name, ...) metric_##type name;
 #include "sim/base/metrics.def"
 };
 
 /* Measures of the trainings of a run. Fields: the TRAINING_METRIC lines of metrics.def. */
 struct training_measures {
-#define TRAINING_METRIC(type, name, unit, column, help) metric_##type name;
+#define TRAINING_METRIC(type, name, ...) metric_##type name;
 #include "sim/base/metrics.def"
 };
 

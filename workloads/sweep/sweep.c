@@ -38,8 +38,8 @@ static const struct key precision_keys[] = {
     KEY_NUMBER("half_width", sweep_precision, half_width, 1e-300, 1e300, 0, REQUIRED),
     KEY_WHOLE("max_seeds", sweep_precision, max_seeds, 2, VALUES_LIMIT, 0, REQUIRED), KEY_END};
 static char *const metric_names[] = {
-#define METRIC(type, name, unit, column, help) #name,
-#define RUN_METRIC(type, name, unit, column, help) #name,
+#define METRIC(type, name, ...) #name,
+#define RUN_METRIC(type, name, ...) #name,
 #include "sim/base/metrics.def"
 };
 /* Which of them are shares of 0..1. */
@@ -47,8 +47,8 @@ static const bool metric_shares[] = {
 #define SHARE_u64 false
 #define SHARE_f64 false
 #define SHARE_share true
-#define METRIC(type, name, unit, column, help) SHARE_##type,
-#define RUN_METRIC(type, name, unit, column, help) SHARE_##type,
+#define METRIC(type, name, ...) SHARE_##type,
+#define RUN_METRIC(type, name, ...) SHARE_##type,
 #include "sim/base/metrics.def"
 };
 /* Keys whose string values are files. */
