@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "sim/backend/worker_backend.h"
+#include "sim/base/clock.h"
 #include "sim/run/run_once.h"
 #include "tests/fixture_folder.h"
 #include "tests/fixture_replay.h"
@@ -406,7 +407,7 @@ CASE(an_answer_may_come_in_pieces_and_answers_together)
     assert_true(answer.id == ids[1] && answer.ms == 0.25);
     assert_true(worker_wait(worker, 0, &answer, &error)); /* it is there, though the time is past */
     assert_true(answer.id == ids[0] && answer.ms == 10);
-    assert_true(worker_wait(worker, worker_clock_ns() + SIM_MS, &answer, &error));
+    assert_true(worker_wait(worker, clock_ns() + SIM_MS, &answer, &error));
     assert_int_equal(answer.id, 0);
     assert_true(worker_drain(worker, &error));
     stop(worker);

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sim/base/clock.h"
 #include "sim/base/units.h"
 
 /* A sleeping process wakes tens of microseconds late, so the last part of a wait spins. */
@@ -35,13 +36,6 @@ struct worker {
     size_t length;
     bool broken;
 };
-
-int64_t worker_clock_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * SIM_S + now.tv_nsec;
-}
 
 /* ---- The process ----------------------------------------------------------------------------- */
 
@@ -122,12 +116,12 @@ static bool asked_to_stop(const struct worker *worker)
 static bool await_exit(struct worker *worker, int64_t patience_ns, int *status)
 {
     const struct timespec nap = {.tv_nsec = 2000000};
-    const int64_t deadline = worker_clock_ns() + patience_ns;
+    const int64_t deadline = clock_ns() + patience_ns;
     siginfo_t ended = {.si_pid = 0};
     /* It stays a zombie meanwhile, so that no other group can have its number. */
     while (waitid(P_PID, (id_t)worker->process, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            ended.si_pid == 0) {
-        if (worker_clock_ns() >= deadline)
+        if (clock_ns() >= deadline)
             return false;
         (void)nanosleep(&nap, NULL);
     }
@@ -214,7 +208,7 @@ bool worker_run(struct worker *worker, const char *function, int batch, uint32_t
     if (written != length) /* a pipe takes a line whole or not at all */
         return fault(worker, error, "does not read its standard input");
     if (worker->count == 0)
-        worker->heard_ns = worker_clock_ns();
+        worker->heard_ns = clock_ns();
     *id = ++worker->last_id;
     worker->executing[worker->count++] = *id;
     return true;
@@ -286,7 +280,7 @@ static bool read_more(struct worker *worker, int64_t deadline_ns, struct error *
 {
     struct pollfd polled[] = {{.fd = worker->output, .events = POLLIN},
                               {.fd = worker->stop, .events = POLLIN}};
-    int64_t pause = deadline_ns - worker_clock_ns() - SPIN_NS;
+    int64_t pause = deadline_ns - clock_ns() - SPIN_NS;
     pause = pause < 0 ? 0 : pause;
     const struct timespec limit = {.tv_sec = pause / SIM_S, .tv_nsec = pause % SIM_S};
     if (ppoll(polled, 2, &limit, NULL) < 0)
@@ -301,7 +295,7 @@ static bool read_more(struct worker *worker, int64_t deadline_ns, struct error *
         read(worker->output, worker->text + worker->length, LINE - worker->length);
     if (count == 0)
         return fault_ended(worker, error);
-    worker->read_ns = worker_clock_ns();
+    worker->read_ns = clock_ns();
     worker->length += count > 0 ? (size_t)count : 0;
     return count > 0 || errno == EAGAIN || errno == EINTR || fault(worker, error, "cannot be read");
 }
@@ -317,7 +311,7 @@ bool worker_wait(struct worker *worker, int64_t deadline_ns, struct worker_answe
             return true;
         if (worker->broken)
             return false;
-        const int64_t now = worker_clock_ns();
+        const int64_t now = clock_ns();
         const int64_t silent = worker->count == 0
                                    ? INT64_MAX
                                    : worker->heard_ns + (int64_t)(worker->silent_s * (double)SIM_S);

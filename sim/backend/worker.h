@@ -34,9 +34,6 @@ void worker_stop(struct worker *worker);
 /* Whether it was killed or ended by a fault, so that it executes nothing more. */
 bool worker_has_ended(const struct worker *worker);
 
-/* Nanoseconds of the clock of deadlines and answers, which only goes forward. */
-int64_t worker_clock_ns(void);
-
 /* Tells it to execute a batch, of which at most WORKER_BATCHES may execute. Sets *id, from 1,
  * ascending. False: ERROR_RUN. */
 bool worker_run(struct worker *worker, const char *function, int batch, uint32_t units,

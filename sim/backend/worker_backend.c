@@ -9,6 +9,7 @@
 #include <gsl/gsl_statistics_double.h>
 
 #include "sim/base/array.h"
+#include "sim/base/clock.h"
 
 enum { SETS = 1 << WORKER_BATCHES, NAME = 128 };
 
@@ -197,7 +198,7 @@ static bool warm_pass(struct worker_backend *backend, int batch, size_t pass, in
             if (c->batch != batch || is_repeated(function, k) || pass >= count)
                 continue;
             const uint32_t set = sets[(pass + f + k) % count];
-            const double spent_s = (double)(worker_clock_ns() - begun_ns) / (double)SIM_S;
+            const double spent_s = (double)(clock_ns() - begun_ns) / (double)SIM_S;
             const bool late = pass > 0 && spent_s > backend->warm_s;
             backend->warming.combinations += pass == 0 ? count : 0;
             if (!is_warm(backend, set, late ? NULL : function->name, c->batch) &&
@@ -222,14 +223,14 @@ static int next_batch(const struct workload *workload, int batch)
 /* Small batches first: policies use them on more sets. */
 static bool warm(struct worker_backend *backend, struct error *error)
 {
-    const int64_t begun_ns = worker_clock_ns();
+    const int64_t begun_ns = clock_ns();
     backend->warming.combinations = 0;
     for (int batch = 0; (batch = next_batch(&backend->experiment->workload, batch)) > 0;)
         for (size_t pass = 0; pass < SETS; pass++)
             if (!warm_pass(backend, batch, pass, begun_ns, error))
                 return false;
     backend->warming.warmed = backend->warmed_count;
-    backend->warming.seconds += (double)(worker_clock_ns() - begun_ns) / (double)SIM_S;
+    backend->warming.seconds += (double)(clock_ns() - begun_ns) / (double)SIM_S;
     return true;
 }
 
@@ -237,7 +238,7 @@ static bool warm(struct worker_backend *backend, struct error *error)
 
 static sim_time_t time_now(const struct worker_backend *backend)
 {
-    return worker_clock_ns() - backend->zero_ns;
+    return clock_ns() - backend->zero_ns;
 }
 
 static bool backend_open(void *context, const struct experiment *experiment, struct error *error)
@@ -253,7 +254,7 @@ static bool backend_open(void *context, const struct experiment *experiment, str
     /* A failed run may have left batches that still execute. */
     if (!worker_drain(backend->worker, error) || !warm(backend, error))
         return false;
-    backend->zero_ns = worker_clock_ns();
+    backend->zero_ns = clock_ns();
     return true;
 }
 

@@ -1,5 +1,6 @@
 /* esgsim bench: measures the speed of the event queue, of the random streams, and of the commands
  * run and sweep on this machine. */
+#include "sim/base/clock.h"
 #include "sim/cli/cli.h"
 
 #include <stdio.h>
@@ -15,7 +16,6 @@
 #include "sim/base/unfinished.h"
 #include "sim/engine/event_queue.h"
 #include "sim/engine/random.h"
-#include "sim/run/guard.h"
 
 enum { REPEATS = 5, SIZES = 3, COUNT = 1000000 };
 #define ENTRIES(array) (sizeof(array) / sizeof *(array))
@@ -50,7 +50,7 @@ static bool mm1_rate(double *rate, double *in_system, struct error *error)
         return error_run(error, "mm1_jobs_per_s: out of memory");
     random_stream_open(&arrivals, 1, RANDOM_ARRIVAL, 0, 0);
     random_stream_open(&services, 1, RANDOM_NOISE, 0, 0);
-    const double start = guard_clock_s();
+    const double start = clock_s();
     double sum = 0;
     sim_time_t arrival = draw(&arrivals, 1 / 0.9);
     for (size_t arrived = 0, finished = 0; finished < COUNT;) {
@@ -66,7 +66,7 @@ static bool mm1_rate(double *rate, double *in_system, struct error *error)
         if (arrives ? arrived == finished + 1 : arrived > finished)
             event_queue_push(event_queue, event.time + draw(&services, 1), 0, 0);
     }
-    *rate = COUNT / (guard_clock_s() - start);
+    *rate = COUNT / (clock_s() - start);
     *in_system = sum / COUNT / (double)SIM_S;
     return queue_fault(event_queue, "mm1_jobs_per_s", error);
 }
@@ -81,13 +81,13 @@ static bool hold_rate(uint32_t pending, double *rate, struct error *error)
     random_stream_open(&delays, 1, RANDOM_TEST, pending, 0);
     for (uint32_t i = 0; i < pending; i++)
         event_queue_push(event_queue, draw(&delays, 1), 0, i);
-    const double start = guard_clock_s();
+    const double start = clock_s();
     for (uint32_t i = 0; i < COUNT; i++) {
         struct event event;
         event_queue_pop(event_queue, &event);
         event_queue_push(event_queue, event.time + draw(&delays, 1), event.kind, event.subject);
     }
-    *rate = COUNT / (guard_clock_s() - start);
+    *rate = COUNT / (clock_s() - start);
     return queue_fault(event_queue, "hold_events_per_s", error);
 }
 
@@ -354,9 +354,9 @@ static bool bench_sweep(const char *benchmark, cJSON *result, struct error *erro
         cJSON *json = NULL;
         (void)snprintf(command, sizeof command, "sweep %s --out %s --jobs %d --quiet", path, out,
                        1 + i % 2);
-        const double start = guard_clock_s();
+        const double start = clock_s();
         good = child_run(command, &json, error);
-        seconds[i % 2][i / 2] = guard_clock_s() - start;
+        seconds[i % 2][i / 2] = clock_s() - start;
         cJSON_Delete(json);
         (void)unlink(out);
     }

@@ -1,6 +1,6 @@
 /* esgsim search: explains one decision. */
+#include "sim/base/clock.h"
 #include "sim/cli/picture.h"
-#include "sim/run/guard.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -255,9 +255,9 @@ static void decide_chain(struct decision *decision)
                                            .k = request->k,
                                            .time_blade = request->time_blade,
                                            .cost_blade = request->cost_blade};
-    int64_t start = guard_clock_ns();
+    int64_t start = clock_ns();
     run_search(decision, &problem, &decision->result);
-    decision->elapsed_us = (double)(guard_clock_ns() - start) * 1e-3;
+    decision->elapsed_us = (double)(clock_ns() - start) * 1e-3;
     decision->exact = true;
     search_first_stage(decision, &problem);
 }
@@ -266,15 +266,15 @@ static void decide_frontier(struct decision *decision)
 {
     const struct request *request = decision->request;
     sim_time_t budget = sim_from_ms(request->budget_ms);
-    int64_t start = guard_clock_ns();
+    int64_t start = clock_ns();
     const struct frontier_set *set =
         frontier_build(decision->arena, decision->application, decision->by_stage, 0, NULL);
-    decision->build_ms = (double)(guard_clock_ns() - start) * 1e-6;
+    decision->build_ms = (double)(clock_ns() - start) * 1e-6;
     decision->exact = frontier_exact(set, request->stage);
-    start = guard_clock_ns();
+    start = clock_ns();
     frontier_search(set, request->stage, budget, (uint32_t)request->queue_length, request->k,
                     &decision->result);
-    decision->elapsed_us = (double)(guard_clock_ns() - start) * 1e-3;
+    decision->elapsed_us = (double)(clock_ns() - start) * 1e-3;
     frontier_completions(set, request->stage, budget, decision->first_best);
     const struct search_table *first = decision->by_stage[request->stage];
     if (!decision->is_chain)

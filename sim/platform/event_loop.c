@@ -1,10 +1,10 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <time.h>
 
 #include <gsl/gsl_randist.h>
 
+#include "sim/base/clock.h"
 #include "sim/platform/admission.h"
 #include "sim/platform/batches.h"
 #include "sim/platform/choices.h"
@@ -42,13 +42,6 @@ event_queue_handle platform_schedule(struct platform *platform, sim_time_t time,
 
 /* ---- The controller -------------------------------------------------------------------------- */
 
-double wall_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 static void decision_begin(struct controller *controller, bool measured)
 {
     controller->units = 0;
@@ -58,7 +51,7 @@ static void decision_begin(struct controller *controller, bool measured)
     controller->plan_cost = 0;
     controller->plan_time = 0;
     controller->planned = SIM_NONE;
-    controller->wall_start = measured ? wall_seconds() * 1e9 : 0;
+    controller->wall_start = measured ? (double)clock_ns() : 0;
     controller->deciding = true;
 }
 

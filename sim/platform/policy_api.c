@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <time.h>
 
+#include "sim/base/clock.h"
 #include "sim/platform/batches.h"
 #include "sim/platform/choices.h"
 #include "sim/platform/containers.h"
@@ -49,13 +49,6 @@ void *platform_reallocate(struct platform *platform, void *memory, size_t count,
     return arena_reallocate(&platform->arena, memory, count, size);
 }
 
-static double wall_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
 sim_time_t controller_charges(const struct platform *platform)
 {
     const struct platform_spec *spec = &platform->experiment->platform;
@@ -66,7 +59,7 @@ sim_time_t controller_charges(const struct platform *platform)
     case DECISION_MODELLED:
         return sim_round((double)controller->units * spec->decision_ns_per_unit);
     case DECISION_MEASURED:
-        return (sim_time_t)(wall_ns() - controller->wall_start);
+        return (sim_time_t)((double)clock_ns() - controller->wall_start);
     default:
         return 0;
     }

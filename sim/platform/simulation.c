@@ -1,3 +1,4 @@
+#include "sim/base/clock.h"
 #include "sim/platform/failures.h"
 #include "sim/platform/simulation.h"
 
@@ -107,10 +108,10 @@ static bool requests_close(struct platform *platform, struct simulation_result *
         return false;
     }
     metrics_integrate(metrics, &platform->cluster.use, platform->now);
-    const double flush = wall_seconds();
+    const double flush = clock_s();
     idle_flush(platform);
     metrics->evictions = evictions;
-    platform->setup_s += wall_seconds() - flush;
+    platform->setup_s += clock_s() - flush;
     if (!metrics_report(metrics, platform->workload, &platform->cluster.capacity, platform->now,
                         platform->options->bounds, result, platform->error))
         return false;
@@ -168,7 +169,7 @@ static void run_whole(struct platform *platform, struct whole_run *run)
 {
     const bool ready = platform_init(platform) && policy_init(platform, run->values) &&
                        simulation_prepare(platform, &run->cursor);
-    platform->setup_s = wall_seconds() - run->start;
+    platform->setup_s = clock_s() - run->start;
     if (ready)
         simulation_loop(platform, &run->cursor, run->progress);
     run->done = ready && !platform->failed && simulation_close(platform, run->result) &&
@@ -225,20 +226,20 @@ bool simulation_run_with(const struct experiment *experiment, const struct polic
                             .progress = options->progress,
                             .result = result,
                             .cursor = {.left = requests_total(experiment)},
-                            .start = wall_seconds()};
+                            .start = clock_s()};
     *result = (struct simulation_result){0};
     struct platform *before = policy_calls_begin(&platform);
     platform.foreign = module_restart(policy);
     (void)fegetenv(&platform.rounding);
     random_stream_open(&platform.random, experiment->seed, RANDOM_MODULE, 0, 0);
     run_part(&platform, &run, run_whole);
-    const double end = wall_seconds();
+    const double end = clock_s();
     if (run.cursor.stream != NULL)
         arrival_stream_close(run.cursor.stream);
     run_part(&platform, &run, run_end);
     platform_clear(&platform);
     policy_calls_end(before);
-    result->wall_s = wall_seconds() - run.start;
+    result->wall_s = clock_s() - run.start;
     result->setup_s = platform.setup_s + result->wall_s - (end - run.start);
     return run.done;
 }

@@ -25,9 +25,6 @@ void simulation_loop(struct platform *platform, struct cursor *cursor,
 /* Returns the number of requests of the run, warm-up included. */
 uint64_t requests_total(const struct experiment *experiment);
 
-/* Returns the time of a monotonic wall clock in s. */
-double wall_seconds(void);
-
 /* Adds an event to the event queue. If the event queue refuses it, fails the run and returns 0. */
 event_queue_handle platform_schedule(struct platform *platform, sim_time_t time,
                                      enum event_kind kind, uint32_t subject);

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "sim/base/clock.h"
 #include "sim/base/unfinished.h"
 #include "sim/platform/simulation.h"
 
@@ -37,18 +37,6 @@ static volatile int64_t stop_deadline; /* ns; 0: none */
 static double callback_limit;          /* s; 0: none */
 static struct guard_watch watch;       /* of this process's own callbacks */
 static int output = -1;                /* standard output, while it is diverted */
-
-int64_t guard_clock_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-double guard_clock_s(void)
-{
-    return (double)guard_clock_ns() * 1e-9;
-}
 
 /* ---- Text without stdio, which signal handlers must not use ---------------------------------- */
 
@@ -163,7 +151,7 @@ static void on_fork_in_policy(void)
 bool guard_is_late(struct guard_watch *at, const struct simulation_place *place, double seconds,
                    char message[GUARD_MESSAGE])
 {
-    const int64_t now = guard_clock_ns(), limit = (int64_t)(seconds * 1e9), most = 1000000000;
+    const int64_t now = clock_ns(), limit = (int64_t)(seconds * 1e9), most = 1000000000;
     const int64_t passed = now - at->looked < most ? now - at->looked : most;
     const bool same = place->inside && place->calls == at->calls;
     struct text text = {.length = 0};
@@ -185,7 +173,7 @@ static void on_tick(int number)
     const struct simulation_place *place = simulation_where();
     char message[GUARD_MESSAGE];
     (void)number;
-    if (stop_deadline != 0 && guard_clock_ns() >= stop_deadline)
+    if (stop_deadline != 0 && clock_ns() >= stop_deadline)
         end_process(stop_late);
     if (place != NULL && guard_is_late(&watch, place, callback_limit, message))
         end_process(message);
@@ -216,7 +204,7 @@ static void on_stop(int number, siginfo_t *info, void *context)
     const uint64_t one = 1;
     const int kept = errno;
     stopping = 1;
-    stop_deadline = guard_clock_ns() + (int64_t)GUARD_STOP_MS * 1000000;
+    stop_deadline = clock_ns() + (int64_t)GUARD_STOP_MS * 1000000;
     if (write(stop_event, &one, sizeof one) != (ssize_t)sizeof one)
         end_process("interrupted");
     start_ticks(TICK_MS);

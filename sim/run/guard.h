@@ -66,11 +66,6 @@ int guard_tick_ms(double seconds);
 void guard_word(const struct simulation_place *place, const char *what, const char *detail,
                 char message[GUARD_MESSAGE]);
 
-/* ns of a clock that only goes forward. Async-signal-safe. */
-int64_t guard_clock_ns(void);
-/* The same in seconds. */
-double guard_clock_s(void);
-
 /* Redirect a policy's output to standard error, so that standard output has results only. Diverting
  * twice is diverting once. Restoring is false if a policy has closed standard output. */
 void guard_divert_output(void);

@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "sim/run/guard.h"
+#include "sim/base/clock.h"
 
 enum { BAR_CELLS = 30 };
 
 void progress_bar_start(struct progress_bar *progress_bar, const char *unit, bool quiet)
 {
-    double now = guard_clock_s();
+    double now = clock_s();
     *progress_bar = (struct progress_bar){.unit = unit,
                                           .quiet = quiet,
                                           .terminal = isatty(STDERR_FILENO) == 1,
@@ -31,7 +31,7 @@ static void print_duration(double seconds)
 
 void progress_bar_update(struct progress_bar *progress_bar, uint64_t done, uint64_t total)
 {
-    double now = guard_clock_s();
+    double now = clock_s();
     progress_bar->done = done;
     if (progress_bar->quiet || total == 0 ||
         now - progress_bar->shown_s < (progress_bar->terminal ? 0.1 : 10))

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
+#include "sim/base/clock.h"
 #include "sim/run/guard.h"
 #include "sim/run/progress_bar.h"
 #include "sim/run/worker_pool.h"
@@ -33,7 +34,7 @@ static bool sample_request(void *context, const struct request_row *row, struct 
     (void)row;
     if (sample->finished++ % CLOCK_EVERY != 0)
         return true;
-    sample->last_s = guard_clock_s();
+    sample->last_s = clock_s();
     if (sample->finished == 1)
         sample->first_s = sample->last_s;
     sample->stopped = sample->last_s - sample->first_s >= SLICE_S;
@@ -44,7 +45,7 @@ static bool sample_request(void *context, const struct request_row *row, struct 
 static double sample_time(const struct sample *sample, const struct experiment *experiment)
 {
     if (!sample->stopped)
-        return guard_clock_s() - sample->begun_s;
+        return clock_s() - sample->begun_s;
     const double total = (double)experiment->requests + (double)experiment->warmup_requests;
     const double rest = (total - 1) / (double)(sample->finished - 1);
     return sample->first_s - sample->begun_s + (sample->last_s - sample->first_s) * rest;
@@ -55,7 +56,7 @@ static bool sample_run(const struct sweep *sweep, size_t run, double *time_s, st
     struct plan plan;
     struct simulation_result result;
     struct error fault = {0};
-    struct sample sample = {.begun_s = guard_clock_s()};
+    struct sample sample = {.begun_s = clock_s()};
     const struct recorder recorder = {.context = &sample, .request = sample_request};
     if (!plan_load(sweep, run, &plan, error))
         return false;

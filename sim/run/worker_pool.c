@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sim/base/clock.h"
 #include "sim/base/unfinished.h"
 #include "sim/run/guard.h"
 
@@ -114,13 +115,13 @@ static bool child_serve(const struct worker_pool *worker_pool, const struct orde
 {
     const size_t job = order->job;
     struct message message = {.outcome = WORKER_POOL_HELD, .last = last};
-    const int64_t begin = guard_clock_ns();
+    const int64_t begin = clock_ns();
     if (job != NO_JOB)
         message.outcome =
             worker_pool->work(worker_pool->context, job, &message.place, &message.error);
     if (job != NO_JOB && message.outcome == WORKER_POOL_HELD && holding->count++ == 0)
         holding->since = begin;
-    const int64_t held_ms = (guard_clock_ns() - holding->since) / 1000000;
+    const int64_t held_ms = (clock_ns() - holding->since) / 1000000;
     const bool due = order->publish != 0 || last || held_ms >= (int64_t)worker_pool->hold_ms;
     if (holding->count > 0 && due && message.outcome != WORKER_POOL_BROKEN) {
         message.published = worker_pool->publish == NULL ||
