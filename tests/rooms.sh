@@ -19,19 +19,20 @@ workloads/sweep: workloads/* traces/*
 sim/cluster: workloads/world workloads/spec sim/engine
 sched: workloads/*
 sched/common: sched workloads/world
-sched/paths: sched/common workloads/world
+sched/paths: sched sched/common workloads/world workloads/spec sim/engine
 sched/keep_alive: workloads/spec
 sched/*: sched sched/common sched/paths workloads/world workloads/training traces/profile sim/engine
 sim/platform: sched sched/common sched/paths sim/cluster sim/engine workloads/* traces/*
 sim/backend: sim/platform sim/engine workloads/spec
 results/store: sim/platform sim/backend workloads/*
-results/inspect: results/store sim/platform workloads/*
+results/inspect: results/store sched/paths sim/platform workloads/*
 results/report: results/store sim/platform sim/engine workloads/*
 results/expect: results/report workloads/load
 results/page: results/expect results/report results/store
 results/compare: results/page results/report results/store sim/engine workloads/world
-plots: results/* sched sim/platform sim/engine workloads/* traces/*
+plots: results/* sched sched/common sched/paths sim/platform sim/engine workloads/* traces/*
 sim/run: results/store sched sim/platform sim/backend sim/engine workloads/*
+results/verify: plots results/page results/report sim/run sim/platform workloads/*
 sim/cli: *
 sim: sim/run sim/cli
 workloads/schemas: results/expect workloads/sweep
