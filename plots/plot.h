@@ -1,7 +1,7 @@
 /* The figures of a results file, a latency profile, an arrival trace, a calibration's points or
  * decision trees. `esgsim plot --help` says what each shows. Where a file has curves, only they,
  * sustained and published are drawn unless `only` asks for others. Charts (results/inspect/chart.h)
- * are of an experiment, a decision, a request or a training (sim/cli/picture.h).
+ * are of an experiment, a decision, a request or a training.
  *
  * latency-* need runs that record requests; timeline, gantt, batch-sizes ones that record all. If
  * there are none, the list's notes report it.
@@ -18,6 +18,7 @@
 #include "results/expect/expectation.h"
 #include "results/inspect/chart.h"
 #include "results/report/report.h"
+#include "sched/common/slo.h"
 
 /* A row of the figure sustained: where a condition on a policy ends to hold along a key. */
 #define SUSTAINED                                                                                  \
@@ -50,6 +51,15 @@ bool plot_compare(const struct comparison *against, struct figure_list *list, st
  * False: as for sheet_begin. */
 bool plot_claims(const struct expectations *claims, const struct estimate *ours,
                  struct figure_list *list, struct error *error);
+
+/* Writes the CSVs of the figures of an experiment: its cluster, and the DAG of each application.
+ * False: as for experiment_load and chart_sheet. */
+bool plot_experiment(const char *path, struct figure_list *list, struct error *error);
+
+/* Makes the chart of one such DAG in the chart's arena: of each stage its slot of the SLO, and how
+ * much longer its group may take. */
+void slo_chart(const struct application *application, const struct slo_plan *plan,
+               struct chart *chart);
 
 /* Writes the CSV of a chart, as sheet_begin and sheet_end do. */
 bool chart_sheet(const struct chart *chart, struct figure_list *list, struct error *error);

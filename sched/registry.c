@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fenv.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -259,4 +260,29 @@ bool policy_configure(const struct policy *policy, const struct setting *setting
             return false;
     return parameters_configure(policy->parameters, settings, setting_count, place, owner, values,
                                 error);
+}
+
+const struct policy *policy_resolve(const struct experiment *experiment, double **values,
+                                    struct error *error)
+{
+    struct error fault = {0};
+    const struct policy *policy = policy_find_for(experiment, &fault);
+    if (policy == NULL) {
+        error_input(error, "%s: policy.name: %s", experiment->path, fault.message);
+        return NULL;
+    }
+    if (!policy_serves(policy, experiment, error))
+        return NULL;
+    *values = calloc(keys_count(policy->parameters) + 1, sizeof **values);
+    if (*values == NULL) {
+        error_run(error, "out of memory for the parameters of policy %s", policy->name);
+        return NULL;
+    }
+    if (!policy_configure(policy, experiment->policy_settings, experiment->policy_setting_count,
+                          experiment->path, *values, error)) {
+        free(*values);
+        *values = NULL;
+        return NULL;
+    }
+    return policy;
 }

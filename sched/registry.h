@@ -34,4 +34,9 @@ bool policy_serves(const struct policy *policy, const struct experiment *experim
 bool policy_configure(const struct policy *policy, const struct setting *settings,
                       size_t setting_count, const char *where, double *values, struct error *error);
 
+/* Returns the experiment's policy, which serves its work, and its parameter values, which the
+ * caller frees. NULL: the error names the experiment's file. */
+const struct policy *policy_resolve(const struct experiment *experiment, double **values,
+                                    struct error *error);
+
 #endif

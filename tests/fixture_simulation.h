@@ -171,7 +171,7 @@ static inline bool run_recorded(const char *json, const struct policy *policy, c
     if (policy != NULL)
         values = policy_values(policy, key, number);
     else
-        policy = runner_policy(experiment, &values, error);
+        policy = policy_resolve(experiment, &values, error);
     const struct simulation_options options = {.recorder = recorder, .bounds = true};
     return policy != NULL &&
            simulation_run_with(experiment, policy, values, &options, result, error);

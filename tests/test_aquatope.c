@@ -646,7 +646,7 @@ static bool run_setup(const struct setup *setup, const struct policy *instead, s
     EXPERIMENT *experiment = load(json);
     const struct recorder recorder = log_recorder(log);
     OWNED(free) double *values = NULL;
-    const struct policy *policy = runner_policy(experiment, &values, error);
+    const struct policy *policy = policy_resolve(experiment, &values, error);
     assert_non_null(policy);
     memset(log, 0, sizeof *log);
     const bool ok = simulation_run(experiment, instead != NULL ? instead : policy, values,

@@ -264,7 +264,7 @@ static int scan_answer(const char *path, const struct scan_case *scan, double va
                                          {scan->key, text}};
     EXPERIMENT *experiment = experiment_load(path, overrides, 5, &error);
     assert_non_null(experiment);
-    const struct policy *policy = runner_policy(experiment, &values, &error);
+    const struct policy *policy = policy_resolve(experiment, &values, &error);
     for (unsigned seed = 1; seed <= SEEDS; seed++) {
         RESULT result = {0};
         experiment->seed = seed;

@@ -45,7 +45,7 @@ static void simulate_into(struct store *store, const struct experiment *experime
     struct error error = {0};
     RESULT result = {0};
     OWNED(free) double *values = NULL;
-    const struct policy *policy = runner_policy(experiment, &values, &error);
+    const struct policy *policy = policy_resolve(experiment, &values, &error);
     bool good = policy != NULL &&
                 store_begin_experiment(store, experiment, policy, values, 0, true, &error);
     const struct recorder recorder = store_recorder(store);
@@ -79,7 +79,7 @@ static void replay_into(struct store *store, const struct experiment *experiment
     OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options, &error);
     struct replay_target target = replay_rehearsal(rehearsal);
     struct resolved_run run = {.experiment = (struct experiment *)experiment};
-    run.policy = runner_policy(experiment, &run.values, &error);
+    run.policy = policy_resolve(experiment, &run.values, &error);
     if (gpu)
         target.describe = describe_gpu;
     if (run.policy == NULL || !replay_record(store, &run, &target, &result, &error))

@@ -530,7 +530,7 @@ CASE(a_gang_that_never_fits_is_bad_input)
             "'file': '%s', 'format': 'synergy'}}, 'policy': {'name': '%s'}}",
             cases[c].invokers, cases[c].models, trace_path, cases[c].policy);
         EXPERIMENT *experiment = load(json);
-        const struct policy *policy = runner_policy(experiment, &values, &error);
+        const struct policy *policy = policy_resolve(experiment, &values, &error);
         assert_non_null(policy);
         const bool good = simulation_run(experiment, policy, values, NULL, NULL, &result, &error);
         const char *expected = cases[c].message != NULL ? cases[c].message : "";

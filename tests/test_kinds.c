@@ -616,7 +616,7 @@ CASE(a_plan_knows_the_speed_of_the_gpu)
     RESULT result = {0};
     struct error error = {0};
     OWNED(free) double *values = NULL;
-    const struct policy *policy = runner_policy(e, &values, &error);
+    const struct policy *policy = policy_resolve(e, &values, &error);
     assert_non_null(policy);
     planned = taken = 0;
     assert_true(simulation_run(e, policy, values, &recorder, NULL, &result, &error));

@@ -236,7 +236,7 @@ CASE(esg_forgets_a_listed_queue_that_a_drop_has_emptied)
     struct error error = {0};
     RESULT result = {0};
     OWNED(free) double *values = NULL;
-    struct policy robbed = *runner_policy(experiment, &values, &error);
+    struct policy robbed = *policy_resolve(experiment, &values, &error);
     robbed.decide = robbed_decide;
     assert_good(simulation_run(experiment, &robbed, values, NULL, NULL, &result, &error), &error);
     assert_true(result.overall.dropped > 0 && result.overall.dropped < 30);

@@ -125,7 +125,7 @@ static void assert_runs(const struct settings *settings, bool parameter)
         return;
     }
     assert_good(experiment, &error);
-    const struct policy *policy = runner_policy(experiment, &values, &error);
+    const struct policy *policy = policy_resolve(experiment, &values, &error);
     assert_good(policy, &error);
     if (simulation_run(experiment, policy, values, NULL, NULL, &result, &error)) {
         assert_true(isfinite(result.overall.cost_usd) && result.overall.cost_usd >= 0);
@@ -229,7 +229,7 @@ CASE(a_time_beyond_the_clock_names_the_key_that_set_it)
         settings_add(&settings, cases[k].other, cases[k].other_value);
         EXPERIMENT *experiment = load_settings(&settings, &error);
         assert_good(experiment, &error);
-        const struct policy *policy = runner_policy(experiment, &values, &error);
+        const struct policy *policy = policy_resolve(experiment, &values, &error);
         assert_non_null(policy);
         if (simulation_run(experiment, policy, values, NULL, NULL, &result, &error))
             fail_msg("%s = %s: the clock does not end", cases[k].other, cases[k].other_value);

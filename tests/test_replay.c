@@ -52,7 +52,7 @@ static struct outcome play(const struct experiment *experiment, const struct bac
 {
     struct outcome outcome = {.good = false};
     OWNED(free) double *values = NULL;
-    const struct policy *policy = runner_policy(experiment, &values, &outcome.error);
+    const struct policy *policy = policy_resolve(experiment, &values, &outcome.error);
     if (policy == NULL)
         fail_msg("%s", outcome.error.message);
     const struct recorder recorder = run_rows_recorder(&outcome.rows);
@@ -534,7 +534,7 @@ CASE(a_replay_s_file_says_that_no_gpu_took_part)
     struct experiment *good = lone(NULL, NULL, NULL),
                       *cold = lone(NULL, "platform.initial", "cold");
     struct resolved_run run = {.experiment = good};
-    run.policy = runner_policy(good, &run.values, &error);
+    run.policy = policy_resolve(good, &run.values, &error);
     const struct resolved_run refused = {cold, run.policy, run.values};
     const struct emulated_options options = {.factor = 1.5};
     OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options, &error);
@@ -570,7 +570,7 @@ CASE(a_plan_tells_what_a_replay_takes)
     EXPERIMENT *experiment = lone(NULL, NULL, NULL);
     struct error error = {0};
     struct resolved_run run = {.experiment = experiment};
-    run.policy = runner_policy(experiment, &run.values, &error);
+    run.policy = policy_resolve(experiment, &run.values, &error);
     struct replay_plan plan;
     OUTCOME outcome = play_well(experiment, NULL);
     size_t count;

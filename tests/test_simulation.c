@@ -556,7 +556,7 @@ static size_t warnings_at(const char *rate, const char *requests, size_t seeds)
     EXPERIMENT *experiment =
         experiment_load("workloads/experiments/theory/mm1.json", overrides, 3, &error);
     assert_non_null(experiment);
-    const struct policy *policy = runner_policy(experiment, &values, &error);
+    const struct policy *policy = policy_resolve(experiment, &values, &error);
     assert_non_null(policy);
     for (size_t seed = 1; seed <= seeds; seed++) {
         RESULT result = {0};

@@ -583,7 +583,7 @@ static bool measure(const char *policy_name, const char *seed, bool *random,
     OWNED(experiment_free)
     struct experiment *experiment = experiment_parse(json, "e.json", ".", overrides, 2, &error);
     assert_non_null(experiment);
-    const struct policy *policy = runner_policy(experiment, &values, &error);
+    const struct policy *policy = policy_resolve(experiment, &values, &error);
     *random = experiment_is_random(experiment);
     const bool served = policy != NULL && simulation_run(experiment, policy, values, &recorder,
                                                          NULL, &result, &error);

@@ -518,7 +518,7 @@ static struct trace runs_traced(const char *file, bool serves, const char *const
         RESULT result = {0};
         OWNED(free) double *values = NULL;
         struct recorder recorder;
-        const struct policy *policy = runner_policy(experiments[i], &values, &error);
+        const struct policy *policy = policy_resolve(experiments[i], &values, &error);
         assert_true(timeline_run(timeline, i, &recorder, &error));
         assert_good(
             simulation_run(experiments[i], policy, values, &recorder, NULL, &result, &error),

@@ -69,7 +69,7 @@ static bool train(const char *json, const struct policy *policy, struct training
     if (policy != NULL)
         values = policy_values(policy, NULL, 0);
     else
-        policy = runner_policy(experiment, &values, error);
+        policy = policy_resolve(experiment, &values, error);
     if (policy == NULL)
         fail_msg("%s", error->message);
     if (!simulation_run(experiment, policy, values, &recorder, NULL, &result, error))
@@ -955,7 +955,7 @@ static void store_run(const struct experiment *experiment, const char *path,
     struct error error = {0};
     RESULT result = {0};
     OWNED(free) double *values = NULL;
-    const struct policy *policy = runner_policy(experiment, &values, &error);
+    const struct policy *policy = policy_resolve(experiment, &values, &error);
     struct store *store = store_create(path, &error);
     assert_true(policy != NULL && store != NULL);
     assert_true(store_begin_experiment(store, experiment, policy, values, 0, true, &error));
@@ -1234,7 +1234,7 @@ CASE(a_policy_that_does_not_serve_trainings_is_refused)
         experiment_parse(world("0,a,0,35,1\n", 1, 2, ""), "world.json", ".", &esg, 1, &error);
     double *values = NULL;
     assert_non_null(experiment);
-    assert_null(runner_policy(experiment, &values, &error));
+    assert_null(policy_resolve(experiment, &values, &error));
     assert_input_error(&error, "policy \"edf\" serves requests only");
     assert_contains(error.message, "synergy");
     experiment_free(experiment);
@@ -1242,7 +1242,7 @@ CASE(a_policy_that_does_not_serve_trainings_is_refused)
     const struct override synergy = {"policy.name", "synergy"};
     experiment = experiment_load("workloads/experiments/strict-light.json", &synergy, 1, &error);
     assert_non_null(experiment);
-    assert_null(runner_policy(experiment, &values, &error));
+    assert_null(policy_resolve(experiment, &values, &error));
     assert_contains(error.message, "policy \"synergy\" serves trainings only");
     experiment_free(experiment);
 }

@@ -85,7 +85,7 @@ static void play(const struct experiment *experiment, const struct backend *back
 {
     struct error error = {0};
     OWNED(free) double *values = NULL;
-    const struct policy *policy = runner_policy(experiment, &values, &error);
+    const struct policy *policy = policy_resolve(experiment, &values, &error);
     const struct recorder recorder = run_rows_recorder(rows);
     const struct simulation_options options = {
         .backend = backend, .recorder = &recorder, .bounds = true};

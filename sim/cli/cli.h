@@ -112,11 +112,6 @@ struct cli_names {
     size_t count;
 };
 
-/* Returns the workload's application of that name, which --application gives. NULL: ERROR_INPUT,
- * with the nearest name. */
-const struct application *cli_find_application(const struct workload *workload, const char *name,
-                                               struct error *error);
-
 /* ERROR_INPUT if `option` would overwrite the file that `what` names; either may be NULL. */
 bool cli_check_output(const char *option, const char *out, const char *what, const char *other,
                       struct error *error);

@@ -1,4 +1,4 @@
-/* Charts as pictures: of commands that draw one, and of an experiment. */
+/* Charts as pictures, of commands that draw one. */
 #ifndef ESGSIM_SIM_CLI_PICTURE_H
 #define ESGSIM_SIM_CLI_PICTURE_H
 
@@ -34,9 +34,5 @@ struct picture {
 /* Draws the chart, if a picture is wanted (sim/cli/plot.c). ERROR_INPUT: the file has another
  * ending or cannot be written; ERROR_RUN: gnuplot is missing or fails. */
 bool picture_draw(const struct picture *picture, const struct chart *chart, struct error *error);
-
-/* Writes the CSVs of the figures of an experiment: its cluster, and the DAG of each application
- * (sim/cli/slo.c). False: as for experiment_load and chart_sheet. */
-bool experiment_figures(const char *path, struct figure_list *list, struct error *error);
 
 #endif

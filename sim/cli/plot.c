@@ -134,7 +134,7 @@ static bool figures_write(struct options *options, struct error *error)
     const char *path = file_find(options->file, list);
     return options->trace_format == NULL && list->policy_count == 0 && list->paper == NULL &&
                    is_experiment(path)
-               ? experiment_figures(path, list, error)
+               ? plot_experiment(path, list, error)
                : plot_file(path, options->trace_format, list, error);
 }
 

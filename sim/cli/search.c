@@ -207,7 +207,7 @@ static bool search_run(int argc, char **argv, bool quiet, struct error *error)
         return false;
     const struct workload *workload = experiment_planned(experiment);
     const struct application *application =
-        cli_find_application(workload, options.application, error);
+        workload_find_application(workload, options.application, error);
     struct arena *arena = arena_create();
     const bool done =
         application != NULL &&

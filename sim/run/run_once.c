@@ -2,33 +2,7 @@
 
 #include <stdlib.h>
 
-#include "sched/registry.h"
 #include "sim/run/replay.h"
-
-const struct policy *runner_policy(const struct experiment *experiment, double **values,
-                                   struct error *error)
-{
-    struct error fault = {0};
-    const struct policy *policy = policy_find_for(experiment, &fault);
-    if (policy == NULL) {
-        error_input(error, "%s: policy.name: %s", experiment->path, fault.message);
-        return NULL;
-    }
-    if (!policy_serves(policy, experiment, error))
-        return NULL;
-    *values = calloc(keys_count(policy->parameters) + 1, sizeof **values);
-    if (*values == NULL) {
-        error_run(error, "out of memory for the parameters of policy %s", policy->name);
-        return NULL;
-    }
-    if (!policy_configure(policy, experiment->policy_settings, experiment->policy_setting_count,
-                          experiment->path, *values, error)) {
-        free(*values);
-        *values = NULL;
-        return NULL;
-    }
-    return policy;
-}
 
 bool resolved_run_load(struct resolved_run *run, struct inputs *inputs, const char *path,
                        const struct override *overrides, size_t count, struct error *error)
@@ -36,7 +10,7 @@ bool resolved_run_load(struct resolved_run *run, struct inputs *inputs, const ch
     *run = (struct resolved_run){.experiment =
                                      experiment_load_with(inputs, path, overrides, count, error)};
     if (run->experiment != NULL)
-        run->policy = runner_policy(run->experiment, &run->values, error);
+        run->policy = policy_resolve(run->experiment, &run->values, error);
     return run->policy != NULL;
 }
 

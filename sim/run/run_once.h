@@ -2,7 +2,7 @@
 #ifndef ESGSIM_SIM_RUN_RUN_ONCE_H
 #define ESGSIM_SIM_RUN_RUN_ONCE_H
 
-#include "sched/policy.h"
+#include "sched/registry.h"
 #include "results/store/store.h"
 #include "sim/backend/backend.h"
 #include "sim/platform/simulation.h"
@@ -39,10 +39,5 @@ struct run_recording {
  * the run. `result` is to be cleared in either case. */
 bool resolved_run_record(const struct resolved_run *run, const struct run_recording *recording,
                          struct simulation_result *result, struct error *error);
-
-/* Returns the experiment's policy and its parameter values, which the caller frees. NULL: the error
- * names the experiment's file. */
-const struct policy *runner_policy(const struct experiment *experiment, double **values,
-                                   struct error *error);
 
 #endif

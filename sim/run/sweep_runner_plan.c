@@ -37,7 +37,7 @@ bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, struct 
     plan->bounds = sweep->bounds && (sweep->runs[run].first_policy ||
                                      experiment->arrivals.process == ARRIVAL_CLOSED);
     struct error fault = {0};
-    plan->run.policy = runner_policy(experiment, &plan->run.values, &fault);
+    plan->run.policy = policy_resolve(experiment, &plan->run.values, &fault);
     if (plan->run.policy != NULL) {
         metadata_make(sweep, run, plan);
         return true;

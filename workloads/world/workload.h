@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/base/error.h"
 #include "sim/base/units.h"
 
 struct arena;
@@ -218,6 +219,11 @@ static inline sim_time_t configuration_held(const struct function *function,
 
 /* Fills a function's own fields of these: costs, ranges, minimum, reference and fastest. */
 void workload_derive_function(struct function *function, const struct workload *workload);
+
+/* Returns the application of that name, which --application gives. NULL: ERROR_INPUT, with the
+ * nearest name. */
+const struct application *workload_find_application(const struct workload *workload,
+                                                    const char *name, struct error *error);
 
 /* Least common multiple of the units of all kinds of GPU, in which units of unlike kinds are
  * counted together: one unit of kind k is this number / kinds[k].units of them. UINT32_MAX: more
