@@ -151,4 +151,17 @@ struct profile_origin {
 struct profile_origin profile_origin_at(const struct profile_function *function, int batch,
                                         int vcpu, int vgpu);
 
+/* A latency and where it comes from, in words: "measured", "interpolated" or "extrapolated". */
+struct profile_prediction {
+    int vcpu;
+    double ms;
+    struct profile_origin origin;
+    const char *source;
+};
+
+/* Predicts the function of that name at a configuration; `vcpu` 0: the fewest of its grid. False:
+ * ERROR_INPUT, by the names of `esgsim predict`'s options, if the profile does not cover it. */
+bool profile_predict(const struct profile *profile, const char *name, int batch, int vcpu, int vgpu,
+                     struct profile_prediction *prediction, struct error *error);
+
 #endif
