@@ -1,77 +1,18 @@
-#include "sim/cli/trace_trainings.h"
-
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cjson/cJSON.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
 #include "sim/base/json_write.h"
-#include "sim/cli/cli.h"
+#include "sim/base/text.h"
+#include "sim/cli/trace.h"
+#include "traces/readers/own_layout.h"
 #include "workloads/training/trainings.h"
-
-/* ---- The layout esgsim ----------------------------------------------------------------------- */
-
-/* Seconds behind `before`, with as few decimals as they have; nothing below 0. */
-static bool put_time(gzFile out, const char *before, sim_time_t time)
-{
-    char text[48] = ".";
-    if (time >= 0)
-        (void)snprintf(text, sizeof text, "%lld.%09lld", (long long)(time / SIM_S),
-                       (long long)(time % SIM_S));
-    char *end = text + strlen(text);
-    while (end[-1] == '0')
-        end--;
-    end[end[-1] == '.' ? -1 : 0] = '\0';
-    return gzprintf(out, "%s%s", before, text) > 0;
-}
-
-/* Seconds; none of 0. */
-static bool put_span(gzFile out, double seconds)
-{
-    return put_time(out, ",", seconds > 0 ? sim_from_s(seconds) : -1);
-}
-
-/* A name, in quotes if it holds a comma; nothing where there is none. */
-static bool put_name(gzFile out, const struct string_index *names, int32_t number)
-{
-    const char *name = number == TRAINING_NO_MODEL ? "" : names->names[number];
-    return gzprintf(out, strchr(name, ',') == NULL ? ",%s" : ",\"%s\"", name) > 0;
-}
-
-bool trace_trainings_write(const struct training_trace *trace, gzFile out, const char *path,
-                           struct error *error)
-{
-    bool timed = false, iterations = false, own_times = false, ids = false;
-    for (size_t i = 0; i < trace->count; i++) {
-        timed = timed || trace->rows[i].duration_s > 0;
-        iterations = iterations || trace->rows[i].iterations > 0;
-        own_times = own_times || trace->rows[i].iteration_ms > 0;
-        ids = ids || trace->rows[i].id != i;
-    }
-    errno = 0;
-    bool good = gzprintf(out, "arrival_s,gpus%s%s%s%s%s%s\n", ids ? ",id" : "",
-                         trace->models.count > 0 ? ",model" : "", iterations ? ",iterations" : "",
-                         timed ? ",duration_s" : "", own_times ? ",iteration_s" : "",
-                         trace->clusters.count > 0 ? ",cluster" : "") > 0;
-    for (size_t i = 0; good && i < trace->count; i++) {
-        const struct training_row *row = &trace->rows[i];
-        const unsigned long long id = row->id, made = row->iterations;
-        good = put_time(out, "", row->arrival) && gzprintf(out, ",%u", row->gpus) > 0 &&
-               (!ids || gzprintf(out, ",%llu", id) > 0) &&
-               (trace->models.count == 0 || put_name(out, &trace->models, row->model)) &&
-               (!iterations || gzprintf(out, made > 0 ? ",%llu" : ",", made) > 0) &&
-               (!timed || put_span(out, row->duration_s)) &&
-               (!own_times || put_span(out, row->iteration_ms / 1000)) &&
-               (trace->clusters.count == 0 || put_name(out, &trace->clusters, row->cluster)) &&
-               gzputs(out, "\n") > 0;
-    }
-    return good || error_run(error, "%s: cannot be written: %s", path, strerror(errno));
-}
 
 /* ---- Statistics ------------------------------------------------------------------------------ */
 
@@ -160,27 +101,27 @@ static void print_text(const cJSON *root, const char *file)
     }
 }
 
-bool trace_trainings_stats(const struct training_trace *trace, const char *file,
-                           const char *models_file, uint64_t gpus, bool json, struct error *error)
+static bool print_statistics(const struct training_trace *trace,
+                             const struct trace_options *options, struct error *error)
 {
     const struct training_draw draw = {.drawn = false};
     struct training_models *models =
-        models_file != NULL ? training_models_read(models_file, error)
-                            : training_models_timed((const char *const *)trace->models.names,
-                                                    trace->models.count, error);
+        options->models != NULL ? training_models_read(options->models, error)
+                                : training_models_timed((const char *const *)trace->models.names,
+                                                        trace->models.count, error);
     struct training_spec *specs =
-        models == NULL ? NULL : trainings_from_trace(trace, file, models, &draw, 1, error);
+        models == NULL ? NULL : trainings_from_trace(trace, options->file, models, &draw, 1, error);
     double *hours = calloc(trace->count, sizeof *hours);
     struct gang *gangs = calloc(TRAINING_MOST_GPUS + 1, sizeof *gangs);
     bool good = specs != NULL && hours != NULL && gangs != NULL;
     if (hours == NULL || gangs == NULL) {
         (void)error_run(error, "trace: out of memory");
     } else if (specs != NULL) {
-        cJSON *root = describe(trace, specs, gpus, hours, gangs);
-        if (json) {
+        cJSON *root = describe(trace, specs, options->gpus, hours, gangs);
+        if (options->json) {
             good = cli_print_json_line(root, error);
         } else {
-            print_text(root, file);
+            print_text(root, options->file);
             cJSON_Delete(root);
         }
     }
@@ -188,5 +129,56 @@ bool trace_trainings_stats(const struct training_trace *trace, const char *file,
     free(specs);
     free(hours);
     free(gangs);
+    return good;
+}
+
+/* ---- The command ---- */
+
+bool trace_has_trainings(const struct trace_options *options)
+{
+    if (options->as != NULL || options->list != NULL)
+        return options->as != NULL && strcmp(options->as, "trainings") == 0;
+    struct stat status; /* a pipe is read once */
+    const bool file = stat(options->file, &status) == 0 && S_ISREG(status.st_mode);
+    const char *found = file ? training_trace_recognise(options->file) : NULL;
+    return found != NULL && (options->format == NULL || strcmp(options->format, found) == 0);
+}
+
+static struct training_trace *read_trainings(const struct trace_options *options, bool quiet,
+                                             struct error *error)
+{
+    struct training_columns columns = {.unit = options->columns.unit, .foreign = true};
+    const char *format = options->format;
+    size_t left_out = 0;
+    if (format == NULL && (format = training_trace_recognise(options->file)) == NULL)
+        format = training_formats[0]; /* whose reader says what is missing */
+    if (options->list == NULL)
+        return training_trace_read(options->file, format, error);
+    if (!training_columns_parse((char *)(uintptr_t)options->list, &columns, error))
+        return NULL;
+    struct training_trace *trace =
+        training_trace_read_columns(options->file, &columns, &left_out, error);
+    if (trace != NULL && left_out > 0 && !quiet)
+        (void)fprintf(text_messages(),
+                      "note: %s: %zu row%s without a GPU or without a duration left out\n",
+                      options->file, left_out, left_out == 1 ? "" : "s");
+    return trace;
+}
+
+bool trace_trainings(const struct trace_options *options, bool convert, bool quiet,
+                     struct error *error)
+{
+    struct training_trace *trace = read_trainings(options, quiet, error);
+    bool good =
+        trace != NULL && (options->cluster == NULL ||
+                          training_trace_keep(trace, options->file, options->cluster, error));
+    if (good && !convert)
+        good = print_statistics(trace, options, error);
+    else if (good && (trace->rows[0].request > 0 || trace->rows[0].vcpus > 0))
+        good = error_input(error, "%s: the layout esgsim has no shares; run the file as it is",
+                           options->file);
+    else if (good)
+        good = training_trace_write(trace, options->out, error);
+    training_trace_free(trace);
     return good;
 }

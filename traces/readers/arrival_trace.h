@@ -77,6 +77,11 @@ struct trace_columns {
 
 enum { TRACE_MOST_SORTED = 1 << 26 };
 
+/* Sets the names of the columns from the list that --columns takes,
+ * "time=timestamp,application=app,slo_ms=deadline", which is cut in place. The columns point into
+ * it. ERROR_INPUT if it has another form or lacks a time. */
+bool trace_columns_parse(char *list, struct trace_columns *columns, struct error *error);
+
 /* Units of a time column, NULL-terminated. "date" is 2023-11-16 18:17:03.97 in UTC, also with T or
  * Z. */
 extern const char *const trace_units[];

@@ -267,3 +267,38 @@ static enum raw_status next_columns(struct trace_reader *reader, struct raw_reco
 
 const struct trace_layout trace_layout_columns = {
     .header = "a row of names", .open = open_columns, .next = next_columns, .close = close_columns};
+
+bool trace_parse_columns(char *list, const char *const *roles, size_t count, size_t needed,
+                         const char **columns, const char *form, struct error *error)
+{
+    for (char *rest = list, *part; (part = strsep(&rest, ",")) != NULL;) {
+        char *equals = strchr(part, '=');
+        size_t r = 0;
+        if (equals != NULL)
+            *equals = '\0';
+        while (r < count && strcmp(part, roles[r]) != 0)
+            r++;
+        if (equals == NULL || equals[1] == '\0' || r == count || columns[r] != NULL)
+            return error_input(error,
+                               "--columns takes %s, each once and separated by commas, not '%s'",
+                               form, part);
+        columns[r] = equals + 1;
+    }
+    for (size_t r = 0; r < needed; r++)
+        if (columns[r] == NULL)
+            return error_input(error, "--columns lacks %s=COLUMN; it takes %s", roles[r], form);
+    return true;
+}
+
+bool trace_columns_parse(char *list, struct trace_columns *columns, struct error *error)
+{
+    static const char *const roles[ROLES] = {"time", "application", "slo_ms"};
+    const char *names[ROLES] = {NULL};
+    const bool good = trace_parse_columns(
+        list, roles, ROLES, 1, names,
+        "time=COLUMN and, if the file has them, application=COLUMN and slo_ms=COLUMN", error);
+    columns->time = names[ROLE_TIME];
+    columns->application = names[ROLE_APPLICATION];
+    columns->slo_ms = names[ROLE_SLO];
+    return good;
+}

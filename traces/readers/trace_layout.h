@@ -113,6 +113,11 @@ bool trace_parse_stamp(const struct trace_reader *reader, const char *text, cons
 /* Parses "2023-11-16 18:17:03.9799600" in UTC to nanoseconds since 1970. */
 bool trace_parse_date(const char *text, sim_time_t *time);
 
+/* Sets the columns of the roles from a list such as "time=timestamp,application=app", which is cut
+ * in place. The first `needed` roles are required; `form` says what the list may have. */
+bool trace_parse_columns(char *list, const char *const *roles, size_t count, size_t needed,
+                         const char **columns, const char *form, struct error *error);
+
 /* ns of a unit of trace_units; 0 of "date". */
 sim_time_t trace_unit(const char *name);
 

@@ -522,6 +522,18 @@ static bool read_lines(struct reader *reader, struct error *error)
     }
 }
 
+bool training_columns_parse(char *list, struct training_columns *columns, struct error *error)
+{
+    return trace_parse_columns(
+               list, training_roles, TRAINING_NAMED_ROLES, 2, columns->names,
+               "arrival=COLUMN, gpus=, duration= or iterations=, and if the file has them "
+               "model=, iteration=, id= and cluster=",
+               error) &&
+           (columns->names[TRAINING_ROLE_DURATION] != NULL ||
+            columns->names[TRAINING_ROLE_ITERATIONS] != NULL ||
+            error_input(error, "--columns lacks duration=COLUMN or iterations=COLUMN"));
+}
+
 struct training_trace *training_trace_read_columns(const char *path,
                                                    const struct training_columns *columns,
                                                    size_t *left_out, struct error *error)

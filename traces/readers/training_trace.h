@@ -77,6 +77,11 @@ struct training_columns {
     bool foreign;     /* any file: the same, and rows without a GPU or without work are left out */
 };
 
+/* Sets the names of the columns from the list that --columns takes, "arrival=submit,gpus=n,…",
+ * which is cut in place. The columns point into it. ERROR_INPUT if it has another form or lacks a
+ * required column. */
+bool training_columns_parse(char *list, struct training_columns *columns, struct error *error);
+
 /* Names of the layouts, NULL-terminated. */
 extern const char *const training_formats[];
 
