@@ -131,4 +131,15 @@ bool cli_parse_u64(const char *option, const char *text, uint64_t low, uint64_t 
 bool cli_parse_double(const char *option, const char *text, double low, double high, double *value,
                       struct error *error);
 
+/* Returns whether a list such as 6,8-12 has the seed. `good` becomes false, with ERROR_INPUT that
+ * names the option, if it is no such list. */
+bool cli_seed_listed(const char *option, const struct cli_names *names, uint64_t seed, bool *good,
+                     struct error *error);
+
+/* Repeats the sweep of a command line that results keep (sim/cli/sweep.c), with one more --set and
+ * another --out, and continues an interrupted one. False with error->kind ERROR_NONE: it is no such
+ * command line. */
+bool cli_sweep_again(const char *command, char *setting, const char *out, bool quiet,
+                     struct error *error);
+
 #endif

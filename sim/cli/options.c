@@ -176,6 +176,26 @@ bool cli_parse_double(const char *option, const char *text, double low, double h
     return true;
 }
 
+bool cli_seed_listed(const char *option, const struct cli_names *names, uint64_t seed, bool *good,
+                     struct error *error)
+{
+    bool listed = false;
+    for (size_t i = 0; i < names->count; i++) {
+        char text[64];
+        uint64_t from = 0, until = 0;
+        (void)snprintf(text, sizeof text, "%s", names->list[i]);
+        char *dash = strchr(text, '-');
+        if (dash != NULL)
+            *dash = '\0';
+        *good = *good && cli_parse_u64(option, text, 0, UINT64_MAX, &from, error);
+        until = from;
+        if (dash != NULL)
+            *good = *good && cli_parse_u64(option, dash + 1, from, UINT64_MAX, &until, error);
+        listed = listed || (*good && seed >= from && seed <= until);
+    }
+    return listed;
+}
+
 /* Index of the word in `words`, "text|csv|json"; negative if it is not one of them. */
 static int word_find(const char *words, const char *text)
 {

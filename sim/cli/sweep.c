@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wordexp.h>
 
 #include "sim/run/sweep_runner.h"
 #include "sim/cli/cli.h"
@@ -132,6 +133,26 @@ static bool sweep_run(int argc, char **argv, bool quiet, struct error *error)
     free(command);
     if (sweep != NULL)
         sweep_free(sweep);
+    return good;
+}
+
+bool cli_sweep_again(const char *command, char *setting, const char *out, bool quiet,
+                     struct error *error)
+{
+    wordexp_t words = {.we_wordc = 0};
+    bool good = command != NULL && wordexp(command, &words, WRDE_NOCMD | WRDE_UNDEF) == 0 &&
+                words.we_wordc > 2 && strcmp(words.we_wordv[1], command_sweep.name) == 0;
+    if (good) {
+        const size_t count = words.we_wordc - 1;
+        char *further[] = {"--set", setting, "--resume", "--out", (char *)(uintptr_t)out};
+        char *argv[count + sizeof further / sizeof *further];
+        memcpy(argv, words.we_wordv + 1, count * sizeof *argv);
+        memcpy(argv + count, further, sizeof further);
+        guard_divert_output();
+        good = sweep_run((int)(sizeof argv / sizeof *argv), argv, quiet, error);
+        (void)guard_restore_output();
+    }
+    wordfree(&words);
     return good;
 }
 
