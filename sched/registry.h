@@ -4,6 +4,7 @@
 
 #include "sched/policy.h"
 #include "workloads/spec/experiment.h"
+#include "workloads/sweep/describe.h"
 
 /* The i-th registered policy, NULL past the last. */
 const struct policy *policy_at(size_t index);
@@ -38,5 +39,10 @@ bool policy_configure(const struct policy *policy, const struct setting *setting
  * caller frees. NULL: the error names the experiment's file. */
 const struct policy *policy_resolve(const struct experiment *experiment, double **values,
                                     struct error *error);
+
+/* What is registered, as a kind of entry: policies, each in all its forms, and keep-alive policies.
+ */
+enum { REGISTERED_KINDS = 2 };
+extern const struct described_kind registered_kinds[REGISTERED_KINDS];
 
 #endif

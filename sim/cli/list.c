@@ -1,22 +1,10 @@
 /* esgsim list: an overview of what ships, a list of one kind, or one entry in full. */
-#include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "sched/registry.h"
-#include "sim/cli/cli.h"
-#include "sim/cli/listing.h"
-#include "traces/readers/arrival_trace.h"
-#include "traces/readers/training_trace.h"
-#include "sim/base/json.h"
-#include "traces/profile/profile.h"
-#include "workloads/load/json_include.h"
-#include "workloads/spec/keep_alive.h"
-#include "workloads/sweep/sweep.h"
-#include "workloads/training/training_models.h"
 #include "sim/base/json_write.h"
+#include "sim/cli/cli.h"
 
 struct options {
     bool json, details;
@@ -53,21 +41,55 @@ const struct command command_list = {
     .options = list_table,
 };
 
-/* ---- Policies -------------------------------------------------------------------------------- */
+enum { KINDS = REGISTERED_KINDS + DESCRIBED_KINDS };
 
-/* "name = default [range or choices]". */
-static void add_parameter(struct line *line, const struct key *parameter)
+static const struct described_kind *kind_of(size_t kind)
+{
+    return kind < REGISTERED_KINDS ? &registered_kinds[kind]
+                                   : &described_kinds[kind - REGISTERED_KINDS];
+}
+
+/* ---- Entries --------------------------------------------------------------------------------- */
+
+/* With its note. A long note is cut at a word, unless the entry is wanted in full, and a text that
+ * exceeds a page in any case. */
+static const char *entry_text(const struct description *is, bool full, struct arena *arena)
+{
+    enum { COLUMNS = 100, PAGE = 2047 };
+    const size_t used = strlen(is->text);
+    size_t length = strlen(is->note);
+    if (!full && used + length > COLUMNS) {
+        length = COLUMNS > used ? COLUMNS - used : 0;
+        while (length > 0 && is->note[length] != ' ')
+            length--;
+    }
+    const char *whole = arena_text(arena, "%s%s%.*s%s", is->text, is->note[0] != '\0' ? ": " : "",
+                                   (int)length, is->note, is->note[length] != '\0' ? " …" : "");
+    return arena_text(arena, "%.*s", PAGE, whole);
+}
+
+/* "name = default [range or choices]", and what it means. */
+static void print_parameter(const struct key *parameter, struct arena *arena)
 {
     char words[PARAMETER_WORDS];
     const char *word = parameter_word(parameter, parameter->fallback);
-    line_add(line, "%s = ", parameter->name);
-    if (word != NULL)
-        line_add(line, "%s [%s]", word, parameter_words(parameter, words));
-    else
-        line_add(line, "%g [%g..%g]", parameter->fallback, parameter->low, parameter->high);
+    const char *text = word != NULL
+                           ? arena_text(arena, "%s = %s [%s]", parameter->name, word,
+                                        parameter_words(parameter, words))
+                           : arena_text(arena, "%s = %g [%g..%g]", parameter->name,
+                                        parameter->fallback, parameter->low, parameter->high);
+    printf("    %-47s %s\n", text, parameter->help != NULL ? parameter->help : "");
 }
 
-static void json_add_parameter(cJSON *list, const struct key *parameter)
+static void entry_print(const struct description *is, bool full, struct arena *arena)
+{
+    printf(is->serves != NULL ? "%-28s %s [%s]\n" : "%-28s %s\n", is->name,
+           entry_text(is, full, arena), is->serves);
+    for (size_t p = 0; full && p < keys_count(is->parameters); p++)
+        print_parameter(&is->parameters[p], arena);
+}
+
+static void put_parameter(cJSON *list, const struct key *parameter)
 {
     char words[PARAMETER_WORDS];
     const char *word = parameter_word(parameter, parameter->fallback);
@@ -81,432 +103,108 @@ static void json_add_parameter(cJSON *list, const struct key *parameter)
     json_put(object, "help %s", parameter->help);
 }
 
-/* In text, each parameter has a line with its meaning, if the entry is printed in full. `serves`:
- * NULL for a keep-alive. */
-static void list_configurable(struct listing *listing, const char *name, const char *summary,
-                              const char *serves, const struct key *parameters)
+static void entry_put(const struct description *is, struct arena *arena, cJSON *row)
 {
-    struct line text = {.used = 0};
-    if (!listing_wants(listing, name))
-        return;
-    line_add(&text, "%s", summary);
-    if (serves != NULL && listing->rows == NULL)
-        line_add(&text, " [%s]", serves);
-    cJSON *row = listing_show(listing, name, text.text);
-    json_put(row, "serves %s", serves);
-    cJSON *list = cJSON_AddArrayToObject(row, "parameters");
-    for (size_t p = 0; row != NULL && p < keys_count(parameters); p++)
-        json_add_parameter(list, &parameters[p]);
-    for (size_t p = 0; row == NULL && listing->full && p < keys_count(parameters); p++) {
-        struct line own = {.used = 0};
-        add_parameter(&own, &parameters[p]);
-        printf("    %-47s %s\n", own.text, parameters[p].help != NULL ? parameters[p].help : "");
-    }
-}
-
-/* Where a policy's metadata come from. */
-static void print_source(const struct listing *listing)
-{
-    if (listing->rows == NULL && listing->only != NULL && listing->shown > 0 && !listing->counting)
-        printf("source and every decision of the port: sched/README.md; grades: sim/README.md\n");
-}
-
-static void list_policy(struct listing *listing, const struct policy *policy)
-{
-    static const char *const serves[] = {
-        [SERVES_REQUESTS] = "requests", [SERVES_TRAININGS] = "trainings", [SERVES_BOTH] = "both"};
-    list_configurable(listing, policy->name, policy->summary, serves[policy->serves],
-                      policy->parameters);
-}
-
-static bool list_policies(struct listing *listing, const char *path, const char *name,
-                          struct error *error)
-{
-    (void)path, (void)name, (void)error;
-    const struct policy *policy = NULL;
-    for (size_t i = 0; (policy = policy_at(i)) != NULL; i++) {
-        list_policy(listing, policy);
-        const struct policy *form = policy_training_form(policy->name);
-        if (form != NULL)
-            list_policy(listing, form);
-    }
-    print_source(listing);
-    return true;
-}
-
-static bool list_keep_alives(struct listing *listing, const char *path, const char *name,
-                             struct error *error)
-{
-    (void)path, (void)name, (void)error;
-    const struct keep_alive *policy = NULL;
-    for (size_t i = 0; (policy = keep_alive_at(i)) != NULL; i++)
-        list_configurable(listing, policy->name, policy->summary, NULL, policy->parameters);
-    return true;
-}
-
-/* ---- Files ----------------------------------------------------------------------------------- */
-
-static const char *text_of(const cJSON *object, const char *key)
-{
-    const cJSON *text = cJSON_GetObjectItemCaseSensitive(object, key);
-    return cJSON_IsString(text) ? text->valuestring : "";
-}
-
-/* "sweep of 180 runs" or "run, policy esg". */
-static bool add_summary(struct line *line, const cJSON *json, const char *path, struct error *error)
-{
-    const cJSON *policy = cJSON_GetObjectItemCaseSensitive(json, "policy");
-    if (policy != NULL) {
-        line_add(line, "run, policy %s", text_of(policy, "name"));
-        return true;
-    }
-    struct sweep *sweep = sweep_load(path, NULL, 0, error);
-    if (sweep == NULL)
-        return false;
-    line_add(line, "sweep of %s%zu runs", sweep->precision.given ? "at most " : "",
-             sweep->run_count);
-    sweep_free(sweep);
-    return true;
-}
-
-/* An experiment or a sweep, named below workloads/experiments. Other files are left out. */
-static bool list_experiment(struct listing *listing, const char *path, const char *name,
-                            struct error *error)
-{
-    static const char folder[] = "workloads/experiments/";
-    struct line line = {.used = 0};
-    const char *place = strstr(path, folder), *dot = strrchr(name, '.');
-    if (dot == NULL || strcmp(dot, ".json") != 0)
-        return true;
-    if (place != NULL)
-        name = place + sizeof folder - 1;
-    cJSON *json = json_parse_file(path, error);
-    bool good = json != NULL;
-    if ((cJSON_HasObjectItem(json, "matrix") || cJSON_HasObjectItem(json, "policy")) &&
-        listing_wants(listing, name)) {
-        good = add_summary(&line, json, path, error);
-        line_add_note(&line, listing, text_of(json, "note"));
-        (void)(good ? listing_show(listing, name, line.text) : NULL);
-    }
-    cJSON_Delete(json);
-    return good;
-}
-
-static double number_of(const cJSON *object, const char *key, double fallback)
-{
-    const cJSON *number = cJSON_GetObjectItemCaseSensitive(object, key);
-    return cJSON_IsNumber(number) ? number->valuedouble : fallback;
-}
-
-/* "16 x (16 vCPUs, 1 A100 mps in 7): NOTE". */
-static bool list_cluster(struct listing *listing, const char *path, const char *name,
-                         struct error *error)
-{
-    struct line line = {.used = 0};
-    cJSON *json = json_parse_file(path, error);
-    const cJSON *invoker, *gpu;
-    cJSON_ArrayForEach(invoker, cJSON_GetObjectItemCaseSensitive(json, "invokers"))
-    {
-        line_add(&line, "%s%g x (%g vCPUs", line.used > 0 ? ", " : "",
-                 number_of(invoker, "count", 1), number_of(invoker, "vcpus", 0));
-        cJSON_ArrayForEach(gpu, cJSON_GetObjectItemCaseSensitive(invoker, "gpus"))
-        {
-            line_add(&line, ", %g %s %s in %g", number_of(gpu, "count", 1), text_of(gpu, "model"),
-                     text_of(gpu, "sharing"), number_of(gpu, "units", 1));
-        }
-        line_add(&line, ")");
-    }
-    line_add_note(&line, listing, text_of(json, "note"));
-    if (json != NULL)
-        listing_add(listing, name, line.text);
-    cJSON_Delete(json);
-    return json != NULL;
-}
-
-/* Opens a file whose object has an array `key`. NULL: an error, such as "FILE: is not WHAT". */
-static cJSON *open_array(const char *path, const char *key, const char *what, const cJSON **array,
-                         struct error *error)
-{
-    cJSON *json = json_parse_file(path, error);
-    *array = cJSON_GetObjectItemCaseSensitive(json, key);
-    if (json == NULL || *array != NULL)
-        return json;
-    cJSON_Delete(json);
-    error_input(error, "%s: is not %s", path, what);
-    return NULL;
-}
-
-/* "segmentation, classification (after segment)". */
-static bool list_application(struct listing *listing, const char *path, const char *name,
-                             struct error *error)
-{
-    struct line line = {.used = 0};
-    const cJSON *stages, *stage, *before;
-    cJSON *json = open_array(path, "stages", "an application", &stages, error);
-    if (json == NULL)
-        return false;
-    cJSON_ArrayForEach(stage, stages)
-    {
-        const cJSON *after = cJSON_GetObjectItemCaseSensitive(stage, "after");
-        line_add(&line, "%s%s", line.used > 0 ? ", " : "", text_of(stage, "function"));
-        cJSON_ArrayForEach(before, after)
-        {
-            line_add(&line, "%s %s%s", before == after->child ? " (after" : "", before->valuestring,
-                     before->next == NULL ? ")" : "");
-        }
-    }
-    const char *own = text_of(json, "name");
-    listing_add(listing, own[0] != '\0' ? own : name, line.text);
-    cJSON_Delete(json);
-    return true;
-}
-
-static bool list_functions(struct listing *listing, const char *path, const char *name,
-                           struct error *error)
-{
-    const cJSON *functions, *function;
-    cJSON *json = open_array(path, "functions", "a functions file", &functions, error);
-    if (json == NULL)
-        return false;
-    cJSON_ArrayForEach(function, functions)
-    {
-        struct line line = {.used = 0};
-        line_add(&line, "%s", text_of(function, "model"));
-        if (cJSON_HasObjectItem(function, "input_bytes"))
-            line_add(&line, ", input %.0f bytes", number_of(function, "input_bytes", 0));
-        line_add(&line, ", in %s", name);
-        listing_add(listing, text_of(function, "name"), line.text);
-    }
-    cJSON_Delete(json);
-    return true;
-}
-
-static bool list_profile(struct listing *listing, const char *path, const char *name,
-                         struct error *error)
-{
-    struct profile *profile = profile_load(path, error);
-    if (profile == NULL)
-        return false;
-    struct line line = {.used = 0};
-    line_add(&line, "%s in %d units, evidence: %s, %zu functions:", profile->device, profile->unit,
-             profile->evidence == NULL ? "not given" : profile->evidence, profile->function_count);
-    for (size_t f = 0; f < profile->function_count; f++)
-        line_add(&line, " %s", profile->functions[f].name);
-    listing_add(listing, name, line.text);
-    profile_free(profile);
-    return true;
-}
-
-static bool list_trace(struct listing *listing, const char *path, const char *name,
-                       struct error *error)
-{
-    const char *training = training_trace_recognise(path);
-    struct line line = {.used = 0};
-    if (training != NULL) {
-        line_add(&line, "trainings, %s", training);
-        listing_add(listing, name, line.text);
-        return true;
-    }
-    struct trace_reader *reader = trace_open(path, NULL, 1, error);
-    const bool bare = reader == NULL;
-    if (bare) /* no header identifies the format of bare counts, and either of the two reads them */
-        reader = trace_open(path, "counts-per-minute", 1, error);
-    if (reader == NULL)
-        return false;
-    listing_add(listing, name,
-                bare ? "counts without a header: give \"format\" (--format), "
-                       "counts-per-minute or counts-per-second"
-                     : trace_format(reader));
-    trace_close(reader);
-    return true;
-}
-
-/* "8 models, measured in pairs: vgg16, vgg19, …". */
-static bool list_models(struct listing *listing, const char *path, const char *name,
-                        struct error *error)
-{
-    struct training_models *models = training_models_read(path, error);
-    if (models == NULL)
-        return false;
-    struct line line = {.used = 0};
-    line_add(&line, "%zu models%s%s:", models->count, models->vcpu_count > 0 ? ", by vCPUs" : "",
-             models->pairs != NULL ? ", measured in pairs" : "");
-    for (size_t m = 0; m < models->count; m++)
-        line_add(&line, "%s %s", m > 0 ? "," : "", models->models[m].name);
-    listing_add(listing, name, line.text);
-    training_models_free(models);
-    return true;
-}
-
-static int select_data(const struct dirent *entry)
-{
-    static const char *const endings[] = {".json", ".csv",    ".csv.gz",
-                                          ".txt",  ".txt.gz", ".trace.gz"};
-    size_t length = strlen(entry->d_name);
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        size_t own = strlen(endings[i]);
-        if (entry->d_name[0] != '.' && length > own &&
-            strcmp(entry->d_name + length - own, endings[i]) == 0)
-            return 1;
-    }
-    return 0;
-}
-
-/* ---- Kinds ----------------------------------------------------------------------------------- */
-
-static const struct kind {
-    const char *name, *singular;
-    const char *folders; /* of its files, separated by blanks; "": it has no files */
-    bool (*list)(struct listing *listing, const char *path, const char *name, struct error *error);
-    const char *what; /* one line of the overview */
-} kinds[] = {
-    {"policies", "policy", "", list_policies, "schedulers; --policy NAME"},
-    {"keep-alives", "keep-alive", "", list_keep_alives,
-     "how long idle containers are kept; --set platform.keep_alive=NAME"},
-    {"experiments", "experiment",
-     "workloads/experiments workloads/experiments/theory workloads/experiments/known-for",
-     list_experiment, "experiments for `esgsim run` and sweeps for `esgsim sweep`"},
-    {"clusters", "cluster", "workloads/clusters", list_cluster, "invokers and their GPUs"},
-    {"applications", "application", "workloads/applications", list_application,
-     "DAGs of functions"},
-    {"functions", "function", "workloads/functions", list_functions,
-     "what a stage runs: a network and its input"},
-    {"profiles", "profile", "traces/profiles", list_profile,
-     "measured or reconstructed latencies, by device"},
-    {"traces", "trace", "traces/arrivals traces/trainings", list_trace,
-     "arrivals and trainings of real systems"},
-    {"models", "model", "workloads/models", list_models,
-     "models that are trained; \"training.models\" names the file"},
-};
-enum { KINDS = sizeof kinds / sizeof kinds[0] };
-
-/* Lists the data files of a directory by name. The directory is in the working directory or, if it
- * does not exist there, in the data directory. */
-static bool list_folder(struct listing *listing, const char *folder, const struct kind *kind,
-                        struct error *error)
-{
-    char *path = access(folder, R_OK) == 0
-                     ? strdup(folder)
-                     : json_include_join(json_include_data_directory(), folder);
-    struct dirent **entries = NULL;
-    int count = path == NULL ? -1 : scandir(path, &entries, select_data, alphasort);
-    bool good = count >= 0;
-    if (!good)
-        error_input(error, "list: %s is not a folder; set ESGSIM_DATA to the folder that has %s",
-                    path == NULL ? folder : path, folder);
-    for (int i = 0; i < count; i++) {
-        char *file = json_include_join(path, entries[i]->d_name);
-        good = good && file != NULL && kind->list(listing, file, entries[i]->d_name, error);
-        free(file);
-        free(entries[i]);
-    }
-    free(entries);
-    free(path);
-    return good;
+    json_put(row, "name %s description %s serves %s", is->name, entry_text(is, true, arena),
+             is->serves);
+    cJSON *list = is->parameters != NULL ? cJSON_AddArrayToObject(row, "parameters") : NULL;
+    for (size_t p = 0; p < keys_count(is->parameters); p++)
+        put_parameter(list, &is->parameters[p]);
 }
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
-static bool kind_read(const struct kind *kind, struct listing *listing, struct error *error)
+static bool list_overview(cJSON *root, struct arena *arena, struct error *error)
 {
-    char folders[128], *rest = folders;
-    bool good = kind->folders[0] != '\0' || kind->list(listing, NULL, NULL, error);
-    (void)snprintf(folders, sizeof folders, "%s", kind->folders);
-    for (char *one; good && (one = strsep(&rest, " ")) != NULL && one[0] != '\0';)
-        good = list_folder(listing, one, kind, error);
-    return good && (!listing->failed || error_run(error, "list: out of memory"));
-}
-
-/* Adds the overview's row of a kind. */
-static bool overview_row(const struct kind *kind, cJSON *rows, struct error *error)
-{
-    struct listing listing = {.counting = true};
-    const bool good = kind_read(kind, &listing, error);
-    if (good && rows == NULL)
-        printf("%-14s %4zu  %s\n", kind->name, listing.shown, kind->what);
-    else if (good)
-        json_put(json_append(rows), "name %s count %zu description %s", kind->name, listing.shown,
-                 kind->what);
-    listing_clear(&listing);
-    return good;
-}
-
-static bool list_overview(bool json, struct error *error)
-{
-    cJSON *root = json ? cJSON_CreateObject() : NULL;
-    cJSON *rows = json ? cJSON_AddArrayToObject(root, "kinds") : NULL;
-    bool good = true;
-    for (size_t k = 0; good && k < KINDS; k++)
-        good = overview_row(&kinds[k], rows, error);
-    if (good && json)
-        return cli_print_json_line(root, error);
-    cJSON_Delete(root);
-    if (good)
+    cJSON *rows = root != NULL ? cJSON_AddArrayToObject(root, "kinds") : NULL;
+    for (size_t k = 0; k < KINDS; k++) {
+        const struct described_kind *kind = kind_of(k);
+        struct descriptions all = {.arena = arena, .wanted = ""};
+        if (!describe_kind(kind, &all, error))
+            return false;
+        if (root == NULL)
+            printf("%-14s %4zu  %s\n", kind->name, all.count, kind->what);
+        else
+            json_put(json_append(rows), "name %s count %zu description %s", kind->name, all.count,
+                     kind->what);
+    }
+    if (root == NULL)
         printf("\n`esgsim list KIND` lists one, `esgsim list KIND NAME` an entry in full, for "
                "example: esgsim list policies esg\n");
-    return good;
+    return true;
 }
 
-static bool unknown_name(const struct kind *kind, const struct listing *listing,
+static const char *nearest(const struct descriptions *all, const char *wanted)
+{
+    return error_nearest_of(wanted, all->list, all->count, sizeof *all->list);
+}
+
+static bool unknown_name(const struct described_kind *kind, const struct descriptions *all,
                          struct error *error)
 {
-    const char *near = listing_nearest(listing);
+    const char *near = nearest(all, all->wanted);
     return error_input(error, "list: there is no %s \"%.80s\"%s%s%s; `esgsim list %s` lists them",
-                       kind->singular, listing->only, near != NULL ? ", did you mean \"" : "",
+                       kind->singular, all->wanted, near != NULL ? ", did you mean \"" : "",
                        near != NULL ? near : "", near != NULL ? "\"?" : "", kind->name);
 }
 
-static bool list_kind(const struct kind *kind, const char *only, const struct options *options,
+static bool list_kind(size_t k, const char *only, bool details, cJSON *root, struct arena *arena,
                       struct error *error)
 {
-    cJSON *root = options->json ? cJSON_CreateObject() : NULL;
-    struct listing listing = {.only = only,
-                              .full = options->details || only != NULL,
-                              .rows = cJSON_AddArrayToObject(root, kind->name)};
-    bool good = kind_read(kind, &listing, error);
-    if (good && only != NULL && listing.shown == 0)
-        good = unknown_name(kind, &listing, error);
-    listing_clear(&listing);
-    if (good && options->json)
-        return cli_print_json_line(root, error);
-    cJSON_Delete(root);
-    return good;
+    const struct described_kind *kind = kind_of(k);
+    struct descriptions all = {.arena = arena, .wanted = only};
+    cJSON *rows = root != NULL ? cJSON_AddArrayToObject(root, kind->name) : NULL;
+    size_t shown = 0;
+    if (!describe_kind(kind, &all, error))
+        return false;
+    for (size_t i = 0; i < all.count; i++) {
+        if (all.list[i].text == NULL)
+            continue;
+        shown++;
+        if (root != NULL)
+            entry_put(&all.list[i], arena, json_append(rows));
+        else
+            entry_print(&all.list[i], details || only != NULL, arena);
+    }
+    if (shown > 0 && only != NULL && root == NULL && kind == registered_kinds)
+        printf("source and every decision of the port: sched/README.md; grades: sim/README.md\n");
+    return only == NULL || shown > 0 || unknown_name(kind, &all, error);
 }
 
-/* Reads all kinds into `listing`. Returns the kind that has the wanted entry; NULL: none has. A
- * kind that cannot be read has none. */
-static const struct kind *find_entry(struct listing *listing)
+/* Reads all kinds. Returns the first that has the wanted entry; KINDS: none has. A kind that cannot
+ * be read has none. */
+static size_t find_entry(struct descriptions *all)
 {
     for (size_t k = 0; k < KINDS; k++) {
         struct error fault = {0};
-        if (kind_read(&kinds[k], listing, &fault) && listing->shown > 0)
-            return &kinds[k];
+        const size_t before = all->count;
+        const bool good = describe_kind(kind_of(k), all, &fault);
+        for (size_t i = before; good && i < all->count; i++)
+            if (describe_wants(all, all->list[i].name))
+                return k;
     }
-    return NULL;
+    return KINDS;
 }
 
 /* `wanted` is not a kind. It may be an entry, or be near to the name of an entry or a kind. */
-static bool unknown_kind(const char *wanted, struct error *error)
+static bool unknown_kind(const char *wanted, struct arena *arena, struct error *error)
 {
-    struct listing all = {.only = wanted, .counting = true}, again = {.counting = true};
-    const struct kind *kind = find_entry(&all);
+    struct descriptions all = {.arena = arena, .wanted = wanted}, again = {.arena = arena};
+    size_t kind = find_entry(&all);
     for (size_t k = 0; k < KINDS; k++)
-        (void)listing_wants(&all, kinds[k].name);
-    const char *near = listing_nearest(&all);
-    if (kind == NULL && near != NULL) {
-        again.only = near;
+        describe_add(&all, kind_of(k)->name, NULL, "");
+    const char *near = nearest(&all, wanted);
+    if (kind == KINDS && near != NULL) {
+        again.wanted = near;
         kind = find_entry(&again);
-        wanted = kind != NULL ? near : wanted;
+        wanted = kind < KINDS ? near : wanted;
     }
-    if (kind != NULL)
-        error_input(error, "list: wants a kind first: `esgsim list %s %.80s`", kind->name, wanted);
-    else
-        error_input(error, "list: \"%.80s\" is not a kind%s%s%s; `esgsim list` lists them", wanted,
-                    near != NULL ? ", did you mean \"" : "", near != NULL ? near : "",
-                    near != NULL ? "\"?" : "");
-    listing_clear(&all);
-    listing_clear(&again);
-    return false;
+    if (kind < KINDS)
+        return error_input(error, "list: wants a kind first: `esgsim list %s %.80s`",
+                           kind_of(kind)->name, wanted);
+    return error_input(error, "list: \"%.80s\" is not a kind%s%s%s; `esgsim list` lists them",
+                       wanted, near != NULL ? ", did you mean \"" : "", near != NULL ? near : "",
+                       near != NULL ? "\"?" : "");
 }
 
 static bool list_run(int argc, char **argv, bool quiet, struct error *error)
@@ -515,10 +213,18 @@ static bool list_run(int argc, char **argv, bool quiet, struct error *error)
     struct options options = {0};
     if (!cli_parse(&command_list, &argc, argv, &options, error))
         return false;
-    if (argc == 1)
-        return list_overview(options.json, error);
-    for (size_t k = 0; k < KINDS; k++)
-        if (strcmp(kinds[k].name, argv[1]) == 0)
-            return list_kind(&kinds[k], argc > 2 ? argv[2] : NULL, &options, error);
-    return unknown_kind(argv[1], error);
+    struct arena *arena = arena_create();
+    cJSON *root = options.json ? cJSON_CreateObject() : NULL;
+    size_t k = 0;
+    while (argc > 1 && k < KINDS && strcmp(kind_of(k)->name, argv[1]) != 0)
+        k++;
+    const bool good =
+        argc == 1    ? list_overview(root, arena, error)
+        : k == KINDS ? unknown_kind(argv[1], arena, error)
+                     : list_kind(k, argc > 2 ? argv[2] : NULL, options.details, root, arena, error);
+    arena_destroy(arena);
+    if (good && root != NULL)
+        return cli_print_json_line(root, error);
+    cJSON_Delete(root);
+    return good;
 }
