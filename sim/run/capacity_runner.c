@@ -38,6 +38,18 @@ struct runner {
     struct progress_bar progress_bar;
 };
 
+enum capacity_direction capacity_key_direction(const char *key)
+{
+    static const char *const loads[] = {"arrivals.load", "arrivals.rate_per_s",
+                                        "arrivals.scale_rate", "arrivals.users",
+                                        "training.arrivals.per_hour"};
+    for (size_t i = 0; i < sizeof loads / sizeof *loads; i++)
+        if (strcmp(key, loads[i]) == 0)
+            return CAPACITY_GREATEST;
+    return strncmp(key, "cluster.", 8) == 0 || strncmp(key, "slo.", 4) == 0 ? CAPACITY_LEAST
+                                                                            : CAPACITY_EITHER;
+}
+
 const char *capacity_answer_name(const struct capacity_point *point)
 {
     static const char *const names[] = {"surely fails", "not sure", "surely holds"};

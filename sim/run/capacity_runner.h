@@ -9,6 +9,9 @@
 #define ESGSIM_SIM_RUN_CAPACITY_RUNNER_H
 
 #include <stdint.h>
+#include <stdio.h>
+
+#include <cjson/cJSON.h>
 
 #include "sim/base/arena.h"
 #include "results/store/columns.h"
@@ -56,6 +59,10 @@ struct capacity_answer {
     bool deterministic;   /* false: decision times are measured */
 };
 
+/* The side of a key on which a limit is met. More requests or trainings make it harder to meet, a
+ * larger cluster and a longer SLO easier; of other keys it is not known. */
+enum capacity_direction capacity_key_direction(const char *key);
+
 /* False: ERROR_INPUT names the experiment, key or metric at fault; ERROR_RUN names policy, value
  * and seed of a run that failed. Free the answer with capacity_answer_clear in both cases. */
 bool capacity_run(const struct capacity_question *question, struct capacity_answer *answer,
@@ -64,5 +71,11 @@ void capacity_answer_clear(struct capacity_answer *answer);
 
 /* "surely holds", "not sure", "surely fails" or "refused". */
 const char *capacity_answer_name(const struct capacity_point *point);
+
+/* Writes the answer as text; and as JSON, which the caller deletes. */
+void capacity_text(const struct capacity_question *question, const struct capacity_answer *answer,
+                   FILE *out);
+cJSON *capacity_json(const struct capacity_question *question,
+                     const struct capacity_answer *answer);
 
 #endif

@@ -1,0 +1,178 @@
+#include <inttypes.h>
+#include <math.h>
+
+#include "results/store/swept.h"
+#include "sim/base/json_write.h"
+#include "sim/run/capacity_runner.h"
+
+enum { SEEDS_FEW = 5 };
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+static const char *direction_name(enum capacity_direction direction)
+{
+    return direction == CAPACITY_GREATEST ? "greatest" : "least";
+}
+
+/* The end of the mean's interval; that of a share is within 0..1. `side`: -1 or 1. */
+static double limit_of(const struct capacity_question *question, const struct capacity_point *point,
+                       int side)
+{
+    const double limit = point->mean + side * point->half;
+    return question->metric->share && !isnan(limit) ? fmin(fmax(limit, 0), 1) : limit;
+}
+
+struct text {
+    char bytes[SWEPT_NUMBER];
+};
+
+static struct text text_of(double value)
+{
+    struct text text = {"none"};
+    if (!isnan(value))
+        number_text(value, text.bytes);
+    return text;
+}
+
+static void print_curve(FILE *out, const struct capacity_question *question,
+                        const struct capacity_curve *curve)
+{
+    fprintf(out, "\n%s\n%20s %14s %14s %14s %6s  %s\n", curve->policy, question->key, "mean",
+            "lower limit", "upper limit", "seeds", question->metric->name);
+    for (size_t i = 0; i < curve->search.count; i++) {
+        const struct capacity_point *point = &curve->search.points[i];
+        fprintf(out, "%20s ", text_of(point->value).bytes);
+        if (isnan(point->mean))
+            fprintf(out, "%14s %14s %14s %6s", "none", "none", "none", "-");
+        else
+            fprintf(out, "%14.6g %14.6g %14.6g %6zu", point->mean, limit_of(question, point, -1),
+                    limit_of(question, point, 1), point->seeds);
+        fprintf(out, "  %s\n", capacity_answer_name(point));
+    }
+}
+
+static void print_notes(FILE *out, const struct capacity_question *question,
+                        const struct capacity_curve *curve)
+{
+    const struct capacity_point *from;
+    const struct capacity_point *to;
+    if (!isnan(curve->refused))
+        fprintf(out, "    refused at %s: %s\n", text_of(curve->refused).bytes, curve->reason);
+    if (capacity_search_bend(&curve->search, &from, &to))
+        fprintf(out, "    not monotone: mean %s is %g at %s and %g at %s\n", question->metric->name,
+                from->mean, text_of(from->value).bytes, to->mean, text_of(to->value).bytes);
+}
+
+static void print_interval(FILE *out, const struct capacity_search *search,
+                           const struct capacity_interval *interval)
+{
+    fprintf(out, "; surely holds at %s, surely fails at %s; %zu seed%s",
+            text_of(interval->holds).bytes, text_of(interval->fails).bytes, search->seeds,
+            search->seeds == 1 ? "" : "s");
+    if (search->range.most_seeds == 1)
+        fprintf(out, ": nothing random is drawn\n");
+    else if (interval->narrow)
+        fprintf(out, "%s\n", interval->verdict == CAPACITY_FOUND ? ": within the tolerance" : "");
+    else
+        fprintf(out, ": the budget is spent, and the interval is %.2g %% wide, not %g %%\n",
+                100 * interval->width, 100 * search->range.tolerance);
+}
+
+static void print_answer(FILE *out, const struct capacity_question *question,
+                         const struct capacity_curve *curve)
+{
+    const struct capacity_search *search = &curve->search;
+    const struct capacity_interval interval = capacity_search_interval(search);
+    fprintf(out, "%s: ", curve->policy);
+    if (interval.verdict == CAPACITY_FOUND)
+        fprintf(out, "%s %s %s", direction_name(search->range.direction), question->key,
+                text_of(interval.crossing).bytes);
+    else
+        fprintf(out, "the mean holds at %s %s visited, from %s to %s",
+                interval.verdict == CAPACITY_ALL ? "every" : "no", question->key,
+                text_of(search->points[0].value).bytes,
+                text_of(search->points[search->count - 1].value).bytes);
+    if (search->range.direction == CAPACITY_EITHER)
+        fprintf(out, "; give another --low or --high\n");
+    else
+        print_interval(out, search, &interval);
+    print_notes(out, question, curve);
+}
+
+void capacity_text(const struct capacity_question *question, const struct capacity_answer *answer,
+                   FILE *out)
+{
+    fprintf(out,
+            "%s: mean %s %s %g with %g %% confidence over %" PRIu64 " to %" PRIu64 " seeds; %s ",
+            question->path, question->metric->name, question->at_most ? "at most" : "at least",
+            question->threshold, 100 * CAPACITY_CONFIDENCE, question->seeds, question->most_seeds,
+            question->key);
+    if (answer->whole)
+        fprintf(out, "in whole numbers\n");
+    else
+        fprintf(out, "within %g %%\n", 100 * question->tolerance);
+    for (size_t i = 0; i < answer->curve_count; i++)
+        print_curve(out, question, &answer->curves[i]);
+    fprintf(out, "\n");
+    for (size_t i = 0; i < answer->curve_count; i++)
+        print_answer(out, question, &answer->curves[i]);
+    if (question->seeds < SEEDS_FEW)
+        fprintf(out, "note: fewer than five seeds at first: the intervals are rough\n");
+    if (!answer->deterministic)
+        fprintf(out, "decision times were measured: this result is not deterministic\n");
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void put_numbers(cJSON *object, const char *key, const double *numbers, size_t count)
+{
+    cJSON *list = cJSON_AddArrayToObject(object, key);
+    for (size_t i = 0; i < count; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateNumber(numbers[i]));
+}
+
+static void put_curve(cJSON *object, const struct capacity_question *question,
+                      const struct capacity_curve *curve)
+{
+    const struct capacity_search *search = &curve->search;
+    static const char *const verdicts[] = {"found", "all hold", "none holds"};
+    const struct capacity_interval interval = capacity_search_interval(search);
+    const double ends[] = {interval.holds, interval.fails};
+    const struct capacity_point *from;
+    const struct capacity_point *to;
+    json_put(object, "policy %s verdict %s", curve->policy, verdicts[interval.verdict]);
+    if (search->range.direction == CAPACITY_EITHER)
+        cJSON_AddNullToObject(object, "direction");
+    else
+        cJSON_AddStringToObject(object, "direction", direction_name(search->range.direction));
+    put_numbers(object, "interval", ends, 2);
+    json_put(object, "crossing %g width %g within_tolerance %hhd seeds %zu monotone %hhd",
+             interval.crossing, interval.width, interval.narrow, search->seeds,
+             (bool)!capacity_search_bend(search, &from, &to));
+    cJSON *list = cJSON_AddArrayToObject(object, "visited");
+    for (size_t i = 0; i < search->count; i++) {
+        const struct capacity_point *point = &search->points[i];
+        cJSON *visited = json_append(list);
+        json_put(visited, "value %g mean %g low %g high %g answer %s", point->value, point->mean,
+                 limit_of(question, point, -1), limit_of(question, point, 1),
+                 capacity_answer_name(point));
+        put_numbers(visited, "seeds", point->measured, point->refused ? 0 : point->seeds);
+    }
+}
+
+cJSON *capacity_json(const struct capacity_question *question, const struct capacity_answer *answer)
+{
+    cJSON *root = cJSON_CreateObject();
+    json_put(root, "experiment %s key %s whole %hhd metric %s", question->path, question->key,
+             answer->whole, question->metric->name);
+    cJSON_AddNumberToObject(root, question->at_most ? "at_most" : "at_least", question->threshold);
+    json_put(root,
+             "confidence %g tolerance %g first_seed %" PRIu64
+             " first_seeds %g max_seeds %g deterministic %hhd",
+             CAPACITY_CONFIDENCE, question->tolerance, answer->first_seed, (double)question->seeds,
+             (double)question->most_seeds, answer->deterministic);
+    cJSON *list = cJSON_AddArrayToObject(root, "policies");
+    for (size_t i = 0; i < answer->curve_count; i++)
+        put_curve(json_append(list), question, &answer->curves[i]);
+    return root;
+}
