@@ -78,6 +78,14 @@ extern const struct command command_run, command_sweep, command_merge, command_r
 bool cli_parse(const struct command *command, int *argc, char **argv, void *options,
                struct error *error);
 
+/* Options in a table. */
+size_t cli_options_count(const struct cli_option *options);
+
+/* Takes the value of an option into `options`, the command's own struct; a flag has none. `value`
+ * points into argv and may be modified. ERROR_INPUT, names the option. */
+bool cli_option_take(const struct cli_option *option, char *value, void *options,
+                     struct error *error);
+
 /* Prints usage, summary, options and help of the command on standard output. */
 void cli_print_help(const struct command *command);
 
