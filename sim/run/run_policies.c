@@ -1,0 +1,223 @@
+#include "sim/run/run_policies.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/inspect/timeline.h"
+#include "sim/base/atomic_file.h"
+#include "sim/run/guard.h"
+#include "sim/run/replay.h"
+#include "sim/run/worker_pool.h"
+#include "workloads/load/policy_module.h"
+
+/* Prints a line on a terminal and nothing elsewhere, because a single run is short. */
+static bool report_progress(void *context, uint64_t finished, uint64_t total)
+{
+    const bool *show = context;
+    if (*show)
+        fprintf(stderr, "\r%5.1f %% of %llu requests", 100.0 * (double)finished / (double)total,
+                (unsigned long long)total);
+    return true;
+}
+
+/* The destinations of rows, and the backend; NULL: not used. */
+struct sinks {
+    struct store *store;
+    struct timeline *timeline;
+    const struct experiment **experiments; /* of the timeline */
+    struct emulated *rehearsal;
+};
+
+static bool run_simulate(struct policy_run *run, size_t position, const struct sinks *sinks,
+                         bool bounds, bool show, struct error *error)
+{
+    const struct progress progress = {.context = &show, .report = report_progress};
+    struct run_recording recording = {
+        .store = sinks->store, .position = position, .progress = &progress, .bounds = bounds};
+    struct recorder timeline;
+    struct replay_target target;
+    if (sinks->timeline != NULL) {
+        if (!timeline_run(sinks->timeline, position, &timeline, error))
+            return false;
+        recording.also = &timeline;
+    }
+    if (sinks->rehearsal != NULL) {
+        target = replay_rehearsal(sinks->rehearsal);
+        recording.target = &target;
+    }
+    const bool good = resolved_run_record(&run->run, &recording, &run->result, error);
+    if (show)
+        fprintf(stderr, "\r%40s\r", "");
+    return good;
+}
+
+static bool sinks_open(const struct policies_request *request, const struct policy_run *runs,
+                       size_t count, struct sinks *sinks, struct error *error)
+{
+    if (request->out != NULL && (sinks->store = store_create(request->out, error)) == NULL)
+        return false;
+    if (request->rehearsal != NULL &&
+        (sinks->rehearsal = emulated_create(request->rehearsal, error)) == NULL)
+        return false;
+    if (request->timeline == NULL)
+        return true;
+    sinks->experiments = calloc(count, sizeof *sinks->experiments);
+    for (size_t i = 0; sinks->experiments != NULL && i < count; i++)
+        sinks->experiments[i] = runs[i].run.experiment;
+    if (sinks->experiments == NULL)
+        return error_run(error, "out of memory for the timeline");
+    sinks->timeline = timeline_create(request->timeline, sinks->experiments, count, error);
+    return sinks->timeline != NULL;
+}
+
+/* Closes both files; a failed run leaves neither. */
+static bool sinks_close(struct sinks *sinks, bool good, struct error *error)
+{
+    emulated_destroy(sinks->rehearsal);
+    if (sinks->store != NULL && good)
+        good = store_finish(sinks->store, error);
+    else
+        store_abandon(sinks->store);
+    good = timeline_close(sinks->timeline, good, error);
+    free(sinks->experiments);
+    return good;
+}
+
+/* Loads the experiment once per policy, so that a wrong name is refused before the first run. */
+static bool runs_load(const struct policies_request *request, struct inputs *inputs,
+                      struct policy_run *runs, size_t count, struct error *error)
+{
+    size_t settings = request->override_count;
+    struct override *overrides = calloc(settings + 1, sizeof *overrides);
+    if (overrides == NULL)
+        return error_run(error, "out of memory for the settings");
+    for (size_t i = 0; i < settings; i++)
+        overrides[i] = request->overrides[i];
+    bool good = true;
+    for (size_t i = 0; good && i < count; i++) {
+        if (request->policy_count > 0)
+            overrides[settings] = (struct override){"policy.name", request->policies[i]};
+        good = resolved_run_load(&runs[i].run, inputs, request->path, overrides,
+                                 settings + (request->policy_count > 0), error);
+    }
+    free(overrides);
+    return good && inputs_spare(inputs, "--out", request->out, error) &&
+           inputs_spare(inputs, "--timeline", request->timeline, error);
+}
+
+/* The bounds do not depend on the policy, unless users of a closed process wait for it. */
+static bool asks_bounds(const struct policies_request *request, const struct policy_run *runs,
+                        size_t run)
+{
+    return request->bounds ||
+           (request->policy_count > 0 &&
+            (run == 0 || runs[run].run.experiment->arrivals.process == ARRIVAL_CLOSED));
+}
+
+static bool runs_simulate(const struct policies_request *request, struct policy_run *runs,
+                          size_t count, struct error *error)
+{
+    struct sinks sinks = {0};
+    bool good = sinks_open(request, runs, count, &sinks, error);
+    for (size_t i = 0; good && i < count; i++)
+        good =
+            run_simulate(&runs[i], i, &sinks, asks_bounds(request, runs, i), request->show, error);
+    return sinks_close(&sinks, good, error);
+}
+
+/* ---- The process ----------------------------------------------------------------------------- */
+
+/* What the process executes. */
+struct job {
+    const struct policies_request *request;
+    bool (*print)(void *context, const struct policy_run *runs, size_t count, struct error *error);
+    void *context;
+};
+
+static bool job_run(const struct job *job, struct error *error)
+{
+    const struct policies_request *request = job->request;
+    const size_t count = request->policy_count > 0 ? request->policy_count : 1;
+    struct inputs *inputs = inputs_create(error);
+    struct policy_run *runs = calloc(count, sizeof *runs);
+    bool good = inputs != NULL &&
+                (runs != NULL || error_run(error, "out of memory for the runs")) &&
+                runs_load(request, inputs, runs, count, error) &&
+                runs_simulate(request, runs, count, error);
+    if (!guard_restore_output() && good)
+        good = error_run(error, "standard output has been closed, by a policy perhaps");
+    good = good && job->print(job->context, runs, count, error);
+    for (size_t i = 0; runs != NULL && i < count; i++) {
+        simulation_result_clear(&runs[i].result);
+        resolved_run_clear(&runs[i].run);
+    }
+    free(runs);
+    inputs_free(inputs);
+    return good;
+}
+
+static enum worker_pool_outcome work(void *context, size_t number, uint64_t *place,
+                                     struct error *error)
+{
+    *place = number; /* the only one */
+    return job_run(context, error) ? WORKER_POOL_HELD : WORKER_POOL_FAILED;
+}
+
+static bool collect(void *context, size_t job, uint64_t place, const struct error *failure,
+                    struct error *error)
+{
+    (void)context, (void)job, (void)place;
+    if (failure != NULL)
+        *error = *failure;
+    return failure == NULL;
+}
+
+/* Removes what a process that was killed has left of an unfinished file. */
+static void output_tidy(const char *path)
+{
+    struct atomic_file file;
+    if (path != NULL && atomic_file_begin(&file, path, NULL))
+        (void)atomic_file_end(&file, false, NULL);
+}
+
+/* Compiles the policies here: a process that is killed removes no module. */
+static bool modules_make(const struct policies_request *request, struct error *error)
+{
+    char file[POLICY_MODULE_PATH];
+    bool good = true;
+    for (size_t i = 0; good && i < request->policy_count; i++)
+        good = policy_module_file(request->policies[i], file, error);
+    for (size_t i = 0; good && i < request->override_count; i++)
+        good = strcmp(request->overrides[i].key, "policy.name") != 0 ||
+               policy_module_file(request->overrides[i].value, file, error);
+    return good;
+}
+
+bool policies_run(const struct policies_request *request,
+                  bool (*print)(void *context, const struct policy_run *runs, size_t count,
+                                struct error *error),
+                  void *context, struct error *error)
+{
+    struct job job = {request, print, context};
+    guard_divert_output();
+    if (!modules_make(request, error))
+        return false;
+    if (request->in_process) {
+        guard_watch_callbacks(request->decision_timeout);
+        return job_run(&job, error);
+    }
+    const struct worker_pool worker_pool = {.jobs = 1,
+                                            .workers = 1,
+                                            .stops = true,
+                                            .stop = guard_defer_stop("interrupted"),
+                                            .callback_s = request->decision_timeout,
+                                            .context = &job,
+                                            .work = work,
+                                            .collect = collect};
+    if (worker_pool_run(&worker_pool, error))
+        return true;
+    output_tidy(request->out);
+    output_tidy(request->timeline);
+    return false;
+}

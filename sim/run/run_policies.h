@@ -1,0 +1,37 @@
+/* One experiment under several policies, on the same arrivals and noise: into one results file and
+ * one timeline, supervised from another process. */
+#ifndef ESGSIM_SIM_RUN_RUN_POLICIES_H
+#define ESGSIM_SIM_RUN_RUN_POLICIES_H
+
+#include "sim/backend/emulated.h"
+#include "sim/run/run_once.h"
+
+struct policies_request {
+    const char *path; /* of the experiment */
+    const struct override *overrides;
+    size_t override_count;
+    const char *const *policies;              /* names or files, with their default parameters */
+    size_t policy_count;                      /* 0: the experiment's policy */
+    const char *out, *timeline;               /* files to write; NULL: none */
+    const struct emulated_options *rehearsal; /* the run is replayed on it; NULL: simulated */
+    bool bounds;     /* of every run; else of the first of several, and of those with other ones */
+    bool show;       /* progress on standard error */
+    bool in_process; /* without another process */
+    double decision_timeout;
+};
+
+struct policy_run {
+    struct resolved_run run;
+    struct simulation_result result;
+};
+
+/* Runs the experiment, and hands the finished runs to `print`, in another process unless the
+ * request says otherwise. Standard output is diverted until then, and closed by `print`'s process.
+ * False: ERROR_INPUT for what is refused, before the first run; ERROR_RUN if a run fails. Then no
+ * file is left. */
+bool policies_run(const struct policies_request *request,
+                  bool (*print)(void *context, const struct policy_run *runs, size_t count,
+                                struct error *error),
+                  void *context, struct error *error);
+
+#endif
