@@ -1,35 +1,20 @@
 /* esgsim calibrate: fits a profile to measured samples and reports cross-validated errors. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "sim/base/atomic_file.h"
-#include "sim/base/json_write.h"
-#include "sim/cli/calibrate_report.h"
+#include "sim/cli/calibrate.h"
 #include "sim/cli/cli.h"
 #include "sim/run/progress_bar.h"
 #include "traces/calibrate/calibrate.h"
 #include "traces/calibrate/samples.h"
-#include "workloads/load/json_include.h"
-
-struct request {
-    const char *const *files;
-    size_t file_count;
-    const char *out, *points, *base;
-    const char *device, *evidence, *source, *licence;
-    uint64_t unit, extend_batch, sms; /* 0: not given */
-    struct sample_filter filters[SAMPLE_FILTERS];
-    size_t filter_count;
-    bool json, check, full_grid, rehearsal, quiet;
-};
 
 /* ---- Arguments ------------------------------------------------------------------------------- */
 
-#define MEMBER(member) CLI_MEMBER(struct request, member)
+#define MEMBER(member) CLI_MEMBER(struct calibrate_request, member)
 
-static bool add_filter(struct request *request, const char *option, const char *column,
+static bool add_filter(struct calibrate_request *request, const char *option, const char *column,
                        const char *value, struct error *error)
 {
     if (request->filter_count == SAMPLE_FILTERS)
@@ -85,7 +70,7 @@ static const struct cli_option calibrate_table[] = {
     {.name = NULL},
 };
 
-static bool check_outputs(const struct request *request, struct error *error)
+static bool check_outputs(const struct calibrate_request *request, struct error *error)
 {
     for (size_t i = 0; i < request->file_count; i++)
         if (!cli_check_output("--out", request->out, "a table", request->files[i], error) ||
@@ -94,7 +79,8 @@ static bool check_outputs(const struct request *request, struct error *error)
     return cli_check_output("--out", request->out, "--points", request->points, error);
 }
 
-static bool parse_arguments(int argc, char **argv, struct request *request, struct error *error)
+static bool parse_arguments(int argc, char **argv, struct calibrate_request *request,
+                            struct error *error)
 {
     if (!cli_parse(&command_calibrate, &argc, argv, request, error))
         return false;
@@ -110,25 +96,15 @@ static bool parse_arguments(int argc, char **argv, struct request *request, stru
 
 /* ---- Work ------------------------------------------------------------------------------------ */
 
-/* A misspelt column must not pass for one that selects everything. */
-static bool check_filters(const struct sample_set *set, struct error *error)
+static void show_progress(void *context, const char *what, size_t done, size_t total)
 {
-    for (size_t i = 0; i < set->filter_count; i++)
-        if (!set->filters[i].found)
-            return error_input(error, "%s %s: no table has that column",
-                               set->filters[i].value != NULL ? "--where" : "--ignore",
-                               set->filters[i].column);
-    return true;
+    (void)what;
+    progress_bar_update(context, done, total);
 }
 
-static bool is_folder(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-static bool read_files(const struct request *request, const char *const *files, size_t count,
-                       struct sample_set *set, struct error *error)
+bool calibrate_files(const struct calibrate_request *request, const char *const *files,
+                     size_t count, bool cells, struct sample_set *set,
+                     struct calibration *calibration, struct error *error)
 {
     const struct {
         char **to;
@@ -143,49 +119,15 @@ static bool read_files(const struct request *request, const char *const *files, 
     memcpy(set->filters, request->filters, sizeof set->filters);
     set->filter_count = request->filter_count;
     set->sms = (int)request->sms;
-    for (size_t i = 0; i < count; i++)
-        if (!(is_folder(files[i]) ? measured_folder_read(set, files[i], request->rehearsal, error)
-                                  : sample_table_read(set, files[i], error)))
-            return false;
-    if (!check_filters(set, error))
+    if (!samples_read(set, files, count, request->rehearsal, error) ||
+        (cells &&
+         !samples_note_cells(set, request->unit > 0 ? (int)request->unit : set->unit, error)))
         return false;
-    samples_reduce(set);
-    return samples_leave_out_lone(set, error);
-}
-
-static void show_progress(void *context, const char *what, size_t done, size_t total)
-{
-    (void)what;
-    progress_bar_update(context, done, total);
-}
-
-static bool calibrate(const struct request *request, const struct sample_set *set,
-                      struct calibration *calibration, struct error *error)
-{
     struct progress_bar progress_bar;
     progress_bar_start(&progress_bar, "fits", request->quiet);
-    bool fine = calibration_run(set, show_progress, &progress_bar, calibration, error);
+    const bool fine = calibration_run(set, show_progress, &progress_bar, calibration, error);
     progress_bar_end(&progress_bar);
     return fine;
-}
-
-/* Notes the points that are no cells of the profile, and a missing edge. */
-static bool note_points(const struct request *request, struct sample_set *set, struct error *error)
-{
-    const int unit = request->unit > 0 ? (int)request->unit : set->unit;
-    size_t outside = 0, whole = 0;
-    for (size_t i = 0; i < set->latency_count; i++) {
-        outside += samples_in_unit(set, set->latencies[i].share, unit) < 0;
-        whole += set->latencies[i].share == set->unit;
-    }
-    if (set->latency_count > 0 && whole == 0 &&
-        !samples_note(set, error, "no point is of the whole GPU: a time there is extrapolated"))
-        return false;
-    return outside == 0 ||
-           samples_note(set, error,
-                        "%zu of %zu points have shares that are no whole number of 1/%d of a GPU: "
-                        "they shape the fit, and are no cells of the profile",
-                        outside, set->latency_count, unit);
 }
 
 /* An output that is not requested is not begun. */
@@ -195,14 +137,14 @@ struct outputs {
 
 /* Opens and locks the outputs before the fits, which take minutes, so that an unwritable file fails
  * early. */
-static bool outputs_open(const struct request *request, struct outputs *outputs,
+static bool outputs_open(const struct calibrate_request *request, struct outputs *outputs,
                          struct error *error)
 {
     return (request->out == NULL || atomic_file_open(&outputs->profile, request->out, error)) &&
            (request->points == NULL || atomic_file_open(&outputs->points, request->points, error));
 }
 
-static bool outputs_write(const struct request *request, struct outputs *outputs,
+static bool outputs_write(const struct calibrate_request *request, struct outputs *outputs,
                           const struct calibration *calibration, const struct profile *base,
                           struct error *error)
 {
@@ -214,8 +156,8 @@ static bool outputs_write(const struct request *request, struct outputs *outputs
            calibration_write_profile(calibration, &options, outputs->profile.stream, error);
 }
 
-static bool print_calibration(const struct request *request, const struct calibration *calibration,
-                              struct error *error)
+static bool print_calibration(const struct calibrate_request *request,
+                              const struct calibration *calibration, struct error *error)
 {
     if (!request->json) {
         calibrate_report_text(stdout, request->files[0], calibration);
@@ -224,7 +166,7 @@ static bool print_calibration(const struct request *request, const struct calibr
     return cli_print_json(calibrate_report_json(request->files[0], calibration), error);
 }
 
-static bool run_files(const struct request *request, struct error *error)
+static bool run_files(const struct calibrate_request *request, struct error *error)
 {
     struct sample_set set = {0};
     struct calibration calibration = {0};
@@ -233,9 +175,8 @@ static bool run_files(const struct request *request, struct error *error)
     if (request->base != NULL && (base = profile_load(request->base, error)) == NULL)
         return false;
     bool fine = outputs_open(request, &outputs, error) &&
-                read_files(request, request->files, request->file_count, &set, error) &&
-                note_points(request, &set, error) &&
-                calibrate(request, &set, &calibration, error) &&
+                calibrate_files(request, request->files, request->file_count, true, &set,
+                                &calibration, error) &&
                 print_calibration(request, &calibration, error) &&
                 outputs_write(request, &outputs, &calibration, base, error);
     fine = atomic_file_end(&outputs.points, fine, error);
@@ -246,124 +187,12 @@ static bool run_files(const struct request *request, struct error *error)
     return fine;
 }
 
-/* ---- The public sets ------------------------------------------------------------------------- */
-
-/* Targets in percent for the leave-one-out error on inner points; 0: none. */
-struct public_set {
-    const char *name;
-    const char *files[2];
-    double function_target; /* each function */
-    double set_target;      /* all functions together */
-    double interference_target;
-};
-
-#define RAW "traces/profiles/raw/"
-
-static const struct public_set public_sets[] = {
-    {"iGniter", {RAW "igniter/solo.csv", RAW "igniter/pairs.csv"}, 2.5, 0, 2.5},
-    {"ParvaGPU", {RAW "parvagpu/parvagpu_all.csv", NULL}, 0, 5, 0},
-    {"Dilu", {RAW "dilu/dilu_all.csv", NULL}, 0, 5, 0},
-    {"INFless", {RAW "infless/infless_profiles_clean.csv", NULL}, 0, 0, 0},
-    {"SGPRS", {RAW "sgprs/speedup.csv", NULL}, 0, 0, 0},
-};
-
-struct verdicts {
-    cJSON *list; /* NULL: print text */
-    size_t missed, asked;
-};
-
-static void judge(struct verdicts *verdicts, const struct public_set *set, const char *what,
-                  double fraction, double naive, double target)
-{
-    double percent = 100 * fraction;
-    bool met = percent <= target;
-    if (target == 0)
-        return;
-    verdicts->asked++;
-    verdicts->missed += !met;
-    if (verdicts->list == NULL) {
-        printf("  %s %s: %.2f %%, target %.2f %%: %s (naive %.2f %%)\n", set->name, what, percent,
-               target, met ? "met" : "missed", 100 * naive);
-        return;
-    }
-    json_put(json_append(verdicts->list), "set %s what %s mape %g naive_mape %g target %g met %hhd",
-             set->name, what, percent, 100 * naive, target, met);
-}
-
-static void judge_set(struct verdicts *verdicts, const struct public_set *set,
-                      const struct calibration *calibration)
-{
-    const struct interference_fit *interference = &calibration->interference;
-    for (size_t i = 0; i < calibration->surface_count; i++) {
-        const struct calibrated_surface *entry = &calibration->surfaces[i];
-        judge(verdicts, set, calibration->set->functions.names[entry->function],
-              entry->surface.errors[FOLD_POINT].inner.mape, entry->surface.naive.inner.mape,
-              set->function_target);
-    }
-    judge(verdicts, set, "all functions", calibration_error(calibration, FOLD_POINT, true).mape,
-          calibration_naive_error(calibration, true).mape, set->set_target);
-    if (calibration->has_interference)
-        judge(verdicts, set, "interference",
-              interference->errors[interference->kind][FOLD_LOCATION].mape, interference->none.mape,
-              set->interference_target);
-}
-
-static bool check_set(const struct request *request, const struct public_set *public_set,
-                      cJSON *reports, struct verdicts *verdicts, struct error *error)
-{
-    char *files[2] = {NULL, NULL};
-    size_t count = 0;
-    struct sample_set set = {0};
-    struct calibration calibration = {0};
-    bool fine = true;
-    for (; fine && count < 2 && public_set->files[count] != NULL; count++) {
-        char *found = json_include_find_operand(public_set->files[count]);
-        files[count] = found != NULL ? found : strdup(public_set->files[count]);
-        fine = files[count] != NULL || error_run(error, "calibrate: out of memory");
-    }
-    fine = fine && read_files(request, (const char *const *)files, count, &set, error) &&
-           calibrate(request, &set, &calibration, error);
-    if (fine && reports != NULL)
-        (void)cJSON_AddItemToArray(reports, calibrate_report_json(public_set->name, &calibration));
-    else if (fine)
-        calibrate_report_text(stdout, public_set->name, &calibration);
-    if (fine)
-        judge_set(verdicts, public_set, &calibration);
-    if (fine && reports == NULL)
-        (void)putchar('\n');
-    for (size_t i = 0; i < count; i++)
-        free(files[i]);
-    calibration_clear(&calibration);
-    samples_clear(&set);
-    return fine;
-}
-
-static bool run_check(const struct request *request, struct error *error)
-{
-    struct verdicts verdicts = {0};
-    cJSON *root = request->json ? cJSON_CreateObject() : NULL;
-    cJSON *reports = root == NULL ? NULL : cJSON_AddArrayToObject(root, "sets");
-    bool fine = true;
-    if (root != NULL)
-        verdicts.list = cJSON_AddArrayToObject(root, "targets");
-    for (size_t i = 0; fine && i < sizeof public_sets / sizeof public_sets[0]; i++)
-        fine = check_set(request, &public_sets[i], reports, &verdicts, error);
-    if (fine && root != NULL)
-        fine = cli_print_json(root, error);
-    else
-        cJSON_Delete(root);
-    if (!fine || verdicts.missed == 0)
-        return fine;
-    return error_run(error, "calibrate: %zu of %zu targets missed", verdicts.missed,
-                     verdicts.asked);
-}
-
 static bool calibrate_run(int argc, char **argv, bool quiet, struct error *error)
 {
-    struct request request = {.quiet = quiet};
+    struct calibrate_request request = {.quiet = quiet};
     if (!parse_arguments(argc, argv, &request, error))
         return false;
-    return request.check ? run_check(&request, error) : run_files(&request, error);
+    return request.check ? calibrate_check(&request, error) : run_files(&request, error);
 }
 
 const struct command command_calibrate = {

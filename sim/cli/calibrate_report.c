@@ -1,4 +1,4 @@
-#include "sim/cli/calibrate_report.h"
+#include "sim/cli/calibrate.h"
 
 #include <math.h>
 

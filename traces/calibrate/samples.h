@@ -163,4 +163,13 @@ bool sample_table_read(struct sample_set *set, const char *path, struct error *e
 bool measured_folder_read(struct sample_set *set, const char *path, bool rehearsal,
                           struct error *error);
 
+/* Reads files into a set that has the filters, the multiprocessors and the texts that the caller
+ * gives: folders as measured_folder_read, others as tables. Then reduces it and leaves lone points
+ * out. ERROR_INPUT also for a filter whose column no table has: misspelt, it would select all. */
+bool samples_read(struct sample_set *set, const char *const *files, size_t count, bool rehearsal,
+                  struct error *error);
+
+/* Notes the points that are no cells of a profile in that unit, and that none is of a whole GPU. */
+bool samples_note_cells(struct sample_set *set, int unit, struct error *error);
+
 #endif
