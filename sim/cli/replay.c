@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "sim/backend/worker_backend.h"
-#include "sim/base/version.h"
 #include "sim/cli/cli.h"
 #include "sim/run/guard.h"
 #include "sim/run/replay.h"
@@ -90,10 +89,8 @@ struct session {
     struct resolved_run runs[RUNS_MAX];
     size_t run_count;
     struct worker *worker;
-    struct worker_backend *backend;
-    bool keeps; /* the results file has runs to keep */
-    const struct resolved_run *run;
-    char details[256];
+    struct replay_worker replay; /* by its backend */
+    bool keeps;                  /* the results file has runs to keep */
 };
 
 static bool load(struct session *s, const char *path, const char *policy, struct error *error)
@@ -128,36 +125,11 @@ static bool plan_all(const struct session *s, struct error *error)
     return true;
 }
 
-static void describe(void *context, struct execution *execution)
-{
-    struct session *s = context;
-    const struct worker_figures f = worker_backend_figures(s->backend);
-    const struct worker_warming warming = worker_backend_warming(s->backend);
-    const struct gpu_spec *gpu = &s->run->experiment->workload.cluster.groups[0].gpus[0];
-    (void)snprintf(s->details, sizeof s->details,
-                   "{\"units\": %d, \"side_by_side\": %s, \"combinations\": %zu, \"warmed\": %zu, "
-                   "\"warm_up_s\": %.3f}",
-                   gpu->units, s->options.sets == 1 ? "true" : "false", warming.combinations,
-                   warming.warmed, warming.seconds);
-    *execution =
-        (struct execution){.backend = s->options.worker,
-                           .device = s->options.no_gpu ? "none" : gpu->model,
-                           .driver = s->options.no_gpu ? "none" : "as the cluster says",
-                           .details = s->details,
-                           .gpu = !s->options.no_gpu,
-                           .late_us_mean = f.late_mean,
-                           .late_us_p99 = f.late_p99,
-                           .late_us_max = f.late_max,
-                           .host_ms = f.host_ms_mean - f.device_ms_mean + f.late_mean / 1e3};
-    execution->rows = worker_backend_rows(s->backend, &execution->row_count);
-    execution->starts = execution->row_count;
-}
-
 static void print_result(const struct session *s, const struct simulation_result *result)
 {
     const struct measures *m = &result->overall;
-    const struct worker_figures f = worker_backend_figures(s->backend);
-    const struct worker_warming warming = worker_backend_warming(s->backend);
+    const struct worker_figures f = worker_backend_figures(s->replay.backend);
+    const struct worker_warming warming = worker_backend_warming(s->replay.backend);
     (void)printf("  %" PRIu64 " requests: latency mean %.3f, p50 %.3f, p95 %.3f, p99 %.3f ms; SLO "
                  "hit rate %.4f; cost %.4g $ a request\n",
                  m->requests, m->latency_ms_mean, m->latency_ms_p50, m->latency_ms_p95,
@@ -172,55 +144,15 @@ static void print_result(const struct session *s, const struct simulation_result
                  warming.warmed, warming.combinations, warming.seconds);
 }
 
-/* ---- The results file ------------------------------------------------------------------------ */
-
-/* Copies the runs that the results file has. Sets *has if `run` is one of them. */
-static bool copy_runs(const struct session *s, const struct resolved_run *run, struct store *store,
-                      bool *has, struct error *error)
-{
-    const char *path = s->options.out;
-    struct run_source *source = run_source_open(path, error);
-    bool good = source != NULL && store_reserve(store, path, error);
-    for (size_t i = 0; good && i < run_source_results(source)->run_count; i++) {
-        char *backend = run_source_text(source, i, "replay_backend");
-        char *sources = run_source_text(source, i, "sources");
-        const char *hash = run_source_results(source)->runs[i].hash;
-        good = backend != NULL && sources != NULL && strcmp(sources, version_sources()) == 0;
-        if (!good)
-            error_input(error, "%s: run %s is %s; give another --out, or omit --resume", path, hash,
-                        backend == NULL ? "simulated, not replayed" : "of another program");
-        good = good && store_copy_run(store, source, i, NULL, error);
-        *has = *has || strcmp(hash, run->experiment->hash) == 0;
-        free(backend);
-        free(sources);
-    }
-    run_source_close(source);
-    return good;
-}
-
-/* Begins the results file again, with the runs that it has. NULL: an error, or it *has the run. */
-static struct store *begin_again(const struct session *s, const struct resolved_run *run, bool *has,
-                                 struct error *error)
-{
-    struct store *store = store_create(s->options.out, error);
-    *has = false;
-    if (store == NULL || !s->keeps || (copy_runs(s, run, store, has, error) && !*has))
-        return store;
-    store_abandon(store);
-    return NULL;
-}
-
-/* ---- All of them ----------------------------------------------------------------------------- */
-
 /* *has: the results file had the run. */
 static bool play(struct session *s, const struct resolved_run *run, bool *has, struct error *error)
 {
-    const struct replay_target target = {worker_backend(s->backend), s, describe};
+    const struct replay_target target = replay_worker(&s->replay);
     struct simulation_result result = {0};
-    struct store *store = begin_again(s, run, has, error);
+    struct store *store = replay_begin(s->options.out, s->keeps, run, has, error);
     if (store == NULL)
         return error->kind == ERROR_NONE;
-    s->run = run;
+    s->replay.run = run;
     guard_divert_output();
     const bool good = replay_record(store, run, &target, &result, error);
     (void)guard_restore_output();
@@ -269,13 +201,16 @@ static bool replay(struct session *s, struct error *error)
     if (!plan_all(s, error) || o->dry_run)
         return error->kind == ERROR_NONE;
     (void)fflush(stdout);
+    s->replay.command = o->worker;
+    s->replay.gpu = !o->no_gpu;
+    s->replay.side_by_side = o->sets == 0;
     s->keeps = o->resume && access(o->out, F_OK) == 0;
     s->worker = worker_start(o->worker, o->silent_s, guard_defer_stop("interrupted"), error);
     if (s->worker == NULL)
         return false;
-    s->backend = worker_backend_create(s->worker, o->sets == 0, WARM_S, error);
-    const bool good = s->backend != NULL && play_all(s, error);
-    worker_backend_destroy(s->backend);
+    s->replay.backend = worker_backend_create(s->worker, o->sets == 0, WARM_S, error);
+    const bool good = s->replay.backend != NULL && play_all(s, error);
+    worker_backend_destroy(s->replay.backend);
     worker_stop(s->worker);
     return good;
 }

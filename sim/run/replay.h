@@ -19,6 +19,7 @@
 #include "results/store/store.h"
 #include "sim/backend/backend.h"
 #include "sim/backend/emulated.h"
+#include "sim/backend/worker_backend.h"
 #include "sim/run/run_once.h"
 
 struct replay_target {
@@ -31,6 +32,17 @@ struct replay_target {
 
 /* A rehearsal as a target; `rehearsal` must outlive it. */
 struct replay_target replay_rehearsal(struct emulated *rehearsal);
+
+/* A worker process as a target, through its backend. It must outlive the target. */
+struct replay_worker {
+    struct worker_backend *backend;
+    const char *command;            /* that started it */
+    bool gpu;                       /* false: it has none */
+    bool side_by_side;              /* as for worker_backend_create */
+    const struct resolved_run *run; /* the one in progress, set by the caller */
+    char details[256];
+};
+struct replay_target replay_worker(struct replay_worker *worker);
 
 /* Resources that a replay of the experiment needs, determined by a replay in virtual time. */
 struct replay_plan {
@@ -50,5 +62,10 @@ bool replay_plan(const struct resolved_run *run, struct replay_plan *plan, struc
 bool replay_record(struct store *store, const struct resolved_run *run,
                    const struct replay_target *target, struct simulation_result *result,
                    struct error *error);
+
+/* Begins the results file again, with the runs that it has if it `keeps` them. NULL: it *has the
+ * run, or an error: ERROR_INPUT if a run in it was simulated, or replayed by another program. */
+struct store *replay_begin(const char *path, bool keeps, const struct resolved_run *run, bool *has,
+                           struct error *error);
 
 #endif
