@@ -35,7 +35,7 @@ static void worker_describe(void *context, struct execution *execution)
     (void)snprintf(worker->details, sizeof worker->details,
                    "{\"units\": %d, \"side_by_side\": %s, \"combinations\": %zu, \"warmed\": %zu, "
                    "\"warm_up_s\": %.3f}",
-                   gpu->units, !worker->side_by_side ? "true" : "false", warming.combinations,
+                   gpu->units, worker->side_by_side ? "true" : "false", warming.combinations,
                    warming.warmed, warming.seconds);
     *execution =
         (struct execution){.backend = worker->command,
