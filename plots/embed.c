@@ -7,12 +7,18 @@
 #include "plots/plot.h"
 #include "sim/base/json.h"
 #include "sim/base/unfinished.h"
+#include "workloads/load/json_include.h"
 
 enum {
     TIMELINES_MOST = 8, /* more would make the page slow to open */
     COLUMNS_MOST = 32,
     TEXTS = 2, /* the last columns, subject and caption, which the page has as texts */
     DIGITS = 5 /* significant, more than a screen shows */
+};
+
+struct embedded {
+    struct page_figure *figures;
+    size_t count;
 };
 
 /* Packs a CSV, which is overwritten, for the page (page.js unpacks it): numbers with fewer digits;
@@ -75,7 +81,9 @@ static bool sheets_read(const struct figure_list *list, struct arena *arena,
     return true;
 }
 
-bool embed_figures(const struct report *report, struct embedded *embedded, struct error *error)
+/* Writes the CSV of every figure, and packs it. The texts are the report's. */
+static bool embed_figures(const struct report *report, struct embedded *embedded,
+                          struct error *error)
 {
     *embedded = (struct embedded){0};
     char *folder = temporary_folder_create("esgsim-figures", error);
@@ -86,5 +94,28 @@ bool embed_figures(const struct report *report, struct embedded *embedded, struc
         plot_results(report, &list, error) && sheets_read(&list, report->arena, embedded, error);
     figure_list_clear(&list);
     temporary_folder_remove(folder);
+    return good;
+}
+
+bool embed_page(const struct page *page, FILE *out, struct error *error)
+{
+    static const char local[] = "results/page/assumptions.json";
+    const struct results *results = page->report->results;
+    struct page whole = *page;
+    struct embedded embedded = {0};
+    struct run_details *details = run_details_open(results->path, error);
+    char *path = json_include_find_operand(local);
+    struct assumptions *assumptions =
+        details == NULL ? NULL : assumptions_load(path != NULL ? path : local, error);
+    bool good = assumptions != NULL &&
+                (results->run_count == 0 || embed_figures(page->report, &embedded, error));
+    whole.assumptions = assumptions;
+    whole.details = details;
+    whole.figures = embedded.figures;
+    whole.figure_count = embedded.count;
+    good = good && report_html(&whole, out, error);
+    assumptions_free(assumptions);
+    run_details_close(details);
+    free(path);
     return good;
 }

@@ -15,19 +15,17 @@
 
 static bool results_file(const char *path, struct figure_list *list, struct error *error)
 {
-    struct results *results = results_load(path, error);
-    struct report *report = results == NULL ? NULL : report_build(results);
+    struct report *report = judged_open(path, NULL, error);
     const struct curve_request request = {list->over, list->metric, NAN, false};
     struct expectations *expected = NULL;
     bool good = report != NULL && report_follow(report, &request, error);
     if (good && list->paper != NULL &&
         (good = (expected = expectations_load(list->paper, EXPECTATION_FIGURES, error)) != NULL))
         report_judge(report, expected);
-    if (good && results->run_count == 0)
+    if (good && report->results->run_count == 0)
         good = error_input(error, "%s: holds no finished run; there is nothing to draw", path);
     good = good && plot_results(report, list, error);
-    report_free(report);
-    results_free(results);
+    judged_close(report);
     expectations_free(expected);
     return good;
 }

@@ -345,3 +345,20 @@ void report_judge(struct report *report, const struct expectations *expected)
         judgement->sentence = verdict_sentence(report, judgement);
     }
 }
+
+struct report *judged_open(const char *path, const struct expectations *expected,
+                           struct error *error)
+{
+    struct results *results = results_load(path, error);
+    struct report *report = results == NULL ? NULL : report_build(results);
+    if (report != NULL && expected != NULL)
+        report_judge(report, expected);
+    return report;
+}
+
+void judged_close(struct report *report)
+{
+    struct results *results = report == NULL ? NULL : (struct results *)(uintptr_t)report->results;
+    report_free(report);
+    results_free(results);
+}

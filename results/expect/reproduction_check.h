@@ -93,6 +93,11 @@ struct judgement {
 
 /* Judges all figures, for the report's printers, in place of those it had. */
 void report_judge(struct report *report, const struct expectations *expected);
+/* Loads a results file, and reports and judges it; `expected` NULL: no figures are published. NULL:
+ * as for results_load. judged_close frees the report and its results (NULL allowed). */
+struct report *judged_open(const char *path, const struct expectations *expected,
+                           struct error *error);
+void judged_close(struct report *report);
 /* The sentence of a judgement that has all else. */
 const char *verdict_sentence(const struct report *report, const struct judgement *judgement);
 

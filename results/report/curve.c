@@ -286,6 +286,22 @@ bool report_follow(struct report *report, const struct curve_request *request, s
     return true;
 }
 
+bool report_show_curves(struct report *report, const struct curve_request *request,
+                        struct error *error)
+{
+    if (!report_follow(report, request, error))
+        return false;
+    if (report->curves == NULL && (request->metric != NULL || !isnan(request->limit)))
+        return error_input(error,
+                           "%s: has no sweep over three or more values of " CURVE_KEY
+                           " or " CURVE_TRAINING_KEY
+                           ", which --metric, --at-least and --at-most refer to; give --over KEY",
+                           report->results->path);
+    report->curves_in_full = request->key != NULL || report->details ||
+                             (report->curves != NULL && isnan(report->curves->limit));
+    return true;
+}
+
 const char *curve_group_setting(const struct curve_group *group)
 {
     return group->named ? "" : group->like->setting;

@@ -87,6 +87,11 @@ struct curves {
  * contenders × lines). */
 bool report_follow(struct report *report, const struct curve_request *request, struct error *error);
 
+/* The same for a report that is printed, whose details are chosen. ERROR_INPUT also if a metric or
+ * a limit is given and there are no curves. */
+bool report_show_curves(struct report *report, const struct curve_request *request,
+                        struct error *error);
+
 /* The name of the group's setting: "" if it has several. */
 const char *curve_group_setting(const struct curve_group *group);
 

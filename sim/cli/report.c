@@ -1,61 +1,44 @@
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "plots/embed.h"
 #include "results/compare/compare.h"
-#include "results/expect/expectation.h"
-#include "results/page/assumptions.h"
-#include "results/page/report_html.h"
+#include "results/expect/reproduction_check.h"
 #include "results/page/tidy.h"
 #include "results/page/verdict_table.h"
 #include "results/report/curve.h"
 #include "results/report/report.h"
-#include "results/store/store.h"
 #include "sim/base/atomic_file.h"
 #include "sim/base/text.h"
 #include "sim/cli/cli.h"
-#include "workloads/load/json_include.h"
 
 enum { FILES_MOST = 64 };
 enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML, FORMAT_TIDY };
 
 struct options {
-    const char *file; /* the first */
     char *const *files;
     size_t file_count;
-    const char *reference_policy;
-    bool verdicts;
-    const char *against;
-    const char *paper;
-    const char *out;
-    const char *command;
-    const char *over;         /* key to follow; NULL: the load, if it was swept */
-    const char *metric;       /* NULL: the default of the curves */
-    double at_least, at_most; /* NAN: not given */
-    bool details;
-    int format; /* enum format */
+    const char *reference_policy, *against, *paper, *out, *command;
+    const char *over, *metric; /* NULL: the load, if it was swept; the default of the curves */
+    double at_least, at_most;  /* NAN: not given */
+    bool verdicts, details;
+    int format;
 };
 
 static const struct cli_option report_table[] = {
-    {.name = "--format",
-     .value = "text|csv|json|html|tidy",
-     .help =
-         "text tables (default); CSV with one line per figure; one object; a self-contained page "
-         "with sortable tables and figures; or CSV with one row per run and one "
-         "column per swept key and metric, from one or several results files",
-     .kind = OPTION_CHOICE,
-     .place = offsetof(struct options, format)},
-    {.name = "--paper",
-     .value = "REF.json",
-     .help = "compare with published figures: for each figure every named policy in every named "
-             "setting, and a verdict in one sentence",
-     .kind = OPTION_TEXT,
-     .place = offsetof(struct options, paper)},
+    {"--format", "text|csv|json|html|tidy",
+     "text tables (default); CSV with one line per figure; one object; a self-contained page with "
+     "sortable tables and figures; or CSV with one row per run and one column per swept key and "
+     "metric, from one or several results files",
+     CLI_MEMBER(struct options, format)},
+    {"--paper", "REF.json",
+     "compare with published figures: for each figure every named policy in every named "
+     "setting, and a verdict in one sentence",
+     CLI_MEMBER(struct options, paper)},
     {"--over", "KEY",
-     "print the metric for each value of KEY in the sweep, and the greatest value up to which "
-     "the limit, if any, is met (default for a sweep with three or more values of arrivals.load, "
-     "then without the curves, or of training.arrivals.per_hour)",
+     "print the metric for each value of KEY in the sweep, and the greatest value up to which the "
+     "limit, if any, is met (default for a sweep with three or more values of arrivals.load, then "
+     "without the curves, or of training.arrivals.per_hour)",
      CLI_MEMBER(struct options, over)},
     {"--metric", "NAME",
      "the metric of --over (default slo_hit_rate; jct_s_mean where only trainings run); "
@@ -63,8 +46,7 @@ static const struct cli_option report_table[] = {
      CLI_MEMBER(struct options, metric)},
     {"--at-least", "X",
      "the limit, for the whole 95 % interval over the seeds, in the metric's unit (default 0.95 "
-     "for "
-     "slo_hit_rate, none for others)",
+     "for slo_hit_rate, none for others)",
      CLI_MEMBER(struct options, at_least), .low = -1e300, .high = 1e300},
     {"--at-most", "X", "an upper limit instead, e.g. for jct_s_mean",
      CLI_MEMBER(struct options, at_most), .low = -1e300, .high = 1e300},
@@ -80,35 +62,17 @@ static const struct cli_option report_table[] = {
      "compare with this policy instead of ESG, seed by seed; name it with all parameters that "
      "the sweep sets: \"esg k=10\"",
      CLI_MEMBER(struct options, reference_policy)},
-    {.name = "--against",
-     .value = "REAL.h5",
-     .help =
-         "compare the simulation F.h5 with a replay of the same runs: both distributions, errors "
-         "with intervals and limits, and their causes; both recorded with \"record\": "
-         "\"all\". See results/PROOF.md",
-     .kind = OPTION_TEXT,
-     .place = offsetof(struct options, against)},
-    {.name = "--out",
-     .value = "FILE",
-     .help = "write to this file instead of standard output",
-     .kind = OPTION_TEXT,
-     .place = offsetof(struct options, out)},
-    {.name = "--command",
-     .value = "TEXT",
-     .help = "the command that made the results, shown in the page",
-     .kind = OPTION_TEXT,
-     .place = offsetof(struct options, command)},
+    {"--against", "REAL.h5",
+     "compare the simulation F.h5 with a replay of the same runs: both distributions, errors with "
+     "intervals and limits, and their causes; both recorded with \"record\": \"all\". See "
+     "results/PROOF.md",
+     CLI_MEMBER(struct options, against)},
+    {"--out", "FILE", "write to this file instead of standard output",
+     CLI_MEMBER(struct options, out)},
+    {"--command", "TEXT", "the command that made the results, shown in the page",
+     CLI_MEMBER(struct options, command)},
     {.name = NULL},
 };
-
-static struct assumptions *assumptions_find(struct error *error)
-{
-    static const char local[] = "results/page/assumptions.json";
-    char *path = json_include_find_operand(local);
-    struct assumptions *assumptions = assumptions_load(path != NULL ? path : local, error);
-    free(path);
-    return assumptions;
-}
 
 /* The options that decide what the page shows, each with a blank before it; of the arena. */
 static const char *options_text(const struct options *options, struct arena *arena)
@@ -128,133 +92,82 @@ static const char *options_text(const struct options *options, struct arena *are
     return text;
 }
 
-/* Prints the page with the data of its figures, which the page itself draws. */
-static bool print_html(const struct options *options, const struct report *report, FILE *out,
-                       struct error *error)
-{
-    struct embedded embedded = {0};
-    struct run_details *details = run_details_open(options->file, error);
-    struct assumptions *assumptions = details == NULL ? NULL : assumptions_find(error);
-    bool good = assumptions != NULL &&
-                (report->results->run_count == 0 || embed_figures(report, &embedded, error));
-    const struct page page = {.report = report,
-                              .assumptions = assumptions,
-                              .details = details,
-                              .figures = embedded.figures,
-                              .figure_count = embedded.count,
-                              .paper = options->paper,
-                              .command = options->command,
-                              .options = options_text(options, report->arena)};
-    good = good && report_html(&page, out, error);
-    assumptions_free(assumptions);
-    run_details_close(details);
-    return good;
-}
-
-/* Prints the report, or the comparison unless it is NULL. */
-static bool print(const struct options *options, const struct report *report,
-                  const struct comparison *against, FILE *out, struct error *error)
+/* Prints the comparison, or the report if that is NULL. */
+static bool print_to(const struct options *options, const struct report *report,
+                     const struct comparison *against, FILE *out, struct error *error)
 {
     bool (*const compared[])(const struct comparison *, FILE *, struct error *) = {
         compare_text, compare_csv, compare_json, compare_html};
     bool (*const prints[])(const struct report *, FILE *,
                            struct error *) = {report_text, report_csv, report_json};
-    if (against != NULL)
-        return options->format < FORMAT_TIDY && compared[options->format](against, out, error);
-    if ((size_t)options->format < sizeof prints / sizeof prints[0])
-        return prints[options->format](report, out, error);
-    return print_html(options, report, out, error);
-}
-
-/* Prints to the file of --out, or to standard output. */
-static bool print_to(const struct options *options, const struct report *report,
-                     const struct comparison *against, FILE *out, struct error *error)
-{
     struct error fault = {0};
-    const bool printed = print(options, report, against, out, &fault);
+    bool printed = false;
+    if (against != NULL)
+        printed = options->format < FORMAT_TIDY && compared[options->format](against, out, &fault);
+    else if (options->format < FORMAT_HTML)
+        printed = prints[options->format](report, out, &fault);
+    else
+        printed = embed_page(&(struct page){.report = report,
+                                            .paper = options->paper,
+                                            .command = options->command,
+                                            .options = options_text(options, report->arena)},
+                             out, &fault);
     if (!printed && out != stdout && ferror(out))
         (void)error_run(error, "%s: %s", options->out, fault.message);
-    else if (!printed && error != NULL)
+    else if (!printed)
         *error = fault;
     return printed;
 }
 
 static bool run_compare(const struct options *options, FILE *out, struct error *error)
 {
-    struct comparison *against = compare_load(options->file, options->against, error);
+    struct comparison *against = compare_load(options->files[0], options->against, error);
     const bool good = against != NULL && print_to(options, NULL, against, out, error);
     compare_free(against);
     return good;
 }
 
-/* Follows what the options ask for in place of the load. */
-static bool curves_choose(const struct options *options, struct report *report, struct error *error)
-{
-    const bool limited = !isnan(options->at_least) || !isnan(options->at_most);
-    const struct curve_request request = {
-        options->over, options->metric,
-        isnan(options->at_most) ? options->at_least : options->at_most, !isnan(options->at_most)};
-    if (!report_follow(report, &request, error))
-        return false;
-    if (report->curves == NULL && (options->metric != NULL || limited))
-        return error_input(error,
-                           "%s: has no sweep over three or more values of " CURVE_KEY
-                           " or " CURVE_TRAINING_KEY
-                           ", which --metric, --at-least and --at-most refer to; give --over KEY",
-                           options->file);
-    report->curves_in_full = options->over != NULL || options->details ||
-                             (report->curves != NULL && isnan(report->curves->limit));
-    report->details = options->details;
-    report->compares = options->reference_policy != NULL;
-    return true;
-}
-
-/* Says on standard error what a program that reads CSV or JSON may overlook. */
-static void incomplete_tell(const struct options *options, const char *file, const char *text)
-{
-    if (text != NULL && options->format != FORMAT_TEXT)
-        (void)fprintf(text_messages(), "esgsim: %s: %s\n", file, text);
-}
-
-static bool print_reports(const struct options *options, const struct results *const *files,
-                          struct report *const *reports, FILE *out, struct error *error)
+static bool print_reports(const struct options *options, struct report *const *reports, FILE *out,
+                          struct error *error)
 {
     bool (*const verdicts[])(const struct report *const *, size_t, FILE *,
                              struct error *) = {verdicts_text, verdicts_csv, verdicts_json};
+    const struct results *files[FILES_MOST];
+    for (size_t i = 0; i < options->file_count; i++)
+        files[i] = reports[i]->results;
     if (options->format == FORMAT_TIDY)
         return tidy_csv(files, options->file_count, out, error);
     if (options->verdicts)
         return verdicts[options->format]((const struct report *const *)reports, options->file_count,
                                          out, error);
-    return reports[0] != NULL && curves_choose(options, reports[0], error) &&
+    const struct curve_request request = {
+        options->over, options->metric,
+        isnan(options->at_most) ? options->at_least : options->at_most, !isnan(options->at_most)};
+    reports[0]->details = options->details;
+    reports[0]->compares = options->reference_policy != NULL;
+    return report_show_curves(reports[0], &request, error) &&
            (options->reference_policy == NULL ||
             report_set_reference(reports[0], options->reference_policy, error)) &&
            print_to(options, reports[0], NULL, out, error);
 }
 
-/* Loads the results of all files and prints their reports. */
 static bool run_reports(const struct options *options, FILE *out, struct error *error)
 {
-    struct results *results[FILES_MOST] = {NULL};
     struct report *reports[FILES_MOST] = {NULL};
     struct expectations *expected = NULL;
     if (options->paper != NULL &&
         (expected = expectations_load(options->paper, EXPECTATION_FIGURES, error)) == NULL)
         return false;
     bool good = true;
-    for (size_t i = 0; good && i < options->file_count; i++) {
-        good = (results[i] = results_load(options->files[i], error)) != NULL;
-        reports[i] = good ? report_build(results[i]) : NULL;
-        if (good && expected != NULL)
-            report_judge(reports[i], expected);
-    }
-    good =
-        good && print_reports(options, (const struct results *const *)results, reports, out, error);
+    for (size_t i = 0; good && i < options->file_count; i++)
+        good = (reports[i] = judged_open(options->files[i], expected, error)) != NULL;
+    good = good && print_reports(options, reports, out, error);
     for (size_t i = 0; i < options->file_count; i++) {
-        if (good)
-            incomplete_tell(options, options->files[i], reports[i]->incomplete);
-        report_free(reports[i]);
-        results_free(results[i]);
+        /* What a program that reads CSV or JSON may overlook. */
+        if (good && reports[i]->incomplete != NULL && options->format != FORMAT_TEXT)
+            (void)fprintf(text_messages(), "esgsim: %s: %s\n", options->files[i],
+                          reports[i]->incomplete);
+        judged_close(reports[i]);
     }
     expectations_free(expected);
     return good;
@@ -263,30 +176,28 @@ static bool run_reports(const struct options *options, FILE *out, struct error *
 /* Options that exclude or need one another. */
 static bool options_check(const struct options *options, struct error *error)
 {
-    const bool tidy = options->format == FORMAT_TIDY;
-    if (tidy && (options->against != NULL || options->paper != NULL || options->verdicts ||
-                 options->command != NULL || options->reference_policy != NULL ||
-                 options->over != NULL || options->metric != NULL || options->details))
-        return cli_usage_error(&command_report, error,
-                               "--format tidy can be combined only with --out");
-    if (options->against != NULL &&
-        (options->paper != NULL || options->command != NULL || options->verdicts ||
-         options->reference_policy != NULL || options->over != NULL || options->details))
-        return cli_usage_error(&command_report, error,
-                               "--against can be combined only with --format and --out");
-    if (options->verdicts && (options->paper == NULL || options->format > FORMAT_JSON))
-        return cli_usage_error(&command_report, error,
-                               "--verdicts needs --paper, and prints text, csv or json");
-    if (!isnan(options->at_least) && !isnan(options->at_most))
-        return cli_usage_error(&command_report, error, "give --at-least or --at-most, not both");
-    if (options->reference_policy != NULL && options->paper != NULL)
-        return cli_usage_error(&command_report, error,
-                               "the figures of --paper compare ESG; leave out --reference");
-    if (options->file_count > 1 && !options->verdicts && !tidy)
-        return cli_usage_error(&command_report, error,
-                               "several results files need --verdicts or --format tidy");
-    return options->file_count <= FILES_MOST ||
-           cli_usage_error(&command_report, error, "at most 64 results files");
+    const bool tidy = options->format == FORMAT_TIDY, against = options->against != NULL;
+    const bool paper = options->paper != NULL, reference = options->reference_policy != NULL;
+    const bool shows = paper || options->verdicts || options->command != NULL || reference ||
+                       options->over != NULL || options->details;
+    const struct {
+        bool wrong;
+        const char *text;
+    } rules[] = {{tidy && (against || shows || options->metric != NULL),
+                  "--format tidy can be combined only with --out"},
+                 {against && shows, "--against can be combined only with --format and --out"},
+                 {options->verdicts && (!paper || options->format > FORMAT_JSON),
+                  "--verdicts needs --paper, and prints text, csv or json"},
+                 {!isnan(options->at_least) && !isnan(options->at_most),
+                  "give --at-least or --at-most, not both"},
+                 {reference && paper, "the figures of --paper compare ESG; leave out --reference"},
+                 {options->file_count > 1 && !options->verdicts && !tidy,
+                  "several results files need --verdicts or --format tidy"},
+                 {options->file_count > FILES_MOST, "at most 64 results files"}};
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].wrong)
+            return cli_usage_error(&command_report, error, "%s", rules[i].text);
+    return true;
 }
 
 static bool run(int argc, char **argv, bool quiet, struct error *error)
@@ -295,14 +206,12 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
     struct options options = {.at_least = NAN, .at_most = NAN};
     if (!cli_parse(&command_report, &argc, argv, &options, error))
         return false;
-    options.file = argv[1];
     options.files = argv + 1;
     options.file_count = (size_t)argc - 1;
-    if (!cli_check_output("--out", options.out, "the results file", options.file, error) ||
+    if (!cli_check_output("--out", options.out, "the results file", options.files[0], error) ||
         !cli_check_output("--out", options.out, "--paper", options.paper, error) ||
-        !cli_check_output("--out", options.out, "--against", options.against, error))
-        return false;
-    if (!options_check(&options, error))
+        !cli_check_output("--out", options.out, "--against", options.against, error) ||
+        !options_check(&options, error))
         return false;
     struct atomic_file file = {0};
     if (options.out != NULL && !atomic_file_open(&file, options.out, error))
@@ -321,9 +230,8 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
 
 const struct command command_report = {
     .name = "report",
-    .summary =
-        "print tables with confidence intervals, paired comparisons, and verdicts on published "
-        "figures",
+    .summary = "print tables with confidence intervals, paired comparisons, and verdicts on "
+               "published figures",
     .help = "Figures are means over the seeds with 95 % intervals. Policies are compared with ESG "
             "seed by seed, because runs with equal seeds have equal arrivals and noise.\n"
             "\n"
