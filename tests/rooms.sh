@@ -31,7 +31,7 @@ results/expect: results/report workloads/load
 results/page: results/expect results/report results/store
 results/compare: results/page results/report results/store sim/engine workloads/world
 plots: results/* sched sched/common sched/paths sim/platform sim/engine workloads/* traces/*
-sim/run: results/store results/inspect sched sim/platform sim/backend sim/engine workloads/*
+sim/run: results/store results/inspect results/report results/expect sched sim/platform sim/backend sim/engine workloads/*
 results/verify: plots results/page results/report sim/run sim/platform workloads/*
 sim/cli: *
 sim: sim/run sim/cli

@@ -1,27 +1,17 @@
-/* esgsim claims: what published systems are known for, run and judged.
- *
- * The file of claims names a sweep for each claim. The command loads all sweeps and finds every
- * claim's runs in them before it runs any, so that a mistake is reported at once.
- */
+/* esgsim claims: what published systems are known for, run and judged. */
 #include <ftw.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 
 #include "plots/gnuplot.h"
 #include "results/expect/claim.h"
-#include "sim/base/atomic_file.h"
 #include "sim/base/text.h"
 #include "sim/base/unfinished.h"
 #include "sim/cli/picture.h"
 #include "sim/run/guard.h"
-#include "sim/run/sweep_runner.h"
-#include "sim/run/sweep_runner_plan.h"
+#include "sim/run/claim_sweeps.h"
 #include "sim/run/worker_pool.h"
-#include "workloads/load/json_include.h"
 
 struct options {
     const char *file;
@@ -82,150 +72,6 @@ static bool claims_select(struct expectations *claims, char **systems, size_t co
     return true;
 }
 
-/* ---- The sweeps ------------------------------------------------------------------------------ */
-
-/* The first claim of the same sweep, which stands for the sweep. */
-static size_t first_of_sweep(const struct expectations *claims, size_t claim)
-{
-    size_t first = 0;
-    while (strcmp(claims->list[first].sweep, claims->list[claim].sweep) != 0)
-        first++;
-    return first;
-}
-
-static struct sweep *sweep_open(const struct expectation *claim, struct error *error)
-{
-    struct error fault = {0};
-    char *path = json_include_find_operand(claim->sweep);
-    struct sweep *sweep = sweep_load(path != NULL ? path : claim->sweep, NULL, 0, &fault);
-    if (sweep == NULL)
-        (void)error_input(error, "%s.sweep: %s", claim->file, fault.message);
-    free(path);
-    return sweep;
-}
-
-/* Adds a run of the sweep, without figures, and its applications. */
-static bool preview_add(struct arena *arena, const struct sweep *sweep, size_t run,
-                        struct results *results, struct error *error)
-{
-    struct plan plan;
-    if (!plan_load(sweep, run, &plan, error))
-        return false;
-    struct summary_row *row = &results->runs[results->run_count++];
-    *row = (struct summary_row){.seed = plan.run.experiment->seed};
-    store_name_summary(row, plan.metadata);
-    const struct workload *workload = &plan.run.experiment->workload;
-    arena_reserve(arena, &results->applications,
-                  results->application_count + workload->application_count,
-                  sizeof *results->applications);
-    for (size_t a = 0; a < workload->application_count; a++) {
-        struct application_row *added = &results->applications[results->application_count++];
-        *added = (struct application_row){.seed = row->seed};
-        column_copy_text(added->hash, sizeof added->hash, row->hash);
-        column_copy_text(added->application, sizeof added->application,
-                         workload->applications[a].name);
-    }
-    plan_clear(&plan);
-    return true;
-}
-
-/* Finds the runs of all claims of the sweep, before it is run. */
-static bool sweep_preview(const struct expectations *claims, size_t first,
-                          const struct sweep *sweep, struct error *error)
-{
-    struct results results = {.path = (char *)claims->list[first].sweep};
-    struct arena *arena = arena_create();
-    results.runs = arena_allocate(arena, sweep->run_count, sizeof *results.runs);
-    bool good = true;
-    for (size_t run = 0; good && run < sweep->run_count; run += sweep->seeds)
-        good = preview_add(arena, sweep, run, &results, error);
-    struct report *report = good ? report_build(&results) : NULL;
-    for (size_t c = first; good && c < claims->count; c++) {
-        struct estimate ours;
-        if (first_of_sweep(claims, c) == first)
-            good = claim_estimate(report, &claims->list[c], &ours, error);
-    }
-    report_free(report);
-    arena_destroy(arena);
-    return good;
-}
-
-/* Checks all sweeps; with `print` lists them. */
-static bool sweeps_check(const struct expectations *claims, bool print, struct error *error)
-{
-    bool good = true;
-    size_t sweeps = 0;
-    size_t runs = 0;
-    for (size_t c = 0; good && c < claims->count; c++) {
-        if (first_of_sweep(claims, c) != c)
-            continue;
-        struct sweep *sweep = sweep_open(&claims->list[c], error);
-        good = sweep != NULL && sweep_preview(claims, c, sweep, error);
-        if (good && print)
-            (void)printf("%5zu runs  %s\n", sweep->run_count, claims->list[c].sweep);
-        if (good) {
-            sweeps++;
-            runs += sweep->run_count;
-        }
-        sweep_free(sweep);
-    }
-    if (good && print)
-        (void)printf("%5zu runs of %zu sweeps for %zu claims\n", runs, sweeps, claims->count);
-    return good;
-}
-
-/* ---- Running --------------------------------------------------------------------------------- */
-
-/* FOLDER/NAME.h5 for the sweep PATH/NAME.json. */
-static void results_path(const char *folder, const char *sweep, char *path, size_t size)
-{
-    const char *name = file_name(sweep);
-    (void)snprintf(path, size, "%s/%.*s.h5", folder, (int)strcspn(name, "."), name);
-}
-
-static bool sweep_judge(const struct expectations *claims, size_t first, const char *path,
-                        struct estimate *ours, struct error *error)
-{
-    struct results *results = results_load(path, error);
-    struct report *report = results == NULL ? NULL : report_build(results);
-    bool good = report != NULL;
-    for (size_t c = first; good && c < claims->count; c++)
-        if (first_of_sweep(claims, c) == first)
-            good = claim_estimate(report, &claims->list[c], &ours[c], error);
-    report_free(report);
-    results_free(results);
-    return good;
-}
-
-static bool sweeps_run(const struct options *options, bool quiet, const struct expectations *claims,
-                       const char *folder, struct estimate *ours, struct error *error)
-{
-    bool good = true;
-    for (size_t c = 0; good && c < claims->count; c++) {
-        char path[PATH_MAX];
-        if (first_of_sweep(claims, c) != c)
-            continue;
-        results_path(folder, claims->list[c].sweep, path, sizeof path);
-        const struct sweep_runner_options runner = {.out = path,
-                                                    .jobs = options->jobs,
-                                                    .shard = 1,
-                                                    .shards = 1,
-                                                    .restart = true,
-                                                    .quiet = quiet,
-                                                    .internal = true,
-                                                    .hold_ms = WORKER_POOL_HOLD_MS,
-                                                    .decision_timeout = options->decision_timeout};
-        struct sweep *sweep = sweep_open(&claims->list[c], error);
-        if (sweep != NULL && !quiet)
-            (void)fprintf(text_messages(), "%s: %zu runs\n", claims->list[c].sweep,
-                          sweep->run_count);
-        good = sweep != NULL && sweep_runner_run(sweep, &runner, error) &&
-               sweep_judge(claims, c, path, ours, error);
-        sweep_free(sweep);
-    }
-    return good;
-}
-
 static int entry_remove(const char *path, const struct stat *status, int kind, struct FTW *at)
 {
     (void)status, (void)kind, (void)at;
@@ -237,11 +83,19 @@ static int entry_remove(const char *path, const struct stat *status, int kind, s
 static bool claims_run(const struct options *options, bool quiet, const struct expectations *claims,
                        struct estimate *ours, struct error *error)
 {
+    const struct sweep_runner_options runner = {.jobs = options->jobs,
+                                                .shard = 1,
+                                                .shards = 1,
+                                                .restart = true,
+                                                .quiet = quiet,
+                                                .internal = true,
+                                                .hold_ms = WORKER_POOL_HOLD_MS,
+                                                .decision_timeout = options->decision_timeout};
     if (options->out != NULL) {
         struct figure_list list = {.folder = options->out, .style = options->style};
         (void)mkdir(options->out, 0777);
         const bool good = gnuplot_check(error) &&
-                          sweeps_run(options, quiet, claims, options->out, ours, error) &&
+                          claim_sweeps_run(claims, &runner, options->out, ours, error) &&
                           plot_claims(claims, ours, &list, error) && plot_draw(&list, "svg", error);
         figure_list_clear(&list);
         return good;
@@ -249,7 +103,7 @@ static bool claims_run(const struct options *options, bool quiet, const struct e
     char *folder = temporary_folder_create("esgsim-claims", error);
     if (folder == NULL)
         return false;
-    const bool good = sweeps_run(options, quiet, claims, folder, ours, error);
+    const bool good = claim_sweeps_run(claims, &runner, folder, ours, error);
     (void)nftw(folder, entry_remove, 8, FTW_DEPTH | FTW_PHYS);
     temporary_folder_remove(folder);
     return good;
@@ -268,7 +122,7 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
     struct arena *arena = arena_create();
     struct estimate *ours = arena_allocate(arena, claims->count, sizeof *ours);
     bool good = claims_select(claims, argv + 1, systems, error) &&
-                sweeps_check(claims, options.dry_run, error);
+                claim_sweeps_check(claims, options.dry_run ? stdout : NULL, error);
     if (!options.json && !options.dry_run)
         text_begin();
     if (good && !options.dry_run)
