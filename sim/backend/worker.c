@@ -14,7 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sim/base/clock.h"
 #include "sim/base/units.h"
 
 /* A sleeping process wakes tens of microseconds late, so the last part of a wait spins. */

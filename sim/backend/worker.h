@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sim/base/clock.h"
 #include "sim/base/error.h"
 
 struct worker;
@@ -45,7 +46,7 @@ struct worker_answer {
     int64_t at_ns; /* when it was read */
 };
 
-/* Waits for an answer, but at most until `deadline_ns`; INT64_MAX: without a limit of its own. What
+/* Waits for an answer, but at most until clock_ns() is `deadline_ns`; INT64_MAX: no limit. What
  * is there already is taken even if the deadline has passed. False: ERROR_RUN, in one line that
  * names the command and what it did: it ended (with its status), answered nonsense, an unknown
  * batch or one twice, was silent for too long; or the owner was asked to stop. */

@@ -9,7 +9,6 @@
 #include <gsl/gsl_statistics_double.h>
 
 #include "sim/base/array.h"
-#include "sim/base/clock.h"
 
 enum { SETS = 1 << WORKER_BATCHES, NAME = 128 };
 
