@@ -19,13 +19,13 @@ workloads/sweep: workloads/* traces/*
 sim/cluster: workloads/world workloads/spec sim/engine
 sched: workloads/*
 sched/common: sched workloads/world
-sched/paths: sched sched/common workloads/world workloads/spec sim/engine
+sched/paths: sched sched/common workloads/world workloads/spec
 sched/keep_alive: workloads/spec
 sched/*: sched sched/common sched/paths workloads/world workloads/training traces/profile sim/engine
 sim/platform: sched sched/common sched/paths sim/cluster sim/engine workloads/* traces/*
 sim/backend: sim/platform sim/engine workloads/spec
 results/store: sim/platform sim/backend workloads/*
-results/inspect: results/store sched/paths sim/platform workloads/*
+results/inspect: results/store sched/paths sim/engine sim/platform workloads/*
 results/report: results/store sim/platform sim/engine workloads/*
 results/expect: results/report workloads/load
 results/page: results/expect results/report results/store

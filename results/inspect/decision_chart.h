@@ -1,13 +1,13 @@
-/* The chart of a decision: paths by time and cost, and what keeps each from being found. */
+/* The charts of a decision: paths drawn at random, by time and cost, and what keeps each from being
+ * found. */
 #ifndef ESGSIM_RESULTS_INSPECT_DECISION_CHART_H
 #define ESGSIM_RESULTS_INSPECT_DECISION_CHART_H
 
 #include "results/inspect/chart.h"
 #include "sched/paths/decision.h"
 
-/* Rows of equal cost and columns of equal time, so many of each. No row: the paths cost the same.
- * The decision's arena has the chart. */
-struct chart decision_chart(const struct decision *decision, const struct cloud *cloud, size_t rows,
-                            size_t columns);
+/* Makes a chart to print, and one for a picture; equal for equal decisions. No row: the paths cost
+ * the same. The decision's arena has them. */
+void decision_charts(const struct decision *decision, struct chart *printed, struct chart *picture);
 
 #endif

@@ -58,20 +58,4 @@ size_t decision_entry(const struct decision *decision, size_t stage, size_t conf
 const struct configuration *decision_configuration(const struct decision *decision,
                                                    const struct search_path *path, size_t i);
 
-/* What keeps a path from being found: a blade, or the budget or the K-th cost; or it is found. */
-enum cloud_kind { CLOUD_TIME, CLOUD_COST, CLOUD_WITHIN, CLOUD_FOUND };
-enum { CLOUD_PATHS = 20000 };
-
-/* Paths drawn at random, faster ones more often, and those found, by time and cost. */
-struct cloud {
-    struct cloud_point {
-        double time_ms, cost; /* $ per 1,000 jobs */
-        enum cloud_kind kind; /* by the blade that cuts it first */
-    } * points, low, high;    /* the least and the most of each, with the budget */
-    size_t count;
-};
-
-/* Draws the cloud, equal for equal decisions. The decision's arena has it. */
-struct cloud decision_cloud(const struct decision *decision);
-
 #endif

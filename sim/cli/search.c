@@ -176,16 +176,14 @@ static void print_text(const struct decision *decision)
 static bool show(const struct options *options, const struct decision *decision,
                  struct error *error)
 {
-    enum { ROWS = 15, PICTURE_ROWS = 60, PICTURE_COLUMNS = 110 };
-    const struct cloud cloud = decision_cloud(decision);
-    const struct chart picture = decision_chart(decision, &cloud, PICTURE_ROWS, PICTURE_COLUMNS);
+    struct chart printed, picture;
+    decision_charts(decision, &printed, &picture);
     if (options->picture.file != NULL && picture.row_count == 0)
         return error_input(error, "--out: there are no paths of unlike cost to draw");
     if (!picture_draw(&options->picture, &picture, error))
         return false;
     if (options->json)
         return print_json(decision, error);
-    const struct chart printed = decision_chart(decision, &cloud, ROWS, CHART_COLUMNS);
     print_text(decision);
     chart_print(&printed, stdout);
     return true;
