@@ -206,8 +206,9 @@ static bool shadow_check(const struct experiment *experiment, struct error *erro
                        experiment->path);
 }
 
-bool policy_serves(const struct policy *policy, const struct experiment *experiment,
-                   struct error *error)
+/* ERROR_INPUT if the policy does not serve the experiment's work: requests, trainings or both. */
+static bool policy_serves(const struct policy *policy, const struct experiment *experiment,
+                          struct error *error)
 {
     char list[LIST_LENGTH] = "";
     if (policy->reads_file != (experiment->policy_file != NULL))

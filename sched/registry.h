@@ -25,11 +25,6 @@ extern const struct policy *(*policy_load_python)(const char *path, struct error
  * trainings) the one that serves the experiment's work. */
 const struct policy *policy_find_for(const struct experiment *experiment, struct error *error);
 
-/* Returns whether the policy serves the experiment's work: requests, trainings or both. Otherwise
- * ERROR_INPUT that names the file and the policies that do. */
-bool policy_serves(const struct policy *policy, const struct experiment *experiment,
-                   struct error *error);
-
 /* Checks `settings` against the policy's table and fills `values` (one per parameter) with
  * defaults and settings. `where` names the file in messages. */
 bool policy_configure(const struct policy *policy, const struct setting *settings,

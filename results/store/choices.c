@@ -1,10 +1,8 @@
-#include "results/store/choices.h"
+#include "results/store/run_details.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "results/store/run_details.h"
 
 static bool functions_equal(const struct workload *a, const struct workload *b)
 {

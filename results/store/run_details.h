@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "results/store/store.h"
+#include "workloads/world/outline.h"
 
 struct run_details; /* a results file open for reading */
 
@@ -50,5 +51,14 @@ DETAILS_OF(batches, batch_row);
 DETAILS_OF(trainings, training_result_row);
 DETAILS_OF(timeline, timeline_row);
 DETAILS_OF(choices, choice_row);
+
+/* Hands the choices of every run of a file to `take`, whose false ends the reading. `outline`
+ * becomes that of the first run, if it is empty. ERROR_INPUT if a run has no choices of the
+ * teacher, which is its policy or the shadow that was asked in its states, if the runs
+ * have several policies, or other functions than the outline: rows have their numbers. */
+bool choices_read(const struct results *results, const char *teacher, struct outline *outline,
+                  bool (*take)(void *context, const struct results *results, size_t run,
+                               const struct choice_row *rows, size_t count, struct error *error),
+                  void *context, struct error *error);
 
 #endif

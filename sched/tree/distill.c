@@ -73,11 +73,6 @@ bool lessons_add(struct lessons *lessons, enum lesson_use use, const struct choi
     return good;
 }
 
-bool lessons_enough(const struct lessons *lessons)
-{
-    return lessons->queue[LESSON_LEARN].count > 0 && lessons->configuration[LESSON_LEARN].count > 0;
-}
-
 /* ---- Learning -------------------------------------------------------------------------------- */
 
 static void votes_fill(struct arena *arena, const struct lessons *lessons, struct tree_node *leaf)

@@ -31,9 +31,6 @@ struct lessons {
 bool lessons_add(struct lessons *lessons, enum lesson_use use, const struct choice_row *rows,
                  size_t count, uint64_t sample, const char *path, struct error *error);
 
-/* Returns whether there is something to learn from. */
-bool lessons_enough(const struct lessons *lessons);
-
 /* Learns the two trees. `plain`: the simplest student, which serves the queue of least slack with
  * its function's most frequent configuration. The arena has them. */
 void lessons_learn(const struct lessons *lessons, struct tree_limits limits, bool plain,

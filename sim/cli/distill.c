@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "results/store/choices.h"
+#include "results/store/run_details.h"
 #include "sched/tree/distill.h"
 #include "sim/base/atomic_file.h"
 #include "sim/base/json_write.h"
@@ -217,7 +217,8 @@ static bool distill_run(int argc, char **argv, bool quiet, struct error *error)
                                           (uint32_t)options->rows};
     for (int f = 1; good && f < argc; f++)
         good = file_read(&session, argv[f], error);
-    if (good && !lessons_enough(&session.lessons))
+    if (good && (session.lessons.queue[LESSON_LEARN].count == 0 ||
+                 session.lessons.configuration[LESSON_LEARN].count == 0))
         good = error_input(error,
                            "%s: no run is left to learn from; leave some of its seeds out of "
                            "--prune-seeds and --test-seeds",

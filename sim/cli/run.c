@@ -194,7 +194,9 @@ static bool runs_print(void *context, const struct policy_run *runs, size_t coun
 static bool run_command(int argc, char **argv, bool quiet, struct error *error)
 {
     struct run_options options = {.request = {.show = !quiet && isatty(STDERR_FILENO),
-                                              .decision_timeout = GUARD_TIMEOUT_DEFAULT},
+                                              .decision_timeout = GUARD_TIMEOUT_DEFAULT,
+                                              .print = runs_print,
+                                              .context = &options},
                                   .quiet = quiet};
     struct policies_request *request = &options.request;
     for (int i = 1; i < argc; i++)
@@ -208,7 +210,7 @@ static bool run_command(int argc, char **argv, bool quiet, struct error *error)
     request->policy_count = options.policies.count;
     request->rehearsal = options.rehearse ? &options.rehearsal : NULL;
     request->bounds = options.details || options.json;
-    return policies_run(request, runs_print, &options, error);
+    return policies_run(request, error);
 }
 
 const struct command command_run = {

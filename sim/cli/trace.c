@@ -11,7 +11,6 @@
 #include "sim/base/text.h"
 #include "sim/cli/trace.h"
 #include "traces/readers/arrival_statistics.h"
-#include "traces/readers/own_layout.h"
 #include "workloads/load/json_include.h"
 
 #define MEMBER(member) CLI_MEMBER(struct trace_options, member)

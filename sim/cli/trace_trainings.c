@@ -11,7 +11,7 @@
 #include "sim/base/json_write.h"
 #include "sim/base/text.h"
 #include "sim/cli/trace.h"
-#include "traces/readers/own_layout.h"
+#include "traces/readers/training_trace.h"
 #include "workloads/training/trainings.h"
 
 /* ---- Statistics ------------------------------------------------------------------------------ */

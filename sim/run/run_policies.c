@@ -128,16 +128,8 @@ static bool runs_simulate(const struct policies_request *request, struct policy_
 
 /* ---- The process ----------------------------------------------------------------------------- */
 
-/* What the process executes. */
-struct job {
-    const struct policies_request *request;
-    bool (*print)(void *context, const struct policy_run *runs, size_t count, struct error *error);
-    void *context;
-};
-
-static bool job_run(const struct job *job, struct error *error)
+static bool request_run(const struct policies_request *request, struct error *error)
 {
-    const struct policies_request *request = job->request;
     const size_t count = request->policy_count > 0 ? request->policy_count : 1;
     struct inputs *inputs = inputs_create(error);
     struct policy_run *runs = calloc(count, sizeof *runs);
@@ -147,7 +139,7 @@ static bool job_run(const struct job *job, struct error *error)
                 runs_simulate(request, runs, count, error);
     if (!guard_restore_output() && good)
         good = error_run(error, "standard output has been closed, by a policy perhaps");
-    good = good && job->print(job->context, runs, count, error);
+    good = good && request->print(request->context, runs, count, error);
     for (size_t i = 0; runs != NULL && i < count; i++) {
         simulation_result_clear(&runs[i].result);
         resolved_run_clear(&runs[i].run);
@@ -161,7 +153,7 @@ static enum worker_pool_outcome work(void *context, size_t number, uint64_t *pla
                                      struct error *error)
 {
     *place = number; /* the only one */
-    return job_run(context, error) ? WORKER_POOL_HELD : WORKER_POOL_FAILED;
+    return request_run(context, error) ? WORKER_POOL_HELD : WORKER_POOL_FAILED;
 }
 
 static bool collect(void *context, size_t job, uint64_t place, const struct error *failure,
@@ -194,25 +186,21 @@ static bool modules_make(const struct policies_request *request, struct error *e
     return good;
 }
 
-bool policies_run(const struct policies_request *request,
-                  bool (*print)(void *context, const struct policy_run *runs, size_t count,
-                                struct error *error),
-                  void *context, struct error *error)
+bool policies_run(struct policies_request *request, struct error *error)
 {
-    struct job job = {request, print, context};
     guard_divert_output();
     if (!modules_make(request, error))
         return false;
     if (request->in_process) {
         guard_watch_callbacks(request->decision_timeout);
-        return job_run(&job, error);
+        return request_run(request, error);
     }
     const struct worker_pool worker_pool = {.jobs = 1,
                                             .workers = 1,
                                             .stops = true,
                                             .stop = guard_defer_stop("interrupted"),
                                             .callback_s = request->decision_timeout,
-                                            .context = &job,
+                                            .context = request,
                                             .work = work,
                                             .collect = collect};
     if (worker_pool_run(&worker_pool, error))

@@ -6,6 +6,11 @@
 #include "sim/backend/emulated.h"
 #include "sim/run/run_once.h"
 
+struct policy_run {
+    struct resolved_run run;
+    struct simulation_result result;
+};
+
 struct policies_request {
     const char *path; /* of the experiment */
     const struct override *overrides;
@@ -18,20 +23,14 @@ struct policies_request {
     bool show;       /* progress on standard error */
     bool in_process; /* without another process */
     double decision_timeout;
+    /* Prints the finished runs. In another process it closes standard output. */
+    bool (*print)(void *context, const struct policy_run *runs, size_t count, struct error *error);
+    void *context;
 };
 
-struct policy_run {
-    struct resolved_run run;
-    struct simulation_result result;
-};
-
-/* Runs the experiment, and hands the finished runs to `print`, in another process unless the
- * request says otherwise. Standard output is diverted until then, and closed by `print`'s process.
- * False: ERROR_INPUT for what is refused, before the first run; ERROR_RUN if a run fails. Then no
- * file is left. */
-bool policies_run(const struct policies_request *request,
-                  bool (*print)(void *context, const struct policy_run *runs, size_t count,
-                                struct error *error),
-                  void *context, struct error *error);
+/* Runs the experiment and prints, in another process unless the request says otherwise. Standard
+ * output is diverted until then. False: ERROR_INPUT for what is refused, before the first run;
+ * ERROR_RUN if a run fails. Then no file is left. */
+bool policies_run(struct policies_request *request, struct error *error);
 
 #endif

@@ -136,6 +136,12 @@ bool trace_file_is_cut(const char *path);
  * line (error set: file, line, fault, remedy). */
 bool trace_next(struct trace_reader *reader, struct trace_record *record, struct error *error);
 
+/* Writes the records that are left in the layout esgsim, gzip if the path ends in .gz, and replaces
+ * the file when it is complete. `application`: of every request; NULL: that of its source. False:
+ * ERROR_INPUT if there is no record, or one without a source; ERROR_RUN if it cannot be written. */
+bool trace_write(struct trace_reader *reader, const char *application, const char *path,
+                 struct error *error);
+
 void trace_close(struct trace_reader *reader);
 
 #endif

@@ -1,5 +1,4 @@
-#include "traces/readers/own_layout.h"
-
+/* Traces written in the layout esgsim. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,6 +6,7 @@
 
 #include "sim/base/atomic_file.h"
 #include "traces/readers/trace_layout.h"
+#include "traces/readers/training_trace.h"
 
 /* A file being written. */
 struct own_file {

@@ -102,6 +102,11 @@ struct training_trace *training_trace_read_columns(const char *path,
  * with ERROR_INPUT if the trace has no such cluster; the message has the nearest name. O(rows). */
 bool training_trace_keep(struct training_trace *trace, const char *path, const char *cluster,
                          struct error *error);
+/* Writes it in the layout esgsim, as trace_write does. Shares of a GPU and vCPUs are left out.
+ * O(rows).
+ */
+bool training_trace_write(const struct training_trace *trace, const char *path,
+                          struct error *error);
 void training_trace_free(struct training_trace *trace); /* NULL is allowed */
 
 #endif
