@@ -31,7 +31,7 @@ results/expect: results/report workloads/load
 results/page: results/expect results/report results/store
 results/compare: results/page results/report results/store sim/engine workloads/world
 plots: results/* sched sched/common sched/paths sim/platform sim/engine workloads/* traces/*
-sim/run: results/store results/inspect results/report results/expect sched sim/platform sim/backend sim/engine workloads/*
+sim/run: results/* sched sim/platform sim/backend sim/engine workloads/*
 results/verify: plots results/page results/report sim/run sim/platform workloads/*
 sim/cli: *
 sim: sim/run sim/cli
@@ -85,5 +85,13 @@ if [ -z "$untold" ]; then
     pass "ARCHITECTURE.md tells of every room"
 else
     fail "ARCHITECTURE.md tells of every room" "not of: $untold"
+fi
+
+# A command parses, calls and prints. One that needs more room computes.
+long=$(wc -l sim/cli/*.c | awk '$2 != "total" && $1 > 250 { print $2 " has " $1 " lines" }')
+if [ -z "$long" ]; then
+    pass "no file of sim/cli has more than 250 lines"
+else
+    fail "no file of sim/cli has more than 250 lines" "$long"
 fi
 finish

@@ -4,7 +4,7 @@
 
 #include "sched/common/placement.h"
 #include "sched/registry.h"
-#include "sim/cli/output.h"
+#include "sim/run/run_policies.h"
 #include "tests/fixture_simulation.h"
 
 /* ---- Worlds ---------------------------------------------------------------------------------- */
@@ -748,13 +748,13 @@ CASE(a_measured_decision_cost_marks_the_result)
         EXPERIMENT *experiment = load(json);
         FILE *file = tmpfile();
         assert_non_null(file);
-        const struct output_run shown = {experiment, &result};
-        JSON *json_output = output_run_json(&shown);
+        const struct policy_run shown = {{experiment, &simple, NULL}, result};
+        JSON *json_output = policy_run_json(&shown);
         char *printed = cJSON_Print(json_output);
         assert_non_null(printed);
         fputs(printed, file);
         cJSON_free(printed);
-        output_run_text(file, &shown);
+        policy_run_text(file, &shown);
         rewind(file);
         assert_true(fread(text, 1, sizeof text - 1, file) > 0);
         fclose(file);

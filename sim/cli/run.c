@@ -136,19 +136,19 @@ static bool options_parse(int argc, char **argv, struct run_options *options, st
 
 /* ---- Output ---------------------------------------------------------------------------------- */
 
-static bool print_json(const struct run_options *options, const struct output_run *runs,
+static bool print_json(const struct run_options *options, const struct policy_run *runs,
                        size_t count, struct error *error)
 {
     if (options->policies.count == 0)
-        return cli_print_json(output_run_json(runs), error);
+        return cli_print_json(policy_run_json(runs), error);
     cJSON *root = cJSON_CreateObject();
     cJSON *list = cJSON_AddArrayToObject(root, "policies");
     for (size_t i = 0; i < count; i++)
-        cJSON_AddItemToArray(list, output_run_json(&runs[i]));
+        cJSON_AddItemToArray(list, policy_run_json(&runs[i]));
     return cli_print_json(root, error);
 }
 
-static void print_text(const struct run_options *options, const struct output_run *runs,
+static void print_text(const struct run_options *options, const struct policy_run *runs,
                        size_t count)
 {
     text_begin();
@@ -156,10 +156,10 @@ static void print_text(const struct run_options *options, const struct output_ru
         printf("rehearsal of a replay: no GPU took part\n");
     for (size_t i = 0; options->details && i < count; i++) {
         printf("%s", i > 0 ? "\n" : "");
-        output_run_text(stdout, &runs[i]);
+        policy_run_text(stdout, &runs[i]);
     }
     if (!options->details)
-        output_table_text(stdout, runs, count);
+        policy_runs_table(stdout, runs, count);
     if (options->request.out != NULL)
         printf("results in %s\n", options->request.out);
     if (options->request.timeline != NULL)
@@ -172,19 +172,13 @@ static bool runs_print(void *context, const struct policy_run *runs, size_t coun
                        struct error *error)
 {
     const struct run_options *options = context;
-    struct output_run shown[CLI_POLICIES_MAX];
-    for (size_t i = 0; i < count; i++) {
-        shown[i] = (struct output_run){runs[i].run.experiment, &runs[i].result};
-        if (!options->quiet)
-            output_note_cold(&runs[i].result);
-    }
     if (!options->quiet) {
-        output_warnings(shown, count);
+        policy_runs_warn(runs, count);
         output_note_warmup(&options->settings, runs[0].run.experiment);
     }
     if (!options->json)
-        print_text(options, shown, count);
-    else if (!print_json(options, shown, count, error))
+        print_text(options, runs, count);
+    else if (!print_json(options, runs, count, error))
         return false;
     return options->request.in_process || output_close(error);
 }

@@ -3,6 +3,10 @@
 #ifndef ESGSIM_SIM_RUN_RUN_POLICIES_H
 #define ESGSIM_SIM_RUN_RUN_POLICIES_H
 
+#include <stdio.h>
+
+#include <cjson/cJSON.h>
+
 #include "sim/backend/emulated.h"
 #include "sim/run/run_once.h"
 
@@ -32,5 +36,20 @@ struct policies_request {
  * output is diverted until then. False: ERROR_INPUT for what is refused, before the first run;
  * ERROR_RUN if a run fails. Then no file is left. */
 bool policies_run(struct policies_request *request, struct error *error);
+
+/* Returns the object with the keys listed in README, "esgsim run --json". The caller deletes it.
+ * NULL: memory exhausted. */
+cJSON *policy_run_json(const struct policy_run *shown);
+
+/* Prints everything about one run: each application, the bounds, every metric with its meaning. */
+void policy_run_text(FILE *stream, const struct policy_run *shown);
+
+/* Prints one row per run of one experiment under `count` >= 1 policies. The last row has the
+ * bounds, if a run has them and no two runs differ in them. */
+void policy_runs_table(FILE *stream, const struct policy_run *runs, size_t count);
+
+/* Says on standard error if cold starts decide a result, and which keys change that. Then prints
+ * the warnings of the runs there, each once, with the policies that have it unless all have. */
+void policy_runs_warn(const struct policy_run *runs, size_t count);
 
 #endif
