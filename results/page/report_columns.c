@@ -16,8 +16,10 @@ void report_column_cell(const struct report *report, const struct report_contend
                         const char *place, struct text_table *table, size_t column)
 {
     char seeds[REPORT_SEEDS];
-    text_table_estimate(table, column,
-                        report_column_estimate(report, contender, application, metric), decimals);
+    const struct estimate estimate =
+        report_column_estimate(report, contender, application, metric);
+    text_table_estimate(table, column, estimate,
+                        metric_cell_decimals(metric, decimals, estimate.mean));
     report_seeds_text(report, contender, application, metric, seeds);
     if (seeds[0] == '\0')
         return;
@@ -49,9 +51,32 @@ int metric_decimals(const struct metric *metric, double largest)
     return digits < 0 ? -1 - digits : text_table_decimals(fabs(largest), digits);
 }
 
-/* Number of decimals, common to all contenders and applications. */
-static int decimals_of(const struct report *report, const struct report_scenario *scenario,
-                       const struct metric *metric)
+int metric_cell_decimals(const struct metric *metric, int column, double value)
+{
+    const bool small = metric->face.digits > 0 && fabs(value) * pow(10, column) < 10;
+    return small && fabs(value) > 0 ? metric_decimals(metric, value) : column;
+}
+
+bool metric_is_notable(const struct metric *metric, double largest)
+{
+    return (metric->places & IF_NOTABLE) == 0 || largest > METRIC_NOTABLE * metric->face.scale;
+}
+
+void report_served_print(FILE *out, const char *name, double drop_rate, double mean, double p50,
+                         double p99)
+{
+    if (drop_rate >= 1)
+        (void)fprintf(out, "%s: all requests were dropped\n", name);
+    else if (drop_rate > 0)
+        (void)fprintf(out,
+                      "%s: %.3g %% of the requests were dropped; latency of the %.3g %% served: "
+                      "mean %.4g, p50 %.4g, p99 %.4g ms\n",
+                      name, 100 * drop_rate, 100 - 100 * drop_rate, mean, p50, p99);
+}
+
+/* The largest value over all contenders and applications. */
+static double largest_of(const struct report *report, const struct report_scenario *scenario,
+                         const struct metric *metric)
 {
     double largest = 0;
     for (size_t c = 0; c < scenario->contender_count; c++)
@@ -63,7 +88,7 @@ static int decimals_of(const struct report *report, const struct report_scenario
             if (fabs(mean) > largest)
                 largest = fabs(mean);
         }
-    return metric_decimals(metric, largest);
+    return largest;
 }
 
 void report_columns_add(const struct report *report, const struct report_scenario *scenario,
@@ -71,11 +96,15 @@ void report_columns_add(const struct report *report, const struct report_scenari
 {
     const unsigned place = page ? ON_PAGE : IN_REPORT;
     for (size_t m = 0; m < metric_count + training_metric_count && columns->count < REPORT_COLUMNS;
-         m++)
-        if (metrics[m].group == group && (metrics[m].places & place) == place) {
-            columns->decimals[columns->count] = decimals_of(report, scenario, &metrics[m]);
-            columns->metrics[columns->count++] = &metrics[m];
-        }
+         m++) {
+        if (metrics[m].group != group || (metrics[m].places & place) != place)
+            continue;
+        const double largest = largest_of(report, scenario, &metrics[m]);
+        if (!metric_is_notable(&metrics[m], largest))
+            continue;
+        columns->decimals[columns->count] = metric_decimals(&metrics[m], largest);
+        columns->metrics[columns->count++] = &metrics[m];
+    }
 }
 
 bool report_is_on_front(const struct report *report, const struct report_scenario *scenario,

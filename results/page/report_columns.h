@@ -18,6 +18,18 @@ struct report_columns {
 /* The decimals of values of the metric, the largest of which is that, in the unit of its face. */
 int metric_decimals(const struct metric *metric, double largest);
 
+/* The decimals of one value in a column of so many: more, where these would leave it one digit. */
+int metric_cell_decimals(const struct metric *metric, int column, double value);
+
+/* Returns whether the metric is a column of a table whose largest value that is, in the unit of its
+ * face: not if IF_NOTABLE and too small. */
+bool metric_is_notable(const struct metric *metric, double largest);
+
+/* Prints how many requests of a contender were dropped, and the latencies in ms of those served, if
+ * any was dropped: the quantiles of all have no value among dropped ones. */
+void report_served_print(FILE *out, const char *name, double drop_rate, double mean, double p50,
+                         double p99);
+
 /* Adds the metrics of a group, in the order of metrics.def. `page`: for the HTML page, which shows
  * more. */
 void report_columns_add(const struct report *report, const struct report_scenario *scenario,

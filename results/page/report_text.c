@@ -93,15 +93,18 @@ static void print_legend(FILE *out)
         "  a ± h        mean over the seeds and half-width of its 95 % interval; a [b, c] if that "
         "is not symmetric: a share stays within 0 to 100 %; a alone: one seed\n"
         "  SLO hit %    requests that finished within their SLO\n"
-        "  $/1,000 req  pay-per-use: execution time x (vCPU + vGPU price), for 1,000 requests\n"
-        "  p50 p95 p99  percentiles of latency, from arrival to finish, of requests that finished\n"
-        "  cold %       jobs that waited for a container to start\n"
+        "  dropped %    given up by the policy, or refused by the platform; above 0.5 % it is shown\n"
+        "  $/1,000 served  pay-per-use of all work: execution time x (vCPU + vGPU price), for 1,000 "
+        "requests that were not dropped\n"
+        "  p50 p95 p99  percentiles of latency, from arrival to finish, of all requests: a dropped one "
+        "is infinitely late; -: it lies among dropped ones\n"
+        "  cold %       jobs that waited for a container to start, after they left their queue\n"
         "  plan missed  batches with fewer jobs, or in another configuration, than planned; - if "
         "the policy does not plan ahead\n"
-        "  queue ms …   mean components of a request's latency, summed over its jobs; with "
-        "parallel branches their sum may exceed the mean latency\n"
+        "  mean ms …    mean latency of the requests that were not dropped, and its components, "
+        "summed over a request's jobs; with parallel branches their sum may exceed it\n"
         "  units        work that the policy reports: node expansions, candidates\n"
-        "  goodput      requests within their SLO per second of the time of arrivals\n"
+        "  goodput      requests that end in the time of arrivals, and within their SLO, per second\n"
         "  Jain         fairness of the applications' hit rates: 100 % where all are equal\n"
         "  bound        upper bound of SLO hits: requests whose fastest path, alone and with its "
         "noise, meets the SLO; of all applications on this cluster, where that is known. Cost of "
@@ -112,19 +115,22 @@ static void print_legend(FILE *out)
 
 /* ---- Tables of figures --------------------------------------------------------------------- */
 
+static double mean_of(const struct report *report, const struct report_contender *contender,
+                      const char *metric)
+{
+    return report_estimate(report, contender, NULL, metric_find(metric)).mean;
+}
+
 /* A policy that drops what is late has few and fast requests left. */
-static void print_base(const struct report *report, const struct report_scenario *scenario,
+static void print_served(const struct report *report, const struct report_scenario *scenario,
                        FILE *out)
 {
     for (size_t c = 0; c < scenario->contender_count; c++) {
         const struct report_contender *contender = &scenario->contenders[c];
-        const double requests =
-            report_estimate(report, contender, NULL, metric_find("requests")).mean;
-        const double dropped =
-            report_estimate(report, contender, NULL, metric_find("dropped")).mean;
-        if (dropped > 0)
-            (void)fprintf(out, "percentiles of %s: of %.0f finished, %.0f dropped\n",
-                          contender->title, requests - dropped, dropped);
+        report_served_print(out, contender->title, mean_of(report, contender, "drop_rate"),
+                            mean_of(report, contender, "latency_ms_mean"),
+                            mean_of(report, contender, "served_ms_p50"),
+                            mean_of(report, contender, "served_ms_p99"));
     }
 }
 
@@ -136,7 +142,7 @@ static void print_tables(const struct report *report, const struct report_scenar
                                                   {METRIC_TIME, METRIC_TIME},
                                                   {METRIC_DECISIONS, METRIC_DECISIONS}};
     scenario_by_application(report, scenario, false, out);
-    print_base(report, scenario, out);
+    print_served(report, scenario, out);
     for (size_t i = 0; i < COUNT(tables); i++) {
         (void)fputc('\n', out);
         scenario_overall(report, scenario, tables[i][0], tables[i][1], false, out);

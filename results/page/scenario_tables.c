@@ -132,7 +132,9 @@ size_t scenario_signs(const struct report *report, const struct report_scenario 
         const struct report_comparison comparison = report_compare(report, scenario, c, NULL);
         const bool told = c != scenario->reference && !scenario_pair_lacks(scenario, c);
         p[2 * c] = told ? statistics_p_value(&comparison.hit_points) : NAN;
-        p[2 * c + 1] = told ? statistics_p_value(&comparison.saving) : NAN;
+        p[2 * c + 1] = told && report_costs_compare(&comparison)
+                           ? statistics_p_value(&comparison.saving)
+                           : NAN;
         (*signs)[c] = (struct scenario_sign){comparison.hit_points.mean > 0 ? 1 : -1,
                                              comparison.saving.mean > 0 ? 1 : -1};
     }
@@ -179,7 +181,13 @@ static bool comparison_rows(const struct report *report, const struct report_sce
             continue;
         const bool lacks = scenario_pair_lacks(scenario, c);
         text_table_name(table, 5, "%s", mark_of(&comparison.hit_points, signs[c].hits, lacks));
-        text_table_name(table, 6, "%s", mark_of(&comparison.saving, signs[c].saving, lacks));
+        if (report_costs_compare(&comparison))
+            text_table_name(table, 6, "%s", mark_of(&comparison.saving, signs[c].saving, lacks));
+        else
+            text_table_name(table, 6, "not judged: %.3g points more dropped by %s",
+                            fabs(comparison.drops),
+                            comparison.drops > 0 ? scenario->contenders[scenario->reference].title
+                                                 : scenario->contenders[c].title);
     }
     return defined;
 }
@@ -195,7 +203,8 @@ void scenario_comparisons(const struct report *report, const struct report_scena
     (void)snprintf(points, sizeof points, "%s − baseline", name);
     (void)snprintf(relative, sizeof relative,
                    "(%s − baseline) / baseline; - if the baseline's is 0 for a seed", name);
-    (void)snprintf(saving, sizeof saving, "(baseline − %s) / %s", name, name);
+    (void)snprintf(saving, sizeof saving,
+                   "(baseline − %s) / %s, per request that was not dropped", name, name);
     static const char mark[] =
         "whether the reference is better, by Student's paired t test at 5 % with Holm's adjustment "
         "over the table";

@@ -192,6 +192,9 @@ static bool satisfies(const struct report *report, const struct curves *curves,
                       const struct report_contender *contender)
 {
     const struct estimate estimate = report_estimate(report, contender, NULL, curves->metric);
+    if (!metric_can_hold(curves->metric,
+                         report_estimate(report, contender, NULL, metric_find("drop_rate")).mean))
+        return false;
     const bool alone = isnan(estimate.half_width);
     return curves->at_most ? (alone ? estimate.mean : estimate.high) <= curves->limit
                            : (alone ? estimate.mean : estimate.low) >= curves->limit;

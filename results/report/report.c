@@ -413,7 +413,8 @@ struct report_comparison report_compare(const struct report *report,
                                         const struct report_scenario *scenario, size_t contender,
                                         const char *application)
 {
-    struct report_comparison comparison = {statistics_none, statistics_none, statistics_none};
+    struct report_comparison comparison = {statistics_none, statistics_none, statistics_none,
+                                           statistics_none, NAN};
     if (scenario->reference == REPORT_NONE)
         return comparison;
     const struct paired_contenders gain = {.first = &scenario->contenders[scenario->reference],
@@ -424,11 +425,22 @@ struct report_comparison report_compare(const struct report *report,
     comparison = (struct report_comparison){
         paired_estimate(report, &gain, 1, application, hits, PAIRED_DIFFERENCE),
         paired_estimate(report, &gain, 1, application, hits, PAIRED_GAIN),
-        paired_estimate(report, &saved, 1, application, cost, PAIRED_GAIN)};
+        paired_estimate(report, &saved, 1, application, cost, PAIRED_GAIN),
+        paired_estimate(report, &saved, 1, application, metric_find("cost_per_arrival_usd"),
+                        PAIRED_GAIN),
+        100 * paired_estimate(report, &gain, 1, application, metric_find("drop_rate"),
+                              PAIRED_DIFFERENCE)
+                  .mean};
     comparison.hit_points = statistics_scaled(comparison.hit_points, 100);
     comparison.hit_relative = statistics_scaled(comparison.hit_relative, 100);
     comparison.saving = statistics_scaled(comparison.saving, 100);
+    comparison.saving_per_arrival = statistics_scaled(comparison.saving_per_arrival, 100);
     return comparison;
+}
+
+bool report_costs_compare(const struct report_comparison *comparison)
+{
+    return !(fabs(comparison->drops) > REPORT_DROPS_UNLIKE);
 }
 
 static bool led_by_esg(const struct report_scenario *scenario)

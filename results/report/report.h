@@ -204,8 +204,13 @@ struct report_comparison {
     struct estimate hit_points; /* SLO hit rate: reference − contender, percentage points */
     /* (reference − contender) / contender, %; NAN if the contender's hit rate is 0 for any seed */
     struct estimate hit_relative;
-    struct estimate saving; /* cost per request: (contender − reference) / reference, % */
+    struct estimate saving; /* cost per served request: (contender − reference) / reference, % */
+    struct estimate saving_per_arrival; /* the same, dropped requests included */
+    double drops; /* share dropped: reference − contender, points; NAN without a common seed */
 };
+/* Two shares dropped that differ by more points: costs of served requests are not judged. */
+#define REPORT_DROPS_UNLIKE 2
+bool report_costs_compare(const struct report_comparison *comparison);
 
 struct report_comparison report_compare(const struct report *report,
                                         const struct report_scenario *scenario, size_t contender,
@@ -215,6 +220,7 @@ struct report_comparison report_compare(const struct report *report,
 #define REPORT_HIT_POINTS "slo_hit_rate_gain_points"
 #define REPORT_HIT_RELATIVE "slo_hit_rate_gain"
 #define REPORT_SAVING "cost_saving"
+#define REPORT_SAVING_PER_ARRIVAL "cost_saving_per_arrival"
 
 /* Print the report, and the verdicts on what is expected (report_judge). False: ERROR_RUN. */
 bool report_text(const struct report *report, FILE *out, struct error *error);

@@ -15,7 +15,8 @@
 
 /* What several metrics count, and over which time. */
 #define REQUESTS "measured requests"
-#define FINISHED "finished requests"
+#define SERVED "served requests"
+#define WITHIN "requests, warm-up included"
 #define HITS "requests in time"
 #define JOBS "jobs of measured requests"
 #define BATCHES "batches with a measured job"
@@ -36,13 +37,13 @@
 const struct metric metrics[] = {
 #define METRIC(type, name, unit, group, places, face, population, window, help)                    \
     {METRIC_ENTRY(measures, METRIC_OF_APPLICATION, type, name, unit), METRIC_##group, places,      \
-     face, MEANING(help, population, window)},
+     face, population, MEANING(help, population, window)},
 #define RUN_METRIC(type, name, unit, group, places, face, population, window, help)                \
     {METRIC_ENTRY(run_measures, METRIC_OF_RUN, type, name, unit), METRIC_##group, places, face,    \
-     MEANING(help, population, window)},
+     population, MEANING(help, population, window)},
 #define TRAINING_METRIC(type, name, unit, group, places, face, population, window, help)           \
     {METRIC_ENTRY(training_measures, METRIC_OF_TRAININGS, type, name, unit), METRIC_##group,       \
-     places, face, MEANING(help, population, window)},
+     places, face, population, MEANING(help, population, window)},
 #include "sim/base/metrics.def"
 };
 
@@ -147,6 +148,16 @@ double metric_value(const struct metric *metric, const struct measures *measures
 {
     return metric_number(metric, metric->scope == METRIC_OF_RUN ? (const void *)run
                                                                 : (const void *)measures);
+}
+
+bool metric_is_of_served(const struct metric *metric)
+{
+    return strcmp(metric->population, SERVED) == 0;
+}
+
+bool metric_can_hold(const struct metric *metric, double drop_rate)
+{
+    return !metric_is_of_served(metric) || drop_rate <= METRIC_NOTABLE;
 }
 
 const struct metric *metric_find(const char *name)

@@ -166,8 +166,12 @@ enum metric_place {
     IN_DETAILS = 2,
     ON_PAGE = 4,
     IN_REPORT = 8 | ON_PAGE,
-    IN_BARE_RUN = 16
+    IN_BARE_RUN = 16,
+    IF_NOTABLE = 32
 };
+
+/* A share of dropped requests above this stands beside whatever is of the served ones alone. */
+#define METRIC_NOTABLE 0.005
 
 /* How a metric is shown, wherever it is. */
 struct metric_face {
@@ -210,7 +214,8 @@ struct metric {
     enum metric_group group;
     unsigned places; /* of enum metric_place */
     struct metric_face face;
-    const char *help; /* what it is, of what, and over which time */
+    const char *population; /* of what it is */
+    const char *help;       /* what it is, of what, and over which time */
 };
 
 /* In the order of metrics.def: metrics of applications and of runs, then those of trainings, which
@@ -225,6 +230,12 @@ double metric_number(const struct metric *metric, const void *members);
 /* The same for a metric of metrics.def, from `run` or `measures`, depending on its scope. */
 double metric_value(const struct metric *metric, const struct measures *measures,
                     const struct run_measures *run);
+/* Returns whether the metric is of served requests alone, so that it can improve by dropping the
+ * slow ones. Its limits hold nowhere, and its differences are judged by nobody, where the shares
+ * dropped are too large or too unlike. */
+bool metric_is_of_served(const struct metric *metric);
+/* Returns whether a limit on the metric can hold where that share was dropped. */
+bool metric_can_hold(const struct metric *metric, double drop_rate);
 /* Returns NULL if there is no metric of applications or runs of that name. */
 const struct metric *metric_find(const char *name);
 

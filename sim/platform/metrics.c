@@ -72,60 +72,62 @@ void metrics_close_window(struct metrics *metrics, const struct cluster_use *use
     metrics->last_arrival = now;
 }
 
+/* Every fraction of this file: none, which is NAN, where there is nothing to divide by. */
 static double ratio(double part, double whole)
-{
-    return whole > 0 ? part / whole : 0.0;
-}
-
-/* A fraction of the requests, or of their time; NAN if there are none. */
-static double share(double part, double whole)
 {
     return whole > 0 ? part / whole : NAN;
 }
 
-/* A fraction of a capacity over `time`; NAN if there was no time. */
-static double utilisation(double integral, double time, double capacity)
+/* Quantile q of the latencies of served requests and of `dropped` others, which are infinite. NAN where it
+ * lies among these. */
+static double latency_quantile(struct quantile *served, double dropped, double q)
 {
-    return time > 0 ? ratio(integral, time * capacity) : NAN;
+    const double n = (double)quantile_count(served), position = (n + dropped - 1) * q;
+    if (n == 0 || position > n - 1)
+        return NAN;
+    return quantile_value(served, n > 1 ? position / (n - 1) : 0) / 1e6;
 }
 
-/* Without finished requests latencies are NAN, because 0 ms would look like the best result. */
-static void latencies_fill(struct measures *out, struct quantile *latency)
+static void latencies_fill(struct measures *out, struct quantile *served, double dropped)
 {
-    const bool any = quantile_count(latency) > 0;
-    out->latency_ms_mean = any ? quantile_mean(latency) / 1e6 : NAN;
-    out->latency_ms_p50 = any ? quantile_value(latency, 0.5) / 1e6 : NAN;
-    out->latency_ms_p95 = any ? quantile_value(latency, 0.95) / 1e6 : NAN;
-    out->latency_ms_p99 = any ? quantile_value(latency, 0.99) / 1e6 : NAN;
-    out->latency_ms_p999 = any ? quantile_value(latency, 0.999) / 1e6 : NAN;
-    out->latency_ms_max = any ? sim_to_ms(quantile_max(latency)) : NAN;
+    const bool any = quantile_count(served) > 0;
+    out->latency_ms_mean = any ? quantile_mean(served) / 1e6 : NAN;
+    out->served_ms_p50 = latency_quantile(served, 0, 0.5);
+    out->served_ms_p99 = latency_quantile(served, 0, 0.99);
+    out->latency_ms_p50 = latency_quantile(served, dropped, 0.5);
+    out->latency_ms_p95 = latency_quantile(served, dropped, 0.95);
+    out->latency_ms_p99 = latency_quantile(served, dropped, 0.99);
+    out->latency_ms_p999 = latency_quantile(served, dropped, 0.999);
+    out->latency_ms_max = any && dropped == 0 ? sim_to_ms(quantile_max(served)) : NAN;
 }
 
 /* `time`: of arrivals, ns. */
 static void measures_fill(struct measures *out, const struct metric_sums *sums, double time,
                           bool bounded)
 {
-    double n = (double)sums->requests;
+    const double n = (double)sums->requests, served = n - (double)sums->dropped;
+    const double seconds = time / (double)SIM_S;
     out->requests = sums->requests;
     out->dropped = sums->dropped;
-    out->slo_hit_rate = share((double)sums->hits, n);
-    out->goodput_per_s = share((double)sums->hits, time / (double)SIM_S);
+    out->drop_rate = ratio((double)sums->dropped, n);
+    out->slo_hit_rate = ratio((double)sums->hits, n);
+    out->goodput_per_s = ratio((double)sums->hits_within, seconds);
+    out->throughput_per_s = ratio((double)sums->served_within, seconds);
     out->cost_usd = sums->cost;
-    out->cost_per_request_usd = share(sums->cost, n);
-    out->cost_per_hit_usd = share(sums->cost, (double)sums->hits);
+    out->cost_per_request_usd = ratio(sums->cost, served);
+    out->cost_per_arrival_usd = ratio(sums->cost, n);
+    out->cost_per_hit_usd = ratio(sums->cost, (double)sums->hits);
     out->cost_hold_usd = sums->hold_cost;
-    latencies_fill(out, sums->latency);
-    out->queue_ms_mean = share(sums->queue_ns, n) / 1e6;
-    out->transfer_ms_mean = share(sums->transfer_ns, n) / 1e6;
-    out->cold_ms_mean = share(sums->cold_ns, n) / 1e6;
-    out->exec_ms_mean = share(sums->exec_ns, n) / 1e6;
+    latencies_fill(out, sums->latency, (double)sums->dropped);
+    out->queue_ms_mean = ratio(sums->queue_ns, served) / 1e6;
+    out->transfer_ms_mean = ratio(sums->transfer_ns, served) / 1e6;
+    out->cold_ms_mean = ratio(sums->cold_ns, served) / 1e6;
+    out->exec_ms_mean = ratio(sums->exec_ns, served) / 1e6;
     out->cold_start_rate = ratio((double)sums->cold_jobs, (double)sums->jobs);
     out->mean_batch = ratio((double)sums->batched_jobs, (double)sums->batches);
     out->preplanned_batches = sums->planned_batches;
-    out->preplanned_miss_rate = sums->planned_batches > 0 ? ratio((double)sums->planned_misses,
-                                                                  (double)sums->planned_batches)
-                                                          : NAN;
-    out->bound_slo_hit_rate = bounded ? share((double)sums->bound_hits, n) : NAN;
+    out->preplanned_miss_rate = ratio((double)sums->planned_misses, (double)sums->planned_batches);
+    out->bound_slo_hit_rate = bounded ? ratio((double)sums->bound_hits, n) : NAN;
     out->bound_cost_per_request_usd = NAN; /* metrics_report_bounds sets it */
 }
 
@@ -196,22 +198,20 @@ static void run_measures_fill(struct run_measures *out, const struct metrics *me
     out->decision_units_mean = ratio((double)metrics->decision_units, decisions);
     out->decision_us_max = (double)metrics->longest_decision / 1e3;
     out->decision_us_mean = ratio((double)metrics->decision_time, decisions) / 1e3;
-    out->gpu_utilisation = utilisation(metrics->unit_ns, time, capacity_units);
-    out->vcpu_utilisation = utilisation(metrics->vcpu_ns, time, (double)capacity->vcpus);
-    out->memory_utilisation = utilisation(metrics->memory_ns, time, (double)capacity->memory_kb);
+    out->gpu_utilisation = ratio(metrics->unit_ns, time * capacity_units);
+    out->vcpu_utilisation = ratio(metrics->vcpu_ns, time * (double)capacity->vcpus);
+    out->memory_utilisation = ratio(metrics->memory_ns, time * (double)capacity->memory_kb);
     out->gpu_memory_utilisation =
-        utilisation(metrics->gpu_memory_ns, time, (double)capacity->gpu_memory_kb);
-    out->gpu_fragmentation =
-        metrics->active_unit_ns > 0 ? 1.0 - metrics->unit_ns / metrics->active_unit_ns : 0.0;
-    out->gpu_provisioned =
-        utilisation(metrics->unit_ns + metrics->idle_unit_ns, time, capacity_units);
+        ratio(metrics->gpu_memory_ns, time * (double)capacity->gpu_memory_kb);
+    out->gpu_fragmentation = 1 - ratio(metrics->unit_ns, metrics->active_unit_ns);
+    out->gpu_provisioned = ratio(metrics->unit_ns + metrics->idle_unit_ns, time * capacity_units);
     out->stranded_vgpu = ratio(metrics->stranded_sum, (double)metrics->stranded_samples);
     out->slowdown_mean = ratio(metrics->slowdown_sum, (double)metrics->batches);
     const double extrapolated = metrics->executed_ns[CONFIGURATION_EXTRAPOLATED];
     const double predicted = metrics->executed_ns[CONFIGURATION_INTERPOLATED] + extrapolated;
     const double executed = metrics->executed_ns[CONFIGURATION_MEASURED] + predicted;
-    out->predicted_share = share(predicted, executed);
-    out->extrapolated_share = share(extrapolated, executed);
+    out->predicted_share = ratio(predicted, executed);
+    out->extrapolated_share = ratio(extrapolated, executed);
     out->simulated_s = elapsed / 1e9;
     out->warmup_mser_requests = batch_means_warmup(&metrics->warmup);
     out->latency_ms_half_width = batch_means_half_width(&metrics->latency);
@@ -238,10 +238,19 @@ bool metrics_report(struct metrics *metrics, const struct workload *workload,
     result->applications = calloc(n, sizeof *result->applications);
     if (result->applications == NULL)
         return error_run(error, "out of memory for the results of %zu applications", n);
-    for (size_t a = 0; a < n; a++)
-        measures_fill(&result->applications[a], &metrics->sums[a], time, bounded);
-    measures_fill(&result->overall, &metrics->sums[n], time, bounded);
-    result->exact_quantiles = quantile_is_exact(metrics->sums[n].latency);
+    struct metric_sums *all = &metrics->sums[n];
+    for (size_t a = 0; a < n; a++) {
+        const struct metric_sums *own = &metrics->sums[a];
+        measures_fill(&result->applications[a], own, time, bounded);
+        all->requests += own->requests;
+        all->dropped += own->dropped;
+        all->hits += own->hits;
+        all->bound_hits += own->bound_hits;
+        all->served_within += own->served_within;
+        all->hits_within += own->hits_within;
+    }
+    measures_fill(&result->overall, all, time, bounded);
+    result->exact_quantiles = quantile_is_exact(all->latency);
     run_measures_fill(&result->run, metrics, workload, capacity, now, &result->overall);
     fairness_fill(result);
     if (metrics->measuring && metrics->last_arrival < SIM_FOREVER)

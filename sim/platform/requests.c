@@ -477,20 +477,19 @@ static void request_record(struct platform *platform, const struct request *requ
         platform->failed = true;
 }
 
-/* Returns false if memory is exhausted. */
+/* Adds what is not counted in whole numbers, of which metrics_report makes the sums over all
+ * applications. Returns false if memory is exhausted. */
 static inline bool sums_add_request(struct metric_sums *sums, const struct request *request,
-                                    sim_time_t now, bool hit, bool bound_hit)
+                                    sim_time_t now)
 {
-    sums->requests++;
-    sums->dropped += request->dropped;
-    sums->hits += hit;
-    sums->bound_hits += bound_hit;
     sums->cost += request->cost;
+    if (request->dropped)
+        return true;
     sums->queue_ns += (double)request->queue_time;
     sums->transfer_ns += (double)request->transfer_time;
     sums->cold_ns += (double)request->cold_time;
     sums->exec_ns += (double)request->exec_time;
-    return request->dropped || quantile_add(sums->latency, now - request->arrival);
+    return quantile_add(sums->latency, now - request->arrival);
 }
 
 static void request_finish(struct platform *platform, uint32_t slot)
@@ -511,18 +510,24 @@ static void request_finish(struct platform *platform, uint32_t slot)
     admission_outcome(platform, request, hit);
     metrics->total_request_cost += request->cost;
     metrics->last_finish = platform->now;
-    if (!request->dropped)
+    struct metric_sums *sums = &metrics->sums[request->application];
+    if (!request->dropped) {
         batch_means_add(&metrics->warmup, sim_to_ms(latency));
+        sums->served_within += metrics->arriving;
+        sums->hits_within += metrics->arriving && hit;
+    }
     if (request->measured) {
         if (!request->dropped)
             batch_means_add(&metrics->latency, sim_to_ms(latency));
         batch_means_add(&metrics->hits, hit);
         const bool bound_hit =
             platform->options->bounds && fastest_path(platform, slot, path) <= slo;
-        if (!sums_add_request(&metrics->sums[request->application], request, platform->now, hit,
-                              bound_hit) ||
-            !sums_add_request(&metrics->sums[metrics->application_count], request, platform->now,
-                              hit, bound_hit))
+        sums->requests++;
+        sums->dropped += request->dropped;
+        sums->hits += hit;
+        sums->bound_hits += bound_hit;
+        if (!sums_add_request(sums, request, platform->now) ||
+            !sums_add_request(&metrics->sums[metrics->application_count], request, platform->now))
             platform_fail(platform, "out of memory for the latencies of requests");
     }
     if (requests_recorded(platform) || platform->bound != NULL)

@@ -232,7 +232,9 @@ static bool answer_prepare(struct runner *runner, struct error *error)
 static double value_of(const struct metric *metric, const struct simulation_result *result)
 {
     if (metric->scope != METRIC_OF_TRAININGS)
-        return metric_value(metric, &result->overall, &result->run);
+        return metric_can_hold(metric, result->overall.drop_rate)
+                   ? metric_value(metric, &result->overall, &result->run)
+                   : NAN;
     return result->training == NULL ? NAN : metric_number(metric, result->training);
 }
 

@@ -185,13 +185,11 @@ static double table_bound_hits(const struct simulation_result *result)
     return fmin(result->overall.bound_slo_hit_rate, result->run.bound_capacity_slo_hit_rate);
 }
 
-/* A policy that drops what is late has few and fast requests left. */
-static void text_base(FILE *stream, const struct policy_run *shown, const char *name)
+static void text_served(FILE *stream, const struct policy_run *shown, const char *name)
 {
     const struct measures *m = &shown->result.overall;
-    if (m->dropped > 0)
-        fprintf(stream, "percentiles of %s: of %" PRIu64 " finished, %" PRIu64 " dropped\n", name,
-                m->requests - m->dropped, m->dropped);
+    report_served_print(stream, name, m->drop_rate, m->latency_ms_mean, m->served_ms_p50,
+                        m->served_ms_p99);
 }
 
 /* A line of one figure, and what it is. */
@@ -321,13 +319,17 @@ static void print_rows(FILE *stream, const char *first, enum metric_place place,
     const struct metric *shown[COLUMNS_MOST];
     const char *headers[1 + COLUMNS_MOST] = {first};
     int decimals[COLUMNS_MOST];
-    const size_t columns = columns_find(place, trainings, shown);
-    for (size_t c = 0; c < columns; c++) {
+    const size_t found = columns_find(place, trainings, shown);
+    size_t columns = 0;
+    for (size_t c = 0; c < found; c++) {
         double largest = 0;
         for (size_t r = 0; r < count; r++)
             largest = fmax(largest, fabs(cell_value(shown[c], &rows[r])));
-        decimals[c] = metric_decimals(shown[c], largest);
-        headers[1 + c] = shown[c]->face.header;
+        if (!metric_is_notable(shown[c], largest))
+            continue;
+        decimals[columns] = metric_decimals(shown[c], largest);
+        headers[1 + columns] = shown[c]->face.header;
+        shown[columns++] = shown[c];
     }
     struct text_table *table = text_table_create(headers, 1 + columns);
     text_table_dense(table);
@@ -337,7 +339,8 @@ static void print_rows(FILE *stream, const char *first, enum metric_place place,
         for (size_t c = 0; c < columns; c++) {
             const double value = cell_value(shown[c], &rows[r]);
             if (isfinite(value))
-                text_table_cell(table, 1 + c, "%.*f", decimals[c], value);
+                text_table_cell(table, 1 + c, "%.*f",
+                                metric_cell_decimals(shown[c], decimals[c], value), value);
             else if (!rows[r].bounds)
                 text_table_cell(table, 1 + c, "-");
         }
@@ -371,7 +374,7 @@ void policy_run_text(FILE *stream, const struct policy_run *shown)
     text_title(stream, shown, false);
     if (requests)
         text_applications(stream, experiment, result);
-    text_base(stream, shown, name_of(shown, 1, 0));
+    text_served(stream, shown, name_of(shown, 1, 0));
     if (result->training != NULL)
         text_metrics(stream, METRIC_OF_TRAININGS, result->training, false);
     text_metrics(stream, METRIC_OF_RUN, run, !requests);
@@ -406,7 +409,7 @@ void policy_runs_table(FILE *stream, const struct policy_run *runs, size_t count
     if (runs[0].run.experiment->workload.application_count > 0)
         print_rows(stream, "policy", IN_RUN, false, rows, count + table_has_bounds(runs, count));
     for (size_t i = 0; i < count; i++)
-        text_base(stream, &runs[i], name_of(runs, count, i));
+        text_served(stream, &runs[i], name_of(runs, count, i));
     text_notices(stream, runs, count);
     arena_destroy(arena);
 }
