@@ -314,7 +314,7 @@ CASE(the_text_begins_with_what_is_sustained)
     assert_contains(text, "\nSLO hit %\n good 97.0 ± 0.0 97.0 ± 0.0 97.0 ± 0.0\n");
     assert_contains(text, "\n wide 97.0 [95.4, 98.0] 97.0 [93.3, 98.7] 97.0 [93.3, 98.7]\n");
     assert_contains(text, "\n hole 99.0 ± 0.0 - 99.0 ± 0.0\n");
-    assert_contains(text, "\n$/1,000 req\n good 0.9700 ± 0.0000 ");
+    assert_contains(text, "\n$/1,000 served\n good 0.9700 ± 0.0000 ");
     free(text);
     made->report->details = true;
     text = printed(made, report_text);

@@ -75,8 +75,8 @@ DRAWING(hit_rates_are_percentages_with_intervals_by_application)
                          "1\u202F000 requests each; bars: 95 % intervals. Latency profile: "
                          "assumed.\n");
     csv = csv_of("cost-light");
-    assert_contains(csv, "1,classification,$ per 1\u202F000 requests,1,esg,0.24,");
-    assert_contains(csv, "1,classification,$ per 1\u202F000 requests,2,fifo,0.6,");
+    assert_contains(csv, "1,classification,$ per 1\u202F000 requests served,1,esg,0.24,");
+    assert_contains(csv, "1,classification,$ per 1\u202F000 requests served,2,fifo,0.6,");
 }
 
 DRAWING(the_pareto_front_is_of_those_that_none_beats_on_both)
@@ -84,9 +84,9 @@ DRAWING(the_pareto_front_is_of_those_that_none_beats_on_both)
     FIGURES list = drawn(results_write(light, COUNT(light), 0));
     char *csv = csv_of("hit-against-cost-light");
     /* esg 73.6 % at 0.336, fifo 44 % at 0.84, edf 32 % at 0.14: fifo alone is beaten. */
-    assert_contains(csv, "1,esg,$ per 1\u202F000 requests,0.336,0.1968882881,0.4751117119,");
+    assert_contains(csv, "1,esg,$ per 1\u202F000 requests served,0.336,0.1968882881,0.4751117119,");
     assert_contains(csv, ",SLO hit rate (%),73.6,69.44653748,77.3728046,");
-    assert_contains(csv, "2,fifo,$ per 1\u202F000 requests,0.84,");
+    assert_contains(csv, "2,fifo,$ per 1\u202F000 requests served,0.84,");
     assert_contains(csv, ",0.14,,,SLO hit rate (%),32,,,1,0.1,98,0x009E73,12,-,-\n");
     char *fifo = strstr(csv, "2,fifo,");
     assert_contains(fifo, ",0,0.1,98,0x56B4E9,15,-,-\n");
@@ -116,7 +116,7 @@ DRAWING(settings_stand_side_by_side_and_a_contender_keeps_its_look_in_all)
     /* All together 0.8 of the hit rate, 1.4 of the cost. */
     assert_contains(csv, "1,SLO hit rate (%),0,1,light,2,esg,72,,,0x0072B2,7,");
     assert_contains(csv, "1,SLO hit rate (%),0,2,heavy,2,esg,64,,,0x0072B2,7,");
-    assert_contains(csv, "2,$ per 1\u202F000 requests,0,2,heavy,2,esg,0.42,,");
+    assert_contains(csv, "2,$ per 1\u202F000 requests served,0,2,heavy,2,esg,0.42,,");
     assert_contains(csv, "3,p95 latency (ms),1,1,light,1,fifo,200,,");
 }
 
@@ -125,8 +125,8 @@ DRAWING(costs_are_parts_of_what_is_provisioned)
     FIGURES list = drawn(results_write(light, COUNT(light), 0));
     char *csv = csv_of("cost-parts-light");
     /* 1.4 of the mean 0.00024; the second panel has parts that the made-up run does not. */
-    assert_contains(csv, "requests,1,esg,1,execution,0,0.336,");
-    assert_contains(csv, "requests,1,esg,2,held before it,0.336,0.336,");
+    assert_contains(csv, "requests served,1,esg,1,execution,0,0.336,");
+    assert_contains(csv, "requests served,1,esg,2,held before it,0.336,0.336,");
     assert_contains(csv, ",0.336,-,-\n");
     csv = csv_of("resources-light");
     assert_contains(csv, "1,vGPUs held,%,1,esg,50,50,50,");
@@ -463,7 +463,7 @@ DRAWING(a_sweep_over_the_load_is_drawn_as_curves_alone)
         csv,
         "1,SLO hit rate (%),0,95,2,SLO × 2,3,edf,load (share of capacity),0.4,56,,,0x009E73,12,2,");
     assert_contains(
-        csv, "2,$ per 1\u202F000 requests,0,,2,SLO × 2,1,esg,load (share of capacity),0.6,0.28,");
+        csv, "2,$ per 1\u202F000 requests served,0,,2,SLO × 2,1,esg,load (share of capacity),0.6,0.28,");
     assert_contains(csv,
                     "3,p95 latency (ms),1,,1,SLO × 1,2,fifo,load (share of capacity),0.2,200,");
     assert_contains(csv, "Dotted: 95");

@@ -319,12 +319,14 @@ const struct metric report_late_rate = {.name = "late_rate",
                                         .help = "share of requests that were served, and too late",
                                         .type = COLUMN_F64,
                                         .share = true,
+                                        .population = "measured requests",
                                         .face = FACE_PERCENT("late", "requests served too late")};
 const struct metric report_miss_rate = {.name = "miss_rate",
                                         .unit = "1",
                                         .help = "share of requests that did not meet their SLO",
                                         .type = COLUMN_F64,
                                         .share = true,
+                                        .population = "measured requests",
                                         .face = FACE_PERCENT("SLO missed", "requests not in time")};
 
 const struct metric report_gpu_use = {
@@ -333,12 +335,14 @@ const struct metric report_gpu_use = {
     .help = "time for which GPUs run something, as if all of the cluster did",
     .type = COLUMN_F64,
     .scope = METRIC_OF_RUN,
+    .population = "the whole cluster",
     .face = FACE_SECONDS("GPU use", "time of GPUs in use")};
 
 /* gpu_fragmentation is 1 - held / use. */
 static double gpu_use(const struct run_measures *run)
 {
-    return run->gpu_fragmentation < 1
+    return run->gpu_utilisation <= 0 ? 0
+           : run->gpu_fragmentation < 1
                ? run->gpu_utilisation / (1 - run->gpu_fragmentation) * run->simulated_s
                : NAN;
 }
