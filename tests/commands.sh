@@ -523,7 +523,7 @@ cases <<'END'
 0 :: where every request was dropped, latencies are null :: "p95":.null :: run "$strict" $small --policy "$folder/drop.so" --json --out "$folder/drop.h5"
 0 :: and empty in CSV :: ,latency_ms_p95,ms,,1,,,, :: report "$folder/drop.h5" --format csv
 0 :: and no obstacle to a page ::  :: report "$folder/drop.h5" --format html --out "$folder/drop.html"
-0 :: and a dash in text :: drop-all +40 +0.0 +0.0+ +- +- +- :: report "$folder/drop.h5"
+0 :: and a dash in text :: drop-all +40 +100.0 +0.0 +- +- +- +- :: report "$folder/drop.h5"
 END
 
 sed '/^\t"interference":/,/^\t}/c\\t"interference": {"model": "none"}' traces/profiles/esg-reconstructed.json >"$folder/none.json"
