@@ -32,6 +32,12 @@ bool expectation_is_comparison(const struct expectation *expectation)
     return expectation->comparison != PAIRED_VALUE;
 }
 
+bool expectation_depends_on_drops(const struct expectation *expectation)
+{
+    const char *name = expectation->measured->name;
+    return metric_is_of_served(expectation->measured) || strcmp(name, "cost_per_arrival_usd") == 0;
+}
+
 bool expectation_is_free(const struct expectation *expectation)
 {
     return expectation->esg == NULL && expectation_is_comparison(expectation);

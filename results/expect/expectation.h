@@ -146,5 +146,8 @@ bool expectation_resolve(struct expectation *expectation);
 bool expectation_is_comparison(const struct expectation *expectation);
 /* Returns whether the file gives the comparison; false: there is none, or it is one of ESG. */
 bool expectation_is_free(const struct expectation *expectation);
+/* Whether the figure improves with the requests that are dropped: of served requests, or a cost by
+ * all. */
+bool expectation_depends_on_drops(const struct expectation *expectation);
 
 #endif

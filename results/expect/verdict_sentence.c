@@ -173,6 +173,39 @@ static void say_missing(struct sentence *to)
     say_lacking(to, LACK_FIGURE, comparison ? "; nothing to pair with " : "; no such figure of ");
 }
 
+/* The most of a policy's requests that were dropped in its pairs from `first`, which has begun. */
+static double most_dropped(const struct sentence *to, size_t first)
+{
+    const struct judgement *judgement = to->judgement;
+    double most = 0;
+    for (size_t i = first; i < judgement->pair_count; i++) {
+        const struct verdict_pair *pair = &judgement->pairs[i];
+        if (strcmp(pair->policy, judgement->pairs[first].policy) == 0 &&
+            pair->contender != REPORT_NONE)
+            most =
+                fmax(most, report_estimate(to->report, &pair->scenario->contenders[pair->contender],
+                                           NULL, metric_find("drop_rate"))
+                               .mean);
+    }
+    return most;
+}
+
+/* Names the policies that dropped requests, where the figure depends on how many. */
+static void say_drops(struct sentence *to)
+{
+    const struct judgement *judgement = to->judgement;
+    size_t count = 0;
+    if (!expectation_depends_on_drops(to->figure))
+        return;
+    for (size_t i = 0; i < judgement->pair_count; i++) {
+        const double most = most_dropped(to, i);
+        if ((i == 0 || strcmp(judgement->pairs[i].policy, judgement->pairs[i - 1].policy) != 0) &&
+            most > METRIC_NOTABLE)
+            say(to, "%s %s up to %.3g %%", count++ == 0 ? "; dropped requests:" : ",",
+                judgement->pairs[i].policy, 100 * most);
+    }
+}
+
 const char *verdict_sentence(const struct report *report, const struct judgement *judgement)
 {
     static const char *const openings[] = {"Reproduced", "Partly reproduced", "Not reproduced",
@@ -205,6 +238,7 @@ const char *verdict_sentence(const struct report *report, const struct judgement
         say_pairs(to, parts[i].standing);
     }
     say_averages(to);
+    say_drops(to);
     say_missing(to);
     say(to, ".");
     return sentence.text;

@@ -93,10 +93,13 @@ static void print_legend(FILE *out)
         "  a ± h        mean over the seeds and half-width of its 95 % interval; a [b, c] if that "
         "is not symmetric: a share stays within 0 to 100 %; a alone: one seed\n"
         "  SLO hit %    requests that finished within their SLO\n"
-        "  dropped %    given up by the policy, or refused by the platform; above 0.5 % it is shown\n"
-        "  $/1,000 served  pay-per-use of all work: execution time x (vCPU + vGPU price), for 1,000 "
+        "  dropped %    given up by the policy, or refused by the platform; above 0.5 % it is "
+        "shown\n"
+        "  $/1,000 served  pay-per-use of all work: execution time x (vCPU + vGPU price), for "
+        "1,000 "
         "requests that were not dropped\n"
-        "  p50 p95 p99  percentiles of latency, from arrival to finish, of all requests: a dropped one "
+        "  p50 p95 p99  percentiles of latency, from arrival to finish, of all requests: a dropped "
+        "one "
         "is infinitely late; -: it lies among dropped ones\n"
         "  cold %       jobs that waited for a container to start, after they left their queue\n"
         "  plan missed  batches with fewer jobs, or in another configuration, than planned; - if "
@@ -104,7 +107,8 @@ static void print_legend(FILE *out)
         "  mean ms …    mean latency of the requests that were not dropped, and its components, "
         "summed over a request's jobs; with parallel branches their sum may exceed it\n"
         "  units        work that the policy reports: node expansions, candidates\n"
-        "  goodput      requests that end in the time of arrivals, and within their SLO, per second\n"
+        "  goodput      requests that end in the time of arrivals, and within their SLO, per "
+        "second\n"
         "  Jain         fairness of the applications' hit rates: 100 % where all are equal\n"
         "  bound        upper bound of SLO hits: requests whose fastest path, alone and with its "
         "noise, meets the SLO; of all applications on this cluster, where that is known. Cost of "
@@ -123,7 +127,7 @@ static double mean_of(const struct report *report, const struct report_contender
 
 /* A policy that drops what is late has few and fast requests left. */
 static void print_served(const struct report *report, const struct report_scenario *scenario,
-                       FILE *out)
+                         FILE *out)
 {
     for (size_t c = 0; c < scenario->contender_count; c++) {
         const struct report_contender *contender = &scenario->contenders[c];

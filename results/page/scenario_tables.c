@@ -203,8 +203,8 @@ void scenario_comparisons(const struct report *report, const struct report_scena
     (void)snprintf(points, sizeof points, "%s − baseline", name);
     (void)snprintf(relative, sizeof relative,
                    "(%s − baseline) / baseline; - if the baseline's is 0 for a seed", name);
-    (void)snprintf(saving, sizeof saving,
-                   "(baseline − %s) / %s, per request that was not dropped", name, name);
+    (void)snprintf(saving, sizeof saving, "(baseline − %s) / %s, per request that was not dropped",
+                   name, name);
     static const char mark[] =
         "whether the reference is better, by Student's paired t test at 5 % with Holm's adjustment "
         "over the table";

@@ -78,8 +78,8 @@ static double ratio(double part, double whole)
     return whole > 0 ? part / whole : NAN;
 }
 
-/* Quantile q of the latencies of served requests and of `dropped` others, which are infinite. NAN where it
- * lies among these. */
+/* Quantile q of the latencies of served requests and of `dropped` others, which are infinite. NAN
+ * where it lies among these. */
 static double latency_quantile(struct quantile *served, double dropped, double q)
 {
     const double n = (double)quantile_count(served), position = (n + dropped - 1) * q;
