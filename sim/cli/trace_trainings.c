@@ -58,9 +58,12 @@ static cJSON *describe(const struct training_trace *trace, const struct training
     json_put(root, "trainings %zu endless %zu models %zu clusters %zu span_h %g arrivals_per_h %g",
              trace->count, trace->count - ended, trace->models.count, trace->clusters.count, span_h,
              (double)(trace->count - 1) / span_h);
-    json_put(root, "gpu_hours %g gpu_hours_per_h %g", gpu_hours, gpu_hours / span_h);
+    /* n trainings arrive in n intervals, of which the trace shows all but one. */
+    const double hours_of_all = span_h * (double)trace->count / (double)(trace->count - 1);
+    const double demand = ended > 0 ? gpu_hours / hours_of_all : NAN;
+    json_put(root, "gpu_hours %g gpu_hours_per_h %g", ended > 0 ? gpu_hours : NAN, demand);
     if (gpus > 0)
-        cJSON_AddNumberToObject(root, "load", gpu_hours / span_h / (double)gpus);
+        cJSON_AddNumberToObject(root, "load", demand / (double)gpus);
     put_durations(root, hours, ended);
     cJSON *rows = cJSON_AddArrayToObject(root, "gangs");
     for (uint32_t g = 0; g <= TRAINING_MOST_GPUS; g++)
@@ -68,7 +71,7 @@ static cJSON *describe(const struct training_trace *trace, const struct training
             json_put(json_append(rows),
                      "gpus %u trainings %zu share %g gpu_hours %g share_of_gpu_hours %g", g,
                      gangs[g].count, (double)gangs[g].count / (double)trace->count,
-                     gangs[g].gpu_hours, gpu_hours > 0 ? gangs[g].gpu_hours / gpu_hours : 0);
+                     gangs[g].gpu_hours, gpu_hours > 0 ? gangs[g].gpu_hours / gpu_hours : NAN);
     return root;
 }
 
@@ -79,7 +82,9 @@ static void print_text(const cJSON *root, const char *file)
     printf("%-28s %s\n", "trace", file);
     cJSON_ArrayForEach(item, root)
     {
-        if (cJSON_IsNumber(item))
+        if (cJSON_IsNumber(item) && isnan(item->valuedouble))
+            printf("%-28s -\n", item->string);
+        else if (cJSON_IsNumber(item))
             printf("%-28s %.6g\n", item->string, item->valuedouble);
         else if (cJSON_IsObject(item))
             cJSON_ArrayForEach(part, item)
