@@ -34,6 +34,8 @@ WARN     := -Wall -Wextra -Wpedantic -Wconversion -Werror
 OPT      ?= -O2 $(LTO)
 SANITIZE ?=
 CFLAGS   ?= -g
+# What is asserted at every step (sim/base/invariant.h) is for builds that need not be fast.
+INVARIANTS = $(if $(SANITIZE)$(filter -O0,$(OPT)),-DESGSIM_INVARIANTS)
 HDF5     := $(shell pkg-config --exists hdf5-serial 2>/dev/null && echo hdf5-serial || echo hdf5)
 PKGS     := gsl libcjson $(HDF5) zlib nettle
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
@@ -44,7 +46,7 @@ PREPROCESS := $(STD) -I. $(PKG_CFLAGS)
 # Objects serve the program, the archive and the shared library alike. The program's own names are not to
 # be replaced from outside, so gcc may inline across them.
 PIC      := -fPIC -fno-semantic-interposition
-COMPILE   = $(CC) $(PREPROCESS) $(WARN) $(PIC) $(OPT) $(SANITIZE) $(CFLAGS) $(DEFINES) -MMD -MP
+COMPILE   = $(CC) $(PREPROCESS) $(WARN) $(PIC) $(OPT) $(SANITIZE) $(CFLAGS) $(INVARIANTS) $(DEFINES) -MMD -MP
 LINK      = $(CC) $(OPT) $(SANITIZE) $(CFLAGS) $(LDFLAGS)
 # Policies built outside the tree find every function of the contract in the program, and no other
 # name: the program's own functions must not take the place of a policy's.

@@ -1,4 +1,4 @@
-/* Checks the state inside an event queue, and ages one, for test_event_queue.c alone. */
+/* Checks the state inside an event queue, and ages one, for test_event_queue.c and its model. */
 #ifndef ESGSIM_TESTS_EVENT_QUEUE_CHECK_H
 #define ESGSIM_TESTS_EVENT_QUEUE_CHECK_H
 
@@ -37,12 +37,12 @@ static inline void check_far_key(struct key_check *check, event_queue_key key)
     while (level > 0 && differs >> (FAR_DIGIT_BITS * level) == 0)
         level--;
     check->in_bucket[level][time >> (FAR_DIGIT_BITS * level) & (FAR_DIGITS - 1)]++;
-    check->sound = check->sound && time >= check->event_queue->horizon && time >= far->base;
+    check->sound = check->sound && overflow_heap_admits(far, time);
     check_key(check, key);
 }
 
-/* Every key is in its bucket, counted, and not before the horizon. The first chunk of a bucket has
- * what its full chunks leave over. */
+/* Every key is in its bucket, counted, and not before the horizon, which tells whether there is
+ * one. The first chunk of a bucket has what its full chunks leave over. */
 static inline bool overflow_is_sound(struct key_check *check)
 {
     const struct overflow_heap *far = &check->event_queue->far;
@@ -65,7 +65,7 @@ static inline bool overflow_is_sound(struct key_check *check)
                 (far->mask[level] >> digit & 1) != (keys > 0))
                 return false;
         }
-    return count == far->count;
+    return count == far->count && (count == 0) == (far->horizon == UINT64_MAX);
 }
 
 static inline bool heap_is_sound(struct key_check *check)
@@ -75,7 +75,7 @@ static inline bool heap_is_sound(struct key_check *check)
     const size_t first = event_queue->hole ? 1 : 0;
     for (size_t i = first; i < event_queue->length; i++) {
         check_key(check, heap[i]);
-        if ((uint64_t)key_time(heap[i]) >= event_queue->horizon)
+        if (!heap_admits(event_queue, (uint64_t)(heap[i] >> 64)))
             return false;
         if (i > first && (i - 1) / ARITY >= first && heap[(i - 1) / ARITY] >= heap[i])
             return false;

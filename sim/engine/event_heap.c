@@ -88,6 +88,7 @@ bool event_heap_spill(struct event_queue *event_queue)
         size_t kept = 0;
         if (part == 0)
             break;
+        event_queue->far.horizon = part;
         for (size_t i = 0; i < length; i++) {
             if ((uint64_t)(heap[i] >> 64) < part)
                 heap[kept++] = heap[i];
@@ -96,7 +97,6 @@ bool event_heap_spill(struct event_queue *event_queue)
         }
         if (kept == length)
             break;
-        event_queue->horizon = part;
         length = kept;
     }
     if (length < event_queue->length)
@@ -109,11 +109,9 @@ bool event_heap_spill(struct event_queue *event_queue)
 bool event_heap_refill(struct event_queue *event_queue)
 {
     struct overflow_heap *far = &event_queue->far;
-    uint64_t end = 0;
     size_t taken = 0;
     while (taken < REFILL && far->count > 0) {
-        uint64_t bucket_end;
-        const size_t count = overflow_heap_next(far, &bucket_end);
+        const size_t count = overflow_heap_next(far);
         if (count == 0)
             return event_queue_fail(event_queue, "out of memory for the event queue");
         if (taken > 0 && count > FAR_BUCKET_MOST)
@@ -122,10 +120,8 @@ bool event_heap_refill(struct event_queue *event_queue)
             return false;
         overflow_heap_take(far, event_queue->heap + taken);
         taken += count;
-        end = bucket_end;
     }
     heap_build(event_queue, taken, 0);
-    event_queue->horizon = far->count == 0 ? UINT64_MAX : end > far->base ? end : far->base;
     event_queue->patience = 0;
     return true;
 }
@@ -138,7 +134,6 @@ static bool heap_recall(struct event_queue *event_queue)
         return false;
     overflow_heap_take_all(&event_queue->far, event_queue->heap + event_queue->length);
     event_queue->length += far;
-    event_queue->horizon = UINT64_MAX;
     event_queue->patience = 0;
     return true;
 }

@@ -1,3 +1,20 @@
+/* The queue is a 4-ary heap of 16-byte keys. A key is one 128-bit integer (time ‖ sequence ‖ slot),
+ * so one integer comparison orders two keys and ties cannot occur.
+ *
+ * Deletion is lazy. A cancel, or a re-time to an earlier time, leaves the old key in the heap. Such
+ * a key is stale, because its sequence number or its time differs from that of its slot. Stale keys
+ * are dropped when they reach the root. When they outnumber the live keys, all of them are removed
+ * in one sweep.
+ *
+ * The heap contains only the earliest keys. Once it has grown, keys at or beyond a horizon are
+ * appended to an overflow heap (overflow_heap.h). When the heap becomes empty, the earliest keys of
+ * the overflow heap move into it. The heap therefore fits into the processor's first-level cache.
+ * Distant timers, such as those of keep-alives, do not slow down earlier events.
+ *
+ * The queue does not allocate memory after it has grown to the largest number of pending events.
+ * When all 2^40 sequence numbers have been used, the pending events are renumbered in their order.
+ * A slot is retired after 2^24 uses. Neither is visible to callers.
+ */
 #include "sim/engine/event_queue.h"
 
 #include <stdlib.h>
@@ -21,7 +38,7 @@ static bool heap_settle(struct event_queue *event_queue)
         if (event_queue->slots[key_slot(key)].time >= 0)
             return true;
         event_queue_key later = slot_resume(event_queue, key_slot(key));
-        if ((uint64_t)(later >> 64) < event_queue->horizon) {
+        if ((uint64_t)(later >> 64) < event_queue->far.horizon) {
             heap_replace(event_queue->heap, event_queue->length, 0, later);
         } else {
             event_queue->hole = true;
@@ -59,7 +76,6 @@ struct event_queue *event_queue_create(size_t initial_capacity)
         return NULL;
     event_queue->next_sequence = 1;
     event_queue->free_slot = NO_SLOT;
-    event_queue->horizon = UINT64_MAX;
     overflow_heap_init(&event_queue->far);
     if (capacity > SLOT_LIMIT)
         capacity = SLOT_LIMIT;
@@ -85,16 +101,13 @@ static bool event_queue_make_room(struct event_queue *event_queue, sim_time_t ti
 {
     if (time < event_queue->now)
         return event_queue_fail(event_queue, "an event was set before the present time");
-    if (event_queue->next_sequence >= SEQUENCE_LIMIT)
-        event_queue_renumber(event_queue);
     return event_heap_reserve(event_queue, event_queue->length + 1);
 }
 
 /* Checks that a key at `time` can be inserted, and makes room for it. */
 static inline bool event_queue_admit(struct event_queue *event_queue, sim_time_t time)
 {
-    if (time >= event_queue->now && event_queue->next_sequence < SEQUENCE_LIMIT &&
-        event_queue->length < event_queue->heap_capacity)
+    if (time >= event_queue->now && event_queue->length < event_queue->heap_capacity)
         return true;
     return event_queue_make_room(event_queue, time);
 }
@@ -102,9 +115,10 @@ static inline bool event_queue_admit(struct event_queue *event_queue, sim_time_t
 /* Returns false if memory is exhausted. */
 static inline bool heap_insert(struct event_queue *event_queue, event_queue_key key)
 {
-    if ((uint64_t)(key >> 64) >= event_queue->horizon)
+    if ((uint64_t)(key >> 64) >= event_queue->far.horizon)
         return overflow_heap_add(&event_queue->far, key) ||
                event_queue_fail(event_queue, "out of memory for the event queue");
+    INVARIANT(heap_admits(event_queue, (uint64_t)(key >> 64)));
     if (event_queue->hole) {
         event_queue->hole = false;
         /* An event due immediately is usually the next one, so this check often avoids a sink. */
@@ -148,37 +162,6 @@ static inline void slot_free(struct event_queue *event_queue, uint32_t index)
     event_queue->free_slot = index;
 }
 
-/* Ensures a free slot and room for a key at `time`. */
-static inline bool event_queue_ready(struct event_queue *event_queue, sim_time_t time)
-{
-    return (event_queue->free_slot != NO_SLOT || slot_add(event_queue)) &&
-           event_queue_admit(event_queue, time);
-}
-
-static inline event_queue_handle event_queue_add(struct event_queue *event_queue, sim_time_t time,
-                                                 uint64_t sequence, uint16_t kind, uint32_t subject)
-{
-    uint32_t index = event_queue->free_slot;
-    struct slot *slot = &event_queue->slots[index];
-    event_queue->free_slot = slot->subject;
-    const uint64_t generation = slot_generation(slot) + 1;
-    slot->use = sequence << GENERATION_BITS | generation;
-    slot->time = time;
-    slot->kind = kind;
-    slot->subject = subject;
-    event_queue->live++;
-    bool done = heap_insert(event_queue, key_of(time, sequence, index));
-    return done ? generation << SLOT_BITS | index : 0;
-}
-
-event_queue_handle event_queue_push(struct event_queue *event_queue, sim_time_t time, uint16_t kind,
-                                    uint32_t subject)
-{
-    if (!event_queue_ready(event_queue, time))
-        return 0;
-    return event_queue_add(event_queue, time, event_queue->next_sequence++, kind, subject);
-}
-
 uint64_t event_queue_draw_order(struct event_queue *event_queue)
 {
     if (event_queue->next_sequence >= SEQUENCE_LIMIT)
@@ -189,9 +172,27 @@ uint64_t event_queue_draw_order(struct event_queue *event_queue)
 event_queue_handle event_queue_push_ordered(struct event_queue *event_queue, sim_time_t time,
                                             uint64_t order, uint16_t kind, uint32_t subject)
 {
-    return event_queue_ready(event_queue, time)
-               ? event_queue_add(event_queue, time, order, kind, subject)
-               : 0;
+    if ((event_queue->free_slot == NO_SLOT && !slot_add(event_queue)) ||
+        !event_queue_admit(event_queue, time))
+        return 0;
+    const uint32_t index = event_queue->free_slot;
+    struct slot *slot = &event_queue->slots[index];
+    event_queue->free_slot = slot->subject;
+    const uint64_t generation = slot_generation(slot) + 1;
+    slot->use = order << GENERATION_BITS | generation;
+    slot->time = time;
+    slot->kind = kind;
+    slot->subject = subject;
+    event_queue->live++;
+    return heap_insert(event_queue, key_of(time, order, index)) ? generation << SLOT_BITS | index
+                                                                : 0;
+}
+
+event_queue_handle event_queue_push(struct event_queue *event_queue, sim_time_t time, uint16_t kind,
+                                    uint32_t subject)
+{
+    const uint64_t order = event_queue_draw_order(event_queue);
+    return event_queue_push_ordered(event_queue, time, order, kind, subject);
 }
 
 /* Returns the slot of a pending event, or NULL if the handle is stale. */
@@ -254,8 +255,10 @@ static inline bool slot_move(struct event_queue *event_queue, struct slot *slot,
 bool event_queue_retime(struct event_queue *event_queue, event_queue_handle handle, sim_time_t time)
 {
     struct slot *slot = slot_of_handle(event_queue, handle);
-    return slot != NULL && event_queue_admit(event_queue, time) &&
-           slot_move(event_queue, slot, time, event_queue->next_sequence++);
+    if (slot == NULL)
+        return false;
+    const uint64_t order = event_queue_draw_order(event_queue);
+    return event_queue_admit(event_queue, time) && slot_move(event_queue, slot, time, order);
 }
 
 bool event_queue_retime_ordered(struct event_queue *event_queue, event_queue_handle handle,
@@ -273,8 +276,7 @@ bool event_queue_retime_ordered(struct event_queue *event_queue, event_queue_han
  * SIM_FOREVER in all other cases. */
 static sim_time_t far_crowd_time(struct event_queue *event_queue)
 {
-    uint64_t end;
-    if (event_queue->far.count <= SPILL || overflow_heap_next(&event_queue->far, &end) <= SPILL)
+    if (event_queue->far.count <= SPILL || overflow_heap_next(&event_queue->far) <= SPILL)
         return SIM_FOREVER;
     event_queue_key key = overflow_heap_peek(&event_queue->far);
     bool comes = key_is_live(event_queue, key) && event_queue->slots[key_slot(key)].time >= 0;
@@ -300,6 +302,7 @@ bool event_queue_pop(struct event_queue *event_queue, struct event *event)
     if (!heap_is_settled(event_queue) && !heap_settle(event_queue))
         return false;
     event_queue_key key = event_queue->heap[0];
+    INVARIANT(heap_admits(event_queue, (uint64_t)(key >> 64)));
     uint32_t index = key_slot(key);
     const struct slot *slot = &event_queue->slots[index];
     event->time = event_queue->now = key_time(key);

@@ -1,32 +1,9 @@
 /* Event queue of a discrete-event simulation.
  *
- * An event is an integer time, a kind and a subject. Events are popped in order of time. Events of
- * the same time are popped in insertion order: the order of the pushes or re-times that set this
- * time. Every event can be cancelled or re-timed by its handle, in O(1) amortised.
- *
- * The queue is a 4-ary heap of 16-byte keys. A key is one 128-bit integer (time ‖ sequence ‖ slot),
- * so one integer comparison orders two keys and ties cannot occur.
- *
- * Deletion is lazy. A cancel, or a re-time to an earlier time, leaves the old key in the heap. Such
- * a key is stale, because its sequence number or its time differs from that of its slot. Stale keys
- * are dropped when they reach the root. When they outnumber the live keys, all of them are removed
- * in one sweep. A re-time to a later time keeps the key in the heap. The key is reinserted at the
- * later time when it reaches the root.
- *
- * Popping leaves the root empty. The next pushed key sinks from there, so that a pop and a push
- * need only one pass through the heap.
- *
- * The heap contains only the earliest keys. Once it has grown, keys at or beyond a horizon are
- * appended to an overflow heap (overflow_heap.h). When the heap becomes empty, the earliest keys of
- * the overflow heap move into it. The heap therefore fits into the processor's first-level cache.
- * Distant timers, such as those of keep-alives, do not slow down earlier events.
- *
- * The queue does not allocate memory after it has grown to the largest number of pending events.
- * When all 2^40 sequence numbers have been used, the pending events are renumbered in their order.
- * A slot is retired after 2^24 uses. Neither is visible to callers.
- *
- * Arrivals of requests are not in this queue. The simulator merges the arrival stream with the
- * events by calling event_queue_next_time.
+ * Events are popped in order of time, and events of one time in the order in which a push or a
+ * re-time set that time. Each pending event has a handle, by which it can be re-timed or cancelled
+ * until it is popped. At most 2^24 events can be pending, and none can be set before the time of
+ * the last one popped.
  */
 #ifndef ESGSIM_SIM_ENGINE_EVENT_QUEUE_H
 #define ESGSIM_SIM_ENGINE_EVENT_QUEUE_H
@@ -54,8 +31,8 @@ struct event_queue *event_queue_create(size_t initial_capacity);
 /* Frees the queue. NULL is allowed. */
 void event_queue_destroy(struct event_queue *event_queue);
 
-/* Adds an event. O(log n). Returns 0 and sets the queue's fault in three cases: `time` is before
- * that of the last event popped, 2^24 events are pending, or memory is exhausted. */
+/* Adds an event. O(log n) amortised. Returns 0 and sets the queue's fault in three cases: `time` is
+ * before that of the last event popped, 2^24 events are pending, or memory is exhausted. */
 event_queue_handle event_queue_push(struct event_queue *event_queue, sim_time_t time, uint16_t kind,
                                     uint32_t subject);
 
@@ -81,12 +58,13 @@ event_queue_handle event_queue_push_ordered(struct event_queue *event_queue, sim
 bool event_queue_retime_ordered(struct event_queue *event_queue, event_queue_handle handle,
                                 sim_time_t time, uint64_t order, uint32_t subject);
 
-/* Removes a pending event. Returns false if the handle is stale. */
+/* Removes a pending event. O(1) amortised. Returns false if the handle is stale. */
 bool event_queue_cancel(struct event_queue *event_queue, event_queue_handle handle);
 
-/* Moves a pending event to another time, after all events already at that time. The handle remains
- * valid. Returns false if the handle is stale. Returns false, sets the queue's fault and leaves the
- * event unchanged for the reasons given at event_queue_push. */
+/* Moves a pending event to another time, after all events already at that time. O(1) amortised if
+ * it moves to a later time. The handle remains valid. Returns false if the handle is stale. Returns
+ * false, sets the queue's fault and leaves the event unchanged for the reasons given at
+ * event_queue_push. */
 bool event_queue_retime(struct event_queue *event_queue, event_queue_handle handle,
                         sim_time_t time);
 
@@ -95,7 +73,8 @@ bool event_queue_retime(struct event_queue *event_queue, event_queue_handle hand
  * checks it occasionally and at the end, not after every push. */
 const char *event_queue_fault(const struct event_queue *event_queue);
 
-/* Returns the time of the next event, or SIM_FOREVER if the queue is empty. */
+/* Returns the time of the next event, or SIM_FOREVER if the queue is empty. The simulator compares
+ * it with the next arrival of a request, which is in no queue. */
 sim_time_t event_queue_next_time(struct event_queue *event_queue);
 
 /* Removes the next event and stores it in *event. Returns false if the queue is empty. */

@@ -8,6 +8,7 @@
 #ifndef ESGSIM_SIM_ENGINE_EVENT_QUEUE_INTERNAL_H
 #define ESGSIM_SIM_ENGINE_EVENT_QUEUE_INTERNAL_H
 
+#include "sim/base/invariant.h"
 #include "sim/engine/event_queue.h"
 #include "sim/engine/overflow_heap.h"
 
@@ -41,7 +42,13 @@ struct slot {
 };
 
 /* The root is an open hole after a pop. Most handlers push an event immediately. The new key then
- * sinks from the root, so that one pass through the heap serves the pop and the push. */
+ * sinks from the root, so that one pass through the heap serves the pop and the push.
+ *
+ * Keys are in order from the past to the future:
+ *
+ *     now <= keys of the heap < far.horizon <= keys of `far`
+ *
+ * The horizon alone decides where a key is inserted. overflow_heap.h says how it moves. */
 struct event_queue {
     event_queue_key
         *heap;     /* `length` keys, then ARITY times KEY_END; heap + 1 starts a cache line */
@@ -56,8 +63,7 @@ struct event_queue {
     size_t slot_capacity;
     size_t heap_capacity;
     void *heap_memory;
-    uint64_t horizon; /* keys at or after this time are in `far`; UINT64_MAX: no such keys */
-    size_t patience;  /* insertions into a heap of more than SPILL keys before the next spill */
+    size_t patience; /* insertions into a heap of more than SPILL keys before the next spill */
     struct overflow_heap far;
     const char *fault;
 };
@@ -75,6 +81,12 @@ static inline sim_time_t key_time(event_queue_key key)
 static inline uint32_t key_slot(event_queue_key key)
 {
     return (uint32_t)((uint64_t)key & SLOT_MASK);
+}
+
+/* Returns whether a key at `time` belongs into the heap. */
+static inline bool heap_admits(const struct event_queue *event_queue, uint64_t time)
+{
+    return (uint64_t)event_queue->now <= time && time < event_queue->far.horizon;
 }
 
 /* Number of uses of the slot. Handles contain it. */

@@ -4,12 +4,13 @@
 #include <string.h>
 
 #include "sim/base/array.h"
+#include "sim/base/invariant.h"
 
 #define NO_CHUNK UINT32_MAX
 
 void overflow_heap_init(struct overflow_heap *far)
 {
-    *far = (struct overflow_heap){.chunk_free = NO_CHUNK};
+    *far = (struct overflow_heap){.horizon = UINT64_MAX, .chunk_free = NO_CHUNK};
     memset(far->head, 0xFF, sizeof far->head);
 }
 
@@ -98,6 +99,7 @@ static inline bool key_file(struct overflow_heap *far, event_queue_key key)
 
 bool overflow_heap_add(struct overflow_heap *far, event_queue_key key)
 {
+    INVARIANT(overflow_heap_admits(far, (uint64_t)(key >> 64)));
     return key_file(far, key);
 }
 
@@ -128,6 +130,12 @@ static void bucket_earliest(const struct overflow_heap *far, unsigned *level, un
     *digit = (unsigned)__builtin_ctzll(far->mask[*level]);
 }
 
+/* Called when all earlier keys have left. */
+static void horizon_raise(struct overflow_heap *far, uint64_t time)
+{
+    far->horizon = far->count == 0 ? UINT64_MAX : far->horizon > time ? far->horizon : time;
+}
+
 static uint64_t bucket_start(const struct overflow_heap *far, unsigned level, unsigned digit)
 {
     unsigned above = FAR_DIGIT_BITS * (level + 1);
@@ -148,10 +156,11 @@ static bool bucket_split(struct overflow_heap *far, unsigned level, unsigned dig
         for (uint32_t i = 0; i < held; i++)
             (void)key_file(far, far->chunks[id].keys[i]); /* cannot fail: chunks were reserved */
     }
+    horizon_raise(far, start);
     return true;
 }
 
-size_t overflow_heap_next(struct overflow_heap *far, uint64_t *end)
+size_t overflow_heap_next(struct overflow_heap *far)
 {
     unsigned level, digit;
     bucket_earliest(far, &level, &digit);
@@ -160,7 +169,6 @@ size_t overflow_heap_next(struct overflow_heap *far, uint64_t *end)
             return 0;
         bucket_earliest(far, &level, &digit);
     }
-    *end = bucket_start(far, level, digit) + (UINT64_C(1) << (FAR_DIGIT_BITS * level));
     return far->in_bucket[level][digit];
 }
 
@@ -187,7 +195,9 @@ void overflow_heap_take(struct overflow_heap *far, event_queue_key *keys)
 {
     unsigned level, digit;
     bucket_earliest(far, &level, &digit);
+    const uint64_t start = bucket_start(far, level, digit);
     bucket_take(far, level, digit, keys);
+    horizon_raise(far, start + (UINT64_C(1) << (FAR_DIGIT_BITS * level)));
 }
 
 void overflow_heap_take_all(struct overflow_heap *far, event_queue_key *keys)
@@ -197,4 +207,5 @@ void overflow_heap_take_all(struct overflow_heap *far, event_queue_key *keys)
         bucket_earliest(far, &level, &digit);
         keys = bucket_take(far, level, digit, keys);
     }
+    far->horizon = UINT64_MAX;
 }

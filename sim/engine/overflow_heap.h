@@ -4,14 +4,19 @@
  *
  * The structure is a radix heap with digits of six bits (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster
  * algorithms for the shortest path problem", J. ACM 37, 1990). It is therefore also a hierarchy of
- * timing wheels. A base time precedes or equals the time of every key. The highest digit in which a
- * key's time differs from the base determines the level. The value of this digit determines the
- * bucket.
+ * timing wheels. The highest digit in which a key's time differs from a base time determines the
+ * level. The value of this digit determines the bucket. No key may be before the base.
  *
  * Removing the earliest bucket needs no comparison of keys. If the bucket holds many keys, its
  * start becomes the new base, and its keys are first distributed by their lower digits. So each key
  * moves a few times, regardless of the number of pending keys and the distribution of their times.
  * An insertion writes only to the end of a bucket.
+ *
+ * The owner inserts the keys at or after a horizon, and keeps the earlier ones itself. Therefore:
+ *
+ *     base <= horizon <= time of every key
+ *
+ * A key below the base would be filed among later ones. The horizon rises with the base.
  *
  * A bucket is a linked list of chunks from one pool. The data that determine a key's bucket are
  * stored apart from the chunks, so that an insertion does not have to read a chunk.
@@ -40,7 +45,8 @@ struct far_chunk {
 
 struct overflow_heap {
     size_t count;
-    uint64_t base;             /* no key has an earlier time */
+    uint64_t horizon; /* keys at or after this time belong here; UINT64_MAX: no key is here */
+    uint64_t base;
     uint64_t mask[FAR_LEVELS]; /* bit set: bucket is not empty */
     /* first chunk of each bucket, which is being filled; UINT32_MAX: none */
     uint32_t head[FAR_LEVELS][FAR_DIGITS];
@@ -59,19 +65,26 @@ void overflow_heap_init(struct overflow_heap *far);
 /* Frees the memory. */
 void overflow_heap_clear(struct overflow_heap *far);
 
-/* Inserts the key. Its time must not be before the base. The caller must set the base before the
- * first insertion into an empty structure. False: memory exhausted. */
+/* Returns whether a key at `time` can be inserted, and base and horizon are in order. */
+static inline bool overflow_heap_admits(const struct overflow_heap *far, uint64_t time)
+{
+    return far->base <= far->horizon && far->horizon <= time;
+}
+
+/* Inserts the key. Its time must not be before the horizon. The caller must set base and horizon
+ * before the first insertion into an empty structure. False: memory exhausted. */
 bool overflow_heap_add(struct overflow_heap *far, event_queue_key key);
 
 /* Finds the earliest bucket. The structure must not be empty. Splits the bucket until it has at
- * most FAR_BUCKET_MOST keys or all its keys have the same time. Returns the number of keys, at
- * least 1, and in *end the first time after the bucket. Returns 0 if memory is exhausted. */
-size_t overflow_heap_next(struct overflow_heap *far, uint64_t *end);
+ * most FAR_BUCKET_MOST keys or all its keys have the same time. Base and horizon can rise. Returns
+ * the number of keys, at least 1, or 0 if memory is exhausted. */
+size_t overflow_heap_next(struct overflow_heap *far);
 
 /* Returns any one key of the earliest bucket. */
 event_queue_key overflow_heap_peek(const struct overflow_heap *far);
 
-/* Removes the keys of the bucket found by overflow_heap_next. Stores them in `keys`, unordered. */
+/* Removes the keys of the bucket found by overflow_heap_next. Stores them in `keys`, unordered. The
+ * horizon rises to the end of the bucket. */
 void overflow_heap_take(struct overflow_heap *far, event_queue_key *keys);
 
 /* Removes all keys. Stores them in `keys`, unordered. */
