@@ -522,6 +522,7 @@ expect "the module's digest is in the results" 0 "$(sha256sum "$folder/twin.so" 
 cases <<'END'
 0 :: where every request was dropped, latencies are null :: "p95":.null :: run "$strict" $small --policy "$folder/drop.so" --json --out "$folder/drop.h5"
 0 :: and empty in CSV :: ,latency_ms_p95,ms,,1,,,, :: report "$folder/drop.h5" --format csv
+0 :: whose lines have the whole evidence grade :: "reconstructed: .* measured on donors, vCPU law assumed" :: report "$folder/drop.h5" --format csv
 0 :: and no obstacle to a page ::  :: report "$folder/drop.h5" --format html --out "$folder/drop.html"
 0 :: and a dash in text :: drop-all +40 +100.0 +0.0 +- +- +- +- :: report "$folder/drop.h5"
 END

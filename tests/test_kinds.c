@@ -18,9 +18,10 @@
 #define GRID_B "{'batch':[1,2],'vcpu':[1],'vgpu':[2,5,10]}"
 #define NET_A NET(GRID_A, LATENCY_A, "0", "100", "'weights':100,'per_item':10")
 #define NET_B NET(GRID_B, LATENCY_B, "0", "300", "'weights':200,'per_item':20")
-#define DEVICE(unit, functions, interference)                                                      \
-    "{'device':'test','evidence':'assumed','source':'test','licence':'none',"                      \
+#define GRADED(evidence, unit, functions, interference)                                            \
+    "{'device':'test','evidence':'" evidence "','source':'test','licence':'none',"                 \
     "'unit':" unit ",'functions':{" functions "},'interference':" interference "}"
+#define DEVICE(unit, functions, interference) GRADED("assumed", unit, functions, interference)
 #define ALONE "{'model':'none'}"
 #define PROFILE_A DEVICE("4", "'f':" NET_A, ALONE)
 #define PROFILE_B DEVICE("10", "'f':" NET_B, ALONE)
@@ -276,6 +277,20 @@ CASE(the_hash_knows_profiles_prices_and_what_overrides_them)
     assert_contains(e->profile_sha256, "A ");
     assert_contains(e->profile_sha256, ", B ");
     assert_string_equal(e->profile_evidence, "assumed");
+}
+
+/* Also one that is a part of another. */
+CASE(every_evidence_grade_is_told_whole_and_once)
+{
+#define GRADES(a, b)                                                                               \
+    WORLD(GROUP("1", GPU_A("")) "," GROUP("1", GPU_B("")),                                         \
+          "'A':" GRADED(a, "4", "'f':" NET_A, ALONE) ",'B':" GRADED(b, "10", "'f':" NET_B, ALONE), \
+          ONE_STAGE, POISSON("1"), "'requests':1")
+#define LONG "measured on cards of other laboratories, batches of 8 and more predicted"
+    EXPERIMENT *unlike = load(GRADES(LONG, "measured"));
+    assert_string_equal(unlike->profile_evidence, LONG " and measured");
+    EXPERIMENT *alike = load(GRADES(LONG, LONG));
+    assert_string_equal(alike->profile_evidence, LONG);
 }
 
 CASE(axes_may_be_given_by_model)

@@ -1004,6 +1004,8 @@ CASE(the_results_file_has_trainings_and_leases)
     assert_non_null(results);
     assert_int_equal(results->training_count, 1);
     assert_string_equal(results->training[0].hash, experiment->hash);
+    assert_string_equal(experiment->profile_evidence, "");
+    assert_string_equal(experiment->profile_sha256, "");
     assert_memory_equal(&results->training[0].measures, &measures, sizeof measures);
     assert_true(fabs(measures.jct_s_mean / 3600 - 4.623) < 0.0005);
     OWNED(run_record_free)

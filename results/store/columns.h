@@ -67,7 +67,7 @@ enum { TEXT_STATUS = 8, TEXT_MESSAGE = 256 };
     FIELD(summary_row, u64, seed, "1",                                                             \
           "of the random streams: equal seeds give equal arrivals and noise")                      \
     FIELD(summary_row, u64, warmup_requests, "1", "requests simulated before the measured ones")   \
-    TEXT_FIELD(summary_row, evidence, TEXT_NAME, "evidence grade of the latency profile")          \
+    TEXT_FIELD(summary_row, evidence, TEXT_LABEL, "evidence grade of the latency profile")         \
     LATER_TEXT(summary_row, policy_label, TEXT_NAME,                                               \
                "display name that the sweep gives the policy; empty: none")                        \
     LATER_TEXT(summary_row, setting_label, TEXT_NAME,                                              \

@@ -227,12 +227,13 @@ static bool load_workload(struct reading *reading, struct error *error)
                           "key \"cluster\" is missing; name a file of workloads/clusters");
     if (!cluster_load(&cluster, &reading->experiment->workload, error))
         return false;
-    if (serves_no_requests(reading)) {
+    const bool requests = !serves_no_requests(reading);
+    if (requests && !profiles_load(reading->document, reading->experiment, error))
+        return false;
+    if (!requests)
         workload_derive(&reading->experiment->workload);
-        return true;
-    }
-    return profiles_load(reading->document, reading->experiment, error) &&
-           load_functions(reading, error) && load_applications(reading, error);
+    return profiles_describe(reading->experiment, error) &&
+           (!requests || (load_functions(reading, error) && load_applications(reading, error)));
 }
 
 /* If the platform sets a noise, it overrides every function's own. */
@@ -464,6 +465,7 @@ void experiment_free(struct experiment *experiment)
     workload_clear(&experiment->workload);
     profiles_clear(&experiment->profiles);
     free(experiment->profile_sha256);
+    free(experiment->profile_evidence);
     arrivals_clear(&experiment->arrivals);
     training_plan_free(experiment->training);
     free(experiment->platform.initial_counts);

@@ -164,10 +164,10 @@ struct experiment {
     char trace_sha256[65];
     char policy_sha256[65]; /* of a policy's module or file; "" if it has neither */
     struct stat trace_identity, policy_identity; /* valid if the file has a digest above */
-    char profile_evidence[64]; /* the profile's evidence grade, "A and B" of unlike profiles; "" if
-                                * there is no profile */
-    char setting_name[64];     /* name of the sweep's matrix row ("setting"), or "" */
-    char setting_label[64];    /* display name that the sweep gives the setting, or "" */
+    char *profile_evidence; /* the profile's evidence grade, "A and B" of unlike profiles; "" if
+                             * there is no profile */
+    char setting_name[64];  /* name of the sweep's matrix row ("setting"), or "" */
+    char setting_label[64]; /* display name that the sweep gives the setting, or "" */
 };
 
 /* A dotted key and its value. The value is JSON text, or a bare word that is taken as a string:

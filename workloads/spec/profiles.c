@@ -214,30 +214,41 @@ static bool check_contexts(const struct json_value *root, const struct workload 
 
 /* ---- Whole ---------------------------------------------------------------------------------- */
 
-/* Adds `text` to a list, unless it is there. */
-static void list_add(char *list, size_t size, const char *separator, const char *text)
+/* Appends `text` at `end`, after a separator if the list has entries. Returns the new end. */
+static char *list_add(const char *list, char *end, const char *separator, const char *text)
 {
-    const size_t length = strlen(list);
-    if (text != NULL && text[0] != '\0' && strstr(list, text) == NULL && length < size)
-        (void)snprintf(list + length, size - length, "%s%s", length > 0 ? separator : "", text);
+    return stpcpy(end == list ? end : stpcpy(end, separator), text);
 }
 
-/* Describes the profiles for the results file: one digest, or "MODEL DIGEST, MODEL DIGEST". */
-static bool describe_profiles(struct experiment *experiment, struct error *error)
+static bool evidence_is_new(const struct experiment_profiles *list, size_t index)
+{
+    const char *evidence = list->entries[index].profile->evidence;
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(list->entries[i].profile->evidence, evidence) == 0)
+            return false;
+    return evidence[0] != '\0';
+}
+
+bool profiles_describe(struct experiment *experiment, struct error *error)
 {
     const struct experiment_profiles *list = &experiment->profiles;
-    const size_t size = list->count * (sizeof list->entries->sha256 + 64) + 1;
-    experiment->profile_sha256 = load_array(size, 1, error);
-    for (size_t i = 0; experiment->profile_sha256 != NULL && i < list->count; i++) {
-        const struct experiment_profile *one = &list->entries[i];
-        char entry[sizeof one->sha256 + 64];
-        (void)snprintf(entry, sizeof entry, "%s%s%s", one->model, one->model[0] != '\0' ? " " : "",
-                       one->sha256);
-        list_add(experiment->profile_sha256, size, ", ", entry);
-        list_add(experiment->profile_evidence, sizeof experiment->profile_evidence, " and ",
-                 one->profile->evidence);
+    size_t digests = 1, grades = 1;
+    for (size_t i = 0; i < list->count; i++) {
+        digests += strlen(list->entries[i].model) + strlen(" , ") + sizeof list->entries->sha256;
+        grades += strlen(list->entries[i].profile->evidence) + strlen(" and ");
     }
-    return experiment->profile_sha256 != NULL;
+    char *digest = experiment->profile_sha256 = load_array(digests, 1, error);
+    char *grade = experiment->profile_evidence = load_array(grades, 1, error);
+    if (digest == NULL || grade == NULL)
+        return false;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct experiment_profile *one = &list->entries[i];
+        digest = list_add(experiment->profile_sha256, digest, ", ", one->model);
+        digest = stpcpy(one->model[0] != '\0' ? stpcpy(digest, " ") : digest, one->sha256);
+        if (evidence_is_new(list, i))
+            grade = list_add(experiment->profile_evidence, grade, " and ", one->profile->evidence);
+    }
+    return true;
 }
 
 void profiles_clear(struct experiment_profiles *list)
@@ -271,6 +282,5 @@ bool profiles_load(struct json_include *document, struct experiment *experiment,
         return false;
     workload_join_kinds(&experiment->workload, same_profiles, &experiment->planning.profiles);
     return check_contexts(&root, &experiment->workload, error) &&
-           check_common_units(&root, &experiment->workload, error) &&
-           describe_profiles(experiment, error);
+           check_common_units(&root, &experiment->workload, error);
 }

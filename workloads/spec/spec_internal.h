@@ -18,6 +18,10 @@ extern const struct key experiment_keys[], platform_keys[], pool_keys[], admissi
  * "planning", and joins kinds that differ only in their model. The cluster must be loaded. */
 bool profiles_load(struct json_include *document, struct experiment *experiment,
                    struct error *error);
+
+/* Sets the digests of the profiles, "MODEL DIGEST, MODEL DIGEST" or of one the digest alone, and
+ * their evidence grades. */
+bool profiles_describe(struct experiment *experiment, struct error *error);
 /* Returns the profile for GPUs of this model; of equal files the first. NULL if there is none. */
 const struct profile *profiles_find(const struct experiment_profiles *list, const char *model);
 void profiles_clear(struct experiment_profiles *list);
