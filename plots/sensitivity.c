@@ -60,19 +60,21 @@ static size_t series_values(const struct variant *variants, size_t count, size_t
 
 /* Title of a series: "strict-light, esg method=frontier". It lists the parameters that are constant
  * along the series and differ from the policy's defaults. */
-static void series_title(const struct variant *variant, const char *name, char *title, size_t size)
+static const char *series_title(const struct variant *variant, const char *name,
+                                struct arena *arena)
 {
     const char *head = variant->scenario->title;
-    size_t used = (size_t)snprintf(title, size, "%.60s%s%s", head, head[0] != '\0' ? ", " : "",
-                                   variant->contender->policy);
+    char *title =
+        arena_text(arena, "%s%s%s", head, head[0] != '\0' ? ", " : "", variant->contender->policy);
     const char *at = variant->contender->distinction;
-    while (*at != '\0' && used < size) {
+    while (*at != '\0') {
         const size_t word = strcspn(at, " ");
         if (strncmp(at, name, strlen(name)) != 0 || at[strlen(name)] != '=')
-            used += (size_t)snprintf(title + used, size - used, " %.*s", (int)word, at);
+            arena_append(arena, &title, " %.*s", (int)word, at);
         at += word;
         at += strspn(at, " ");
     }
+    return title;
 }
 
 struct series {
@@ -86,9 +88,9 @@ struct series {
 static void series_rows(const struct series *series, size_t first, size_t number,
                         struct sheet *sheet)
 {
-    char title[160];
     const struct look look = palette_series(number - 1);
-    series_title(&series->variants[first], series->parameter, title, sizeof title);
+    const char *title =
+        series_title(&series->variants[first], series->parameter, series->source->report->arena);
     for (size_t p = 0; series->kind->metrics[p] != NULL; p++)
         for (size_t i = first; i < series->count; i++) {
             const struct variant *variant = &series->variants[i];
@@ -97,7 +99,7 @@ static void series_rows(const struct series *series, size_t first, size_t number
             const struct metric *metric = report_metric_find(series->kind->metrics[p]);
             const struct estimate value =
                 report_column_estimate(series->source->report, variant->contender, NULL, metric);
-            sheet_row(sheet, "%zu %s %zu %.90s %s %g %g %g %g %x %d %d", p + 1, metric->face.title,
+            sheet_row(sheet, "%zu %s %zu %s %s %g %g %g %g %x %d %d", p + 1, metric->face.title,
                       number, title, series->parameter, parameter_of(variant, series->parameter),
                       value.mean, value.low, value.high, look.colour, look.point, look.dash);
         }

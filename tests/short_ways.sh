@@ -152,6 +152,10 @@ else
 fi
 run "$esgsim" list clusters v100-mps-4
 expect "list clusters NAME prints what it consists of" 0 '4 x \(8 vCPUs, 1 V100 mps in 100\)'
+run "$esgsim" list clusters openb-1213
+expect "all of it" 0 '2 x \(96 vCPUs, 8 G2 mps in 100\): [A-Z]'
+run "$esgsim" list clusters
+expect "the list has its first groups, and says so" 0 '^openb-1213.json .*in 100\), [0-9]+ x …$'
 run "$esgsim" list policies esg
 expect "list policies NAME prints parameters with default, range and grade" 0 '^    k = 5 \[1\.\.64\] .*\(assumed\)$'
 if [ "$(grep -c '^[a-z]' "$folder/out")" -eq 2 ] && grep -q 'sched/README\.md' "$folder/out"; then

@@ -1,5 +1,7 @@
 /* Messages: one line, cut to fit, with the nearest name where there is one. */
 #include "sim/base/error.h"
+#include "sim/base/json.h"
+#include "sim/base/utf8.h"
 #include "tests/suite.h"
 
 CASE(both_kinds_return_false_and_keep_the_formatted_message)
@@ -41,14 +43,27 @@ CASE(bytes_that_are_no_text_are_shown_as_escapes)
     assert_string_equal(error.message, "'\\xc2\\x9b' 'a\\xff' '\xc2\xa0'");
 }
 
-CASE(a_message_too_long_is_cut_at_the_end_of_the_buffer)
+/* At a whole character, of one to three bytes; also where only its escapes are too long. */
+CASE(a_message_too_long_ends_in_an_ellipsis)
 {
-    struct error error;
-    char text[5000];
-    memset(text, 'x', sizeof text - 1);
-    text[sizeof text - 1] = '\0';
-    error_run(&error, "%s", text);
-    assert_int_equal(strlen(error.message), sizeof error.message - 1);
+    static const char *const parts[] = {"x", "é", "€", "\x80", "\n"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        struct error error;
+        char text[601] = "", list[32];
+        while (strlen(text) + strlen(parts[i]) < sizeof text)
+            strcat(text, parts[i]);
+        const struct json_value value = {.file = text, .path = "key"};
+        const char *const names[] = {text, text};
+        error_run(&error, "%s%s", text, text);
+        assert_true(strlen(error.message) > sizeof error.message - 10);
+        assert_true(utf8_is_name(error.message));
+        assert_string_equal(error.message + strlen(error.message) - strlen("…"), "…");
+        json_fault(&value, &error, "%s%s", text, text);
+        assert_true(utf8_is_name(error.message));
+        assert_string_equal(error.message + strlen(error.message) - strlen("…"), "…");
+        error_list_names(names, 2, list, sizeof list);
+        assert_string_equal(list + strlen(list) - strlen("…"), "…");
+    }
 }
 
 static const char *const policies[] = {

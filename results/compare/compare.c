@@ -8,6 +8,7 @@
 #include <cjson/cJSON.h>
 
 #include "sim/base/array.h"
+#include "sim/base/utf8.h"
 #include "results/compare/compare_run.h"
 #include "results/store/run_details.h"
 
@@ -58,9 +59,10 @@ static bool key_is_replay_s(const char *key)
     return false;
 }
 
-static bool key_join(char *to, const char *key, const char *child)
+static void key_join(char *to, const char *key, const char *child)
 {
-    return snprintf(to, KEY_SIZE, "%s%s%s", key, key[0] != '\0' ? "." : "", child) < KEY_SIZE;
+    utf8_mark_cut(to, KEY_SIZE,
+                  snprintf(to, KEY_SIZE, "%s%s%s", key, key[0] != '\0' ? "." : "", child));
 }
 
 static bool values_differ(const cJSON *a, const cJSON *b, const char *key, char *which);
@@ -76,8 +78,8 @@ static bool children_differ(const cJSON *a, const cJSON *b, const char *key, cha
         const char *name = child->string;
         const cJSON *other = name == NULL ? entry : cJSON_GetObjectItemCaseSensitive(b, name);
         (void)snprintf(number, sizeof number, "%zu", index++);
-        if (key_join(path, key, name == NULL ? number : name) && !key_is_replay_s(path) &&
-            values_differ(child, other, path, which))
+        key_join(path, key, name == NULL ? number : name);
+        if (!key_is_replay_s(path) && values_differ(child, other, path, which))
             return true;
         entry = entry == NULL ? NULL : entry->next;
     }

@@ -10,6 +10,7 @@
 #include "results/page/report_html.h"
 #include "results/report/html.h"
 #include "results/report/table.h"
+#include "sim/base/utf8.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -39,7 +40,7 @@ __attribute__((format(printf, 2, 3))) static void sink_paragraph(struct sink *si
     char text[1024];
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(text, sizeof text, format, args);
+    utf8_mark_cut(text, sizeof text, vsnprintf(text, sizeof text, format, args));
     va_end(args);
     if (sink->html)
         html_element(sink->out, "p", text);

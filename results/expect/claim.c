@@ -182,11 +182,9 @@ static const char *verdict_words(struct arena *arena, const struct expectation *
 /* "-90 %"; "-" where none is published in this unit. */
 static const char *range_words(struct arena *arena, const struct expectation *claim)
 {
-    char range[96];
-    verdict_range(claim->low, claim->high, claim->unit, range, sizeof range);
     return claim->low == neutral_of(claim) || claim->high == neutral_of(claim) ? "-"
            : claim->low == claim->high ? arena_text(arena, "%g %s", claim->low, claim->unit)
-                                       : arena_text(arena, "%s", range);
+                                       : verdict_range(arena, claim->low, claim->high, claim->unit);
 }
 
 static const char *ours_words(struct arena *arena, const struct expectation *claim,

@@ -24,17 +24,14 @@ int verdict_decimals(const struct expectation *figure, double mean)
     return relative ? 1 : text_table_decimals(mean, 4);
 }
 
-void verdict_range(double low, double high, const char *unit, char *text, size_t size)
+const char *verdict_range(struct arena *arena, double low, double high, const char *unit)
 {
     const bool plain = strcmp(unit, "1") == 0 || unit[0] == '\0';
     const char *blank = plain ? "" : " ";
     unit = plain ? "" : unit;
-    if (isnan(low))
-        (void)snprintf(text, size, "at most %g%s%s", high, blank, unit);
-    else if (isnan(high))
-        (void)snprintf(text, size, "at least %g%s%s", low, blank, unit);
-    else
-        (void)snprintf(text, size, "%g to %g%s%s", low, high, blank, unit);
+    return isnan(low)    ? arena_text(arena, "at most %g%s%s", high, blank, unit)
+           : isnan(high) ? arena_text(arena, "at least %g%s%s", low, blank, unit)
+                         : arena_text(arena, "%g to %g%s%s", low, high, blank, unit);
 }
 
 /* ---- Pairs ----------------------------------------------------------------------------------- */
@@ -307,7 +304,7 @@ static struct judgement judge_in(const struct report *report, const struct expec
         for (size_t p = 0; p < figure->compare_count; p++)
             policy_pairs(report, figure->against[p], &judgement);
     judgement.verdict = verdict_of(&judgement);
-    verdict_range(figure->low, figure->high, figure->unit, judgement.range, sizeof judgement.range);
+    judgement.range = verdict_range(report->arena, figure->low, figure->high, figure->unit);
     return judgement;
 }
 

@@ -78,7 +78,7 @@ struct judgement {
     struct judgement *apart;             /* of all worlds: those in which a pair has run, judged
                                             each alone, without a sentence */
     size_t apart_count;
-    char range[96]; /* "61 to 80 %" */
+    const char *range; /* "61 to 80 %" */
     enum verdict verdict;
     size_t worlds;              /* number of worlds that the pairs are of */
     struct verdict_pair *pairs; /* sorted by policy, then in the order of the scenarios */
@@ -126,6 +126,6 @@ bool verdict_policy_ran(const struct report *report, const char *policy);
 int verdict_decimals(const struct expectation *figure, double mean);
 
 /* "61 to 80 %", "at most 10 us". `unit` "" or "1": none. */
-void verdict_range(double low, double high, const char *unit, char *text, size_t size);
+const char *verdict_range(struct arena *arena, double low, double high, const char *unit);
 
 #endif

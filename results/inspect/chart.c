@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "sim/base/text.h"
 #include "sim/base/utf8.h"
 
 enum { WIDTH = 80, NAME = WIDTH - CHART_COLUMNS - 3, EVERY = CHART_COLUMNS / 5 };
@@ -71,7 +72,8 @@ static void row_print(const struct chart *chart, const struct ends *ends, size_t
         cells[--end] = '\0';
     utf8_escape(shape == CHART_BAR ? chart->rows[row] : "planned", name, sizeof name);
     if (any)
-        (void)fprintf(out, "%*s |%s\n", NAME, name, cells);
+        (void)fprintf(out, "%*s%s |%s\n", NAME - (int)text_width(name, strlen(name)), "", name,
+                      cells);
 }
 
 static void legend_print(const struct chart *chart, FILE *out)

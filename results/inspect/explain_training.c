@@ -161,7 +161,7 @@ bool training_explain(const struct summary_row *run, const struct run_record *re
                       uint64_t number, bool json, const struct chart *chart, FILE *out,
                       struct error *error)
 {
-    char model[128];
+    char model[1024];
     const struct training_result_row *row = &record->trainings[number];
     lines_copy(record->models, row->model, model, sizeof model);
     if (json)

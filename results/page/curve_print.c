@@ -129,8 +129,7 @@ static void cell_fill(const struct report *report, const struct curve_line *line
                       const struct metric *metric, int decimals, struct text_table *table,
                       size_t column)
 {
-    char place[TEXT_NAME + 32];
-    (void)snprintf(place, sizeof place, "%.*s %.6g", TEXT_NAME, report->curves->key, value);
+    const char *place = arena_text(report->arena, "%s %.6g", report->curves->key, value);
     text_table_cell(table, column, "-");
     for (size_t i = 0; i < line->point_count; i++)
         if (line->points[i].value == value)

@@ -179,16 +179,16 @@ static const char trainings_legend[] =
 /* ---- Published figures --------------------------------------------------------------------- */
 
 /* Adds the pairs that ran. The verdict, below the table, names the others. */
-static void add_published(const struct judgement *judgement, struct text_table *table)
+static void add_published(const struct report *report, const struct judgement *judgement,
+                          struct text_table *table)
 {
     const struct expectation *figure = judgement->figure;
     const bool comparison = expectation_is_comparison(figure);
     bool any = false;
-    char group[256];
-    (void)snprintf(group, sizeof group, "%s: %s [%s]%s%s", figure->title, judgement->range,
-                   figure->evidence, figure->formula == NULL ? "" : ", ",
-                   figure->formula == NULL ? "" : figure->formula);
-    text_table_group(table, group);
+    text_table_group(table,
+                     arena_text(report->arena, "%s: %s [%s]%s%s", figure->title, judgement->range,
+                                figure->evidence, figure->formula == NULL ? "" : ", ",
+                                figure->formula == NULL ? "" : figure->formula));
     for (size_t p = 0; p < judgement->pair_count; p++) {
         const struct verdict_pair *pair = &judgement->pairs[p];
         if (pair->standing == STANDING_NO_RUN)
@@ -250,7 +250,7 @@ static void print_pairs(const struct report *report, FILE *out)
                                           "ours"};
     struct text_table *table = text_table_create(headers, COUNT(headers));
     for (size_t i = 0; i < report->judgement_count; i++)
-        add_published(&report->judgements[i], table);
+        add_published(report, &report->judgements[i], table);
     text_table_end(table, false, out);
     (void)fputs("\nThe 95 % interval over the seeds, paired for a comparison, is wholly within the "
                 "published range (holds), below it, above it, or contains an end of it "

@@ -46,7 +46,7 @@ struct layout {
 };
 
 enum { TEXT_HASH = 16, TEXT_NAME = 64, TEXT_LABEL = 512, TEXT_SHA256 = 64 };
-enum { TEXT_STATUS = 8, TEXT_MESSAGE = 256 };
+enum { TEXT_STATUS = 8, TEXT_MESSAGE = sizeof((struct error *)0)->message - 1 };
 
 /* The columns of a table that are no metrics, in order:
  *   TEXT_FIELD(row, name, length, help) the metadata of that name (results/store/record.h)

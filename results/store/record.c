@@ -7,6 +7,7 @@
 #include <cjson/cJSON.h>
 
 #include "sim/base/json.h"
+#include "sim/base/utf8.h"
 #include "workloads/training/training_plan.h"
 #include "workloads/world/capacity.h"
 
@@ -65,7 +66,8 @@ void lines_copy(const char *lines, size_t index, char *text, size_t capacity)
         lines += strcspn(lines, "\n");
         lines += *lines == '\n';
     }
-    (void)snprintf(text, capacity, "%.*s", (int)strcspn(lines, "\n"), lines);
+    utf8_mark_cut(text, capacity,
+                  snprintf(text, capacity, "%.*s", (int)strcspn(lines, "\n"), lines));
 }
 
 struct run_metadata *run_metadata_create(const struct experiment *experiment,

@@ -15,7 +15,7 @@ static void error_fill(struct error *error, enum error_kind kind, const char *fo
     /* One line that a terminal shows as it is, whatever bytes the input put into a name. */
     char raw[sizeof error->message];
     error->kind = kind;
-    (void)vsnprintf(raw, sizeof raw, format, args);
+    utf8_mark_cut(raw, sizeof raw, vsnprintf(raw, sizeof raw, format, args));
     utf8_escape(raw, error->message, sizeof error->message);
 }
 
@@ -93,6 +93,7 @@ void error_list_names(const char *const *names, int count, char *list, size_t si
     list[0] = '\0';
     for (int i = 0; i < count && used < size; i++)
         used += (size_t)snprintf(list + used, size - used, "%s%s", i == 0 ? "" : ", ", names[i]);
+    utf8_mark_cut(list, size, (int)used);
 }
 
 bool error_write(struct error *error, const char *what, int reason)

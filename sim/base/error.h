@@ -22,7 +22,7 @@ struct error {
     char message[1024];
 };
 
-/* Set `error` (which may be NULL) to a formatted message, truncated at the buffer's size, and
+/* Set `error` (which may be NULL) to a formatted message, whose end is "…" if it is too long, and
  * return false, so that `return error_input(...)` ends a failing function. Control characters and
  * invalid UTF-8 are written as escapes (utf8_escape). */
 bool error_input(struct error *error, const char *format, ...)
@@ -41,7 +41,7 @@ const char *error_nearest_name(const char *wanted, const char *const *names, int
  * char *, in the first of them. */
 const char *error_nearest_of(const char *wanted, const void *first, size_t count, size_t size);
 
-/* Writes the names, separated by ", ", to `list`, truncated at `size` bytes. */
+/* Writes the names, separated by ", ", to `list` of `size` bytes; the end is "…" if not all fit. */
 void error_list_names(const char *const *names, int count, char *list, size_t size);
 
 #endif

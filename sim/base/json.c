@@ -215,10 +215,10 @@ struct json_value json_root(const char *file, const cJSON *root)
 
 bool json_fault(const struct json_value *value, struct error *error, const char *format, ...)
 {
-    char message[768];
+    char message[sizeof error->message];
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(message, sizeof message, format, args);
+    utf8_mark_cut(message, sizeof message, vsnprintf(message, sizeof message, format, args));
     va_end(args);
     if (value->path[0] == '\0')
         return error_input(error, "%s: %s", value->file, message);
@@ -274,11 +274,11 @@ bool json_fault_unknown(const struct json_value *value, const char *fault, const
 static bool unknown_key(const struct json_value *value, const char *key, const char *const *keys,
                         struct error *error)
 {
-    char fault[768];
+    char fault[sizeof error->message / 2];
     int count = 0;
     while (keys[count] != NULL)
         count++;
-    (void)snprintf(fault, sizeof fault, "unknown key \"%s\"", key);
+    utf8_mark_cut(fault, sizeof fault, snprintf(fault, sizeof fault, "unknown key \"%s\"", key));
     return json_fault_unknown(value, fault, key, keys, count, error);
 }
 

@@ -51,6 +51,22 @@ static size_t escape_byte(unsigned char byte, char escape[8])
     return (size_t)snprintf(escape, 8, "\\x%02x", byte);
 }
 
+/* Puts "…" behind the last whole character that leaves room for it. */
+static void end_cut(char *text, size_t used, size_t capacity)
+{
+    static const char cut[] = "…";
+    size_t at = used > capacity - sizeof cut ? capacity - sizeof cut : used;
+    for (int i = 0; i < 3 && at > 0 && at < used && ((unsigned char)text[at] & 0xC0) == 0x80; i++)
+        at--;
+    memcpy(text + at, cut, sizeof cut);
+}
+
+void utf8_mark_cut(char *text, size_t capacity, int length)
+{
+    if (length >= 0 && (size_t)length >= capacity)
+        end_cut(text, capacity - 1, capacity);
+}
+
 void utf8_escape(const char *from, char *to, size_t capacity)
 {
     size_t used = 0;
@@ -67,4 +83,6 @@ void utf8_escape(const char *from, char *to, size_t capacity)
         from += taken;
     }
     to[used] = '\0';
+    if (*from != '\0')
+        end_cut(to, used, capacity);
 }

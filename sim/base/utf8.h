@@ -14,8 +14,12 @@ size_t utf8_sequence(const char *text);
  * names appear in tables, on terminals and in lists with one name per line. O(length). */
 bool utf8_is_name(const char *text);
 
-/* Copies `from` to `to` of `capacity` > 0 bytes, truncated at a whole character. Control characters
- * become \n, \r, \t or \xNN, and so does each byte that is not UTF-8. O(length). */
+/* Shows that snprintf cut a text of `length` bytes to `capacity`, at least 4: its end becomes "…".
+ * No effect on a text that is whole. */
+void utf8_mark_cut(char *text, size_t capacity, int length);
+
+/* Copies `from` to `to` of `capacity` >= 4 bytes; the end is "…" if not all fits. Control
+ * characters become \n, \r, \t or \xNN, and so does each byte that is not UTF-8. O(length). */
 void utf8_escape(const char *from, char *to, size_t capacity);
 
 #endif

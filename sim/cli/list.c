@@ -51,21 +51,28 @@ static const struct described_kind *kind_of(size_t kind)
 
 /* ---- Entries --------------------------------------------------------------------------------- */
 
-/* With its note. A long note is cut at a word, unless the entry is wanted in full, and a text that
- * exceeds a page in any case. */
+/* The length of the words that fit into `most` bytes. */
+static size_t words_within(const char *text, size_t most)
+{
+    size_t length = strlen(text);
+    if (length <= most)
+        return length;
+    for (length = most; length > 0 && text[length] != ' ';)
+        length--;
+    return length;
+}
+
+/* With its note. A long note is cut at a word, unless the entry is wanted in full, and so is a text
+ * of half a page. */
 static const char *entry_text(const struct description *is, bool full, struct arena *arena)
 {
-    enum { COLUMNS = 100, PAGE = 2047 };
-    const size_t used = strlen(is->text);
-    size_t length = strlen(is->note);
-    if (!full && used + length > COLUMNS) {
-        length = COLUMNS > used ? COLUMNS - used : 0;
-        while (length > 0 && is->note[length] != ' ')
-            length--;
-    }
-    const char *whole = arena_text(arena, "%s%s%.*s%s", is->text, is->note[0] != '\0' ? ": " : "",
-                                   (int)length, is->note, is->note[length] != '\0' ? " …" : "");
-    return arena_text(arena, "%.*s", PAGE, whole);
+    enum { COLUMNS = 100, HALF_A_PAGE = 1000 };
+    const size_t used = strlen(is->text), rest = COLUMNS > used ? COLUMNS - used : 0;
+    const size_t text = words_within(is->text, full ? used : HALF_A_PAGE);
+    const size_t note = words_within(is->note, full ? strlen(is->note) : rest);
+    const bool cut = text < used || is->note[note] != '\0';
+    return arena_text(arena, "%.*s%s%.*s%s", (int)text, is->text, note > 0 ? ": " : "", (int)note,
+                      is->note, cut ? " …" : "");
 }
 
 /* "name = default [range or choices]", and what it means. */

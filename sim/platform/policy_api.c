@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "sim/base/clock.h"
+#include "sim/base/utf8.h"
 #include "sim/platform/batches.h"
 #include "sim/platform/choices.h"
 #include "sim/platform/containers.h"
@@ -24,7 +25,7 @@ void platform_fail(struct platform *platform, const char *format, ...)
     char text[640];
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(text, sizeof text, format, args);
+    utf8_mark_cut(text, sizeof text, vsnprintf(text, sizeof text, format, args));
     va_end(args);
     platform->failed = true;
     const char *callback = policy_callback_name(platform);

@@ -308,8 +308,7 @@ static bool task_refuse(const struct runner *runner, const struct task *task,
         return false;
     }
     curve->refused = task->value;
-    (void)snprintf(curve->reason, sizeof curve->reason, "%.*s", (int)sizeof curve->reason - 1,
-                   refusal->message);
+    curve->reason = arena_text(runner->answer->arena, "%s", refusal->message);
     if (!runner->question->quiet) {
         char text[SWEPT_NUMBER];
         number_text(task->value, text);

@@ -45,7 +45,7 @@ struct capacity_curve {
     const char *policy;
     struct capacity_search search; /* points have the metric of every seed as `measured` */
     double refused;                /* the last value that was not valid; NAN: none */
-    char reason[256];              /* why it was not */
+    const char *reason;            /* why it was not */
 };
 
 struct capacity_answer {

@@ -8,15 +8,16 @@
 #include <sys/stat.h>
 
 #include "sim/base/array.h"
+#include "sim/base/utf8.h"
 
 enum { CHUNK = 1 << 16 };
 
 bool line_fault(const struct line_reader *reader, struct error *error, const char *format, ...)
 {
-    char message[512];
+    char message[sizeof error->message];
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(message, sizeof message, format, args);
+    utf8_mark_cut(message, sizeof message, vsnprintf(message, sizeof message, format, args));
     va_end(args);
     return error_input(error, "%s:%llu: %s", reader->path, (unsigned long long)reader->line,
                        message);

@@ -1,6 +1,7 @@
 #include "workloads/load/json_include.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +59,7 @@ char *json_include_find_operand(const char *path)
 
 /* Finds a file of `folder` with a name close to `name`. `nearest` has 128 bytes; "" if there is
  * none. */
-static void find_nearest(const char *folder, const char *name, char nearest[128])
+static void find_nearest(const char *folder, const char *name, char nearest[NAME_MAX + 1])
 {
     nearest[0] = '\0';
     DIR *directory = opendir(folder);
@@ -72,7 +73,7 @@ static void find_nearest(const char *folder, const char *name, char nearest[128]
             count++;
     (void)closedir(directory);
     const char *found = error_nearest_name(name, (const char *const *)names, count);
-    if (found != NULL && strlen(found) < 128)
+    if (found != NULL && strlen(found) <= NAME_MAX)
         memcpy(nearest, found, strlen(found) + 1);
     for (int i = 0; i < count; i++)
         free(names[i]);
@@ -81,7 +82,7 @@ static void find_nearest(const char *folder, const char *name, char nearest[128]
 static void fault_missing(const struct json_value *value, const char *directory, const char *name,
                           struct error *error)
 {
-    char nearest[128] = "";
+    char nearest[NAME_MAX + 1] = "";
     char *beside = json_include_join(directory, name);
     char *folder = beside == NULL ? NULL : directory_of(beside);
     const char *slash = strrchr(name, '/');

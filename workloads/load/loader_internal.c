@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/utf8.h"
+
 void *load_array(size_t count, size_t size, struct error *error)
 {
     void *array = calloc(count == 0 ? 1 : count, size);
@@ -22,8 +24,9 @@ void *load_entries(const struct json_value *array, size_t low, size_t high, size
 bool load_unknown_name(const struct json_value *value, const char *what, const char *name,
                        const char *const *names, int count, struct error *error)
 {
-    char fault[768];
-    (void)snprintf(fault, sizeof fault, "\"%s\" is no %s", name, what);
+    char fault[sizeof error->message / 2];
+    utf8_mark_cut(fault, sizeof fault,
+                  snprintf(fault, sizeof fault, "\"%s\" is no %s", name, what));
     return json_fault_unknown(value, fault, name, names, count, error);
 }
 
