@@ -7,6 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <gsl/gsl_errno.h>
+
+#include "sim/base/arena.h"
 #include "sim/base/text.h"
 #include "sim/base/unfinished.h"
 #include "sim/base/version.h"
@@ -153,6 +156,15 @@ static void keep_standard_streams(void)
         (void)close(descriptor);
 }
 
+/* GSL's own handler aborts, also where memory is exhausted. */
+static void on_gsl_fault(const char *reason, const char *file, int line, int number)
+{
+    if (number == GSL_ENOMEM)
+        arena_exhaust(arena_create(), 1, 1);
+    (void)fprintf(stderr, "gsl: %s:%d: %s\n", file, line, reason);
+    abort();
+}
+
 int main(int argc, char **argv)
 {
     struct error error = {0};
@@ -160,6 +172,7 @@ int main(int argc, char **argv)
     /* A file that may grow no further, and a pipe that nobody reads, are errors of the write. */
     (void)signal(SIGXFSZ, SIG_IGN);
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)gsl_set_error_handler(on_gsl_fault);
     guard_install();
     locate_data();
     if (argc < 2) {

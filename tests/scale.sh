@@ -1,6 +1,6 @@
 #!/bin/sh
-# Sweeps at their limits, by the program as built for use: 10,000 runs, a clock that jumps, full disks,
-# damaged results.
+# The program at its limits, as built for use: 10,000 runs, a clock that jumps, full disks, damaged
+# results, exhausted memory.
 . tests/shell.sh
 
 esgsim=${BUILD:-build}/esgsim
@@ -101,6 +101,66 @@ run "$esgsim" sweep "$folder/small.json" --out "$folder/full.h5" --resume --quie
 expect "with room again the sweep goes on to its end" 0 '20 of 20'
 tables "$folder/full.h5" "$folder/full.tables"
 same "and its tables are those of the sweep that always had room" "$folder/alone.tables" "$folder/full.tables"
+
+# ---- Exhausted memory ------------------------------------------------------------------------
+
+# From its FAIL_FROMth allocation on the program gets no memory. Without FAIL_FROM it counts them.
+cat >"$folder/exhaust.c" <<'EOF'
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t), *__libc_memalign(size_t, size_t);
+static long count, from = -1;
+static int fails(void)
+{
+    if (from < 0) {
+        const char *text = getenv("FAIL_FROM");
+        from = text != NULL ? atol(text) : 0;
+    }
+    count++;
+    if (from == 0 || count < from)
+        return 0;
+    errno = ENOMEM;
+    return 1;
+}
+void *malloc(size_t size) { return fails() ? NULL : __libc_malloc(size); }
+void *calloc(size_t entries, size_t size) { return fails() ? NULL : __libc_calloc(entries, size); }
+void *realloc(void *block, size_t size) { return fails() ? NULL : __libc_realloc(block, size); }
+void *aligned_alloc(size_t alignment, size_t size) { return fails() ? NULL : __libc_memalign(alignment, size); }
+__attribute__((destructor)) static void tell(void)
+{
+    if (from == 0)
+        fprintf(stderr, "allocations %ld\n", count);
+}
+EOF
+run "${CC:-gcc}" -shared -fPIC -o "$folder/exhaust.so" "$folder/exhaust.c"
+expect "exhausted memory is built" 0
+# starves WHAT COMMAND...: wherever memory ends, the program says so and ends in status 1.
+starves() {
+    what=$1
+    shift
+    run env LD_PRELOAD="$folder/exhaust.so" "$esgsim" "$@"
+    expect "$what" 0
+    all=$(sed -n 's/^allocations //p' "$folder/err")
+    ends=0
+    at=1
+    while [ "$at" -lt "$all" ]; do
+        run env LD_PRELOAD="$folder/exhaust.so" FAIL_FROM="$at" "$esgsim" "$@"
+        if [ "$status" -ne 1 ] || ! grep -q '^esgsim: .*memory' "$folder/err"; then
+            explain "$what without memory from allocation $at of $all on is status 1" "status 1 and a word of memory"
+            return
+        fi
+        ends=$((ends + 1))
+        at=$((at + all / 50))
+    done
+    pass "$what without memory is status 1 ($ends places)"
+}
+starves "check" check workloads/experiments/strict-light.json
+starves "check of a sweep" check "$folder/small.json"
+starves "check of a trace" check traces/trainings/muri_trace1.csv.gz
+starves "run" run workloads/experiments/strict-light.json --set requests=20 --in-process --quiet
+starves "trace stats" trace stats traces/arrivals/AzureLLMInferenceTrace_code.csv.gz
+starves "list" list clusters
 
 # ---- A clock that jumps ----------------------------------------------------------------------
 

@@ -1,4 +1,6 @@
 /* Messages: one line, cut to fit, with the nearest name where there is one. */
+#include <errno.h>
+
 #include "sim/base/error.h"
 #include "sim/base/json.h"
 #include "sim/base/utf8.h"
@@ -19,6 +21,16 @@ CASE(an_error_nobody_wants_is_allowed)
 {
     assert_false(error_input(NULL, "%d", 1));
     assert_false(error_run(NULL, "%d", 1));
+}
+
+CASE(exhausted_memory_is_no_fault_of_the_input)
+{
+    struct error error;
+    errno = ENOMEM;
+    error_input(&error, "a.json: syntax error");
+    errno = 0;
+    assert_int_equal(error.kind, ERROR_RUN);
+    assert_string_equal(error.message, "out of memory");
 }
 
 CASE(no_control_character_of_a_name_breaks_the_line)

@@ -61,7 +61,6 @@ char *atomic_file_target(const char *path, struct error *error)
 {
     struct stat status;
     char *place = strdup(path);
-    errno = ENOMEM;
     for (int links = 0; place != NULL && lstat(place, &status) == 0 && S_ISLNK(status.st_mode);
          links++) {
         if (is_of_process(place)) {
@@ -142,8 +141,10 @@ static enum lock_outcome lock_try(struct atomic_file *file, const char *path, bo
     if (outcome == LOCK_TAKEN) {
         file->lock_entry = unfinished_note(path, UNFINISHED_LOCK);
         file->locked = file->lock_entry >= 0;
+    }
+    if (outcome == LOCK_TAKEN && !file->locked) {
         errno = ENOMEM;
-        outcome = file->locked ? LOCK_TAKEN : LOCK_FAILED;
+        outcome = LOCK_FAILED;
     }
     if (outcome == LOCK_UNKNOWN && !*left)
         (void)unlink(path);
@@ -303,7 +304,6 @@ static int partial_create(struct atomic_file *file)
     int descriptor = -1;
     do {
         free(file->beside);
-        errno = ENOMEM;
         if (asprintf(&file->beside, "%s%s%ld-%u", file->target, partial, (long)getpid(), number++) <
             0) {
             file->beside = NULL;

@@ -21,6 +21,8 @@ static void error_fill(struct error *error, enum error_kind kind, const char *fo
 
 bool error_input(struct error *error, const char *format, ...)
 {
+    if (errno == ENOMEM)
+        return error_run(error, "out of memory");
     va_list args;
     va_start(args, format);
     error_fill(error, ERROR_INPUT, format, args);

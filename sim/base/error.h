@@ -24,7 +24,8 @@ struct error {
 
 /* Set `error` (which may be NULL) to a formatted message, whose end is "…" if it is too long, and
  * return false, so that `return error_input(...)` ends a failing function. Control characters and
- * invalid UTF-8 are written as escapes (utf8_escape). */
+ * invalid UTF-8 are written as escapes (utf8_escape). error_input is error_run of exhausted memory
+ * if errno says so: what could not be read whole is not at fault. */
 bool error_input(struct error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 bool error_run(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -39,13 +39,14 @@ static char *directory_of(const char *path)
 
 /* ---- Finding files -------------------------------------------------------------------------- */
 
-/* The first existing path of directory/name, name and data folder/name; NULL if there is none. */
+/* The first existing path of directory/name, name and data folder/name; NULL if there is none, or
+ * memory is exhausted. */
 static char *find_existing(const char *directory, const char *name)
 {
     const char *const folders[] = {directory, ".", json_include_data_directory()};
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
         char *path = json_include_join(folders[i], name);
-        if (path != NULL && access(path, F_OK) == 0)
+        if (path == NULL || access(path, F_OK) == 0)
             return path;
         free(path);
     }
@@ -124,11 +125,11 @@ char *json_include_find_file(const struct json_include *document, const struct j
 
 /* ---- Sources -------------------------------------------------------------------------------- */
 
-/* Takes ownership of `path`. */
+/* Takes ownership of `path`. NULL: memory is exhausted. */
 static bool add_source(struct json_include *document, const cJSON *node, char *path,
                        const char *directory, struct error *error)
 {
-    char *folder = directory == NULL ? directory_of(path) : strdup(directory);
+    char *folder = path == NULL ? NULL : directory == NULL ? directory_of(path) : strdup(directory);
     if (folder == NULL ||
         !array_extend(&document->sources, document->source_count, sizeof *document->sources)) {
         free(folder);
@@ -156,8 +157,7 @@ bool json_include_parse(struct json_include *document, const char *text, const c
     document->root = json_parse(text, name, error);
     if (document->root == NULL)
         return false;
-    char *path = strdup(name);
-    if (path == NULL || !add_source(document, document->root, path, directory, error)) {
+    if (!add_source(document, document->root, strdup(name), directory, error)) {
         json_include_close(document);
         return false;
     }
@@ -342,6 +342,7 @@ static bool override_set(struct json_include *document, const struct json_value 
             forget_sources(document, old);
         done = old != NULL ? cJSON_ReplaceItemInObjectCaseSensitive(parent, name, node)
                            : cJSON_AddItemToObject(parent, name, node);
+        done = done && node->string != NULL;
     }
     return done || error_input(error, "out of memory");
 }
@@ -388,7 +389,8 @@ bool json_include_override(struct json_include *document, const char *key, const
         return json_fault(&root, error, "\"%s\" is no dotted key; write it like policy.params.k",
                           key);
     char *names = strdup(key);
-    bool done = names != NULL && override_walk(document, key, names, value, error);
+    bool done = names != NULL ? override_walk(document, key, names, value, error)
+                              : error_input(error, "out of memory");
     free(names);
     return done;
 }
