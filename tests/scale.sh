@@ -162,6 +162,47 @@ starves "run" run workloads/experiments/strict-light.json --set requests=20 --in
 starves "trace stats" trace stats traces/arrivals/AzureLLMInferenceTrace_code.csv.gz
 starves "list" list clusters
 
+# ---- File systems without locks --------------------------------------------------------------
+
+cat >"$folder/unlocked.c" <<'EOF'
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static int refuse(void)
+{
+    errno = atoi(getenv("LOCK_ERRNO"));
+    return -1;
+}
+int flock(int file, int operation) { return (void)file, (void)operation, refuse(); }
+int fcntl(int file, int command, ...)
+{
+    va_list rest;
+    va_start(rest, command);
+    void *value = va_arg(rest, void *);
+    va_end(rest);
+    return command == F_SETLK || command == F_GETLK ? refuse() : (int)syscall(SYS_fcntl, file, command, value);
+}
+int fcntl64(int, int, ...) __attribute__((alias("fcntl")));
+EOF
+run "${CC:-gcc}" -D_GNU_SOURCE -shared -fPIC -o "$folder/unlocked.so" "$folder/unlocked.c"
+expect "a file system without locks is built" 0
+for number in 37 95 524; do # ENOLCK, EOPNOTSUPP, that of Cray's DVS
+    run env LD_PRELOAD="$folder/unlocked.so" LOCK_ERRNO=$number "$esgsim" sweep "$folder/small.json" \
+        --out "$folder/unlocked.h5" --quiet --restart
+    expect "a sweep where locks end in error $number is written" 0 '20 of 20'
+    run env LD_PRELOAD="$folder/unlocked.so" LOCK_ERRNO=$number "$esgsim" report "$folder/unlocked.h5"
+    expect "and reported" 0 fifo
+    run env LD_PRELOAD="$folder/unlocked.so" LOCK_ERRNO=$number HDF5_USE_FILE_LOCKING=TRUE "$esgsim" report "$folder/unlocked.h5"
+    if [ "$status" -eq 1 ] && grep -q 'no lock: .*; set HDF5_USE_FILE_LOCKING=FALSE' "$folder/err"; then
+        pass "who asks for locks is told what to do"
+    else
+        explain "who asks for locks is told what to do" "status 1 and HDF5_USE_FILE_LOCKING=FALSE"
+    fi
+done
+
 # ---- A clock that jumps ----------------------------------------------------------------------
 
 # Every look at a clock finds it some hours before or behind, the monotonic one included.

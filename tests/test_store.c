@@ -644,6 +644,23 @@ static void assert_bad(hid_t file, const char *says)
     assert_refused(in_folder("bad.h5"), says);
 }
 
+/* As Jupyter and HDFView have it while they may write; the mark stays if they are killed. */
+STORING(a_file_that_is_open_elsewhere_is_not_called_damaged)
+{
+    struct error error = {0};
+    const char *path = in_folder("a.h5");
+    file_write_all(path);
+    const pid_t other = fork();
+    if (other == 0) {
+        (void)H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(other, NULL, 0), other);
+    assert_null(results_load(path, &error));
+    assert_input_error(&error, "is open for writing in another program; close it there");
+    assert_contains(error.message, "h5clear -s");
+}
+
 STORING(missing_and_foreign_tables_are_refused)
 {
     hid_t file = good_file_open();

@@ -1,5 +1,6 @@
 #include "results/store/hdf5_table.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,8 @@ struct reason {
     size_t size;
 };
 
+static const char no_lock[] = "no lock: ";
+
 static herr_t reason_step(unsigned depth, const H5E_error2_t *entry, void *context)
 {
     const struct reason *reason = context;
@@ -36,7 +39,9 @@ static herr_t reason_step(unsigned depth, const H5E_error2_t *entry, void *conte
     const char *words = strstr(entry->desc, mark);
     words = words == NULL ? entry->desc : words + sizeof mark - 1;
     const size_t length = words == entry->desc ? strlen(words) : strcspn(words, "'");
-    (void)snprintf(reason->text, reason->size, "%.*s", (int)length, words);
+    (void)snprintf(reason->text, reason->size, "%s%.*s",
+                   strncmp(entry->desc, "unable to lock", 14) == 0 ? no_lock : "", (int)length,
+                   words);
     return 0;
 }
 
@@ -45,6 +50,32 @@ void hdf5_reason(char *text, size_t size)
     struct reason reason = {text, size};
     text[0] = '\0';
     (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, reason_step, &reason);
+}
+
+hid_t hdf5_access(void)
+{
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+#if H5_VERSION_GE(1, 10, 7)
+    (void)H5Pset_file_locking(access, false, true);
+#endif
+    return access;
+}
+
+bool hdf5_explain_lock(const char *path, const char *reason, struct error *error)
+{
+    const bool lock = strncmp(reason, no_lock, strlen(no_lock)) == 0;
+    if (strstr(reason, "already open") != NULL ||
+        (lock && strstr(reason, strerror(EAGAIN)) != NULL))
+        error_input(error,
+                    "%s: is open for writing in another program; close it there; if that program "
+                    "has ended, run: h5clear -s %s",
+                    path, path);
+    else if (lock)
+        error_run(error, "%s: its file system has %s; set HDF5_USE_FILE_LOCKING=FALSE", path,
+                  reason);
+    else
+        return false;
+    return true;
 }
 
 static bool set_attribute(hid_t object, const char *name, hid_t file_type, hid_t memory_type,

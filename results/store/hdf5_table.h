@@ -14,9 +14,18 @@
 /* Disables HDF5's error output and its exit handler. Errors are reported through struct error. Must
  * be called before any other HDF5 function. */
 void hdf5_silence(void);
+
 /* Copies the cause of HDF5's last failure, such as "No space left on device", to `text`; "" if HDF5
  * gave none. */
 void hdf5_reason(char *text, size_t size);
+
+/* How files are opened and created: without HDF5's own locks, which some file systems lack, if the
+ * library can. The caller closes the property list. */
+hid_t hdf5_access(void);
+
+/* If hdf5_reason's text speaks of a lock, or of a file that is open elsewhere, sets an error that
+ * names the remedy, and returns true. */
+bool hdf5_explain_lock(const char *path, const char *reason, struct error *error);
 
 /* Write an attribute of a group or dataset. False: HDF5 failed. */
 bool hdf5_set_text(hid_t object, const char *name, const char *text);

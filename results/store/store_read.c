@@ -26,13 +26,16 @@ static bool file_check(const char *path, struct error *error)
 
 hid_t store_open_read(const char *path, struct error *error)
 {
-    hid_t file = file_check(path, error) ? H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT) : -2;
-    if (file == -1) {
-        char reason[200];
-        hdf5_reason(reason, sizeof reason);
+    if (!file_check(path, error))
+        return -1;
+    const hid_t access = hdf5_access();
+    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, access);
+    char reason[200];
+    hdf5_reason(reason, sizeof reason);
+    (void)H5Pclose(access);
+    if (file < 0 && !hdf5_explain_lock(path, reason, error))
         error_input(error, "%s: cannot be opened, it is cut short or damaged (%s); run it again",
                     path, reason);
-    }
     return file;
 }
 

@@ -54,16 +54,20 @@ static hid_t group_create(hid_t parent, const char *name)
     return group;
 }
 
-static hid_t file_create(const char *path)
+static hid_t file_create(struct store *store, struct error *error)
 {
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    char reason[200];
+    hid_t access = hdf5_access();
     hid_t creation = H5Pcreate(H5P_FILE_CREATE);
     (void)H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_LATEST);
     (void)H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     (void)H5Pset_obj_track_times(creation, false);
-    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, creation, access);
+    hid_t file = H5Fcreate(store->out.beside, H5F_ACC_TRUNC, creation, access);
+    hdf5_reason(reason, sizeof reason);
     (void)H5Pclose(creation);
     (void)H5Pclose(access);
+    if (file < 0 && !hdf5_explain_lock(store->out.path, reason, error))
+        store_fault(store, error, "the file");
     return file;
 }
 
@@ -107,9 +111,9 @@ static bool tables_begin(struct store *store, const struct layout *summary)
 
 static bool store_open(struct store *store, struct error *error)
 {
-    store->file = file_create(store->out.beside);
+    store->file = file_create(store, error);
     if (store->file < 0)
-        return store_fault(store, error, "the file");
+        return false;
     store->runs = group_create(store->file, "runs");
     const bool good = store->runs >= 0 && (store->is_part || provenance_write(store->file)) &&
                       tables_begin(store, &layout_summary);
@@ -123,8 +127,10 @@ static bool older_check(const char *path, struct error *error)
     struct stat status;
     if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0)
         return true;
+    const hid_t access = hdf5_access();
     const hid_t file =
-        H5Fis_hdf5(path) > 0 ? H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT) : H5I_INVALID_HID;
+        H5Fis_hdf5(path) > 0 ? H5Fopen(path, H5F_ACC_RDONLY, access) : H5I_INVALID_HID;
+    (void)H5Pclose(access);
     char *program = file < 0 ? NULL : hdf5_get_text(file, "program");
     const bool results = file < 0 ? H5Fis_hdf5(path) > 0
                                   : program != NULL && strcmp(program, "esgsim") == 0 &&
