@@ -1,5 +1,5 @@
-/* Copies runs from one results file into another. HDF5 copies the group of a run unchanged. The
- * rows of the two tables are read and appended. */
+/* Copies runs from one results file into another. HDF5 copies the group of a run. The rows of the
+ * two tables are read and appended. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -83,6 +83,108 @@ char *run_source_text(const struct run_source *source, size_t run, const char *n
     return store_run_text(source->file, source->results->runs[run].hash, name);
 }
 
+/* ---- Copies ---------------------------------------------------------------------------------- */
+
+/* HDF5 1.10 crashes if it copies an attribute of variable length beside many others, such as a
+ * remark that h5py made. Groups with foreign attributes are therefore copied without any, which
+ * then follow one by one. */
+struct copying {
+    hid_t group; /* the copy; below 0: none yet, foreign attributes are looked for */
+    hid_t object;
+};
+
+/* Returns whether only others write attributes of this type. */
+static bool is_foreign(hid_t type)
+{
+    const H5T_class_t class = H5Tget_class(type);
+    return class != H5T_INTEGER && class != H5T_FLOAT &&
+           (class != H5T_STRING || H5Tis_variable_str(type) != 0);
+}
+
+static bool attribute_copy(hid_t attribute, hid_t type, const char *name, hid_t to)
+{
+    const hid_t space = H5Aget_space(attribute);
+    const hssize_t points = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
+    void *value = points < 0 ? NULL : calloc((size_t)points + 1, H5Tget_size(type));
+    bool good = value != NULL && H5Aread(attribute, type, value) >= 0;
+    if (good) {
+        const hid_t copy = H5Acreate2(to, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+        good = copy >= 0 && H5Awrite(copy, type, value) >= 0;
+        good = copy >= 0 && H5Aclose(copy) >= 0 && good;
+        (void)H5Dvlen_reclaim(type, space, H5P_DEFAULT, value);
+    }
+    free(value);
+    if (space >= 0)
+        (void)H5Sclose(space);
+    return good;
+}
+
+/* Returns 1, which ends the search, at a foreign attribute. */
+static herr_t attribute_visit(hid_t from, const char *name, const H5A_info_t *info, void *context)
+{
+    const struct copying *copying = context;
+    const hid_t attribute = H5Aopen(from, name, H5P_DEFAULT);
+    const hid_t type = attribute < 0 ? -1 : H5Aget_type(attribute);
+    herr_t result = -1;
+    (void)info;
+    if (type >= 0 && copying->group < 0)
+        result = is_foreign(type);
+    else if (type >= 0 && H5Aexists(copying->object, name) > 0) /* an object of two names */
+        result = 0;
+    else if (type >= 0)
+        result = attribute_copy(attribute, type, name, copying->object) ? 0 : -1;
+    if (type >= 0)
+        (void)H5Tclose(type);
+    if (attribute >= 0)
+        (void)H5Aclose(attribute);
+    return result;
+}
+
+static herr_t object_visit(hid_t from, const char *name, const H5L_info_t *info, void *context)
+{
+    struct copying *copying = context;
+    if (info != NULL && info->type != H5L_TYPE_HARD)
+        return 0;
+    const hid_t object = H5Oopen(from, name, H5P_DEFAULT);
+    copying->object = copying->group < 0 ? -1 : H5Oopen(copying->group, name, H5P_DEFAULT);
+    const herr_t result = object < 0 ? -1
+                                     : H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, NULL,
+                                                   attribute_visit, copying);
+    if (object >= 0)
+        (void)H5Oclose(object);
+    if (copying->object >= 0)
+        (void)H5Oclose(copying->object);
+    return result;
+}
+
+/* Visits the attributes of a run's group and of all objects in it. */
+static herr_t group_visit(hid_t from, struct copying *copying)
+{
+    const herr_t result = object_visit(from, ".", NULL, copying);
+    return result != 0 ? result
+                       : H5Lvisit(from, H5_INDEX_NAME, H5_ITER_NATIVE, object_visit, copying);
+}
+
+static bool group_copy(struct store *store, const struct run_source *source, const char *hash)
+{
+    struct copying copying = {.group = -1};
+    const hid_t from = store_open_run(source->file, hash);
+    const hid_t how = H5Pcreate(H5P_OBJECT_COPY);
+    const herr_t foreign = from < 0 ? -1 : group_visit(from, &copying);
+    if (foreign > 0)
+        (void)H5Pset_copy_object(how, H5O_COPY_WITHOUT_ATTR_FLAG);
+    bool good = foreign >= 0 && H5Ocopy(from, ".", store->runs, hash, how, H5P_DEFAULT) >= 0;
+    if (good && foreign > 0) {
+        copying.group = H5Gopen2(store->runs, hash, H5P_DEFAULT);
+        good = copying.group >= 0 && group_visit(from, &copying) >= 0;
+        good = copying.group >= 0 && H5Gclose(copying.group) >= 0 && good;
+    }
+    if (from >= 0)
+        (void)H5Gclose(from);
+    (void)H5Pclose(how);
+    return good;
+}
+
 /* Gives the copied group of a run its place and names in this sweep. */
 static bool group_rename(const struct store *store, const struct run_metadata *metadata)
 {
@@ -145,8 +247,7 @@ bool store_copy_run(struct store *store, struct run_source *source, size_t run,
     if (metadata == NULL && !swept_keys_equal(store->swept, source->results->swept))
         return error_run(error, "%s: its columns are not those of %s; run it again",
                          source->results->path, store->out.path);
-    if (H5Ocopy(source->file, name, store->runs, hash, H5P_DEFAULT, H5P_DEFAULT) < 0 ||
-        (metadata != NULL && !group_rename(store, metadata)))
+    if (!group_copy(store, source, hash) || (metadata != NULL && !group_rename(store, metadata)))
         return store_fault(store, error, name);
     if (!rows_copy(store, source, run, metadata))
         return store_fault(store, error, "a run's figures");
