@@ -555,6 +555,36 @@ CASE(several_runs_lie_below_each_other)
     trace_free(&trace);
 }
 
+/* A lost batch ends with the begin of an outage of its invoker. */
+CASE(outages_and_what_they_lose_are_told)
+{
+    char path[64], json[WORLD_BYTES] = "";
+    world_add(json, "%s", diamond);
+    world_replace(json, "'prewarm':'none'",
+                  "'prewarm':'none','failures':{'outages':[[0,1,2],[1,3,4],[0,5,5.5]]}");
+    folder_file(path);
+    RESULT result = {0};
+    struct error error = {0};
+    assert_good(run_traced(json, "fifo", path, NULL, NULL, &result, &error), &error);
+    struct trace trace = trace_read(path);
+    check_all(&trace);
+    assert_int_equal(told(&trace, 'X', "down"), 3);
+    assert_int_equal(told(&trace, 'M', "outages"), 2);
+    size_t lost = 0;
+    for (size_t i = 0; i < trace.count; i++) {
+        const struct traced *here = &trace.events[i];
+        size_t ends = 0;
+        for (size_t o = 0; o < trace.count && strcmp(here->category, "lost") == 0; o++)
+            ends += strcmp(trace.events[o].category, "outage") == 0 &&
+                    trace.events[o].pid == here->pid && trace.events[o].from == here->until;
+        lost += ends;
+        assert_int_equal(ends, strcmp(here->category, "lost") == 0);
+    }
+    assert_true(lost >= 3);
+    trace_free(&trace);
+    unlink(path);
+}
+
 CASE(trainings_have_lanes_on_their_gpus_and_nothing_is_empty)
 {
     static const char *const policy[] = {"synergy"};

@@ -99,7 +99,8 @@ CASE(a_busy_period_takes_service_and_turnaround_of_each_batch)
     assert_relative(result.run.simulated_s, 0.125, 1e-12);
 }
 
-/* Alone, the host's time is as if the batch took that much longer, also in its price. */
+/* Alone, the host's time is as if the batch took that much longer, also in its price. It is no
+ * slowdown. */
 CASE(the_hosts_time_is_a_longer_service)
 {
     static struct log longer;
@@ -113,6 +114,7 @@ CASE(the_hosts_time_is_a_longer_service)
     for (size_t i = 0; i < rows.request_count; i++)
         assert_int_equal(rows.requests[i].finish_ns, longer.requests[i].finish_ns);
     assert_relative(result.overall.cost_usd, usd, 1e-12);
+    assert_absolute(result.run.slowdown_mean, 1, 0);
 }
 
 CASE(a_turnaround_is_paid_as_held_time)

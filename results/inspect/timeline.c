@@ -15,7 +15,7 @@ enum { PID_CLUSTER = 1, PID_REQUESTS, PID_QUEUES, PID_TRAININGS = 5, PID_INVOKER
 /* Thread ids of the cluster. Lanes are numbered from TID_LANES, containers from TID_CONTAINERS,
  * trainings from TID_TRAININGS. */
 enum { TID_COUNTERS, TID_DECISIONS, TID_DROPS, TID_LANES = 10, TID_CONTAINERS = 1 << 24 };
-enum { TID_TRAININGS = 1, COUNTERS = 7 };
+enum { TID_TRAININGS = 1, TID_OUTAGES = 1, COUNTERS = 7 };
 /* Limit per application when computing the display order. */
 enum { LANES_MOST = 1 << 20 };
 
@@ -56,6 +56,7 @@ struct timeline {
     struct lanes *lease_places; /* per GPU */
     char **queue_names;         /* "application/stage" */
     bool *invoker_named;        /* its name has been written */
+    bool *outages_named;        /* that of its track of outages */
     unsigned char *named;       /* bit c: the name of container c has been written */
     bool counted[COUNTERS];
     uint32_t next_tid;
@@ -255,6 +256,37 @@ static bool add_job(void *context, const struct job_row *row, struct error *erro
         json_put(event, "id %s", id);
         trace_events_write(&timeline->events, event);
     }
+    return trace_events_good(&timeline->events, error);
+}
+
+static bool add_lost(void *context, const struct lost_row *row, struct error *error)
+{
+    struct timeline *timeline = context;
+    const struct workload *workload = timeline->workload;
+    const size_t place = row->gpu != SIM_NONE ? row->gpu : timeline->gpus.count + row->invoker;
+    if (row->place == 0 && row->lost_ns > row->dispatched_ns) {
+        const struct trace_point track =
+            gpu_lane(timeline, &timeline->places[workload->application_count + place], row->invoker,
+                     row->gpu, row->dispatched_ns, row->lost_ns, "");
+        cJSON *event =
+            trace_event('X', "lost", timeline->queue_names[row->queue], track, row->lost_ns);
+        json_put(cJSON_AddObjectToObject(event, "args"),
+                 "batch %" PRIu64 " container %" PRIu64 " first_request %" PRIu64, row->batch,
+                 row->container, row->request);
+        trace_events_write(&timeline->events, event);
+    }
+    return trace_events_good(&timeline->events, error);
+}
+
+static bool add_outage(void *context, const struct outage_row *row, struct error *error)
+{
+    struct timeline *timeline = context;
+    const struct trace_point track =
+        point(timeline, row->from_ns, invoker_process(timeline, row->invoker), TID_OUTAGES);
+    if (!timeline->outages_named[row->invoker])
+        thread_name(timeline, PID_INVOKERS + row->invoker, TID_OUTAGES, TID_OUTAGES, "outages");
+    timeline->outages_named[row->invoker] = true;
+    slice(timeline, track, "outage", "down", row->until_ns);
     return trace_events_good(&timeline->events, error);
 }
 
@@ -528,6 +560,7 @@ bool timeline_run(struct timeline *timeline, size_t run, struct recorder *record
     timeline->lease_places = arena_allocate(arena, timeline->gpus.count, sizeof(struct lanes));
     timeline->queue_names = arena_allocate(arena, workload->queue_count, sizeof(char *));
     timeline->invoker_named = arena_allocate(arena, invokers, sizeof(bool));
+    timeline->outages_named = arena_allocate(arena, invokers, sizeof(bool));
     timeline->next_tid = TID_LANES + workload->queue_count;
     timeline->last_number = UINT64_MAX;
     timeline->named = NULL;
@@ -539,6 +572,8 @@ bool timeline_run(struct timeline *timeline, size_t run, struct recorder *record
                                   .request = add_request,
                                   .batch = add_batch,
                                   .job = add_job,
+                                  .lost = add_lost,
+                                  .outage = add_outage,
                                   .container = add_container,
                                   .decision = add_decision,
                                   .timeline = add_sample,

@@ -93,7 +93,7 @@ def load(file, table="summary"):
     trainings are columns that begin with "training_"), "applications" (one row per run and
     application), "training" (one row per run that has trainings), or a recorded table of the runs:
     "requests", "batches", "jobs", "containers", "decisions", "timeline", "trainings", "leases",
-    "lease_gpus", "outages". A recorded table has the rows of all runs one after the other, with the
+    "lease_gpus", "outages", "lost". A recorded table has the rows of all runs one after the other, with the
     columns hash, setting, policy and seed before its own.
 
     attrs["units"] and attrs["help"] of the DataFrame describe its columns; attrs["notices"] are the

@@ -260,8 +260,9 @@ static const struct {
 #include "sim/base/records.def"
 };
 
-/* Begins the tables of the record level; those of trainings and of outages only if the run has any.
- * A policy that reads a file, trees, is explained by its choices: "all" has them, too. */
+/* Begins the tables of the record level; those of trainings and of outages and what they lost only
+ * if the run has any. A policy that reads a file, trees, is explained by its choices: "all" has
+ * them, too. */
 static bool details_begin(struct store *store, size_t stages)
 {
     const struct run_metadata *metadata = store->metadata;
@@ -273,7 +274,7 @@ static bool details_begin(struct store *store, size_t stages)
         const bool explains =
             t == DETAIL_choices && metadata->policy_text != NULL && metadata->record == RECORD_ALL;
         if ((explains || record_has((enum record_level)metadata->record, detail_tables[t].level)) &&
-            (t != DETAIL_outages || metadata->fails))
+            ((t != DETAIL_outages && t != DETAIL_lost) || metadata->fails))
             good = table_begin(&store->details[t], store->run, detail_tables[t].name,
                                t <= DETAIL_requests ? NULL : &store->details[t - 1], layout,
                                t == DETAIL_requests ? stages : 1, DETAIL_CHUNK, DETAIL_BLOCK);

@@ -84,6 +84,31 @@ static void jobs_record(struct platform *platform, const struct batch *batch, do
     }
 }
 
+void batch_record_lost(struct platform *platform, const struct batch *batch)
+{
+    const struct recorder *recorder = platform->recorder;
+    uint32_t place = 0;
+    if (recorder == NULL || recorder->lost == NULL)
+        return;
+    for (uint32_t job = batch->first_job; job != SIM_NONE && !platform->failed;
+         job = platform->jobs[job].next) {
+        const struct lost_row row = {.request = job_request(platform, job)->number,
+                                     .batch = batch->number,
+                                     .queue = job_queue(platform, job),
+                                     .stage = job_stage(platform, job),
+                                     .place = place++,
+                                     .invoker = batch->invoker,
+                                     .gpu = batch->gpu,
+                                     .container =
+                                         platform->cluster.containers[batch->container].serial,
+                                     .ready_ns = platform->jobs[job].ready,
+                                     .dispatched_ns = batch->dispatched,
+                                     .lost_ns = platform->now};
+        if (!recorder->lost(recorder->context, &row, platform->error))
+            platform->failed = true;
+    }
+}
+
 /* Counts the measured jobs of a batch, by application and overall. The batch is counted for the
  * application of its oldest measured job. Returns the number of measured jobs. */
 static uint32_t batch_count_jobs(struct platform *platform, const struct batch *batch)
@@ -128,7 +153,7 @@ void batch_account(struct platform *platform, const struct batch *batch,
         (double)(batch->started - batch->dispatched + batch_turnaround(platform, batch)) * price;
     double alone = (batch->reshared ? batch->alone : 0) +
                    batch_work(platform, batch) / quota_part(1, batch->quota);
-    double slowdown = alone > 0 ? (double)execution / alone : 1.0;
+    double slowdown = alone > 0 ? (double)(execution - batch_host(platform)) / alone : 1.0;
     for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {
         struct request *request = job_request(platform, job);
         sim_time_t cold_wait = job_cold_wait(platform, batch, job);

@@ -402,7 +402,7 @@ void batches_release(struct platform *platform, uint32_t id)
 void batches_finish(struct platform *platform, uint32_t id)
 {
     struct batch *batch = &platform->batches[id];
-    const sim_time_t host = platform->backend != NULL ? 0 : platform->experiment->platform.host;
+    const sim_time_t host = batch_host(platform);
     batch->worked = true;
     if (batch->gpu != SIM_NONE)
         platform->cluster.gpus[batch->gpu].executing_count--;
@@ -469,6 +469,8 @@ uint32_t batches_lose(struct platform *platform, uint32_t id)
     uint32_t job = batch->answered ? SIM_NONE : batch->first_job;
     uint32_t dropped = 0;
     batch_stop(platform, id);
+    if (!batch->answered)
+        batch_record_lost(platform, batch);
     struct finished_batch finished = batch_finished(batch);
     finished.lost = true;
     batch_release(platform, id);

@@ -33,6 +33,9 @@ void batches_check_holdings(struct platform *platform);
 void batch_account(struct platform *platform, const struct batch *batch,
                    const struct configuration *spec);
 
+/* Records the jobs of a batch whose invoker has failed. */
+void batch_record_lost(struct platform *platform, const struct batch *batch);
+
 /* Returns the price of a configuration in $ per ns. It has its GPU share for `quota` per cent of
  * the time. */
 double configuration_rate(const struct platform *platform, const struct configuration *spec,
@@ -76,6 +79,12 @@ static inline sim_time_t batch_turnaround(const struct platform *platform,
     return platform->backend != NULL
                ? 0
                : function_turnaround(function, batch_configuration(platform, batch)->kind);
+}
+
+/* Returns the time from the end of a batch's work to its answer. A backend has its own. */
+static inline sim_time_t batch_host(const struct platform *platform)
+{
+    return platform->backend != NULL ? 0 : platform->experiment->platform.host;
 }
 
 /* Returns how long the batch waited for its container after its input had arrived. */

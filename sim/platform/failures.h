@@ -4,7 +4,8 @@
  *
  * - Its batches. Their requests are dropped, as OpenWhisk answers an activation whose invoker is
  *   gone with an error, and Knative with 502: trying again is the caller's business. The policy
- *   hears of the end of the batch as of any other. What had run is neither billed nor recorded.
+ *   hears of the end of the batch as of any other. What had run is not billed, and is
+ *   recorded as lost.
  * - Its containers.
  * - Its instances start again when it is back, as a Kubernetes node restarts its own pods. They
  *   keep their place and their buffers, so policies need no other plan, and batches wait.
