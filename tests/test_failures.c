@@ -14,7 +14,18 @@ static struct {
     struct outage_row outages[OUTAGES_MAX];
     struct training_result_row trainings[TRAININGS_MAX];
     size_t outage_count, training_count;
+    sim_time_t leased[TRAININGS_MAX], restarts[TRAININGS_MAX], saves[TRAININGS_MAX];
 } rows;
+
+static bool row_lease(void *context, const struct lease_row *row, struct error *error)
+{
+    (void)context;
+    (void)error;
+    rows.leased[row->training] += row->until_ns - row->from_ns;
+    rows.restarts[row->training] += row->restart_ns;
+    rows.saves[row->training] += row->save_ns;
+    return true;
+}
 
 static bool row_outage(void *context, const struct outage_row *row, struct error *error)
 {
@@ -43,8 +54,9 @@ static void run_failing(const char *json, struct simulation_result *result)
     struct error error = {0};
     OWNED(free) double *values = NULL;
     const struct policy *policy = policy_resolve(experiment, &values, &error);
-    const struct recorder recorder = {.outage = row_outage, .training = row_training};
-    rows.outage_count = rows.training_count = 0;
+    const struct recorder recorder = {
+        .outage = row_outage, .training = row_training, .lease = row_lease};
+    memset(&rows, 0, sizeof rows);
     if (policy == NULL ||
         !simulation_run(experiment, policy, values, &recorder, NULL, result, &error))
         fail_msg("%s", error.message);
@@ -334,6 +346,22 @@ CASE(every_policy_of_requests_survives)
         }
 }
 
+/* Leases end when the gang is free, so they are the time with a gang, and have all restarts. */
+static void check_parts(const struct training_measures *measures)
+{
+    for (size_t t = 0; t < rows.training_count; t++) {
+        const struct training_result_row *row = &rows.trainings[t];
+        const sim_time_t losses = row->restart_ns + row->save_ns + row->lost_ns + row->ends_ns;
+        assert_int_equal(rows.leased[t], row->held_ns);
+        assert_int_equal(rows.restarts[t], row->restart_ns);
+        assert_int_equal(rows.saves[t], row->save_ns);
+        assert_true(row->restart_ns >= 0 && row->save_ns >= 0 && row->lost_ns >= 0 &&
+                    row->ends_ns >= 0 && losses <= row->held_ns);
+    }
+    assert_true(measures->gpu_effective >= 0 &&
+                measures->gpu_effective <= measures->gpu_allocated + 1e-12);
+}
+
 CASE(every_policy_of_trainings_survives)
 {
     static const char *const policies[] = {"fifo", "sjf",  "sjf-ffs", "sjf-bsbf", "tiresias",
@@ -352,12 +380,37 @@ CASE(every_policy_of_trainings_survives)
             (void)snprintf(key, sizeof key, "'seed': %u, 'policy': {'name': '%s'", seed,
                            policies[p]);
             world_replace(json, "'policy': {'name': 'fifo'", key);
-            world_replace(json, "'memory_mb': 16384", "'memory_mb': 16384, 'count': 4");
+            world_replace(json, "'memory_mb': 16384",
+                          seed == 3 ? "'memory_mb': 16384, 'count': 4, 'speed': 3"
+                                    : "'memory_mb': 16384, 'count': 4");
             run_failing(json, &result);
+            check_parts(result.training);
         }
 }
 
 /* ---- Input ----------------------------------------------------------------------------------- */
+
+/* Ten iterations of 1 s, the first five twice: a GPU of 1 s each, and a restart of 3 s after 1 s.
+ */
+CASE(lost_work_and_the_rest_of_a_lease_are_no_effective_use)
+{
+    char json[WORLD_BYTES] = "";
+    RESULT result = {0};
+    world_add(json, "%s", world_of("0,a,0,10,1\n", 1, "", "'outages': [[0, 5, 6]]"));
+    world_replace(json, "'restart_s': 7", "'restart_s': 3");
+    run_failing(json, &result);
+    assert_relative(result.training->gpu_effective, 10.0 / 19, 1e-12);
+    assert_int_equal(rows.trainings[0].lost_ns, 5 * SIM_S);
+    assert_int_equal(rows.trainings[0].restart_ns, 3 * SIM_S);
+    check_parts(result.training);
+    json[0] = '\0';
+    world_add(json, "%s",
+              world_of("0,a,0,10,1\n", 1, ", 'progress': 'whole'", "'outages': [[0, 9000, 9001]]"));
+    world_replace(json, "'name': 'fifo'", "'name': 'synergy'");
+    run_failing(json, &result);
+    assert_absolute(result.training->gpu_effective, 10.0 / 300, 0.001);
+    assert_int_equal(rows.trainings[0].ends_ns, 290 * SIM_S);
+}
 
 CASE(bad_failures_are_refused_by_key)
 {

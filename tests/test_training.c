@@ -977,7 +977,8 @@ static void check_record(const struct run_record *record)
         const struct training_result_row *row = &record->trainings[t];
         const struct training_time time = training_time_split(row);
         const double jct = sim_to_s(row->finish_ns - row->arrival_ns);
-        assert_true(fabs(time.waiting + time.restarts + time.alone + time.slowed - jct) < 1e-6);
+        const double losses = time.restarts + time.saves + time.lost + time.ends;
+        assert_true(fabs(time.waiting + losses + time.alone + time.slowed - jct) < 1e-6);
         assert_true(time.waiting >= 0 && time.restarts >= 0 && time.alone > 0);
         for (size_t i = 0; i < record->lease_count; i++)
             if (record->leases[i].training == t) {

@@ -93,10 +93,12 @@ bool explanation_json(const struct explanation *explanation, FILE *out, struct e
 struct training_time {
     double waiting;  /* without a gang */
     double restarts; /* with a gang, without progress in restarts */
+    double saves;    /* preempted, until its gang was free */
+    double lost;     /* with progress that a failure took back */
+    double ends;     /* whole iterations: after the last one of a lease */
     double alone;    /* what its iterations take alone, at the proportional share */
-    /* The rest of the time with a gang: > 0 by trainings beside it, fewer vCPUs, less memory or a
-     * slower GPU, and by iterations that a lease's end cut; < 0: its gang was faster than the
-     * proportional share. */
+    /* What the progress took beyond that: > 0 by trainings beside it, fewer vCPUs, less memory or a
+     * slower GPU; < 0: its gang was faster than the proportional share. */
     double slowed;
 };
 

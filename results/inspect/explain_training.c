@@ -10,11 +10,15 @@
 struct training_time training_time_split(const struct training_result_row *row)
 {
     const double completion = sim_to_s(row->finish_ns - row->arrival_ns);
-    const double held = sim_to_s(row->held_ns), restarts = sim_to_s(row->restart_ns);
-    return (struct training_time){.waiting = completion - held,
-                                  .restarts = restarts,
+    const sim_time_t progress =
+        row->held_ns - row->restart_ns - row->save_ns - row->lost_ns - row->ends_ns;
+    return (struct training_time){.waiting = completion - sim_to_s(row->held_ns),
+                                  .restarts = sim_to_s(row->restart_ns),
+                                  .saves = sim_to_s(row->save_ns),
+                                  .lost = sim_to_s(row->lost_ns),
+                                  .ends = sim_to_s(row->ends_ns),
                                   .alone = row->alone_s,
-                                  .slowed = held - restarts - row->alone_s};
+                                  .slowed = sim_to_s(progress) - row->alone_s};
 }
 
 /* Speed of a lease, relative to the proportional share alone. An instance that never ends, so that
@@ -23,7 +27,8 @@ static double lease_speed(const struct training_result_row *row, const struct le
 {
     if (isnan(row->alone_s))
         return 1;
-    const double progress_s = sim_to_s(lease->until_ns - lease->from_ns - lease->restart_ns);
+    const double progress_s =
+        sim_to_s(lease->until_ns - lease->from_ns - lease->restart_ns - lease->save_ns);
     return lease->iterations / progress_s * (row->alone_s / (double)row->iterations);
 }
 
@@ -41,9 +46,16 @@ static void text_times(const struct training_result_row *row, FILE *out)
     fprintf(out, "  %-10s %14.3f s without a gang\n", "waiting", time.waiting);
     fprintf(out, "  %-10s %14.3f s in %" PRIu32 " restarts\n", "restarts", time.restarts,
             row->restarts);
+    if (time.saves > 0)
+        fprintf(out, "  %-10s %14.3f s until its gang was saved and free\n", "saves", time.saves);
+    if (time.lost > 0)
+        fprintf(out, "  %-10s %14.3f s of work that failures took back\n", "lost", time.lost);
+    if (time.ends > 0)
+        fprintf(out, "  %-10s %14.3f s after the last whole iteration of a lease\n", "ends",
+                time.ends);
     fprintf(out, "  %-10s %14.3f s for its iterations alone, at the proportional share\n", "alone",
             time.alone);
-    fprintf(out, "  %-10s %+14.3f s by neighbours, vCPUs, memory, the GPU and the ends of leases\n",
+    fprintf(out, "  %-10s %+14.3f s by neighbours, vCPUs, memory and the GPU\n",
             time.slowed < 0 ? "faster" : "slowed", time.slowed);
 }
 
@@ -73,11 +85,15 @@ static double hours(sim_time_t time)
 static void chart_lease(struct chart *chart, const struct lease_row *lease, sim_time_t arrival)
 {
     static const struct chart_kind restart = {"restart", 'r', 0xCC79A7},
-                                   progress = {"progress", '#', 0x009E73};
+                                   progress = {"progress", '#', 0x009E73},
+                                   save = {"save", 's', 0x767676};
+    const double done = hours(lease->until_ns - lease->save_ns - arrival);
     const double ready = hours(lease->from_ns + lease->restart_ns - arrival);
     if (lease->restart_ns > 0)
         chart_add(chart, CHART_BAR, &restart, hours(lease->from_ns - arrival), ready);
-    chart_add(chart, CHART_BAR, &progress, ready, hours(lease->until_ns - arrival));
+    chart_add(chart, CHART_BAR, &progress, ready, done);
+    if (lease->save_ns > 0)
+        chart_add(chart, CHART_BAR, &save, done, hours(lease->until_ns - arrival));
 }
 
 bool training_chart(const struct summary_row *run, const struct run_record *record, uint64_t number,
@@ -128,9 +144,9 @@ static cJSON *json_leases(const struct run_record *record, const struct training
         if (lease->training != row->training)
             continue;
         cJSON *item = json_append(list);
-        json_put(item, "from_s %g until_s %g restart_s %g invokers %u first_gpu %u",
+        json_put(item, "from_s %g until_s %g restart_s %g save_s %g invokers %u first_gpu %u",
                  sim_to_s(lease->from_ns), sim_to_s(lease->until_ns), sim_to_s(lease->restart_ns),
-                 lease->invokers, lease->first_gpu);
+                 sim_to_s(lease->save_ns), lease->invokers, lease->first_gpu);
         json_put(item, "units %g vcpus %g memory_mb %g iterations %g speed %g", lease->units,
                  lease->vcpus, lease->memory_mb, lease->iterations, lease_speed(row, lease));
     }
@@ -150,8 +166,8 @@ static bool print_json(const struct summary_row *run, const struct run_record *r
         const struct training_time time = training_time_split(row);
         json_put(root, "finish_s %g slowdown %g ftf_rho %g waiting_s %g", sim_to_s(row->finish_ns),
                  row->slowdown, row->ftf_rho, time.waiting);
-        json_put(root, "restarts_s %g alone_s %g slowed_s %g", time.restarts, time.alone,
-                 time.slowed);
+        json_put(root, "restarts_s %g saves_s %g lost_s %g ends_s %g alone_s %g slowed_s %g",
+                 time.restarts, time.saves, time.lost, time.ends, time.alone, time.slowed);
     }
     (void)cJSON_AddItemToObject(root, "leases", json_leases(record, row));
     return json_write(root, out, "JSON output", error);

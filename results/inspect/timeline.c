@@ -418,6 +418,8 @@ static void lease_slice(struct timeline *timeline, const struct lease_row *row,
              row->training, row->invokers, units, row->vcpus, row->memory_mb, row->iterations);
     trace_events_write(&timeline->events, event);
     slice(timeline, track, "restart", "restart", row->from_ns + row->restart_ns);
+    track.time = row->until_ns - row->save_ns;
+    slice(timeline, track, "save", "save", row->until_ns);
 }
 
 static bool add_lease(void *context, const struct lease_row *row, struct error *error)

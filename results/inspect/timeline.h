@@ -8,8 +8,8 @@
  *   events).
  * - process invoker i: lanes per GPU, and for batches without a GPU; a slice per batch, from
  *   dispatch to finish, that contains decision, transfer, cold start and execution; lanes per GPU
- *   for leases of trainings, a slice per lease that contains its restart; a track per container. A
- *   batch that was lost in an outage is a slice until then; the outages have a track.
+ *   for leases of trainings, a slice per lease that contains its restart and save; a track per
+ * container. A batch that was lost in an outage is a slice until then; the outages have a track.
  * - process trainings: a track per training, with its arrival and leases.
  *
  * A process without events is not there; a counter begins with its first value above zero. The

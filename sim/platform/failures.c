@@ -67,6 +67,9 @@ void failures_checkpoint(struct platform *platform, uint32_t id, sim_time_t from
         return;
     const double iteration_s = training_spec(platform, id)->iteration_s;
     const double work = training->speed * (double)(last - from);
+    struct training_work begun = training->begun;
+    training->safe = training->counted;
+    training_work_advance(platform, id, from, last, &training->safe, &begun);
     training->kept.at = last;
     training->kept.work =
         training->left.work - (platform->trainings->plan->whole
@@ -78,6 +81,7 @@ void failures_checkpoint_now(struct platform *platform, uint32_t id)
 {
     struct training *training = &platform->trainings->items[id];
     training->kept = (struct work_at){training->left.work, training->resume};
+    training->safe = training->counted;
 }
 
 /* Whether a part of the training's gang is on the invoker. */
@@ -112,6 +116,8 @@ static void training_lose(struct platform *platform, uint32_t id, struct outage_
     }
     training_lease_record(platform, id);
     training->left = training->kept;
+    training->losses.lost += training->counted.time - training->safe.time;
+    training->counted = training->safe;
     training->saved = true; /* nothing is saved, so its restart does not begin with that */
     training->placed = false;
     training->parts = 1;

@@ -16,7 +16,7 @@ void training_window_open(struct platform *platform)
     struct trainings *trainings = platform->trainings;
     trainings->window = trainings->active_changed = platform->now;
     trainings->most_active = trainings->active;
-    trainings->active_ns = trainings->allocated_ns = trainings->effective_ns = 0;
+    trainings->active_ns = trainings->allocated_ns = 0;
     trainings->active_sum = 0;
     trainings->peak = 0;
     trainings->leases = trainings->changes = 0;
@@ -40,8 +40,10 @@ void training_demand_add(struct platform *platform, uint32_t id, int sign)
             (double)(platform->now - since) * (double)platform->cluster.gpu_count;
 }
 
-double training_best_speed(const struct training_models *models, uint32_t index)
+double training_best_speed(const struct platform *platform, uint32_t index)
 {
+    const struct training_models *models = platform->experiment->training->models;
+    const struct workload *workload = platform->workload;
     const struct training_model *model = &models->models[index];
     double best = fmax(1, model->speedup);
     for (size_t i = 0; model->throughput != NULL && i < models->vcpu_count * models->memory_count;
@@ -51,21 +53,78 @@ double training_best_speed(const struct training_models *models, uint32_t index)
     for (size_t e = 0; e < model->elsewhere_count; e++)
         for (size_t g = 0; g < models->gang_count; g++)
             gpu = fmax(gpu, model->iteration_s[g] / model->elsewhere[e].iteration_s[g]);
+    for (size_t k = 0; k < workload->kind_count; k++)
+        gpu = fmax(gpu, training_gpu_speed(models, index, workload->kinds[k].model,
+                                           workload->kinds[k].speed, 1));
     return best * gpu;
 }
 
-void training_account(struct platform *platform, uint32_t id, sim_time_t from, sim_time_t until)
+/* Time of the window between `from` and `until`, × the GPUs that the training holds. */
+static double window_time(const struct platform *platform, uint32_t id, sim_time_t from,
+                          sim_time_t until)
 {
-    struct trainings *trainings = platform->trainings;
-    const struct training *training = &trainings->items[id];
+    const struct trainings *trainings = platform->trainings;
     from = from > trainings->window ? from : trainings->window;
-    if (from >= until)
-        return;
-    trainings->allocated_ns += training->gpus_held * (double)(until - from);
-    from = from > training->resume ? from : training->resume;
-    if (from < until)
-        trainings->effective_ns += training->gpus_held * (double)(until - from) * training->speed /
-                                   trainings->best_speeds[training_spec(platform, id)->model];
+    return from < until ? trainings->items[id].gpus_held * (double)(until - from) : 0;
+}
+
+static void work_add(const struct platform *platform, uint32_t id, sim_time_t from,
+                     sim_time_t until, struct training_work *work)
+{
+    const struct trainings *trainings = platform->trainings;
+    work->time += until - from;
+    work->useful += window_time(platform, id, from, until) * trainings->items[id].speed /
+                    trainings->best_speeds[training_spec(platform, id)->model];
+}
+
+static void work_move(struct training_work *from, struct training_work *to)
+{
+    to->time += from->time;
+    to->useful += from->useful;
+    *from = (struct training_work){0};
+}
+
+void training_begun_end(struct platform *platform, uint32_t id, bool done)
+{
+    struct training *training = &platform->trainings->items[id];
+    struct training_work none = {0};
+    if (!done)
+        training->losses.ends += training->begun.time;
+    work_move(&training->begun, done ? &training->counted : &none);
+}
+
+void training_work_advance(const struct platform *platform, uint32_t id, sim_time_t from,
+                           sim_time_t until, struct training_work *counted,
+                           struct training_work *begun)
+{
+    const struct training *training = &platform->trainings->items[id];
+    const struct training_spec *spec = training_spec(platform, id);
+    sim_time_t ended = until; /* of the last iteration that ends here */
+    if (platform->trainings->plan->whole) {
+        const double iteration_ns = spec->iteration_s / training->speed * 1e9;
+        const double most = training->left.work;
+        const double before = training->lease.work;
+        const double after = before + (double)(until - from) / iteration_ns;
+        const double whole = fmin(floor(after), most);
+        ended = whole > before ? until - sim_whole((after - whole) * iteration_ns) : from;
+        ended = ended > from ? ended : from;
+    }
+    if (ended > from) {
+        work_add(platform, id, from, ended, counted);
+        work_move(begun, counted);
+    }
+    work_add(platform, id, ended, until, begun);
+}
+
+void training_account(struct platform *platform, uint32_t id, sim_time_t from)
+{
+    struct training *training = &platform->trainings->items[id];
+    const sim_time_t begin = training->left.at, now = platform->now;
+    from = from < now ? from : now;
+    platform->trainings->allocated_ns += window_time(platform, id, begin, now);
+    training->losses.restart += from - begin;
+    training->row.restart_ns += from - begin;
+    training_work_advance(platform, id, from, now, &training->counted, &training->begun);
 }
 
 void training_active_add(struct platform *platform, int change)
@@ -236,6 +295,21 @@ static bool work_check(struct platform *platform, uint32_t id)
     return false;
 }
 
+/* The parts of the time with a gang add up to it, to the nanosecond. */
+static bool parts_check(struct platform *platform, uint32_t id)
+{
+    const struct training *training = &platform->trainings->items[id];
+    const struct training_losses *losses = &training->losses;
+    const sim_time_t parts =
+        losses->restart + losses->save + losses->lost + losses->ends + training->counted.time;
+    if (parts != training->attained)
+        platform_fail(platform,
+                      "invariant parts: training %" PRIu32 " held a gang for %" PRId64
+                      " ns, its parts are %" PRId64 " ns",
+                      id, training->attained, parts);
+    return !platform->failed;
+}
+
 static bool row_record(struct platform *platform, uint32_t id)
 {
     const struct trainings *trainings = platform->trainings;
@@ -260,7 +334,10 @@ static bool row_record(struct platform *platform, uint32_t id)
         .start_ns = training->first_start < SIM_FOREVER ? training->first_start : -1,
         .finish_ns = finished ? training->finish : -1,
         .held_ns = training->attained,
-        .restart_ns = training->stalled,
+        .restart_ns = training->losses.restart,
+        .save_ns = training->losses.save,
+        .lost_ns = training->losses.lost,
+        .ends_ns = training->losses.ends,
         .alone_s = alone_s,
         .slowdown = slowdown,
         .ftf_rho = slowdown / fmax(1, training->demanded_ns)};
@@ -270,7 +347,7 @@ static bool row_record(struct platform *platform, uint32_t id)
 /* Sums over the measured trainings. */
 struct training_sums {
     struct quantile *jct;
-    double queueing_s, restart_s, slowdown, ftf_rho;
+    double queueing_s, restart_s, slowdown, ftf_rho, useful_ns;
     sim_time_t first, last;
 };
 
@@ -279,6 +356,7 @@ static bool training_sum(struct platform *platform, uint32_t id, struct training
 {
     const struct training *training = &platform->trainings->items[id];
     const struct training_spec *spec = training_spec(platform, id);
+    sums->useful_ns += training->counted.useful;
     if (!training_is_measured(platform->trainings->plan, spec->id))
         return true;
     if (training->state != TRAINING_FINISHED) {
@@ -293,7 +371,7 @@ static bool training_sum(struct platform *platform, uint32_t id, struct training
     out->slowdown_max = fmax(out->slowdown_max, slowdown);
     out->ftf_rho_max = fmax(out->ftf_rho_max, ftf_rho);
     sums->queueing_s += sim_to_s(jct - training->attained);
-    sums->restart_s += sim_to_s(training->stalled);
+    sums->restart_s += sim_to_s(training->losses.restart);
     sums->slowdown += slowdown;
     sums->ftf_rho += ftf_rho;
     sums->first = spec->arrival < sums->first ? spec->arrival : sums->first;
@@ -323,7 +401,7 @@ static void measures_fill(const struct platform *platform, const struct training
     out->ftf_rho = sums->ftf_rho / n;
     out->ftf_rho_max = any ? out->ftf_rho_max : NAN;
     out->gpu_allocated = trainings->allocated_ns / capacity;
-    out->gpu_effective = trainings->effective_ns / capacity;
+    out->gpu_effective = sums->useful_ns / capacity;
     out->gpus_active_mean = trainings->active_ns / elapsed;
     out->gpus_active_event_mean =
         trainings->changes > 0 ? trainings->active_sum / (double)trainings->changes : NAN;
@@ -396,7 +474,7 @@ bool trainings_close(struct platform *platform, struct simulation_result *result
     for (uint32_t id = 0; id < trainings->count && !platform->failed; id++) {
         training_lease_record(platform, id);
         if ((trainings->items[id].state == TRAINING_FINISHED && !work_check(platform, id)) ||
-            !row_record(platform, id))
+            !parts_check(platform, id) || !row_record(platform, id))
             return false;
     }
     if (platform->failed)

@@ -191,12 +191,12 @@ void training_settle(struct platform *platform, uint32_t id)
     struct training *training = &platform->trainings->items[id];
     const sim_time_t from = progress_from(platform, id);
     const sim_time_t now = platform->now;
-    training_account(platform, id, training->left.at, now);
+    if (from < now && platform->failures != NULL)
+        failures_checkpoint(platform, id, from);
+    training_account(platform, id, from);
     training->left.at = now;
     if (from >= now)
         return;
-    if (platform->failures != NULL)
-        failures_checkpoint(platform, id, from);
     if (!platform->trainings->plan->whole)
         training->left.work -= training->speed * (double)(now - from);
     const double iterations = sim_to_s(now - from) / iteration_at(platform, id, training->speed);

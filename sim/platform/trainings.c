@@ -91,7 +91,7 @@ void trainings_init(struct platform *platform)
     trainings->best_speeds =
         arena_allocate(arena, plan->models->count, sizeof *trainings->best_speeds);
     for (uint32_t m = 0; m < plan->models->count; m++)
-        trainings->best_speeds[m] = training_best_speed(plan->models, m);
+        trainings->best_speeds[m] = training_best_speed(platform, m);
     items_init(trainings);
     /* Nothing is in the event queue yet: events with these orders come first at their time. */
     trainings->first_order = event_queue_draw_order(platform->event_queue);
@@ -213,6 +213,7 @@ static bool lease_end(struct platform *platform, uint32_t id, bool finishes)
     struct trainings *trainings = platform->trainings;
     struct training *training = &trainings->items[id];
     training_settle(platform, id);
+    training_begun_end(platform, id, finishes);
     if (trainings->plan->whole) {
         const double made = floor(training->lease.work);
         finishes = finishes || made >= training->left.work;
@@ -274,8 +275,13 @@ void trainings_saved(struct platform *platform, uint32_t id)
     const sim_time_t from = training->last_stop > window ? training->last_stop : window;
     if (training->saving && from < platform->now)
         platform->trainings->allocated_ns += training->gpus_held * (double)(platform->now - from);
-    if (training->saving)
-        training->attained += platform->now - training->last_stop;
+    if (training->saving) {
+        const sim_time_t save = platform->now - training->last_stop;
+        training->attained += save;
+        training->losses.save += save;
+        training->row.save_ns = save;
+        training->row.until_ns = platform->now;
+    }
     platform->controller.changed = platform->controller.changed || training->saving;
     training->saving = false;
     metrics_integrate(&platform->metrics, &platform->cluster.use, platform->now);
@@ -315,7 +321,7 @@ static bool same_grants(const struct training_grant *a, const struct training_gr
     return same;
 }
 
-static void row_begin(struct platform *platform, uint32_t id, sim_time_t stall)
+static void row_begin(struct platform *platform, uint32_t id)
 {
     struct training *training = &platform->trainings->items[id];
     const struct training_spec *spec = training_spec(platform, id);
@@ -326,8 +332,7 @@ static void row_begin(struct platform *platform, uint32_t id, sim_time_t stall)
                             .first_gpu = grant_gpu(platform, &training->grants[0]),
                             .invokers =
                                 training_invokers(platform, training->grants, training->gang),
-                            .from_ns = platform->now,
-                            .restart_ns = stall};
+                            .from_ns = platform->now};
     double held = 0;
     for (uint32_t i = 0; i < training->gang; i++) {
         const struct training_grant *grant = &training->grants[i];
@@ -383,8 +388,7 @@ static void training_start(struct platform *platform, uint32_t id,
         training_lease_record(platform, id);
     memmove(training->grants, grants, count * sizeof *grants);
     if (!same_lease)
-        row_begin(platform, id, stall);
-    training->stalled += stall;
+        row_begin(platform, id);
     if (!goes_on) {
         training->resume = platform->now + stall;
         failures_checkpoint_now(platform, id);
@@ -456,8 +460,7 @@ bool trainings_resize(struct platform *platform, uint32_t id, const struct train
     else /* shares that it had for no time are no lease */
         platform->trainings->leases--;
     memmove(training->grants, grants, count * sizeof *grants);
-    const sim_time_t stall = training->row.from_ns < platform->now ? 0 : training->row.restart_ns;
-    row_begin(platform, id, stall);
+    row_begin(platform, id);
     training->alone = training_speed_alone(platform, id, grants);
     training->speed = training_speed(platform, id);
     training_set_due(platform, id);

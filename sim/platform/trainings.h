@@ -29,6 +29,20 @@ struct work_at {
     sim_time_t at;
 };
 
+/* Time with progress, and the part of `window` of it, in GPUs × ns at the model's best speed. */
+struct training_work {
+    sim_time_t time;
+    double useful;
+};
+
+/* Where the time with a gang went: these add up to it, with the time of `counted`. */
+struct training_losses {
+    sim_time_t restart; /* without progress in restarts */
+    sim_time_t save;    /* until the gang was free */
+    sim_time_t lost;    /* with progress that a failure took back */
+    sim_time_t ends;    /* whole iterations: after the last one of a lease */
+};
+
 struct training {
     enum training_state state;
     bool finishes;        /* its lease ends with its last iteration */
@@ -44,8 +58,10 @@ struct training {
     uint32_t visit; /* the last update of rates that reached it */
     sim_time_t first_start, last_stop, finish;
     sim_time_t attained; /* time for which its earlier leases held a gang */
-    sim_time_t stalled;  /* time without progress in restarts, planned at starts */
-    sim_time_t resume;   /* end of its restart: progress begins */
+    struct training_losses losses;
+    /* Of what is done; of the iteration of this lease that has not ended; at the checkpoint. */
+    struct training_work counted, begun, safe;
+    sim_time_t resume; /* end of its restart: progress begins */
     sim_time_t lease_end, due;
     event_queue_handle event; /* at `due`, or of the end of saving */
     /* Left when it got its speed. Fluid: ns at speed 1, below 0 by its last part of a nanosecond.
@@ -93,7 +109,7 @@ struct trainings {
     /* Integrals from `window` on: */
     sim_time_t window, active_changed; /* window: SIM_FOREVER before the first measured arrival */
     uint32_t active, most_active;      /* GPUs with a training */
-    double active_ns, allocated_ns, effective_ns;
+    double active_ns, allocated_ns;
     double active_sum;        /* of the GPUs with a training after each start and end of a gang */
     uint64_t changes;         /* starts and ends */
     double held, held_memory; /* by gangs now: parts of GPUs and of their memory, in GPUs */
@@ -176,10 +192,17 @@ void training_set_due(struct platform *platform, uint32_t id);
 void training_window_open(struct platform *platform);
 /* Counts the GPUs that a training demands: sign 1 as it arrives, -1 as it finishes. */
 void training_demand_add(struct platform *platform, uint32_t id, int sign);
-/* The best speed that a model's table knows. */
-double training_best_speed(const struct training_models *models, uint32_t index);
-/* Adds the time of a running training at its present speed to the integrals. */
-void training_account(struct platform *platform, uint32_t id, sim_time_t from, sim_time_t until);
+/* The best speed that a model's table knows, or a GPU of the cluster allows. */
+double training_best_speed(const struct platform *platform, uint32_t model);
+/* Adds the time from left.at until now to the integrals and to the training's parts; its
+ * progress begins at `from`. */
+void training_account(struct platform *platform, uint32_t id, sim_time_t from);
+/* Adds progress at the present speed to what is done, and to what is begun. */
+void training_work_advance(const struct platform *platform, uint32_t id, sim_time_t from,
+                           sim_time_t until, struct training_work *counted,
+                           struct training_work *begun);
+/* At the end of a lease: what is begun is done, or, whole iterations, nothing. */
+void training_begun_end(struct platform *platform, uint32_t id, bool done);
 /* Counts GPUs that gained their first training (+1) or lost their last (-1). */
 void training_active_add(struct platform *platform, int change);
 /* Adds (sign 1) or removes (-1) what a gang holds. */
