@@ -290,6 +290,7 @@ CASE(the_results_page_has_every_column_with_its_unit)
         {"/runs/<hash>/leases", &layout_leases},
         {"/runs/<hash>/lease_gpus", &layout_lease_gpus},
         {"/runs/<hash>/outages", &layout_outages},
+        {"/runs/<hash>/parts", &layout_parts},
         {"/runs/<hash>/lost", &layout_lost},
         {"/runs/<hash>/replay", &layout_replay},
     };

@@ -11,171 +11,14 @@ struct world {
     struct arena *arena;
     const struct run_record *record;
     const struct workload *workload;
-    uint32_t *vcpus; /* per invoker */
     struct gpu_list gpus;
 };
-
-static void world_init(struct world *world)
-{
-    const struct cluster_spec *cluster = &world->workload->cluster;
-    uint32_t invoker = 0;
-    world->gpus = cluster_list_gpus(cluster, world->arena);
-    world->vcpus = arena_allocate(world->arena, cluster->invoker_count, sizeof *world->vcpus);
-    for (size_t g = 0; g < cluster->group_count; g++)
-        for (uint32_t i = 0; i < cluster->groups[g].count; i++)
-            world->vcpus[invoker++] = cluster->groups[g].vcpus;
-}
-
-/* ---- Why a job waited ------------------------------------------------------------------------ */
-
-/* Free resources of the cluster at one point in time. */
-struct load {
-    int64_t *vcpus, *units;
-};
-
-struct change {
-    sim_time_t time;
-    int sign; /* -1: a batch acquires its resources; 1: it releases them */
-    const struct batch_row *batch;
-};
-
-static int compare_changes(const void *a, const void *b)
-{
-    const struct change *left = a, *right = b;
-    if (left->time != right->time)
-        return left->time < right->time ? -1 : 1;
-    return right->sign - left->sign; /* releases precede acquisitions */
-}
-
-static void load_change(const struct world *world, struct load *load, const struct batch_row *batch,
-                        int sign)
-{
-    if (batch->invoker < world->workload->cluster.invoker_count)
-        load->vcpus[batch->invoker] += sign * (int64_t)batch->vcpu;
-    if (batch->gpu < world->gpus.count)
-        load->units[batch->gpu] += sign * (int64_t)batch->vgpu;
-}
-
-static bool load_has_room(const struct world *world, const struct load *load,
-                          const struct batch_row *wanted)
-{
-    for (uint32_t i = 0; i < world->workload->cluster.invoker_count; i++) {
-        if (load->vcpus[i] < wanted->vcpu)
-            continue;
-        if (wanted->vgpu == 0)
-            return true;
-        for (uint32_t g = world->gpus.first[i]; g < world->gpus.first[i + 1]; g++)
-            if (load->units[g] >= wanted->vgpu && wanted->gpu < world->gpus.count &&
-                world->gpus.specs[g]->kind == world->gpus.specs[wanted->gpu]->kind)
-                return true;
-    }
-    return false;
-}
-
-/* Computes the free resources at `from`, and lists the changes until the dispatch of `wanted` in
- * order. */
-static size_t load_open(const struct world *world, struct load *load,
-                        const struct batch_row *wanted, sim_time_t from, struct change *changes)
-{
-    const sim_time_t until = wanted->dispatched_ns;
-    size_t count = 0;
-    for (uint32_t i = 0; i < world->workload->cluster.invoker_count; i++)
-        load->vcpus[i] = world->vcpus[i];
-    for (uint32_t g = 0; g < world->gpus.count; g++)
-        load->units[g] = world->gpus.specs[g]->units;
-    for (size_t b = 0; b < world->record->batch_count; b++) {
-        const struct batch_row *batch = &world->record->batches[b];
-        if (batch == wanted || batch->dispatched_ns >= until || batch->finished_ns <= from)
-            continue;
-        if (batch->dispatched_ns <= from)
-            load_change(world, load, batch, -1);
-        else
-            changes[count++] = (struct change){batch->dispatched_ns, -1, batch};
-        if (batch->finished_ns < until)
-            changes[count++] = (struct change){batch->finished_ns, 1, batch};
-    }
-    qsort(changes, count, sizeof *changes, compare_changes);
-    return count;
-}
-
-/* Time between `from` and the dispatch of `wanted` in which no invoker had its resources free. */
-static sim_time_t no_room_time(const struct world *world, const struct batch_row *wanted,
-                               sim_time_t from)
-{
-    const struct arena_block *mark = world->arena->blocks;
-    const struct cluster_spec *cluster = &world->workload->cluster;
-    struct load load = {arena_allocate(world->arena, cluster->invoker_count, sizeof *load.vcpus),
-                        arena_allocate(world->arena, world->gpus.count, sizeof *load.units)};
-    struct change *changes =
-        arena_allocate(world->arena, 2 * world->record->batch_count, sizeof *changes);
-    const size_t count = load_open(world, &load, wanted, from, changes);
-    sim_time_t sum = 0;
-    for (size_t i = 0; i <= count; i++) {
-        const sim_time_t next = i < count ? changes[i].time : wanted->dispatched_ns;
-        if (next > from && !load_has_room(world, &load, wanted))
-            sum += next - from;
-        from = next > from ? next : from;
-        if (i < count)
-            load_change(world, &load, changes[i].batch, changes[i].sign);
-    }
-    arena_rewind(world->arena, mark);
-    return sum;
-}
 
 static sim_time_t overlap(sim_time_t from, sim_time_t until, sim_time_t low, sim_time_t high)
 {
     from = from > low ? from : low;
     until = until < high ? until : high;
     return until > from ? until - from : 0;
-}
-
-/* Time between `from` and `until` charged for decisions, which are sorted by time. */
-static sim_time_t deciding_time(const struct world *world, sim_time_t from, sim_time_t until)
-{
-    sim_time_t sum = 0, reached = from;
-    for (size_t d = 0; d < world->record->decision_count; d++) {
-        const struct decision_row *row = &world->record->decisions[d];
-        sum += overlap(row->time_ns, row->time_ns + row->charged_ns, reached, until);
-        if (row->time_ns + row->charged_ns > reached)
-            reached = row->time_ns + row->charged_ns;
-    }
-    return sum;
-}
-
-/* Time between `from` and `until` in which the batch's instance ran other batches. */
-static sim_time_t instance_time(const struct world *world, const struct batch_row *batch,
-                                sim_time_t from, sim_time_t until)
-{
-    sim_time_t sum = 0;
-    for (size_t b = 0; b < world->record->batch_count; b++) {
-        const struct batch_row *other = &world->record->batches[b];
-        if (other->instance == batch->instance && other->container == batch->container)
-            sum += overlap(other->dispatched_ns, other->finished_ns, from, until);
-    }
-    return sum;
-}
-
-/* Divides a stage's waiting time among the causes. Each cause only gets time that the causes before
- * it have not taken. */
-static void explain_waiting(const struct world *world, struct explained_stage *stage)
-{
-    const struct batch_row *batch = stage->batch;
-    const struct job_row *job = stage->job;
-    struct stage_time *time = &stage->time;
-    const sim_time_t own = batch->launched_ns - batch->dispatched_ns;
-    time->deciding = own < job->queue_ns ? own : job->queue_ns;
-    sim_time_t left = job->queue_ns - time->deciding;
-    const sim_time_t until = batch->dispatched_ns, from = until - left;
-    if (left == 0)
-        return;
-    if (batch->instance != SIM_NONE)
-        time->instance = instance_time(world, batch, from, until);
-    else
-        time->no_room = no_room_time(world, batch, from);
-    left -= time->instance + time->no_room;
-    time->behind = deciding_time(world, from, until);
-    time->behind = time->behind < left ? time->behind : left;
-    time->held_back = left - time->behind;
 }
 
 /* ---- One stage ------------------------------------------------------------------------------- */
@@ -249,21 +92,21 @@ static bool explain_stage(const struct world *world, struct explained_stage *sta
     if (stage->gpu != SIM_NONE && batch->gpu < world->gpus.count && workload->kind_count > 1)
         stage->gpu_model = workload->kinds[world->gpus.specs[batch->gpu]->kind].model;
     stage->co_runners = count_co_runners(record, batch);
-    const sim_time_t execution = batch->finished_ns - batch->started_ns;
-    stage->time.transfer = batch->transfer_ns;
-    stage->time.cold = stage->job->cold_ns;
-    stage->time.alone =
-        batch->slowdown > 1 ? (sim_time_t)((double)execution / batch->slowdown + 0.5) : execution;
-    stage->time.slowed = execution - stage->time.alone;
-    explain_waiting(world, stage);
     return true;
+}
+
+static sim_time_t stage_end(const struct explained_stage *stage)
+{
+    return stage->batch != NULL  ? stage->batch->finished_ns
+           : stage->lost != NULL ? stage->lost->lost_ns
+                                 : -1;
 }
 
 static struct explained_stage *later(struct explained_stage *stage, struct explained_stage *other)
 {
-    if (other->batch == NULL)
+    if (stage_end(other) < 0)
         return stage;
-    return stage == NULL || other->batch->finished_ns > stage->batch->finished_ns ? other : stage;
+    return stage == NULL || stage_end(other) > stage_end(stage) ? other : stage;
 }
 
 /* Marks the longest path, from the stage that finished last back to the arrival. */
@@ -275,7 +118,7 @@ static void mark_path(struct explanation *explanation)
     while (last != NULL) {
         const struct explained_stage *stage = last;
         last->on_path = true;
-        for (size_t p = 0; p < STAGE_PARTS; p++)
+        for (size_t p = 0; p < PARTS; p++)
             explanation->path.parts[p] += stage->time.parts[p];
         last = NULL;
         for (uint32_t p = 0; p < stage->predecessor_count; p++)
@@ -299,6 +142,19 @@ static void stages_name(struct explanation *explanation, const struct applicatio
     }
 }
 
+static void parts_read(struct explanation *explanation, const struct run_record *record)
+{
+    const uint64_t request = explanation->request->request;
+    for (size_t i = 0; i < record->part_count; i++) {
+        const struct part_row *row = &record->parts[i];
+        if (row->request == request && row->stage < explanation->stage_count && row->part < PARTS)
+            explanation->stages[row->stage].time.parts[row->part] += row->time_ns;
+    }
+    for (size_t i = 0; i < record->lost_count; i++)
+        if (record->lost[i].request == request && record->lost[i].stage < explanation->stage_count)
+            explanation->stages[record->lost[i].stage].lost = &record->lost[i];
+}
+
 static bool jobs_explain(struct explanation *explanation, const struct world *world,
                          struct error *error)
 {
@@ -320,6 +176,7 @@ static bool jobs_explain(struct explanation *explanation, const struct world *wo
             return false;
         taken += count;
     }
+    parts_read(explanation, record);
     mark_path(explanation);
     return true;
 }
@@ -354,7 +211,7 @@ static bool explanation_fill(struct explanation *explanation, const struct run_r
         return false;
     stages_name(explanation, &workload->applications[explanation->request->application]);
     struct world world = {.arena = explanation->arena, .record = record, .workload = workload};
-    world_init(&world);
+    world.gpus = cluster_list_gpus(&workload->cluster, world.arena);
     return jobs_explain(explanation, &world, error);
 }
 

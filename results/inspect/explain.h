@@ -6,10 +6,7 @@
  * finish is exactly the sum of its components. A request's latency is the sum over the stages of
  * its longest path, from the request's arrival to the stage that finished last.
  *
- * Waiting is attributed to causes that the rows record: the job's own decision, other decisions of
- * the controller, no invoker with enough free vCPUs and GPU units for the chosen configuration, and
- * other batches of the same instance. The remaining wait is due to the policy, or to a lack of
- * memory or of a MIG placement, which no row records.
+ * The parts of a job's time are those that the run recorded (sim/base/parts.def).
  */
 #ifndef ESGSIM_RESULTS_INSPECT_EXPLAIN_H
 #define ESGSIM_RESULTS_INSPECT_EXPLAIN_H
@@ -24,30 +21,17 @@
 #include "sim/base/error.h"
 #include "workloads/world/outline.h"
 
-/* Components of a stage's time, ns, in chronological order. They add up to its time from ready to
- * finish. */
-enum { STAGE_PARTS = 9 };
+/* The parts of a stage's time, ns. They add up to it: from when it was ready, a first stage from
+ * the request's arrival, to its finish. */
 struct stage_time {
-    union {
-        struct {
-            sim_time_t deciding;  /* its own decision */
-            sim_time_t behind;    /* other decisions of the controller */
-            sim_time_t no_room;   /* no invoker had the resources of its configuration free */
-            sim_time_t instance;  /* its instance ran other batches */
-            sim_time_t held_back; /* none of these */
-            sim_time_t transfer;
-            sim_time_t cold;
-            sim_time_t alone;  /* execution time without co-runners */
-            sim_time_t slowed; /* additional execution time due to co-runners */
-        };
-        sim_time_t parts[STAGE_PARTS];
-    };
+    sim_time_t parts[PARTS];
 };
 
 struct explained_stage {
     const char *name, *function;
-    const struct job_row *job; /* NULL: it never ran */
+    const struct job_row *job; /* NULL: it never ran to its end */
     const struct batch_row *batch;
+    const struct lost_row *lost;         /* its batch was lost in an outage; NULL: it was not */
     const struct decision_row *decision; /* NULL: not recorded */
     const struct choice_row *choice;     /* of policy "tree"; NULL: none */
     const uint64_t *mates; /* requests of the other jobs in the batch; jobs - 1 entries */

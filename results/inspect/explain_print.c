@@ -15,7 +15,7 @@
 static sim_time_t time_total(const struct stage_time *time)
 {
     sim_time_t sum = 0;
-    for (size_t p = 0; p < STAGE_PARTS; p++)
+    for (size_t p = 0; p < PARTS; p++)
         sum += time->parts[p];
     return sum;
 }
@@ -28,26 +28,23 @@ static double share(sim_time_t part, sim_time_t all)
 static const struct {
     const char *key;
     struct chart_kind kind;
-} parts[STAGE_PARTS] = {
-    {"deciding", {"for the decision", 'd', 0xF0E442}},
-    {"behind", {"behind other decisions", 'b', 0xE69F00}},
-    {"no_room", {"for free resources", '.', 0xBBBBBB}},
-    {"instance", {"for its busy instance", 'i', 0x767676}},
-    {"held_back", {"held back by the policy", 'h', 0xD8C9B0}},
-    {"transfer", {"transfer", 't', 0x56B4E9}},
-    {"cold", {"cold start", 'c', 0xCC79A7}},
-    {"alone", {"execution", '#', 0x009E73}},
-    {"slowed", {"slowed by co-runners", '%', 0xD55E00}},
+} parts[PARTS] = {
+#define PART(name, words, mark, colour) {#name, {words, mark, colour}},
+#include "sim/base/parts.def"
 };
-enum { WAITING_PARTS = 5 };
 
 #define TIME(ns) text_time(sim_to_s(ns), (char[TEXT_TIME]){0})
 
-static void print_waiting(const struct explained_stage *stage, FILE *out)
+/* The parts from `first` to `last` that are not 0, and before them their sum. */
+static void print_parts(const struct explained_stage *stage, const char *word, size_t first,
+                        size_t last, FILE *out)
 {
-    fprintf(out, "  waited     %s", TIME(stage->job->queue_ns));
+    sim_time_t all = 0;
     const char *before = ": ";
-    for (size_t p = 0; p < WAITING_PARTS; p++)
+    for (size_t p = first; p <= last; p++)
+        all += stage->time.parts[p];
+    fprintf(out, "  %-10s %s", word, TIME(all));
+    for (size_t p = first; p <= last; p++)
         if (stage->time.parts[p] > 0) {
             fprintf(out, "%s%s %s", before, TIME(stage->time.parts[p]), parts[p].kind.words);
             before = ", ";
@@ -112,7 +109,7 @@ static void print_place(const struct explained_stage *stage, FILE *out)
     if (stage->gpu != SIM_NONE)
         fprintf(out, "GPU %u, ", stage->gpu);
     fprintf(out, "container %llu%s", (unsigned long long)batch->container,
-            stage->time.cold > 0 ? " (cold)" : " (warm)");
+            stage->time.parts[PART_cold] > 0 ? " (cold)" : " (warm)");
     if (batch->instance != SIM_NONE)
         fprintf(out, " of instance %u", batch->instance);
     fprintf(out, "\n");
@@ -120,19 +117,23 @@ static void print_place(const struct explained_stage *stage, FILE *out)
 
 static void print_execution(const struct explained_stage *stage, FILE *out)
 {
-    const struct stage_time *time = &stage->time;
-    fprintf(out, "  took       transfer %s, cold start %s, execution %s", TIME(time->transfer),
-            TIME(time->cold), TIME(time->alone + time->slowed));
+    const sim_time_t *time = stage->time.parts;
+    const sim_time_t alone = time[PART_alone], slowed = time[PART_slowed], host = time[PART_host];
+    const char *more = stage->co_runners == 1 ? "" : "s";
+    fprintf(out, "  took       transfer %s, cold start %s, execution %s", TIME(time[PART_transfer]),
+            TIME(time[PART_cold]), TIME(alone + slowed + host));
     if (stage->batch->planned_ms > 0)
         fprintf(out, " (planned %s)",
                 text_time(stage->batch->planned_ms * 1e-3, (char[TEXT_TIME]){0}));
-    if (time->slowed > 0)
-        fprintf(out, ": %s alone, %s (%.1f %%) lost to", TIME(time->alone), TIME(time->slowed),
-                share(time->slowed, time->alone));
+    if (slowed + host > 0)
+        fprintf(out, ": %s alone", TIME(alone));
+    if (slowed > 0)
+        fprintf(out, ", %s (%.1f %%) lost to %u co-runner%s", TIME(slowed), share(slowed, alone),
+                stage->co_runners, more);
     else if (stage->co_runners > 0)
-        fprintf(out, ", not slowed by");
-    if (time->slowed > 0 || stage->co_runners > 0)
-        fprintf(out, " %u co-runner%s", stage->co_runners, stage->co_runners == 1 ? "" : "s");
+        fprintf(out, ", not slowed by %u co-runner%s", stage->co_runners, more);
+    if (host > 0)
+        fprintf(out, ", %s with the host", TIME(host));
     fprintf(out, "; noise %.4g\n", stage->batch->noise);
     fprintf(out, "  cost       $%.4g per 1,000", 1000 * stage->job->cost_usd);
     if (stage->batch->jobs > 1)
@@ -149,13 +150,23 @@ static void print_stage(const struct explanation *explanation, uint32_t index, F
     for (uint32_t p = 0; p < stage->predecessor_count; p++)
         fprintf(out, "%s%s", p == 0 ? ", after " : " and ",
                 explanation->stages[stage->predecessors[p]].name);
-    if (stage->job == NULL) {
+    if (stage->job == NULL && stage->lost == NULL) {
         fprintf(out, ": never ran\n");
         return;
     }
-    fprintf(out, "\n  ready      at %s, %s after the request arrived\n", TIME(stage->job->ready_ns),
-            TIME(stage->job->ready_ns - explanation->request->arrival_ns));
-    print_waiting(stage, out);
+    const sim_time_t ready = stage->job != NULL ? stage->job->ready_ns : stage->lost->ready_ns;
+    fprintf(out, "\n");
+    if (stage->time.parts[PART_frame] + stage->time.parts[PART_ingress] > 0)
+        print_parts(stage, "arrived", PART_frame, PART_ingress, out);
+    fprintf(out, "  ready      at %s, %s after the request arrived\n", TIME(ready),
+            TIME(ready - explanation->request->arrival_ns));
+    print_parts(stage, "waited", PART_down, PART_deciding, out);
+    if (stage->job == NULL) {
+        fprintf(out, "  lost       at %s: invoker %u failed, with batch %llu, dispatched at %s\n",
+                TIME(stage->lost->lost_ns), stage->lost->invoker,
+                (unsigned long long)stage->lost->batch, TIME(stage->lost->dispatched_ns));
+        return;
+    }
     print_decision(stage, out);
     if (explanation->trees.queue != NULL && stage->choice != NULL) {
         fprintf(out, "  tree       queue: ");
@@ -213,7 +224,7 @@ static void print_time(const struct explanation *explanation, FILE *out)
         fprintf(out, ")");
     }
     const char *before = ": ";
-    for (size_t p = 0; p < STAGE_PARTS; p++)
+    for (size_t p = 0; p < PARTS; p++)
         if (explanation->path.parts[p] > 0) {
             fprintf(out, "%s%s %s (%.1f %%)", before, parts[p].kind.words,
                     TIME(explanation->path.parts[p]), share(explanation->path.parts[p], all));
@@ -251,17 +262,20 @@ static void chart_stage(const struct explanation *explanation, const struct expl
     static const struct chart_kind group = {"planned, to the end of its group", '-', 0x0072B2},
                                    execution = {"planned execution", '=', 0x000000};
     const struct batch_row *batch = stage->batch;
-    sim_time_t at = stage->job->ready_ns;
+    const sim_time_t end = batch != NULL ? batch->finished_ns : stage->lost->lost_ns;
+    sim_time_t at = end - time_total(&stage->time);
     for (uint32_t p = 0; p < stage->predecessor_count; p++)
         chart_add(chart, CHART_LINK, NULL,
                   since_arrival(explanation,
                                 explanation->stages[stage->predecessors[p]].batch->finished_ns),
                   since_arrival(explanation, at))
             ->other = stage->predecessors[p];
-    for (size_t p = 0; p < STAGE_PARTS; at += stage->time.parts[p++])
+    for (size_t p = 0; p < PARTS; at += stage->time.parts[p++])
         if (stage->time.parts[p] > 0)
             chart_add(chart, CHART_BAR, &parts[p].kind, since_arrival(explanation, at),
                       since_arrival(explanation, at + stage->time.parts[p]));
+    if (batch == NULL)
+        return;
     if (stage->decision != NULL && stage->decision->alternatives > 0)
         chart_add(chart, CHART_PLAN, &group, since_arrival(explanation, batch->dispatched_ns),
                   since_arrival(explanation, batch->dispatched_ns + stage->decision->plan_time_ns));
@@ -288,7 +302,7 @@ void explanation_chart(const struct explanation *explanation, struct chart *char
         .arena = arena};
     for (uint32_t s = 0; s < explanation->stage_count; s++) {
         chart_row(chart, "%s", explanation->stages[s].name);
-        if (explanation->stages[s].job != NULL)
+        if (explanation->stages[s].job != NULL || explanation->stages[s].lost != NULL)
             chart_stage(explanation, &explanation->stages[s], chart);
         else
             chart_add(chart, CHART_BAR, &never, 0, 0);
@@ -322,7 +336,7 @@ void explanation_text(const struct explanation *explanation, FILE *out)
 static void json_time(cJSON *object, const char *name, const struct stage_time *time)
 {
     cJSON *list = cJSON_AddObjectToObject(object, name);
-    for (size_t p = 0; p < STAGE_PARTS; p++) {
+    for (size_t p = 0; p < PARTS; p++) {
         char key[32];
         (void)snprintf(key, sizeof key, "%s_ms", parts[p].key);
         cJSON_AddNumberToObject(list, key, sim_to_ms(time->parts[p]));
@@ -363,6 +377,11 @@ static void json_stage(cJSON *list, const struct explanation *explanation,
     cJSON *item = json_append(list);
     json_put(item, "name %s function %s ran %hhd", stage->name, stage->function,
              (bool)(stage->job != NULL));
+    if (stage->lost != NULL) {
+        json_put(item, "lost_ms %g invoker %u", sim_to_ms(stage->lost->lost_ns),
+                 stage->lost->invoker);
+        json_time(item, "time", &stage->time);
+    }
     if (stage->job == NULL)
         return;
     const struct batch_row *batch = stage->batch;

@@ -31,8 +31,14 @@ struct lanes {
 };
 
 struct flight {
-    size_t count;
+    size_t count, part_count;
     struct trace_point steps[RECORD_MAX_STAGES];
+    struct part_row *parts; /* of waits */
+};
+
+static const char *const part_words[PARTS] = {
+#define PART(name, words, mark, colour) words " ms",
+#include "sim/base/parts.def"
 };
 
 /* A GPU of a lease. */
@@ -230,30 +236,49 @@ static bool add_batch(void *context, const struct batch_row *row, struct error *
     return trace_events_good(&timeline->events, error);
 }
 
-/* Where the request's flight is kept. */
-static struct flight **flight_of(struct timeline *timeline, uint64_t request)
+static struct flight *flight_of(struct timeline *timeline, uint64_t request)
 {
     arena_reserve(timeline->arena, &timeline->flights, request + 1, sizeof *timeline->flights);
-    return &timeline->flights[request];
+    if (timeline->flights[request] == NULL)
+        timeline->flights[request] =
+            arena_allocate(timeline->arena, 1, sizeof *timeline->flights[request]);
+    return timeline->flights[request];
+}
+
+/* Keeps why a job waited until the row of the job. */
+static bool add_part(void *context, const struct part_row *row, struct error *error)
+{
+    struct timeline *timeline = context;
+    (void)error;
+    if (row->part >= PART_down && row->part <= PART_deciding) {
+        struct flight *flight = flight_of(timeline, row->request);
+        arena_reserve(timeline->arena, &flight->parts, flight->part_count + 1,
+                      sizeof *flight->parts);
+        flight->parts[flight->part_count++] = *row;
+    }
+    return true;
 }
 
 static bool add_job(void *context, const struct job_row *row, struct error *error)
 {
     struct timeline *timeline = context;
-    struct flight **flight = flight_of(timeline, row->request);
+    struct flight *flight = flight_of(timeline, row->request);
     char id[48];
     (void)snprintf(id, sizeof id, "%s%" PRIu64 ".%" PRIu32, timeline->title, row->request,
                    row->stage);
-    if (*flight == NULL)
-        *flight = arena_allocate(timeline->arena, 1, sizeof **flight);
-    if (row->batch == timeline->last_number && (*flight)->count < RECORD_MAX_STAGES)
-        (*flight)->steps[(*flight)->count++] = timeline->last_batch;
+    if (row->batch == timeline->last_number && flight->count < RECORD_MAX_STAGES)
+        flight->steps[flight->count++] = timeline->last_batch;
     for (size_t i = 0; i < 2; i++) {
         cJSON *event = trace_event(i == 0 ? 'b' : 'e', "wait", timeline->queue_names[row->queue],
                                    point(timeline, row->ready_ns + (i == 0 ? 0 : row->queue_ns),
                                          PID_QUEUES, TID_LANES + row->queue),
                                    0);
         json_put(event, "id %s", id);
+        cJSON *args = i == 0 ? cJSON_AddObjectToObject(event, "args") : NULL;
+        for (size_t p = 0; i == 0 && p < flight->part_count; p++)
+            if (flight->parts[p].stage == row->stage)
+                cJSON_AddNumberToObject(args, part_words[flight->parts[p].part],
+                                        sim_to_ms(flight->parts[p].time_ns));
         trace_events_write(&timeline->events, event);
     }
     return trace_events_good(&timeline->events, error);
@@ -362,17 +387,18 @@ static void flow(struct timeline *timeline, struct trace_point step, char phase,
 static void flow_write(struct timeline *timeline, const struct request_row *row,
                        struct trace_point track)
 {
-    struct flight **place = flight_of(timeline, row->request), *flight = *place;
-    if (flight == NULL)
-        return;
+    struct flight *flight = flight_of(timeline, row->request);
     qsort(flight->steps, flight->count, sizeof *flight->steps, compare_steps);
-    flow(timeline, track, 's', row->request);
+    if (flight->count > 0)
+        flow(timeline, track, 's', row->request);
     for (size_t i = 0; i < flight->count; i++)
         flow(timeline, flight->steps[i], 't', row->request);
     track.time = row->finish_ns - 1;
-    flow(timeline, track, 'f', row->request);
+    if (flight->count > 0)
+        flow(timeline, track, 'f', row->request);
+    arena_release(timeline->arena, flight->parts);
     arena_release(timeline->arena, flight);
-    *place = NULL;
+    timeline->flights[row->request] = NULL;
 }
 
 static bool add_request(void *context, const struct request_row *row, struct error *error)
@@ -574,6 +600,7 @@ bool timeline_run(struct timeline *timeline, size_t run, struct recorder *record
                                   .request = add_request,
                                   .batch = add_batch,
                                   .job = add_job,
+                                  .part = add_part,
                                   .lost = add_lost,
                                   .outage = add_outage,
                                   .container = add_container,

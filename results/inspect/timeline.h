@@ -4,8 +4,8 @@
  * - process cluster: counters, sampled as the experiment specifies; an instant event per dispatch
  *   and per drop.
  * - process requests: lanes per application; a slice per request, from arrival to finish.
- * - process queues: a track per AFW queue; the wait of each job from ready to launch (asynchronous
- *   events).
+ * - process queues: a track per AFW queue; the wait of each job from ready to launch, with its
+ *   reasons (asynchronous events).
  * - process invoker i: lanes per GPU, and for batches without a GPU; a slice per batch, from
  *   dispatch to finish, that contains decision, transfer, cold start and execution; lanes per GPU
  *   for leases of trainings, a slice per lease that contains its restart and save; a track per

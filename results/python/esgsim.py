@@ -92,7 +92,7 @@ def load(file, table="summary"):
     table: "summary" (one row per run; swept keys are columns, such as "slo.factor"; metrics of
     trainings are columns that begin with "training_"), "applications" (one row per run and
     application), "training" (one row per run that has trainings), or a recorded table of the runs:
-    "requests", "batches", "jobs", "containers", "decisions", "timeline", "trainings", "leases",
+    "requests", "batches", "jobs", "parts", "containers", "decisions", "timeline", "trainings", "leases",
     "lease_gpus", "outages", "lost". A recorded table has the rows of all runs one after the other, with the
     columns hash, setting, policy and seed before its own.
 

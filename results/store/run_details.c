@@ -162,7 +162,9 @@ static bool record_read(const struct run_details *details, const char *hash, boo
         {"decisions", &layout_decisions, false, &record->decision_count},
         {"trainings", &layout_trainings, true, &record->training_count},
         {"leases", &layout_leases, true, &record->lease_count},
+        {"parts", &layout_parts, false, &record->part_count},
         /* Not in every file: */
+        {"lost", &layout_lost, false, &record->lost_count},
         {"containers", &layout_containers, false, &record->container_count},
         {"lease_gpus", &layout_lease_gpus, true, &record->lease_gpu_count},
     };
@@ -173,7 +175,7 @@ static bool record_read(const struct run_details *details, const char *hash, boo
         char name[64];
         (void)snprintf(name, sizeof name, "runs/%s/%s", hash, tables[i].name);
         if (tables[i].of_trainings == of_trainings &&
-            (i + 2 < TABLES || run_details_has(details, hash, tables[i].name)))
+            (i + 3 < TABLES || run_details_has(details, hash, tables[i].name)))
             good = table_read(details->file, details->path, name, tables[i].layout, &rows[i],
                               tables[i].count, error);
     }
@@ -183,8 +185,10 @@ static bool record_read(const struct run_details *details, const char *hash, boo
     record->decisions = rows[3];
     record->trainings = rows[4];
     record->leases = rows[5];
-    record->containers = rows[6];
-    record->lease_gpus = rows[7];
+    record->parts = rows[6];
+    record->lost = rows[7];
+    record->containers = rows[8];
+    record->lease_gpus = rows[9];
     return good &&
            (!run_details_has(details, hash, "choices") ||
             run_details_choices(details, hash, &record->choices, &record->choice_count, error));
@@ -223,5 +227,7 @@ void run_record_free(struct run_record *record)
     free(record->leases);
     free(record->lease_gpus);
     free(record->containers);
+    free(record->parts);
+    free(record->lost);
     free(record);
 }

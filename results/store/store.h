@@ -199,7 +199,10 @@ struct run_record {
     struct decision_row *decisions;
     struct choice_row *choices; /* of policy "tree"; NULL: none */
     struct container_row *containers;
+    struct part_row *parts;
+    struct lost_row *lost; /* NULL: none */
     size_t request_count, batch_count, job_count, decision_count, choice_count, container_count;
+    size_t part_count, lost_count;
     char *policy_text; /* of the file that the policy read; NULL: none */
     char *models;      /* names, one per line; NULL: no trainings */
     struct training_result_row *trainings;

@@ -9,6 +9,13 @@
 
 enum { RECORD_MAX_STAGES = 16 };
 
+/* The parts of a job's time. */
+enum job_part {
+#define PART(name, words, mark, colour) PART_##name,
+#include "sim/base/parts.def"
+    PARTS
+};
+
 #define RECORD_u8 uint8_t
 #define RECORD_u16 uint16_t
 #define RECORD_u32 uint32_t

@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/error.h"
 #include "sim/cluster/best_fit.h"
 #include "sim/engine/event_queue.h"
@@ -270,6 +271,47 @@ static inline uint32_t gpu_unit_parts(const struct gpu_state *gpu)
 /* Most units that one batch could get on the GPU now: the free units (MPS), the largest slice that
  * can be placed (MIG), or all or nothing (exclusive). */
 uint32_t gpu_headroom(const struct gpu_state *gpu);
+
+/* What decides whether a batch can be placed on an invoker, at one time: [0] as it was, [1] as it
+ * would be without turnarounds. */
+struct invoker_view {
+    uint32_t invoker, vcpus[2];
+    bool down;
+    int64_t free_kb, idle_kb;
+    struct gpu_view {
+        struct gpu_use use[2];
+        int64_t free_kb, idle_kb;
+    } * gpus;
+    size_t pool_count;
+    struct pool_view { /* of the containers of a function on a GPU; SIM_NONE: none */
+        uint32_t function, gpu;
+        bool any, idle, starting;
+    } * pools;
+};
+
+/* Copies the present state; [1] is as [0]. */
+struct invoker_view cluster_look(const struct cluster *cluster, uint32_t invoker,
+                                 struct arena *arena);
+
+/* What an invoker lacks for a batch, the nearest to its dispatch last: a GPU of its kind, all while
+ * it is down, vCPUs, GPU units, a place for these on a MIG GPU, or memory; else it has room for a
+ * new container if idle ones are evicted, or without, or a starting container, or an idle one. */
+enum standing {
+    STANDS_NEVER,
+    STANDS_DOWN,
+    STANDS_VCPUS,
+    STANDS_UNITS,
+    STANDS_PLACE,
+    STANDS_MEMORY,
+    STANDS_EVICT,
+    STANDS_NEW,
+    STANDS_STARTING,
+    STANDS_IDLE,
+    STANDINGS
+};
+enum standing cluster_standing(const struct cluster *cluster, const struct invoker_view *view,
+                               bool later, uint32_t function,
+                               const struct configuration *configuration);
 
 /* Searches for resources for a batch of `function` with `configuration` on `invoker`. Prefers an
  * idle container, then a starting one, then room for a new one, as far as `reach` goes. Returns

@@ -54,14 +54,28 @@ static inline void gpu_take_parts(struct cluster *cluster, struct gpu_state *gpu
         cluster->use.excess_parts += (gpu_excess_parts(gpu) - excess) * gpu->weight;
 }
 
-/* Notes that an invoker changed, also in the list of touched ones. */
-static inline void cluster_touch(struct cluster *cluster, uint32_t invoker)
+/* Adds an invoker to the list of touched ones. */
+static inline void cluster_list(struct cluster *cluster, uint32_t invoker)
 {
-    cluster->changes++;
     if (cluster->touched == NULL || cluster->invokers[invoker].touched)
         return;
     cluster->invokers[invoker].touched = true;
     cluster->touched[cluster->touched_count++] = invoker;
+}
+
+/* Notes that an invoker changed, there, too. */
+static inline void cluster_touch(struct cluster *cluster, uint32_t invoker)
+{
+    cluster->changes++;
+    cluster_list(cluster, invoker);
+}
+
+/* Empties the list of touched invokers. */
+static inline void cluster_untouch(struct cluster *cluster)
+{
+    for (uint32_t k = 0; k < cluster->touched_count; k++)
+        cluster->invokers[cluster->touched[k]].touched = false;
+    cluster->touched_count = 0;
 }
 
 /* Notes that an invoker changed, there and for the index of best_fit.h. */

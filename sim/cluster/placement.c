@@ -12,15 +12,18 @@ struct demand {
 
 /* Checks the kind, the units and the slice memory of one GPU. The callers check the GPU's memory.
  */
+static inline bool use_can_hold(const struct gpu_spec *gpu, const struct gpu_use *use,
+                                const struct configuration *configuration, uint32_t quota)
+{
+    return gpu->kind == configuration->kind &&
+           gpu_sharing_of(gpu)->fits(gpu, use, configuration->vgpu, quota) &&
+           gpu_holds(gpu, configuration->vgpu, configuration->gpu_memory_mb);
+}
+
 static bool gpu_can_hold(const struct gpu_state *gpu, const struct demand *demand)
 {
-    const struct configuration *configuration = demand->configuration;
-    if (gpu->spec->kind != configuration->kind)
-        return false;
     const struct gpu_use use = gpu_use(gpu);
-    const bool placeable =
-        gpu_sharing_of(gpu->spec)->fits(gpu->spec, &use, configuration->vgpu, demand->quota);
-    return placeable && gpu_holds(gpu->spec, configuration->vgpu, configuration->gpu_memory_mb);
+    return use_can_hold(gpu->spec, &use, demand->configuration, demand->quota);
 }
 
 /* Checks whether the demand fits in a container of the pool. `idle`: the container is idle, and its
@@ -185,4 +188,87 @@ bool cluster_place_instance(const struct cluster *cluster, uint32_t function,
 {
     const struct demand demand = {configuration, quota, gpu};
     return demand_place(cluster, function, &demand, invoker, REACH_ALL, placement);
+}
+
+/* ---- As it was at another time --------------------------------------------------------------- */
+
+struct invoker_view cluster_look(const struct cluster *cluster, uint32_t invoker,
+                                 struct arena *arena)
+{
+    const struct invoker_state *state = &cluster->invokers[invoker];
+    struct invoker_view view = {.invoker = invoker,
+                                .vcpus = {state->free_vcpus, state->free_vcpus},
+                                .free_kb = state->free_kb,
+                                .idle_kb = state->idle_kb,
+                                .gpus = arena_allocate(arena, state->gpu_count, sizeof *view.gpus),
+                                .pool_count = state->pool_count,
+                                .pools =
+                                    arena_allocate(arena, state->pool_count, sizeof *view.pools)};
+    for (uint32_t g = 0; g < state->gpu_count; g++) {
+        const struct gpu_state *gpu = &cluster->gpus[state->first_gpu + g];
+        const struct gpu_use use = gpu_use(gpu);
+        view.gpus[g] = (struct gpu_view){{use, use}, gpu->free_kb, gpu->idle_kb};
+    }
+    for (uint32_t p = 0; p < state->pool_count; p++) {
+        const struct container_pool *pool = &cluster->pools[state->pools[p].pool];
+        view.pools[p] = (struct pool_view){pool->function, pool->gpu, pool->containers > 0,
+                                           pool->idle_count > 0, pool->starting_head != SIM_NONE};
+    }
+    return view;
+}
+
+/* Of one GPU (SIM_NONE: none) of an invoker that is up and has enough vCPUs. */
+static enum standing gpu_standing(const struct cluster *cluster, const struct invoker_view *view,
+                                  bool later, uint32_t id, uint32_t function,
+                                  const struct configuration *configuration)
+{
+    const struct gpu_spec *spec = id != SIM_NONE ? cluster->gpus[id].spec : NULL;
+    int64_t weights = 0, activation = 0, free_kb = 0, idle_kb = 0;
+    if (spec != NULL) {
+        const struct gpu_view *gpu = &view->gpus[id - cluster->invokers[view->invoker].first_gpu];
+        const struct gpu_use *use = &gpu->use[later];
+        if (spec->kind != configuration->kind)
+            return STANDS_NEVER;
+        if (!use_can_hold(spec, use, configuration, UNIT_PARTS))
+            return gpu_sharing_of(spec)->slots != NULL &&
+                           use->free_parts >= (uint32_t)configuration->vgpu * UNIT_PARTS
+                       ? STANDS_PLACE
+                       : STANDS_UNITS;
+        weights = weights_kb(cluster, function, id);
+        activation = activation_kb(cluster, function, configuration);
+        free_kb = gpu->free_kb;
+        idle_kb = gpu->idle_kb;
+    }
+    for (size_t p = 0; p < view->pool_count; p++) {
+        const struct pool_view *pool = &view->pools[p];
+        if (pool->function != function || pool->gpu != id)
+            continue;
+        if (pool->idle && activation <= free_kb + idle_kb - weights)
+            return STANDS_IDLE;
+        if (pool->starting && activation <= free_kb + idle_kb)
+            return STANDS_STARTING;
+    }
+    const int64_t host = host_kb(cluster, function) - view->free_kb;
+    const int64_t need = weights + activation - free_kb;
+    if (host <= 0 && need <= 0)
+        return STANDS_NEW;
+    return host <= view->idle_kb && need <= idle_kb ? STANDS_EVICT : STANDS_MEMORY;
+}
+
+enum standing cluster_standing(const struct cluster *cluster, const struct invoker_view *view,
+                               bool later, uint32_t function,
+                               const struct configuration *configuration)
+{
+    const struct invoker_state *state = &cluster->invokers[view->invoker];
+    enum standing best = STANDS_NEVER;
+    if (configuration->vgpu == 0)
+        best = gpu_standing(cluster, view, later, SIM_NONE, function, configuration);
+    for (uint32_t g = 0; configuration->vgpu > 0 && g < state->gpu_count; g++) {
+        const enum standing here =
+            gpu_standing(cluster, view, later, state->first_gpu + g, function, configuration);
+        best = here > best ? here : best;
+    }
+    if (best != STANDS_NEVER && (view->down || configuration->vcpu > view->vcpus[later]))
+        return view->down ? STANDS_DOWN : STANDS_VCPUS;
+    return best;
 }

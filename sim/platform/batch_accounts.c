@@ -7,12 +7,13 @@
 #include "sim/platform/policy_api.h"
 #include "sim/platform/requests.h"
 #include "sim/platform/trainings.h"
+#include "sim/platform/waits.h"
 
 static void batch_record(struct platform *platform, const struct batch *batch, double slowdown,
                          double cost)
 {
     const struct recorder *recorder = platform->recorder;
-    if (recorder == NULL || recorder->batch == NULL)
+    if (recorder->batch == NULL)
         return;
     const struct configuration *spec = batch_configuration(platform, batch);
     const struct queue *queue = &platform->queues[batch->queue];
@@ -60,7 +61,7 @@ static sim_time_t job_cold_wait(const struct platform *platform, const struct ba
 static void jobs_record(struct platform *platform, const struct batch *batch, double cost)
 {
     const struct recorder *recorder = platform->recorder;
-    if (recorder == NULL || recorder->job == NULL)
+    if (recorder->job == NULL)
         return;
     uint32_t place = 0;
     for (uint32_t job = batch->first_job; job != SIM_NONE && !platform->failed;
@@ -88,6 +89,8 @@ void batch_record_lost(struct platform *platform, const struct batch *batch)
 {
     const struct recorder *recorder = platform->recorder;
     uint32_t place = 0;
+    if (platform->waits != NULL)
+        waits_record_lost(platform, batch);
     if (recorder == NULL || recorder->lost == NULL)
         return;
     for (uint32_t job = batch->first_job; job != SIM_NONE && !platform->failed;
@@ -153,7 +156,8 @@ void batch_account(struct platform *platform, const struct batch *batch,
         (double)(batch->started - batch->dispatched + batch_turnaround(platform, batch)) * price;
     double alone = (batch->reshared ? batch->alone : 0) +
                    batch_work(platform, batch) / quota_part(1, batch->quota);
-    double slowdown = alone > 0 ? (double)(execution - batch_host(platform)) / alone : 1.0;
+    const sim_time_t work = execution - batch_host(platform);
+    double slowdown = alone > 0 ? (double)work / alone : 1.0;
     for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {
         struct request *request = job_request(platform, job);
         sim_time_t cold_wait = job_cold_wait(platform, batch, job);
@@ -179,7 +183,12 @@ void batch_account(struct platform *platform, const struct batch *batch,
         metrics->slowdown_sum += slowdown;
         metrics->executed_ns[spec->grade] += (double)execution;
     }
+    if (platform->recorder == NULL)
+        return;
     batch_record(platform, batch, slowdown, cost);
+    if (platform->waits != NULL)
+        waits_record_end(platform, batch, work,
+                         slowdown > 1 ? (sim_time_t)((double)work / slowdown + 0.5) : work);
     jobs_record(platform, batch, cost);
 }
 

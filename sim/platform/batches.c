@@ -10,6 +10,7 @@
 #include "sim/platform/replay.h"
 #include "sim/platform/requests.h"
 #include "sim/platform/simulation_internal.h"
+#include "sim/platform/waits.h"
 
 /* ---- Pool ------------------------------------------------------------------------------------ */
 
@@ -211,7 +212,11 @@ static void decision_record(struct platform *platform, const struct batch *batch
 {
     const struct recorder *recorder = platform->recorder;
     const struct controller *controller = &platform->controller;
-    if (recorder == NULL || recorder->decision == NULL)
+    if (recorder == NULL)
+        return;
+    if (platform->waits != NULL)
+        waits_record(platform, batch);
+    if (recorder->decision == NULL)
         return;
     struct decision_row row = {.time_ns = platform->now,
                                .charged_ns = controller_charged(platform),

@@ -19,6 +19,7 @@
 #include "sim/platform/simulation_internal.h"
 #include "sim/platform/state.h"
 #include "sim/platform/trainings.h"
+#include "sim/platform/waits.h"
 #include "sim/platform/warm_pool.h"
 #include "workloads/arrivals/arrivals.h"
 
@@ -218,8 +219,12 @@ static void clock_end(struct platform *platform)
 
 static void clock_set(struct platform *platform, sim_time_t time)
 {
-    if (platform->trainings != NULL)
-        training_fragments_advance(platform, time);
+    if (platform->observed && time > platform->now) {
+        if (platform->waits != NULL)
+            waits_advance(platform);
+        if (platform->trainings != NULL)
+            training_fragments_advance(platform, time);
+    }
     platform->now = time;
 }
 
@@ -323,6 +328,7 @@ bool simulation_prepare(struct platform *platform, struct cursor *cursor)
     warm_pool_init(platform);
     admission_init(platform);
     choices_init(platform);
+    waits_init(platform);
     users_init(platform);
     failures_begin(platform);
     platform_schedule(platform, experiment->platform.sample_interval, EVENT_SAMPLE, 0);

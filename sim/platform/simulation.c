@@ -18,6 +18,7 @@
 #include "sim/platform/simulation_internal.h"
 #include "sim/platform/state.h"
 #include "sim/platform/trainings.h"
+#include "sim/platform/waits.h"
 
 static bool policy_init(struct platform *platform, const double *values)
 {
@@ -73,6 +74,7 @@ static void platform_clear(struct platform *platform)
 {
     free(platform->requests);
     free(platform->jobs);
+    waits_clear(platform);
     arena_clear(&platform->arena);
     if (platform->event_queue != NULL)
         event_queue_destroy(platform->event_queue);

@@ -21,6 +21,7 @@
  * - keep_alive.c: the idle time of containers, by the experiment's or the policy's keep-alive.
  * - trainings.c, training_rates.c, training_metrics.c: trainings, their gangs and leases.
  * - policy_api_training.c: the queries and actions of sched/policy_training.h.
+ * - waits.c: why jobs wait, where that is recorded.
  * - metrics.c: totals, percentiles and bounds.
  * - failures.c: invokers that fail, and what is lost then.
  * - notices.c: what a reader of the figures must know.
@@ -48,6 +49,7 @@ struct rate_admission;
 struct capacity_bound;
 struct trainings;
 struct failures;
+struct waits;
 
 __extension__ typedef __int128 wide_t;
 
@@ -248,6 +250,8 @@ struct platform {
     struct keep_alive_state keep_alive_state;
     sim_time_t *ways; /* by queue: the fastest way to the end; NULL: lost requests are served */
     struct choices *choices;               /* NULL: they are not recorded (choices.h) */
+    struct waits *waits;                   /* NULL: they are not recorded (waits.h) */
+    bool observed;                         /* what holds until the clock's next time is noted */
     bool asking;                           /* policy.shadow is asked: no action has an effect */
     struct rate_admission *rate_admission; /* NULL: platform.admission is no rate */
     uint32_t *pool_targets;                /* of the warm pool, by invoker; NULL: there is none */

@@ -162,9 +162,8 @@ static void touched_look(struct platform *platform)
         fragments->all.memory += now.memory - old->memory;
         fragments->all.fgd += now.fgd - old->fgd;
         *old = now;
-        cluster->invokers[id].touched = false;
     }
-    cluster->touched_count = 0;
+    cluster_untouch(cluster);
 }
 
 void training_fragments_reset(struct platform *platform)

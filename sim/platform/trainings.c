@@ -80,6 +80,7 @@ void trainings_init(struct platform *platform)
     const uint32_t gpus = platform->cluster.gpu_count, invokers = platform->cluster.invoker_count;
     const size_t gang = largest_gang(plan, gpus);
     trainings->plan = plan;
+    platform->observed = true;
     trainings->count = (uint32_t)plan->count;
     trainings->window = SIM_FOREVER;
     trainings->items = arena_allocate(arena, plan->count, sizeof *trainings->items);
