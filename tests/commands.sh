@@ -370,6 +370,8 @@ expect "run --timeline writes beside --out and says where" 0 "timeline in $folde
 cases <<'END'
 0 :: explain tells a request's life :: Its cost :: explain "$folder/whole.h5" --request 7
 0 :: explain --json prints an object with its stages :: "stages": :: explain "$folder/whole.h5" --request 7 --seed 1 --json
+0 :: explain lists the latest requests :: late_ms :: explain "$folder/whole.h5" --worst 3 --json
+refused :: explain wants --worst for an application :: is for --worst :: explain "$folder/whole.h5" --request 7 --application a
 refused :: explain refuses a request that is not there :: no request 60 :: explain "$folder/whole.h5" --request 60
 refused :: explain refuses a seed that is not there :: seed :: explain "$folder/whole.h5" --request 7 --seed 2
 refused :: explain asks which run, where a file holds several :: --run :: explain "$folder/jobs1.h5" --request 7

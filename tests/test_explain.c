@@ -285,6 +285,29 @@ CASE(the_json_holds_the_same_figures)
     explanation_free(told);
 }
 
+CASE(the_latest_are_listed_first)
+{
+    CLOSED(recorded_clear) struct recorded recorded = {0};
+    record_by_hand("all", &recorded);
+    struct error error = {0};
+    STRING *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    const struct summary_row *run = &recorded.results->runs[0];
+    assert_true(explanation_worst(run, recorded.record, 0, 2, false, out, &error));
+    assert_true(explanation_worst(run, recorded.record, SIM_NONE, 9, true, out, &error));
+    assert_true(explanation_worst(run, recorded.record, 1, 9, false, out, &error)); /* none */
+    fclose(out);
+    assert_contains(text, "request 1 of pair: 168.500 ms late, after 468.500 ms; most: cold start "
+                          "300.000 ms (64.0 %)\nrequest 2 of pair: 10.500 ms late, after 310.500 "
+                          "ms; most: execution 160.000 ms (51.5 %)\n{");
+    JSON *root = cJSON_Parse(strchr(text, '{'));
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "requests");
+    assert_int_equal(cJSON_GetArraySize(list), 3);
+    const cJSON *last = cJSON_GetArrayItem(list, 2);
+    assert_true(cJSON_GetObjectItemCaseSensitive(last, "late_ms")->valuedouble == -37);
+}
+
 CASE(a_file_that_lacks_what_it_takes_says_what_to_do)
 {
     static const char *const levels[] = {"summary", "requests"};

@@ -69,6 +69,14 @@ void explanation_text(const struct explanation *explanation, FILE *out);
 /* Writes it as one JSON object. False: ERROR_RUN, memory exhausted. */
 bool explanation_json(const struct explanation *explanation, FILE *out, struct error *error);
 
+/* Writes the requests that ended latest after they were due, or nearest to that: a line for each,
+ * or one JSON object, with the largest part of its time. Of the application with that index, or
+ * SIM_NONE: of all; measured ones that were not dropped, at most `count`. False: as for
+ * explanation_build, or ERROR_RUN. */
+bool explanation_worst(const struct summary_row *run, const struct run_record *record,
+                       uint32_t application, size_t count, bool json, FILE *out,
+                       struct error *error);
+
 /* ---- Trainings -------------------------------------------------------------------------------
  * Explanation of one training from a results file recorded with "record": "all": its leases, and
  * what its completion time consists of. Recorded rows only; nothing is simulated again. */

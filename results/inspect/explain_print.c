@@ -427,3 +427,71 @@ bool explanation_json(const struct explanation *explanation, FILE *out, struct e
     json_time(root, "time", &explanation->path);
     return json_write(root, out, "JSON output", error);
 }
+
+/* ---- The latest ------------------------------------------------------------------------------ */
+
+static sim_time_t lateness(const struct request_row *request)
+{
+    return request->finish_ns - request->arrival_ns - request->slo_ns;
+}
+
+static int compare_lateness(const void *a, const void *b)
+{
+    const struct request_row *const *left = a, *const *right = b;
+    const sim_time_t first = lateness(*left), second = lateness(*right);
+    if (first != second)
+        return first > second ? -1 : 1;
+    return ((*left)->request > (*right)->request) - ((*left)->request < (*right)->request);
+}
+
+static void worst_print(const struct explanation *told, cJSON *list, FILE *out)
+{
+    const struct request_row *request = told->request;
+    const sim_time_t late = lateness(request), all = time_total(&told->path);
+    size_t most = 0;
+    for (size_t p = 1; p < PARTS; p++)
+        most = told->path.parts[p] > told->path.parts[most] ? p : most;
+    if (list != NULL) {
+        json_put(json_append(list),
+                 "request %" PRIu64 " application %s latency_ms %g late_ms %g most %s most_ms %g",
+                 request->request, told->application, sim_to_ms(all), sim_to_ms(late),
+                 parts[most].key, sim_to_ms(told->path.parts[most]));
+        return;
+    }
+    fprintf(out, "request %" PRIu64 " of %s: %s %s, after %s; most: %s %s (%.1f %%)\n",
+            request->request, told->application, TIME(late > 0 ? late : -late),
+            late > 0 ? "late" : "early", TIME(all), parts[most].kind.words,
+            TIME(told->path.parts[most]), share(told->path.parts[most], all));
+}
+
+bool explanation_worst(const struct summary_row *run, const struct run_record *record,
+                       uint32_t application, size_t count, bool json, FILE *out,
+                       struct error *error)
+{
+    struct arena *arena = arena_create();
+    const struct request_row **rows = arena_allocate(arena, record->request_count, sizeof *rows);
+    cJSON *root = json ? cJSON_CreateObject() : NULL;
+    cJSON *list = json ? cJSON_AddArrayToObject(root, "requests") : NULL;
+    size_t found = 0;
+    bool good = true;
+    for (size_t r = 0; r < record->request_count; r++) {
+        const struct request_row *row = &record->requests[r];
+        if (row->measured && !row->dropped &&
+            (application == SIM_NONE || row->application == application))
+            rows[found++] = row;
+    }
+    qsort(rows, found, sizeof *rows, compare_lateness);
+    for (size_t r = 0; good && r < found && r < count; r++) {
+        struct explanation *told = explanation_build(run, record, rows[r]->request, error);
+        good = told != NULL;
+        if (good)
+            worst_print(told, list, out);
+        explanation_free(told);
+    }
+    if (good && json)
+        good = json_write(root, out, "JSON output", error);
+    else
+        cJSON_Delete(root);
+    arena_destroy(arena);
+    return good;
+}

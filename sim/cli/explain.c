@@ -7,6 +7,7 @@
 #include "sim/cli/picture.h"
 #include "sim/base/text.h"
 #include "sim/cli/cli.h"
+#include "workloads/world/outline.h"
 
 /* Larger than any seed: selects runs of all seeds. */
 #define SEED_ANY UINT64_MAX
@@ -14,9 +15,9 @@
 #define NUMBER_NONE UINT64_MAX
 
 struct options {
-    const char *file, *run;
+    const char *file, *run, *application;
     bool json;
-    uint64_t seed, request, training;
+    uint64_t seed, request, training, worst;
     struct picture picture;
 };
 
@@ -25,6 +26,10 @@ static const struct cli_option explain_table[] = {
      CLI_MEMBER(struct options, request), .most = UINT64_MAX - 1},
     {"--training", "N", "a training instead of a request: its number in order of arrival",
      CLI_MEMBER(struct options, training), .most = UINT64_MAX - 1},
+    {"--worst", "N", "list the N requests that ended latest after they were due",
+     CLI_MEMBER(struct options, worst), .least = 1, .most = UINT64_MAX - 1},
+    {"--application", "NAME", "--worst: of this application alone",
+     CLI_MEMBER(struct options, application)},
     {"--run", "HASH", "the run, if the file has several: its hash, or the beginning of it",
      CLI_MEMBER(struct options, run)},
     {"--seed", "S", "the run with that seed", CLI_MEMBER(struct options, seed),
@@ -78,10 +83,32 @@ static bool explain_training(const struct options *options, const struct summary
     return good;
 }
 
+static bool explain_worst(const struct options *options, const struct summary_row *run,
+                          struct error *error)
+{
+    struct run_record *record = run_record_load(options->file, run->hash, false, error);
+    struct outline outline = {.closed = false};
+    uint32_t application = SIM_NONE;
+    bool good = record != NULL && outline_load(record->configuration, &outline, error);
+    if (good && options->application != NULL) {
+        const struct application *found =
+            cli_find_application(&outline.workload, options->application, error);
+        good = found != NULL;
+        application = good ? (uint32_t)(found - outline.workload.applications) : SIM_NONE;
+    }
+    good = good && explanation_worst(run, record, application, options->worst, options->json,
+                                     stdout, error);
+    outline_clear(&outline);
+    run_record_free(record);
+    return good;
+}
+
 static bool explain_print(const struct options *options, const struct results *results,
                           struct error *error)
 {
     const struct summary_row *run = run_choose(results, options, error);
+    if (options->worst > 0)
+        return run != NULL && explain_worst(options, run, error);
     if (options->training != NUMBER_NONE)
         return run != NULL && explain_training(options, run, error);
     struct run_record *record =
@@ -108,13 +135,17 @@ static bool explain_run(int argc, char **argv, bool quiet, struct error *error)
     if (!cli_parse(&command_explain, &argc, argv, &options, error))
         return false;
     options.file = argv[1];
-    if (options.request == NUMBER_NONE && options.training == NUMBER_NONE)
+    const int given =
+        (options.request != NUMBER_NONE) + (options.training != NUMBER_NONE) + (options.worst > 0);
+    if (given == 0)
         return error_input(error,
-                           "explain: --request N is missing (or --training N); usage: esgsim "
-                           "explain F.h5 --request N|--training N [--run HASH] [--seed S] "
-                           "[--json]");
-    if (options.request != NUMBER_NONE && options.training != NUMBER_NONE)
-        return error_input(error, "explain: give --request or --training, not both");
+                           "explain: --request N is missing (or --training N, or --worst N, which "
+                           "lists the latest requests); usage: esgsim explain F.h5 --request "
+                           "N|--training N|--worst N [--run HASH] [--seed S] [--json]");
+    if (given > 1)
+        return error_input(error, "explain: give one of --request, --training and --worst");
+    if (options.application != NULL && options.worst == 0)
+        return error_input(error, "explain: --application is for --worst");
     if (!options.json)
         text_begin();
     struct results *results = results_load(options.file, error);
@@ -128,7 +159,7 @@ const struct command command_explain = {
     .summary = "explain where the time of one request or training went",
     .help = "The run must have been recorded in full: esgsim run … --set record=all --out F.h5.\n"
             "\n"
-            "Example: esgsim explain run.h5 --request 1000\n",
+            "Example: esgsim explain run.h5 --worst 5, then explain run.h5 --request 1000\n",
     .run = explain_run,
     .operands = "F.h5",
     .options = explain_table,
