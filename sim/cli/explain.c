@@ -92,7 +92,7 @@ static bool explain_worst(const struct options *options, const struct summary_ro
     bool good = record != NULL && outline_load(record->configuration, &outline, error);
     if (good && options->application != NULL) {
         const struct application *found =
-            cli_find_application(&outline.workload, options->application, error);
+            workload_find_application(&outline.workload, options->application, error);
         good = found != NULL;
         application = good ? (uint32_t)(found - outline.workload.applications) : SIM_NONE;
     }
