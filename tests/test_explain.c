@@ -121,7 +121,7 @@ static void record_by_hand(const char *level, struct recorded *recorded)
 static sim_time_t total(const struct stage_time *time)
 {
     sim_time_t sum = 0;
-    for (size_t p = 0; p < PARTS; p++)
+    for (size_t p = 0; p < REQUEST_PARTS; p++)
         sum += time->parts[p];
     return sum;
 }
@@ -349,7 +349,7 @@ static void check_told(const struct explanation *told)
             continue;
         }
         const struct stage_time *time = &stage->time;
-        for (size_t p = 0; p < PARTS; p++)
+        for (size_t p = 0; p < REQUEST_PARTS; p++)
             assert_true(time->parts[p] >= 0);
         assert_int_equal(total(time), stage->batch->finished_ns - stage_begin(told, stage));
         assert_non_null(stage->decision);

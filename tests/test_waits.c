@@ -4,7 +4,7 @@
 
 /* The parts of all jobs, and what their rows must add up to. */
 static struct {
-    sim_time_t parts[PARTS], jobs;
+    sim_time_t parts[REQUEST_PARTS], jobs;
     uint64_t lost;
 } told;
 
@@ -12,7 +12,7 @@ static bool add_part(void *context, const struct part_row *row, struct error *er
 {
     (void)context;
     (void)error;
-    assert_true(row->part < PARTS && row->time_ns > 0);
+    assert_true(row->part < REQUEST_PARTS && row->time_ns > 0);
     told.parts[row->part] += row->time_ns;
     return true;
 }
@@ -45,7 +45,7 @@ static bool add_lost(void *context, const struct lost_row *row, struct error *er
 static sim_time_t told_total(void)
 {
     sim_time_t sum = 0;
-    for (size_t p = 0; p < PARTS; p++)
+    for (size_t p = 0; p < REQUEST_PARTS; p++)
         sum += told.parts[p];
     return sum;
 }
@@ -115,7 +115,7 @@ static void world_greedy(char json[WORLD_BYTES], uint64_t number)
 
 CASE(who_dispatches_whatever_fits_never_holds_back)
 {
-    sim_time_t all[PARTS] = {0};
+    sim_time_t all[REQUEST_PARTS] = {0};
     uint64_t lost = 0;
     for (uint64_t number = 0; number < trials(300); number++) {
         char json[WORLD_BYTES];
@@ -125,12 +125,12 @@ CASE(who_dispatches_whatever_fits_never_holds_back)
         if (told.parts[PART_held_back] != 0)
             fail_msg("world %u: held back for %.6f ms", (unsigned)number,
                      sim_to_ms(told.parts[PART_held_back]));
-        for (size_t p = 0; p < PARTS; p++)
+        for (size_t p = 0; p < REQUEST_PARTS; p++)
             all[p] += told.parts[p];
         lost += told.lost;
     }
     /* The worlds have them all, but for frames, and places are in the worlds below. */
-    for (size_t p = 0; p < PARTS; p++)
+    for (size_t p = 0; p < REQUEST_PARTS; p++)
         if (all[p] == 0 && p != PART_frame && p != PART_held_back && p != PART_place)
             fail_msg("part %zu is in no world", p);
     assert_true(lost > 0);
@@ -151,7 +151,7 @@ CASE(under_any_policy_the_parts_add_up)
 
 /* f and g take 10 ms, with one vCPU; a container starts in 5 ms. Under fifo. */
 static void check_wait(const struct world *given, const char *units_of_f, const char *times,
-                       const char *more, const double expected[PARTS])
+                       const char *more, const double expected[REQUEST_PARTS])
 {
     char json[WORLD_BYTES], trace[] = "/tmp/esgsim-test-XXXXXX";
     struct world world = *given;
@@ -177,7 +177,7 @@ static void check_wait(const struct world *given, const char *units_of_f, const 
 CASE(each_wait_has_its_reason)
 {
     static const char two[] = "0,a\n1,a\n";
-#define WAITS(...) (const double[PARTS]){__VA_ARGS__}
+#define WAITS(...) (const double[REQUEST_PARTS]){__VA_ARGS__}
     check_wait(&(struct world){.vcpus = 1, .platform = "'initial':'warm'"}, "1", two, NULL,
                WAITS([PART_vcpus] = 9));
     check_wait(&(struct world){.units = 1, .platform = "'initial':'warm'"}, "1", two, NULL,

@@ -118,7 +118,7 @@ static void mark_path(struct explanation *explanation)
     while (last != NULL) {
         const struct explained_stage *stage = last;
         last->on_path = true;
-        for (size_t p = 0; p < PARTS; p++)
+        for (size_t p = 0; p < REQUEST_PARTS; p++)
             explanation->path.parts[p] += stage->time.parts[p];
         last = NULL;
         for (uint32_t p = 0; p < stage->predecessor_count; p++)
@@ -147,7 +147,8 @@ static void parts_read(struct explanation *explanation, const struct run_record 
     const uint64_t request = explanation->request->request;
     for (size_t i = 0; i < record->part_count; i++) {
         const struct part_row *row = &record->parts[i];
-        if (row->request == request && row->stage < explanation->stage_count && row->part < PARTS)
+        if (row->request == request && row->stage < explanation->stage_count &&
+            row->part < REQUEST_PARTS)
             explanation->stages[row->stage].time.parts[row->part] += row->time_ns;
     }
     for (size_t i = 0; i < record->lost_count; i++)

@@ -24,7 +24,7 @@
 /* The parts of a stage's time, ns. They add up to it: from when it was ready, a first stage from
  * the request's arrival, to its finish. */
 struct stage_time {
-    sim_time_t parts[PARTS];
+    sim_time_t parts[REQUEST_PARTS];
 };
 
 struct explained_stage {

@@ -15,7 +15,7 @@
 static sim_time_t time_total(const struct stage_time *time)
 {
     sim_time_t sum = 0;
-    for (size_t p = 0; p < PARTS; p++)
+    for (size_t p = 0; p < REQUEST_PARTS; p++)
         sum += time->parts[p];
     return sum;
 }
@@ -28,7 +28,7 @@ static double share(sim_time_t part, sim_time_t all)
 static const struct {
     const char *key;
     struct chart_kind kind;
-} parts[PARTS] = {
+} parts[REQUEST_PARTS] = {
 #define PART(name, words, mark, colour) {#name, {words, mark, colour}},
 #include "sim/base/parts.def"
 };
@@ -224,7 +224,7 @@ static void print_time(const struct explanation *explanation, FILE *out)
         fprintf(out, ")");
     }
     const char *before = ": ";
-    for (size_t p = 0; p < PARTS; p++)
+    for (size_t p = 0; p < REQUEST_PARTS; p++)
         if (explanation->path.parts[p] > 0) {
             fprintf(out, "%s%s %s (%.1f %%)", before, parts[p].kind.words,
                     TIME(explanation->path.parts[p]), share(explanation->path.parts[p], all));
@@ -270,7 +270,7 @@ static void chart_stage(const struct explanation *explanation, const struct expl
                                 explanation->stages[stage->predecessors[p]].batch->finished_ns),
                   since_arrival(explanation, at))
             ->other = stage->predecessors[p];
-    for (size_t p = 0; p < PARTS; at += stage->time.parts[p++])
+    for (size_t p = 0; p < REQUEST_PARTS; at += stage->time.parts[p++])
         if (stage->time.parts[p] > 0)
             chart_add(chart, CHART_BAR, &parts[p].kind, since_arrival(explanation, at),
                       since_arrival(explanation, at + stage->time.parts[p]));
@@ -336,7 +336,7 @@ void explanation_text(const struct explanation *explanation, FILE *out)
 static void json_time(cJSON *object, const char *name, const struct stage_time *time)
 {
     cJSON *list = cJSON_AddObjectToObject(object, name);
-    for (size_t p = 0; p < PARTS; p++) {
+    for (size_t p = 0; p < REQUEST_PARTS; p++) {
         char key[32];
         (void)snprintf(key, sizeof key, "%s_ms", parts[p].key);
         cJSON_AddNumberToObject(list, key, sim_to_ms(time->parts[p]));
@@ -449,7 +449,7 @@ static void worst_print(const struct explanation *told, cJSON *list, FILE *out)
     const struct request_row *request = told->request;
     const sim_time_t late = lateness(request), all = time_total(&told->path);
     size_t most = 0;
-    for (size_t p = 1; p < PARTS; p++)
+    for (size_t p = 1; p < REQUEST_PARTS; p++)
         most = told->path.parts[p] > told->path.parts[most] ? p : most;
     if (list != NULL) {
         json_put(json_append(list),

@@ -36,7 +36,7 @@ struct flight {
     struct part_row *parts; /* of waits */
 };
 
-static const char *const part_words[PARTS] = {
+static const char *const part_words[REQUEST_PARTS] = {
 #define PART(name, words, mark, colour) words " ms",
 #include "sim/base/parts.def"
 };

@@ -13,7 +13,7 @@ enum { RECORD_MAX_STAGES = 16 };
 enum job_part {
 #define PART(name, words, mark, colour) PART_##name,
 #include "sim/base/parts.def"
-    PARTS
+    REQUEST_PARTS
 };
 
 #define RECORD_u8 uint8_t

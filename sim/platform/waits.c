@@ -263,7 +263,7 @@ static void instance_divide(struct platform *platform, uint32_t id, sim_time_t f
 {
     const struct waits *waits = platform->waits;
     const struct instance *instance = &platform->instances[id];
-    sim_time_t own[PARTS] = {0}, left = until - from;
+    sim_time_t own[REQUEST_PARTS] = {0}, left = until - from;
     for (size_t r = waits->run_count; r > 0; r--) {
         const struct run *run = &waits->runs[r - 1];
         if (run->instance != id || run->from < instance->created)
@@ -280,7 +280,7 @@ static void instance_divide(struct platform *platform, uint32_t id, sim_time_t f
     course_divide(course_follow(platform, 0, NULL), from, until, own);
     own[PART_behind] = own[PART_behind] < left ? own[PART_behind] : left;
     own[PART_held_back] = left - own[PART_behind];
-    for (size_t p = 0; p < PARTS; p++)
+    for (size_t p = 0; p < REQUEST_PARTS; p++)
         parts[p] += own[p];
 }
 
@@ -302,7 +302,7 @@ static void parts_record(struct platform *platform, uint32_t job, const struct b
                          const sim_time_t *parts, sim_time_t all)
 {
     const struct recorder *recorder = platform->recorder;
-    for (size_t p = 0; p < PARTS; p++) {
+    for (size_t p = 0; p < REQUEST_PARTS; p++) {
         const struct part_row row = {.request = job_request(platform, job)->number,
                                      .batch = batch->number,
                                      .stage = job_stage(platform, job),
@@ -327,7 +327,7 @@ void waits_record(struct platform *platform, const struct batch *batch)
                                          .stages[job_stage(platform, job)];
         const sim_time_t cold =
             batch_waits(batch) ? 0 : instances_cold_wait(platform, batch->instance, job);
-        sim_time_t begin = state->ready, parts[PARTS] = {[PART_cold] = cold};
+        sim_time_t begin = state->ready, parts[REQUEST_PARTS] = {[PART_cold] = cold};
         if (stage->after_count == 0) {
             begin = request->arrival;
             parts[PART_ingress] = platform->ingress;
@@ -362,17 +362,17 @@ void waits_record_end(struct platform *platform, const struct batch *batch, sim_
                       sim_time_t alone)
 {
     const sim_time_t execution = platform->now - batch->started;
-    const sim_time_t parts[PARTS] = {[PART_deciding] = batch->launched - batch->dispatched,
-                                     [PART_transfer] = batch->transfer,
-                                     [PART_cold] = batch_cold_wait(batch),
-                                     [PART_alone] = alone,
-                                     [PART_slowed] = work - alone,
-                                     [PART_host] = execution - work};
+    const sim_time_t parts[REQUEST_PARTS] = {[PART_deciding] = batch->launched - batch->dispatched,
+                                             [PART_transfer] = batch->transfer,
+                                             [PART_cold] = batch_cold_wait(batch),
+                                             [PART_alone] = alone,
+                                             [PART_slowed] = work - alone,
+                                             [PART_host] = execution - work};
     end_record(platform, batch, parts, batch_turnaround(platform, batch));
 }
 
 void waits_record_lost(struct platform *platform, const struct batch *batch)
 {
     end_record(platform, batch,
-               (sim_time_t[PARTS]){[PART_lost] = platform->now - batch->dispatched}, 0);
+               (sim_time_t[REQUEST_PARTS]){[PART_lost] = platform->now - batch->dispatched}, 0);
 }
