@@ -151,7 +151,8 @@ static void part_read(const char *path, long part, struct records *records)
     struct run_source *source = run_source_open(path, &error);
     assert_non_null(source);
     const struct results *results = run_source_results(source);
-    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    const hid_t access = hdf5_access(), file = H5Fopen(path, H5F_ACC_RDONLY, access);
+    (void)H5Pclose(access);
     assert_true(file >= 0);
     for (size_t row = 0; row < results->run_count; row++) {
         char name[64];
