@@ -186,6 +186,80 @@ if [ "$(uname -m)" = x86_64 ]; then
     expect_refusal "a policy with addresses in its code is refused" 'compile it with -fPIC'
 fi
 
+# ---- A policy's own world ---------------------------------------------------------------------
+
+cat >"$folder/cheat.c" <<'EOF'
+#include "sim/cluster_shapes.h"
+#include "sched/policy.h"
+#include "sched/policy_training.h"
+#define OF(expression) ((struct workload *)platform_workload(platform))->expression
+#define MODELS(expression) ((struct training_models *)platform_training_models(platform))->expression
+static void cheat(struct platform *platform)
+{
+    size_t count = 0;
+    (void)count;
+    CHEAT;
+}
+static bool cheat_init(void *state, struct platform *platform, const void *parameters, struct error *error)
+{
+    (void)state, (void)platform, (void)parameters, (void)error;
+#ifdef EARLY
+    cheat(platform);
+#endif
+    (void)cheat;
+    return true;
+}
+static bool cheat_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    cheat(platform);
+    const uint32_t queue = platform_next_queue(platform, 0);
+    return queue != SIM_NONE && platform_drop(platform, queue, 0);
+}
+const struct policy esgsim_policy = {.abi = POLICY_ABI, .name = "cheat", .init = cheat_init, .serves = SERVES_BOTH, .decide = cheat_decide};
+EOF
+mkdir "$folder/sim"
+echo 'struct fragment_shape { unsigned gpus; double share; };' >"$folder/sim/cluster_shapes.h"
+while IFS='|' read -r world callback cheat; do
+    { echo "#define CHEAT $cheat"; [ "$callback" != init ] || echo '#define EARLY'; cat "$folder/cheat.c"; } >"$folder/cheat-now.c"
+    run "$esgsim" run "workloads/experiments/$world.json" --quiet --policy "$folder/cheat-now.c"
+    name="a policy that changes its world by $cheat ends the run"
+    if [ "$status" -eq 1 ] && [ ! -s "$folder/out" ] &&
+        [ "$(wc -l <"$folder/err")" -eq 1 ] && grep -q "rule world: .*($callback, at " "$folder/err"; then
+        pass "$name"
+    else
+        explain "$name" "status 1, rule world in $callback"
+    fi
+done <<EOF
+strict-light|decide|OF(applications[0].slo) *= 100
+strict-light|init|OF(applications[0].weight) = 0
+strict-light|decide|OF(functions[1].configurations[2].time) /= 2
+strict-light|decide|OF(functions[0].configurations[0].cost_usd) = 0
+strict-light|decide|OF(functions[0].gpus[0].noise_cv) = 0
+strict-light|decide|OF(functions[0].name[0]) = 'x'
+strict-light|decide|OF(applications[0].stages[0].next[0]) = 0
+strict-light|decide|OF(cluster.groups[0].gpus[0].memory_mb) = 1e9
+strict-light|decide|OF(cluster.vcpu_hour_usd) = 0
+strict-light|decide|OF(kinds[0].vgpu_hour_usd) = 0
+strict-light|decide|OF(queue_count) = 1
+training-dynamic|init|MODELS(models[0].iteration_s[0]) = 0
+training-dynamic|decide|MODELS(default_pair) = 1
+training-dynamic|decide|((struct fragment_shape *)platform_typical_shapes(platform, &count))->share = 0
+EOF
+for header in sim/platform/state.h sim/cluster/cluster.h workloads/spec/experiment.h; do
+    echo "#include \"$header\"" >"$folder/inside.c"
+    for where in "$folder/inside.c" guard-inside.c; do
+        [ -e "$where" ] || cp "$folder/inside.c" "$where"
+        run "$esgsim" run "$light" --policy "$where"
+        if [ "$status" -eq 2 ] && grep -q "includes .*/$header, which is not of the contract" "$folder/err"; then
+            pass "a policy in ${where%/*} that includes $header is refused"
+        else
+            explain "a policy in ${where%/*} that includes $header is refused" "status 2"
+        fi
+        rm -f guard-inside.c
+    done
+done
+
 # ---- A policy that is named by its source ----------------------------------------------------
 
 mkdir "$folder/away" "$folder/away/build" "$folder/modules"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sched/policy_reproduction.h"
+#include "sim/platform/shown.h"
 #include "sim/platform/policy_api_internal.h"
 #include "sim/platform/policy_calls.h"
 #include "sim/platform/trainings.h"
@@ -117,7 +118,9 @@ static bool training_allowed(struct platform *platform, const char *action, uint
 
 const struct training_models *platform_training_models(const struct platform *platform)
 {
-    return platform->trainings != NULL ? platform->trainings->plan->models : NULL;
+    if (platform->trainings == NULL)
+        return NULL;
+    return platform->shown != NULL ? &platform->shown->models : platform->trainings->plan->models;
 }
 
 uint32_t platform_next_training(const struct platform *platform, uint32_t from)

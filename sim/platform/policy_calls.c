@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sim/platform/shown.h"
 #include "sim/platform/policy_calls.h"
 #include "sim/platform/choices.h"
 
@@ -25,6 +26,12 @@ const char *policy_callback_name(const struct platform *platform)
 const struct simulation_place *simulation_where(void)
 {
     return running != NULL ? running->place : NULL;
+}
+
+bool simulation_shows(const void *address)
+{
+    const struct shown *shown = running != NULL ? running->shown : NULL;
+    return shown != NULL && (uintptr_t)address - (uintptr_t)shown < shown->bytes;
 }
 
 void simulation_share_place(struct simulation_place *place)

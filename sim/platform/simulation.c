@@ -15,14 +15,33 @@
 #include "sim/platform/policy_api.h"
 #include "sim/platform/policy_calls.h"
 #include "sim/platform/requests.h"
+#include "sim/platform/shown.h"
 #include "sim/platform/simulation_internal.h"
 #include "sim/platform/state.h"
 #include "sim/platform/trainings.h"
 #include "sim/platform/waits.h"
+#include "workloads/training/training_plan.h"
+
+/* Policies of modules see a copy of their world, in which they cannot write. */
+static bool world_show(struct platform *platform)
+{
+    const struct training_plan *plan = platform->experiment->training;
+    struct shown from = {.workload = *platform->planned};
+    size_t count = 0;
+    if (plan != NULL)
+        from.models = *plan->models;
+    from.shapes = (struct fragment_shape *)(uintptr_t)platform_typical_shapes(platform, &count);
+    platform->shown = shown_create(&from);
+    if (platform->shown != NULL)
+        platform->planned = &platform->shown->workload;
+    return platform->shown != NULL || error_run(platform->error, "out of memory for the workload");
+}
 
 static bool policy_init(struct platform *platform, const double *values)
 {
     const struct policy *policy = platform->policy;
+    if (platform->foreign && !world_show(platform))
+        return false;
     platform->policy_state = arena_allocate(&platform->arena, 1, policy->state_bytes);
     return policy_call_init(platform, values) && !policy_call_refuses_gang(platform);
 }
@@ -76,6 +95,7 @@ static void platform_clear(struct platform *platform)
     free(platform->jobs);
     waits_clear(platform);
     arena_clear(&platform->arena);
+    shown_clear(platform->shown);
     if (platform->event_queue != NULL)
         event_queue_destroy(platform->event_queue);
     metrics_clear(&platform->metrics);

@@ -138,6 +138,10 @@ struct simulation_place {
  * between two looks, the same callback is still in progress. */
 const struct simulation_place *simulation_where(void);
 
+/* Whether the address is in what the run of this thread shows to its policy, and never changes.
+ * Async-signal-safe. */
+bool simulation_shows(const void *address);
+
 /* Runs of this thread keep their position in `*place` from now on; NULL: in memory of their own. */
 void simulation_share_place(struct simulation_place *place);
 

@@ -229,6 +229,7 @@ struct platform {
     const struct experiment *experiment;
     const struct workload *workload; /* of the world */
     const struct workload *planned;  /* as policies see it */
+    struct shown *shown; /* as a policy of a module sees it, and more; NULL: it is not of one */
     const struct policy *policy;
     void *policy_state;             /* NULL: init has not been called */
     struct arena arena;             /* memory of the policies, and most of the platform's */

@@ -1,5 +1,6 @@
 /* Fragmentation of the cluster while trainings run: Dilu's of GPU memory, and FGD's. An invoker is
  * looked at again only after a change on it, when the clock goes on. */
+#include "sim/platform/shown.h"
 #include "sim/platform/trainings.h"
 
 #include <math.h>
@@ -93,6 +94,8 @@ const struct fragment_shape *platform_typical_shapes(const struct platform *plat
 {
     const struct trainings *trainings = platform->trainings;
     *count = trainings != NULL ? trainings->fragments->shape_count : 0;
+    if (platform->shown != NULL)
+        return platform->shown->shapes;
     return trainings != NULL ? trainings->fragments->shapes : NULL;
 }
 

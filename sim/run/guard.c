@@ -126,10 +126,11 @@ static void end_in_policy(const char *what, const char *detail)
 static void on_fault(int number, siginfo_t *info, void *context)
 {
     size_t f = 0;
-    (void)info;
     (void)context;
     while (f + 1 < FAULTS && faults[f].number != number)
         f++;
+    if (number == SIGSEGV && simulation_shows(info->si_addr))
+        end_in_policy("rule world: the policy wrote into what it may only read", "");
     end_in_policy("rule crash: the policy caused ", faults[f].name);
     /* A fault of our own code: the previous handler, a debugger or a core dump, gets it unchanged.
      */

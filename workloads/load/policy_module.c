@@ -28,15 +28,28 @@ bool policy_module_named(const char *name)
 }
 
 /* Runs the compiler, whose messages go to standard error. The module is the same in whichever
- * folder source and headers are. */
+ * folder source and headers are. The source may include headers of its own, and of the program's
+ * those of the contract and what they include: with others it could change the run's own state. */
 static bool compile(const char *source, const char *module, struct error *error)
 {
     static const char script[] =
-        "unset LD_PRELOAD; tree=$1 installed=$1/../../include/esgsim source=$2 module=$3; shift 3; "
-        "exec ${CC:-cc} -std=c11 -D_GNU_SOURCE -Wall -Wextra -g -O1 -ffp-contract=off -shared "
+        "unset LD_PRELOAD; tree=$1 installed=$1/../../include/esgsim source=$2 module=$3; shift 3\n"
+        "case $source in -*) source=./$source ;; esac\n"
+        "${CC:-cc} -std=c11 -D_GNU_SOURCE -Wall -Wextra -g -O1 -ffp-contract=off -shared "
         "-fPIC \"-ffile-prefix-map=$PWD=.\" \"-ffile-prefix-map=$tree/=\" "
         "\"-ffile-prefix-map=$installed/=\" -I\"$tree\" -I\"$installed\" -I. \"$@\" "
-        "-fno-sanitize-recover=all -o \"$module\" \"$source\"";
+        "-fno-sanitize-recover=all -MMD -MF \"$module.d\" -o \"$module\" \"$source\" || exit\n"
+        "sed 's/^.*: //; s/ \\$//' \"$module.d\" | tr ' ' '\\n' | while read -r file; do\n"
+        "  file=$(readlink -f -- \"$file\")\n"
+        "  case $file in\n"
+        "  */sim/base/*|*/workloads/world/workload.h|*/workloads/training/training_models.h) ;;\n"
+        "  */traces/readers/training_trace.h) ;;\n"
+        "  */sim/*/*|*/workloads/*/*|*/traces/*/*|*/results/*/*)\n"
+        "    ! test -e \"${file%/*/*/*}/sched/policy.h\" ||\n"
+        "      { echo \"$source: includes $file, which is not of the contract\" >&2; rm "
+        "\"$module\"; exit 1; } ;;\n"
+        "  esac\n"
+        "done";
     const char *const words[] = {"sh",   "-c",   script,     "sh", json_include_data_directory(),
                                  source, module, sanitizers, NULL};
     pid_t child;
