@@ -7,42 +7,29 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
-#include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- Calls that make a run depend on more than its seed --------------------------------------
  *
- * They break a rule and go on, because a loop that waits for the clock should end. Only the
- * module's own references are bound to them: libraries, sanitizers and the platform itself call the
- * C library as ever, also within a callback.
+ * They end the run, with those that would find what is refused. Only the module's own references
+ * are bound to them: libraries, sanitizers and the platform itself call the C library as ever, also
+ * within a callback.
  */
 
 /* clang-format off */
 #define CHANCES(ROW) \
-    ROW(int, rand, (void), rand()) \
-    ROW(int, srand, (unsigned seed), (srand(seed), 0)) \
-    ROW(long, random, (void), random()) \
-    ROW(int, srandom, (unsigned seed), (srandom(seed), 0)) \
-    ROW(double, drand48, (void), drand48()) \
-    ROW(long, lrand48, (void), lrand48()) \
-    ROW(long, mrand48, (void), mrand48()) \
-    ROW(int, srand48, (long seed), (srand48(seed), 0)) \
-    ROW(ssize_t, getrandom, (void *to, size_t size, unsigned how), getrandom(to, size, how)) \
-    ROW(int, getentropy, (void *to, size_t size), getentropy(to, size)) \
-    ROW(time_t, time, (time_t *now), time(now)) \
-    ROW(clock_t, clock, (void), clock()) \
-    ROW(int, clock_gettime, (clockid_t id, struct timespec *now), clock_gettime(id, now)) \
-    ROW(int, gettimeofday, (struct timeval *now, void *zone), gettimeofday(now, zone)) \
-    ROW(int, timespec_get, (struct timespec *now, int base), timespec_get(now, base))
-#define DEFINE(type, name, parameters, call) \
-    static type chance_##name parameters { simulation_breach(#name); return call; }
-#define ENTRY(type, name, parameters, call) {#name, (void (*)(void))chance_##name},
-CHANCES(DEFINE) /* NOLINT(cert-msc30-c,cert-msc50-cpp): the policy's own call goes on */
+    ROW(rand) ROW(srand) ROW(random) ROW(srandom) \
+    ROW(drand48) ROW(lrand48) ROW(mrand48) ROW(srand48) \
+    ROW(getrandom) ROW(getentropy) ROW(arc4random) ROW(arc4random_buf) ROW(arc4random_uniform) \
+    ROW(time) ROW(clock) ROW(clock_gettime) ROW(clock_getres) ROW(gettimeofday) ROW(ftime) \
+    ROW(timespec_get) ROW(timespec_getres) ROW(times) ROW(getrusage) ROW(sysinfo) ROW(getloadavg) \
+    ROW(syscall) ROW(getpid) ROW(getppid) ROW(gettid) ROW(getauxval) ROW(dlopen) ROW(dlsym) ROW(dlvsym)
+#define DEFINE(name) static long chance_##name(void) { simulation_breach(#name); return 0; }
+#define ENTRY(name) {#name, chance_##name},
+CHANCES(DEFINE)
 static const struct {
     const char *name;
-    void (*call)(void);
+    long (*call)(void);
 } chances[] = {CHANCES(ENTRY)};
 /* clang-format on */
 
@@ -128,8 +115,7 @@ static Elf64_Addr dynamic_find(const struct module *module, Elf64_Sxword tag, bo
 }
 
 /* Binds one reference: to the module's own definition, if it has one. */
-static bool reference_bind(const struct module *module, const Elf64_Rela *reference,
-                           const char *path, struct error *error)
+static void reference_bind(const struct module *module, const Elf64_Rela *reference)
 {
     const Elf64_Sym *symbols = (const Elf64_Sym *)dynamic_find(module, DT_SYMTAB, true);
     const Elf64_Sym *symbol = &symbols[ELF64_R_SYM(reference->r_info)];
@@ -139,13 +125,7 @@ static bool reference_bind(const struct module *module, const Elf64_Rela *refere
     const bool own = symbol->st_shndx != SHN_UNDEF;
     if (symbol == symbols || type > STT_FUNC ||
         (own && ELF64_ST_BIND(symbol->st_info) != STB_GLOBAL))
-        return true;
-    if (own && strncmp(name, "platform_", strlen("platform_")) == 0 &&
-        dlsym(RTLD_DEFAULT, name) != NULL)
-        return error_input(error,
-                           "%s: defines %s, which is the platform's (sched/policy.h); "
-                           "give it another name, or make it static",
-                           path, name);
+        return;
     uint64_t address = module->base + symbol->st_value + (Elf64_Addr)reference->r_addend;
     bool bound = own;
     for (size_t i = 0; !bound && i < sizeof chances / sizeof *chances; i++) {
@@ -154,7 +134,39 @@ static bool reference_bind(const struct module *module, const Elf64_Rela *refere
     }
     if (bound)
         words_copy(place, &address, 1);
-    return true;
+}
+
+static bool symbol_check(const struct module *module, uint32_t index, const char *path,
+                         struct error *error)
+{
+    const Elf64_Sym *symbol = (const Elf64_Sym *)dynamic_find(module, DT_SYMTAB, true) + index;
+    const char *name = (const char *)dynamic_find(module, DT_STRTAB, true) + symbol->st_name;
+    return symbol->st_shndx == SHN_UNDEF || strncmp(name, "platform_", strlen("platform_")) != 0 ||
+           dlsym(RTLD_DEFAULT, name) == NULL ||
+           error_input(error,
+                       "%s: defines %s, which is the platform's (sched/policy.h); "
+                       "give it another name, or make it static",
+                       path, name);
+}
+
+/* The symbols that a module defines are in its hash table, by which a loader finds them: the number
+ * of buckets, the first symbol, the words of a filter, its shift; filter, buckets, chains. */
+static bool symbols_check(const struct module *module, const char *path, struct error *error)
+{
+    const uint32_t *old = (const uint32_t *)dynamic_find(module, DT_HASH, true);
+    const uint32_t *hash = (const uint32_t *)dynamic_find(module, DT_GNU_HASH, true);
+    bool good = true;
+    for (uint32_t s = 1; good && old != NULL && s < old[1]; s++)
+        good = symbol_check(module, s, path, error);
+    for (uint32_t b = 0; good && hash != NULL && b < hash[0]; b++) {
+        const uint32_t *buckets = hash + 4 + 2 * (size_t)hash[2], *chains = buckets + hash[0];
+        bool more = buckets[b] > 0;
+        for (uint32_t s = buckets[b]; good && more; s++) {
+            good = symbol_check(module, s, path, error);
+            more = (chains[s - hash[1]] & 1) == 0;
+        }
+    }
+    return good;
 }
 
 static bool references_bind(const struct module *module, const char *path, struct error *error)
@@ -163,14 +175,16 @@ static bool references_bind(const struct module *module, const char *path, struc
     const size_t sealed = module->sealed_end - module->sealed;
     if ((dynamic_find(module, DT_FLAGS, false) & DF_TEXTREL) != 0)
         return error_input(error, "%s: has addresses in its code; compile it with -fPIC", path);
+    if (!symbols_check(module, path, error))
+        return false;
     bool good = sealed == 0 ||
                 mprotect((void *)module->sealed, sealed, PROT_READ | PROT_WRITE) == 0 ||
                 error_run(error, "%s: its table of names cannot be changed", path);
     for (size_t t = 0; good && t < sizeof tables / sizeof *tables; t++) {
         const Elf64_Rela *reference = (const Elf64_Rela *)dynamic_find(module, tables[t][0], true);
         const size_t count = dynamic_find(module, tables[t][1], false) / sizeof *reference;
-        for (size_t i = 0; good && i < count; i++)
-            good = reference_bind(module, &reference[i], path, error);
+        for (size_t i = 0; i < count; i++)
+            reference_bind(module, &reference[i]);
     }
     if (sealed > 0)
         (void)mprotect((void *)module->sealed, sealed, PROT_READ);

@@ -15,8 +15,8 @@
 
 /* Adopts `policy`, which is in the module `library` (of dlopen with RTLD_NOW) at `path`:
  * - The module's references to functions and variables that it defines itself are bound to its own.
- * - Its calls of clocks and random numbers of the C library break the rule chance of a run, if a
- *   callback makes them (simulation_breach).
+ * - Its calls of clocks and random numbers of the C library end a run by the rule chance, if a
+ *   callback makes them (simulation_breach); else they return 0.
  * - Its variables are saved as they are now, for module_restart.
  * Does nothing for a module adopted before. ERROR_INPUT if the module defines a name of the
  * contract, platform_…, or has addresses in its code; ERROR_RUN if memory is exhausted. O(size of
@@ -29,8 +29,8 @@ bool module_adopt(void *library, const struct policy *policy, const char *path,
  * threads: a run of the same module in another thread loses its variables. O(size of them). */
 bool module_restart(const struct policy *policy);
 
-/* Provided by the simulation: breaks rule chance if a callback of the run that this thread executes
- * has called `function`. */
+/* Provided by the simulation: ends the run that this thread executes by rule chance if a callback
+ * of it has called `function`. It does not return then. */
 void simulation_breach(const char *function);
 
 #endif

@@ -171,11 +171,81 @@ for helper in queueing_erlang_b cJSON_Parse; do
         "$folder/alone.figures" "$folder/all.figures"
 done
 echo 'int platform_queue_length(void); int platform_queue_length(void) { return 0; }' >"$folder/taken.c"
-# shellcheck disable=SC2086
-run ${CC:-cc} -w -shared -fPIC -I. -o "$folder/taken.so" "$folder/taken.c" tests/plugins/shortest_queue.c
-run "$esgsim" run "$light" --policy "$folder/taken.so"
-expect_refusal "a policy that defines a name of the contract is refused" \
-    'defines platform_queue_length, which is the platform'
+for compiler in "${CC:-cc}" "${CC:-cc} -O2 -fno-semantic-interposition" "${CC:-cc} -Wl,--hash-style=sysv" \
+    "$(command -v clang)" "$(command -v clang) -O2"; do
+    case $compiler in ""|" "*) continue ;; esac
+    # shellcheck disable=SC2086
+    run $compiler -w -shared -fPIC -I. -o "$folder/taken.so" "$folder/taken.c" tests/plugins/shortest_queue.c
+    run "$esgsim" run "$light" --policy "$folder/taken.so"
+    expect_refusal "a policy that defines a name of the contract is refused, as ${compiler##*/} makes it" \
+        'defines platform_queue_length, which is the platform'
+done
+
+# ---- Chance and clocks -----------------------------------------------------------------------
+
+while read -r name call; do
+    cat >"$folder/chance.c" <<END
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <sys/time.h>
+#include <sys/timeb.h>
+#include <sys/times.h>
+#include <time.h>
+#include <unistd.h>
+#include "sched/policy.h"
+static char room[4096];
+static bool chance_decide(void *state, struct platform *platform)
+{
+    (void)state, (void)platform, (void)room;
+    (void)$call;
+    for (;;)
+        continue;
+}
+const struct policy esgsim_policy = {.abi = POLICY_ABI, .name = "chance", .decide = chance_decide};
+END
+    run ${CC:-cc} -w -shared -fPIC -I. -o "$folder/chance.so" "$folder/chance.c"
+    grep -q "$name" "$folder/err" && continue # a C library without it
+    run "$esgsim" run "$light" --quiet --policy "$folder/chance.so" --decision-timeout 5
+    expect_failure "a policy that calls $name ends the run there" "rule chance: the policy called $name\(\).*\(decide"
+done <<EOF
+arc4random arc4random()
+arc4random_buf (arc4random_buf(room, 8), 0)
+arc4random_uniform arc4random_uniform(9)
+getrandom getrandom(room, 8, 0)
+times times((struct tms *)room)
+getrusage getrusage(RUSAGE_SELF, (struct rusage *)room)
+ftime ftime((struct timeb *)room)
+clock_getres clock_getres(CLOCK_MONOTONIC, (struct timespec *)room)
+clock_gettime clock_gettime(CLOCK_MONOTONIC, (struct timespec *)room)
+gettimeofday gettimeofday((struct timeval *)room, 0)
+timespec_get timespec_get((struct timespec *)room, TIME_UTC)
+syscall syscall(SYS_getpid)
+getpid getpid()
+getppid getppid()
+getauxval getauxval(AT_RANDOM)
+dlsym dlsym(RTLD_DEFAULT, "time")
+dlopen dlopen("libc.so.6", RTLD_NOW)
+sysinfo sysinfo((struct sysinfo *)room)
+getloadavg getloadavg((double *)room, 1)
+EOF
+for what in fifo "$folder/names.so"; do
+    for set in "" platform.decision_cost.model=measured; do
+        run "$esgsim" run "$light" --quiet --json --set requests=100 --policy "$what" ${set:+--set "$set"}
+        told=$(grep -c '"deterministic":[[:space:]]*true' "$folder/out")
+        wanted=0
+        [ "$what$set" != fifo ] || wanted=1
+        if [ "$status" -eq 0 ] && [ "$told" -eq $wanted ]; then
+            pass "$(basename "$what") is deterministic: $wanted ${set:+, times measured}"
+        else
+            explain "$(basename "$what") is deterministic: $wanted ${set:+, times measured}" "$wanted"
+        fi
+    done
+done
 
 # Only x86-64 allows such addresses, and only on request.
 if [ "$(uname -m)" = x86_64 ]; then

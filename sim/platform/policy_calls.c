@@ -41,11 +41,13 @@ void simulation_share_place(struct simulation_place *place)
 
 void simulation_breach(const char *function)
 {
-    if (running != NULL && running->place->inside)
-        platform_fail(running,
-                      "rule chance: the policy called %s(); platform_random draws numbers that "
-                      "the seed determines, and platform_now has the time",
-                      function);
+    if (running == NULL || !running->place->inside)
+        return;
+    platform_fail(running,
+                  "rule chance: the policy called %s(); platform_random draws numbers that "
+                  "the seed determines, and platform_now has the time",
+                  function);
+    longjmp(running->exhausted, 1);
 }
 
 /* A run within a callback of another one, as for tuning, uses the same shared place meanwhile. */

@@ -233,7 +233,7 @@ struct platform {
     const struct policy *policy;
     void *policy_state;             /* NULL: init has not been called */
     struct arena arena;             /* memory of the policies, and most of the platform's */
-    jmp_buf exhausted;              /* where the run goes on when that memory is exhausted */
+    jmp_buf exhausted; /* where the run goes on: that memory is exhausted, or chance was taken */
     struct simulation_place *place; /* own_place, or memory shared with another process */
     struct simulation_place own_place;
     bool foreign;                /* the policy is of a module (sched/module.h) */

@@ -119,7 +119,9 @@ void capacity_text(const struct capacity_question *question, const struct capaci
     if (question->seeds < SEEDS_FEW)
         fprintf(out, "note: fewer than five seeds at first: the intervals are rough\n");
     if (!answer->deterministic)
-        fprintf(out, "decision times were measured: this result is not deterministic\n");
+        fprintf(
+            out,
+            "this result may not repeat: decision times were measured, or a policy is a module\n");
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

@@ -14,6 +14,7 @@
 #include "workloads/load/inputs.h"
 #include "workloads/load/json_include.h"
 #include "workloads/load/loader_internal.h"
+#include "workloads/load/policy_module.h"
 
 /* One value of one policy in the round in progress. */
 struct task {
@@ -213,11 +214,12 @@ static bool answer_prepare(struct runner *runner, struct error *error)
     answer->first_seed = experiment->seed;
     answer->setting = arena_text(answer->arena, "%s", experiment->name);
     answer->evidence = arena_text(answer->arena, "%s", experiment->profile_evidence);
-    answer->deterministic = experiment->platform.decision_cost != DECISION_MEASURED;
+    answer->deterministic = experiment_is_repeatable(experiment);
     answer->curves = arena_allocate(answer->arena, count, sizeof *answer->curves);
     for (size_t i = 0; i < count; i++) {
         const char *name =
             question->policy_count > 0 ? question->policies[i] : experiment->policy_name;
+        answer->deterministic = answer->deterministic && !policy_module_named(name);
         answer->curve_count = i + 1;
         answer->curves[i].refused = NAN;
         answer->curves[i].policy = arena_text(answer->arena, "%s", name);

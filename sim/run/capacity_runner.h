@@ -56,7 +56,7 @@ struct capacity_answer {
     const char *setting;  /* the experiment's name */
     const char *evidence; /* evidence grade of its profile, or "" */
     bool whole;           /* the key takes only whole numbers */
-    bool deterministic;   /* false: decision times are measured */
+    bool deterministic;   /* experiment_is_repeatable, with all policies */
 };
 
 /* The side of a key on which a limit is met. More requests or trainings make it harder to meet, a

@@ -171,7 +171,7 @@ cJSON *policy_run_json(const struct policy_run *shown)
     }
     json_put(root, "exact_quantiles %hhd profile_evidence %s deterministic %hhd",
              result->exact_quantiles, experiment->profile_evidence,
-             (bool)(experiment->platform.decision_cost != DECISION_MEASURED));
+             experiment_is_repeatable(experiment));
     json_add_notices(root, &result->notices);
     json_put(root, "wall_s %g peak_memory_kb %g config_hash %s version %s commit %s sources %s",
              result->wall_s, (double)peak_memory_kb(), experiment->hash, version_number(),

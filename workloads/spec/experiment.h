@@ -204,6 +204,10 @@ const struct workload *experiment_planned(const struct experiment *experiment);
  * unchanged. */
 bool experiment_inputs_check(const struct experiment *experiment, struct error *error);
 
+/* Whether nothing but the configuration and the seed can decide a result: no time is measured, and
+ * the policies are built in. A module can read clocks that nobody can refuse. */
+bool experiment_is_repeatable(const struct experiment *experiment);
+
 /* Returns whether runs of the experiment that differ in the seed alone can differ. False: nothing
  * is drawn, neither arrivals, applications, models of trainings, services nor cold starts, and the
  * policy is a built-in one that draws nothing. It is true where this is not known before the run:

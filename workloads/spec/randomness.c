@@ -46,6 +46,13 @@ static bool function_draws(const struct function *function, size_t kinds)
     return false;
 }
 
+bool experiment_is_repeatable(const struct experiment *experiment)
+{
+    return experiment->platform.decision_cost != DECISION_MEASURED &&
+           !policy_module_named(experiment->policy_name) &&
+           (experiment->policy_shadow == NULL || !policy_module_named(experiment->policy_shadow));
+}
+
 bool experiment_is_random(const struct experiment *experiment)
 {
     const struct workload *workload = &experiment->workload;
