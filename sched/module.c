@@ -40,66 +40,28 @@ struct module {
     Elf64_Addr base;
     const Elf64_Dyn *dynamic;
     Elf64_Addr sealed, sealed_end; /* what the loader made read-only; empty: nothing */
-    struct segment {
-        uint64_t *start, *saved;
-        size_t words;
-    } segments[4]; /* writable ones */
-    size_t segment_count;
     struct module *next;
 };
 
 static struct module *modules;
 static pthread_mutex_t modules_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Copies words. Not memcpy: a sanitizer would object to the gaps between the module's variables. */
-__attribute__((no_sanitize_address)) static void words_copy(uint64_t *to, const uint64_t *from,
-                                                            size_t words)
-{
-    volatile uint64_t *out = to;
-    for (size_t i = 0; i < words; i++)
-        out[i] = from[i];
-}
-
-static int segments_find(struct dl_phdr_info *info, size_t size, void *context)
+static int sealed_find(struct dl_phdr_info *info, size_t size, void *context)
 {
     struct module *module = context;
-    const Elf64_Addr page = (Elf64_Addr)sysconf(_SC_PAGESIZE), word = sizeof(uint64_t);
+    const Elf64_Addr page = (Elf64_Addr)sysconf(_SC_PAGESIZE);
     (void)size;
     if (info->dlpi_addr != module->base)
         return 0;
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
         const Elf64_Phdr *header = &info->dlpi_phdr[i];
-        const Elf64_Addr start = module->base + header->p_vaddr, end = start + header->p_memsz;
+        const Elf64_Addr start = module->base + header->p_vaddr;
         if (header->p_type == PT_GNU_RELRO) {
             module->sealed = start & -page;
-            module->sealed_end = end & -page;
-        } else if (header->p_type == PT_LOAD && (header->p_flags & PF_W) != 0 &&
-                   module->segment_count < sizeof module->segments / sizeof *module->segments) {
-            module->segments[module->segment_count++] =
-                (struct segment){.start = (uint64_t *)(start & -word),
-                                 .words = (end + word - 1) / word - start / word};
+            module->sealed_end = (start + header->p_memsz) & -page;
         }
     }
     return 1;
-}
-
-/* Saves the segments, without what is read-only and therefore stays as it is. */
-static bool segments_save(struct module *module)
-{
-    for (size_t i = 0; i < module->segment_count; i++) {
-        struct segment *segment = &module->segments[i];
-        const Elf64_Addr start = (Elf64_Addr)segment->start;
-        if (module->sealed <= start && start < module->sealed_end) {
-            const size_t skipped = (module->sealed_end - start) / sizeof(uint64_t);
-            segment->start = (uint64_t *)module->sealed_end;
-            segment->words = segment->words > skipped ? segment->words - skipped : 0;
-        }
-        segment->saved = malloc((segment->words + 1) * sizeof *segment->saved);
-        if (segment->saved == NULL)
-            return false;
-        words_copy(segment->saved, segment->start, segment->words);
-    }
-    return true;
 }
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -115,7 +77,8 @@ static Elf64_Addr dynamic_find(const struct module *module, Elf64_Sxword tag, bo
 }
 
 /* Binds one reference: to the module's own definition, if it has one. */
-static void reference_bind(const struct module *module, const Elf64_Rela *reference)
+__attribute__((no_sanitize_address)) static void reference_bind(const struct module *module,
+                                                                const Elf64_Rela *reference)
 {
     const Elf64_Sym *symbols = (const Elf64_Sym *)dynamic_find(module, DT_SYMTAB, true);
     const Elf64_Sym *symbol = &symbols[ELF64_R_SYM(reference->r_info)];
@@ -133,7 +96,7 @@ static void reference_bind(const struct module *module, const Elf64_Rela *refere
         address = (Elf64_Addr)chances[i].call;
     }
     if (bound)
-        words_copy(place, &address, 1);
+        *place = address;
 }
 
 static bool symbol_check(const struct module *module, uint32_t index, const char *path,
@@ -212,11 +175,8 @@ static bool module_add(void *library, const struct policy *policy, const char *p
     }
     *module = (struct module){
         .policy = policy, .base = map->l_addr, .dynamic = map->l_ld, .next = modules};
-    (void)dl_iterate_phdr(segments_find, module);
-    if (!references_bind(module, path, error) ||
-        (!segments_save(module) && !error_run(error, "%s: out of memory for this policy", path))) {
-        for (size_t i = 0; i < module->segment_count; i++)
-            free(module->segments[i].saved);
+    (void)dl_iterate_phdr(sealed_find, module);
+    if (!references_bind(module, path, error)) {
         free(module);
         return false;
     }
@@ -232,12 +192,10 @@ bool module_adopt(void *library, const struct policy *policy, const char *path, 
     return good;
 }
 
-bool module_restart(const struct policy *policy)
+bool module_has(const struct policy *policy)
 {
     (void)pthread_mutex_lock(&modules_lock);
-    const struct module *module = module_find(policy);
-    for (size_t i = 0; module != NULL && i < module->segment_count; i++)
-        words_copy(module->segments[i].start, module->segments[i].saved, module->segments[i].words);
+    const bool has = module_find(policy) != NULL;
     (void)pthread_mutex_unlock(&modules_lock);
-    return module != NULL;
+    return has;
 }

@@ -101,18 +101,20 @@ static bool plugin_check(const struct policy *policy, const char *path, struct e
 
 const struct policy *(*policy_load_python)(const char *path, struct error *error);
 
+const struct policy *(*policy_probe)(const char *path, struct error *error);
+
 static const struct policy *plugin_load(const char *path, struct error *error)
 {
     const bool python = strcmp(path + strlen(path) - strlen(".py"), ".py") == 0;
-    if (python && policy_load_python != NULL)
-        return policy_load_python(path, error);
-    if (python || access(path, R_OK) != 0) {
+    if (python ? policy_load_python == NULL : access(path, R_OK) != 0) {
         error_input(error,
                     python ? "%s: a policy in Python; run results/python/esgsim_policy.py"
                            : "%s: cannot read it; a relative path counts from the working folder",
                     path);
         return NULL;
     }
+    if (policy_probe != NULL || python)
+        return policy_probe != NULL ? policy_probe(path, error) : policy_load_python(path, error);
     /* Without a slash dlopen would search the system's library folders. */
     char location[2 + POLICY_MODULE_PATH] = "./";
     char *file = location + strlen(location);

@@ -21,6 +21,9 @@ const struct policy *policy_find(const char *name, struct error *error);
  * NULL, as in the program: such paths are refused. results/python/esgsim_policy.py sets it. */
 extern const struct policy *(*policy_load_python)(const char *path, struct error *error);
 
+/* What policy_find does for a module in place of loading it; NULL: it loads it. */
+extern const struct policy *(*policy_probe)(const char *path, struct error *error);
+
 /* Finds the policy that an experiment names. Of two of that name (fifo and sjf order requests or
  * trainings) the one that serves the experiment's work. */
 const struct policy *policy_find_for(const struct experiment *experiment, struct error *error);

@@ -38,7 +38,7 @@ block decision time: the policy has not returned within 500.000000 ms
 alarm (decision time: the policy has not returned|crash: the policy caused a signal: Alarm clock)
 close process: the policy ended or replaced its process, or closed its files
 leave process: the policy ended or replaced its process, or closed its files
-exec process: the policy ended or replaced its process, or closed its files
+exec walls: the policy started a process
 rand chance: the policy called srand\(\)
 time chance: the policy called time\(\)
 charge charge: 18446744073709551615 units after 0
@@ -329,6 +329,129 @@ for header in sim/platform/state.h sim/cluster/cluster.h workloads/spec/experime
         rm -f guard-inside.c
     done
 done
+
+# ---- Walls -----------------------------------------------------------------------------------
+
+# wall NAME CODE EXPECTED: a policy that does CODE in its constructor, then one that does it in decide. `got`
+# above 0 is that it was done.
+wall() {
+    for place in constructor decide; do
+        cat >"$folder/wall.c" <<END
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "sched/policy.h"
+#include "sched/policy_training.h"
+static volatile long got;
+$([ $place = decide ] || echo '__attribute__((constructor))') static void act(void)
+{
+    $2;
+}
+static bool wall_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    $([ $place = constructor ] || echo 'act();')
+    const uint32_t queue = platform_next_queue(platform, 0);
+    if (got > 0)
+        platform_stop(platform, "the wall is open");
+    return queue != SIM_NONE && platform_drop(platform, queue, 0);
+}
+const struct policy esgsim_policy = {.abi = POLICY_ABI, .name = "wall", .decide = wall_decide};
+END
+        run timeout -k 1 60 "$esgsim" run "$light" --quiet --set requests=50 --policy "$folder/wall.c" --decision-timeout 1
+        if grep -qE -- "$3" "$folder/err" "$folder/out" && [ "$status" -le 2 ] && ! grep -q 'wall is open' "$folder/err"; then
+            pass "a policy that $1 in its $place meets a wall"
+        else
+            explain "a policy that $1 in its $place meets a wall" "/$3/"
+        fi
+    done
+}
+mkdir "$folder/outside"
+echo secret >"$folder/outside/file"
+wall "reads a file" "got = open(\"$folder/outside/file\", O_RDONLY) + 1" '^wall '
+wall "reads a file of the system" 'got = open("/proc/sys/kernel/hostname", O_RDONLY) + 1' '^wall '
+wall "reads /dev/urandom" 'got = open("/dev/urandom", O_RDONLY) + 1' '^wall '
+wall "lists a folder" "got = opendir(\"$folder/outside\") != NULL" '^wall '
+wall "writes a file" "got = open(\"$folder/outside/new\", O_WRONLY | O_CREAT, 0600) + 1" '^wall '
+wall "makes a folder" "got = mkdir(\"$folder/outside/new\", 0700) + 1" '^wall '
+wall "removes a file" "got = unlink(\"$folder/outside/file\") + 1" '^wall '
+wall "opens a socket" 'got = socket(AF_UNIX, SOCK_STREAM, 0) + 1' 'rule (walls|crash)'
+wall "starts a program" 'got = system("true") + 1' 'rule (walls|crash)'
+wall "signals another process" 'got = kill(1, 0) + 1' 'rule (walls|crash)'
+wall "never returns" 'for (;;) got = 0' 'rule decision time'
+wall "crashes" '*(volatile int *)got = 1' 'rule crash'
+wall "ends its process" '_exit(0)' 'rule process'
+[ -z "$(find "$folder/outside" -name new)" ] && [ -e "$folder/outside/file" ] && pass "and nothing was changed outside" ||
+    fail "and nothing was changed outside" "$(ls -R "$folder/outside")"
+
+# What a run leaves, in the environment, in the process or in the module, no later run sees.
+cat >"$folder/memo.c" <<'EOF'
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "sched/policy.h"
+static int runs;
+static bool memo_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    static bool begun, seen;
+    if (!begun) {
+        char *memo = getenv("MEMO");
+        const mode_t mask = umask(0123);
+        seen = memo != NULL || runs++ > 0 || mask == 0123;
+        (void)setenv("MEMO", "1", 1);
+        begun = true;
+    }
+    const uint32_t queue = platform_next_queue(platform, 0);
+    if (queue == SIM_NONE)
+        return false;
+    if (seen)
+        return platform_drop(platform, queue, 0);
+    const uint32_t function = platform_queue_function(platform, queue);
+    const uint32_t least = (uint32_t)platform_workload(platform)->functions[function].minimum_configuration;
+    const uint32_t invoker = platform_best_fit(platform, function, least, false);
+    return invoker != SIM_NONE && platform_dispatch(platform, queue, 1, least, invoker);
+}
+const struct policy esgsim_policy = {.abi = POLICY_ABI, .name = "memo", .decide = memo_decide};
+EOF
+echo "{\"base\": \"$light\", \"seeds\": 3, \"matrix\": {\"policy.name\": [\"$folder/memo.c\"]}}" >"$folder/memo.json"
+for jobs in 1 2 3; do
+    run "$esgsim" sweep "$folder/memo.json" --set requests=100 --quiet --jobs $jobs --out "$folder/memo-$jobs.h5"
+    "$esgsim" report "$folder/memo-$jobs.h5" --format tidy | cut -d, -f2- >"$folder/memo-$jobs.txt"
+done
+if [ "$(grep -c ',100,0,' "$folder/memo-1.txt")" -eq 3 ]; then
+    pass "a run sees nothing of an earlier one"
+else
+    explain "a run sees nothing of an earlier one" "three times 100 requests, none dropped"
+fi
+same "and the table of a sweep does not depend on --jobs, 1 and 2" "$folder/memo-1.txt" "$folder/memo-2.txt"
+same "and the table of a sweep does not depend on --jobs, 1 and 3" "$folder/memo-1.txt" "$folder/memo-3.txt"
+run "$esgsim" run "$light" --json --quiet --set requests=100 --policies "$folder/memo.c,$folder/../${folder##*/}/memo.c"
+if [ "$(grep -c '"dropped":[[:space:]]*0,' "$folder/out")" -eq 10 ]; then
+    pass "nor does a policy of --policies see one before it"
+else
+    explain "nor does a policy of --policies see one before it" "no dropped requests"
+fi
+cat >"$folder/address.c" <<'EOF'
+#include <stdlib.h>
+#include "sched/policy.h"
+static bool address_decide(void *state, struct platform *platform)
+{
+    const uint32_t queue = platform_next_queue(platform, 0);
+    platform_charge(platform, ((uintptr_t)state ^ (uintptr_t)&queue ^ (uintptr_t)malloc(1) ^ (uintptr_t)address_decide) % 9999991);
+    return queue != SIM_NONE && platform_drop(platform, queue, 0);
+}
+const struct policy esgsim_policy = {.abi = POLICY_ABI, .name = "address", .decide = address_decide};
+EOF
+for pass in 1 2; do
+    run "$esgsim" run "$light" --json --quiet --set requests=100 --policy "$folder/address.c"
+    figures_of "$folder/address-$pass.figures"
+done
+same "addresses are the same in every run" "$folder/address-1.figures" "$folder/address-2.figures"
 
 # ---- A policy that is named by its source ----------------------------------------------------
 

@@ -7,6 +7,7 @@
 #include "sim/cli/cli.h"
 #include "sim/run/capacity_runner.h"
 #include "sim/run/guard.h"
+#include "sim/run/run_process.h"
 
 struct options {
     const char *metric;
@@ -200,6 +201,7 @@ static bool capacity_command(int argc, char **argv, bool quiet, struct error *er
         !options_check(&options, error))
         return false;
     options.question.path = argv[1];
+    run_process_begin(options.question.decision_timeout);
     bool good =
         (options.out == NULL || (gnuplot_check(error) && cli_make_folder(options.out, error))) &&
         capacity_run(&options.question, &answer, error);

@@ -8,6 +8,7 @@
 #include "sim/backend/worker_backend.h"
 #include "sim/cli/cli.h"
 #include "sim/run/guard.h"
+#include "sched/registry.h"
 #include "sim/run/replay.h"
 #include "sim/run/run_once.h"
 #include "workloads/world/capacity.h"
@@ -222,6 +223,7 @@ static bool replay_run(int argc, char **argv, bool quiet, struct error *error)
     if (s == NULL)
         return error_run(error, "replay: out of memory");
     bool good = read_options(argc, argv, &s->options, error);
+    policy_probe = NULL;
     guard_watch_callbacks(s->options.decision_timeout);
     good = good && replay(s, error);
     for (size_t i = 0; i < s->run_count; i++)

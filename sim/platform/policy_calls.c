@@ -34,6 +34,11 @@ bool simulation_shows(const void *address)
     return shown != NULL && (uintptr_t)address - (uintptr_t)shown < shown->bytes;
 }
 
+const struct simulation_place *simulation_shared_place(void)
+{
+    return shared_place;
+}
+
 void simulation_share_place(struct simulation_place *place)
 {
     shared_place = place;

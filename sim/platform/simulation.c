@@ -200,8 +200,11 @@ static void run_whole(struct platform *platform, struct whole_run *run)
 
 static void run_end(struct platform *platform, struct whole_run *run)
 {
-    (void)run;
     policy_call_end(platform);
+    if (run->done && platform->failed) {
+        simulation_result_clear(run->result);
+        run->done = false;
+    }
 }
 
 /* The arena's `exhausted`. Nothing between the event loop and a policy holds a lock, an open file
@@ -251,7 +254,7 @@ bool simulation_run_with(const struct experiment *experiment, const struct polic
                             .start = clock_s()};
     *result = (struct simulation_result){0};
     struct platform *before = policy_calls_begin(&platform);
-    platform.foreign = module_restart(policy);
+    platform.foreign = module_has(policy);
     (void)fegetenv(&platform.rounding);
     random_stream_open(&platform.random, experiment->seed, RANDOM_MODULE, 0, 0);
     run_part(&platform, &run, run_whole);

@@ -144,5 +144,6 @@ bool simulation_shows(const void *address);
 
 /* Runs of this thread keep their position in `*place` from now on; NULL: in memory of their own. */
 void simulation_share_place(struct simulation_place *place);
+const struct simulation_place *simulation_shared_place(void);
 
 #endif

@@ -21,11 +21,8 @@
 static const struct {
     int number;
     const char *name;
-} faults[] = {{SIGSEGV, "SIGSEGV"},
-              {SIGBUS, "SIGBUS"},
-              {SIGFPE, "SIGFPE"},
-              {SIGILL, "SIGILL"},
-              {SIGABRT, "SIGABRT"}};
+} faults[] = {{SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},
+              {SIGILL, "SIGILL"},   {SIGABRT, "SIGABRT"}, {SIGSYS, "SIGSYS"}};
 enum { FAULTS = sizeof faults / sizeof *faults, TICK_MS = 100, STACK = 65536 };
 
 static void (*report)(const char *message); /* NULL: print on standard error */
@@ -131,11 +128,15 @@ static void on_fault(int number, siginfo_t *info, void *context)
         f++;
     if (number == SIGSEGV && simulation_shows(info->si_addr))
         end_in_policy("rule world: the policy wrote into what it may only read", "");
+    if (number == SIGSYS)
+        end_in_policy("rule walls: the policy started a process, took chance of the system, or "
+                      "reached beyond its run",
+                      "");
     end_in_policy("rule crash: the policy caused ", faults[f].name);
     /* A fault of our own code: the previous handler, a debugger or a core dump, gets it unchanged.
      */
     (void)sigaction(number, &before[f], NULL);
-    if (number == SIGABRT)
+    if (number == SIGABRT || number == SIGSYS)
         (void)raise(number);
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "sim/run/replay.h"
+#include "sim/run/run_process.h"
 
 bool resolved_run_load(struct resolved_run *run, struct inputs *inputs, const char *path,
                        const struct override *overrides, size_t count, struct error *error)
@@ -23,6 +24,8 @@ void resolved_run_clear(struct resolved_run *run)
 bool resolved_run_simulate(const struct resolved_run *run, const struct simulation_options *options,
                            struct simulation_result *result, struct error *error)
 {
+    if (run_process_wanted(run, options))
+        return run_process_simulate(run, options, result, error);
     return simulation_run_with(run->experiment, run->policy, run->values, options, result, error);
 }
 

@@ -1,3 +1,4 @@
+#include "sched/registry.h"
 #include "sim/run/run_policies.h"
 
 #include <stdio.h>
@@ -189,6 +190,9 @@ static bool modules_make(const struct policies_request *request, struct error *e
 bool policies_run(struct policies_request *request, struct error *error)
 {
     guard_divert_output();
+    run_process_begin(request->decision_timeout);
+    if (request->in_process || request->rehearsal != NULL)
+        policy_probe = NULL;
     if (!modules_make(request, error))
         return false;
     if (request->in_process) {

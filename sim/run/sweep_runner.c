@@ -11,6 +11,7 @@
 #include "sim/engine/statistics.h"
 #include "results/store/store.h"
 #include "sim/run/guard.h"
+#include "sim/run/run_process.h"
 #include "sim/run/sweep_estimate.h"
 #include "sim/run/sweep_resume.h"
 #include "sim/run/sweep_runner_plan.h"
@@ -458,6 +459,7 @@ bool sweep_runner_run(const struct sweep *sweep, const struct sweep_runner_optio
                       struct error *error)
 {
     struct sweep_runner runner = {.sweep = sweep, .options = options};
+    run_process_begin(options->decision_timeout);
     const bool good = sweep_runner_prepare(&runner, error) &&
                       (options->dry_run ? sweep_estimate(&runner.plans, options, error)
                                         : sweep_runner_execute(&runner, error));

@@ -266,30 +266,28 @@ static void held_repeat(struct yard *yard, struct worker *worker)
 /* Waits for the end of a worker. */
 static int worker_reap(struct worker *worker)
 {
-    int status = 0;
     (void)close(worker->channel);
-    while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR)
-        continue;
+    const int status = worker_pool_reap(worker->pid);
     worker->pid = 0;
     return status;
 }
 
-/* Returns whether the process of a worker that closed its channel ends soon. One that goes on has
- * lost the channel, or executes another program. */
-static bool worker_ends(const struct worker *worker)
+int worker_pool_reap(pid_t pid)
 {
     siginfo_t ended = {.si_pid = 0};
+    int status = 0;
     for (int ms = 0; ms < GRACE_MS && ended.si_pid == 0; ms++) {
-        (void)waitid(P_PID, (id_t)worker->pid, &ended, WEXITED | WNOHANG | WNOWAIT);
+        (void)waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOHANG | WNOWAIT);
         if (ended.si_pid == 0)
             (void)usleep(1000);
     }
-    return ended.si_pid != 0;
+    (void)kill(pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return ended.si_pid != 0 ? status : 0;
 }
 
-/* Words the end of a process without a reply. `place`: where its run was; `status`: its own end; 0:
- * none. */
-static void end_word(const struct simulation_place *place, int status, struct error *failure)
+void worker_pool_word_end(const struct simulation_place *place, int status, struct error *failure)
 {
     const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     const char *what =
@@ -315,14 +313,13 @@ static void end_word(const struct simulation_place *place, int status, struct er
 static void worker_lose(struct yard *yard, struct worker *worker, const char *reason)
 {
     struct error failure = {0};
-    const bool kills = reason != NULL || !worker_ends(worker);
-    if (kills)
+    if (reason != NULL)
         (void)kill(worker->pid, SIGKILL);
     const int status = worker_reap(worker);
     if (reason != NULL)
         (void)error_run(&failure, "%s", reason);
     else
-        end_word(&yard->places[worker - yard->workers], kills ? 0 : status, &failure);
+        worker_pool_word_end(&yard->places[worker - yard->workers], status, &failure);
     if (worker->busy && worker->job == NO_JOB)
         held_end(yard, worker, &failure);
     else if (worker->busy)

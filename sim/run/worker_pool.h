@@ -18,8 +18,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "sim/base/error.h"
+#include "sim/platform/simulation.h"
 #include "sim/run/progress_bar.h"
 
 /* Begins the message of a job whose process was ended from outside, as by SIGKILL. */
@@ -65,6 +67,14 @@ bool worker_pool_run(const struct worker_pool *worker_pool, struct error *error)
 /* Number of processes that a pool of `jobs` jobs uses: `asked`, or one for each of the machine's
  * cores if that is 0, but not more than there are jobs, and at least 1. */
 size_t worker_pool_size(uint64_t asked, size_t jobs);
+
+/* Waits for the end of a process that closed its channel. One that goes on has lost the channel, or
+ * executes another program: it is killed. Returns its status; 0: it was killed. */
+int worker_pool_reap(pid_t pid);
+
+/* Words the end of a process without a reply. `place`: where its run was; `status`: its own end; 0:
+ * none. */
+void worker_pool_word_end(const struct simulation_place *place, int status, struct error *failure);
 
 /* Called in a worker: fails the job in progress with `message` and ends the process.
  * Async-signal-safe, for handlers of fatal signals. */
