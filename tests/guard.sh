@@ -523,6 +523,22 @@ fi
 # shellcheck disable=SC2086
 away run "$light" $short --policy shortest_queue.c --sanitize
 expect "and lets a good policy run" 0 '^shortest-queue '
+mkdir "$folder/away/a"
+sed 's/"shortest-queue"/"nested"/' tests/plugins/shortest_queue.c >"$folder/away/a/b.c"
+sed 's/"shortest-queue"/"escaped"/' tests/plugins/shortest_queue.c >"$folder/away/a%b.c"
+# shellcheck disable=SC2086
+away run "$light" $short --policies 'a/b.c,a%b.c,a//b.c' --set record=summary --out two.h5
+if [ "$(h5dump "$folder/away/two.h5" | grep -cE '"(nested|escaped)')" -gt 0 ] && h5dump "$folder/away/two.h5" | grep -q '"escaped'; then
+    pass "files whose names differ by a sign alone are two policies"
+else
+    explain "files whose names differ by a sign alone are two policies" "nested and escaped"
+fi
+deep=$(printf 'a%.0s' $(seq 1 120))
+mkdir -p "$folder/away/$deep/$deep/$deep"
+cp tests/plugins/shortest_queue.c "$folder/away/$deep/$deep/$deep"
+# shellcheck disable=SC2086
+away run "$light" $short --policy "$deep/$deep/$deep/shortest_queue.c"
+expect "a source in a deep folder is compiled" 0 '^shortest-queue '
 nothing_left "and no module is left of all of them"
 
 run "$esgsim" run "$light" --decision-timeout -1

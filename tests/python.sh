@@ -179,6 +179,109 @@ EOF
 # shellcheck disable=SC2086
 run "$hosted" run $strict "$folder/earliest.py" --set policy.params.reserve=2
 expect_refusal "so is a parameter out of range" 'reserve: 2 is out of range'
+# What is no time, or no number of an id, ends the run there; so does an exception in finish.
+while IFS='|' read -r method body words; do
+    { cat "$folder/earliest.py"; printf '    def %s:\n        %s\n' "$method" "$body"; } >"$folder/odd.py"
+    line=$(($(wc -l <"$folder/odd.py")))
+    # shellcheck disable=SC2086
+    run "$hosted" run $strict "$folder/odd.py"
+    if [ "$status" -eq 1 ] && [ ! -s "$folder/out" ] && grep -qE "^esgsim: strict-light: .*odd\.py:($line|$((line - 1))): .*$words" "$folder/err"; then
+        pass "$method with '$body' ends the run with file and line"
+    else
+        explain "$method with '$body' ends the run with file and line" "odd.py:$line: $words"
+    fi
+done <<'EOF'
+keep_alive(self, platform, function, invoker)|return None|rule range: it returned None
+keep_alive(self, platform, function, invoker)|return -5|rule range: it returned -5
+keep_alive(self, platform, function, invoker)|return 2**80|rule range: it returned 12
+keep_alive(self, platform, function, invoker)|return float("nan")|rule range: it returned nan
+keep_alive(self, platform, function, invoker)|return "600"|rule range: it returned '600'
+keep_alive(self, platform, function, invoker)|pass|rule range: it returned None
+on_ready(self, platform, queue)|platform.queue_length(queue + 2**32)|rule range: 42949
+on_ready(self, platform, queue)|platform.queue_length(-1)|rule range: -1
+on_ready(self, platform, queue)|platform.set_timer(2**70, 0)|rule range: 11805
+on_ready(self, platform, queue)|platform.set_timer(0.5, 0)|TypeError
+on_ready(self, platform, queue)|platform.charge(-1)|rule range: -1
+on_finish(self, platform, batch)|1 / 0|ZeroDivisionError
+finish(self)|1 / 0|ZeroDivisionError
+EOF
+for time in '600 * 10**9' '600e9' '6.0e11'; do
+    { cat "$folder/earliest.py"; printf '    def keep_alive(self, platform, function, invoker):\n        return %s\n' "$time"; } >"$folder/kept.py"
+    # shellcheck disable=SC2086
+    run "$hosted" run $strict "$folder/kept.py" --json
+    grep -vE '"(wall_s|peak_memory_kb|config_hash)"' "$folder/out" >"$folder/kept-$time"
+    same "keep_alive with $time is the time that it says" "$folder/kept-600 * 10**9" "$folder/kept-$time"
+done
+
+# What a policy draws, by whatever module, begins with the run's seed.
+for draw in 'random.random()' 'random.SystemRandom().random()' 'int.from_bytes(os.urandom(4), "big") / 2**32' \
+    'secrets.randbelow(1000) / 1000' 'uuid.uuid4().int % 1000 / 1000' 'numpy.random.random()' 'numpy.random.default_rng().random()'; do
+    case $draw in
+    numpy*) module=", numpy" runs=$(python_find numpy) ;;
+    *) module="" runs=python3 ;;
+    esac
+    [ -n "$runs" ] || continue
+    cat >"$folder/draws.py" <<EOF
+import os, random, secrets, uuid$module
+first = random.random()
+class Policy:
+    name = "draws"
+    def decide(self, platform):
+        platform.charge(int(1e6 * (first + $draw)))
+        queue = platform.next_queue(0)
+        return queue is not None and platform.drop(queue, 0)
+EOF
+    for seed in 1 1 2; do
+        # shellcheck disable=SC2086
+        run "$runs" "$hosted" run $strict "$folder/draws.py" --json --seed $seed
+        mv "$folder/drawn-$seed" "$folder/drawn-before" 2>/dev/null
+        grep -E '"decision_units(_mean)?"' "$folder/out" >"$folder/drawn-$seed"
+    done
+    same "$draw is the same for one seed" "$folder/drawn-before" "$folder/drawn-1"
+    if cmp -s "$folder/drawn-1" "$folder/drawn-2"; then fail "and another one for another" "$draw"; else pass "and another one for another"; fi
+    rm -f "$folder"/drawn-*
+done
+
+# A policy is all of its files, and no others can be read.
+mkdir -p "$folder/parts/deeper"
+echo 'RESERVE = 0.15' >"$folder/parts/deeper/__init__.py"
+echo 'from deeper import RESERVE' >"$folder/parts/helper.py"
+{ echo 'import helper'; sed 's/self\.reserve)/helper.RESERVE)/' "$folder/earliest.py"; } >"$folder/parts/pol.py"
+echo 'x = 1' >"$folder/parts/other.py"
+digest() {
+    # shellcheck disable=SC2086
+    run "$hosted" run $strict "$folder/parts/pol.py" --json "$@"
+    sed -n 's/.*"config_hash":[[:space:]]*"\(.*\)".*/\1/p' "$folder/out"
+}
+first=$(digest)
+if [ -n "$first" ]; then pass "a policy imports what lies beside it"; else fail "a policy imports what lies beside it" "$(cat "$folder/err")"; fi
+echo 'x = 2' >"$folder/parts/other.py"
+[ "$first" = "$(digest)" ] && pass "a file that it does not load is not of it" || fail "a file that it does not load is not of it" "other hash"
+for part in helper deeper/__init__; do
+    echo '# changed' >>"$folder/parts/$part.py"
+    now=$(digest)
+    if [ -n "$now" ] && [ "$now" != "$first" ]; then pass "$part.py is of the policy"; else fail "$part.py is of the policy" "$first, $now"; fi
+    first=$now
+done
+for reads in 'open("/proc/sys/kernel/hostname").read()' "open(\"$folder/earliest.py\").read()" 'open("/tmp/walls-new", "w")' '__import__("subprocess").run(["true"])'; do
+    printf 'got = %s\n' "$reads" | cat - "$folder/earliest.py" >"$folder/reads.py"
+    # shellcheck disable=SC2086
+    run "$hosted" run $strict "$folder/reads.py"
+    if [ "$status" -ne 0 ] && grep -qE 'reads\.py(:1)?: (PermissionError|.*rule walls|.*rule crash)' "$folder/err"; then
+        pass "an import meets the walls: $reads"
+    else
+        explain "an import meets the walls: $reads" "PermissionError or a rule"
+    fi
+done
+printf 'while True:\n    pass\n' >"$folder/endless.py"
+# shellcheck disable=SC2086
+run timeout -k 1 60 "$hosted" run $strict "$folder/endless.py" --decision-timeout 1
+if [ "$status" -le 2 ] && grep -q 'endless\.py: rule decision time: .*(load' "$folder/err"; then
+    pass "an import that never returns is ended"
+else
+    explain "an import that never returns is ended" "rule decision time"
+fi
+
 run env ESGSIM_LIBRARY=/nowhere/esgsim.so "$hosted" --version
 if [ "$status" -eq 1 ] && grep -q 'make python' "$folder/err"; then
     pass "without the library it says how to build it"

@@ -12,7 +12,7 @@ file repeats none of them. It needs the standard library alone.
 
 The class has `name`, and may have `summary`, `parameters` and methods with the names of the
 contract's callbacks, without `state`: decide(platform), on_ready(platform, queue) ... Only `decide`
-is needed. `parameters` maps a name to (least, most, default, help); a whole number as default allows
+is needed. Modules of its own lie beside it, and belong to its identity. `parameters` maps a name to (least, most, default, help); a whole number as default allows
 whole numbers alone. Before `init` each parameter becomes an attribute. The file is executed anew for
 each run, and the numbers of `random` begin with the run's seed: a run depends on nothing before it.
 
@@ -24,14 +24,18 @@ platform.workload and platform.models are copies of the structures of workloads/
 workloads/training/training_models.h, with a list for each array. What only C can use is left out (LEFT_OUT).
 """
 
+import ast
 import ctypes
 import functools
+import importlib.util
 import keyword
+import operator
 import os
 import random
 import re
 import sys
 import traceback
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -151,6 +155,28 @@ LEFT_OUT = {"platform_allocate", "platform_reallocate", "platform_gang", "platfo
             "platform_typical_shapes", "refuses_gang"}
 
 
+class Whole:
+    """How an argument of this type is passed: a number that it does not hold breaks rule range."""
+
+    def __init__(self, kind):
+        self.kind, signed = kind, kind(-1).value < 0
+        bits = 8 * ctypes.sizeof(kind) - signed
+        self.low, self.high = -2**bits if signed else 0, 2**bits - 1
+
+    def from_param(self, value):
+        value = int(value) if isinstance(value, float) and value.is_integer() else operator.index(value)
+        if not self.low <= value <= self.high:
+            raise ValueError(f"rule range: {value} is not in {self.low} .. {self.high}")
+        return self.kind(value)
+
+
+def time_of(value):
+    """What a callback returned as a time."""
+    if not isinstance(value, (int, float)) and not hasattr(value, "__index__") or not 0 <= value < 2**63:
+        raise ValueError(f"rule range: it returned {value!r} in place of a time, in whole ns")
+    return int(value)
+
+
 def array_of(kind, values):
     values = [values] if isinstance(values, dict) else values
     return (kind * len(values))(*(kind(**value) for value in values))
@@ -197,7 +223,8 @@ class Loaded:
 
     def __init__(self, host, path):
         self.host, self.path, self.runs = host, path, {}
-        self.code = compile(Path(path).read_text(encoding="utf-8"), path, "exec")
+        self.files = host.files_of(path)
+        self.code = compile(self.files[path], path, "exec")
         own, constants, structures = self.execute(), host.contract.constants, host.contract.structures
         if not getattr(own, "name", None) or not callable(getattr(own, "decide", None)):
             raise Refused("its class Policy needs a name and a method decide")
@@ -231,8 +258,10 @@ class Loaded:
         return space["Policy"]
 
     def begin(self, state, handle, parameters):
-        policy, platform = self.runs[state] = self.execute()(), Platform(self.host, handle)
-        random.seed(platform.seed())
+        platform = Platform(self.host, handle)
+        seed_all(platform.seed())
+        policy = self.execute()()
+        self.runs[state] = policy, platform, handle
         for name, _ in self.values._fields_:
             setattr(policy, name, getattr(self.values.from_address(parameters), name))
         getattr(policy, "init", lambda platform: None)(platform)
@@ -240,32 +269,73 @@ class Loaded:
 
     def callback(self, name):
         """The contract's function of that name."""
+        taken = time_of if name == "keep_alive" else lambda value: value or 0
+
         def call(state, handle=None, *given):
+            method = None
             try:
                 if name == "init":
                     return self.begin(state, handle, given[0])
                 if name == "finish":
-                    policy, _ = self.runs.pop(state, (None, None))
-                    return getattr(policy, name, lambda: None)()
-                policy, platform = self.runs[state]
+                    policy, _, handle = self.runs.pop(state, (None, None, None))
+                    getattr(policy, name, lambda: None)()
+                    return 0
+                policy, platform, _ = self.runs[state]
+                method = getattr(policy, name)
                 given = (part.contents if isinstance(part, ctypes._Pointer) else part for part in given)
-                return getattr(policy, name)(platform, *given) or 0
+                return taken(method(platform, *given))
             except BaseException as fault:  # an exception ends the run
                 traceback.print_exc()
                 if handle is not None:
-                    self.host.functions["platform_stop"](handle, described(fault, self.path))
+                    self.host.functions["platform_stop"](handle, described(fault, self.path, method))
                 return 0
         return call
+
+
+def seed_all(seed):
+    """All random numbers of a run begin with its seed, also those of the system, with which libraries begin."""
+    random.seed(seed)
+    os.urandom = random._urandom = random.Random(seed).randbytes
+    if "numpy.random" in sys.modules:
+        sys.modules["numpy.random"].seed(seed % 2**32)
+
+
+def is_own(origin):
+    """Whether the file of a module is of the user, and neither of Python nor installed."""
+    folders = {"dist-packages", "site-packages", "lib-dynload", f"python3.{sys.version_info.minor}"}
+    return str(origin).endswith(".py") and not folders & set(Path(origin).parts)
+
+
+class Beside:
+    """Finds the modules of a policy's own among the texts that its identity covers."""
+
+    def __init__(self, texts):
+        self.texts = texts
+
+    def find_spec(self, name, path=None, target=None):
+        for end in (".py", "/__init__.py"):
+            for file in self.texts:
+                if file.endswith("/" + name.replace(".", "/") + end):
+                    return importlib.util.spec_from_loader(name, self, origin=file, is_package=end != ".py")
+        return None
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        module.__file__ = file = module.__spec__.origin
+        exec(compile(self.texts[file], file, "exec"), module.__dict__)
 
 
 class Refused(Exception):
     """A file that is no policy."""
 
 
-def described(fault, path):
-    """The exception as one line, with the innermost line of the policy's file."""
+def described(fault, path, method=None):
+    """The exception as one line, with the innermost line of the policy's file, or that of the method."""
     lines = [frame.lineno for frame in traceback.extract_tb(fault.__traceback__) if frame.filename == path]
     lines += [fault.lineno] if isinstance(fault, SyntaxError) and fault.filename == path else []
+    lines = lines or [method.__code__.co_firstlineno for method in [method] if hasattr(method, "__code__")]
     kind = "" if isinstance(fault, Refused) else f"{type(fault).__name__}: "
     text = f"{path}{''.join(f':{line}' for line in lines[-1:])}: {kind}{fault}"
     return " ".join(text.split()).encode()
@@ -290,19 +360,66 @@ class Host:
         known = self.contract.structures["policy"].in_dll(self.library, "policy_fifo")
         if known.abi != self.contract.abi or known.name != b"fifo":
             sys.exit(f"esgsim: {path} is of another version of the contract; run `make python` again")
-        self.loaded, self.functions = {}, {}
+        self.loaded, self.functions, self.texts = {}, {}, {}
         for name, (result, arguments) in self.contract.functions.items():
             function = self.functions[name] = self.library[name]
-            function.restype, function.argtypes = result, [kind for _, kind in arguments]
+            function.restype, function.argtypes = result, [
+                Whole(kind) if kind in (ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64) else kind
+                for _, kind in arguments]
         self.load_python = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(self.load)
         self.library.parameters_check.restype = ctypes.c_bool
         hook = ctypes.c_void_p.in_dll(self.library, "policy_load_python")
         hook.value = ctypes.cast(self.load_python, ctypes.c_void_p).value
+        self.bundle_python = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p)(self.bundle)
+        hook = ctypes.c_void_p.in_dll(self.library, "policy_bundle_python")
+        hook.value = ctypes.cast(self.bundle_python, ctypes.c_void_p).value
+        # The walls around a run leave Python and what is installed for it readable.
+        installed = [sys.prefix, sys.base_prefix, *(folder for folder in sys.path if "-packages" in folder)]
+        self.libraries = ctypes.create_string_buffer(os.fsencode(":".join(
+            folder for folder in installed if folder not in ("/usr", "/"))))
+        ctypes.c_void_p.in_dll(self.library, "walls_libraries").value = ctypes.addressof(self.libraries)
+
+    def files_of(self, path):
+        """The texts of a policy's file and of all modules of its own, by file. It executes none of them."""
+        if path in self.texts:
+            return self.texts[path]
+        texts, open_files = {}, [Path(path)]
+        while open_files:
+            file = open_files.pop()
+            if str(file) in texts:
+                continue
+            text = texts[str(file)] = file.read_text(encoding="utf-8")
+            names = set()
+            for node in ast.walk(ast.parse(text, str(file))):
+                names |= {name.name for name in node.names} if isinstance(node, ast.Import) else set()
+                names |= {node.module or ""} if isinstance(node, ast.ImportFrom) else set()
+            for name in {name.split(".")[0] for name in names if name} - set(sys.builtin_module_names):
+                spec = PathFinder.find_spec(name, [str(Path(path).resolve().parent), *sys.path])
+                if spec and spec.origin and is_own(spec.origin):
+                    parts = spec.submodule_search_locations or ()
+                    open_files += [Path(spec.origin), *(part for folder in parts for part in Path(folder).rglob("*.py"))]
+        self.texts[path] = texts
+        return texts
+
+    def bundle(self, path, to):
+        """Writes the policy's own file, and behind it the modules of its own, of which it is the digest."""
+        path, to = os.fsdecode(path), Path(os.fsdecode(to))
+        try:
+            first, *others = self.files_of(path).items()
+        except (OSError, SyntaxError, UnicodeDecodeError):
+            to.write_bytes(Path(path).read_bytes() if os.path.exists(path) else b"")
+            return
+        folder = Path(path).resolve().parent
+        to.write_text(first[1] + "".join(f"\n# {os.path.relpath(file, folder)}\n{text}"
+                                         for file, text in sorted(others)), encoding="utf-8")
 
     def load(self, path, error):
         """The address of a file's policy; None with an error."""
         path = os.fsdecode(path)
         try:
+            seed_all(0)
+            finder = Beside(self.files_of(path))
+            sys.meta_path.insert(0, finder)
             loaded = self.loaded.get(path) or Loaded(self, path)
         except BaseException as fault:
             self.library.error_input(ctypes.c_void_p(error), b"%s", described(fault, path))
@@ -323,6 +440,7 @@ class Host:
 if __name__ == "__main__":
     if os.environ.get("PYTHONHASHSEED") != "0":  # sets have one order in every run
         os.environ["PYTHONHASHSEED"] = "0"
+        ctypes.CDLL(None).personality(0x0040000)  # no random addresses, by which objects may be ordered
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
     os.environ["ESGSIM_DATA"] = str(ROOT)
     sys.stdout = sys.stderr  # results alone go to standard output

@@ -83,6 +83,9 @@ static void calls_close(void)
         LOAD(nr), CALL(execve), CALL(execveat), CALL(socket), CALL(socketpair), CALL(ptrace),
         CALL(process_vm_readv), CALL(process_vm_writev), CALL(getrandom), CALL(perf_event_open),
         CALL(io_uring_setup), CALL(bpf), CALL(shmget), CALL(msgget), CALL(semget),
+#ifdef SYS_fork /* older machines have calls of their own */
+        CALL(fork), CALL(vfork),
+#endif
         IF(clone3, 1), END(SECCOMP_RET_ERRNO | ENOSYS),
         IF(clone, 4), LOAD(args[0]), BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1),
         END(SECCOMP_RET_ALLOW), END(SECCOMP_RET_TRAP),

@@ -13,7 +13,8 @@
 #include "workloads/load/json_include.h"
 #include "workloads/load/loader_internal.h"
 
-static char *folder;           /* of the modules that were compiled; NULL: none */
+static char *folder; /* of the modules that were compiled; NULL: none */
+void (*policy_bundle_python)(const char *path, const char *to);
 static const char *sanitizers; /* NULL: modules have none */
 
 bool path_ends_in(const char *path, const char *ending)
@@ -63,15 +64,16 @@ static bool compile(const char *source, const char *module, struct error *error)
 bool policy_module_file(const char *name, char file[POLICY_MODULE_PATH], struct error *error)
 {
     (void)snprintf(file, POLICY_MODULE_PATH, "%s", name);
-    if (!path_ends_in(name, ".c") || access(name, R_OK) != 0)
+    const bool python = policy_bundle_python != NULL && path_ends_in(name, ".py");
+    if ((!python && !path_ends_in(name, ".c")) || access(name, R_OK) != 0)
         return true;
     if (folder == NULL && (folder = temporary_folder_create("esgsim-policy", error)) == NULL)
         return false;
-    char *place = file + snprintf(file, POLICY_MODULE_PATH, "%s/", folder);
-    (void)snprintf(place, (size_t)(file + POLICY_MODULE_PATH - place), "%.*sso",
-                   (int)strlen(name) - 1, name);
-    while ((place = strchr(place, '/')) != NULL)
-        *place = '%';
+    char hex[65];
+    hash_bytes(name, strlen(name), hex); /* a/b.c and a%b.c are two */
+    (void)snprintf(file, POLICY_MODULE_PATH, "%s/%.32s.so", folder, hex);
+    if (access(file, F_OK) != 0 && python)
+        policy_bundle_python(name, file);
     return access(file, F_OK) == 0 || compile(name, file, error);
 }
 

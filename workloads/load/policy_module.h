@@ -12,10 +12,14 @@
 /* Whether a policy's name ends as the path of such a file. */
 bool policy_module_named(const char *name);
 
+/* Writes all that the policy in Python at `path` consists of to the file `to`. NULL, as in the
+ * program: the policy is its own file. results/python/esgsim_policy.py sets it. */
+extern void (*policy_bundle_python)(const char *path, const char *to);
+
 /* Sets `file` to the path of the file that is loaded, whose digest identifies the policy: of "x.c"
- * its module, which is compiled at the first call; of others the name. ERROR_INPUT after what the
- * compiler has said on standard error. A child that was forked before the first call has to call
- * unfinished_remove_all at its end. Not for threads. */
+ * its module, which is compiled at the first call; of "x.py" all its files; of others the name.
+ * ERROR_INPUT after what the compiler has said on standard error. A child that was forked before
+ * the first call has to call unfinished_remove_all at its end. Not for threads. */
 enum { POLICY_MODULE_PATH = 4096 };
 bool policy_module_file(const char *name, char file[POLICY_MODULE_PATH], struct error *error);
 

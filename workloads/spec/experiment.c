@@ -447,7 +447,7 @@ bool experiment_inputs_check(const struct experiment *experiment, struct error *
             inputs_unchanged(training->trace_path, &training->trace_identity,
                              training->trace_sha256, error)) &&
            (experiment->policy_sha256[0] == '\0' ||
-            (experiment->policy_file == NULL && path_ends_in(experiment->policy_name, ".c")) ||
+            (experiment->policy_file == NULL && !path_ends_in(experiment->policy_name, ".so")) ||
             inputs_unchanged(experiment->policy_file != NULL ? experiment->policy_file
                                                              : experiment->policy_name,
                              &experiment->policy_identity, experiment->policy_sha256, error));
