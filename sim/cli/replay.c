@@ -8,7 +8,6 @@
 #include "sim/backend/worker_backend.h"
 #include "sim/cli/cli.h"
 #include "sim/run/guard.h"
-#include "sched/registry.h"
 #include "sim/run/replay.h"
 #include "sim/run/run_once.h"
 #include "workloads/world/capacity.h"

@@ -1,4 +1,3 @@
-#include "sched/registry.h"
 #include "sim/run/run_policies.h"
 
 #include <stdio.h>
@@ -6,9 +5,11 @@
 #include <string.h>
 
 #include "results/inspect/timeline.h"
+#include "sched/registry.h"
 #include "sim/base/atomic_file.h"
 #include "sim/run/guard.h"
 #include "sim/run/replay.h"
+#include "sim/run/run_process.h"
 #include "sim/run/worker_pool.h"
 #include "workloads/load/policy_module.h"
 

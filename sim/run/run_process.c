@@ -1,3 +1,4 @@
+#include "sim/base/clock.h"
 #include "sim/run/run_process.h"
 
 #include <fcntl.h>
@@ -141,7 +142,7 @@ static void put_policy(struct shared *shared, const struct policy *policy)
 static bool load(struct shared *shared, const char *path, struct error *error)
 {
     pid_t pid = -1;
-    struct guard_watch watch = {.looked = guard_clock_ns()};
+    struct guard_watch watch = {.looked = clock_ns()};
     char late[GUARD_MESSAGE] = "";
     (void)snprintf(shared->place.experiment, sizeof shared->place.experiment, "%s", path);
     (void)snprintf(shared->place.policy, sizeof shared->place.policy, "%s", path);
@@ -232,13 +233,17 @@ static _Noreturn void run_here(const struct resolved_run *run, struct simulation
     const bool good = policy != NULL && simulation_run_with(run->experiment, policy, run->values,
                                                             &options, &result, &own->error);
     if (good) {
-        const size_t notices = strlen(result.notices) + 1;
         send(to, &(enum message){MESSAGE_RESULT}, sizeof(enum message));
         send(to, &result, sizeof result);
-        send(to, &notices, sizeof notices);
         send(to, result.applications, result.application_count * sizeof *result.applications);
         send(to, result.training, result.training != NULL ? sizeof *result.training : 0);
-        send(to, result.notices, notices);
+        for (size_t n = 0; n < result.notices.count; n++) {
+            const struct notice *notice = &result.notices.rows[n];
+            const size_t length = strlen(notice->text) + 1;
+            send(to, &notice->kind, sizeof notice->kind);
+            send(to, &length, sizeof length);
+            send(to, notice->text, length);
+        }
     }
     if (fflush(to) != 0)
         _exit(0);
@@ -256,19 +261,33 @@ static void *receive(FILE *from, size_t size)
     return bytes;
 }
 
+static bool receive_notice(FILE *from, struct notices *notices)
+{
+    enum notice_kind kind;
+    size_t length;
+    if (fread(&kind, sizeof kind, 1, from) != 1 || fread(&length, sizeof length, 1, from) != 1)
+        return false;
+    char *text = receive(from, length);
+    if (text != NULL)
+        notices_add(notices, kind, "%s", text);
+    free(text);
+    return text != NULL;
+}
+
 static bool receive_result(FILE *from, struct simulation_result *result)
 {
-    size_t notices = 0;
     struct simulation_result whole;
-    if (fread(&whole, sizeof whole, 1, from) != 1 || fread(&notices, sizeof notices, 1, from) != 1)
+    if (fread(&whole, sizeof whole, 1, from) != 1)
         return false;
     const bool training = whole.training != NULL;
     *result = whole;
     result->applications = receive(from, whole.application_count * sizeof *whole.applications);
     result->training = training ? receive(from, sizeof *whole.training) : NULL;
-    result->notices = receive(from, notices);
-    return result->applications != NULL && training == (result->training != NULL) &&
-           result->notices != NULL;
+    result->notices = (struct notices){.incomplete = whole.notices.incomplete};
+    bool good = result->applications != NULL && training == (result->training != NULL);
+    for (size_t n = 0; good && n < whole.notices.count; n++)
+        good = receive_notice(from, &result->notices);
+    return good;
 }
 
 /* Takes rows until the channel closes. */
