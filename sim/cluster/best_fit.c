@@ -7,9 +7,8 @@
 
 /* An invoker has one entry per GPU, with that GPU's headroom. It also has one entry with headroom
  * 0, for work on its vCPUs only. An update (best_fit_file) indexes the entries of one invoker by
- * (kind of GPU, headroom, free vCPUs). Updates are numbered. All entries of the invoker become the
- * most recent ones of their buckets, so that the order is that of last changes, whoever asked
- * meanwhile.
+ * (kind of GPU, headroom, free vCPUs). Updates are numbered. An entry whose bucket changes becomes
+ * the most recent one in the new bucket.
  *
  * A set stores entries in one bucket per (row, free vCPUs). Each kind of GPU has a row per
  * headroom, kind after kind, so that the units of unlike GPUs are not compared. A bucket is a
@@ -91,12 +90,12 @@ static uint32_t bucket_of(const struct best_fit *fit, uint32_t row, uint32_t fre
     return row << fit->column_bits | (free_vcpus < fit->vcpus ? free_vcpus : fit->vcpus);
 }
 
-/* Makes it the first of `bucket`. */
+/* Inserts into `bucket`. An entry that is already in this bucket keeps its position. */
 static bool set_file(struct cluster *cluster, uint32_t which, uint32_t id, uint32_t bucket)
 {
     struct fit_set *set = &cluster->fit.sets[which];
     struct fit_link *link = link_of(cluster, which, id);
-    if (link->bucket == bucket && link->previous == SIM_NONE)
+    if (link->bucket == bucket)
         return true;
     if (set->heads == NULL && !set_allocate(&cluster->fit, set)) {
         set_clear(set);
@@ -374,9 +373,9 @@ static bool entry_file(struct cluster *cluster, uint32_t id, uint32_t row, uint3
     struct best_fit *fit = &cluster->fit;
     const uint32_t bucket = bucket_of(fit, row, vcpus);
     struct fit_entry *entry = &fit->entries[id];
-    entry->filed = filing;
-    if (entry->link.bucket == bucket && (!fit->all_kept || entry->link.previous == SIM_NONE))
+    if (entry->link.bucket == bucket)
         return true;
+    entry->filed = filing;
     if (in_all && fit->all_kept)
         return set_file(cluster, fit->function_count, id, bucket);
     entry->link.bucket = bucket;

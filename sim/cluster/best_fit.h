@@ -31,7 +31,7 @@ struct fit_set {
 
 struct fit_entry {
     struct fit_link link;
-    uint64_t filed; /* number of its last update */
+    uint64_t filed; /* number of the update that last changed its bucket */
 };
 
 /* Members of a function: its pools with idle containers. */

@@ -93,7 +93,7 @@ static bool cluster_allocate(struct cluster *cluster, size_t gpus, size_t sites)
     cluster->functions = calloc(cluster->function_count, sizeof *cluster->functions);
     cluster->weights_kb =
         calloc((size_t)cluster->function_count * cluster->kind_count, sizeof *cluster->weights_kb);
-    cluster->dirty = calloc(2 * n, sizeof *cluster->dirty);
+    cluster->dirty = calloc(n, sizeof *cluster->dirty);
     cluster->sites = calloc(sites, sizeof *cluster->sites);
     cluster->shared = calloc(sites * cluster->function_count, sizeof *cluster->shared);
     return cluster->sites != NULL && cluster->shared != NULL && cluster->sizes != NULL &&
@@ -109,29 +109,13 @@ bool cluster_watch(struct cluster *cluster)
     return cluster->touched != NULL;
 }
 
-/* Leaves each invoker that has changed where it changed last. */
-__attribute__((cold)) static void dirty_tidy(struct cluster *cluster)
-{
-    uint32_t kept = 0;
-    for (uint32_t k = 0; k < cluster->dirty_count; k++) {
-        struct invoker_state *invoker = &cluster->invokers[cluster->dirty[k]];
-        if (invoker->dirty != k + 1)
-            continue;
-        cluster->dirty[kept++] = cluster->dirty[k];
-        invoker->dirty = kept;
-    }
-    cluster->dirty_count = kept;
-}
-
 void cluster_mark_dirty(struct cluster *cluster, uint32_t invoker)
 {
     cluster_touch(cluster, invoker);
-    if (cluster->invokers[invoker].dirty == cluster->dirty_count && cluster->dirty_count > 0)
+    if (cluster->invokers[invoker].dirty)
         return;
-    if (cluster->dirty_count == 2 * cluster->invoker_count)
-        dirty_tidy(cluster);
+    cluster->invokers[invoker].dirty = true;
     cluster->dirty[cluster->dirty_count++] = invoker;
-    cluster->invokers[invoker].dirty = cluster->dirty_count;
 }
 
 static bool cluster_fail(struct cluster *cluster, struct error *error)
@@ -210,12 +194,9 @@ uint32_t gpu_headroom(const struct gpu_state *gpu)
 static void cluster_file_dirty(struct cluster *cluster)
 {
     for (uint32_t k = 0; k < cluster->dirty_count; k++) {
-        struct invoker_state *invoker = &cluster->invokers[cluster->dirty[k]];
-        if (invoker->dirty != k + 1)
-            continue; /* it changed again */
         if (!best_fit_file(cluster, cluster->dirty[k]))
             cluster->out_of_memory = true;
-        invoker->dirty = 0;
+        cluster->invokers[cluster->dirty[k]].dirty = false;
     }
     cluster->dirty_count = 0;
 }

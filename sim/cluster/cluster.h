@@ -79,7 +79,7 @@ struct invoker_state {
     uint32_t first_gpu;
     uint32_t first_site;
     uint16_t gpu_count;
-    uint32_t dirty;           /* 1 + its last place in cluster.dirty; 0: it is not there */
+    bool dirty;               /* changed since the last index update (best_fit_file) */
     bool touched;             /* in cluster.touched */
     int64_t gang_micro_vcpus; /* millionths of vCPUs that gangs of trainings hold */
     int64_t gang_kb;          /* host memory that they hold, if `pooled` */
@@ -185,8 +185,7 @@ struct cluster {
     uint32_t idle_containers, starting_containers; /* of all functions */
     uint64_t idles;                                /* number of idle periods so far */
     struct best_fit fit;
-    uint32_t *dirty; /* changes of invokers since the last index update (best_fit_file), in order;
-                      * no more than twice as many as invokers: the last of each counts */
+    uint32_t *dirty; /* invokers changed since the last index update, in order of change */
     uint32_t dirty_count;
     uint32_t *touched; /* invokers changed since their user last emptied the list; NULL: not kept */
     uint32_t touched_count;

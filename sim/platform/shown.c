@@ -40,8 +40,7 @@ MEMBERS(all, ARRAY(shown, workload.functions, workload.function_count, function)
 
 /* Copies what the members of one structure point to behind the first `used` bytes of `copy`, and
  * lets them point there. NULL: it only counts. Returns the bytes used then. */
-__attribute__((cold)) static size_t copy_members(char *structure, const struct member *member,
-                                                 char *copy, size_t used)
+static size_t copy_members(char *structure, const struct member *member, char *copy, size_t used)
 {
     for (; member->size > 0; member++) {
         char *from = NULL;
@@ -62,7 +61,7 @@ __attribute__((cold)) static size_t copy_members(char *structure, const struct m
     return used;
 }
 
-__attribute__((cold)) struct shown *shown_create(const struct shown *from)
+struct shown *shown_create(const struct shown *from)
 {
     struct shown root = *from;
     root.bytes = copy_members((char *)&root, all, NULL, sizeof root);
@@ -72,7 +71,7 @@ __attribute__((cold)) struct shown *shown_create(const struct shown *from)
         return NULL;
     *shown = root;
     (void)copy_members((char *)shown, all, (char *)shown, sizeof root);
-    for (size_t k = 0; k < root.workload.kind_count && !root.opaque; k++) {
+    for (size_t k = 0; k < root.workload.kind_count; k++) {
         struct gpu_kind *kind = &shown->workload.kinds[k];
         kind->profile = NULL;
         kind->interference = kind->fused_interference = NULL;

@@ -7,8 +7,7 @@
 #include "workloads/world/workload.h"
 
 struct shown {
-    bool opaque; /* its kinds keep profiles and interference: built-in policies plan by them */
-    struct workload workload;
+    struct workload workload; /* without profiles and interference */
     struct training_models models;
     struct fragment_shape *shapes;
     size_t bytes; /* of this and all that it points to, which follows it */

@@ -236,9 +236,9 @@ struct platform {
     jmp_buf exhausted; /* where the run goes on: that memory is exhausted, or chance was taken */
     struct simulation_place *place; /* own_place, or memory shared with another process */
     struct simulation_place own_place;
-    bool foreign;                   /* the policy is of a module (sched/module.h) */
-    fenv_t rounding;                /* modes of floating point, which a foreign policy may change */
-    struct random_stream random[2]; /* platform_random; of a shadow: the second */
+    bool foreign;                /* the policy is of a module (sched/module.h) */
+    fenv_t rounding;             /* modes of floating point, which a foreign policy may change */
+    struct random_stream random; /* platform_random */
     const struct recorder *recorder;
     const struct backend *backend; /* executes batches; NULL: the model computes their times */
     const struct simulation_options *options;
