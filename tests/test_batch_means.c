@@ -249,6 +249,32 @@ CASE(intervals_from_one_run_cover_the_mean_as_often_as_they_say)
     }
 }
 
+/* Slow requests finish last. The interval is that of all observations, whatever their number. */
+CASE(the_last_observations_count_whatever_their_number)
+{
+    enum { GROUPS = BATCH_MEANS_INTERVAL_BATCHES };
+    for (size_t n = 2 * GROUPS; n < 6000; n = n * 9 / 8 + 1) {
+        CLOSED(batch_means_clear) struct batch_means series = {0};
+        double sums[GROUPS] = {0}, counts[GROUPS] = {0}, sum = 0, squares = 0;
+        assert_true(batch_means_init(&series, 1));
+        const size_t batch = n < BATCH_MEANS_BATCHES ? 1 : 2, whole = n / batch;
+        for (size_t i = 0; i < n; i++) {
+            const double value = i + 20 < n ? 100 + (double)(i * 37 % 11) : 5000;
+            size_t group = 0;
+            while (group + 1 < GROUPS && i / batch >= (group + 1) * whole / GROUPS)
+                group++;
+            sums[group] += value;
+            counts[group]++;
+            sum += value;
+            batch_means_add(&series, value);
+        }
+        for (size_t g = 0; g < GROUPS; g++)
+            squares += pow(sums[g] - counts[g] * sum / (double)n, 2);
+        const double half = 2.0395 * sqrt(squares * GROUPS / (GROUPS - 1)) / (double)n;
+        assert_true(fabs(batch_means_half_width(&series) / half - 1) < 1e-4);
+    }
+}
+
 CASE(too_little_gives_no_figure)
 {
     CLOSED(batch_means_clear) struct batch_means series = {0};

@@ -3,8 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <gsl/gsl_cdf.h>
 #include <gsl/gsl_statistics_double.h>
+
+#include "sim/engine/statistics.h"
 
 bool batch_means_init(struct batch_means *series, uint64_t batch)
 {
@@ -53,34 +54,55 @@ double batch_means_warmup(const struct batch_means *series)
     return best <= n / 2 ? (double)(best * series->batch) : NAN;
 }
 
-/* The means of BATCH_MEANS_INTERVAL_BATCHES batches. False: the series is too short for them. */
-static bool interval_means(const struct batch_means *series, double *means)
+/* Consecutive observations. */
+struct group {
+    double count, sum;
+};
+
+/* Divides all observations into BATCH_MEANS_INTERVAL_BATCHES groups, as equally as the batches of
+ * the series allow. The incomplete batch belongs to the last one. False: the series is too short.
+ */
+static bool groups_find(const struct batch_means *series, struct group *groups)
 {
-    const size_t length = series->count / BATCH_MEANS_INTERVAL_BATCHES;
-    for (size_t b = 0; length >= 2 && b < BATCH_MEANS_INTERVAL_BATCHES; b++)
-        means[b] = gsl_stats_mean(series->means + b * length, 1, length);
-    return length >= 2;
+    enum { GROUPS = BATCH_MEANS_INTERVAL_BATCHES };
+    for (size_t g = 0; series->count >= 2 * GROUPS && g < GROUPS; g++) {
+        const size_t first = g * series->count / GROUPS;
+        const size_t length = (g + 1) * series->count / GROUPS - first;
+        const double count = (double)length * (double)series->batch;
+        groups[g] = (struct group){count, count * gsl_stats_mean(series->means + first, 1, length)};
+    }
+    groups[GROUPS - 1].count += (double)series->filled;
+    groups[GROUPS - 1].sum += series->sum;
+    return series->count >= 2 * GROUPS;
 }
 
+/* Groups may differ by one batch in length: the variance is that of a ratio of two sums. */
 double batch_means_half_width(const struct batch_means *series)
 {
-    const size_t batches = BATCH_MEANS_INTERVAL_BATCHES;
-    double means[BATCH_MEANS_INTERVAL_BATCHES];
-    if (!interval_means(series, means))
+    enum { GROUPS = BATCH_MEANS_INTERVAL_BATCHES };
+    struct group groups[GROUPS] = {{0}};
+    double count = 0, sum = 0, squares = 0;
+    if (!groups_find(series, groups))
         return NAN;
-    return gsl_cdf_tdist_Pinv(0.975, (double)(batches - 1)) * gsl_stats_sd(means, 1, batches) /
-           sqrt((double)batches);
+    for (size_t g = 0; g < GROUPS; g++) {
+        count += groups[g].count;
+        sum += groups[g].sum;
+    }
+    for (size_t g = 0; g < GROUPS; g++)
+        squares += pow(groups[g].sum - groups[g].count * sum / count, 2);
+    return statistics_t_quantile(GROUPS - 1) * sqrt(squares * GROUPS / (GROUPS - 1)) / count;
 }
 
 double batch_means_rising(const struct batch_means *series)
 {
     enum { BATCHES = BATCH_MEANS_INTERVAL_BATCHES, PAIRS = BATCHES * (BATCHES - 1) / 2 };
-    double means[BATCHES];
+    struct group groups[BATCHES] = {{0}};
     size_t rises = 0;
-    if (!interval_means(series, means))
+    if (!groups_find(series, groups))
         return NAN;
     for (size_t later = 1; later < BATCHES; later++)
         for (size_t earlier = 0; earlier < later; earlier++)
-            rises += means[earlier] < means[later];
+            rises += groups[earlier].sum * groups[later].count <
+                     groups[later].sum * groups[earlier].count;
     return (double)rises / PAIRS;
 }

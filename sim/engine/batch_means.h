@@ -59,8 +59,8 @@ double batch_means_warmup(const struct batch_means *series);
 /* Returns the half-width of the 95 % interval of the mean by the method of batch means (Law and
  * Kelton, Simulation Modeling and Analysis, "The method of batch means").
  *
- * The observations are divided into BATCH_MEANS_INTERVAL_BATCHES consecutive batches. Their means
- * are assumed independent and normal. An incomplete last batch is ignored. NAN if each would
+ * All observations are divided into BATCH_MEANS_INTERVAL_BATCHES consecutive batches, as equally as
+ * those of the series allow. Their means are assumed independent and normal. NAN if any would
  * contain fewer than 2 batches of the series. The interval is too narrow unless batches are long
  * compared with the correlation time of the observations. tests/test_batch_means.c measures its
  * coverage.
