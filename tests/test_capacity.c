@@ -25,7 +25,8 @@ static void search_run(struct capacity_search *search, const struct capacity_ran
         assert_null(capacity_search_find(search, value));
         assert_true(!(value < range->low) && !(value > range->high));
         assert_true(!range->whole || value == floor(value));
-        capacity_search_take(search, value, step_holds(value, edge, below) ? 1 : -1, 0);
+        const double margin = step_holds(value, edge, below) ? 1 : -1;
+        capacity_search_take(search, value, margin, margin, margin);
     }
     assert_true(search->count < CAPACITY_POINTS / 2);
 }
@@ -79,8 +80,8 @@ CASE(seeds_are_added_until_the_interval_is_narrow)
         while (capacity_search_next(&search, &value)) {
             const struct capacity_point *known = capacity_search_find(&search, value);
             assert_true(known == NULL || known->seeds < search.seeds);
-            capacity_search_take(&search, value, -log2(value / 5),
-                                 0.4 / sqrt((double)search.seeds));
+            const double margin = -log2(value / 5), half = 0.4 / sqrt((double)search.seeds);
+            capacity_search_take(&search, value, margin, margin - half, margin + half);
         }
         const struct capacity_interval interval = capacity_search_interval(&search);
         const double half = 0.4 / sqrt((double)search.seeds);
@@ -185,7 +186,7 @@ CASE(a_value_that_is_refused_ends_the_range)
             if (value > 10)
                 assert_true(capacity_search_refuse(&search, value));
             else
-                capacity_search_take(&search, value, 1, 0);
+                capacity_search_take(&search, value, 1, 1, 1);
         const struct capacity_interval interval = capacity_search_interval(&search);
         assert_int_equal(interval.verdict, known ? CAPACITY_FOUND : CAPACITY_ALL);
         assert_true(!known || (interval.holds == 10 && interval.fails == 11));
@@ -197,8 +198,9 @@ CASE(a_value_that_is_refused_ends_the_range)
 
 enum { CASES = 20, SEEDS = 4 };
 static const double scan_tolerance = 0.1;
-/* The 99.5 % quantile of Student's t with 3 degrees of freedom, from the printed table. */
-static const double t_of_scan = 5.840909;
+/* The 99.5 % quantiles of Student's t with 3 degrees of freedom and of the normal distribution,
+ * from printed tables. */
+static const double t_of_scan = 5.840909, normal_of_scan = 2.575829;
 
 struct scan_case {
     const char *key, *policy;
@@ -251,8 +253,8 @@ static void scan_world(char json[WORLD_BYTES], size_t number)
 /* The certainty at a value, by code of its own. */
 static int scan_answer(const char *path, const struct scan_case *scan, double value)
 {
-    double sum = 0;
-    double squares = 0;
+    double sum = 0, squares = 0, variances = 0;
+    bool rare = false;
     char text[32];
     OWNED(free) double *values = NULL;
     struct error error = {0};
@@ -271,11 +273,20 @@ static int scan_answer(const char *path, const struct scan_case *scan, double va
         assert_true(simulation_run(experiment, policy, values, NULL, NULL, &result, &error));
         sum += result.overall.slo_hit_rate;
         squares += result.overall.slo_hit_rate * result.overall.slo_hit_rate;
+        variances += 1 / result.run.requests_effective;
+        rare = rare || fabs(result.overall.slo_hit_rate - 0.5) == 0.5;
     }
     const double mean = sum / SEEDS;
     const double variance = fmax(0, (squares - SEEDS * mean * mean) / (SEEDS - 1));
-    const double half = t_of_scan * sqrt(variance / SEEDS);
-    return mean - half >= scan->at_least ? 1 : mean + half < scan->at_least ? -1 : 0;
+    /* Wilson's interval leaves out a limit that is further from the mean than so many deviations of
+     * a mean of that limit. */
+    const double limit = scan->at_least, gap = fabs(mean - limit);
+    const double number = mean * (1 - mean) / (variance / SEEDS);
+    const bool told = variance < 1e-12 || gap > t_of_scan * sqrt(limit * (1 - limit) / number);
+    rare = rare || variance < 1e-12;
+    const bool counted =
+        !rare || gap > normal_of_scan * sqrt(limit * (1 - limit) * variances) / SEEDS;
+    return !told || !counted ? 0 : mean >= limit ? 1 : -1;
 }
 
 /* Returns whether the scan contradicts at no value: it surely fails nowhere up to one end of the
@@ -486,7 +497,9 @@ static void station_try(const struct station *station, size_t requests, size_t n
                 jobs[s] = jobs_draw(station, count, 1 + 1000 * number + s);
             waits[s] = jobs_wait_ms(station, &jobs[s], count, warmup, value);
         }
-        (void)capacity_search_measure(&search, value, waits, true, station->limit_ms);
+        const struct seed_values seeds = {
+            .values = waits, .valued = search.seeds, .seeds = search.seeds};
+        (void)capacity_search_measure(&search, value, &seeds, true, station->limit_ms);
     }
     tries_add(tries, station, &search);
     for (size_t s = 0; s < SEEDS_MOST; s++) {
@@ -581,8 +594,8 @@ CASE(answers_do_not_depend_on_the_number_of_workers)
         for (size_t i = 0; i < one->search.count; i++) {
             assert_true(one->search.points[i].value == two->search.points[i].value);
             assert_int_equal(one->search.points[i].seeds, two->search.points[i].seeds);
-            assert_memory_equal(one->search.points[i].measured, two->search.points[i].measured,
-                                one->search.points[i].seeds * sizeof(double));
+            assert_memory_equal(one->search.points[i].runs, two->search.points[i].runs,
+                                one->search.points[i].seeds * sizeof(struct capacity_run));
         }
     }
     for (size_t i = 0; i < 2; i++)

@@ -81,6 +81,16 @@ CASE(intervals_cover_the_true_mean_as_often_as_they_say)
     assert_true(fabs((double)covered / TRIALS - 0.95) < 4 * sqrt(0.95 * 0.05 / TRIALS));
 }
 
+/* `observations`: of all values. */
+static struct estimate estimate_share(const double *values, size_t n, double observations)
+{
+    double worth[8];
+    for (size_t i = 0; i < n; i++)
+        worth[i] = observations / (double)n;
+    return statistics_of_seeds(&(struct seed_values){
+        .values = values, .worth = worth, .valued = n, .seeds = n, .share = true});
+}
+
 /* The ends of Wilson's interval are the shares L with (p - L)² = t² L (1 - L) / m, where m is the
  * effective number of observations, p (1 - p) / (sd² / n). */
 CASE(an_interval_of_shares_is_wilsons_and_stays_within_0_and_1)
@@ -88,7 +98,7 @@ CASE(an_interval_of_shares_is_wilsons_and_stays_within_0_and_1)
     static const double cases[][3] = {{1, 0.75, 1}, {0, 0.02, 0}, {0.4, 0.5, 0.6}, {1, 0.999, 1}};
     const double t = 4.302653; /* of 2 degrees of freedom, from tables */
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const struct estimate share = statistics_estimate_share(cases[i], 3);
+        const struct estimate share = estimate_share(cases[i], 3, NAN);
         const double p = share.mean, observations = p * (1 - p) / (share.sd * share.sd / 3);
         assert_true(share.low >= 0 && share.low < p && p < share.high && share.high <= 1);
         assert_true(fabs(share.half_width - (share.high - share.low) / 2) < 1e-12);
@@ -97,9 +107,37 @@ CASE(an_interval_of_shares_is_wilsons_and_stays_within_0_and_1)
             assert_true(fabs((p - ends[e]) * (p - ends[e]) -
                              t * t * ends[e] * (1 - ends[e]) / observations) < 1e-6);
     }
-    const struct estimate equal = statistics_estimate_share((double[]){1, 1, 1}, 3);
+    const struct estimate equal = estimate_share((double[]){1, 1, 1}, 3, NAN);
     assert_true(equal.low == 1 && equal.high == 1 && equal.half_width == 0);
-    assert_true(isnan(statistics_estimate_share((double[]){0.5}, 1).low));
+    assert_true(isnan(estimate_share((double[]){0.5}, 1, 100).low));
+}
+
+/* Wilson's interval of 0 misses of 1,000 begins at 1,000 / (1,000 + 1.96²). */
+CASE(equal_shares_have_the_interval_of_their_requests)
+{
+    const double z = 1.959964;
+    const struct estimate hit = estimate_share((double[]){1, 1, 1}, 3, 1000);
+    const struct estimate missed = estimate_share((double[]){0, 0, 0}, 3, 1000);
+    assert_absolute(hit.low, 1000 / (1000 + z * z), 1e-9);
+    assert_true(hit.mean == 1 && hit.high == 1);
+    assert_absolute(missed.high, 1 - hit.low, 1e-9);
+    assert_absolute(hit.half_width, (1 - hit.low) / 2, 1e-12);
+    /* Where every seed has hits and misses, their spread tells enough. */
+    const double spread[] = {0.9, 0.95, 0.97};
+    assert_true(estimate_share(spread, 3, 10).low == estimate_share(spread, 3, NAN).low);
+    /* A seed without a miss does not shorten the interval. */
+    const struct estimate rare = estimate_share((double[]){1, 1, 0.999}, 3, 3000);
+    assert_true(rare.low <= estimate_share((double[]){1, 1, 1}, 3, 3000).low);
+    struct seed_values seeds = {.values = (double[]){1, 1, 1},
+                                .worth = (double[]){100, 400, 400},
+                                .valued = 3,
+                                .seeds = 3,
+                                .share = true,
+                                .confidence = 0.99};
+    /* Of runs with equal weights: 9 / (1/100 + 1/400 + 1/400) = 600. */
+    assert_absolute(statistics_of_seeds(&seeds).low, 600 / (600 + 2.575829 * 2.575829), 1e-6);
+    seeds.exact = true;
+    assert_true(isnan(statistics_of_seeds(&seeds).low));
 }
 
 /* Hit rates near 1 are skewed: of 20,000 intervals over 5 of them, Student's cover the mean in 92 %
@@ -116,7 +154,7 @@ CASE(an_interval_of_shares_near_1_covers_the_mean_more_often_than_students)
         for (int i = 0; i < VALUES; i++)
             values[i] = gsl_ran_beta(rng, truth * size, (1 - truth) * size);
         const struct estimate both[] = {statistics_estimate(values, VALUES),
-                                        statistics_estimate_share(values, VALUES)};
+                                        estimate_share(values, VALUES, NAN)};
         for (int e = 0; e < 2; e++)
             covered[e] += both[e].low <= truth && truth <= both[e].high;
     }

@@ -31,6 +31,18 @@ static bool averages(const struct report *report, const struct paired_contenders
     return true;
 }
 
+/* The independent requests that the average of the first sides is worth. */
+static double worth_of(const struct report *report, const struct paired_contenders *pairs,
+                       size_t count, uint64_t seed, const char *application,
+                       const struct metric *metric)
+{
+    double variances = 0;
+    for (size_t p = 0; p < count; p++)
+        variances += 1 / report_observations(report, paired_run(report, pairs[p].first, seed),
+                                             application, metric);
+    return (double)(count * count) / variances;
+}
+
 static double formula_apply(enum paired_formula formula, const double average[2])
 {
     const double first = average[0];
@@ -67,19 +79,25 @@ struct estimate paired_estimate(const struct report *report, const struct paired
     const struct report_contender *of = seeds_of(pairs, count);
     const size_t seeds = of == NULL ? 0 : of->run_count;
     double *values = arena_allocate(report->arena, seeds, sizeof *values);
-    size_t common = 0, valued = 0;
+    double *worth = arena_allocate(report->arena, seeds, sizeof *worth);
+    struct seed_values found = {.values = values,
+                                .worth = worth,
+                                .exact = of != NULL && of->copies,
+                                .share = formula == PAIRED_VALUE && metric->share};
     for (size_t i = 0; i < seeds; i++) {
+        const uint64_t seed = report->results->runs[of->runs[i]].seed;
         double average[2];
-        if (!averages(report, pairs, count, report->results->runs[of->runs[i]].seed, application,
-                      metric, average))
+        if (!averages(report, pairs, count, seed, application, metric, average))
             continue;
-        common++;
-        if (!isnan(average[0]) && !isnan(average[1]))
-            values[valued++] = formula_apply(formula, average);
+        found.seeds++;
+        if (isnan(average[0]) || isnan(average[1]))
+            continue;
+        if (found.share)
+            worth[found.valued] = worth_of(report, pairs, count, seed, application, metric);
+        values[found.valued++] = formula_apply(formula, average);
     }
-    const bool share = formula == PAIRED_VALUE && metric->share;
-    const struct estimate estimate =
-        statistics_of_seeds(values, valued, common, share, of != NULL && of->copies);
+    const struct estimate estimate = statistics_of_seeds(&found);
+    arena_release(report->arena, worth);
     arena_release(report->arena, values);
     return estimate;
 }

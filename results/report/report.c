@@ -397,18 +397,31 @@ double report_value(const struct report *report, size_t run, const char *applica
     return value;
 }
 
+double report_observations(const struct report *report, size_t run, const char *application,
+                           const struct metric *metric)
+{
+    const struct summary_row *row = &report->results->runs[run];
+    const struct measures *measures = measures_of(report, run, application);
+    return measures == NULL ? NAN
+                            : metric_observations(metric, measures, &row->measures, &row->run);
+}
+
 struct estimate report_estimate(const struct report *report,
                                 const struct report_contender *contender, const char *application,
                                 const struct metric *metric)
 {
     double *values = arena_allocate(report->arena, contender->run_count, sizeof *values);
-    size_t count = 0, valued = 0;
+    double *worth = arena_allocate(report->arena, contender->run_count, sizeof *worth);
+    struct seed_values seeds = {
+        .values = values, .worth = worth, .exact = contender->copies, .share = metric->share};
     for (size_t i = 0; i < contender->run_count; i++) {
-        count += value_find(report, contender->runs[i], application, metric, &values[valued]);
-        valued += isnan(values[valued]) ? 0 : 1;
+        const size_t run = contender->runs[i];
+        seeds.seeds += value_find(report, run, application, metric, &values[seeds.valued]);
+        if (!isnan(values[seeds.valued]))
+            worth[seeds.valued++] = report_observations(report, run, application, metric);
     }
-    const struct estimate estimate =
-        statistics_of_seeds(values, valued, count, metric->share, contender->copies);
+    const struct estimate estimate = statistics_of_seeds(&seeds);
+    arena_release(report->arena, worth);
     arena_release(report->arena, values);
     return estimate;
 }

@@ -196,6 +196,10 @@ const struct metric *report_metric_find(const char *name);
 double report_value(const struct report *report, size_t run, const char *application,
                     const struct metric *metric);
 
+/* The independent requests that the metric rests on in that run (metric_observations). */
+double report_observations(const struct report *report, size_t run, const char *application,
+                           const struct metric *metric);
+
 /* Name of the scenario's reference in sentences: "ESG", or its title if it has another policy. */
 const char *report_reference_name(const struct report_scenario *scenario);
 

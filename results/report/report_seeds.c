@@ -133,13 +133,15 @@ static bool is_exact(const struct results *results, size_t run)
     return results->notices != NULL && notices_find(&results->notices[run], NOTICE_NOT_RANDOM);
 }
 
+/* But for the rounding of sums, which may be in another order. */
 static bool runs_equal(const struct report *report, size_t one, size_t other)
 {
+    const double rounding = 1e-9;
     bool equal = report->results->runs[one].seed != report->results->runs[other].seed;
     for (size_t m = 0; equal && m < metric_count + training_metric_count; m++) {
         const double a = report_value(report, one, NULL, &metrics[m]);
         const double b = report_value(report, other, NULL, &metrics[m]);
-        equal = a == b || (isnan(a) && isnan(b));
+        equal = fabs(a - b) <= rounding * fabs(a) || (isnan(a) && isnan(b));
     }
     return equal;
 }

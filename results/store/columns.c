@@ -1,5 +1,6 @@
 #include "results/store/columns.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -166,6 +167,16 @@ const struct metric *metric_find(const char *name)
         if (strcmp(metrics[i].name, name) == 0)
             return &metrics[i];
     return NULL;
+}
+
+double metric_observations(const struct metric *metric, const struct measures *measures,
+                           const struct measures *overall, const struct run_measures *run)
+{
+    const bool of_requests =
+        metric->share && metric->scope == METRIC_OF_APPLICATION && run->requests_effective > 0;
+    return of_requests
+               ? run->requests_effective * (double)measures->requests / (double)overall->requests
+               : NAN;
 }
 
 bool metric_allows(const struct metric *metric, double limit, char fault[METRIC_FAULT])

@@ -239,6 +239,10 @@ bool metric_can_hold(const struct metric *metric, double drop_rate);
 /* Returns NULL if there is no metric of applications or runs of that name. */
 const struct metric *metric_find(const char *name);
 
+/* Returns how many independent requests the metric of an application (or of all) rests on in a run,
+ * of which `overall` has all requests; NAN: it is no share of requests or of their jobs. */
+double metric_observations(const struct metric *metric, const struct measures *measures,
+                           const struct measures *overall, const struct run_measures *run);
 /* share_allows for the metric; true for one that is no share. */
 enum { METRIC_FAULT = SHARE_FAULT };
 bool metric_allows(const struct metric *metric, double limit, char fault[METRIC_FAULT]);

@@ -221,7 +221,7 @@ const struct command command_capacity = {
     .help = "Finds where the mean of a metric over the seeds crosses --at-least or --at-most, on "
             "common random numbers: every value and every policy is simulated with the same "
             "seeds. The answer is an interval. Its first end is the last value at which the "
-            "condition surely holds: the whole 99 % interval of the mean (Student's t) meets the "
+            "condition surely holds: the whole 99 % interval of the mean meets the "
             "threshold. Its second end is the first value at which it surely fails: the whole "
             "interval misses it. Seeds are added until the interval is within --tolerance or "
             "--max-seeds are spent. Long runs need fewer seeds: a run should be long compared "

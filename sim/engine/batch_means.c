@@ -76,21 +76,54 @@ static bool groups_find(const struct batch_means *series, struct group *groups)
     return series->count >= 2 * GROUPS;
 }
 
-/* Groups may differ by one batch in length: the variance is that of a ratio of two sums. */
-double batch_means_half_width(const struct batch_means *series)
+/* Of all observations. */
+struct moments {
+    double count, mean;
+    double variance;      /* of one */
+    double mean_variance; /* of their mean */
+};
+
+/* Groups may differ by one batch in length: the variance is that of a ratio of two sums. `join` of
+ * them count as one. */
+static bool moments_find(const struct batch_means *series, size_t join, struct moments *of)
 {
     enum { GROUPS = BATCH_MEANS_INTERVAL_BATCHES };
-    struct group groups[GROUPS] = {{0}};
-    double count = 0, sum = 0, squares = 0;
+    struct group groups[GROUPS] = {{0}}, joined[GROUPS] = {{0}};
+    const double n = GROUPS / (double)join;
+    double sum = 0, squares = 0;
+    *of = (struct moments){0};
     if (!groups_find(series, groups))
-        return NAN;
+        return false;
     for (size_t g = 0; g < GROUPS; g++) {
-        count += groups[g].count;
+        joined[g / join].count += groups[g].count;
+        joined[g / join].sum += groups[g].sum;
+        of->count += groups[g].count;
         sum += groups[g].sum;
     }
-    for (size_t g = 0; g < GROUPS; g++)
-        squares += pow(groups[g].sum - groups[g].count * sum / count, 2);
-    return statistics_t_quantile(GROUPS - 1) * sqrt(squares * GROUPS / (GROUPS - 1)) / count;
+    of->mean = sum / of->count;
+    for (size_t g = 0; g < GROUPS / join; g++)
+        squares += pow(joined[g].sum - joined[g].count * of->mean, 2);
+    of->mean_variance = squares * n / (n - 1) / (of->count * of->count);
+    of->variance = series->squares / of->count - of->mean * of->mean;
+    return true;
+}
+
+double batch_means_half_width(const struct batch_means *series)
+{
+    struct moments of;
+    if (!moments_find(series, 1, &of) || of.mean_variance == 0)
+        return NAN;
+    return statistics_t_quantile(BATCH_MEANS_INTERVAL_BATCHES - 1) * sqrt(of.mean_variance);
+}
+
+double batch_means_effective(const struct batch_means *series)
+{
+    struct moments of;
+    if (!moments_find(series, 2, &of))
+        return NAN;
+    const bool varies = of.variance > 1e-12 * of.mean * of.mean && of.mean_variance > 0;
+    const double worth = varies ? of.variance / of.mean_variance : of.count;
+    return fmin(fmax(worth, BATCH_MEANS_INTERVAL_BATCHES), of.count);
 }
 
 double batch_means_rising(const struct batch_means *series)

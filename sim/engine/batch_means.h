@@ -19,6 +19,7 @@ struct batch_means {
     size_t count;
     uint64_t batch; /* observations per batch */
     double sum;     /* of the incomplete batch */
+    double squares; /* sum of the squares of all observations */
     uint64_t filled;
 };
 
@@ -34,6 +35,7 @@ void batch_means_join(struct batch_means *series);
 static inline void batch_means_add(struct batch_means *series, double value)
 {
     series->sum += value;
+    series->squares += value * value;
     if (++series->filled < series->batch)
         return;
     series->means[series->count++] = series->sum / (double)series->batch;
@@ -61,15 +63,22 @@ double batch_means_warmup(const struct batch_means *series);
  *
  * All observations are divided into BATCH_MEANS_INTERVAL_BATCHES consecutive batches, as equally as
  * those of the series allow. Their means are assumed independent and normal. NAN if any would
- * contain fewer than 2 batches of the series. The interval is too narrow unless batches are long
- * compared with the correlation time of the observations. tests/test_batch_means.c measures its
- * coverage.
+ * contain fewer than 2 batches of the series, or if all are equal. The interval is too narrow
+ * unless batches are long compared with the correlation time of the observations.
+ * tests/test_batch_means.c measures its coverage.
  */
 double batch_means_half_width(const struct batch_means *series);
 
+/* Returns how many independent observations those of the series are worth: their number, times the
+ * variance of a mean of independent ones / the variance of the mean by means of half as many
+ * batches, because shorter ones hide more of a long correlation. At most their number, and at least
+ * BATCH_MEANS_INTERVAL_BATCHES, whose means are assumed independent above. NAN if
+ * the series is too short. */
+double batch_means_effective(const struct batch_means *series);
+
 /* Returns how steadily the series rises: of BATCH_MEANS_INTERVAL_BATCHES consecutive batches, the
  * share of the pairs of which the later one has the larger mean (as in Kendall's tau). About 1/2
- * without a trend, 1 for a steady rise. NAN as above. O(batches). */
+ * without a trend, 1 for a steady rise. NAN likewise. O(batches). */
 double batch_means_rising(const struct batch_means *series);
 
 #endif

@@ -13,7 +13,8 @@ double statistics_t_quantile(double degrees)
 const struct estimate statistics_none = {
     .mean = NAN, .sd = NAN, .low = NAN, .high = NAN, .half_width = NAN};
 
-struct estimate statistics_estimate(const double *values, size_t n)
+/* Student's t interval. */
+static struct estimate estimate_at(const double *values, size_t n, double confidence)
 {
     struct estimate result = statistics_none;
     result.n = n;
@@ -23,39 +24,69 @@ struct estimate statistics_estimate(const double *values, size_t n)
     if (n == 1)
         return result;
     result.sd = gsl_stats_sd_m(values, 1, n, result.mean);
-    result.half_width = statistics_t_quantile((double)(n - 1)) * result.sd / sqrt((double)n);
+    result.half_width =
+        gsl_cdf_tdist_Pinv((1 + confidence) / 2, (double)(n - 1)) * result.sd / sqrt((double)n);
     result.low = result.mean - result.half_width;
     result.high = result.mean + result.half_width;
     return result;
 }
 
-struct estimate statistics_estimate_share(const double *values, size_t n)
+struct estimate statistics_estimate(const double *values, size_t n)
 {
-    struct estimate result = statistics_estimate(values, n);
-    const double p = result.mean;
-    if (!(result.sd > 0) || !(p > 0 && p < 1))
-        return result;
-    const double t = statistics_t_quantile((double)(n - 1));
-    const double variance = result.sd * result.sd / (double)n;
-    const double shrink = t * t * variance / (p * (1 - p)); /* t² / effective number */
-    const double middle = (p + shrink / 2) / (1 + shrink);
-    const double term = shrink / (2 * t);
-    result.half_width = t / (1 + shrink) * sqrt(variance + term * term);
-    result.low = fmax(0, middle - result.half_width);
-    result.high = fmin(1, middle + result.half_width);
-    return result;
+    return estimate_at(values, n, 0.95);
 }
 
-struct estimate statistics_of_seeds(const double *values, size_t valued, size_t seeds, bool share,
-                                    bool exact)
+/* Wilson's interval of the share p, the variance of which is p (1 - p) / observations. */
+static void wilson(double p, double observations, double variance, double quantile,
+                   struct estimate *result)
+{
+    const double shrink = quantile * quantile / observations;
+    const double middle = (p + shrink / 2) / (1 + shrink);
+    const double term = shrink / (2 * quantile);
+    result->half_width = quantile / (1 + shrink) * sqrt(variance + term * term);
+    result->low = fmax(0, middle - result->half_width);
+    result->high = fmin(1, middle + result->half_width);
+}
+
+/* The interval from what the runs are worth, where it is longer. */
+static void share_widen(const struct seed_values *seeds, double confidence, struct estimate *result)
+{
+    const double p = result->mean;
+    struct estimate counted = statistics_none;
+    bool rare = result->sd == 0;
+    double variances = 0; /* of the values, but for p (1 - p) */
+    for (size_t i = 0; i < seeds->valued; i++) {
+        rare = rare || seeds->values[i] == 0 || seeds->values[i] == 1;
+        variances += seeds->worth == NULL ? NAN : 1 / seeds->worth[i];
+    }
+    if (!rare || isnan(variances))
+        return;
+    const double observations = (double)(seeds->valued * seeds->valued) / variances;
+    wilson(p, observations, p * (1 - p) / observations,
+           gsl_cdf_ugaussian_Pinv((1 + confidence) / 2), &counted);
+    result->low = fmin(result->low, counted.low);
+    result->high = fmax(result->high, counted.high);
+    result->half_width = (result->high - result->low) / 2;
+}
+
+struct estimate statistics_of_seeds(const struct seed_values *seeds)
 {
     struct estimate result = statistics_none;
-    result.n = seeds;
-    if (valued == 0)
+    const double confidence = seeds->confidence > 0 ? seeds->confidence : 0.95;
+    const size_t n = seeds->exact && seeds->valued > 0 ? 1 : seeds->valued;
+    result.n = seeds->seeds;
+    if (n == 0)
         return result;
-    result = (share ? statistics_estimate_share : statistics_estimate)(values, exact ? 1 : valued);
-    result.without = seeds - valued;
-    result.exact = exact;
+    result = estimate_at(seeds->values, n, confidence);
+    result.without = seeds->seeds - seeds->valued;
+    result.exact = seeds->exact;
+    if (!seeds->share || n == 1)
+        return result;
+    const double p = result.mean, variance = result.sd * result.sd / (double)n;
+    if (result.sd > 0 && p > 0 && p < 1)
+        wilson(p, p * (1 - p) / variance, variance,
+               gsl_cdf_tdist_Pinv((1 + confidence) / 2, (double)(n - 1)), &result);
+    share_widen(seeds, confidence, &result);
     return result;
 }
 

@@ -2,10 +2,10 @@
  *
  * Runs with different seeds are independent, so the mean over n of them has a Student t interval
  * with n − 1 degrees of freedom. The interval of a share of 0..1 is Wilson's, with the effective
- * number of observations that the seeds show. Runs of two policies with one seed have the same
- * arrivals and noise (common random numbers). Their difference is therefore computed seed by seed,
- * which has a much smaller variance than the difference of two means (Law and Kelton, Simulation
- * Modeling and Analysis, section "Common random numbers").
+ * number of observations that the seeds show, or that the runs state. Runs of two policies with one
+ * seed have the same arrivals and noise (common random numbers). Their difference is therefore
+ * computed seed by seed, which has a much smaller variance than the difference of two means (Law
+ * and Kelton, Simulation Modeling and Analysis, section "Common random numbers").
  */
 #ifndef ESGSIM_SIM_ENGINE_STATISTICS_H
 #define ESGSIM_SIM_ENGINE_STATISTICS_H
@@ -30,19 +30,30 @@ extern const struct estimate statistics_none;
  */
 struct estimate statistics_estimate(const double *values, size_t n);
 
-/* The same of shares of 0..1. The interval stays within 0..1, so it need not be symmetric. It is
- * Wilson's (Journal of the American Statistical Association 22, 1927) with Student's t in place of
- * the normal quantile. The number of observations is the effective one, p (1 − p) / (sd² / n):
- * requests of one run are not independent (Kott and Carr, Journal of Official Statistics 13, 1997).
- * Equal values give an interval of length 0. Near 0 and 1 it covers the mean more often than the t
- * interval does (tests/test_statistics.c). */
-struct estimate statistics_estimate_share(const double *values, size_t n);
+/* The values of one figure over seeds. */
+struct seed_values {
+    const double *values; /* of the seeds that have one */
+    size_t valued, seeds;
+    const double *worth; /* of each such seed, for a share of requests: how many independent ones
+                            the run has. NULL, or NAN: another figure */
+    bool exact;          /* the runs are equal: they count as one, without an interval */
+    bool share;          /* of 0..1 */
+    double confidence;   /* of the interval: 0.95, or 0 for that */
+};
 
-/* The estimate of `seeds` seeds, of which the first `valued` in `values` have a value: shares, or
- * any numbers. `exact`: the values are equal, and count as one. If no seed has a value, n counts
- * the seeds and the mean is NAN. */
-struct estimate statistics_of_seeds(const double *values, size_t valued, size_t seeds, bool share,
-                                    bool exact);
+/* The estimate of the mean. If no seed has a value, n counts the seeds and the mean is NAN.
+ *
+ * The interval of a share stays within 0..1, so it need not be symmetric. It is Wilson's (Journal
+ * of the American Statistical Association 22, 1927) with Student's t in place of the normal
+ * quantile. The number of observations is the effective one, p (1 − p) / (sd² / n): requests of one
+ * run are not independent (Kott and Carr, Journal of Official Statistics 13, 1997).
+ *
+ * Where the seeds are equal, or one of them is at 0 or 1, their spread tells too little: misses are
+ * rare and come in bursts. The interval is then at least Wilson's of what the runs are `worth`
+ * (with the normal quantile). tests/test_statistics.c and tests/test_intervals.c measure how often
+ * intervals cover the mean. Equal shares of something else than requests have an interval of length
+ * 0. */
+struct estimate statistics_of_seeds(const struct seed_values *seeds);
 
 /* The two-sided p-value of Student's t test that the mean is 0: below 0.05 where the t interval
  * leaves 0 out. NAN: there is no interval. */

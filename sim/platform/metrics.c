@@ -172,6 +172,16 @@ static double gpu_rent(const struct workload *workload)
     return usd;
 }
 
+/* How many independent requests the measured ones are worth. Of a run too short to tell, or that
+ * drops nearly all, as many as batches of it would be. */
+static double requests_effective(const struct metrics *metrics, const struct measures *overall)
+{
+    const double requests = (double)overall->requests;
+    const double served = requests - (double)overall->dropped;
+    const double worth = batch_means_effective(&metrics->latency) / served;
+    return isnan(worth) ? fmin(BATCH_MEANS_INTERVAL_BATCHES, requests) : worth * requests;
+}
+
 static void run_measures_fill(struct run_measures *out, const struct metrics *metrics,
                               const struct workload *workload, const struct cluster_use *capacity,
                               sim_time_t now, const struct measures *overall)
@@ -214,6 +224,7 @@ static void run_measures_fill(struct run_measures *out, const struct metrics *me
     out->extrapolated_share = ratio(extrapolated, executed);
     out->simulated_s = elapsed / 1e9;
     out->warmup_mser_requests = batch_means_warmup(&metrics->warmup);
+    out->requests_effective = requests_effective(metrics, overall);
     out->latency_ms_half_width = batch_means_half_width(&metrics->latency);
     out->slo_hit_rate_half_width = batch_means_half_width(&metrics->hits);
 }

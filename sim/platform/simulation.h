@@ -59,6 +59,11 @@ struct simulation_result {
     bool exact_quantiles; /* false: too many samples to keep; percentiles are within 0.05 % */
 };
 
+/* Fills result->notices from the rest of the result: what a reader of the figures must know
+ * (notices.c). Every run does. `arena`: for the time of the call. False: memory exhausted. */
+bool notices_fill(struct arena *arena, const struct experiment *experiment,
+                  struct simulation_result *result);
+
 /* Phases of a container other than work (struct container_row). */
 enum container_phase { CONTAINER_PHASE_STARTING, CONTAINER_PHASE_IDLE };
 

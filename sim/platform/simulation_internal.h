@@ -37,9 +37,4 @@ void simulation_user_thinks(struct platform *platform, uint32_t user, uint64_t r
  * schedules the next sample. O(invokers × waiting queues). */
 void samples_take(struct platform *platform);
 
-/* Fills result->notices from the rest of the result: what a reader of the figures must know
- * (notices.c). `arena`: for the time of the call. False: memory exhausted. */
-bool notices_fill(struct arena *arena, const struct experiment *experiment,
-                  struct simulation_result *result);
-
 #endif

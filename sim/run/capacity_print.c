@@ -5,21 +5,11 @@
 #include "sim/base/json_write.h"
 #include "sim/run/capacity_runner.h"
 
-enum { SEEDS_FEW = 5 };
-
 /* ---- Text ------------------------------------------------------------------------------------ */
 
 static const char *direction_name(enum capacity_direction direction)
 {
     return direction == CAPACITY_GREATEST ? "greatest" : "least";
-}
-
-/* The end of the mean's interval; that of a share is within 0..1. `side`: -1 or 1. */
-static double limit_of(const struct capacity_question *question, const struct capacity_point *point,
-                       int side)
-{
-    const double limit = point->mean + side * point->half;
-    return question->metric->share && !isnan(limit) ? fmin(fmax(limit, 0), 1) : limit;
 }
 
 struct text {
@@ -44,9 +34,11 @@ static void print_curve(FILE *out, const struct capacity_question *question,
         fprintf(out, "%20s ", text_of(point->value).bytes);
         if (isnan(point->mean))
             fprintf(out, "%14s %14s %14s %6s", "none", "none", "none", "-");
+        else if (capacity_point_is_exact(point))
+            fprintf(out, "%14.6g %14s %14s %6zu", point->mean, "-", "-", point->seeds);
         else
-            fprintf(out, "%14.6g %14.6g %14.6g %6zu", point->mean, limit_of(question, point, -1),
-                    limit_of(question, point, 1), point->seeds);
+            fprintf(out, "%14.6g %14.6g %14.6g %6zu", point->mean, point->low, point->high,
+                    point->seeds);
         fprintf(out, "  %s\n", capacity_answer_name(point));
     }
 }
@@ -66,11 +58,18 @@ static void print_notes(FILE *out, const struct capacity_question *question,
 static void print_interval(FILE *out, const struct capacity_search *search,
                            const struct capacity_interval *interval)
 {
-    fprintf(out, "; surely holds at %s, surely fails at %s; %zu seed%s",
-            text_of(interval->holds).bytes, text_of(interval->fails).bytes, search->seeds,
+    bool exact = true; /* one run stands for all seeds at every value */
+    for (size_t i = 0; i < search->count; i++)
+        exact =
+            exact && (isnan(search->points[i].mean) || capacity_point_is_exact(&search->points[i]));
+    const char *surely = exact ? "" : "surely ";
+    fprintf(out, "; %sholds at %s, %sfails at %s; %zu seed%s", surely,
+            text_of(interval->holds).bytes, surely, text_of(interval->fails).bytes, search->seeds,
             search->seeds == 1 ? "" : "s");
-    if (search->range.most_seeds == 1)
-        fprintf(out, ": nothing random is drawn\n");
+    if (exact)
+        fprintf(out, ": %s\n",
+                search->range.most_seeds == 1 ? "nothing random is drawn"
+                                              : "all gave the same run, so there is no interval");
     else if (interval->narrow)
         fprintf(out, "%s\n", interval->verdict == CAPACITY_FOUND ? ": within the tolerance" : "");
     else
@@ -103,7 +102,8 @@ void capacity_text(const struct capacity_question *question, const struct capaci
                    FILE *out)
 {
     fprintf(out,
-            "%s: mean %s %s %g with %g %% confidence over %" PRIu64 " to %" PRIu64 " seeds; %s ",
+            "%s: mean %s %s %g, at each value with %g %% confidence over %" PRIu64 " to %" PRIu64
+            " seeds; %s ",
             question->path, question->metric->name, question->at_most ? "at most" : "at least",
             question->threshold, 100 * CAPACITY_CONFIDENCE, question->seeds, question->most_seeds,
             question->key);
@@ -116,8 +116,11 @@ void capacity_text(const struct capacity_question *question, const struct capaci
     fprintf(out, "\n");
     for (size_t i = 0; i < answer->curve_count; i++)
         print_answer(out, question, &answer->curves[i]);
-    if (question->seeds < SEEDS_FEW)
-        fprintf(out, "note: fewer than five seeds at first: the intervals are rough\n");
+    for (size_t n = 0; n < answer->notice_count; n++) {
+        const struct capacity_notice *notice = &answer->notices[n];
+        fprintf(out, "%s: %s (%zu of %zu runs)\n", notice->notice.warning ? "warning" : "note",
+                notice->notice.text, notice->runs, answer->runs);
+    }
     if (!answer->deterministic)
         fprintf(
             out,
@@ -126,20 +129,11 @@ void capacity_text(const struct capacity_question *question, const struct capaci
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void put_numbers(cJSON *object, const char *key, const double *numbers, size_t count)
-{
-    cJSON *list = cJSON_AddArrayToObject(object, key);
-    for (size_t i = 0; i < count; i++)
-        cJSON_AddItemToArray(list, cJSON_CreateNumber(numbers[i]));
-}
-
-static void put_curve(cJSON *object, const struct capacity_question *question,
-                      const struct capacity_curve *curve)
+static void put_curve(cJSON *object, const struct capacity_curve *curve)
 {
     const struct capacity_search *search = &curve->search;
     static const char *const verdicts[] = {"found", "all hold", "none holds"};
     const struct capacity_interval interval = capacity_search_interval(search);
-    const double ends[] = {interval.holds, interval.fails};
     const struct capacity_point *from;
     const struct capacity_point *to;
     json_put(object, "policy %s verdict %s", curve->policy, verdicts[interval.verdict]);
@@ -147,7 +141,9 @@ static void put_curve(cJSON *object, const struct capacity_question *question,
         cJSON_AddNullToObject(object, "direction");
     else
         cJSON_AddStringToObject(object, "direction", direction_name(search->range.direction));
-    put_numbers(object, "interval", ends, 2);
+    cJSON *ends = cJSON_AddArrayToObject(object, "interval");
+    cJSON_AddItemToArray(ends, cJSON_CreateNumber(interval.holds));
+    cJSON_AddItemToArray(ends, cJSON_CreateNumber(interval.fails));
     json_put(object, "crossing %g width %g within_tolerance %hhd seeds %zu monotone %hhd",
              interval.crossing, interval.width, interval.narrow, search->seeds,
              (bool)!capacity_search_bend(search, &from, &to));
@@ -156,9 +152,10 @@ static void put_curve(cJSON *object, const struct capacity_question *question,
         const struct capacity_point *point = &search->points[i];
         cJSON *visited = json_append(list);
         json_put(visited, "value %g mean %g low %g high %g answer %s", point->value, point->mean,
-                 limit_of(question, point, -1), limit_of(question, point, 1),
-                 capacity_answer_name(point));
-        put_numbers(visited, "seeds", point->measured, point->refused ? 0 : point->seeds);
+                 point->low, point->high, capacity_answer_name(point));
+        cJSON *seeds = cJSON_AddArrayToObject(visited, "seeds");
+        for (size_t s = 0; !point->refused && s < point->seeds; s++)
+            cJSON_AddItemToArray(seeds, cJSON_CreateNumber(point->runs[s].value));
     }
 }
 
@@ -175,6 +172,11 @@ cJSON *capacity_json(const struct capacity_question *question, const struct capa
              (double)question->most_seeds, answer->deterministic);
     cJSON *list = cJSON_AddArrayToObject(root, "policies");
     for (size_t i = 0; i < answer->curve_count; i++)
-        put_curve(json_append(list), question, &answer->curves[i]);
+        put_curve(json_append(list), &answer->curves[i]);
+    cJSON *lists[] = {cJSON_AddArrayToObject(root, "notes"),
+                      cJSON_AddArrayToObject(root, "warnings")};
+    for (size_t n = 0; n < answer->notice_count; n++)
+        json_put(json_append(lists[answer->notices[n].notice.warning]), "text %s runs %g",
+                 answer->notices[n].notice.text, (double)answer->notices[n].runs);
     return root;
 }

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#include <zlib.h>
 
 #include "results/store/swept.h"
 #include "sim/base/text.h"
@@ -16,16 +19,24 @@
 #include "workloads/load/loader_internal.h"
 #include "workloads/load/policy_module.h"
 
+enum { SEEDS_FEW = 5 }; /* with fewer, a note says that the intervals are rough */
+
 /* One value of one policy in the round in progress. */
 struct task {
     struct capacity_curve *curve;
     double value;
-    size_t first_job;   /* of its runs in the round */
-    size_t known;       /* seeds of earlier rounds at this value */
-    size_t seeds;       /* after the round */
-    double *measured;   /* per seed; those of earlier rounds first */
-    size_t refused_job; /* the first run that refused the value; SIZE_MAX: none */
+    size_t first_job;          /* of its runs in the round */
+    size_t known;              /* seeds of earlier rounds at this value */
+    size_t seeds;              /* after the round */
+    struct capacity_run *runs; /* per seed; those of earlier rounds first */
+    size_t refused_job;        /* the first run that refused the value; SIZE_MAX: none */
     struct error refusal;
+};
+
+/* What a worker says of a run, in memory shared with it; without the pointers of the result. */
+struct outcome {
+    struct simulation_result result;
+    struct training_measures training;
 };
 
 struct runner {
@@ -36,6 +47,7 @@ struct runner {
     struct task tasks[CAPACITY_POLICIES]; /* of the round in progress */
     size_t task_count;
     size_t round_jobs;
+    struct outcome *outcomes; /* of the jobs of the round in progress */
     struct progress_bar progress_bar;
 };
 
@@ -51,10 +63,18 @@ enum capacity_direction capacity_key_direction(const char *key)
                                                                             : CAPACITY_EITHER;
 }
 
+bool capacity_point_is_exact(const struct capacity_point *point)
+{
+    return !isnan(point->mean) && isnan(point->low);
+}
+
 const char *capacity_answer_name(const struct capacity_point *point)
 {
     static const char *const names[] = {"surely fails", "not sure", "surely holds"};
-    return point->refused ? "refused" : names[capacity_point_answer(point) + 1];
+    const char *name = names[capacity_point_answer(point) + 1];
+    return point->refused                   ? "refused"
+           : capacity_point_is_exact(point) ? name + strlen("surely ")
+                                            : name;
 }
 
 /* ---- Experiments ----------------------------------------------------------------------------- */
@@ -230,14 +250,27 @@ static bool answer_prepare(struct runner *runner, struct error *error)
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
-/* NAN: the run has no trainings. */
-static double value_of(const struct metric *metric, const struct simulation_result *result)
+/* The metric is NAN for trainings that the run does not have. */
+static struct capacity_run run_of(const struct metric *metric, const struct outcome *outcome,
+                                  bool trained)
 {
-    if (metric->scope != METRIC_OF_TRAININGS)
-        return metric_can_hold(metric, result->overall.drop_rate)
-                   ? metric_value(metric, &result->overall, &result->run)
-                   : NAN;
-    return result->training == NULL ? NAN : metric_number(metric, result->training);
+    const struct measures *overall = &outcome->result.overall;
+    const struct run_measures *whole = &outcome->result.run;
+    const bool of_trainings = metric->scope == METRIC_OF_TRAININGS;
+    uLong digest = 0;
+    for (size_t m = 0; m < metric_count + training_metric_count; m++) {
+        const double value = m < metric_count ? metric_value(&metrics[m], overall, whole)
+                                              : metric_number(&metrics[m], &outcome->training);
+        char text[SWEPT_NUMBER]; /* sums may be in another order */
+        (void)snprintf(text, sizeof text, isnan(value) ? "nan" : "%.9g", value);
+        digest = crc32(digest, (const Bytef *)text, (uInt)strlen(text));
+    }
+    const bool holds = of_trainings ? trained : metric_can_hold(metric, overall->drop_rate);
+    const double value = !holds         ? NAN
+                         : of_trainings ? metric_number(metric, &outcome->training)
+                                        : metric_value(metric, overall, whole);
+    const double worth = metric_observations(metric, overall, overall, whole);
+    return (struct capacity_run){.value = value, .observations = worth, .digest = digest};
 }
 
 static struct task *task_of(struct runner *runner, size_t job)
@@ -254,7 +287,7 @@ static size_t seed_index(const struct task *task, size_t job)
     return task->known + job - task->first_job;
 }
 
-/* Runs in a worker process. The value of the metric is passed as the bits of `place`. */
+/* Runs in a worker process. */
 static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
                                      struct error *error)
 {
@@ -265,9 +298,13 @@ static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
     struct simulation_result result;
     const bool good = run_load(runner, task->curve, task->value, seed, &run, error) &&
                       resolved_run_simulate(&run, &(struct simulation_options){0}, &result, error);
+    struct outcome *outcome = &runner->outcomes[job];
     if (good) {
-        const double value = value_of(runner->question->metric, &result);
-        memcpy(place, &value, sizeof value);
+        *place = result.training != NULL;
+        *outcome = (struct outcome){.result = result};
+        if (result.training != NULL)
+            outcome->training = *result.training;
+        outcome->result.notices = (struct notices){0};
         simulation_result_clear(&result);
     }
     resolved_run_clear(&run);
@@ -282,7 +319,8 @@ static bool collect(void *context, size_t job, uint64_t place, const struct erro
     struct task *task = task_of(runner, job);
     char text[SWEPT_NUMBER];
     if (failure == NULL) {
-        memcpy(&task->measured[seed_index(task, job)], &place, sizeof place);
+        task->runs[seed_index(task, job)] =
+            run_of(question->metric, &runner->outcomes[job], place != 0);
         return true;
     }
     if (failure->kind == ERROR_INPUT) {
@@ -343,9 +381,9 @@ static void task_prepare(const struct runner *runner, struct task *task)
     const struct capacity_point *point = capacity_search_find(&task->curve->search, task->value);
     task->known = point != NULL ? point->seeds : 0;
     task->seeds = task->curve->search.seeds;
-    task->measured = arena_allocate(runner->answer->arena, task->seeds, sizeof *task->measured);
+    task->runs = arena_allocate(runner->answer->arena, task->seeds, sizeof *task->runs);
     for (size_t i = 0; i < task->known; i++)
-        task->measured[i] = point->measured[i];
+        task->runs[i] = point->runs[i];
 }
 
 static bool round_plan(struct runner *runner, struct error *error)
@@ -369,31 +407,89 @@ static bool round_plan(struct runner *runner, struct error *error)
     return true;
 }
 
+static void answer_note(struct capacity_answer *answer, size_t runs, const struct notice *notice)
+{
+    size_t n = 0;
+    while (n < answer->notice_count && !notice_equals(&answer->notices[n].notice, notice))
+        n++;
+    if (n == answer->notice_count) {
+        arena_reserve(answer->arena, &answer->notices, n + 1, sizeof *answer->notices);
+        answer->notices[answer->notice_count++].notice = (struct notice){
+            notice->kind, notice->warning, arena_text(answer->arena, "%s", notice->text)};
+    }
+    answer->notices[n].runs += runs;
+}
+
+/* Collects the notices of the task's runs in this round. */
+static bool task_note(struct runner *runner, const struct task *task, struct error *error)
+{
+    struct capacity_answer *answer = runner->answer;
+    const struct capacity_point *point = capacity_search_find(&task->curve->search, task->value);
+    struct resolved_run run;
+    bool good = run_load(runner, task->curve, task->value, answer->first_seed, &run, error);
+    for (size_t i = task->known; good && i < task->seeds; i++) {
+        struct simulation_result result =
+            runner->outcomes[task->first_job + i - task->known].result;
+        good = notices_fill(answer->arena, run.experiment, &result) ||
+               error_run(error, "out of memory for the notices of runs");
+        if (task->seeds > 1 && capacity_point_is_exact(point))
+            notices_add(&result.notices, NOTICE_OF(SEEDS_COPIES));
+        else if (task->seeds > 1 && task->seeds < SEEDS_FEW)
+            notices_add(&result.notices, NOTICE_OF(SEEDS_FEW));
+        for (size_t n = 0; n < result.notices.count; n++)
+            answer_note(answer, 1, &result.notices.rows[n]);
+        notices_clear(&result.notices);
+        answer->runs++;
+    }
+    resolved_run_clear(&run);
+    return good;
+}
+
+/* The values of the task's seeds. Sets `*without` to the number of those that have none. */
+static struct seed_values task_values(const struct runner *runner, const struct task *task,
+                                      size_t *without)
+{
+    double *values = arena_allocate(runner->answer->arena, task->seeds, sizeof *values);
+    double *worth = arena_allocate(runner->answer->arena, task->seeds, sizeof *worth);
+    struct seed_values seeds = {.values = values,
+                                .worth = worth,
+                                .valued = task->seeds,
+                                .seeds = task->seeds,
+                                .exact = task->seeds > 1,
+                                .share = runner->question->metric->share};
+    *without = 0;
+    for (size_t i = 0; i < task->seeds; i++) {
+        values[i] = task->runs[i].value;
+        *without += isnan(values[i]) != 0;
+        worth[i] = task->runs[i].observations;
+        seeds.exact = seeds.exact && task->runs[i].digest == task->runs[0].digest;
+    }
+    return seeds;
+}
+
 /* A metric that has no value in any run of the first round can never hold. */
 static bool task_take(struct runner *runner, struct task *task, struct error *error)
 {
     const struct capacity_question *question = runner->question;
     struct capacity_search *search = &task->curve->search;
-    const size_t n = task->seeds;
-    size_t without = 0;
+    size_t without;
     char text[SWEPT_NUMBER];
     if (task->refused_job != SIZE_MAX)
         return task_refuse(runner, task, &task->refusal, error);
-    for (size_t i = 0; i < n; i++)
-        without += isnan(task->measured[i]) != 0;
-    if (without == n && search->count == 0)
+    const struct seed_values seeds = task_values(runner, task, &without);
+    if (without == task->seeds && search->count == 0)
         return error_input(error, "%s: %s has no value with policy %s; name another --metric",
                            question->path, question->metric->name, task->curve->policy);
-    struct capacity_point *point = capacity_search_measure(search, task->value, task->measured,
+    struct capacity_point *point = capacity_search_measure(search, task->value, &seeds,
                                                            question->at_most, question->threshold);
-    point->measured = task->measured;
+    point->runs = task->runs;
     progress_bar_end(&runner->progress_bar);
     number_text(point->value, text);
     if (!question->quiet)
-        (void)fprintf(text_messages(), "%s: %s=%s: %s %g ± %g over %zu seeds: %s\n",
+        (void)fprintf(text_messages(), "%s: %s=%s: %s %g [%g, %g] over %zu seeds: %s\n",
                       task->curve->policy, question->key, text, question->metric->name, point->mean,
-                      point->half, point->seeds, capacity_answer_name(point));
-    return true;
+                      point->low, point->high, point->seeds, capacity_answer_name(point));
+    return task_note(runner, task, error);
 }
 
 static bool round_run(struct runner *runner, struct error *error)
@@ -405,9 +501,15 @@ static bool round_run(struct runner *runner, struct error *error)
                                             .context = runner,
                                             .work = work,
                                             .collect = collect};
+    const size_t bytes = (runner->round_jobs + 1) * sizeof *runner->outcomes;
+    void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return error_run(error, "out of memory for %zu runs", runner->round_jobs);
+    runner->outcomes = shared;
     bool good = worker_pool_run(&worker_pool, error);
     for (size_t i = 0; good && i < runner->task_count; i++)
         good = task_take(runner, &runner->tasks[i], error);
+    (void)munmap(shared, bytes);
     return good;
 }
 

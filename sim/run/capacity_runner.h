@@ -41,17 +41,32 @@ struct capacity_question {
     bool quiet;
 };
 
+struct capacity_run {
+    double value;        /* of the metric; NAN: none */
+    double observations; /* as metric_observations has them */
+    uint64_t digest;     /* of all metrics */
+};
+
+/* A notice of this many runs. */
+struct capacity_notice {
+    struct notice notice;
+    size_t runs;
+};
+
 struct capacity_curve {
     const char *policy;
-    struct capacity_search search; /* points have the metric of every seed as `measured` */
-    double refused;                /* the last value that was not valid; NAN: none */
-    const char *reason;            /* why it was not */
+    struct capacity_search search;
+    double refused;     /* the last value that was not valid; NAN: none */
+    const char *reason; /* why it was not */
 };
 
 struct capacity_answer {
     struct arena *arena;           /* of all of it; exhausted memory ends the process */
     struct capacity_curve *curves; /* per policy */
     size_t curve_count;
+    struct capacity_notice *notices; /* distinct, in order of appearance */
+    size_t notice_count;
+    size_t runs;
     uint64_t first_seed;
     const char *setting;  /* the experiment's name */
     const char *evidence; /* evidence grade of its profile, or "" */
@@ -69,7 +84,9 @@ bool capacity_run(const struct capacity_question *question, struct capacity_answ
                   struct error *error);
 void capacity_answer_clear(struct capacity_answer *answer);
 
-/* "surely holds", "not sure", "surely fails" or "refused". */
+/* Returns whether one run stands for all seeds at the value: there is no interval. */
+bool capacity_point_is_exact(const struct capacity_point *point);
+/* "surely holds", "not sure", "surely fails" or "refused"; "holds" or "fails" where it is exact. */
 const char *capacity_answer_name(const struct capacity_point *point);
 
 /* Writes the answer as text; and as JSON, which the caller deletes. */

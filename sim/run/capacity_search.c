@@ -5,10 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <gsl/gsl_cdf.h>
-
-#include "sim/engine/statistics.h"
-
 /* Where the condition ceases to hold, as places from the side on which it should. */
 struct places {
     size_t held;   /* the mean holds before it, and not at it; 0: nowhere; count: to the end */
@@ -23,9 +19,7 @@ static bool both_given(const struct capacity_search *search)
 
 enum capacity_certainty capacity_point_answer(const struct capacity_point *point)
 {
-    return point->margin - point->half >= 0  ? CAPACITY_HOLDS
-           : point->margin + point->half < 0 ? CAPACITY_FAILS
-                                             : CAPACITY_UNSURE;
+    return point->worst >= 0 ? CAPACITY_HOLDS : point->best < 0 ? CAPACITY_FAILS : CAPACITY_UNSURE;
 }
 
 void capacity_search_start(struct capacity_search *search, const struct capacity_range *range)
@@ -195,7 +189,7 @@ struct capacity_point *capacity_search_find(struct capacity_search *search, doub
 }
 
 struct capacity_point *capacity_search_take(struct capacity_search *search, double value,
-                                            double margin, double half)
+                                            double margin, double worst, double best)
 {
     struct capacity_point *point = capacity_search_find(search, value);
     if (point == NULL) {
@@ -203,11 +197,12 @@ struct capacity_point *capacity_search_take(struct capacity_search *search, doub
         for (; i > 0 && search->points[i - 1].value > value; i--)
             search->points[i] = search->points[i - 1];
         point = &search->points[i];
-        *point = (struct capacity_point){.value = value, .mean = NAN};
+        *point = (struct capacity_point){.value = value, .mean = NAN, .low = NAN, .high = NAN};
         search->upward = i == 0;
     }
     point->margin = margin;
-    point->half = half;
+    point->worst = worst;
+    point->best = best;
     point->seeds = search->seeds;
     /* The first change between neighbours gives the direction. */
     for (size_t i = 1; search->range.direction == CAPACITY_EITHER && i < search->count; i++) {
@@ -219,18 +214,23 @@ struct capacity_point *capacity_search_take(struct capacity_search *search, doub
 }
 
 struct capacity_point *capacity_search_measure(struct capacity_search *search, double value,
-                                               const double *seeds, bool at_most, double threshold)
+                                               const struct seed_values *seeds, bool at_most,
+                                               double threshold)
 {
-    const size_t n = search->seeds;
-    const struct estimate mean = statistics_estimate(seeds, n);
-    const double margin = at_most ? threshold - mean.mean : mean.mean - threshold;
-    double half = 0;
-    if (n > 1 && !isnan(margin))
-        half = gsl_cdf_tdist_Pinv((1 + CAPACITY_CONFIDENCE) / 2, (double)n - 1) * mean.sd /
-               sqrt((double)n);
+    struct seed_values sure = *seeds;
+    sure.confidence = CAPACITY_CONFIDENCE;
+    const struct estimate mean = statistics_of_seeds(&sure);
+    const double sign = at_most ? -1 : 1;
+    double margins[] = {mean.mean, at_most ? mean.high : mean.low, at_most ? mean.low : mean.high};
+    for (size_t i = 0; i < 3; i++)
+        margins[i] = isnan(mean.mean)    ? -INFINITY
+                     : isnan(margins[i]) ? margins[0]
+                                         : sign * (margins[i] - threshold);
     struct capacity_point *point =
-        capacity_search_take(search, value, isnan(margin) ? -INFINITY : margin, half);
+        capacity_search_take(search, value, margins[0], margins[1], margins[2]);
     point->mean = mean.mean;
+    point->low = mean.low;
+    point->high = mean.high;
     return point;
 }
 
@@ -241,7 +241,8 @@ bool capacity_search_refuse(struct capacity_search *search, double value)
     *(value >= search->points[search->count - 1].value ? &search->high_open : &search->low_open) =
         false;
     if (search->range.direction != CAPACITY_EITHER) {
-        struct capacity_point *point = capacity_search_take(search, value, -INFINITY, 0);
+        struct capacity_point *point =
+            capacity_search_take(search, value, -INFINITY, -INFINITY, -INFINITY);
         point->refused = true;
         point->mean = NAN;
         point->seeds = search->range.most_seeds;
@@ -286,7 +287,7 @@ bool capacity_search_bend(const struct capacity_search *search, const struct cap
         /* The condition should hold more clearly at `near`. */
         const struct capacity_point *near = at(search, i - 1);
         const struct capacity_point *far = at(search, i);
-        const double loss = far->margin - near->margin - near->half - far->half;
+        const double loss = far->worst - near->best;
         if (isfinite(loss) && loss > worst) {
             worst = loss;
             *from = far;

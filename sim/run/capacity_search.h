@@ -1,7 +1,7 @@
 /* The search of `esgsim capacity`: where a condition on a mean ceases to hold.
  *
  * The search asks for one value at a time and is told by how much the mean meets the threshold
- * there, and the half-width of the mean's confidence interval. The condition *surely holds* where
+ * there, and by how much the ends of its confidence interval do. The condition *surely holds* where
  * the whole interval meets the threshold, and *surely fails* where the whole interval misses it.
  * The answer is the interval between the last value that surely holds and the first that surely
  * fails. In it lies the crossing, where the mean is at the threshold.
@@ -21,11 +21,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "sim/engine/statistics.h"
+
 /* The search without a given range ends at start / 1024 and start × 1024. */
 enum { CAPACITY_POINTS = 160, CAPACITY_SPAN = 1024 };
 
 /* Of the two-sided interval of the mean at one value. */
 #define CAPACITY_CONFIDENCE 0.99
+
+struct capacity_run;
 
 enum capacity_direction { CAPACITY_EITHER, CAPACITY_GREATEST, CAPACITY_LEAST };
 
@@ -50,11 +54,13 @@ struct capacity_range {
 struct capacity_point {
     double value;
     double mean;      /* NAN: a seed has no value, or the value of the key was refused */
+    double low, high; /* the mean's confidence interval; NAN: there is none */
     double margin;    /* by which the mean meets the threshold; -INFINITY: there is no mean */
-    double half;      /* half-width of the mean's confidence interval */
+    double worst;     /* by which the worse end of the interval does, and the better one. Without */
+    double best;      /* an interval: the margin */
     size_t seeds;     /* on which these rest */
-    double *measured; /* the caller's */
-    bool refused;     /* the value is not valid */
+    const struct capacity_run *runs; /* of the seeds: the caller's */
+    bool refused;                    /* the value is not valid */
 };
 
 struct capacity_search {
@@ -87,13 +93,13 @@ bool capacity_search_next(struct capacity_search *search, double *value);
 /* Takes the answer for the value that capacity_search_next gave. Returns its point, which is valid
  * until the next value is taken. O(n). */
 struct capacity_point *capacity_search_take(struct capacity_search *search, double value,
-                                            double margin, double half);
+                                            double margin, double worst, double best);
 
-/* The same from the metric at the value, one per seed: the interval of the mean over n seeds is
- * mean ± t·s/√n, with the quantile t of Student's distribution with n − 1 degrees of freedom. One
- * seed stands for all. The condition surely fails where a seed has no value (NAN). */
+/* The same from the metric at the value, one per seed, by the interval of statistics_of_seeds. One
+ * seed, or equal runs, stand for all. The condition fails where a seed has no value (NAN). */
 struct capacity_point *capacity_search_measure(struct capacity_search *search, double value,
-                                               const double *seeds, bool at_most, double threshold);
+                                               const struct seed_values *seeds, bool at_most,
+                                               double threshold);
 
 /* The value is not valid. It counts as one at which the condition fails, and the search looks no
  * further on its side. Without a direction it is no answer: the range ends before it. False: the
@@ -107,7 +113,7 @@ enum capacity_certainty capacity_point_answer(const struct capacity_point *point
 struct capacity_interval capacity_search_interval(const struct capacity_search *search);
 
 /* Finds the visited neighbours `*from` and `*to` between which the mean goes against the rest of
- * the curve, by more than both half-widths together: it gets worse towards the side on which the
+ * the curve, beyond both intervals: it gets worse towards the side on which the
  * condition should hold. False: there are none, or no direction is known. */
 bool capacity_search_bend(const struct capacity_search *search, const struct capacity_point **from,
                           const struct capacity_point **to);
