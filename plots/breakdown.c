@@ -54,8 +54,8 @@ static void cost_values(const struct source *source, const struct report_contend
     memset(values, 0, COST_PARTS * sizeof *values);
     for (size_t i = 0; i < contender->run_count; i++) {
         const struct summary_row *run = &source->report->results->runs[contender->runs[i]];
-        const double requests = (double)(run->measures.requests - run->measures.dropped) *
-                                (double)contender->run_count;
+        const double requests =
+            (double)(run->measures.requests - run->measures.dropped) * (double)contender->run_count;
         const double costs[COST_PARTS] = {run->measures.cost_usd, run->measures.cost_hold_usd,
                                           run->run.cost_idle_usd, run->run.cost_instance_usd};
         for (size_t p = 0; p < COST_PARTS && requests > 0; p++)

@@ -246,7 +246,13 @@ run "$esgsim" capacity workloads/experiments/theory/md1.json --over arrivals.sca
     --set warmup_requests=0 --set slo.ms=30 --set "arrivals={\"process\":\"trace\",\"file\":\"$folder/even.csv\"}" --quiet
 expect "capacity has no interval where all seeds give the same run" 0 \
     '; holds at [0-9.]*, fails at [0-9.]*; 3 seeds: all gave the same run, so there is no interval'
-expect "and prints the notices of the runs" 0 '^note: every seed replays the arrival times.*(all [0-9]* runs)'
+expect "and prints the notices of the runs" 0 '^note: every seed replays the arrival times'
+for seconds in 0.9 9; do
+    run "$esgsim" run workloads/experiments/theory/md1.json --seed 3 --set requests=50 --set warmup_requests=5 \
+        --set "arrivals={\"process\":\"trace\",\"file\":\"$folder/even.csv\",\"window_s\":$seconds}" --quiet
+    [ $seconds = 9 ] || expect "a window of a trace is told" 0 '^note: each seed replays a window of its own of trace even.csv'
+done
+expect_refusal "a window that is longer than the trace is refused" '"window_s" 9 is longer than the part of the trace that is used, 3.593 s'
 printf '{"base":"%s/workloads/experiments/theory/mm1.json","matrix":{"slo.ms":[2000]},"seeds":5}' "$PWD" >"$folder/ones.json"
 run "$esgsim" sweep "$folder/ones.json" --set matrix.requests='[1000]' --set matrix.warmup_requests='[500]' --out "$folder/ones.h5" --quiet
 run "$esgsim" report "$folder/ones.h5"

@@ -633,6 +633,40 @@ CASE(labels_that_are_applications_go_there_and_others_are_drawn)
     assert_true(counts.fixed_times);
 }
 
+/* One after another they are the trace, and later seeds begin again. */
+CASE(each_seed_replays_a_window_of_its_own)
+{
+    static char path[] = SHIPPED "AzureLLMInferenceTrace_conv.csv.gz";
+    struct arrival_spec spec = {.process = ARRIVAL_TRACE, .trace_path = path, .scale_rate = 2};
+    struct arrival_stream *whole = open_stream(&spec, 1);
+    struct arrival all, one;
+    size_t seen = 0;
+    assert_true(arrival_stream_counts(whole).fixed_times);
+    spec.window_s = 200;
+    spec.windows = 5;
+    for (uint64_t seed = 5; seed < 11; seed++) {
+        struct arrival_stream *window = open_stream(&spec, seed);
+        const sim_time_t start = (sim_time_t)(seed - 5) * 100 * SIM_S;
+        assert_false(arrival_stream_counts(window).fixed_times);
+        while (seed < 10 && arrival_stream_next(window, &one, NULL)) {
+            assert_true(arrival_stream_next(whole, &all, NULL));
+            assert_true(one.time < 100 * SIM_S && llabs(one.time + start - all.time) <= 1);
+            seen++;
+        }
+        if (seed == 10) { /* the first window again */
+            arrival_stream_close(whole);
+            whole = open_stream(&spec, 5);
+            while (arrival_stream_next(window, &one, NULL)) {
+                assert_true(arrival_stream_next(whole, &all, NULL));
+                assert_int_equal(one.time, all.time);
+            }
+        }
+        arrival_stream_close(window);
+    }
+    arrival_stream_close(whole);
+    assert_true(seen > 1000);
+}
+
 CASE(a_plain_file_whose_last_line_has_no_end_may_be_cut)
 {
     static const struct {

@@ -463,7 +463,8 @@ DRAWING(a_sweep_over_the_load_is_drawn_as_curves_alone)
         csv,
         "1,SLO hit rate (%),0,95,2,SLO × 2,3,edf,load (share of capacity),0.4,56,,,0x009E73,12,2,");
     assert_contains(
-        csv, "2,$ per 1\u202F000 requests served,0,,2,SLO × 2,1,esg,load (share of capacity),0.6,0.28,");
+        csv,
+        "2,$ per 1\u202F000 requests served,0,,2,SLO × 2,1,esg,load (share of capacity),0.6,0.28,");
     assert_contains(csv,
                     "3,p95 latency (ms),1,,1,SLO × 1,2,fifo,load (share of capacity),0.2,200,");
     assert_contains(csv, "Dotted: 95");

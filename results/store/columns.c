@@ -37,14 +37,26 @@
 
 const struct metric metrics[] = {
 #define METRIC(type, name, unit, group, places, face, population, window, help)                    \
-    {METRIC_ENTRY(measures, METRIC_OF_APPLICATION, type, name, unit), METRIC_##group, places,      \
-     face, population, MEANING(help, population, window)},
+    {METRIC_ENTRY(measures, METRIC_OF_APPLICATION, type, name, unit),                              \
+     METRIC_##group,                                                                               \
+     places,                                                                                       \
+     face,                                                                                         \
+     population,                                                                                   \
+     MEANING(help, population, window)},
 #define RUN_METRIC(type, name, unit, group, places, face, population, window, help)                \
-    {METRIC_ENTRY(run_measures, METRIC_OF_RUN, type, name, unit), METRIC_##group, places, face,    \
-     population, MEANING(help, population, window)},
+    {METRIC_ENTRY(run_measures, METRIC_OF_RUN, type, name, unit),                                  \
+     METRIC_##group,                                                                               \
+     places,                                                                                       \
+     face,                                                                                         \
+     population,                                                                                   \
+     MEANING(help, population, window)},
 #define TRAINING_METRIC(type, name, unit, group, places, face, population, window, help)           \
-    {METRIC_ENTRY(training_measures, METRIC_OF_TRAININGS, type, name, unit), METRIC_##group,       \
-     places, face, population, MEANING(help, population, window)},
+    {METRIC_ENTRY(training_measures, METRIC_OF_TRAININGS, type, name, unit),                       \
+     METRIC_##group,                                                                               \
+     places,                                                                                       \
+     face,                                                                                         \
+     population,                                                                                   \
+     MEANING(help, population, window)},
 #include "sim/base/metrics.def"
 };
 

@@ -21,7 +21,7 @@ struct capacity_bound;
 /* Totals of one application, or of all. */
 struct metric_sums {
     uint64_t requests, dropped, hits, bound_hits, jobs, cold_jobs, batches, batched_jobs;
-    uint64_t served_within, hits_within; /* warm-up included: in the time of arrivals */
+    uint64_t served_within, hits_within;      /* warm-up included: in the time of arrivals */
     uint64_t planned_batches, planned_misses; /* batches: planned; that missed their plan */
     double cost, hold_cost;
     double queue_ns, transfer_ns, cold_ns, exec_ns; /* of served requests, as are the latencies */

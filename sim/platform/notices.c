@@ -117,6 +117,9 @@ static void add_trace(struct notices *notices, const struct experiment *experime
         notices_add(notices, NOTICE_OF(TRACE_BEGINS), trace, counts->first_s);
     if (trace_file_is_cut(experiment->arrivals.trace_path))
         notices_add(notices, NOTICE_OF(TRACE_CUT), trace);
+    if (experiment->arrivals.windows > 1)
+        notices_add(notices, NOTICE_OF(WINDOWS), trace, experiment->arrivals.window_s,
+                    experiment->arrivals.windows);
     if (counts->fixed_times && experiment_is_random(experiment))
         notices_add(notices, NOTICE_OF(TIMES_FIXED), trace);
 }

@@ -44,6 +44,7 @@ static const struct key trace_keys[] = {
     KEY_NUMBER("scale_rate", OF, scale_rate, 1e-6, 1e6, 1, OPTIONAL),
     KEY_NUMBER("start_s", OF, start_s, 0, LIMIT_S, 0, OPTIONAL),
     KEY_NUMBER("duration_s", OF, duration_s, 0, LIMIT_S, 0, OPTIONAL),
+    KEY_NUMBER("window_s", OF, window_s, 0, LIMIT_S, 0, SPARSE),
     KEY_OWN("mapping"),
     KEY_NOTES,
     KEY_END};
@@ -142,6 +143,30 @@ static bool load_mappings(const struct json_value *value, const struct workload 
     return good;
 }
 
+/* How many windows fit into the part of the trace that is used, which is read for that. */
+static bool count_windows(const struct json_value *value, struct arrival_spec *arrivals,
+                          struct error *error)
+{
+    const struct trace_view view = {.start_s = arrivals->start_s, .others = TRACE_OTHERS_MERGE};
+    const double most = arrivals->duration_s > 0 ? arrivals->duration_s : INFINITY;
+    struct trace_record record = {.time = 0};
+    struct error fault = {.kind = ERROR_NONE};
+    struct trace_reader *trace =
+        trace_open_view(arrivals->trace_path, arrivals->trace_format, 0, &view, &fault);
+    while (trace != NULL && sim_to_s(record.time) < most && trace_next(trace, &record, &fault))
+        continue;
+    trace_close(trace);
+    if (fault.kind != ERROR_NONE && error != NULL)
+        *error = fault;
+    const double length = fmin(sim_to_s(record.time), most);
+    arrivals->windows = (size_t)(length / arrivals->window_s);
+    return fault.kind == ERROR_NONE &&
+           (arrivals->windows > 0 ||
+            json_fault(value, error,
+                       "\"window_s\" %g is longer than the part of the trace that is used, %.6g s",
+                       arrivals->window_s, length));
+}
+
 static bool load_trace(const struct json_include *document, const struct json_value *value,
                        const struct workload *workload, struct arrival_spec *arrivals,
                        struct error *error)
@@ -155,8 +180,9 @@ static bool load_trace(const struct json_include *document, const struct json_va
         !json_choice(value, "format", trace_formats, &format, error))
         return false;
     arrivals->trace_format = format >= 0 ? trace_formats[format] : NULL;
-    return !json_child(value, "mapping", &child) ||
-           load_mappings(&child, workload, arrivals, error);
+    return (!json_child(value, "mapping", &child) ||
+            load_mappings(&child, workload, arrivals, error)) &&
+           (arrivals->window_s == 0 || count_windows(value, arrivals, error));
 }
 
 static bool load_periodic(const struct json_value *value, const struct workload *workload,

@@ -322,7 +322,7 @@ struct arrival_counts arrival_stream_counts(const struct arrival_stream *stream)
     counts.requests = stream->request;
     counts.drawn = stream->drawn;
     counts.drawn_labels = stream->drawn > 0 ? stream->strays.count : 0;
-    counts.fixed_times = trace_has_times(stream->trace);
+    counts.fixed_times = trace_has_times(stream->trace) && stream->spec->windows <= 1;
     counts.first_s = trace_first_s(stream->trace);
     return counts;
 }
@@ -332,6 +332,10 @@ static bool open_trace(struct arrival_stream *stream, struct error *error)
     const struct arrival_spec *spec = stream->spec;
     struct trace_view view = {
         .start_s = spec->start_s, .duration_s = spec->duration_s, .scale_rate = spec->scale_rate};
+    if (spec->windows > 0) {
+        view.start_s += (double)(stream->seed % spec->windows) * spec->window_s;
+        view.duration_s = spec->window_s;
+    }
     if (spec->mapping_count == 0) { /* with mappings no application is drawn */
         view.count = take_label;
         view.context = stream;

@@ -45,11 +45,13 @@ struct arrival_spec {
     double load; /* as given; the process offers it */
     struct mmpp_state *states;
     size_t state_count;
-    char *trace_path;               /* resolved */
-    const char *trace_format;       /* one of trace_formats; NULL: detected from the content */
-    double scale_rate;              /* > 1 compresses time by this factor; default 1 */
-    double start_s;                 /* skips the beginning of the trace; before scaling */
-    double duration_s;              /* length used of the trace, before scaling; 0: to its end */
+    char *trace_path;         /* resolved */
+    const char *trace_format; /* one of trace_formats; NULL: detected from the content */
+    double scale_rate;        /* > 1 compresses time by this factor; default 1 */
+    double start_s;           /* skips the beginning of the trace; before scaling */
+    double duration_s;        /* length used of the trace, before scaling; 0: to its end */
+    double window_s;          /* each seed uses a window of that; 0: all seeds use all of it */
+    size_t windows;           /* that do not overlap; the seed modulo it selects one */
     struct trace_mapping *mappings; /* if empty, a label that equals an application's name
                                      * selects that application; other requests are drawn by the
                                      * applications' weights */
