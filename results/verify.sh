@@ -10,7 +10,8 @@
 # folder, with a temporary folder in place of /tmp.
 #
 # A line passes if the same words are printed, whatever blanks and line ends are between them, because lines are
-# folded. Numbers with a decimal point may differ by 1 % or a unit of the last digit; any other word must be equal.
+# folded. It passes "within 1 %", and is counted apart, if numbers with a decimal point differ by 1 % or a unit of the
+# last digit at most, and all other words are equal.
 #
 # From the environment: ESGSIM the program, ESGSIM_DATA its data, QUIET=1: print what differs alone.
 # Exit status: 0 all is as expected, 1 a line differs or a command failed, 2 there is no such section.
@@ -30,16 +31,18 @@ rows() {
     sed -n 's/^| *\(.*[^ ]\) *| `esgsim verify \([^`]*\)` *| *\([^ ]*\) *| *\([^ ]*\) *| `\([^`]*\)`,* *\([^|]*[^ |]\)* *|$/\2\t\3\t\4\t\1\t\5\t\6/p' "$page"
 }
 
-# Prints each expected line with PASS, or with what was printed; the last line has how many differ.
+# Prints each expected line with PASS, or with what was printed. `count` has the lines, those that differ, and those
+# within 1 %.
 compare() { # compare EXPECTED PRINTED
     LC_ALL=C awk -v quiet="${QUIET:-}" '
         function number(text) { return match(text, /^[-+]?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?/) ? substr(text, 1, RLENGTH) : "" }
+        # near: 0 equal, 1 within 1 %, 2 any number
         function agree(want, got, near,    a, b, digits, limit) {
-            if (want == got) return 1
+            if (want == got || near == 0) return want == got
             if (want ~ /^\(/ && got ~ /^\(/) return agree(substr(want, 2), substr(got, 2), near)
             a = number(want); b = number(got)
             if (a == "" || b == "" || substr(want, length(a) + 1) != substr(got, length(b) + 1)) return 0
-            if (near || a !~ /\./) return near
+            if (near == 2 || a !~ /\./) return near == 2
             digits = a; sub(/^[^.]*\./, "", digits); sub(/e.*/, "", digits)
             limit = 10 ^ -length(digits)
             if (0.01 * a > limit) limit = 0.01 * a
@@ -63,12 +66,19 @@ compare() { # compare EXPECTED PRINTED
         NF == 0 || $1 == "…" { next }
         { lines++; place = find($0, 0)
           if (place) { at = past; if (!quiet) print "PASS    " $0; next }
-          differ++; place = find($0, 1)
+          place = find($0, 1)
+          if (place) {
+              at = past; close_by++; if (quiet) next
+              print "PASS within 1 %  " $0
+              for (i = line_of[place]; i <= line_of[past - 1]; i++) print "printed          " line[i]
+              next
+          }
+          differ++; place = find($0, 2)
           print "DIFFERS " $0
           if (!place) print "printed no such line"
           for (i = line_of[place]; place && i <= line_of[past - 1]; i++) print "printed " line[i]
           if (place) at = past }
-        END { print lines + 0, differ + 0 > "'"$folder"'/count" }' "$2" "$1"
+        END { print lines + 0, differ + 0, close_by + 0 > "'"$folder"'/count" }' "$2" "$1"
 }
 
 clock() { # sets $spent to the seconds of processor time so far; a subshell would have its own
@@ -78,7 +88,7 @@ clock() { # sets $spent to the seconds of processor time so far; a subshell woul
 
 # Runs the blocks of $folder/section.
 verify() { # verify NAME FILE
-    lines=0 differing=0
+    lines=0 differing=0 near=0
     clock
     before=$spent
     rm -f "$folder"/block-*
@@ -97,11 +107,12 @@ verify() { # verify NAME FILE
         sed -e 's|build/esgsim|"$ESGSIM"|g' -e 's|/tmp/|"$FOLDER"/|g' "$block" >"$folder/commands"
         sh -e "$folder/commands" >"$folder/printed" || { echo "verify: $1: a command failed" >&2; exit 1; }
         compare "$wanted" "$folder/printed"
-        read -r more worse <"$folder/count"
-        lines=$((lines + more)) differing=$((differing + worse))
+        read -r more worse close_by <"$folder/count"
+        lines=$((lines + more)) differing=$((differing + worse)) near=$((near + close_by))
     done
     clock
-    echo "$1: $((lines - differing)) of $lines lines are as in $2," \
+    [ $near -eq 0 ] && within= || within=" $near within 1 %,"
+    echo "$1: $((lines - differing - near)) of $lines lines are as in $2,$within" \
         "$(echo "$spent $before" | awk '{ printf "%.1f", $1 - $2 }') s of processor time"
 }
 

@@ -74,8 +74,9 @@ const struct command command_verify = {
     .operands = "[SECTION…]",
     .help =
         "Runs the commands of a section of REPRODUCING.md and compares their output with the "
-        "page, line by line. It prints PASS or the differences, then the processor time. Numbers "
-        "with a decimal point may differ by 1 % or a unit of their last digit; everything else "
+        "page, line by line. It prints PASS or the differences, then the processor time. Where "
+        "numbers with a decimal point differ by 1 % or a unit of their last digit at most, a line "
+        "passes \"within 1 %\", and is counted apart; everything else "
         "must be equal. Exit status 1 if a line differs. Without a section it lists them, with "
         "claim, minutes and disk space. It removes its files in $TMPDIR.\n"
         "\n"
