@@ -234,6 +234,31 @@ CASE(a_figure_of_one_policy_is_judged_in_every_scenario)
                   "policy and setting, does not exist in 1 (orion: light).");
 }
 
+/* Of runs whose experiment states how long decisions take; the others are judged. */
+CASE(a_time_of_decisions_that_the_experiment_states_is_assumed)
+{
+    static const char figures[] = "{\"metric\": \"decision_us_mean\", \"high\": 10000, \"unit\": "
+                                  "\"us\", \"evidence\": \"secondary\"}, "
+                                  "{\"metric\": \"slo_hit_rate\", \"low\": 0, \"unit\": \"1\", "
+                                  "\"evidence\": \"assumed\", \"policy\": \"esg\"}";
+    JUDGED judged = {0};
+    judge(&judged, runs, RUNS, figures);
+    struct notices *notices = calloc(RUNS, sizeof *notices);
+    judged.results->notices = notices;
+    for (size_t all = 0; all < 2; all++) {
+        for (size_t r = 0; r < RUNS; r++)
+            if (strcmp(runs[r].setting, "light") == 0 || all)
+                notices_add(&notices[r], NOTICE_OF(DECISIONS_ASSUMED));
+        report_judge(judged.report, judged.reference);
+        const struct judgement *judgement = judged.report->judgements;
+        assert_int_equal(judgement[0].verdict, all ? VERDICT_ASSUMED : VERDICT_REPRODUCED);
+        assert_int_equal(judgement[0].counts[STANDING_ASSUMED], all ? 2 : 1);
+        assert_int_equal(judgement[1].verdict, VERDICT_REPRODUCED);
+    }
+    assert_contains(judged.report->judgements[0].sentence,
+                    "Assumed: ours is from 12.5 us (\xC2\xB1 0)");
+}
+
 static char *printed(const struct judged *judged,
                      bool (*print)(const struct report *, FILE *, struct error *))
 {

@@ -596,4 +596,38 @@ CASE(a_drain_of_a_tenth_of_the_arrivals_is_told)
     }
 }
 
+/* By a distribution of the service, or by noise of a profile. */
+CASE(what_does_not_vary_and_what_is_free_is_told)
+{
+    static const struct {
+        const char *path, *key, *value;
+        bool fixed, free, assumed;
+    } cases[] = {
+        {"theory/md1", "requests", "100", true, true, false},
+        {"theory/mm1", "requests", "100", false, true, false},
+        {"theory/mm1", "platform.decision_cost", "{\"model\":\"fixed\",\"ms\":5}", false, false,
+         true},
+        {"strict-light", "platform.noise", "{\"cv\":0}", true, false, true},
+        {"strict-light", "platform.decision_cost", "{\"model\":\"measured\"}", false, false, false},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char path[64];
+        OWNED(free) double *values = NULL;
+        struct error error = {0};
+        RESULT told = {0};
+        snprintf(path, sizeof path, "workloads/experiments/%s.json", cases[c].path);
+        const struct override overrides[] = {
+            {"requests", "100"}, {"warmup_requests", "10"}, {cases[c].key, cases[c].value}};
+        EXPERIMENT *experiment = experiment_load(path, overrides, 3, &error);
+        assert_good(experiment != NULL, &error);
+        const struct policy *policy = policy_resolve(experiment, &values, &error);
+        assert_good(simulation_run(experiment, policy, values, NULL, NULL, &told, &error), &error);
+        assert_int_equal(notices_find(&told.notices, NOTICE_EXECUTIONS_FIXED) != NULL,
+                         cases[c].fixed);
+        assert_int_equal(notices_find(&told.notices, NOTICE_DECISIONS_FREE) != NULL, cases[c].free);
+        assert_int_equal(notices_find(&told.notices, NOTICE_DECISIONS_ASSUMED) != NULL,
+                         cases[c].assumed);
+    }
+}
+
 SUITE("simulation")

@@ -7,14 +7,15 @@
 
 const char *verdict_name(enum verdict verdict)
 {
-    static const char *const names[] = {"reproduced", "partly", "not", "cannot be said"};
+    static const char *const names[] = {"reproduced", "partly", "not", "cannot be said", "assumed"};
     return names[verdict];
 }
 
 const char *standing_name(enum standing standing)
 {
-    static const char *const names[STANDING_COUNT] = {
-        "holds", "below", "above", "undecided", "one seed", "undefined", "no run", "runs missing"};
+    static const char *const names[STANDING_COUNT] = {"holds",     "below",        "above",
+                                                      "undecided", "one seed",     "undefined",
+                                                      "no run",    "runs missing", "assumed"};
     return names[standing];
 }
 
@@ -137,6 +138,23 @@ static bool lacks_runs(const struct report *report, const struct expectation *fi
            (of.second != NULL && of.second->missing > 0);
 }
 
+/* Whether the pair's times of decisions are what the experiment states, not a machine's. */
+static bool is_assumed(const struct report *report, const struct expectation *figure,
+                       const struct verdict_pair *pair)
+{
+    bool any = false;
+    if (strncmp(figure->measured->name, "decision_us", strlen("decision_us")) != 0 ||
+        pair->contender == REPORT_NONE || report->results->notices == NULL)
+        return false;
+    const struct report_contender *contender = &pair->scenario->contenders[pair->contender];
+    for (size_t r = 0; r < contender->run_count; r++) {
+        const struct notices *notices = &report->results->notices[contender->runs[r]];
+        any = any || notices_find(notices, NOTICE_DECISIONS_ASSUMED) != NULL ||
+              notices_find(notices, NOTICE_DECISIONS_FREE) != NULL;
+    }
+    return any;
+}
+
 static void pair_add(const struct report *report, struct judgement *judgement,
                      struct verdict_pair pair)
 {
@@ -144,6 +162,8 @@ static void pair_add(const struct report *report, struct judgement *judgement,
     const bool lacks = lacks_runs(report, judgement->figure, &pair);
     if (lacks && pair.standing != STANDING_NO_RUN)
         pair.standing = STANDING_INCOMPLETE;
+    else if (is_assumed(report, judgement->figure, &pair))
+        pair.standing = STANDING_ASSUMED;
     judgement->incomplete = judgement->incomplete || lacks;
     arena_reserve(report->arena, &judgement->pairs, judgement->pair_count + 1, sizeof pair);
     judgement->pairs[judgement->pair_count++] = pair;
@@ -277,11 +297,13 @@ static void averages_fill(const struct report *report, struct judgement *judgeme
 static enum verdict verdict_of(const struct judgement *judgement)
 {
     const size_t *counts = judgement->counts;
+    const size_t judged = judgement->pair_count - counts[STANDING_ASSUMED];
     if (judgement->incomplete)
         return VERDICT_UNKNOWN;
+    if (counts[STANDING_ASSUMED] > 0 && judged == counts[STANDING_NO_RUN])
+        return VERDICT_ASSUMED;
     if (counts[STANDING_HOLDS] > 0)
-        return counts[STANDING_HOLDS] == judgement->pair_count ? VERDICT_REPRODUCED
-                                                               : VERDICT_PARTLY;
+        return counts[STANDING_HOLDS] == judged ? VERDICT_REPRODUCED : VERDICT_PARTLY;
     return counts[STANDING_BELOW] + counts[STANDING_ABOVE] > 0 ? VERDICT_NOT : VERDICT_UNKNOWN;
 }
 

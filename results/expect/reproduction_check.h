@@ -14,6 +14,7 @@
  *   to a cost of 0, or because the policy does not have the metric.
  * - no run: the file has no such run, or no run to pair it with.
  * - runs missing: runs of a policy of the pair are missing from the sweep, such as failed ones.
+ * - assumed: the figure is a time of decisions, and the experiment states how long they take.
  *
  * The verdict over all pairs, including those without a run, if no run of their policies is missing
  * from the sweep (else it is: cannot be said):
@@ -21,6 +22,7 @@
  * - partly: some pairs hold, but not all.
  * - not: no pair holds, and at least one is below or above.
  * - cannot be said: no pair holds, and none is below or above.
+ * - assumed: so are all pairs that ran. Otherwise such pairs do not count.
  *
  * The scenarios of a file that differ in nothing but the setting are of one *world*: one set of
  * assumptions, such as a cluster and a latency profile. Each policy also has an *average* in each
@@ -48,10 +50,18 @@ enum standing {
     STANDING_UNDEFINED,
     STANDING_NO_RUN,
     STANDING_INCOMPLETE,
+    STANDING_ASSUMED,
     STANDING_COUNT
 };
 
-enum verdict { VERDICT_REPRODUCED, VERDICT_PARTLY, VERDICT_NOT, VERDICT_UNKNOWN };
+enum verdict {
+    VERDICT_REPRODUCED,
+    VERDICT_PARTLY,
+    VERDICT_NOT,
+    VERDICT_UNKNOWN,
+    VERDICT_ASSUMED,
+    VERDICT_COUNT
+};
 
 /* Texts are owned by the report or the expectations. */
 struct verdict_pair {
@@ -101,9 +111,10 @@ void judged_close(struct report *report);
 /* The sentence of a judgement that has all else. */
 const char *verdict_sentence(const struct report *report, const struct judgement *judgement);
 
-/* "reproduced", "partly", "not", "cannot be said". */
+/* "reproduced", "partly", "not", "cannot be said", "assumed". */
 const char *verdict_name(enum verdict verdict);
-/* "holds", "below", "above", "undecided", "one seed", "undefined", "no run". */
+/* "holds", "below", "above", "undecided", "one seed", "undefined", "no run", "runs missing",
+ * "assumed". */
 const char *standing_name(enum standing standing);
 
 /* Returns whether two scenarios are of one world. */

@@ -209,7 +209,7 @@ static void say_drops(struct sentence *to)
 const char *verdict_sentence(const struct report *report, const struct judgement *judgement)
 {
     static const char *const openings[] = {"Reproduced", "Partly reproduced", "Not reproduced",
-                                           "Cannot be said"};
+                                           "Cannot be said", "Assumed"};
     const struct expectation *figure = judgement->figure;
     const struct esg_comparison *esg = figure->esg;
     const struct {
@@ -220,7 +220,8 @@ const char *verdict_sentence(const struct report *report, const struct judgement
                  {STANDING_UNDECIDED, "is undecided in"},
                  {STANDING_ONE_SEED, "has one seed and so no interval in"},
                  {STANDING_UNDEFINED, esg != NULL ? esg->undefined : "does not exist in"},
-                 {STANDING_INCOMPLETE, "lacks runs in"}};
+                 {STANDING_INCOMPLETE, "lacks runs in"},
+                 {STANDING_ASSUMED, "is what the experiment states in"}};
     struct sentence sentence = {.report = report, .judgement = judgement, .figure = figure};
     struct sentence *to = &sentence;
     say(to, "%s: ", openings[judgement->verdict]);

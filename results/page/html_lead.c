@@ -154,15 +154,16 @@ const char *page_verdict(const struct report *report)
 void page_published(const struct page *page, const struct page_figure *figure, FILE *out)
 {
     const struct report *report = page->report;
-    size_t counts[VERDICT_UNKNOWN + 1] = {0};
+    size_t counts[VERDICT_COUNT] = {0};
     for (size_t j = 0; j < report->judgement_count; j++)
         counts[report->judgements[j].verdict]++;
     html_print(out,
                "<figure class=\"bars\" data-kind=\"published\"><figcaption>Published figures and "
-               "ours: of %zu, %zu reproduced, %zu partly, %zu not, %zu cannot be said. Grey: the "
+               "ours: of %zu, %zu reproduced, %zu partly, %zu not, %zu cannot be said, %zu "
+               "assumed. Grey: the "
                "published range. Dots: our average over the settings of each set of assumptions, "
                "with its 95 %% interval. "
                "<a href=\"#published\">Each in words</a></figcaption><pre>%s</pre></figure>\n",
                report->judgement_count, counts[VERDICT_REPRODUCED], counts[VERDICT_PARTLY],
-               counts[VERDICT_NOT], counts[VERDICT_UNKNOWN], figure->csv);
+               counts[VERDICT_NOT], counts[VERDICT_UNKNOWN], counts[VERDICT_ASSUMED], figure->csv);
 }

@@ -205,7 +205,24 @@ static void add_failures(struct notices *notices, const struct experiment *exper
             : "");
 }
 
-bool notices_fill(struct arena *arena, const struct experiment *experiment,
+/* What makes seeds more alike, and policies faster, than in reality. `real`: a backend gave the
+ * times of executions. */
+static void add_free(struct notices *notices, const struct experiment *experiment, bool real)
+{
+    const struct workload *workload = &experiment->workload;
+    const enum decision_cost_kind cost = experiment->platform.decision_cost;
+    bool vary = real || workload->application_count == 0;
+    for (size_t f = 0; f < workload->function_count; f++)
+        vary = vary || function_time_varies(&workload->functions[f], workload->kind_count);
+    if (!vary)
+        notices_add(notices, NOTICE_OF(EXECUTIONS_FIXED));
+    if (workload->application_count > 0 && cost == DECISION_ZERO)
+        notices_add(notices, NOTICE_OF(DECISIONS_FREE));
+    else if (workload->application_count > 0 && cost != DECISION_MEASURED)
+        notices_add(notices, NOTICE_OF(DECISIONS_ASSUMED));
+}
+
+bool notices_fill(struct arena *arena, const struct experiment *experiment, bool real,
                   struct simulation_result *result)
 {
     struct notices *notices = &result->notices;
@@ -217,6 +234,7 @@ bool notices_fill(struct arena *arena, const struct experiment *experiment,
     add_stationarity(notices, result);
     if (experiment->workload.application_count > 0 && experiment->arrivals.process == ARRIVAL_TRACE)
         add_trace(notices, experiment, &result->arrivals);
+    add_free(notices, experiment, real);
     if (!experiment_is_random(experiment))
         notices_add(notices, NOTICE_OF(NOT_RANDOM));
     add_failures(notices, experiment);

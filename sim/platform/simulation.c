@@ -176,7 +176,8 @@ static bool result_complete(struct platform *platform, const struct cursor *curs
                     " requests; lower warmup_requests or take more of the trace",
                     experiment->path, experiment->warmup_requests);
     else if (experiment_inputs_check(experiment, platform->error) &&
-             (notices_fill(&platform->arena, experiment, result) ||
+             (notices_fill(&platform->arena, experiment, platform->options->backend != NULL,
+                           result) ||
               error_run(platform->error, "out of memory for the run's notices")))
         return true;
     simulation_result_clear(result);

@@ -430,7 +430,7 @@ static bool task_note(struct runner *runner, const struct task *task, struct err
     for (size_t i = task->known; good && i < task->seeds; i++) {
         struct simulation_result result =
             runner->outcomes[task->first_job + i - task->known].result;
-        good = notices_fill(answer->arena, run.experiment, &result) ||
+        good = notices_fill(answer->arena, run.experiment, false, &result) ||
                error_run(error, "out of memory for the notices of runs");
         if (task->seeds > 1 && capacity_point_is_exact(point))
             notices_add(&result.notices, NOTICE_OF(SEEDS_COPIES));

@@ -214,5 +214,8 @@ bool experiment_is_repeatable(const struct experiment *experiment);
  * of a policy's module, or of a trace with several applications. Opens the trace, if there is one.
  */
 bool experiment_is_random(const struct experiment *experiment);
+/* Whether two executions of one batch of the function may take different times on an idle GPU: it
+ * has noise on one of the `kinds` of GPUs, or a distribution. */
+bool function_time_varies(const struct function *function, size_t kinds);
 
 #endif

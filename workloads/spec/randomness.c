@@ -35,13 +35,12 @@ static bool arrivals_draw(const struct experiment *experiment)
     return !fixed;
 }
 
-static bool function_draws(const struct function *function, size_t kinds)
+bool function_time_varies(const struct function *function, size_t kinds)
 {
-    if (function->service != SERVICE_PROFILE && function->service != SERVICE_CONSTANT)
-        return true;
+    if (function->service != SERVICE_PROFILE)
+        return function->service != SERVICE_CONSTANT;
     for (size_t k = 0; k < kinds; k++)
-        if (function->gpus[k].cold_start_cv > 0 ||
-            (function->service == SERVICE_PROFILE && function->gpus[k].noise_cv > 0))
+        if (function->gpus[k].noise_cv > 0)
             return true;
     return false;
 }
@@ -51,6 +50,14 @@ bool experiment_is_repeatable(const struct experiment *experiment)
     return experiment->platform.decision_cost != DECISION_MEASURED &&
            !policy_module_named(experiment->policy_name) &&
            (experiment->policy_shadow == NULL || !policy_module_named(experiment->policy_shadow));
+}
+
+static bool function_draws(const struct function *function, size_t kinds)
+{
+    for (size_t k = 0; k < kinds; k++)
+        if (function->gpus[k].cold_start_cv > 0)
+            return true;
+    return function_time_varies(function, kinds);
 }
 
 bool experiment_is_random(const struct experiment *experiment)
