@@ -59,80 +59,67 @@ struct group {
     double count, sum;
 };
 
-/* Divides all observations into BATCH_MEANS_INTERVAL_BATCHES groups, as equally as the batches of
- * the series allow. The incomplete batch belongs to the last one. False: the series is too short.
- */
-static bool groups_find(const struct batch_means *series, struct group *groups)
+/* Group g of n, which together have all observations, divided as equally as the batches of the
+ * series allow. The incomplete batch belongs to the last one. */
+static struct group group_of(const struct batch_means *series, size_t g, size_t n)
 {
-    enum { GROUPS = BATCH_MEANS_INTERVAL_BATCHES };
-    for (size_t g = 0; series->count >= 2 * GROUPS && g < GROUPS; g++) {
-        const size_t first = g * series->count / GROUPS;
-        const size_t length = (g + 1) * series->count / GROUPS - first;
-        const double count = (double)length * (double)series->batch;
-        groups[g] = (struct group){count, count * gsl_stats_mean(series->means + first, 1, length)};
+    const size_t first = g * series->count / n;
+    const size_t length = (g + 1) * series->count / n - first;
+    struct group group = {.count = (double)length * (double)series->batch};
+    group.sum = group.count * gsl_stats_mean(series->means + first, 1, length);
+    if (g + 1 == n) {
+        group.count += (double)series->filled;
+        group.sum += series->sum;
     }
-    groups[GROUPS - 1].count += (double)series->filled;
-    groups[GROUPS - 1].sum += series->sum;
-    return series->count >= 2 * GROUPS;
+    return group;
 }
 
-/* Of all observations. */
-struct moments {
-    double count, mean;
-    double variance;      /* of one */
-    double mean_variance; /* of their mean */
-};
-
-/* Groups may differ by one batch in length: the variance is that of a ratio of two sums. `join` of
- * them count as one. */
-static bool moments_find(const struct batch_means *series, size_t join, struct moments *of)
+static bool is_short(const struct batch_means *series)
 {
-    enum { GROUPS = BATCH_MEANS_INTERVAL_BATCHES };
-    struct group groups[GROUPS] = {{0}}, joined[GROUPS] = {{0}};
-    const double n = GROUPS / (double)join;
-    double sum = 0, squares = 0;
-    *of = (struct moments){0};
-    if (!groups_find(series, groups))
-        return false;
-    for (size_t g = 0; g < GROUPS; g++) {
-        joined[g / join].count += groups[g].count;
-        joined[g / join].sum += groups[g].sum;
-        of->count += groups[g].count;
-        sum += groups[g].sum;
+    return series->count < 2 * (size_t)BATCH_MEANS_INTERVAL_BATCHES;
+}
+
+/* The variance of the mean, as that of a ratio of two sums, because groups may differ in length. */
+static double mean_variance(const struct batch_means *series, size_t n)
+{
+    const struct group all = group_of(series, 0, 1);
+    double squares = 0;
+    for (size_t g = 0; g < n; g++) {
+        const struct group group = group_of(series, g, n);
+        squares += pow(group.sum - group.count * all.sum / all.count, 2);
     }
-    of->mean = sum / of->count;
-    for (size_t g = 0; g < GROUPS / join; g++)
-        squares += pow(joined[g].sum - joined[g].count * of->mean, 2);
-    of->mean_variance = squares * n / (n - 1) / (of->count * of->count);
-    of->variance = series->squares / of->count - of->mean * of->mean;
-    return true;
+    return squares * (double)n / (double)(n - 1) / (all.count * all.count);
 }
 
 double batch_means_half_width(const struct batch_means *series)
 {
-    struct moments of;
-    if (!moments_find(series, 1, &of) || of.mean_variance == 0)
-        return NAN;
-    return statistics_t_quantile(BATCH_MEANS_INTERVAL_BATCHES - 1) * sqrt(of.mean_variance);
+    const size_t batches = BATCH_MEANS_INTERVAL_BATCHES;
+    const double variance = is_short(series) ? 0 : mean_variance(series, batches);
+    return variance > 0 ? statistics_t_quantile((double)(batches - 1)) * sqrt(variance) : NAN;
 }
 
 double batch_means_effective(const struct batch_means *series)
 {
-    struct moments of;
-    if (!moments_find(series, 2, &of))
+    const size_t batches = BATCH_MEANS_INTERVAL_BATCHES;
+    if (is_short(series))
         return NAN;
-    const bool varies = of.variance > 1e-12 * of.mean * of.mean && of.mean_variance > 0;
-    const double worth = varies ? of.variance / of.mean_variance : of.count;
-    return fmin(fmax(worth, BATCH_MEANS_INTERVAL_BATCHES), of.count);
+    const struct group all = group_of(series, 0, 1);
+    const double mean = all.sum / all.count;
+    const double variance = series->squares / all.count - mean * mean;
+    const double worth = variance / mean_variance(series, batches / 2);
+    const bool varies = variance > 1e-12 * mean * mean && isfinite(worth);
+    return varies ? fmin(fmax(worth, (double)batches), all.count) : all.count;
 }
 
 double batch_means_rising(const struct batch_means *series)
 {
     enum { BATCHES = BATCH_MEANS_INTERVAL_BATCHES, PAIRS = BATCHES * (BATCHES - 1) / 2 };
-    struct group groups[BATCHES] = {{0}};
+    struct group groups[BATCHES];
     size_t rises = 0;
-    if (!groups_find(series, groups))
+    if (is_short(series))
         return NAN;
+    for (size_t g = 0; g < BATCHES; g++)
+        groups[g] = group_of(series, g, BATCHES);
     for (size_t later = 1; later < BATCHES; later++)
         for (size_t earlier = 0; earlier < later; earlier++)
             rises += groups[earlier].sum * groups[later].count <
