@@ -73,7 +73,6 @@ ROOMS    := $(addprefix sim/,base engine cluster platform backend) sched $(patsu
             $(addprefix workloads/,load world arrivals training spec sweep) $(addprefix traces/,readers profile calibrate)
 LIB_SRC  := $(foreach room,$(ROOMS),$(wildcard $(room)/*.c))
 CLI_SRC  := $(wildcard sim/run/*.c sim/cli/*.c results/*/*.c plots/*.c)
-DERIVE_SRC := $(wildcard traces/calibrate/derive/*.c)
 SCHEMA_SRC := $(wildcard workloads/schemas/*.c)
 TEST_SRC := $(wildcard tests/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
@@ -81,15 +80,14 @@ HEADERS  := $(foreach room,$(ROOMS),$(wildcard $(room)/*.h))
 # Headers of the simulator's own state, which are not installed.
 PRIVATE  := %_internal.h \
             $(filter-out %/metrics.h %/simulation.h,$(wildcard sim/platform/*.h))
-ALL_SRC  := $(LIB_SRC) $(CLI_SRC) $(wildcard sim/main.c) $(DERIVE_SRC) $(SCHEMA_SRC) $(TEST_SRC) tests/digest.c \
+ALL_SRC  := $(LIB_SRC) $(CLI_SRC) $(wildcard sim/main.c) $(SCHEMA_SRC) $(TEST_SRC) tests/digest.c \
             $(wildcard tests/fuzz/*.c tests/mutants/*.c tests/plugins/*.c sim/examples/*.c)
-ALL_HDR  := $(HEADERS) $(wildcard sim/run/*.h sim/cli/*.h results/*/*.h plots/*.h traces/calibrate/derive/*.h tests/*.h \
+ALL_HDR  := $(HEADERS) $(wildcard sim/run/*.h sim/cli/*.h results/*/*.h plots/*.h tests/*.h \
             tests/fuzz/*.h)
 
 PLUGINS  := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/plugins/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/%.o)
-DERIVE_OBJ := $(DERIVE_SRC:%.c=$(BUILD)/%.o)
 TESTS    := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
 # Those of random trials, of which the sanitized ones make a tenth.
 WHOLE_TESTS := $(patsubst %.c,$(BUILD)/%,$(shell grep -l '\btrials.[A-Z0-9]' $(TEST_SRC) /dev/null))
@@ -193,13 +191,9 @@ $(FUZZERS): $(BUILD)/tests/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/input.
 	$(SAY) link $@
 	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(WHOLE) $(LDLIBS)
 
-$(BUILD)/derive-profiles: $(DERIVE_OBJ) $(BUILD)/libesgsim.a
-	$(SAY) link $@
-	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(BUILD)/libesgsim.a $(LDLIBS)
-
 .PHONY: derive
-derive: $(BUILD)/derive-profiles $(BUILD)/esgsim ## derive traces/profiles/*.json again from the measured tables
-	$< --out traces/profiles
+derive: $(BUILD)/esgsim ## derive traces/profiles/*.json again from the measured tables
+	python3 traces/profiles/derive.py
 	sh traces/profiles/raw/infless/profile.sh $(BUILD)/esgsim traces/profiles/2080ti-infless.json >/dev/null
 	sh traces/profiles/raw/h200/profile.sh $(BUILD)/esgsim traces/profiles/h200-green.json >/dev/null
 
@@ -354,8 +348,7 @@ hooks: ## install a hook of git that formats and checks what is committed, in tw
 plugins: $(PLUGINS)
 
 .PHONY: suites
-suites: $(BUILD)/esgsim $(BUILD)/schemas $(TESTS) $(REPLAYS) $(PLUGINS) \
-        $(if $(DERIVE_SRC),$(BUILD)/derive-profiles)
+suites: $(BUILD)/esgsim $(BUILD)/schemas $(TESTS) $(REPLAYS) $(PLUGINS)
 
 .PHONY: test
 test: deps-test ## install, build, run all tests (AddressSanitizer, UBSan, valgrind)

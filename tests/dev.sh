@@ -45,7 +45,6 @@ suites='' targets="BUILD/esgsim"
 for name in $names; do
     case $name in
     *.sh) suites="$suites ${name%.sh}" targets="$targets plugins BUILD/tests/digest BUILD/schemas" ;;
-    profile) suites="$suites test_profile" targets="$targets BUILD/derive-profiles BUILD/tests/test_profile" ;;
     replay_*) suites="$suites $name" targets="$targets BUILD/tests/$name" ;;
     *) suites="$suites test_$name" targets="$targets plugins BUILD/tests/test_$name" ;;
     esac

@@ -9,7 +9,6 @@ sim/engine:
 traces/readers: sim/engine
 traces/profile:
 traces/calibrate: traces/readers traces/profile
-traces/calibrate/derive: traces/calibrate
 workloads/load: traces/profile
 workloads/world: workloads/load traces/profile
 workloads/arrivals: workloads/load workloads/world traces/readers sim/engine

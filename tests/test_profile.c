@@ -1,7 +1,4 @@
 #include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 #include <gsl/gsl_rng.h>
 
@@ -322,9 +319,9 @@ CASE(any_cut_of_a_profile_is_refused)
 
 CASE(every_shipped_profile_loads)
 {
-    /* And README.md, raw/, 2080ti-infless.json and h200-green.json, which `esgsim calibrate` makes,
-     * and 2080ti-sgprs.json in two forms. */
-    assert_int_equal(count_files(folder), SHIPPED + 6);
+    /* And README.md, derive.py, raw/, 2080ti-infless.json and h200-green.json, which `esgsim
+     * calibrate` makes, and 2080ti-sgprs.json in two forms. */
+    assert_int_equal(count_files(folder), SHIPPED + 7);
     for (size_t i = 0; i < SHIPPED; i++) {
         LOADED *profile = load(shipped[i]);
         assert_true(strlen(profile->device) > 0 && strlen(profile->evidence) > 0);
@@ -683,84 +680,6 @@ CASE(absolute_gpu_times_are_measured_at_equal_multiply_accumulates)
             (147 - profile_latency_ms(f, 1, 8, 1)) / (variants[v].fraction * 7.0 / 8.0);
         assert_absolute(147 - rest, 5.082, 1e-3);
     }
-}
-
-/* ---- Derivation
- * ---------------------------------------------------------------------------------- */
-
-/* "derive-profiles" of the same build: beside the folder this test is in. */
-static void find_program(char *path, size_t size)
-{
-    const char *given = getenv("ESGSIM_DERIVE_PROFILES");
-    if (given != NULL) {
-        (void)snprintf(path, size, "%s", given);
-        return;
-    }
-    char self[4096] = "";
-    assert_true(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
-    for (int up = 0; up < 2; up++) {
-        char *slash = strrchr(self, '/');
-        assert_non_null(slash);
-        *slash = '\0';
-    }
-    int length = snprintf(path, size, "%s/derive-profiles", self);
-    assert_true(length > 0 && (size_t)length < size);
-}
-
-static int run_program(const char *path, const char *option, const char *value)
-{
-    int status = -1;
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-        (void)dup2(nowhere, STDERR_FILENO);
-        execl(path, path, option, value, (char *)NULL);
-        _exit(127);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static void assert_same_bytes(const char *path, const char *other)
-{
-    size_t size = 0;
-    size_t other_size = 0;
-    STRING *bytes = file_bytes(path, &size);
-    STRING *other_bytes = file_bytes(other, &other_size);
-    bool same = size == other_size && memcmp(bytes, other_bytes, size) == 0;
-    if (!same)
-        fail_msg("%s differs from %s; run derive-profiles", path, other);
-}
-
-CASE(deriving_the_profiles_again_gives_the_shipped_bytes)
-{
-    char program[4096];
-    char out[] = "/tmp/esgsim-profiles-XXXXXX";
-    find_program(program, sizeof program);
-    assert_non_null(mkdtemp(out));
-    assert_int_equal(run_program(program, "--out", out), 0);
-    assert_int_equal(count_files(out), SHIPPED);
-    for (size_t i = 0; i < SHIPPED; i++) {
-        char fresh[512];
-        char kept[512];
-        (void)snprintf(fresh, sizeof fresh, "%s/%s", out, shipped[i]);
-        (void)snprintf(kept, sizeof kept, "%s/%s", folder, shipped[i]);
-        assert_same_bytes(fresh, kept);
-        assert_int_equal(unlink(fresh), 0);
-    }
-    assert_int_equal(rmdir(out), 0);
-}
-
-CASE(derivation_refuses_bad_usage_and_missing_measurements)
-{
-    char program[4096];
-    find_program(program, sizeof program);
-    assert_int_equal(run_program(program, "--cpu-fraction", "1.5"), 2);
-    assert_int_equal(run_program(program, "--cpu-fraction", "x"), 2);
-    assert_int_equal(run_program(program, "--frobnicate", NULL), 2);
-    assert_int_equal(run_program(program, "--raw", "tests/corpus/profile"), 2);
-    assert_int_equal(run_program(program, "--out", "no/such/folder"), 2);
 }
 
 /* ---- Interference
