@@ -238,24 +238,21 @@ static bool fit_table(const struct sample_set *set, const bool *left_out, struct
 struct bandwidth_problem {
     const struct sample_set *set;
     const bool *left_out;
-    double share_exponent; /* NAN: fitted */
 };
 
 /* The parameters are square roots, which keeps the coefficient and the exponents non-negative. */
-static struct interference bandwidth_law(const gsl_vector *x, double share_exponent)
+static struct interference bandwidth_law(const gsl_vector *x)
 {
-    const bool held = !isnan(share_exponent);
     return (struct interference){.kind = INTERFERENCE_BANDWIDTH,
                                  .coefficient = gsl_pow_2(gsl_vector_get(x, 0)),
                                  .victim_exponent = gsl_pow_2(gsl_vector_get(x, 1)),
-                                 .share_exponent =
-                                     held ? share_exponent : gsl_pow_2(gsl_vector_get(x, 2))};
+                                 .share_exponent = gsl_pow_2(gsl_vector_get(x, 2))};
 }
 
 static int bandwidth_residuals(const gsl_vector *x, void *data, gsl_vector *residuals)
 {
     const struct bandwidth_problem *problem = data;
-    struct interference law = bandwidth_law(x, problem->share_exponent);
+    struct interference law = bandwidth_law(x);
     size_t row = 0;
     for (size_t i = 0; i < problem->set->co_run_count; i++)
         if (is_seen(problem->set, problem->left_out, i))
@@ -266,11 +263,10 @@ static int bandwidth_residuals(const gsl_vector *x, void *data, gsl_vector *resi
     return GSL_SUCCESS;
 }
 
-static bool fit_bandwidth(const struct sample_set *set, const bool *left_out, double share_exponent,
+static bool fit_bandwidth(const struct sample_set *set, const bool *left_out,
                           struct interference *law, struct error *error)
 {
-    struct bandwidth_problem data = {set, left_out, share_exponent};
-    const size_t count = isnan(share_exponent) ? BANDWIDTH_PARAMETERS : BANDWIDTH_PARAMETERS - 1;
+    struct bandwidth_problem data = {set, left_out};
     gsl_multifit_nlinear_parameters parameters = gsl_multifit_nlinear_default_parameters();
     double x[BANDWIDTH_PARAMETERS] = {0.5, 0.5, 0.5};
     size_t rows = 0;
@@ -280,27 +276,26 @@ static bool fit_bandwidth(const struct sample_set *set, const bool *left_out, do
     if (rows < BANDWIDTH_PARAMETERS)
         return true;
     gsl_multifit_nlinear_fdf problem = {
-        .f = bandwidth_residuals, .n = rows, .p = count, .params = &data};
-    gsl_vector_view from = gsl_vector_view_array(x, count);
-    gsl_multifit_nlinear_workspace *work =
-        gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &parameters, rows, count);
+        .f = bandwidth_residuals, .n = rows, .p = BANDWIDTH_PARAMETERS, .params = &data};
+    gsl_vector_view from = gsl_vector_view_array(x, BANDWIDTH_PARAMETERS);
+    gsl_multifit_nlinear_workspace *work = gsl_multifit_nlinear_alloc(
+        gsl_multifit_nlinear_trust, &parameters, rows, BANDWIDTH_PARAMETERS);
     if (work == NULL)
         return error_run(error, "out of memory for a fit of %zu slowdowns", rows);
     int status = gsl_multifit_nlinear_init(&from.vector, &problem, work);
     if (status == GSL_SUCCESS)
         status = gsl_multifit_nlinear_driver(ITERATIONS, 1e-8, 1e-8, 0, NULL, NULL, &why, work);
-    *law = bandwidth_law(gsl_multifit_nlinear_position(work), share_exponent);
+    *law = bandwidth_law(gsl_multifit_nlinear_position(work));
     gsl_multifit_nlinear_free(work);
     return status == GSL_SUCCESS || status == GSL_EMAXITER || status == GSL_ENOPROG ||
            error_run(error, "a fit of %zu slowdowns failed: %s", rows, gsl_strerror(status));
 }
 
-bool interference_law_fit_held(enum interference_kind kind, double share_exponent,
-                               const struct sample_set *set, const bool *left_out,
-                               struct interference *law, struct error *error)
+bool interference_law_fit(enum interference_kind kind, const struct sample_set *set,
+                          const bool *left_out, struct interference *law, struct error *error)
 {
     *law = (struct interference){.kind = kind};
-    return kind == INTERFERENCE_BANDWIDTH ? fit_bandwidth(set, left_out, share_exponent, law, error)
+    return kind == INTERFERENCE_BANDWIDTH ? fit_bandwidth(set, left_out, law, error)
                                           : fit_table(set, left_out, law, error);
 }
 
@@ -347,12 +342,12 @@ static void mark_fold(const struct sample_set *set, enum interference_fold fold,
 
 /* Fits without the co-locations that are left out, and adds the errors there, except at those that
  * are `done` (NULL: none). */
-static bool add_errors(enum interference_kind kind, double share_exponent,
-                       const struct sample_set *set, const bool *left_out, const bool *done,
-                       struct mean_error *errors, struct error *error)
+static bool add_errors(enum interference_kind kind, const struct sample_set *set,
+                       const bool *left_out, const bool *done, struct mean_error *errors,
+                       struct error *error)
 {
     struct interference law;
-    const bool fine = interference_law_fit_held(kind, share_exponent, set, left_out, &law, error);
+    const bool fine = interference_law_fit(kind, set, left_out, &law, error);
     for (size_t i = 0; fine && i < set->co_run_count; i++) {
         const struct co_run *run = &set->co_runs[i];
         if (left_out[run->location] && (done == NULL || !done[run->location]) &&
@@ -364,9 +359,11 @@ static bool add_errors(enum interference_kind kind, double share_exponent,
     return fine;
 }
 
-bool interference_cross_validate(enum interference_kind kind, double share_exponent,
-                                 enum interference_fold fold, const struct sample_set *set,
-                                 size_t locations, struct mean_error *errors, struct error *error)
+/* Adds the errors of a law at the co-runs of each fold, fitted without them; each co-run is left
+ * out once. All `location` are below `locations`. O(folds) fits. */
+static bool cross_validate(enum interference_kind kind, enum interference_fold fold,
+                           const struct sample_set *set, size_t locations,
+                           struct mean_error *errors, struct error *error)
 {
     struct arena *arena = arena_create();
     bool *left_out = arena_allocate(arena, 2 * locations, sizeof *left_out);
@@ -377,7 +374,7 @@ bool interference_cross_validate(enum interference_kind kind, double share_expon
             (fold == FOLD_GROUPS && samples_partner(set, i) != NULL))
             continue;
         mark_fold(set, fold, i, left_out, locations);
-        fine = add_errors(kind, share_exponent, set, left_out, done, errors, error);
+        fine = add_errors(kind, set, left_out, done, errors, error);
         for (size_t j = 0; j < locations; j++)
             done[j] = done[j] || left_out[j];
     }
@@ -407,7 +404,7 @@ static bool leave_out_all_but(enum interference_kind kind, size_t met, const str
         }
         for (size_t j = 0; j < met && count > met; j++)
             left_out[of_pair[(own + j * count / met) % count]] = false;
-        fine = count <= met || add_errors(kind, NAN, set, left_out, NULL, errors, error);
+        fine = count <= met || add_errors(kind, set, left_out, NULL, errors, error);
     }
     arena_destroy(arena);
     return fine;
@@ -445,10 +442,10 @@ bool interference_calibrate(const struct sample_set *set, struct interference_fi
         enum interference_kind law = (enum interference_kind)kind;
         if (law == INTERFERENCE_BANDWIDTH && !fit->has_demand)
             continue;
-        fine = interference_law_fit_held(law, NAN, set, NULL, &fit->laws[kind], error);
+        fine = interference_law_fit(law, set, NULL, &fit->laws[kind], error);
         for (int fold = 0; fine && fold < INTERFERENCE_FOLDS; fold++)
-            fine = interference_cross_validate(law, NAN, (enum interference_fold)fold, set,
-                                               fit->locations, &fit->errors[kind][fold], error);
+            fine = cross_validate(law, (enum interference_fold)fold, set, fit->locations,
+                                  &fit->errors[kind][fold], error);
         for (size_t i = 0; fine && law != INTERFERENCE_BANDWIDTH && i < INTERFERENCE_MET; i++) {
             fine = leave_out_all_but(law, interference_met[i], set, fit->locations,
                                      &fit->met[kind][i], error);

@@ -58,19 +58,12 @@ struct interference_fit {
 };
 
 /* Fits a law to the co-runs that have a slowdown, except those with `left_out[location]` (NULL:
- * none). Allocates `law->pairs`. An exponent of the share, if the law has one, is held at
- * `share_exponent` (NAN: fitted). */
-bool interference_law_fit_held(enum interference_kind kind, double share_exponent,
-                               const struct sample_set *set, const bool *left_out,
-                               struct interference *law, struct error *error);
+ * none). Allocates `law->pairs`. */
+bool interference_law_fit(enum interference_kind kind, const struct sample_set *set,
+                          const bool *left_out, struct interference *law, struct error *error);
 /* Predicted slowdown of co-run `index`. */
 double interference_law_slowdown(const struct interference *law, const struct sample_set *set,
                                  size_t index);
-/* Adds the errors of a law at the co-runs of each fold, fitted without them; each co-run is left
- * out once. All `location` are below `locations`. O(folds) fits. */
-bool interference_cross_validate(enum interference_kind kind, double share_exponent,
-                                 enum interference_fold fold, const struct sample_set *set,
-                                 size_t locations, struct mean_error *errors, struct error *error);
 /* Fits all laws and selects one. ERROR_INPUT if the set has no slowdowns. Free with
  * interference_fit_clear. */
 bool interference_calibrate(const struct sample_set *set, struct interference_fit *fit,

@@ -19,7 +19,6 @@ struct effort {
 };
 static const struct effort first_effort = {60, 1e-6, 1e-6};
 static const struct effort effort_after = {12, 1e-4, 1e-6};
-static const struct effort last_digits = {500, 1e-10, 1e-10};
 
 const char *const latency_coefficient_names[LAW_COEFFICIENTS] = {
     "floor_ms", "floor_per_item_ms", "work_square_ms", "work_per_item_ms",
@@ -110,7 +109,6 @@ struct problem {
     struct latency_prior prior;
     double *weights; /* of points and of the additional rows */
     double *sizes;   /* |residuals|, for computing their median */
-    bool relative;   /* residuals are relative errors, not those of logarithms */
 };
 
 static int residuals_of(const gsl_vector *x, void *data, gsl_vector *residuals)
@@ -119,8 +117,8 @@ static int residuals_of(const gsl_vector *x, void *data, gsl_vector *residuals)
     struct latency_law law = law_of(x);
     for (size_t i = 0; i < problem->count; i++) {
         const struct latency_point *point = &problem->points[i];
-        double of_log = law_parts(&law, point->batch, point->share).log_ms - log(point->ms);
-        gsl_vector_set(residuals, i, problem->relative ? expm1(of_log) : of_log);
+        gsl_vector_set(residuals, i,
+                       law_parts(&law, point->batch, point->share).log_ms - log(point->ms));
     }
     for (size_t j = 0; j < LAW_COEFFICIENTS; j++)
         gsl_vector_set(residuals, problem->count + j,
@@ -128,9 +126,9 @@ static int residuals_of(const gsl_vector *x, void *data, gsl_vector *residuals)
     return GSL_SUCCESS;
 }
 
-/* Gradient of the law: d log t / d k. Returns log t. */
-static double law_gradient(const struct latency_law *law, const struct latency_point *point,
-                           double gradient[LAW_COEFFICIENTS])
+/* Gradient of the law: d log t / d k. */
+static void law_gradient(const struct latency_law *law, const struct latency_point *point,
+                         double gradient[LAW_COEFFICIENTS])
 {
     const double *k = law->k;
     struct parts parts = law_parts(law, point->batch, point->share);
@@ -148,7 +146,6 @@ static double law_gradient(const struct latency_law *law, const struct latency_p
     gradient[LAW_KINK] =
         (parts.floor_weight * parts.log_floor + work_weight * parts.log_work - parts.log_ms) / p;
     gradient[LAW_SHARE_EXPONENT] = -work_weight * log(base);
-    return parts.log_ms;
 }
 
 static int jacobian_of(const gsl_vector *x, void *data, gsl_matrix *jacobian)
@@ -157,14 +154,13 @@ static int jacobian_of(const gsl_vector *x, void *data, gsl_matrix *jacobian)
     struct latency_law law = law_of(x);
     for (size_t i = 0; i < problem->count; i++) {
         double gradient[LAW_COEFFICIENTS];
-        double log_ms = law_gradient(&law, &problem->points[i], gradient);
-        double slope = problem->relative ? exp(log_ms) / problem->points[i].ms : 1;
+        law_gradient(&law, &problem->points[i], gradient);
         for (size_t j = 0; j < LAW_COEFFICIENTS; j++) {
             double root = gsl_vector_get(x, j);
             double inner = j == LAW_SHARE_EXPONENT  ? sin(2 * root)
                            : fabs(root) < ZERO_ROOT ? 0
                                                     : 2 * root;
-            gsl_matrix_set(jacobian, i, j, slope * gradient[j] * inner);
+            gsl_matrix_set(jacobian, i, j, gradient[j] * inner);
         }
     }
     for (size_t j = 0; j < LAW_COEFFICIENTS; j++)
@@ -233,22 +229,6 @@ static const struct latency_law starts[STARTS] = {
     {{0.1, 0.1, 0, 0.02, 0.02, 0.02, 6, 0.9}},
 };
 
-/* Least squares without Huber's weights; what is held stays at the start. A root that tends to 0
- * converges slowly and delays the others. Once it is close to 0 it is set to 0, where its gradient
- * is 0, so it stays there while the others converge. */
-static bool search_relative(struct problem *problem, double x[],
-                            gsl_multifit_nlinear_workspace *work, struct error *error)
-{
-    memcpy(problem->prior.place, x, sizeof problem->prior.place);
-    for (int round = 0; round < 2; round++) {
-        if (!descend(problem, x, &last_digits, work, error))
-            return false;
-        for (size_t j = 0; j < LAW_COEFFICIENTS; j++)
-            x[j] = x[j] * x[j] < 1e-6 ? 0 : x[j];
-    }
-    return true;
-}
-
 static bool search(struct problem *problem, const struct latency_law *start, bool near, double x[],
                    double *loss, gsl_multifit_nlinear_workspace *work, struct error *error)
 {
@@ -258,8 +238,6 @@ static bool search(struct problem *problem, const struct latency_law *start, boo
     search_place(start, x);
     (void)reweight(problem, x, infinite_scale);
     *loss = 0;
-    if (problem->relative)
-        return search_relative(problem, x, work, error);
     for (int round = 0; round < REWEIGHTINGS; round++) {
         if (!descend(problem, x, near && round > 0 ? &effort_after : &first_effort, work, error))
             return false;
@@ -362,41 +340,23 @@ void latency_prior_place(struct latency_prior *prior, const struct latency_law *
     search_place(&scaled, prior->place);
 }
 
-static bool fit(struct problem *problem, const struct latency_point *points, size_t count,
-                const bool *left_out, const struct latency_law *start, struct latency_law *law,
-                struct error *error)
-{
-    gsl_multifit_nlinear_parameters parameters = gsl_multifit_nlinear_default_parameters();
-    gsl_multifit_nlinear_workspace *work = NULL;
-    bool fine = problem_fill(problem, points, count, left_out, error);
-    if (fine) {
-        work = gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &parameters,
-                                          problem->count + LAW_COEFFICIENTS, LAW_COEFFICIENTS);
-        fine = work != NULL || error_run(error, "out of memory for a fit of %zu points", count);
-    }
-    fine = fine && search_all(problem, start, law, work, error);
-    gsl_multifit_nlinear_free(work);
-    free(problem->points);
-    free(problem->weights);
-    free(problem->sizes);
-    return fine;
-}
-
 bool latency_law_fit(const struct latency_point *points, size_t count, const bool *left_out,
                      const struct latency_law *start, const struct latency_prior *prior,
                      struct latency_law *law, struct error *error)
 {
     struct problem problem = {.prior = *prior};
-    return fit(&problem, points, count, left_out, start, law, error);
-}
-
-bool latency_law_fit_relative(const struct latency_point *points, size_t count,
-                              const struct latency_law *start, const bool held[LAW_COEFFICIENTS],
-                              struct latency_law *law, struct error *error)
-{
-    static const double firm = 1e6;
-    struct problem problem = {.relative = true};
-    for (size_t j = 0; j < LAW_COEFFICIENTS; j++)
-        problem.prior.pull[j] = held[j] ? firm : 0;
-    return fit(&problem, points, count, NULL, start, law, error);
+    gsl_multifit_nlinear_parameters parameters = gsl_multifit_nlinear_default_parameters();
+    gsl_multifit_nlinear_workspace *work = NULL;
+    bool fine = problem_fill(&problem, points, count, left_out, error);
+    if (fine) {
+        work = gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &parameters,
+                                          problem.count + LAW_COEFFICIENTS, LAW_COEFFICIENTS);
+        fine = work != NULL || error_run(error, "out of memory for a fit of %zu points", count);
+    }
+    fine = fine && search_all(&problem, start, law, work, error);
+    gsl_multifit_nlinear_free(work);
+    free(problem.points);
+    free(problem.weights);
+    free(problem.sizes);
+    return fine;
 }

@@ -88,10 +88,5 @@ enum { LATENCY_LAW_POINTS = 192 };
 bool latency_law_fit(const struct latency_point *points, size_t count, const bool *left_out,
                      const struct latency_law *start, const struct latency_prior *prior,
                      struct latency_law *law, struct error *error);
-/* Minimises relative errors instead, without weights or a prior, to the last digits. The search
- * begins at `start` only, and `held` coefficients stay there. */
-bool latency_law_fit_relative(const struct latency_point *points, size_t count,
-                              const struct latency_law *start, const bool held[LAW_COEFFICIENTS],
-                              struct latency_law *law, struct error *error);
 
 #endif
