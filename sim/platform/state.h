@@ -231,9 +231,9 @@ struct platform {
     const struct workload *planned;  /* as policies see it */
     struct shown *shown; /* as a policy of a module sees it, and more; NULL: it is not of one */
     const struct policy *policy;
-    void *policy_state;             /* NULL: init has not been called */
-    struct arena arena;             /* memory of the policies, and most of the platform's */
-    jmp_buf exhausted; /* where the run goes on: that memory is exhausted, or chance was taken */
+    void *policy_state; /* NULL: init has not been called */
+    struct arena arena; /* memory of the policies, and most of the platform's */
+    jmp_buf exhausted;  /* where the run goes on: that memory is exhausted, or chance was taken */
     struct simulation_place *place; /* own_place, or memory shared with another process */
     struct simulation_place own_place;
     bool foreign;                /* the policy is of a module (sched/module.h) */
