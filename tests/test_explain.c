@@ -294,9 +294,10 @@ CASE(the_latest_are_listed_first)
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     const struct summary_row *run = &recorded.results->runs[0];
-    assert_true(explanation_worst(run, recorded.record, 0, 2, false, out, &error));
-    assert_true(explanation_worst(run, recorded.record, SIM_NONE, 9, true, out, &error));
-    assert_true(explanation_worst(run, recorded.record, 1, 9, false, out, &error)); /* none */
+    assert_true(explanation_worst(run, recorded.record, "pair", 2, false, out, &error));
+    assert_true(explanation_worst(run, recorded.record, NULL, 9, true, out, &error));
+    assert_false(explanation_worst(run, recorded.record, "pear", 9, false, out, &error));
+    assert_input_error(&error, "pair");
     fclose(out);
     assert_contains(text, "request 1 of pair: 168.500 ms late, after 468.500 ms; most: cold start "
                           "300.000 ms (64.0 %)\nrequest 2 of pair: 10.500 ms late, after 310.500 "

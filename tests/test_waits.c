@@ -42,6 +42,14 @@ static bool add_lost(void *context, const struct lost_row *row, struct error *er
     return true;
 }
 
+static bool add_decision(void *context, const struct decision_row *row, struct error *error)
+{
+    (void)context;
+    (void)row;
+    (void)error;
+    return true;
+}
+
 static sim_time_t told_total(void)
 {
     sim_time_t sum = 0;
@@ -52,8 +60,11 @@ static sim_time_t told_total(void)
 
 static void tell(const char *json, const struct policy *policy)
 {
-    const struct recorder recorder = {
-        .part = add_part, .job = add_job, .batch = add_batch, .lost = add_lost};
+    const struct recorder recorder = {.part = add_part,
+                                      .job = add_job,
+                                      .batch = add_batch,
+                                      .lost = add_lost,
+                                      .decision = add_decision};
     struct error error = {0};
     RESULT result = {0};
     memset(&told, 0, sizeof told);

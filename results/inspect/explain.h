@@ -70,11 +70,11 @@ void explanation_text(const struct explanation *explanation, FILE *out);
 bool explanation_json(const struct explanation *explanation, FILE *out, struct error *error);
 
 /* Writes the requests that ended latest after they were due, or nearest to that: a line for each,
- * or one JSON object, with the largest part of its time. Of the application with that index, or
- * SIM_NONE: of all; measured ones that were not dropped, at most `count`. False: as for
- * explanation_build, or ERROR_RUN. */
+ * or one JSON object, with the largest part of its time. Of the application of that name, or NULL:
+ * of all; measured ones that were not dropped, at most `count`. False: ERROR_INPUT, no such
+ * application, or as for explanation_build; ERROR_RUN. */
 bool explanation_worst(const struct summary_row *run, const struct run_record *record,
-                       uint32_t application, size_t count, bool json, FILE *out,
+                       const char *application, size_t count, bool json, FILE *out,
                        struct error *error);
 
 /* ---- Trainings -------------------------------------------------------------------------------

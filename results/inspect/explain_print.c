@@ -464,34 +464,47 @@ static void worst_print(const struct explanation *told, cJSON *list, FILE *out)
             TIME(told->path.parts[most]), share(told->path.parts[most], all));
 }
 
-bool explanation_worst(const struct summary_row *run, const struct run_record *record,
-                       uint32_t application, size_t count, bool json, FILE *out,
-                       struct error *error)
+/* Collects them in order; returns how many there are. */
+static size_t latest(const struct run_record *record, const struct workload *workload,
+                     const struct application *application, const struct request_row **rows)
 {
-    struct arena *arena = arena_create();
-    const struct request_row **rows = arena_allocate(arena, record->request_count, sizeof *rows);
-    cJSON *root = json ? cJSON_CreateObject() : NULL;
-    cJSON *list = json ? cJSON_AddArrayToObject(root, "requests") : NULL;
     size_t found = 0;
-    bool good = true;
     for (size_t r = 0; r < record->request_count; r++) {
         const struct request_row *row = &record->requests[r];
         if (row->measured && !row->dropped &&
-            (application == SIM_NONE || row->application == application))
+            (application == NULL ||
+             row->application == (uint32_t)(application - workload->applications)))
             rows[found++] = row;
     }
     qsort(rows, found, sizeof *rows, compare_lateness);
+    return found;
+}
+
+bool explanation_worst(const struct summary_row *run, const struct run_record *record,
+                       const char *application, size_t count, bool json, FILE *out,
+                       struct error *error)
+{
+    struct outline outline = {.closed = false};
+    struct arena *arena = arena_create();
+    const struct request_row **rows = arena_allocate(arena, record->request_count, sizeof *rows);
+    cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "requests");
+    const struct application *of = NULL;
+    bool good = outline_load(record->configuration, &outline, error);
+    if (good && application != NULL)
+        good = (of = workload_find_application(&outline.workload, application, error)) != NULL;
+    const size_t found = good ? latest(record, &outline.workload, of, rows) : 0;
     for (size_t r = 0; good && r < found && r < count; r++) {
         struct explanation *told = explanation_build(run, record, rows[r]->request, error);
         good = told != NULL;
         if (good)
-            worst_print(told, list, out);
+            worst_print(told, json ? list : NULL, out);
         explanation_free(told);
     }
     if (good && json)
         good = json_write(root, out, "JSON output", error);
     else
         cJSON_Delete(root);
+    outline_clear(&outline);
     arena_destroy(arena);
     return good;
 }

@@ -7,7 +7,6 @@
 #include "sim/cli/picture.h"
 #include "sim/base/text.h"
 #include "sim/cli/cli.h"
-#include "workloads/world/outline.h"
 
 /* Larger than any seed: selects runs of all seeds. */
 #define SEED_ANY UINT64_MAX
@@ -87,18 +86,9 @@ static bool explain_worst(const struct options *options, const struct summary_ro
                           struct error *error)
 {
     struct run_record *record = run_record_load(options->file, run->hash, false, error);
-    struct outline outline = {.closed = false};
-    uint32_t application = SIM_NONE;
-    bool good = record != NULL && outline_load(record->configuration, &outline, error);
-    if (good && options->application != NULL) {
-        const struct application *found =
-            workload_find_application(&outline.workload, options->application, error);
-        good = found != NULL;
-        application = good ? (uint32_t)(found - outline.workload.applications) : SIM_NONE;
-    }
-    good = good && explanation_worst(run, record, application, options->worst, options->json,
-                                     stdout, error);
-    outline_clear(&outline);
+    const bool good =
+        record != NULL && explanation_worst(run, record, options->application, options->worst,
+                                            options->json, stdout, error);
     run_record_free(record);
     return good;
 }

@@ -105,7 +105,7 @@ bool cluster_watch(struct cluster *cluster)
 {
     cluster->touched = calloc(cluster->invoker_count, sizeof *cluster->touched);
     for (uint32_t i = 0; cluster->touched != NULL && i < cluster->invoker_count; i++)
-        cluster_list(cluster, i);
+        cluster_touch(cluster, i);
     return cluster->touched != NULL;
 }
 

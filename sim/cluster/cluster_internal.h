@@ -54,20 +54,14 @@ static inline void gpu_take_parts(struct cluster *cluster, struct gpu_state *gpu
         cluster->use.excess_parts += (gpu_excess_parts(gpu) - excess) * gpu->weight;
 }
 
-/* Adds an invoker to the list of touched ones. */
-static inline void cluster_list(struct cluster *cluster, uint32_t invoker)
+/* Notes that an invoker changed, also in the list of touched ones. */
+static inline void cluster_touch(struct cluster *cluster, uint32_t invoker)
 {
+    cluster->changes++;
     if (cluster->touched == NULL || cluster->invokers[invoker].touched)
         return;
     cluster->invokers[invoker].touched = true;
     cluster->touched[cluster->touched_count++] = invoker;
-}
-
-/* Notes that an invoker changed, there, too. */
-static inline void cluster_touch(struct cluster *cluster, uint32_t invoker)
-{
-    cluster->changes++;
-    cluster_list(cluster, invoker);
 }
 
 /* Empties the list of touched invokers. */

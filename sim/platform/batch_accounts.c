@@ -13,7 +13,7 @@ static void batch_record(struct platform *platform, const struct batch *batch, d
                          double cost)
 {
     const struct recorder *recorder = platform->recorder;
-    if (recorder->batch == NULL)
+    if (recorder == NULL || recorder->batch == NULL)
         return;
     const struct configuration *spec = batch_configuration(platform, batch);
     const struct queue *queue = &platform->queues[batch->queue];
@@ -47,6 +47,10 @@ static void batch_record(struct platform *platform, const struct batch *batch, d
                             .planned_ms = sim_to_ms(planned) / quota_part(1, batch->quota)};
     if (!recorder->batch(recorder->context, &row, platform->error))
         platform->failed = true;
+    const sim_time_t work = platform->now - batch->started - platform->host;
+    if (platform->waits != NULL)
+        waits_record_end(platform, batch, work,
+                         slowdown > 1 ? (sim_time_t)((double)work / slowdown + 0.5) : work);
 }
 
 /* How long a job waited for its container: its batch's, or that of the instance it was routed to.
@@ -61,7 +65,7 @@ static sim_time_t job_cold_wait(const struct platform *platform, const struct ba
 static void jobs_record(struct platform *platform, const struct batch *batch, double cost)
 {
     const struct recorder *recorder = platform->recorder;
-    if (recorder->job == NULL)
+    if (recorder == NULL || recorder->job == NULL)
         return;
     uint32_t place = 0;
     for (uint32_t job = batch->first_job; job != SIM_NONE && !platform->failed;
@@ -156,8 +160,7 @@ void batch_account(struct platform *platform, const struct batch *batch,
         (double)(batch->started - batch->dispatched + batch_turnaround(platform, batch)) * price;
     double alone = (batch->reshared ? batch->alone : 0) +
                    batch_work(platform, batch) / quota_part(1, batch->quota);
-    const sim_time_t work = execution - batch_host(platform);
-    double slowdown = alone > 0 ? (double)work / alone : 1.0;
+    double slowdown = alone > 0 ? (double)(execution - platform->host) / alone : 1.0;
     for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {
         struct request *request = job_request(platform, job);
         sim_time_t cold_wait = job_cold_wait(platform, batch, job);
@@ -183,12 +186,7 @@ void batch_account(struct platform *platform, const struct batch *batch,
         metrics->slowdown_sum += slowdown;
         metrics->executed_ns[spec->grade] += (double)execution;
     }
-    if (platform->recorder == NULL)
-        return;
     batch_record(platform, batch, slowdown, cost);
-    if (platform->waits != NULL)
-        waits_record_end(platform, batch, work,
-                         slowdown > 1 ? (sim_time_t)((double)work / slowdown + 0.5) : work);
     jobs_record(platform, batch, cost);
 }
 

@@ -212,12 +212,10 @@ static void decision_record(struct platform *platform, const struct batch *batch
 {
     const struct recorder *recorder = platform->recorder;
     const struct controller *controller = &platform->controller;
-    if (recorder == NULL)
+    if (recorder == NULL || recorder->decision == NULL)
         return;
     if (platform->waits != NULL)
         waits_record(platform, batch);
-    if (recorder->decision == NULL)
-        return;
     struct decision_row row = {.time_ns = platform->now,
                                .charged_ns = controller_charged(platform),
                                .units = controller->units,
@@ -407,14 +405,14 @@ void batches_release(struct platform *platform, uint32_t id)
 void batches_finish(struct platform *platform, uint32_t id)
 {
     struct batch *batch = &platform->batches[id];
-    const sim_time_t host = batch_host(platform);
     batch->worked = true;
     if (batch->gpu != SIM_NONE)
         platform->cluster.gpus[batch->gpu].executing_count--;
     if (gpu_interferes(platform, batch->gpu))
         gpu_work_remove(platform, id);
-    if (host > 0)
-        batch->event = platform_schedule(platform, platform->now + host, EVENT_BATCH_ANSWER, id);
+    if (platform->host > 0)
+        batch->event =
+            platform_schedule(platform, platform->now + platform->host, EVENT_BATCH_ANSWER, id);
     else
         batches_answer(platform, id);
 }

@@ -81,12 +81,6 @@ static inline sim_time_t batch_turnaround(const struct platform *platform,
                : function_turnaround(function, batch_configuration(platform, batch)->kind);
 }
 
-/* Returns the time from the end of a batch's work to its answer. A backend has its own. */
-static inline sim_time_t batch_host(const struct platform *platform)
-{
-    return platform->backend != NULL ? 0 : platform->experiment->platform.host;
-}
-
 /* Returns how long the batch waited for its container after its input had arrived. */
 static inline sim_time_t batch_cold_wait(const struct batch *batch)
 {

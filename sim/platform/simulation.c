@@ -249,6 +249,7 @@ bool simulation_run_with(const struct experiment *experiment, const struct polic
                                 .options = options,
                                 .recorder = options->recorder,
                                 .backend = options->backend,
+                                .host = options->backend != NULL ? 0 : experiment->platform.host,
                                 .arena = {.exhausted = run_exhausted, .context = &platform},
                                 .request_free = SIM_NONE,
                                 .batch_free = SIM_NONE,

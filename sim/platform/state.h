@@ -258,6 +258,7 @@ struct platform {
     uint32_t *pool_targets;                /* of the warm pool, by invoker; NULL: there is none */
 
     sim_time_t now;
+    sim_time_t host;    /* from the end of a batch's work to its answer; a backend has its own: 0 */
     sim_time_t ingress; /* from the arrival of a request until its first jobs are ready */
     uint32_t stride;    /* jobs per request slot: a power of two, 1 << slot_shift */
     uint32_t slot_shift;

@@ -104,8 +104,9 @@ static void looks_begin(struct platform *platform)
 
 void waits_init(struct platform *platform)
 {
-    if (platform->recorder == NULL || platform->recorder->part == NULL ||
-        platform->workload->application_count == 0)
+    const struct recorder *recorder = platform->recorder;
+    if (recorder == NULL || recorder->part == NULL || recorder->decision == NULL ||
+        recorder->batch == NULL || platform->workload->application_count == 0)
         return;
     platform->waits = arena_allocate(&platform->arena, 1, sizeof *platform->waits);
     if (platform->cluster.touched == NULL && !cluster_watch(&platform->cluster))
@@ -341,6 +342,14 @@ void waits_record(struct platform *platform, const struct batch *batch)
     }
 }
 
+/* Puts the invoker on the list of touched ones, of which nothing has changed. */
+static void look_later(struct cluster *cluster, uint32_t invoker)
+{
+    const uint64_t changes = cluster->changes;
+    cluster_touch(cluster, invoker);
+    cluster->changes = changes;
+}
+
 /* The same parts for all its jobs. */
 static void end_record(struct platform *platform, const struct batch *batch,
                        const sim_time_t *parts, sim_time_t turnaround)
@@ -350,7 +359,7 @@ static void end_record(struct platform *platform, const struct batch *batch,
          job = platform->jobs[job].next)
         parts_record(platform, job, batch, parts, platform->now - batch->dispatched);
     if (turnaround > 0) /* it begins, which changes nothing on the ledger */
-        cluster_list(&platform->cluster, batch->invoker);
+        look_later(&platform->cluster, batch->invoker);
     if (batch->instance == SIM_NONE)
         return;
     arena_reserve(&waits->arena, &waits->runs, waits->run_count + 1, sizeof *waits->runs);
