@@ -158,7 +158,7 @@ def figures(esgsim, results):
     for row in sorted(csv.DictReader(io.StringIO(text)), key=lambda row: int(row["seed"])):
         world, place, policy = row["setting"].split()
         for metric in (HITS, COST):
-            found.setdefault((world, int(place)), {}).setdefault((policy, metric), []).append(float(row[metric]))
+            found.setdefault((world, int(place)), {}).setdefault((policy, metric), []).append(float(row[metric] or "nan"))
     return {key: {**found[key[0], 0], **values} for key, values in found.items()}
 
 

@@ -403,7 +403,7 @@ for words in 'loads of 0.2 to 0.6 .* two deadlines, two ways to share a GPU and 
     'alone in 2 of 3 cases\. .* catch up in one of these\.' 'compared with in 1 of 3 cases' \
     '`fifo`. sustains more than ESG in one, as much in two, and less in none' 'unused it is two, and with 15 % two\.' \
     'ride along .`late=ride`. it is two\.' 'these four counts are three, three, three and two\.' \
-    'holds in none of 4 pairs' 'saving of 47–187 % holds in 1 of 4\.' 'three seeds of 1,000 requests after 50\.'; do
+    'holds in none of 4 pairs' 'saving of 47–187 % holds in 1 of 4 per request served' 'three seeds of 1,000 requests after 50\.'; do
     if tr '\n' ' ' <"$folder/REPRODUCING.md" | tr -s ' ' | grep -qE "$words"; then
         pass "the sentences say what was computed: $words"
     else

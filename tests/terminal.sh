@@ -116,7 +116,7 @@ else
     fail "a message is one line elsewhere" "$(cat "$folder/err")"
 fi
 shown 60 "run $normal $small"
-if grep -q '^  measured$\|^  share shape measured$' "$folder/out"; then
+if grep -q '^  share shape measured on donors, vCPU law assumed$' "$folder/out"; then
     pass "below a label of two words a line is indented"
 else
     fail "below a label of two words a line is indented" "$(grep -A1 evidence "$folder/out")"
