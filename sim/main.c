@@ -172,11 +172,13 @@ static void on_gsl_fault(const char *reason, const char *file, int line, int num
 static void addresses_fix(int argc, char **argv)
 {
     const int now = personality(0xffffffff);
+    const char *preload =
+        getenv("LD_PRELOAD"); /* valgrind would lose the program that begins anew */
     bool module = argc > 1 && strcmp(argv[1], "sweep") == 0;
     for (int i = 2; i < argc; i++)
         module = module || strstr(argv[i], ".c") != NULL || strstr(argv[i], ".so") != NULL;
-    if (module && now >= 0 && (now & ADDR_NO_RANDOMIZE) == 0 &&
-        personality((unsigned)now | ADDR_NO_RANDOMIZE) >= 0)
+    if (module && (preload == NULL || strstr(preload, "vgpreload") == NULL) && now >= 0 &&
+        (now & ADDR_NO_RANDOMIZE) == 0 && personality((unsigned)now | ADDR_NO_RANDOMIZE) >= 0)
         (void)execv("/proc/self/exe", argv);
 }
 

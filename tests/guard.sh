@@ -452,6 +452,10 @@ for pass in 1 2; do
     figures_of "$folder/address-$pass.figures"
 done
 same "addresses are the same in every run" "$folder/address-1.figures" "$folder/address-2.figures"
+if command -v valgrind >/dev/null; then
+    run valgrind --quiet --error-exitcode=9 "$esgsim" run "$light" --in-process --json --quiet --set requests=20 --policy "$folder/address.c"
+    expect "valgrind follows a policy with --in-process" 0 '"name"'
+fi
 
 # ---- A policy that is named by its source ----------------------------------------------------
 
