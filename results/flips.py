@@ -166,6 +166,7 @@ def verdicts(found):
     """{(world, place, conclusion): (verdict, mean)}; Holm's adjustment is over all of them."""
     keys = [(*key, c) for key in found for c in range(len(CONCLUSIONS))]
     judged = [judge(CONCLUSIONS[c][1](found[world, place])) for world, place, c in keys]
+    judged = [(mean, 1.0 if p != p else p) for mean, p in judged]  # a policy that serves nobody has no cost
     return {key: ("undecided" if p >= 0.05 else "holds" if mean > 0 else "fails", mean)
             for key, (mean, _), p in zip(keys, judged, holm([p for _, p in judged]))}
 

@@ -136,7 +136,7 @@ def outcomes(count, esgsim, results):
     figures = [{} for _ in range(count)]
     for row in csv.DictReader(io.StringIO(text)):
         number, policy = row["setting"].split()
-        figures[int(number)][policy] = 100 * float(row["slo_hit_rate"]), float(row["cost_per_request_usd"])
+        figures[int(number)][policy] = 100 * float(row["slo_hit_rate"]), float(row["cost_per_request_usd"] or "nan")
     whole = [number for number, world in enumerate(figures) if len(world) == 1 + len(BASELINES)]
     values = []
     for number in whole:
