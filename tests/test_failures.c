@@ -403,6 +403,7 @@ CASE(lost_work_and_the_rest_of_a_lease_are_no_effective_use)
     assert_int_equal(rows.trainings[0].lost_ns, 5 * SIM_S);
     assert_int_equal(rows.trainings[0].restart_ns, 3 * SIM_S);
     check_parts(result.training);
+    simulation_result_clear(&result);
     json[0] = '\0';
     world_add(json, "%s",
               world_of("0,a,0,10,1\n", 1, ", 'progress': 'whole'", "'outages': [[0, 9000, 9001]]"));

@@ -62,7 +62,6 @@ CASE(a_station_that_loses_half_its_requests_gives_the_closed_forms)
     assert_true(isnan(all->latency_ms_max) && all->served_ms_p50 < all->served_ms_p99);
 }
 
-/* Service times differ, the queue is bounded: what is sold cannot exceed what is there. */
 CASE(neither_throughput_nor_goodput_exceeds_the_capacity_in_overload)
 {
     GO("mm1", "arrivals.rate_per_s=200", "slo.ms=1000000", "requests=20000");
@@ -121,4 +120,4 @@ CASE(a_closed_user_has_the_rate_of_his_cycle)
     assert_near(result.overall.throughput_per_s, 50, 1e-9);
 }
 
-SUITE_WITH("populations", NULL, NULL)
+SUITE("populations")

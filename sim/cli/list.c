@@ -115,7 +115,7 @@ static void entry_put(const struct description *is, struct arena *arena, cJSON *
     json_put(row, "name %s description %s serves %s", is->name, entry_text(is, true, arena),
              is->serves);
     cJSON *list = is->parameters != NULL ? cJSON_AddArrayToObject(row, "parameters") : NULL;
-    for (size_t p = 0; p < keys_count(is->parameters); p++)
+    for (size_t p = 0; list != NULL && p < keys_count(is->parameters); p++)
         put_parameter(list, &is->parameters[p]);
 }
 

@@ -161,7 +161,7 @@ static bool run_reports(const struct options *options, FILE *out, struct error *
     bool good = true;
     for (size_t i = 0; good && i < options->file_count; i++)
         good = (reports[i] = judged_open(options->files[i], expected, error)) != NULL;
-    good = good && print_reports(options, reports, out, error);
+    good = good && reports[0] != NULL && print_reports(options, reports, out, error);
     for (size_t i = 0; i < options->file_count; i++) {
         /* What a program that reads CSV or JSON may overlook. */
         if (good && reports[i]->incomplete != NULL && options->format != FORMAT_TEXT)

@@ -40,21 +40,20 @@ void training_demand_add(struct platform *platform, uint32_t id, int sign)
             (double)(platform->now - since) * (double)platform->cluster.gpu_count;
 }
 
-double training_best_speed(const struct platform *platform, uint32_t index)
+double training_best_speed(const struct platform *platform, uint32_t model)
 {
     const struct training_models *models = platform->experiment->training->models;
     const struct workload *workload = platform->workload;
-    const struct training_model *model = &models->models[index];
-    double best = fmax(1, model->speedup);
-    for (size_t i = 0; model->throughput != NULL && i < models->vcpu_count * models->memory_count;
-         i++)
-        best = fmax(best, model->throughput[i]);
+    const struct training_model *of = &models->models[model];
+    double best = fmax(1, of->speedup);
+    for (size_t i = 0; of->throughput != NULL && i < models->vcpu_count * models->memory_count; i++)
+        best = fmax(best, of->throughput[i]);
     double gpu = 1; /* the fastest GPU model that was measured */
-    for (size_t e = 0; e < model->elsewhere_count; e++)
+    for (size_t e = 0; e < of->elsewhere_count; e++)
         for (size_t g = 0; g < models->gang_count; g++)
-            gpu = fmax(gpu, model->iteration_s[g] / model->elsewhere[e].iteration_s[g]);
+            gpu = fmax(gpu, of->iteration_s[g] / of->elsewhere[e].iteration_s[g]);
     for (size_t k = 0; k < workload->kind_count; k++)
-        gpu = fmax(gpu, training_gpu_speed(models, index, workload->kinds[k].model,
+        gpu = fmax(gpu, training_gpu_speed(models, model, workload->kinds[k].model,
                                            workload->kinds[k].speed, 1));
     return best * gpu;
 }

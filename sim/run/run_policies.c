@@ -136,7 +136,7 @@ static bool request_run(const struct policies_request *request, struct error *er
     struct inputs *inputs = inputs_create(error);
     struct policy_run *runs = calloc(count, sizeof *runs);
     bool good = inputs != NULL &&
-                (runs != NULL || error_run(error, "out of memory for the runs")) &&
+                (runs != NULL || error_run(error, "out of memory for the runs")) && runs != NULL &&
                 runs_load(request, inputs, runs, count, error) &&
                 runs_simulate(request, runs, count, error);
     if (!guard_restore_output() && good)
