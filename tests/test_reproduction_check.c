@@ -243,8 +243,7 @@ CASE(a_time_of_decisions_that_the_experiment_states_is_assumed)
                                   "\"evidence\": \"assumed\", \"policy\": \"esg\"}";
     JUDGED judged = {0};
     judge(&judged, runs, RUNS, figures);
-    struct notices *notices = calloc(RUNS, sizeof *notices);
-    judged.results->notices = notices;
+    struct notices *notices = judged.results->notices;
     for (size_t all = 0; all < 2; all++) {
         for (size_t r = 0; r < RUNS; r++)
             if (strcmp(runs[r].setting, "light") == 0 || all)

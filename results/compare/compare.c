@@ -70,7 +70,7 @@ static bool values_differ(const cJSON *a, const cJSON *b, const char *key, char 
 /* Returns whether some member or entry of the one is missing or different in the other. */
 static bool children_differ(const cJSON *a, const cJSON *b, const char *key, char *which)
 {
-    const cJSON *child, *entry = b->child;
+    const cJSON *child, *entry = b != NULL ? b->child : NULL;
     size_t index = 0;
     cJSON_ArrayForEach(child, a)
     {

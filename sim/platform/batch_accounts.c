@@ -98,12 +98,12 @@ void batch_record_lost(struct platform *platform, const struct batch *batch)
     if (recorder == NULL || recorder->lost == NULL)
         return;
     for (uint32_t job = batch->first_job; job != SIM_NONE && !platform->failed;
-         job = platform->jobs[job].next) {
+         job = platform->jobs[job].next, place++) {
         const struct lost_row row = {.request = job_request(platform, job)->number,
                                      .batch = batch->number,
                                      .queue = job_queue(platform, job),
                                      .stage = job_stage(platform, job),
-                                     .place = place++,
+                                     .place = place,
                                      .invoker = batch->invoker,
                                      .gpu = batch->gpu,
                                      .container =

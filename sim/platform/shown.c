@@ -42,7 +42,7 @@ MEMBERS(all, ARRAY(shown, workload.functions, workload.function_count, function)
  * lets them point there. NULL: it only counts. Returns the bytes used then. */
 static size_t copy_members(char *structure, const struct member *member, char *copy, size_t used)
 {
-    for (; member->size > 0; member++) {
+    for (; structure != NULL && member->size > 0; member++) {
         char *from = NULL;
         memcpy(&from, structure + member->at, sizeof from);
         const size_t bytes = malloc_usable_size(from), unit = alignof(max_align_t);
