@@ -139,8 +139,10 @@ expect "and a report its words and severity" 0 'WARNING +added by a test in 6 wo
 
 # ---- An event --------------------------------------------------------------------------------
 
+# shellcheck disable=SC2016 # of the inner shell
 run env ESGSIM_WIDTH=300 sh -c '"$1" run "$2" --quiet --set requests=20 --set platform.dummy_key=4 2>&1' - "$esgsim" "$light"
 expect "an event's line is enough for it to be handled" 1 'dummy event of 3'
+# shellcheck disable=SC2016 # of the inner shell
 run env ESGSIM_WIDTH=300 sh -c '"$1" run "$2" --quiet --set platform.dummy_key=5 --set platform.sample_interval_s=1e8 \
     --set arrivals="{\"process\": \"closed\", \"users\": 1, \"think_ms\": 1e10}" 2>&1' - "$esgsim" "$light"
 expect "and for what sets its time to be named" 1 'as set by platform.dummy_key'

@@ -248,17 +248,21 @@ echo 'RESERVE = 0.15' >"$folder/parts/deeper/__init__.py"
 echo 'from deeper import RESERVE' >"$folder/parts/helper.py"
 { echo 'import helper'; sed 's/self\.reserve)/helper.RESERVE)/' "$folder/earliest.py"; } >"$folder/parts/pol.py"
 echo 'x = 1' >"$folder/parts/other.py"
+# shellcheck disable=SC2120
 digest() {
     # shellcheck disable=SC2086
     run "$hosted" run $strict "$folder/parts/pol.py" --json "$@"
     sed -n 's/.*"config_hash":[[:space:]]*"\(.*\)".*/\1/p' "$folder/out"
 }
+# shellcheck disable=SC2015,SC2119
 first=$(digest)
 if [ -n "$first" ]; then pass "a policy imports what lies beside it"; else fail "a policy imports what lies beside it" "$(cat "$folder/err")"; fi
 echo 'x = 2' >"$folder/parts/other.py"
+# shellcheck disable=SC2015,SC2119
 [ "$first" = "$(digest)" ] && pass "a file that it does not load is not of it" || fail "a file that it does not load is not of it" "other hash"
 for part in helper deeper/__init__; do
     echo '# changed' >>"$folder/parts/$part.py"
+    # shellcheck disable=SC2015,SC2119
     now=$(digest)
     if [ -n "$now" ] && [ "$now" != "$first" ]; then pass "$part.py is of the policy"; else fail "$part.py is of the policy" "$first, $now"; fi
     first=$now
