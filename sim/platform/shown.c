@@ -1,62 +1,74 @@
 #include "sim/platform/shown.h"
 
-#include <malloc.h>
 #include <stdalign.h>
 #include <string.h>
 #include <sys/mman.h>
 
-/* A member that points to allocated memory: plain bytes, or structures with such members. */
+/* A member that points to plain entries, or to structures with such members. */
 struct member {
-    size_t at, size, count_at; /* of each structure; where their number is; 0: what fits */
-    const struct member *of;   /* NULL: plain bytes */
+    size_t at, size, count_at; /* size: of an entry; count_at: where their number is */
+    bool of_root;              /* the number is in the root, not beside the member */
+    const struct member *of;   /* NULL: plain entries */
 };
 /* clang-format off */
-#define PLAIN(type, member) {offsetof(struct type, member), 1, 0, NULL}
-#define ARRAY(type, member, count, entry) \
-    {offsetof(struct type, member), sizeof(struct entry), offsetof(struct type, count), entry##s}
-#define MEMBERS(name, ...) static const struct member name[] = {__VA_ARGS__, {0, 0, 0, NULL}};
+#define ENTRY(type, member) offsetof(struct type, member), sizeof *((struct type *)NULL)->member
+#define TEXT(type, member) {ENTRY(type, member), 0, false, NULL}
+#define PLAIN(type, member, count) {ENTRY(type, member), offsetof(struct type, count), false, NULL}
+#define ROOTED(type, member, count) {ENTRY(type, member), offsetof(struct shown, count), true, NULL}
+#define ARRAY(type, member, count, of) {ENTRY(type, member), offsetof(struct type, count), false, of}
+#define MEMBERS(name, ...) static const struct member name[] = {__VA_ARGS__, {0, 0, 0, false, NULL}};
 
-MEMBERS(function_gpus, PLAIN(function_gpu, cold_start_samples_ms))
-MEMBERS(functions, PLAIN(function, name), PLAIN(function, model), PLAIN(function, service_samples_ms),
-        PLAIN(function, cold_start_samples_ms), PLAIN(function, configurations),
-        {offsetof(struct function, gpus), sizeof(struct function_gpu), 0, function_gpus})
-MEMBERS(stages, PLAIN(stage, name), PLAIN(stage, after), PLAIN(stage, next))
-MEMBERS(applications, PLAIN(application, name), ARRAY(application, stages, stage_count, stage))
-MEMBERS(invoker_groups, PLAIN(invoker_group, gpus))
-MEMBERS(training_elsewheres, PLAIN(training_elsewhere, gpu), PLAIN(training_elsewhere, iteration_s))
-MEMBERS(training_models, PLAIN(training_model, name), PLAIN(training_model, iteration_s),
-        PLAIN(training_model, restart_s), PLAIN(training_model, throughput),
-        PLAIN(training_model, speed), PLAIN(training_model, penalty),
-        ARRAY(training_model, elsewhere, elsewhere_count, training_elsewhere))
-MEMBERS(all, ARRAY(shown, workload.functions, workload.function_count, function),
-        ARRAY(shown, workload.applications, workload.application_count, application),
-        ARRAY(shown, workload.cluster.groups, workload.cluster.group_count, invoker_group),
-        PLAIN(shown, workload.kinds), PLAIN(shown, models.name), PLAIN(shown, models.evidence),
-        PLAIN(shown, models.gpu), PLAIN(shown, models.vcpus), PLAIN(shown, models.memory_gb),
-        PLAIN(shown, models.gangs), ARRAY(shown, models.models, models.count, training_model),
-        PLAIN(shown, models.penalty), PLAIN(shown, models.pairs), PLAIN(shown, models.derived),
-        PLAIN(shown, shapes))
+MEMBERS(gpus_of, PLAIN(function_gpu, cold_start_samples_ms, cold_start_sample_count))
+MEMBERS(functions_of, TEXT(function, name), TEXT(function, model),
+        PLAIN(function, service_samples_ms, service_sample_count),
+        PLAIN(function, cold_start_samples_ms, cold_start_sample_count),
+        PLAIN(function, configurations, configuration_count),
+        {ENTRY(function, gpus), offsetof(struct shown, workload.kind_count), true, gpus_of})
+MEMBERS(stages_of, TEXT(stage, name), PLAIN(stage, after, after_count), PLAIN(stage, next, next_count))
+MEMBERS(applications_of, TEXT(application, name), ARRAY(application, stages, stage_count, stages_of))
+MEMBERS(groups_of, PLAIN(invoker_group, gpus, gpu_count))
+MEMBERS(elsewhere_of, TEXT(training_elsewhere, gpu), ROOTED(training_elsewhere, iteration_s, models.gang_count))
+MEMBERS(models_of, TEXT(training_model, name), ROOTED(training_model, iteration_s, models.gang_count),
+        ROOTED(training_model, restart_s, models.gang_count), ROOTED(training_model, throughput, cells),
+        PLAIN(training_model, speed, speed_count), PLAIN(training_model, penalty, penalty_count),
+        ARRAY(training_model, elsewhere, elsewhere_count, elsewhere_of))
+MEMBERS(all, ARRAY(shown, workload.functions, workload.function_count, functions_of),
+        ARRAY(shown, workload.applications, workload.application_count, applications_of),
+        ARRAY(shown, workload.cluster.groups, workload.cluster.group_count, groups_of),
+        PLAIN(shown, workload.kinds, workload.kind_count), TEXT(shown, models.name),
+        TEXT(shown, models.evidence), TEXT(shown, models.gpu),
+        PLAIN(shown, models.vcpus, models.vcpu_count), PLAIN(shown, models.memory_gb, models.memory_count),
+        PLAIN(shown, models.gangs, models.gang_count), ARRAY(shown, models.models, models.count, models_of),
+        PLAIN(shown, models.penalty, models.penalty_count), PLAIN(shown, models.pairs, pairs),
+        PLAIN(shown, models.derived, pairs), PLAIN(shown, shapes, shape_count))
 /* clang-format on */
 
 /* Copies what the members of one structure point to behind the first `used` bytes of `copy`, and
  * lets them point there. NULL: it only counts. Returns the bytes used then. */
-static size_t copy_members(char *structure, const struct member *member, char *copy, size_t used)
+__attribute__((cold)) static size_t copy_members(const struct shown *root, char *structure,
+                                                 const struct member *member, char *copy,
+                                                 size_t used)
 {
-    for (; structure != NULL && member->size > 0; member++) {
+    for (; member->size > 0; member++) {
+        const size_t unit = alignof(max_align_t);
         char *from = NULL;
         memcpy(&from, structure + member->at, sizeof from);
-        const size_t bytes = malloc_usable_size(from), unit = alignof(max_align_t);
-        char *to = copy != NULL && from != NULL ? copy + used : from;
-        if (to != from) {
-            memcpy(to, from, bytes);
+        if (from == NULL)
+            continue;
+        size_t count = 0;
+        if (member->count_at == 0)
+            count = strlen(from) + 1;
+        else
+            memcpy(&count, (member->of_root ? (const char *)root : structure) + member->count_at,
+                   sizeof count);
+        char *to = copy != NULL ? copy + used : from;
+        if (copy != NULL) {
+            memcpy(to, from, count * member->size);
             memcpy(structure + member->at, &to, sizeof to);
         }
-        used += (bytes + unit - 1) / unit * unit;
-        size_t count = bytes / member->size;
-        if (member->count_at > 0)
-            memcpy(&count, structure + member->count_at, sizeof count);
+        used += (count * member->size + unit - 1) / unit * unit;
         for (size_t i = 0; member->of != NULL && i < count; i++)
-            used = copy_members(to + i * member->size, member->of, copy, used);
+            used = copy_members(root, to + i * member->size, member->of, copy, used);
     }
     return used;
 }
@@ -64,13 +76,15 @@ static size_t copy_members(char *structure, const struct member *member, char *c
 struct shown *shown_create(const struct shown *from)
 {
     struct shown root = *from;
-    root.bytes = copy_members((char *)&root, all, NULL, sizeof root);
+    root.cells = root.models.vcpu_count * root.models.memory_count;
+    root.pairs = root.models.count * root.models.count * root.models.gang_count;
+    root.bytes = copy_members(&root, (char *)&root, all, NULL, sizeof root);
     struct shown *shown =
         mmap(NULL, root.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (shown == MAP_FAILED)
         return NULL;
     *shown = root;
-    (void)copy_members((char *)shown, all, (char *)shown, sizeof root);
+    (void)copy_members(&root, (char *)shown, all, (char *)shown, sizeof root);
     for (size_t k = 0; k < root.workload.kind_count; k++) {
         struct gpu_kind *kind = &shown->workload.kinds[k];
         kind->profile = NULL;

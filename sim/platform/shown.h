@@ -10,10 +10,12 @@ struct shown {
     struct workload workload; /* without profiles and interference */
     struct training_models models;
     struct fragment_shape *shapes;
-    size_t bytes; /* of this and all that it points to, which follows it */
+    size_t shape_count;
+    size_t cells, pairs; /* of the models' throughput and pairs; shown_create fills them */
+    size_t bytes;        /* of this and all that it points to, which follows it */
 };
 
-/* A read-only copy of what `from` and its structures point to, all allocated by itself. NULL:
+/* A read-only copy of what `from` and its structures point to. NULL:
  * there is no memory. End with shown_clear (NULL allowed). O(bytes). */
 struct shown *shown_create(const struct shown *from);
 void shown_clear(struct shown *shown);

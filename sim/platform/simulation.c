@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sched/common/capacity_bound.h"
 #include "sched/module.h"
@@ -28,16 +27,11 @@ static bool world_show(struct platform *platform)
 {
     const struct training_plan *plan = platform->experiment->training;
     struct shown from = {.workload = *platform->planned};
-    size_t count = 0;
     if (plan != NULL)
         from.models = *plan->models;
-    const struct fragment_shape *shapes = platform_typical_shapes(platform, &count);
     from.shapes =
-        calloc(count + 1, sizeof *from.shapes); /* what is shown is of malloc, not the run's */
-    if (from.shapes != NULL && count > 0)
-        memcpy(from.shapes, shapes, count * sizeof *shapes);
-    platform->shown = from.shapes != NULL ? shown_create(&from) : NULL;
-    free(from.shapes);
+        (struct fragment_shape *)(uintptr_t)platform_typical_shapes(platform, &from.shape_count);
+    platform->shown = shown_create(&from);
     if (platform->shown != NULL)
         platform->planned = &platform->shown->workload;
     return platform->shown != NULL || error_run(platform->error, "out of memory for the workload");
