@@ -330,6 +330,86 @@ for header in sim/platform/state.h sim/cluster/cluster.h workloads/spec/experime
     done
 done
 
+# ---- Queries ---------------------------------------------------------------------------------
+
+# A policy that asks for what it does not use, once or many times, and one that is asked and not obeyed.
+cat >"$folder/asks.c" <<'EOF'
+#include "sched/policy.h"
+#ifndef ASKS
+#define ASKS 0
+#endif
+static void ask(struct platform *platform)
+{
+    const struct workload *workload = platform_workload(platform);
+    for (uint32_t f = 0; f < workload->function_count; f++)
+        for (uint32_t c = 0; c < workload->functions[f].configuration_count; c += 7)
+            (void)platform_best_fit(platform, f, c, (f ^ c) & 1);
+}
+#ifdef SHADOW
+static bool asks_init(void *state, struct platform *platform, const void *parameters, struct error *error)
+{
+    (void)state, (void)parameters, (void)error;
+    ask(platform);
+    platform_set_timer(platform, platform_now(platform) + 1, 1);
+    return platform_random(platform) >= 0;
+}
+static void asks_on_ready(void *state, struct platform *platform, uint32_t queue)
+{
+    (void)state, (void)queue;
+    ask(platform);
+    platform_charge(platform, (uint64_t)(100000 * platform_random(platform)));
+    platform_set_timer(platform, platform_now(platform) + 1000, 1);
+}
+#endif
+static bool asks_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    for (int k = 0; k < ASKS; k++)
+        ask(platform);
+    const uint32_t queue = platform_next_queue(platform, 0);
+    if (queue == SIM_NONE)
+        return false;
+    const uint32_t function = platform_queue_function(platform, queue);
+    const uint32_t least = (uint32_t)platform_workload(platform)->functions[function].minimum_configuration;
+    uint32_t invoker = platform_best_fit(platform, function, least, true);
+    invoker = invoker != SIM_NONE ? invoker : platform_best_fit(platform, function, least, false);
+    if (platform_random(platform) < 0.1)
+        return platform_drop(platform, queue, 0);
+    return invoker != SIM_NONE && platform_dispatch(platform, queue, 1, least, invoker);
+}
+const struct policy esgsim_policy = {.abi = POLICY_ABI, .name = "asks", .decide = asks_decide,
+#ifdef SHADOW
+    .init = asks_init, .on_ready = asks_on_ready, .advises = true
+#endif
+};
+EOF
+for part in "ASKS 0" "ASKS 1" "ASKS 5" "SHADOW 1"; do
+    { echo "#define $part"; cat "$folder/asks.c"; } >"$folder/asks-${part%% *}-${part##* }.c"
+done
+for world in strict-light mixed-gpus; do
+    for times in 0 1 5; do
+        run "$esgsim" run "workloads/experiments/$world.json" --json --quiet --set requests=400 --policy "$folder/asks-ASKS-$times.c"
+        figures_of "$folder/asks-$times.figures"
+        sed -i '/"policy"/d' "$folder/asks-$times.figures"
+    done
+    same "asking once changes nothing ($world)" "$folder/asks-0.figures" "$folder/asks-1.figures"
+    same "asking five times changes nothing ($world)" "$folder/asks-0.figures" "$folder/asks-5.figures"
+done
+asked="--json --quiet --set requests=200 --set warmup_requests=20 --set record=choices"
+for policy in $("$esgsim" list policies --json | grep -oE '"name":"[a-z-]+","description' | cut -d'"' -f4 | sort -u) "$folder/asks-ASKS-0.c"; do
+    # shellcheck disable=SC2086
+    run "$esgsim" run "$light" $asked --policy "$policy"
+    [ "$status" -eq 0 ] || continue # it serves trainings alone
+    figures_of "$folder/alone.figures"
+    for shadow in esg "$folder/asks-SHADOW-1.c"; do
+        # shellcheck disable=SC2086
+        run "$esgsim" run "$light" $asked --policy "$policy" --set "policy.shadow=$shadow"
+        figures_of "$folder/shadowed.figures"
+        sed -i 's/"deterministic":.*/"deterministic"/' "$folder/shadowed.figures" "$folder/alone.figures"
+        same "$(basename "$policy") with the shadow $(basename "$shadow") runs as without" "$folder/alone.figures" "$folder/shadowed.figures"
+    done
+done
+
 # ---- Walls -----------------------------------------------------------------------------------
 
 # wall NAME CODE EXPECTED: a policy that does CODE in its constructor, then one that does it in decide. `got`

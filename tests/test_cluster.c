@@ -574,7 +574,7 @@ CASE(home_walks_visit_every_invoker_once)
 enum { CROWD = 150, CROWD_STEPS = 30000, SLOTS = 3 };
 
 /* The order by its definition: in every index (one per function, one of all) the place
- * of each of an invoker's entries, and since when it has it; every change of an invoker files its
+ * of each of an invoker's entries, and when it was filed last; every change of an invoker files its
  * entries, for every function that is idle there. */
 struct plain_order {
     struct plain_place {
@@ -588,9 +588,8 @@ struct plain_order {
 static void plain_order_file(struct plain_order *plain, uint32_t index, uint32_t entry,
                              uint32_t kind, uint32_t headroom, uint32_t vcpus)
 {
-    struct plain_place *place = &plain->places[index][entry];
-    if (!place->filed || place->headroom != headroom || place->vcpus != vcpus)
-        *place = (struct plain_place){true, kind, headroom, vcpus, ++plain->filings};
+    plain->places[index][entry] =
+        (struct plain_place){true, kind, headroom, vcpus, ++plain->filings};
 }
 
 static bool plain_place_before(const struct plain_place *a, const struct plain_place *b)

@@ -7,8 +7,9 @@
 
 /* An invoker has one entry per GPU, with that GPU's headroom. It also has one entry with headroom
  * 0, for work on its vCPUs only. An update (best_fit_file) indexes the entries of one invoker by
- * (kind of GPU, headroom, free vCPUs). Updates are numbered. An entry whose bucket changes becomes
- * the most recent one in the new bucket.
+ * (kind of GPU, headroom, free vCPUs). Updates are numbered. All entries of the invoker become the
+ * most recent ones of their buckets, so that the order is that of last changes, whoever asked
+ * meanwhile.
  *
  * A set stores entries in one bucket per (row, free vCPUs). Each kind of GPU has a row per
  * headroom, kind after kind, so that the units of unlike GPUs are not compared. A bucket is a
@@ -21,8 +22,7 @@
  * A query for an idle container of a function searches the function's members, which are the pools
  * with idle containers. A short member list is searched linearly, so that updates cost nothing for
  * functions with few members. A function with many members has a set of its own. Both methods give
- * the same order. A member's recency is the later of two updates: the one that found the pool idle,
- * and the one that last moved its entry. */
+ * the same order. */
 
 /* Invokers with more free vCPUs than this share one bucket. This affects only the order of fit. */
 enum { VCPUS_MOST = 255 };
@@ -90,12 +90,12 @@ static uint32_t bucket_of(const struct best_fit *fit, uint32_t row, uint32_t fre
     return row << fit->column_bits | (free_vcpus < fit->vcpus ? free_vcpus : fit->vcpus);
 }
 
-/* Inserts into `bucket`. An entry that is already in this bucket keeps its position. */
+/* Makes it the first of `bucket`. */
 static bool set_file(struct cluster *cluster, uint32_t which, uint32_t id, uint32_t bucket)
 {
     struct fit_set *set = &cluster->fit.sets[which];
     struct fit_link *link = link_of(cluster, which, id);
-    if (link->bucket == bucket)
+    if (link->bucket == bucket && link->previous == SIM_NONE)
         return true;
     if (set->heads == NULL && !set_allocate(&cluster->fit, set)) {
         set_clear(set);
@@ -229,13 +229,6 @@ static uint64_t filing_of(const struct cluster *cluster, const struct invoker_st
 
 /* ---- Members --------------------------------------------------------------------------------- */
 
-/* Returns the update number that determines the member's recency. */
-static uint64_t member_filing(const struct best_fit *fit, const struct fit_member *member)
-{
-    const uint64_t filed = fit->entries[member->entry].filed;
-    return filed > member->since ? filed : member->since;
-}
-
 static uint32_t entry_of(const struct cluster *cluster, const struct container_pool *pool)
 {
     return pool->gpu == SIM_NONE ? cluster->gpu_count + pool->invoker : pool->gpu;
@@ -261,7 +254,7 @@ static bool members_file(struct cluster *cluster, uint32_t function)
         uint64_t earliest = UINT64_MAX;
         for (uint32_t m = 0; m < members->count; m++) {
             const struct fit_member *member = &members->list[m];
-            const uint64_t filing = member_filing(&cluster->fit, member);
+            const uint64_t filing = cluster->fit.entries[member->entry].filed;
             if (filing < earliest && cluster->pools[member->pool].link.bucket == SIM_NONE) {
                 earliest = filing;
                 next = member;
@@ -291,11 +284,7 @@ static bool member_add(struct cluster *cluster, uint32_t id)
                        sizeof *members->list))
         return false;
     pool->position = members->count;
-    struct fit_member *member = &members->list[members->count++];
-    *member = (struct fit_member){
-        .pool = id,
-        .entry = entry_of(cluster, pool),
-        .since = filing_of(cluster, &cluster->invokers[pool->invoker], pool->gpu)};
+    members->list[members->count++] = (struct fit_member){id, entry_of(cluster, pool)};
     if (members->in_set)
         return member_file(cluster, id);
     return members->count <= BEST_FIT_WALK_MOST || members_file(cluster, pool->function);
@@ -373,8 +362,6 @@ static bool entry_file(struct cluster *cluster, uint32_t id, uint32_t row, uint3
     struct best_fit *fit = &cluster->fit;
     const uint32_t bucket = bucket_of(fit, row, vcpus);
     struct fit_entry *entry = &fit->entries[id];
-    if (entry->link.bucket == bucket)
-        return true;
     entry->filed = filing;
     if (in_all && fit->all_kept)
         return set_file(cluster, fit->function_count, id, bucket);
@@ -452,7 +439,7 @@ static inline uint64_t member_key(const struct best_fit *fit, const struct fit_m
 {
     const uint64_t latest = (UINT64_C(1) << fit->filing_bits) - 1;
     return (uint64_t)fit->entries[member->entry].link.bucket << fit->filing_bits |
-           (latest - member_filing(fit, member));
+           (latest - fit->entries[member->entry].filed);
 }
 
 /* Returns the member after `cursor->at` by linear search, or SIM_NONE after the last. */

@@ -31,15 +31,14 @@ struct fit_set {
 
 struct fit_entry {
     struct fit_link link;
-    uint64_t filed; /* number of the update that last changed its bucket */
+    uint64_t filed; /* number of its last update */
 };
 
 /* Members of a function: its pools with idle containers. */
 struct fit_members {
     struct fit_member {
         uint32_t pool, entry;
-        uint64_t since; /* number of the update that found the pool idle */
-    } * list;           /* unordered */
+    } * list; /* unordered */
     size_t capacity;
     uint32_t count;
     bool in_set; /* the list is long, so the members are in the function's set */

@@ -93,12 +93,11 @@ static bool cluster_allocate(struct cluster *cluster, size_t gpus, size_t sites)
     cluster->functions = calloc(cluster->function_count, sizeof *cluster->functions);
     cluster->weights_kb =
         calloc((size_t)cluster->function_count * cluster->kind_count, sizeof *cluster->weights_kb);
-    cluster->dirty = calloc(n, sizeof *cluster->dirty);
     cluster->sites = calloc(sites, sizeof *cluster->sites);
     cluster->shared = calloc(sites * cluster->function_count, sizeof *cluster->shared);
     return cluster->sites != NULL && cluster->shared != NULL && cluster->sizes != NULL &&
            cluster->invokers != NULL && cluster->gpus != NULL && cluster->functions != NULL &&
-           cluster->weights_kb != NULL && cluster->dirty != NULL;
+           cluster->weights_kb != NULL;
 }
 
 bool cluster_watch(struct cluster *cluster)
@@ -109,13 +108,21 @@ bool cluster_watch(struct cluster *cluster)
     return cluster->touched != NULL;
 }
 
-void cluster_mark_dirty(struct cluster *cluster, uint32_t invoker)
+void cluster_move_dirty(struct cluster *cluster, uint32_t id)
 {
-    cluster_touch(cluster, invoker);
-    if (cluster->invokers[invoker].dirty)
-        return;
-    cluster->invokers[invoker].dirty = true;
-    cluster->dirty[cluster->dirty_count++] = invoker;
+    struct invoker_state *invoker = &cluster->invokers[id];
+    if (invoker->dirty) {
+        *(invoker->dirty_before == SIM_NONE
+              ? &cluster->dirty_first
+              : &cluster->invokers[invoker->dirty_before].dirty_after) = invoker->dirty_after;
+        cluster->invokers[invoker->dirty_after].dirty_before = invoker->dirty_before;
+    }
+    invoker->dirty = true;
+    invoker->dirty_before = cluster->dirty_last;
+    invoker->dirty_after = SIM_NONE;
+    *(cluster->dirty_last == SIM_NONE ? &cluster->dirty_first
+                                      : &cluster->invokers[cluster->dirty_last].dirty_after) = id;
+    cluster->dirty_last = id;
 }
 
 static bool cluster_fail(struct cluster *cluster, struct error *error)
@@ -136,6 +143,8 @@ bool cluster_init(struct cluster *cluster, const struct workload *workload, enum
                                 .function_count = (uint32_t)workload->function_count,
                                 .kind_count = (uint32_t)workload->kind_count,
                                 .common_units = workload_common_units(workload),
+                                .dirty_first = SIM_NONE,
+                                .dirty_last = SIM_NONE,
                                 .container_free = SIM_NONE,
                                 .pool_free = SIM_NONE};
     for (size_t i = 0; i < spec->group_count; i++) {
@@ -178,7 +187,6 @@ void cluster_clear(struct cluster *cluster)
     free(cluster->sites);
     free(cluster->shared);
     free(cluster->pools);
-    free(cluster->dirty);
     free(cluster->containers);
     *cluster = (struct cluster){0};
 }
@@ -193,12 +201,13 @@ uint32_t gpu_headroom(const struct gpu_state *gpu)
 
 static void cluster_file_dirty(struct cluster *cluster)
 {
-    for (uint32_t k = 0; k < cluster->dirty_count; k++) {
-        if (!best_fit_file(cluster, cluster->dirty[k]))
+    for (uint32_t id = cluster->dirty_first; id != SIM_NONE;
+         id = cluster->invokers[id].dirty_after) {
+        if (!best_fit_file(cluster, id))
             cluster->out_of_memory = true;
-        cluster->invokers[cluster->dirty[k]].dirty = false;
+        cluster->invokers[id].dirty = false;
     }
-    cluster->dirty_count = 0;
+    cluster->dirty_first = cluster->dirty_last = SIM_NONE;
 }
 
 uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
@@ -287,10 +296,8 @@ bool cluster_comes_free(const struct cluster *cluster, uint32_t function,
         const struct site *site = &cluster->sites[s];
         if (cluster->shared[function * cluster->site_count + s] > 0 &&
             configuration->vcpu <= site->vcpus &&
-            (configuration->vgpu == 0
-                 ? site->gpu == NULL
-                 : site->gpu != NULL && site->gpu->kind == configuration->kind &&
-                       gpu_holds(site->gpu, configuration->vgpu, configuration->gpu_memory_mb)))
+            (configuration->vgpu == 0 ? site->gpu == NULL
+                                      : site->gpu != NULL && gpu_runs(site->gpu, configuration)))
             return true;
     }
     return false;

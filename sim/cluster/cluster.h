@@ -40,6 +40,7 @@ struct container {
     uint32_t next, previous; /* in the pool's list of idle or of unclaimed starting containers */
     uint8_t state;           /* enum container_state */
     bool claimed;            /* starting, and reserved by a batch */
+    bool fresh;              /* idle since its start; it stays until the controller rests */
     uint8_t quota;           /* busy or claimed: per cent of the time on its GPU share */
     /* start of the idle period; starting without a batch: time at which the start began */
     sim_time_t idle_since;
@@ -79,11 +80,12 @@ struct invoker_state {
     uint32_t first_gpu;
     uint32_t first_site;
     uint16_t gpu_count;
-    bool dirty;               /* changed since the last index update (best_fit_file) */
-    bool touched;             /* in cluster.touched */
-    int64_t gang_micro_vcpus; /* millionths of vCPUs that gangs of trainings hold */
-    int64_t gang_kb;          /* host memory that they hold, if `pooled` */
-    uint32_t absent_vcpus;    /* of a failed invoker: what nobody holds */
+    bool dirty;                         /* changed since the last index update (best_fit_file) */
+    uint32_t dirty_before, dirty_after; /* in the list of those, in the order of last changes */
+    bool touched;                       /* in cluster.touched */
+    int64_t gang_micro_vcpus;           /* millionths of vCPUs that gangs of trainings hold */
+    int64_t gang_kb;                    /* host memory that they hold, if `pooled` */
+    uint32_t absent_vcpus;              /* of a failed invoker: what nobody holds */
     int64_t absent_kb;
     struct pool_entry {
         uint64_t place; /* sort key: function << 32 | gpu */
@@ -185,8 +187,7 @@ struct cluster {
     uint32_t idle_containers, starting_containers; /* of all functions */
     uint64_t idles;                                /* number of idle periods so far */
     struct best_fit fit;
-    uint32_t *dirty; /* invokers changed since the last index update, in order of change */
-    uint32_t dirty_count;
+    uint32_t dirty_first, dirty_last; /* list of the invokers that are dirty */
     uint32_t *touched; /* invokers changed since their user last emptied the list; NULL: not kept */
     uint32_t touched_count;
     uint64_t changes; /* number of changes so far to what is free or warm */

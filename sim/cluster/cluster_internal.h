@@ -72,8 +72,16 @@ static inline void cluster_untouch(struct cluster *cluster)
     cluster->touched_count = 0;
 }
 
+/* Makes an invoker the last of those that changed since the last update of best_fit.h. */
+void cluster_move_dirty(struct cluster *cluster, uint32_t invoker);
+
 /* Notes that an invoker changed, there and for the index of best_fit.h. */
-void cluster_mark_dirty(struct cluster *cluster, uint32_t invoker);
+static inline void cluster_mark_dirty(struct cluster *cluster, uint32_t invoker)
+{
+    cluster_touch(cluster, invoker);
+    if (cluster->dirty_last != invoker)
+        cluster_move_dirty(cluster, invoker);
+}
 
 /* Evicts idle containers of the invoker (on `gpu`, unless SIM_NONE) until `kb` are free, lowest
  * rank or least recently used first. Never evicts `keep`. The caller has checked that this

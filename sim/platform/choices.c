@@ -25,8 +25,12 @@ static bool shadow_init(struct platform *platform, struct choices *choices)
     void *filled = platform_allocate(platform, 1, policy->parameters_bytes);
     choices->shadow = policy;
     choices->shadow_state = platform_allocate(platform, 1, policy->state_bytes);
-    return parameters_fill(policy->parameters, values, "policy.shadow", filled, NULL) &&
-           policy->init(choices->shadow_state, platform, filled, platform->error);
+    platform->asking = true;
+    const bool good = parameters_fill(policy->parameters, values, "policy.shadow", filled, NULL) &&
+                      (policy->init == NULL ||
+                       policy->init(choices->shadow_state, platform, filled, platform->error));
+    platform->asking = false;
+    return good;
 }
 
 void choices_init(struct platform *platform)
@@ -50,15 +54,19 @@ void choices_job_ready(struct platform *platform, uint32_t queue)
     if (choices == NULL)
         return;
     tree_features_note(choices->features, platform, queue);
+    platform->asking = true;
     if (choices->shadow != NULL && choices->shadow->on_ready != NULL)
         choices->shadow->on_ready(choices->shadow_state, platform, queue);
+    platform->asking = false;
 }
 
 void choices_batch_finished(struct platform *platform, const struct finished_batch *batch)
 {
     const struct choices *choices = platform->choices;
+    platform->asking = true;
     if (choices != NULL && choices->shadow != NULL && choices->shadow->on_finish != NULL)
         choices->shadow->on_finish(choices->shadow_state, platform, batch);
+    platform->asking = false;
 }
 
 /* Asks step by step, until it would dispatch or sleep. */

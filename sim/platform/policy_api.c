@@ -84,7 +84,7 @@ const struct workload *platform_workload(const struct platform *platform)
 
 double platform_random(struct platform *platform)
 {
-    return random_uniform(&platform->random);
+    return random_uniform(&platform->random[platform->asking]);
 }
 
 uint64_t platform_seed(const struct platform *platform)

@@ -73,7 +73,7 @@ __attribute__((cold)) static size_t copy_members(const struct shown *root, char 
     return used;
 }
 
-struct shown *shown_create(const struct shown *from)
+__attribute__((cold)) struct shown *shown_create(const struct shown *from)
 {
     struct shown root = *from;
     root.cells = root.models.vcpu_count * root.models.memory_count;
@@ -85,7 +85,7 @@ struct shown *shown_create(const struct shown *from)
         return NULL;
     *shown = root;
     (void)copy_members(&root, (char *)shown, all, (char *)shown, sizeof root);
-    for (size_t k = 0; k < root.workload.kind_count; k++) {
+    for (size_t k = 0; k < root.workload.kind_count && !root.whole; k++) {
         struct gpu_kind *kind = &shown->workload.kinds[k];
         kind->profile = NULL;
         kind->interference = kind->fused_interference = NULL;

@@ -7,7 +7,8 @@
 #include "workloads/world/workload.h"
 
 struct shown {
-    struct workload workload; /* without profiles and interference */
+    bool whole; /* its kinds keep profiles and interference: built-in policies plan by them */
+    struct workload workload;
     struct training_models models;
     struct fragment_shape *shapes;
     size_t shape_count;

@@ -20,13 +20,14 @@
 #include "sim/platform/state.h"
 #include "sim/platform/trainings.h"
 #include "sim/platform/waits.h"
+#include "workloads/load/policy_module.h"
 #include "workloads/training/training_plan.h"
 
 /* Policies of modules see a copy of their world, in which they cannot write. */
-static bool world_show(struct platform *platform)
+__attribute__((cold)) static bool world_show(struct platform *platform)
 {
     const struct training_plan *plan = platform->experiment->training;
-    struct shown from = {.workload = *platform->planned};
+    struct shown from = {.workload = *platform->planned, .whole = !module_has(platform->policy)};
     if (plan != NULL)
         from.models = *plan->models;
     from.shapes =
@@ -256,9 +257,11 @@ bool simulation_run_with(const struct experiment *experiment, const struct polic
                             .start = clock_s()};
     *result = (struct simulation_result){0};
     struct platform *before = policy_calls_begin(&platform);
-    platform.foreign = module_has(policy);
+    platform.foreign = module_has(policy) || (experiment->policy_shadow != NULL &&
+                                              policy_module_named(experiment->policy_shadow));
     (void)fegetenv(&platform.rounding);
-    random_stream_open(&platform.random, experiment->seed, RANDOM_MODULE, 0, 0);
+    for (uint64_t asking = 0; asking <= 1; asking++)
+        random_stream_open(&platform.random[asking], experiment->seed, RANDOM_MODULE, asking, 0);
     run_part(&platform, &run, run_whole);
     const double end = clock_s();
     if (run.cursor.stream != NULL)

@@ -194,7 +194,7 @@ struct controller {
     uint64_t units;
     uint32_t acts;
     uint32_t moves; /* acts that remove jobs from their queue for good: dispatch, launch, drop */
-    sim_time_t charged;
+    sim_time_t free_at; /* busy: end of the decision */
     double wall_start;
     uint32_t alternatives;
     double plan_cost;
@@ -236,9 +236,9 @@ struct platform {
     jmp_buf exhausted;  /* where the run goes on: that memory is exhausted, or chance was taken */
     struct simulation_place *place; /* own_place, or memory shared with another process */
     struct simulation_place own_place;
-    bool foreign;                /* the policy is of a module (sched/module.h) */
-    fenv_t rounding;             /* modes of floating point, which a foreign policy may change */
-    struct random_stream random; /* platform_random */
+    bool foreign;                   /* the policy is of a module (sched/module.h) */
+    fenv_t rounding;                /* modes of floating point, which a foreign policy may change */
+    struct random_stream random[2]; /* platform_random; of a shadow: the second */
     const struct recorder *recorder;
     const struct backend *backend; /* executes batches; NULL: the model computes their times */
     const struct simulation_options *options;
@@ -249,7 +249,8 @@ struct platform {
     struct metrics metrics;
     struct predictor *predictors; /* per function */
     struct keep_alive_state keep_alive_state;
-    sim_time_t *ways; /* by queue: the fastest way to the end; NULL: lost requests are served */
+    sim_time_t *ways;     /* by queue: the fastest way to the end; NULL: lost requests are served */
+    sim_time_t *earliest; /* by queue, beside `ways`: no waiting job's deadline is before it */
     struct choices *choices;               /* NULL: they are not recorded (choices.h) */
     struct waits *waits;                   /* NULL: they are not recorded (waits.h) */
     bool observed;                         /* what holds until the clock's next time is noted */

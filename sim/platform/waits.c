@@ -174,8 +174,7 @@ static void course_compare(const struct platform *platform, struct course *cours
         const struct pool_view *pool = &view->pools[p];
         const struct gpu_spec *gpu = pool->gpu == SIM_NONE ? NULL : cluster->gpus[pool->gpu].spec;
         if (pool->function != function || (gpu == NULL) != (configuration->vgpu == 0) ||
-            (gpu != NULL && (gpu->kind != configuration->kind ||
-                             !gpu_holds(gpu, configuration->vgpu, configuration->gpu_memory_mb))))
+            (gpu != NULL && !gpu_runs(gpu, configuration)))
             continue;
         at->starting = at->starting || pool->starting;
         at->later =

@@ -188,3 +188,9 @@ bool gpu_holds(const struct gpu_spec *gpu, uint16_t vgpu, double memory_mb)
     const double share = sharing->memory_share == NULL ? 1 : sharing->memory_share(gpu, vgpu);
     return memory_mb <= gpu->memory_mb * share;
 }
+
+bool gpu_runs(const struct gpu_spec *gpu, const struct configuration *configuration)
+{
+    return gpu->kind == configuration->kind && gpu_allows(gpu, configuration->vgpu) &&
+           gpu_holds(gpu, configuration->vgpu, configuration->gpu_memory_mb);
+}

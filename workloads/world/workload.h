@@ -257,6 +257,9 @@ bool gpu_allows(const struct gpu_spec *gpu, uint16_t vgpu);
  * 2: 2/8, 3 and 4: 4/8, 7: 8/8). */
 bool gpu_holds(const struct gpu_spec *gpu, uint16_t vgpu, double memory_mb);
 
+/* True if an empty GPU runs the configuration, which needs one: kind, share and memory suit. */
+bool gpu_runs(const struct gpu_spec *gpu, const struct configuration *configuration);
+
 /* Frees what the function owns, but not itself. */
 void function_clear(struct function *function);
 
