@@ -126,6 +126,90 @@ CASE(a_late_batch_takes_whichever_container_is_ready_first)
     }
 }
 
+static void run_traced(struct world world, const char *rows, const struct policy *policy,
+                       struct log *log, struct simulation_result *result)
+{
+    char json[WORLD_BYTES], path[] = "/tmp/esgsim-trace-XXXXXX";
+    write_temporary(path, rows);
+    world.trace = path;
+    world_build(json, &world);
+    run_well(json, policy, log, result);
+    unlink(path);
+}
+
+/* Two containers start for two requests of which one runs at a time. The other container is idle,
+ * for the keep-alive and no longer. */
+CASE(a_container_that_started_late_is_kept_for_the_keep_alive)
+{
+    static const double keep_s[] = {0.05, 0.1, 1, 12};
+    double idle[4];
+    for (size_t k = 0; k < 4; k++) {
+        char platform[128];
+        RESULT result = {0};
+        snprintf(platform, sizeof platform,
+                 "'initial':'cold','cold_dispatch':'late','keep_alive_s':%g", keep_s[k]);
+        run_traced((struct world){.functions = {{"f", "1", "1", "3", "[[40]]", 0, 500, 0}},
+                                  .applications = "one: a=f",
+                                  .slo_ms = 1000,
+                                  .platform = platform,
+                                  .requests = 3},
+                   "time_ms,application\n0,one\n0,one\n100000,one\n", policy_find("fifo", NULL),
+                   NULL, &result);
+        assert_int_equal(result.run.cold_starts, 3);
+        idle[k] = result.run.cost_idle_usd;
+        assert_true(fabs(idle[k] / idle[0] - (1.5 + 2 * keep_s[k]) / (1.5 + 2 * keep_s[0])) < 1e-9);
+    }
+}
+
+static bool pairs_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    uint32_t pair = 0; /* the least configuration for a batch of two */
+    while (platform_workload(platform)->functions[0].configurations[pair].batch != 2)
+        pair++;
+    for (uint32_t q = 0; q < 2; q++)
+        if (platform_queue_length(platform, q) > 0 && platform_fits(platform, 0, pair, 0))
+            return platform_dispatch(platform, q, 1, pair, 0);
+    return false;
+}
+
+/* One job in each of two queues, for a configuration that takes two: they are two batches. */
+CASE(a_container_starts_for_the_batches_of_each_queue)
+{
+    POLICY(pairs, .decide = pairs_decide);
+    RESULT result = {0};
+    run_traced((struct world){.functions = {{"f", "1,2", "1", "1", "[[40]],[[40]]", 0, 500, 0}},
+                              .applications = "one: a=f; two: a=f",
+                              .slo_ms = 1000,
+                              .platform = "'initial':'cold','cold_dispatch':'late'",
+                              .requests = 2},
+               "time_ms,application\n0,one\n0,two\n", &pairs, NULL, &result);
+    assert_int_equal(result.run.cold_starts, 2);
+}
+
+/* A container on a GPU that is used by one at a time never runs a batch on part of a GPU. */
+CASE(a_container_comes_free_for_what_its_gpu_can_share)
+{
+    static const char *const rules[] = {"wait", "late"};
+    for (size_t r = 0; r < 2; r++) {
+        char json[WORLD_BYTES], platform[64];
+        struct error error = {0};
+        RESULT result = {0};
+        snprintf(platform, sizeof platform, "'initial':{'f':[0]},'cold_dispatch':'%s'", rules[r]);
+        world_build(json, &(struct world){.functions = {{"f", "1", "1", "2", "[[40]]", 0, 500, 0}},
+                                          .applications = "one: a=f",
+                                          .every_ms = {10, 10},
+                                          .slo_ms = 1000,
+                                          .platform = platform,
+                                          .requests = 3});
+        world_replace(json, "'invokers':[",
+                      "'invokers':[{'count':1,'vcpus':8,'memory_mb':4000,'gpus':[{'model':'test',"
+                      "'sharing':'exclusive','units':4,'memory_mb':4000}]},");
+        assert_good(run(json, policy_find("fifo", NULL), NULL, &result, &error), &error);
+        assert_int_equal(result.overall.requests, 3);
+    }
+}
+
 /* Plans and instances say which containers live where. */
 CASE(the_rule_does_not_apply_to_policies_that_place_containers)
 {
@@ -244,19 +328,19 @@ static sim_time_t way_from(const struct workload *workload, uint32_t application
     return least + rest;
 }
 
-static sim_time_t head_left(const struct platform *platform, uint32_t queue)
+static sim_time_t job_left(const struct platform *platform, uint32_t queue, uint32_t position)
 {
-    return platform_job(platform, queue, 0).deadline - platform_now(platform) -
+    return platform_job(platform, queue, position).deadline - platform_now(platform) -
            way_from(platform_workload(platform), platform_queue_application(platform, queue),
                     platform_queue_stage(platform, queue));
 }
 
-/* No policy sees an oldest job that is lost. */
+/* No policy sees a job that is lost. */
 static bool admitted_decide(void *state, struct platform *platform)
 {
     for (uint32_t q = 0; q < platform_workload(platform)->queue_count; q++)
-        if (platform_queue_length(platform, q) > 0)
-            assert_true(head_left(platform, q) >= 0);
+        for (uint32_t at = 0; at < platform_queue_length(platform, q); at++)
+            assert_true(job_left(platform, q, at) >= 0);
     return inner_decide(state, platform);
 }
 
@@ -281,6 +365,23 @@ CASE(requests_that_nothing_saves_are_dropped_under_every_policy)
         }
         assert_true(all > 0);
     }
+}
+
+/* The second request cannot be met once the first has run, and it stands behind one that can. */
+CASE(a_request_that_nothing_saves_is_dropped_wherever_it_stands)
+{
+    struct log *log = log_one();
+    RESULT result = {0};
+    run_traced((struct world){.vcpus = 1,
+                              .functions = {{"f", "1", "1", "1", "[[20]]", 0, 0, 0}},
+                              .applications = "one: a=f",
+                              .slo_ms = 1000,
+                              .platform = "'initial':{'f':1},'admission':'lost'",
+                              .requests = 3},
+               "time_ms,application,slo_ms\n0,one,500\n0,one,400\n0,one,40\n",
+               policy_find("fifo", NULL), log, &result);
+    assert_int_equal(result.overall.dropped, 1);
+    assert_true(log->requests[2].dropped);
 }
 
 /* ---- Equal plumbing -------------------------------------------------------------------------- */

@@ -56,19 +56,46 @@ void admission_init(struct platform *platform)
         platform->policy->admits_requests)
         return;
     platform->ways = arena_allocate(&platform->arena, planned->queue_count, sizeof *platform->ways);
+    platform->earliest =
+        arena_allocate(&platform->arena, planned->queue_count, sizeof *platform->earliest);
     slo_fastest_paths(planned, platform->ways);
     if (platform->experiment->platform.admission.rule == ADMISSION_RATE)
         rate_init(platform);
 }
 
+void admission_note(struct platform *platform, uint32_t queue, uint32_t job)
+{
+    const sim_time_t deadline = job_look(platform, job).deadline;
+    if (platform->queues[queue].length == 1 || deadline < platform->earliest[queue])
+        platform->earliest[queue] = deadline;
+}
+
+/* Deadlines of a queue need not ascend: a trace may give each request its own. */
+static void queue_drop_lost(struct platform *platform, uint32_t q)
+{
+    const struct queue *queue = &platform->queues[q];
+    const sim_time_t lost = platform->now + platform->ways[q];
+    sim_time_t earliest = SIM_FOREVER;
+    for (uint32_t at = 0; at < queue->length && !platform->failed;) {
+        const uint32_t job = queue_job(queue, at);
+        const sim_time_t deadline = job_look(platform, job).deadline;
+        if (deadline < lost) {
+            platform->controller.units++;
+            jobs_drop(platform, job_slot(platform, job));
+        } else {
+            earliest = deadline < earliest ? deadline : earliest;
+            at++;
+        }
+    }
+    platform->earliest[q] = earliest;
+}
+
 void admission_drop_lost(struct platform *platform)
 {
-    for (uint32_t q = 0; platform->ways != NULL && q < platform->planned->queue_count; q++) {
-        const struct queue *queue = &platform->queues[q];
-        while (queue->length > 0 && !platform->failed &&
-               job_look(platform, queue_job(queue, 0)).deadline < platform->now + platform->ways[q])
-            jobs_drop(platform, job_slot(platform, queue_job(queue, 0)));
-    }
+    for (uint32_t q = 0; platform->ways != NULL && q < platform->planned->queue_count; q++)
+        if (platform->queues[q].length > 0 &&
+            platform->earliest[q] < platform->now + platform->ways[q])
+            queue_drop_lost(platform, q);
 }
 
 /* ---- By rate --------------------------------------------------------------------------------- */

@@ -9,8 +9,11 @@
  * minimum configuration. Does nothing without an admission, or if the policy admits requests
  * itself. */
 void admission_init(struct platform *platform);
-/* Drops the oldest requests of each queue that even their fastest way cannot save. O(queues +
- * drops). */
+/* Notes a job that has just entered a queue. */
+void admission_note(struct platform *platform, uint32_t queue, uint32_t job);
+/* Drops all waiting requests that even their fastest way cannot save, queue by queue, each from the
+ * front. Each drop is a unit of work of the decision that begins. O(queues), and O(jobs) of each
+ * queue that loses one. */
 void admission_drop_lost(struct platform *platform);
 /* Judges the request in `slot`, whose first jobs have just become ready, and drops it if its
  * application has had its rate (load_limit.h). */

@@ -13,10 +13,6 @@
 
 enum { HOME_PROBES = 8 };
 
-/* A container for which jobs wait is kept at least so long before its first use, also if idle
- * containers are not kept. Longer than a decision [assumed]. */
-#define FIRST_USE_WITHIN (10 * SIM_S)
-
 sim_time_t containers_draw_cold(const struct platform *platform, const struct container *container,
                                 enum random_purpose purpose, uint64_t a, uint32_t b)
 {
@@ -103,13 +99,14 @@ static void container_set_expiry(struct platform *platform, uint32_t id)
     container->rings_at = container->expiry;
 }
 
-/* Jobs in the queues of the function. */
-static uint64_t jobs_waiting(const struct platform *platform, uint32_t function)
+/* Batches in the queues of the function, each as full as it can be: jobs of two queues do not share
+ * one. */
+static uint64_t batches_waiting(const struct platform *platform, uint32_t function, uint32_t batch)
 {
     uint64_t waiting = 0;
     for (uint32_t q = 0; q < platform->workload->queue_count; q++)
         if (platform->queues[q].function == function)
-            waiting += platform->queues[q].length;
+            waiting += (platform->queues[q].length + batch - 1) / batch;
     return waiting;
 }
 
@@ -122,7 +119,7 @@ enum reach containers_reach(const struct platform *platform, uint32_t function,
     const struct cluster *cluster = &platform->cluster;
     const uint64_t starting = cluster->functions[function].starting_total;
     if (rule == COLD_DISPATCH_LATE &&
-        starting * configuration->batch >= jobs_waiting(platform, function))
+        starting >= batches_waiting(platform, function, configuration->batch))
         return REACH_IDLE;
     if (!cluster_comes_free(cluster, function, configuration))
         return REACH_IDLE_OR_NEW;
@@ -132,10 +129,6 @@ enum reach containers_reach(const struct platform *platform, uint32_t function,
 void containers_keep(struct platform *platform, uint32_t id, bool used)
 {
     sim_time_t keep = keep_alive_time(platform, id, used);
-    if (!used && keep < FIRST_USE_WITHIN &&
-        platform->experiment->platform.cold_dispatch == COLD_DISPATCH_LATE &&
-        jobs_waiting(platform, platform->cluster.containers[id].function) > 0)
-        keep = FIRST_USE_WITHIN;
     if (warm_pool_needs(platform, platform->cluster.containers[id].function,
                         platform->cluster.containers[id].invoker))
         keep = SIM_FOREVER;
@@ -143,7 +136,8 @@ void containers_keep(struct platform *platform, uint32_t id, bool used)
     struct container *container = &platform->cluster.containers[id];
     if (container->state != CONTAINER_IDLE)
         return;
-    if (keep <= 0) {
+    container->fresh = container->fresh && !used;
+    if (keep <= 0 && !container->fresh) {
         cluster_evict(&platform->cluster, id);
         return;
     }
@@ -180,7 +174,10 @@ void containers_expire(struct platform *platform, uint32_t id)
         if (longer > 0)
             container->expiry = longer >= SIM_FOREVER ? SIM_FOREVER : platform->now + longer;
     }
-    if (container->expiry > platform->now) {
+    const bool wanted = container->fresh && platform->controller.busy;
+    if (wanted && container->expiry <= platform->now)
+        container->expiry = platform->controller.free_at;
+    if (wanted || container->expiry > platform->now) {
         container_set_expiry(platform, id);
         return;
     }
@@ -196,6 +193,8 @@ void containers_ready(struct platform *platform, uint32_t id)
     containers_record(platform, container, CONTAINER_PHASE_STARTING, container->idle_since, false);
     metrics_integrate(&platform->metrics, &platform->cluster.use, platform->now);
     cluster_container_ready(&platform->cluster, id, platform->now);
+    /* It started for jobs that wait: the controller is to see it, however short the keep-alive. */
+    container->fresh = platform->experiment->platform.cold_dispatch == COLD_DISPATCH_LATE;
     containers_keep(platform, id, false);
     platform->controller.changed = true;
 }

@@ -83,8 +83,8 @@ static inline void controller_run(struct platform *platform)
     bool measured = platform->experiment->platform.decision_cost == DECISION_MEASURED;
     do {
         controller->changed = false;
-        admission_drop_lost(platform);
         decision_begin(controller, measured);
+        admission_drop_lost(platform);
         choices_begin(platform);
         controller->more = policy_call_decide(platform);
         choices_end(platform);
@@ -102,7 +102,8 @@ static inline void controller_run(struct platform *platform)
         }
         if (charged > 0) {
             controller->busy = true;
-            platform_schedule(platform, platform->now + charged, EVENT_CONTROLLER_FREE, 0);
+            controller->free_at = platform->now + charged;
+            platform_schedule(platform, controller->free_at, EVENT_CONTROLLER_FREE, 0);
             return;
         }
     } while (controller->more || controller->changed);

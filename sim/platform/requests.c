@@ -303,6 +303,8 @@ static void job_ready(struct platform *platform, uint32_t job, uint32_t queue)
     platform->jobs[job].next = SIM_NONE;
     queue_push(platform, state, job);
     queue_mark(platform, queue);
+    if (platform->ways != NULL)
+        admission_note(platform, queue, job);
     platform->controller.changed = true;
     if (platform->experiment->platform.prewarm == PREWARM_EWMA)
         predictor_observe(platform, state->function);
