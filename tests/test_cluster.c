@@ -650,8 +650,7 @@ static void plain_order_update_entry(struct plain_order *plain, const struct clu
 /* To be called before each query, which clears the list of changed invokers. */
 static void plain_order_update(struct plain_order *plain, const struct cluster *cluster)
 {
-    for (uint32_t k = 0; k < cluster->dirty_count; k++) {
-        const uint32_t i = cluster->dirty[k];
+    for (uint32_t i = cluster->dirty_first; i != SIM_NONE; i = cluster->invokers[i].dirty_after) {
         const struct invoker_state *state = &cluster->invokers[i];
         for (uint32_t f = 0; f <= FUNCTIONS; f++) {
             for (uint32_t g = 0; g < state->gpu_count; g++)
