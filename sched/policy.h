@@ -260,14 +260,16 @@ void platform_set_timer(struct platform *platform, sim_time_t time, uint32_t id)
 
 /* ---- Reports ------------------------------------------------------------------------------- */
 
-/* Reports work done by the current decision, in the policy's unit (node expansions, candidates
- * scanned …). The platform's decision_cost converts it to decision time, the only effect that these
- * three have on the schedule. */
 /* Says that a request of `application` (of the workload) can be served with `work` ns of the whole
  * cluster, a policy's plan. Where platform.admission is a rate, it holds in place of the work that
  * was measured. */
 void platform_tell_work(struct platform *platform, uint32_t application, sim_time_t work);
+/* Reports work done by the current decision, in the policy's unit (node expansions, candidates
+ * scanned …). The platform's decision_cost converts it to decision time. */
 void platform_charge(struct platform *platform, uint64_t units);
+/* States what a reader of the run's figures should know of the policy; it is printed and stored as
+ * a note. Texts of several calls are joined by "; ". At init, so that it is alike in all seeds. */
+void platform_remark(struct platform *platform, const char *text);
 /* A note for the decision log about the next dispatch: the number of alternatives, the expected
  * cost, and the expected time to the end of the plan. */
 void platform_explain(struct platform *platform, uint32_t alternatives, double plan_cost_usd,

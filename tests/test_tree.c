@@ -333,6 +333,29 @@ static bool load_text(const char *text, struct arena *arena, struct trees *trees
     return good;
 }
 
+/* A test of a function that the experiment lacks is false, and the policy says so. */
+CASE(a_tree_serves_a_world_without_its_functions)
+{
+    const struct override overrides[] = {{"policy.name", "tree"},
+                                         {"policy.file", "../trees/esg.txt"},
+                                         {"requests", "300"},
+                                         {"warmup_requests", "0"}};
+    struct error error = {0};
+    OWNED(free) double *values = NULL;
+    RESULT result = {0};
+    EXPERIMENT *experiment =
+        experiment_load("workloads/experiments/v100-detect-twitter.json", overrides, 4, &error);
+    assert_good(experiment != NULL, &error);
+    const struct policy *policy = policy_resolve(experiment, &values, &error);
+    assert_good(policy != NULL &&
+                    simulation_run(experiment, policy, values, NULL, NULL, &result, &error),
+                &error);
+    const struct notice *notice = notices_find(&result.notices, NOTICE_REMARK);
+    assert_non_null(notice);
+    assert_non_null(strstr(notice->text, "are false: super-resolution"));
+    assert_int_equal(result.overall.requests, 300);
+}
+
 CASE(a_tree_is_written_as_it_was_read)
 {
     struct error error = {0};
@@ -356,7 +379,7 @@ CASE(a_tree_that_was_edited_wrongly_is_refused_with_its_line)
         {"slack <= -12", "slack < -12", ":3: \"if FEATURE <= NUMBER\""},
         {"slack <= -12", "slack <= 1x", ":3: \"if FEATURE <= NUMBER\""},
         {"slack <= -12", "function <= 2", ":3: \"if FEATURE <= NUMBER\""},
-        {"classification, deblur", "clasification", ":6: a function of the experiment"},
+        {"classification, deblur", "classification, ", ":6: a function is wanted"},
         {"    chosen 3 of 4", "  chosen 3 of 4", ":4: \"if"},
         {"chosen 3 of 4", "chosen 5 of 4", ":4: \"chosen N of M\""},
         {"chosen 3 of 4", "serve 1:0 x 4", ":4: \"if"},

@@ -58,8 +58,16 @@ static bool tree_init(void *state, struct platform *platform, const void *parame
     self->features = tree_features_create(platform);
     self->actions = tree_actions_create(platform_arena(platform), workload);
     self->candidates = platform_allocate(platform, workload->queue_count, sizeof *self->candidates);
-    return trees_load(platform_arena(platform), platform_policy_file(platform), workload,
-                      &self->trees, error);
+    if (!trees_load(platform_arena(platform), platform_policy_file(platform), workload,
+                    &self->trees, error))
+        return false;
+    if (self->trees.unknown != NULL)
+        platform_remark(
+            platform,
+            arena_text(platform_arena(platform),
+                       "tests of functions that the experiment does not have are false: %s",
+                       self->trees.unknown));
+    return true;
 }
 
 static void tree_on_ready(void *state, struct platform *platform, uint32_t queue)

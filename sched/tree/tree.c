@@ -63,6 +63,7 @@ struct reader {
     struct line *lines;
     size_t count, at;
     struct error *error;
+    struct trees *trees;
 };
 
 static bool fault(const struct reader *reader, const char *wanted)
@@ -112,7 +113,8 @@ static bool back(struct reader *reader, const char *wanted)
     return fault(reader, wanted);
 }
 
-/* "a, b" into the bits of these functions. The text is left as it is, for messages. */
+/* "a, b" into the bits of these functions. Those that the workload lacks have none: they are never
+ * the function of a queue. The text is left as it is, for messages. */
 static bool functions_parse(struct reader *reader, const char *list, uint64_t *functions)
 {
     char *rest = arena_text(reader->arena, "%s", list), *name;
@@ -125,9 +127,13 @@ static bool functions_parse(struct reader *reader, const char *list, uint64_t *f
             f++;
         if (reader->named != NULL && f == reader->named->function_count && f < TREE_FUNCTIONS_MOST)
             reader->named->functions[reader->named->function_count++].name = name;
-        if (f == reader->workload->function_count || f >= TREE_FUNCTIONS_MOST)
-            return back(reader, "a function of the experiment is wanted");
-        *functions |= UINT64_C(1) << f;
+        if (f >= TREE_FUNCTIONS_MOST || *name == '\0')
+            return back(reader, "a function is wanted, one of the first 64 of the experiment");
+        if (f < reader->workload->function_count)
+            *functions |= UINT64_C(1) << f;
+        else if (reader->trees->unknown == NULL || strstr(reader->trees->unknown, name) == NULL)
+            arena_append(reader->arena, &reader->trees->unknown, "%s%s",
+                         reader->trees->unknown != NULL ? ", " : "", name);
     }
     return true;
 }
@@ -265,14 +271,15 @@ bool trees_load(struct arena *arena, const char *path, const struct workload *wo
 bool trees_parse(struct arena *arena, const char *text, const char *path,
                  const struct workload *workload, struct trees *trees, struct error *error)
 {
-    struct reader reader = {.path = path, .arena = arena, .workload = workload, .error = error};
+    struct reader reader = {
+        .path = path, .arena = arena, .workload = workload, .error = error, .trees = trees};
     if (workload == NULL) {
         reader.named = arena_allocate(arena, 1, sizeof *reader.named);
         reader.named->functions =
             arena_allocate(arena, TREE_FUNCTIONS_MOST, sizeof *reader.named->functions);
         reader.workload = workload = reader.named;
     }
-    trees->workload = workload;
+    *trees = (struct trees){.workload = workload};
     if (!lines_cut(&reader, text))
         return false;
     if (take(&reader, 0, "queue") == NULL)

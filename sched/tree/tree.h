@@ -61,6 +61,7 @@ struct tree_node {
 struct trees {
     struct tree_node *queue, *configuration;
     const struct workload *workload; /* whose functions the tests name */
+    char *unknown; /* functions that tests name and the workload lacks: "a, b"; NULL: none */
 };
 
 /* The child of a node that is no leaf to which the values lead. */

@@ -337,6 +337,13 @@ void platform_set_timer(struct platform *platform, sim_time_t time, uint32_t id)
         platform_schedule(platform, time, EVENT_TIMER, id);
 }
 
+void platform_remark(struct platform *platform, const char *text)
+{
+    if (!platform->asking)
+        arena_append(&platform->arena, &platform->remarks, "%s%s",
+                     platform->remarks != NULL ? "; " : "", text);
+}
+
 void platform_charge(struct platform *platform, uint64_t units)
 {
     struct controller *controller = &platform->controller;

@@ -163,6 +163,8 @@ static bool result_complete(struct platform *platform, const struct cursor *curs
     const bool measured = result->overall.requests > 0;
     if (platform->options->bounds && measured)
         metrics_report_bounds(&platform->arena, platform->workload, platform->bound, result);
+    if (platform->remarks != NULL)
+        notices_add(&result->notices, NOTICE_OF(REMARK), platform->policy->name, platform->remarks);
     if (cursor->stream != NULL)
         result->arrivals = arrival_stream_counts(cursor->stream);
     if (!measured && experiment->workload.application_count > 0)

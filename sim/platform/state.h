@@ -233,6 +233,7 @@ struct platform {
     const struct policy *policy;
     void *policy_state; /* NULL: init has not been called */
     struct arena arena; /* memory of the policies, and most of the platform's */
+    char *remarks;      /* of the policy, for a notice; NULL: none */
     jmp_buf exhausted;  /* where the run goes on: that memory is exhausted, or chance was taken */
     struct simulation_place *place; /* own_place, or memory shared with another process */
     struct simulation_place own_place;
