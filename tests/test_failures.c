@@ -362,6 +362,21 @@ static void check_parts(const struct training_measures *measures)
                 measures->gpu_effective <= measures->gpu_allocated + 1e-12);
 }
 
+/* Its timers go on meanwhile, more than a million, but the invokers are to come back. */
+CASE(a_scaler_waits_for_invokers_that_are_down_for_weeks)
+{
+    char json[WORLD_BYTES] = "";
+    RESULT result = {0};
+    struct error error = {0};
+    world_add(json, "%s", diamond);
+    world_replace(json, "'prewarm':'none'",
+                  "'sample_interval_s':1e5,"
+                  "'failures':{'outages':[[0,0,1.1e6],[1,0,1.1e6]]}");
+    world_replace(json, "'requests':800", "'requests':20");
+    assert_good(run(json, policy_find("dilu", NULL), NULL, &result, &error), &error);
+    assert_int_equal(result.overall.requests, 20);
+}
+
 CASE(every_policy_of_trainings_survives)
 {
     static const char *const policies[] = {"fifo", "sjf",  "sjf-ffs", "sjf-bsbf", "tiresias",

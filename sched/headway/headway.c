@@ -17,6 +17,8 @@
 
 /* ---- Order of the queues --------------------------------------------------------------------- */
 
+enum { GATHER_LOOKS = 10000 }; /* at a queue whose next job does not come */
+
 static const struct application *application_of(const struct headway *self,
                                                 const struct platform *platform, uint32_t queue)
 {
@@ -263,7 +265,11 @@ static bool gathers(struct headway *self, struct platform *platform, uint32_t qu
         return false;
     const uint32_t index = platform_queue_application(platform, queue);
     const double wait = (batch - length) * arrival_rates_interval(self->rates, index);
-    self->queues[queue].gathers_until = platform_now(platform) + sim_ceil(wait);
+    /* Where nobody comes, it need not look again more often than the time left changes. */
+    const double left =
+        (double)(platform_job(platform, queue, 0).deadline - platform_now(platform));
+    self->queues[queue].gathers_until =
+        platform_now(platform) + sim_ceil(fmax(wait, left / GATHER_LOOKS));
     platform_set_timer(platform, self->queues[queue].gathers_until, 1);
     return true;
 }

@@ -308,8 +308,9 @@ static bool progress_due(struct platform *platform, const struct progress *progr
 static bool simulation_stuck(struct platform *platform, const struct cursor *cursor)
 {
     struct controller *controller = &platform->controller;
-    const bool pending =
-        cursor->there || platform->running_batches > 0 || trainings_pending(platform);
+    const bool pending = cursor->there || platform->running_batches > 0 ||
+                         trainings_pending(platform) ||
+                         (platform->failures != NULL && platform->failures->down > 0);
     if (pending && platform->now - controller->woken >= IDLE_TIMERS_NS) {
         controller->woken = platform->now;
         controller->idle_timers = 0;

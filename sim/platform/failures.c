@@ -191,6 +191,7 @@ void failures_fail(struct platform *platform, uint32_t subject)
     const sim_time_t back = listed ? failures->spec->outages[subject].until
                                    : draw(invoker, failures->spec->mttr_s, platform->now);
     invoker->down = true;
+    failures->down += back < SIM_FOREVER;
     failures->changes++;
     invoker->row = (struct outage_row){.invoker = id, .from_ns = platform->now};
     platform_schedule(platform, back, EVENT_INVOKER_BACK, id);
@@ -216,6 +217,7 @@ static void outage_end(struct platform *platform, struct failing *invoker)
 void failures_repair(struct platform *platform, uint32_t invoker)
 {
     outage_end(platform, &platform->failures->invokers[invoker]);
+    platform->failures->down--;
     platform->failures->changes++;
     platform->controller.changed = true;
     if (platform->failures->spec->mtbf_s > 0)

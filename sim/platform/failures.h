@@ -22,6 +22,7 @@
 struct failures {
     const struct failure_spec *spec;
     uint64_t changes; /* invokers that failed or came back so far */
+    uint32_t down;    /* invokers that will come back */
     struct failing {
         bool down;
         struct outage_row row;       /* of the present outage */

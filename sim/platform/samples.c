@@ -97,8 +97,8 @@ void samples_take(struct platform *platform)
     const sim_time_t interval = platform->experiment->platform.sample_interval;
     if (platform->now / interval >= SAMPLES_MAX)
         platform_fail(platform,
-                      "platform.sample_interval_s is %g, which gives more than %d samples; give a "
-                      "longer one",
+                      "platform.sample_interval_s is %g, so a run of this length has more than %d "
+                      "samples; set a longer one",
                       sim_to_s(interval), SAMPLES_MAX);
     platform_schedule(platform, platform->now + interval, EVENT_SAMPLE, 0);
 }
