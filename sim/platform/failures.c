@@ -5,6 +5,7 @@
 #include "sim/platform/batches.h"
 #include "sim/platform/containers.h"
 #include "sim/platform/instances.h"
+#include "sim/platform/policy_api.h"
 #include "sim/platform/policy_calls.h"
 #include "sim/platform/requests.h"
 #include "sim/platform/simulation_internal.h"
@@ -182,9 +183,29 @@ void failures_withdraw(struct platform *platform, uint32_t invoker)
         cluster_withdraw(&platform->cluster, invoker);
 }
 
+/* Where nothing ends between two failures, a run would go on to the end of the clock. */
+static void failures_judge(struct platform *platform)
+{
+    enum { FUTILE_MOST = 1000000 };
+    struct failures *failures = platform->failures;
+    const struct trainings *trainings = platform->trainings;
+    const uint64_t ended = platform->next_request - platform->in_flight +
+                           (trainings != NULL ? trainings->count - trainings->left : 0);
+    if (ended != failures->ended)
+        failures->since = failures->changes;
+    failures->ended = ended;
+    if (failures->changes - failures->since > FUTILE_MOST)
+        platform_fail(platform,
+                      "rule progress: invokers failed or came back %d times, and meanwhile no "
+                      "request and no training ended; platform.failures leaves no time for a cold "
+                      "start, or for the work between two checkpoints",
+                      FUTILE_MOST);
+}
+
 void failures_fail(struct platform *platform, uint32_t subject)
 {
     struct failures *failures = platform->failures;
+    failures_judge(platform);
     const bool listed = failures->spec->outage_count > 0;
     const uint32_t id = listed ? failures->spec->outages[subject].invoker : subject;
     struct failing *invoker = &failures->invokers[id];

@@ -23,6 +23,8 @@ struct failures {
     const struct failure_spec *spec;
     uint64_t changes; /* invokers that failed or came back so far */
     uint32_t down;    /* invokers that will come back */
+    uint64_t ended;   /* requests and trainings that have ended */
+    uint64_t since;   /* `changes` when the last of them had */
     struct failing {
         bool down;
         struct outage_row row;       /* of the present outage */
