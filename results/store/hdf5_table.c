@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/utf8.h"
 
 enum { DEFLATE_LEVEL = 4 };
@@ -138,18 +139,16 @@ static hid_t attribute_open(hid_t object, const char *name, H5T_class_t class, h
     return -1;
 }
 
-char *hdf5_get_text(hid_t object, const char *name)
+char *hdf5_get_text(struct arena *arena, hid_t object, const char *name)
 {
     hid_t stored = -1;
     const hid_t attribute = attribute_open(object, name, H5T_STRING, &stored);
     if (attribute < 0)
         return NULL;
     const bool plain = H5Tis_variable_str(stored) == 0 && H5Tget_size(stored) <= TEXT_MAX_BYTES;
-    char *text = plain ? calloc(1, H5Tget_size(stored) + 1) : NULL;
-    if (text != NULL && H5Aread(attribute, stored, text) < 0) {
-        free(text);
+    char *text = plain ? arena_allocate(arena, H5Tget_size(stored) + 1, 1) : NULL;
+    if (text != NULL && H5Aread(attribute, stored, text) < 0)
         text = NULL;
-    }
     (void)H5Tclose(stored);
     (void)H5Aclose(attribute);
     return text;
@@ -466,8 +465,9 @@ static bool rows_are_held(hid_t dataset, hid_t stored_type, hssize_t rows)
     return bytes <= SMALL_BYTES + DEFLATE_MOST * (double)H5Dget_storage_size(dataset);
 }
 
-static bool rows_read(hid_t dataset, hid_t stored, const char *path, const char *name,
-                      const struct layout *layout, void **rows, size_t *count, struct error *error)
+static bool rows_read(struct arena *arena, hid_t dataset, hid_t stored, const char *path,
+                      const char *name, const struct layout *layout, void **rows, size_t *count,
+                      struct error *error)
 {
     hid_t space = H5Dget_space(dataset);
     hssize_t points = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
@@ -481,20 +481,14 @@ static bool rows_read(hid_t dataset, hid_t stored, const char *path, const char 
         return error_input(error, "%s: /%s should have %lld rows but holds fewer; run it again",
                            path, name, (long long)points);
     *count = (size_t)points;
-    *rows = calloc(*count + 1, layout->row_bytes);
-    if (*rows == NULL)
-        return error_run(error, "%s: out of memory for %zu rows of /%s", path, *count, name);
+    *rows = arena_allocate(arena, *count, layout->row_bytes);
     hid_t memory_type = row_type(layout, 1, false, stored);
     hid_t transfer = transfer_create(stored, memory_type, *count);
     bool good = H5Dread(dataset, memory_type, H5S_ALL, H5S_ALL, transfer, *rows) >= 0;
     (void)H5Pclose(transfer);
     (void)H5Tclose(memory_type);
-    if (good && names_check(path, name, layout, *rows, *count, error))
-        return true;
-    free(*rows);
-    *rows = NULL;
     if (good)
-        return false;
+        return names_check(path, name, layout, *rows, *count, error);
     char reason[200];
     hdf5_reason(reason, sizeof reason);
     return error_input(error, "%s: /%s cannot be read, the file is damaged (%s); run it again",
@@ -518,19 +512,17 @@ struct swept_keys *table_find_swept(hid_t file, const char *path, const char *na
                                     const char *names, struct error *error)
 {
     struct swept_keys *keys = swept_keys_create();
-    char *lines = strdup(names), *rest = NULL;
+    char *rest = arena_text(keys->arena, "%s", names);
     const hid_t dataset =
         H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Dopen2(file, name, H5P_DEFAULT) : -1;
     const hid_t stored = dataset < 0 ? -1 : H5Dget_type(dataset);
-    bool good = lines != NULL && stored >= 0;
-    for (char *line = good ? strtok_r(lines, "\n", &rest) : NULL; good && line != NULL;
-         line = strtok_r(NULL, "\n", &rest))
+    bool good = stored >= 0;
+    for (const char *line; good && *names != '\0' && (line = strsep(&rest, "\n")) != NULL;)
         good = swept_add_stored(keys, stored, line);
     if (stored >= 0)
         (void)H5Tclose(stored);
     if (dataset >= 0)
         (void)H5Dclose(dataset);
-    free(lines);
     if (good)
         return keys;
     swept_keys_free(keys);
@@ -539,8 +531,8 @@ struct swept_keys *table_find_swept(hid_t file, const char *path, const char *na
     return NULL;
 }
 
-bool table_read(hid_t file, const char *path, const char *name, const struct layout *layout,
-                void **rows, size_t *count, struct error *error)
+bool table_read(struct arena *arena, hid_t file, const char *path, const char *name,
+                const struct layout *layout, void **rows, size_t *count, struct error *error)
 {
     hid_t dataset = H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Dopen2(file, name, H5P_DEFAULT) : -1;
     if (dataset < 0)
@@ -548,9 +540,10 @@ bool table_read(hid_t file, const char *path, const char *name, const struct lay
                            "%s: has no table /%s that can be read; give a whole file that %s wrote",
                            path, name, layout->writer);
     hid_t stored = H5Dget_type(dataset);
-    bool good = stored >= 0 ? columns_check(stored, path, name, layout, error) &&
-                                  rows_read(dataset, stored, path, name, layout, rows, count, error)
-                            : error_input(error, "%s: /%s is damaged; run it again", path, name);
+    bool good = stored >= 0
+                    ? columns_check(stored, path, name, layout, error) &&
+                          rows_read(arena, dataset, stored, path, name, layout, rows, count, error)
+                    : error_input(error, "%s: /%s is damaged; run it again", path, name);
     if (stored >= 0)
         (void)H5Tclose(stored);
     (void)H5Dclose(dataset);

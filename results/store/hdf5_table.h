@@ -31,8 +31,8 @@ bool hdf5_explain_lock(const char *path, const char *reason, struct error *error
 bool hdf5_set_text(hid_t object, const char *name, const char *text);
 bool hdf5_set_u64(hid_t object, const char *name, uint64_t value);
 bool hdf5_set_f64(hid_t object, const char *name, double value);
-/* Returns a text attribute, which the caller frees; NULL if it is absent or not a text. */
-char *hdf5_get_text(hid_t object, const char *name);
+/* Returns a text attribute, in the arena; NULL if it is absent or not a text. */
+char *hdf5_get_text(struct arena *arena, hid_t object, const char *name);
 /* False if the attribute is absent or not an integer. */
 bool hdf5_get_u64(hid_t object, const char *name, uint64_t *value);
 /* False if the attribute is absent or not a number. */
@@ -73,8 +73,8 @@ bool table_close(struct table_writer *table);
  */
 struct swept_keys *table_find_swept(hid_t file, const char *path, const char *name,
                                     const char *names, struct error *error);
-/* Reads the whole table `name` into an array that the caller frees. ERROR_INPUT names `path`. */
-bool table_read(hid_t file, const char *path, const char *name, const struct layout *layout,
-                void **rows, size_t *count, struct error *error);
+/* Reads the whole table `name` into an array of the arena. ERROR_INPUT names `path`. */
+bool table_read(struct arena *arena, hid_t file, const char *path, const char *name,
+                const struct layout *layout, void **rows, size_t *count, struct error *error);
 
 #endif

@@ -14,6 +14,7 @@
 enum { ROOM_SPARE = 1 << 16 }; /* bytes; the chunks of the merged tables may differ */
 
 struct run_source {
+    struct arena *arena; /* of this and all that it has, but the results */
     hid_t file;
     struct results *results;
     uint64_t *positions;
@@ -23,10 +24,8 @@ struct run_source {
 static bool positions_read(struct run_source *source, struct error *error)
 {
     const struct results *results = source->results;
-    source->positions = calloc(results->run_count + 1, sizeof *source->positions);
-    if (source->positions == NULL)
-        return error_run(error, "%s: out of memory for %zu runs", results->path,
-                         results->run_count);
+    source->positions =
+        arena_allocate(source->arena, results->run_count, sizeof *source->positions);
     bool good = true;
     for (size_t run = 0; good && run < results->run_count; run++) {
         const hid_t group = store_open_run(source->file, results->runs[run].hash);
@@ -42,11 +41,9 @@ static bool positions_read(struct run_source *source, struct error *error)
 
 struct run_source *run_source_open(const char *path, struct error *error)
 {
-    struct run_source *source = calloc(1, sizeof *source);
-    if (source == NULL) {
-        (void)error_run(error, "%s: out of memory", path);
-        return NULL;
-    }
+    struct arena *arena = arena_create();
+    struct run_source *source = arena_allocate(arena, 1, sizeof *source);
+    source->arena = arena;
     source->file = -1;
     source->results = results_load(path, error);
     if (source->results != NULL)
@@ -64,8 +61,7 @@ void run_source_close(struct run_source *source)
     if (source->file >= 0)
         (void)H5Fclose(source->file);
     results_free(source->results);
-    free(source->positions);
-    free(source);
+    arena_destroy(source->arena);
 }
 
 const struct results *run_source_results(const struct run_source *source)
@@ -78,9 +74,9 @@ uint64_t run_source_position(const struct run_source *source, size_t run)
     return source->positions[run];
 }
 
-char *run_source_text(const struct run_source *source, size_t run, const char *name)
+const char *run_source_text(const struct run_source *source, size_t run, const char *name)
 {
-    return store_run_text(source->file, source->results->runs[run].hash, name);
+    return store_run_text(source->arena, source->file, source->results->runs[run].hash, name);
 }
 
 /* ---- Copies ---------------------------------------------------------------------------------- */

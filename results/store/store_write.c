@@ -38,7 +38,6 @@ bool store_fault(struct store *store, struct error *error, const char *what)
 
 static void store_free(struct store *store)
 {
-    free(store->layout);
     free(store->row);
     run_metadata_free(store->metadata);
     free(store);
@@ -131,11 +130,12 @@ static bool older_check(const char *path, struct error *error)
     const hid_t file =
         H5Fis_hdf5(path) > 0 ? H5Fopen(path, H5F_ACC_RDONLY, access) : H5I_INVALID_HID;
     (void)H5Pclose(access);
-    char *program = file < 0 ? NULL : hdf5_get_text(file, "program");
+    struct arena *arena = arena_create();
+    const char *program = file < 0 ? NULL : hdf5_get_text(arena, file, "program");
     const bool results = file < 0 ? H5Fis_hdf5(path) > 0
                                   : program != NULL && strcmp(program, "esgsim") == 0 &&
                                         H5Lexists(file, "runs", H5P_DEFAULT) > 0;
-    free(program);
+    arena_destroy(arena);
     if (file >= 0)
         (void)H5Fclose(file);
     return results || error_input(error,
@@ -183,16 +183,14 @@ bool store_set_swept(struct store *store, const struct swept_keys *keys, struct 
 {
     if (keys == NULL || keys->count == 0)
         return true;
-    char *names = swept_keys_names(keys);
     store->layout = swept_layout(keys);
     store->row = calloc(1, sizeof(struct summary_row) + keys->row_bytes);
     store->swept = keys;
     table_discard(&store->summary);
     table_discard(&store->applications);
-    const bool good = names != NULL && store->layout != NULL && store->row != NULL &&
-                      hdf5_set_text(store->file, "swept_keys", names) &&
+    const bool good = store->row != NULL &&
+                      hdf5_set_text(store->file, "swept_keys", swept_keys_names(keys)) &&
                       tables_begin(store, store->layout);
-    free(names);
     return good || store_fault(store, error, "the keys of the sweep");
 }
 

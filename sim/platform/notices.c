@@ -222,7 +222,7 @@ static void add_free(struct notices *notices, const struct experiment *experimen
         notices_add(notices, NOTICE_OF(DECISIONS_ASSUMED));
 }
 
-bool notices_fill(struct arena *arena, const struct experiment *experiment, bool real,
+void notices_fill(struct arena *arena, const struct experiment *experiment, bool real,
                   struct simulation_result *result)
 {
     struct notices *notices = &result->notices;
@@ -240,5 +240,4 @@ bool notices_fill(struct arena *arena, const struct experiment *experiment, bool
     add_failures(notices, experiment);
     if (experiment->training != NULL)
         add_trainings(notices, experiment, result->gpus_shared);
-    return !notices->incomplete;
 }

@@ -480,18 +480,18 @@ static void request_record(struct platform *platform, const struct request *requ
 }
 
 /* Adds what is not counted in whole numbers, of which metrics_report makes the sums over all
- * applications. Returns false if memory is exhausted. */
-static inline bool sums_add_request(struct metric_sums *sums, const struct request *request,
+ * applications. */
+static inline void sums_add_request(struct metric_sums *sums, const struct request *request,
                                     sim_time_t now)
 {
     sums->cost += request->cost;
     if (request->dropped)
-        return true;
+        return;
     sums->queue_ns += (double)request->queue_time;
     sums->transfer_ns += (double)request->transfer_time;
     sums->cold_ns += (double)request->cold_time;
     sums->exec_ns += (double)request->exec_time;
-    return quantile_add(sums->latency, now - request->arrival);
+    quantile_add(sums->latency, now - request->arrival);
 }
 
 static void request_finish(struct platform *platform, uint32_t slot)
@@ -528,9 +528,8 @@ static void request_finish(struct platform *platform, uint32_t slot)
         sums->dropped += request->dropped;
         sums->hits += hit;
         sums->bound_hits += bound_hit;
-        if (!sums_add_request(sums, request, platform->now) ||
-            !sums_add_request(&metrics->sums[metrics->application_count], request, platform->now))
-            platform_fail(platform, "out of memory for the latencies of requests");
+        sums_add_request(sums, request, platform->now);
+        sums_add_request(&metrics->sums[metrics->application_count], request, platform->now);
     }
     if (requests_recorded(platform) || platform->bound != NULL)
         request_record(platform, request, slot, hit);

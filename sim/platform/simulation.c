@@ -70,9 +70,9 @@ static bool platform_init(struct platform *platform)
         return error_run(platform->error, "an application has more than %d stages",
                          RECORD_MAX_STAGES);
     if (!cluster_init(&platform->cluster, platform->workload, experiment->platform.reuse,
-                      platform->error) ||
-        !metrics_init(&platform->metrics, platform->workload->application_count, platform->error))
+                      platform->error))
         return false;
+    metrics_init(&platform->metrics, &platform->arena, platform->workload->application_count);
     platform->event_queue = event_queue_create(1024);
     platform->predictors = arena_allocate(&platform->arena, platform->workload->function_count,
                                           sizeof *platform->predictors);
@@ -99,7 +99,6 @@ static void platform_clear(struct platform *platform)
     shown_clear(platform->shown);
     if (platform->event_queue != NULL)
         event_queue_destroy(platform->event_queue);
-    metrics_clear(&platform->metrics);
     cluster_clear(&platform->cluster);
 }
 
@@ -170,11 +169,10 @@ static bool result_complete(struct platform *platform, const struct cursor *curs
                     "%s: arrivals: the trace ended within the warm-up of %" PRIu64
                     " requests; lower warmup_requests or take more of the trace",
                     experiment->path, experiment->warmup_requests);
-    else if (experiment_inputs_check(experiment, platform->error) &&
-             (notices_fill(&platform->arena, experiment, platform->options->backend != NULL,
-                           result) ||
-              error_run(platform->error, "out of memory for the run's notices")))
+    else if (experiment_inputs_check(experiment, platform->error)) {
+        notices_fill(&platform->arena, experiment, platform->options->backend != NULL, result);
         return true;
+    }
     simulation_result_clear(result);
     return false;
 }

@@ -61,8 +61,8 @@ struct simulation_result {
 
 /* Fills result->notices from the rest of the result: what a reader of the figures must know
  * (notices.c). Every run does. `real`: a backend gave the times of executions; `arena`: for the
- * time of the call. False: memory exhausted. */
-bool notices_fill(struct arena *arena, const struct experiment *experiment, bool real,
+ * time of the call. */
+void notices_fill(struct arena *arena, const struct experiment *experiment, bool real,
                   struct simulation_result *result);
 
 /* Phases of a container other than work (struct container_row). */
