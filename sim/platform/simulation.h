@@ -55,6 +55,7 @@ struct simulation_result {
     bool queues_grew;     /* until the last arrival */
     bool long_drain;      /* the drain took over a tenth of the time of arrivals */
     double wall_s;        /* wall-clock time; not deterministic, so never in tables */
+    double callbacks_s;   /* processor time in a module's callbacks but init, likewise; else NAN */
     double setup_s;       /* part of wall_s: set-up of cluster and first containers, teardown */
     bool exact_quantiles; /* false: too many samples to keep; percentiles are within 0.05 % */
 };
