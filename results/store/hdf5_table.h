@@ -11,6 +11,10 @@
 #include "results/store/swept.h"
 #include "sim/base/error.h"
 
+/* A handle that is closed at the end of its scope. Below 0: there is none. */
+#define HANDLE __attribute__((cleanup(hdf5_handle_close))) const hid_t
+void hdf5_handle_close(const hid_t *handle);
+
 /* Disables HDF5's error output and its exit handler. Errors are reported through struct error. Must
  * be called before any other HDF5 function. */
 void hdf5_silence(void);
@@ -26,6 +30,9 @@ hid_t hdf5_access(void);
 /* If hdf5_reason's text speaks of a lock, or of a file that is open elsewhere, sets an error that
  * names the remedy, and returns true. */
 bool hdf5_explain_lock(const char *path, const char *reason, struct error *error);
+
+/* Below 0: the group has no such dataset. The caller closes it. */
+hid_t hdf5_open_dataset(hid_t group, const char *name);
 
 /* Write an attribute of a group or dataset. False: HDF5 failed. */
 bool hdf5_set_text(hid_t object, const char *name, const char *text);

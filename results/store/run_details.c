@@ -57,31 +57,16 @@ const char *run_details_text(const struct run_details *details, const char *hash
 double run_details_number(const struct run_details *details, const char *hash, const char *name)
 {
     double value = NAN;
-    hid_t run = store_open_run(details->file, hash);
-    if (run < 0)
-        return NAN;
-    if (!hdf5_get_f64(run, name, &value))
-        value = NAN;
-    (void)H5Gclose(run);
-    return value;
+    HANDLE run = store_open_run(details->file, hash);
+    return run >= 0 && hdf5_get_f64(run, name, &value) ? value : NAN;
 }
 
 bool run_details_has(const struct run_details *details, const char *hash, const char *table)
 {
-    hid_t run = store_open_run(details->file, hash);
-    if (run < 0)
-        return false;
-    bool has = false;
-    hid_t dataset = H5Lexists(run, table, H5P_DEFAULT) > 0 ? H5Dopen2(run, table, H5P_DEFAULT) : -1;
-    if (dataset >= 0) {
-        hid_t space = H5Dget_space(dataset);
-        has = space >= 0 && H5Sget_simple_extent_npoints(space) > 0;
-        if (space >= 0)
-            (void)H5Sclose(space);
-        (void)H5Dclose(dataset);
-    }
-    (void)H5Gclose(run);
-    return has;
+    HANDLE run = store_open_run(details->file, hash);
+    HANDLE dataset = run < 0 ? -1 : hdf5_open_dataset(run, table);
+    HANDLE space = dataset < 0 ? -1 : H5Dget_space(dataset);
+    return space >= 0 && H5Sget_simple_extent_npoints(space) > 0;
 }
 
 static bool rows_of(struct arena *arena, const struct run_details *details, const char *hash,
@@ -120,7 +105,7 @@ static bool record_open(const struct run_details *details, const char *hash, boo
                         struct run_record *record, struct error *error)
 {
     const char *path = details->path;
-    const hid_t run = store_open_run(details->file, hash);
+    HANDLE run = store_open_run(details->file, hash);
     if (run < 0)
         return error_input(error, "%s: has no group /runs/%s that can be read; run it again", path,
                            hash);
@@ -128,7 +113,6 @@ static bool record_open(const struct run_details *details, const char *hash, boo
     record->configuration = hdf5_get_text(record->arena, run, "configuration");
     record->models = hdf5_get_text(record->arena, run, "models");
     record->policy_text = hdf5_get_text(record->arena, run, "policy_text");
-    (void)H5Gclose(run);
     if (of_trainings && record->models == NULL)
         return error_input(error, "%s: run %s has no trainings", path, hash);
     if (level == NULL || strcmp(level, "all") != 0)

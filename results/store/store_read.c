@@ -28,11 +28,10 @@ hid_t store_open_read(const char *path, struct error *error)
 {
     if (!file_check(path, error))
         return -1;
-    const hid_t access = hdf5_access();
+    HANDLE access = hdf5_access();
     const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, access);
     char reason[200];
     hdf5_reason(reason, sizeof reason);
-    (void)H5Pclose(access);
     if (file < 0 && !hdf5_explain_lock(path, reason, error))
         error_input(error, "%s: cannot be opened, it is cut short or damaged (%s); run it again",
                     path, reason);
@@ -48,11 +47,8 @@ hid_t store_open_run(hid_t file, const char *hash)
 
 char *store_run_text(struct arena *arena, hid_t file, const char *hash, const char *name)
 {
-    const hid_t run = store_open_run(file, hash);
-    char *text = run < 0 ? NULL : hdf5_get_text(arena, run, name);
-    if (run >= 0)
-        (void)H5Gclose(run);
-    return text;
+    HANDLE run = store_open_run(file, hash);
+    return run < 0 ? NULL : hdf5_get_text(arena, run, name);
 }
 
 static int compare_runs(const void *a, const void *b)
@@ -208,7 +204,7 @@ static bool origin_check(const struct results *results, struct error *error)
 struct results *results_load(const char *path, struct error *error)
 {
     hdf5_silence();
-    hid_t file = store_open_read(path, error);
+    HANDLE file = store_open_read(path, error);
     if (file < 0)
         return NULL;
     struct arena *arena = arena_create();
@@ -223,7 +219,6 @@ struct results *results_load(const char *path, struct error *error)
     sweep_read(arena, file, &results->sweep);
     const bool good = origin_check(results, error) && tables_read(file, results, error) &&
                       swept_read(file, results, error) && notices_read(file, results, error);
-    (void)H5Fclose(file);
     if (good)
         return results;
     results_free(results);

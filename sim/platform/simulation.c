@@ -162,7 +162,7 @@ static bool result_complete(struct platform *platform, const struct cursor *curs
     const bool measured = result->overall.requests > 0;
     if (platform->options->bounds && measured)
         metrics_report_bounds(&platform->arena, platform->workload, platform->bound, result);
-    result->callbacks_s = platform->foreign ? platform->callbacks_s : NAN;
+    result->callbacks_s = module_has(platform->policy) ? platform->callbacks_s : NAN;
     if (cursor->stream != NULL)
         result->arrivals = arrival_stream_counts(cursor->stream);
     if (!measured && experiment->workload.application_count > 0)
