@@ -69,9 +69,8 @@ static bool platform_init(struct platform *platform)
     if (experiment->workload.max_stages > RECORD_MAX_STAGES)
         return error_run(platform->error, "an application has more than %d stages",
                          RECORD_MAX_STAGES);
-    if (!cluster_init(&platform->cluster, platform->workload, experiment->platform.reuse,
-                      platform->error))
-        return false;
+    cluster_init(&platform->cluster, platform->workload, experiment->platform.reuse,
+                 &platform->arena);
     metrics_init(&platform->metrics, &platform->arena, platform->workload->application_count);
     platform->event_queue = event_queue_create(1024);
     platform->predictors = arena_allocate(&platform->arena, platform->workload->function_count,
@@ -92,14 +91,11 @@ static bool platform_init(struct platform *platform)
 
 static void platform_clear(struct platform *platform)
 {
-    free(platform->requests);
-    free(platform->jobs);
     waits_clear(platform);
     arena_clear(&platform->arena);
     shown_clear(platform->shown);
     if (platform->event_queue != NULL)
         event_queue_destroy(platform->event_queue);
-    cluster_clear(&platform->cluster);
 }
 
 /* Ends the idle phases of all containers at the end of the run. */
