@@ -37,22 +37,19 @@ void emulated_destroy(struct emulated *rehearsal)
 {
     if (rehearsal == NULL)
         return;
-    event_queue_destroy(rehearsal->ends);
     arena_destroy(rehearsal->arena);
 }
 
 static bool rehearsal_open(void *context, const struct experiment *experiment, struct error *error)
 {
     struct emulated *rehearsal = context;
-    event_queue_destroy(rehearsal->ends);
-    rehearsal->ends = event_queue_create(64);
+    (void)error;
+    rehearsal->ends = event_queue_create(rehearsal->arena, 64);
     rehearsal->late = quantile_create(rehearsal->arena, QUANTILE_EXACT_SAMPLES);
     rehearsal->seed = rehearsal->options.seed + experiment->seed;
     rehearsal->batches = 0;
     rehearsal->together = 0;
     rehearsal->last_end = 0;
-    if (rehearsal->ends == NULL)
-        return error_run(error, "out of memory for a rehearsal");
     clock_gettime(CLOCK_MONOTONIC, &rehearsal->opened);
     return true;
 }

@@ -72,13 +72,11 @@ static bool platform_init(struct platform *platform)
     cluster_init(&platform->cluster, platform->workload, experiment->platform.reuse,
                  &platform->arena);
     metrics_init(&platform->metrics, &platform->arena, platform->workload->application_count);
-    platform->event_queue = event_queue_create(1024);
+    platform->event_queue = event_queue_create(&platform->arena, 1024);
     platform->predictors = arena_allocate(&platform->arena, platform->workload->function_count,
                                           sizeof *platform->predictors);
     /* On a backend the hardware determines the interference. */
     const bool interference = experiment->platform.interference && platform->backend == NULL;
-    if (platform->event_queue == NULL)
-        return error_run(platform->error, "out of memory at the start of a run");
     jobs_init(platform);
     gpu_work_init(platform, interference);
     trainings_init(platform);
@@ -94,8 +92,6 @@ static void platform_clear(struct platform *platform)
     waits_clear(platform);
     arena_clear(&platform->arena);
     shown_clear(platform->shown);
-    if (platform->event_queue != NULL)
-        event_queue_destroy(platform->event_queue);
 }
 
 /* Ends the idle phases of all containers at the end of the run. */
