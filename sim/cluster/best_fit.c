@@ -128,8 +128,8 @@ static uint32_t query_end(const struct best_fit *fit, const struct fit_cursor *c
 }
 
 /* Returns the entry after `cursor->at`, or SIM_NONE after the last. */
-static uint32_t set_next(const struct cluster *cluster, uint32_t which,
-                         const struct fit_cursor *cursor)
+static inline uint32_t set_next(const struct cluster *cluster, uint32_t which,
+                                const struct fit_cursor *cursor)
 {
     const struct best_fit *fit = &cluster->fit;
     const struct fit_set *set = &fit->sets[which];
@@ -369,7 +369,7 @@ static void pool_file(struct cluster *cluster, uint32_t id)
 }
 
 /* Updates the pools that changed and the pools in sets. */
-static void pools_file(struct cluster *cluster, struct invoker_state *invoker)
+static inline void pools_file(struct cluster *cluster, struct invoker_state *invoker)
 {
     const bool sets = cluster->fit.set_count > 0;
     uint32_t k = sets ? 0 : invoker->first_changed;
