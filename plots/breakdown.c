@@ -1,6 +1,5 @@
 /* Figures of cost components and batch sizes, and comparisons across settings. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plots/families.h"
@@ -118,7 +117,8 @@ static bool size_counts(const struct source *source, const struct report_contend
         size_t count = 0;
         if (!run_details_has(source->details, hash, "batches"))
             continue;
-        if (!run_details_batches(source->details, hash, &rows, &count, error))
+        if (!run_details_batches(source->report->arena, source->details, hash, &rows, &count,
+                                 error))
             return false;
         for (size_t b = 0; b < count; b++) {
             size_t s = 0;
@@ -127,7 +127,7 @@ static bool size_counts(const struct source *source, const struct report_contend
             counts[s] += rows[b].jobs;
         }
         *batches += (double)count;
-        free(rows);
+        arena_release(source->report->arena, rows);
     }
     return true;
 }

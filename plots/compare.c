@@ -1,5 +1,3 @@
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <gsl/gsl_sort.h>
@@ -69,14 +67,14 @@ static bool latencies_add(struct latencies *latencies, struct arena *arena,
 {
     struct detail_request *requests = NULL;
     size_t count = 0;
-    if (!run_details_requests(details, hash, &requests, &count, error))
+    if (!run_details_requests(arena, details, hash, &requests, &count, error))
         return false;
     arena_reserve(arena, &latencies->ms, latencies->count + count, sizeof *latencies->ms);
     for (size_t i = 0; i < count; i++)
         if (requests[i].measured != 0 && requests[i].dropped == 0)
             latencies->ms[latencies->count++] =
                 sim_to_ms(requests[i].finish_ns - requests[i].arrival_ns);
-    free(requests);
+    arena_release(arena, requests);
     return true;
 }
 

@@ -104,9 +104,9 @@ bool embed_page(const struct page *page, FILE *out, struct error *error)
     struct page whole = *page;
     struct embedded embedded = {0};
     struct run_details *details = run_details_open(results->path, error);
-    char *path = json_include_find_operand(local);
+    struct arena *arena = arena_create();
     struct assumptions *assumptions =
-        details == NULL ? NULL : assumptions_load(path != NULL ? path : local, error);
+        details == NULL ? NULL : assumptions_load(json_include_operand(arena, local), error);
     bool good = assumptions != NULL &&
                 (results->run_count == 0 || embed_figures(page->report, &embedded, error));
     whole.assumptions = assumptions;
@@ -116,6 +116,6 @@ bool embed_page(const struct page *page, FILE *out, struct error *error)
     good = good && report_html(&whole, out, error);
     assumptions_free(assumptions);
     run_details_close(details);
-    free(path);
+    arena_destroy(arena);
     return good;
 }

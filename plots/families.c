@@ -1,6 +1,5 @@
 #include "plots/families.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "results/report/table.h"
@@ -95,16 +94,15 @@ const char *source_basis(const struct source *source, const struct report_scenar
     const struct summary_row *runs = source->report->results->runs;
     const char *constants = source->report->constants;
     const bool serves = source_serves(scenario);
-    char *stored = run_details_text(source->details, runs[scenario->contenders[0].runs[0]].hash,
-                                    serves ? "evidence" : "models_evidence");
+    const char *stored =
+        run_details_text(source->details, runs[scenario->contenders[0].runs[0]].hash,
+                         serves ? "evidence" : "models_evidence");
     const char *grade = stored != NULL && stored[0] != '\0' ? stored
                         : scenario->evidence[0] != '\0'     ? scenario->evidence
                                                             : "none";
-    const char *basis = arena_text(
+    return arena_text(
         source->report->arena, "%s%s%s%s: %s.", constants[0] != '\0' ? "In all runs: " : "",
         constants, constants[0] != '\0' ? ". " : "", serves ? "Latency profile" : "Models", grade);
-    free(stored);
-    return basis;
 }
 
 bool source_serves(const struct report_scenario *scenario)

@@ -118,8 +118,9 @@ static bool gantt_read(struct gantt *gantt, const struct source *source, const c
             continue;
         struct run_record *record =
             run_record_load(source->report->results->path, hash, trains, error);
-        good = record != NULL && (gantt->gpus.count > 0 ||
-                                  outline_load(record->configuration, &gantt->outline, error));
+        good = record != NULL &&
+               (gantt->gpus.count > 0 ||
+                outline_load(gantt->arena, record->configuration, &gantt->outline, error));
         if (good && gantt->gpus.count == 0)
             gantt->gpus = cluster_list_gpus(&gantt->outline.workload.cluster, gantt->arena);
         gantt->gpus.count = gantt->gpus.count < GPUS_MOST ? gantt->gpus.count : GPUS_MOST;
@@ -199,7 +200,6 @@ bool gantt_rows(struct reading *reading, size_t *row, struct sheet *sheet, struc
             held_rows(&gantt, held);
         else if (held->times[3] >= from && held->times[0] <= until)
             piece_row(&gantt, held, 0, 0);
-    outline_clear(&gantt.outline);
     arena_destroy(gantt.arena);
     return true;
 }

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/atomic_file.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -25,40 +26,33 @@ static bool missing(struct error *error)
                             "apt-get install gnuplot-nox) or run `make deps`");
 }
 
-/* Copies the environment without variables that change a picture: language, time zone and the
- * user's settings. */
-static char **environment_create(void)
+/* Leaves out variables that change a picture: language, time zone and the user's settings. */
+static void environment_clean(void)
 {
     static const char *const left_out[] = {"LC_", "LANG", "TZ=", "GNUPLOT_", "GNUTERM="};
-    size_t count = 0;
-    while (environ[count] != NULL)
-        count++;
-    char **plain = calloc(count + 3, sizeof *plain);
     size_t kept = 0;
-    for (size_t i = 0; plain != NULL && i < count; i++) {
+    for (size_t i = 0; environ[i] != NULL; i++) {
         bool keep = true;
         for (size_t l = 0; l < COUNT(left_out); l++)
             keep = keep && strncmp(environ[i], left_out[l], strlen(left_out[l])) != 0;
         if (keep)
-            plain[kept++] = environ[i];
+            environ[kept++] = environ[i];
     }
-    if (plain != NULL) {
-        plain[kept++] = (char *)"LC_ALL=C.UTF-8";
-        plain[kept] = (char *)"TZ=UTC0";
-    }
-    return plain;
+    environ[kept] = NULL;
+    (void)setenv("LC_ALL", "C.UTF-8", 1);
+    (void)setenv("TZ", "UTC0", 1);
 }
 
 /* Executes gnuplot with empty input and both output streams to `said`. It is killed when esgsim
  * ends. */
-static _Noreturn void child_run(char *const arguments[], char **plain, int said, pid_t parent)
+static _Noreturn void child_run(char *const arguments[], int said, pid_t parent)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     const int nothing = open("/dev/null", O_RDONLY);
     if (getppid() != parent || nothing < 0 || dup2(nothing, 0) < 0 || dup2(said, 1) < 0 ||
         dup2(said, 2) < 0)
         _exit(NOT_RUN);
-    environ = plain;
+    environment_clean();
     (void)execvp("gnuplot", arguments);
     const int reason = errno;
     (void)dprintf(2, "it cannot be run: %s\n", strerror(reason));
@@ -94,16 +88,12 @@ static int gnuplot_run(char *const arguments[], char said[SAID_LENGTH])
 {
     int ends[2];
     said[0] = '\0';
-    char **plain = environment_create();
-    if (plain == NULL || pipe2(ends, O_CLOEXEC) != 0) {
-        free(plain);
+    if (pipe2(ends, O_CLOEXEC) != 0)
         return NOT_RUN;
-    }
     const pid_t parent = getpid();
     const pid_t child = fork();
     if (child == 0)
-        child_run(arguments, plain, ends[1], parent);
-    free(plain);
+        child_run(arguments, ends[1], parent);
     (void)close(ends[1]);
     said_read(ends[0], said);
     int status = 0;
@@ -122,19 +112,16 @@ bool gnuplot_check(struct error *error)
 
 /* "name='value'" with quotes doubled, as gnuplot requires. In single quotes nothing else in a path
  * is special. */
-static char *assignment(const char *name, const char *value)
+static char *assignment(struct arena *arena, const char *name, const char *value)
 {
-    char *text = malloc(strlen(name) + 2 * strlen(value) + 4);
-    if (text == NULL)
-        return NULL;
+    char *text = arena_allocate(arena, strlen(name) + 2 * strlen(value) + 4, 1);
     char *end = text + sprintf(text, "%s='", name);
     for (; *value != '\0'; value++) {
         if (*value == '\'')
             *end++ = '\'';
         *end++ = *value;
     }
-    *end++ = '\'';
-    *end = '\0';
+    *end = '\'';
     return text;
 }
 
@@ -234,13 +221,15 @@ static const struct picture_format *format_of(const char *picture)
 }
 
 /* Returns the bytes of a file, followed by a NUL; NULL with `errno`. */
-static char *bytes_read(const char *path, size_t *size)
+static char *bytes_read(struct arena *arena, const char *path, size_t *size)
 {
     struct stat status;
     FILE *file = fopen(path, "r");
     if (file == NULL)
         return NULL;
-    char *bytes = fstat(fileno(file), &status) == 0 ? calloc(1, (size_t)status.st_size + 1) : NULL;
+    char *bytes = fstat(fileno(file), &status) == 0
+                      ? arena_allocate(arena, (size_t)status.st_size + 1, 1)
+                      : NULL;
     if (bytes != NULL)
         *size = fread(bytes, 1, (size_t)status.st_size, file);
     (void)fclose(file);
@@ -256,11 +245,11 @@ static bool bytes_write(const char *path, const char *bytes, size_t size)
 
 /* Cleans the picture `drawn` and renames it. Checks that it is complete, because gnuplot does not
  * report a full disk. */
-static bool picture_finish(const struct picture_format *format, const char *drawn,
-                           const char *picture, struct error *error)
+static bool picture_finish(struct arena *arena, const struct picture_format *format,
+                           const char *drawn, const char *picture, struct error *error)
 {
     size_t size = 0;
-    char *bytes = bytes_read(drawn, &size);
+    char *bytes = bytes_read(arena, drawn, &size);
     const size_t tail = size < 16 ? size : 16;
     if (bytes == NULL)
         return error_run(error, "%s: cannot be read again: %s", picture, strerror(errno));
@@ -273,13 +262,12 @@ static bool picture_finish(const struct picture_format *format, const char *draw
         good = bytes_write(drawn, bytes, size) ||
                error_run(error, "%s: cannot be written: %s", picture, strerror(errno));
     }
-    free(bytes);
     return good;
 }
 
 /* Runs the script; `drawn` is the output file. On NO_ROOM sets `*no_room` to what the script said.
  */
-static bool script_run(const char *script, const char *csv, const char *drawn,
+static bool script_run(struct arena *arena, const char *script, const char *csv, const char *drawn,
                        const struct picture_format *format, const struct picture_style *style,
                        char **no_room, struct error *error)
 {
@@ -287,23 +275,19 @@ static bool script_run(const char *script, const char *csv, const char *drawn,
     char look[96];
     (void)snprintf(look, sizeof look, "canvas='%.16s'; no_title=%d; no_caption=%d",
                    style->size != NULL ? style->size : "", style->no_title, style->no_caption);
-    char *data = assignment("data", csv);
-    char *out = assignment("out", drawn);
-    char *kind = assignment("format", format->name);
+    char *data = assignment(arena, "data", csv);
+    char *out = assignment(arena, "out", drawn);
+    char *kind = assignment(arena, "format", format->name);
     /* -d: ignore the machine's and the user's settings. */
     char *const arguments[] = {(char *)"gnuplot", (char *)"-d", (char *)"-e",   data,
                                (char *)"-e",      out,          (char *)"-e",   kind,
                                (char *)"-e",      look,         (char *)script, NULL};
-    const bool whole = data != NULL && out != NULL && kind != NULL;
-    const int status = whole ? gnuplot_run(arguments, said) : NOT_RUN;
-    free(data);
-    free(out);
-    free(kind);
+    const int status = gnuplot_run(arguments, said);
     if (status == NOT_THERE)
         return missing(error);
     if (status == NO_ROOM) {
-        *no_room = strndup(said, strcspn(said, "\n"));
-        return *no_room != NULL || error_run(error, "out of memory for the figures");
+        *no_room = arena_text(arena, "%.*s", (int)strcspn(said, "\n"), said);
+        return true;
     }
     for (char *c = said; *c != '\0'; c++)
         if ((unsigned char)*c < 0x20)
@@ -313,7 +297,7 @@ static bool script_run(const char *script, const char *csv, const char *drawn,
                      said[0] != '\0' ? said : "it said nothing");
 }
 
-bool gnuplot_draw(const char *script, const char *csv, const char *picture,
+bool gnuplot_draw(struct arena *arena, const char *script, const char *csv, const char *picture,
                   const struct picture_style *style, char **no_room, struct error *error)
 {
     *no_room = NULL;
@@ -323,7 +307,8 @@ bool gnuplot_draw(const char *script, const char *csv, const char *picture,
         return error_input(error, "%s: the name of a figure ends in .svg, .png or .pdf", picture);
     if (!atomic_file_begin(&file, picture, error))
         return false;
-    const bool drawn = script_run(script, csv, file.beside, format, style, no_room, error) &&
-                       *no_room == NULL && picture_finish(format, file.beside, picture, error);
+    const bool drawn = script_run(arena, script, csv, file.beside, format, style, no_room, error) &&
+                       *no_room == NULL &&
+                       picture_finish(arena, format, file.beside, picture, error);
     return atomic_file_end(&file, drawn, error) || *no_room != NULL;
 }

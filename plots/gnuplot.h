@@ -6,6 +6,8 @@
 
 #include "sim/base/error.h"
 
+struct arena;
+
 /* Variables of plots/common.gp. */
 struct picture_style {
     const char *size; /* borrowed; a canvas: "column", "page" or "slide"; NULL: the figure's own */
@@ -22,9 +24,9 @@ bool gnuplot_check(struct error *error);
  * removed, so the same input gives the same bytes. gnuplot is killed if this process ends.
  *
  * If the style's size has no room for the figure, sets `*no_room` to the script's words about it,
- * which the caller frees, and writes nothing; else to NULL. False: ERROR_RUN; ERROR_INPUT if the
+ * which are of the arena, and writes nothing; else to NULL. False: ERROR_RUN; ERROR_INPUT if the
  * picture cannot be written. */
-bool gnuplot_draw(const char *script, const char *csv, const char *picture,
+bool gnuplot_draw(struct arena *arena, const char *script, const char *csv, const char *picture,
                   const struct picture_style *style, char **no_room, struct error *error);
 
 #endif

@@ -48,22 +48,23 @@ static bool samples_add(struct reading *reading, const char *hash, bool of_train
                         struct error *error)
 {
     const struct run_details *details = reading->source->details;
+    struct arena *arena = reading->source->report->arena;
     struct detail_request *requests = NULL;
     struct training_result_row *trainings = NULL;
     size_t count = 0;
     if (!run_details_has(details, hash, of_trainings ? "trainings" : "requests"))
         return true;
-    if (of_trainings ? !run_details_trainings(details, hash, &trainings, &count, error)
-                     : !run_details_requests(details, hash, &requests, &count, error))
+    if (of_trainings ? !run_details_trainings(arena, details, hash, &trainings, &count, error)
+                     : !run_details_requests(arena, details, hash, &requests, &count, error))
         return false;
-    arena_reserve(reading->source->report->arena, &reading->samples, reading->sample_count + count,
+    arena_reserve(arena, &reading->samples, reading->sample_count + count,
                   sizeof *reading->samples);
     for (size_t i = 0; i < count; i++)
         if (of_trainings ? trainings[i].measured != 0 : requests[i].measured != 0)
             reading->samples[reading->sample_count++] =
                 of_trainings ? sample_of_training(&trainings[i]) : sample_of(&requests[i]);
-    free(requests);
-    free(trainings);
+    arena_release(arena, requests);
+    arena_release(arena, trainings);
     return true;
 }
 
@@ -291,12 +292,12 @@ static bool contender_timeline(const struct source *source, const struct report_
         serves ? "requests" : "trainings", (unsigned long long)run->seed, TIME_BINS,
         serves ? " Stranded: share of the free vGPUs that no waiting batch could use." : "",
         source_basis(source, scenario));
-    bool good = run_details_timeline(source->details, run->hash, &rows, &count, error) &&
+    bool good = run_details_timeline(arena, source->details, run->hash, &rows, &count, error) &&
                 sheet_begin(&sheet, list, kind->script, title, caption, kind->columns, error);
     if (good && sheet.out != NULL)
         timeline_rows(rows, count, &sheet);
     good = sheet_end(&sheet, good, error);
-    free(rows);
+    arena_release(arena, rows);
     return good;
 }
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plots/divide.h"
@@ -73,13 +72,11 @@ bool chart_sheet(const struct chart *chart, struct figure_list *list, struct err
     return sheet_end(&sheet, good, error);
 }
 
-/* Finds the script in the working directory, else in the data directory. The caller frees the path.
- */
-static char *script_find(const char *name, struct error *error)
+/* Finds the script in the working directory, else in the data directory. */
+static const char *script_find(struct arena *arena, const char *name, struct error *error)
 {
-    char local[64];
-    (void)snprintf(local, sizeof local, "plots/%s.gp", name);
-    char *path = json_include_find_operand(local);
+    const char *local = arena_text(arena, "plots/%s.gp", name);
+    const char *path = json_include_find_operand(arena, local);
     if (path == NULL)
         (void)error_run(error,
                         "%s: the figure's script is missing, here and in %s; ESGSIM_DATA "
@@ -93,16 +90,15 @@ static bool draw_one(struct figure_list *list, size_t at, const char *format, st
 {
     struct figure *figure = &list->figures[at];
     char *no_room = NULL;
-    char *script = script_find(figure->script, error);
+    const char *script = script_find(figure_memory(list), figure->script, error);
     if (script == NULL)
         return false;
     figure->picture =
         arena_text(figure_memory(list), "%s/%s.%s", list->folder, figure->name, format);
-    bool good = gnuplot_draw(script, figure->csv, figure->picture, &list->style, &no_room, error);
-    free(script);
+    bool good = gnuplot_draw(figure_memory(list), script, figure->csv, figure->picture,
+                             &list->style, &no_room, error);
     if (no_room != NULL)
         good = figure_divide(list, at, no_room, error);
-    free(no_room);
     return good;
 }
 

@@ -1,6 +1,5 @@
 /* Figures of the effect of a policy's parameters. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
@@ -157,12 +156,11 @@ bool sensitivity_draw(const struct source *source, const struct figure_kind *kin
     for (size_t s = 0; s < report->scenario_count; s++)
         for (size_t c = 0; c < report->scenarios[s].contender_count; c++) {
             const struct report_contender *contender = &report->scenarios[s].contenders[c];
-            char *text =
+            const char *text =
                 run_details_text(source->details, report->results->runs[contender->runs[0]].hash,
                                  "policy_parameters");
             variants[count++] = (struct variant){&report->scenarios[s], contender,
                                                  text == NULL ? NULL : cJSON_Parse(text)};
-            free(text);
         }
     bool good = draw_parameters(source, kind, variants, count, list, error);
     for (size_t i = 0; i < count; i++)

@@ -3,11 +3,11 @@
 #include <dlfcn.h>
 #include <fenv.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "sched/module.h"
+#include "sim/base/arena.h"
 #include "sim/base/utf8.h"
 #include "workloads/load/policy_module.h"
 
@@ -276,16 +276,9 @@ const struct policy *policy_resolve(const struct experiment *experiment, double 
     }
     if (!policy_serves(policy, experiment, error))
         return NULL;
-    *values = calloc(keys_count(policy->parameters) + 1, sizeof **values);
-    if (*values == NULL) {
-        error_run(error, "out of memory for the parameters of policy %s", policy->name);
-        return NULL;
-    }
-    if (!policy_configure(policy, experiment->policy_settings, experiment->policy_setting_count,
-                          experiment->path, *values, error)) {
-        free(*values);
-        *values = NULL;
-        return NULL;
-    }
-    return policy;
+    *values = arena_allocate(experiment->arena, keys_count(policy->parameters), sizeof **values);
+    const bool good =
+        policy_configure(policy, experiment->policy_settings, experiment->policy_setting_count,
+                         experiment->path, *values, error);
+    return good ? policy : NULL;
 }

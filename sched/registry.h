@@ -33,8 +33,8 @@ const struct policy *policy_find_for(const struct experiment *experiment, struct
 bool policy_configure(const struct policy *policy, const struct setting *settings,
                       size_t setting_count, const char *where, double *values, struct error *error);
 
-/* Returns the experiment's policy, which serves its work, and its parameter values, which the
- * caller frees. NULL: the error names the experiment's file. */
+/* Returns the experiment's policy, which serves its work, and its parameter values, which
+ * live as long as the experiment. NULL: the error names the experiment's file. */
 const struct policy *policy_resolve(const struct experiment *experiment, double **values,
                                     struct error *error);
 

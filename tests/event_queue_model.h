@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
 #include "tests/event_queue_check.h"
 
 enum { STALE_KEPT = 64, CROWD_FROM = 240, CROWD_UNIT = 128 };
@@ -33,11 +34,22 @@ struct model {
     size_t stale_count;
 };
 
+static inline struct event_queue *queue_create(size_t capacity)
+{
+    return event_queue_create(arena_create(), capacity);
+}
+
+static inline void queue_destroy(struct event_queue *queue)
+{
+    if (queue != NULL)
+        arena_destroy(queue->arena);
+}
+
 static inline void model_destroy(struct model *model)
 {
     if (model == NULL)
         return;
-    event_queue_destroy(model->event_queue);
+    queue_destroy(model->event_queue);
     free(model->events);
     free(model);
 }
@@ -50,8 +62,8 @@ static inline struct model *model_create(size_t most, size_t capacity)
         abort();
     model->room = 2 * most;
     model->events = malloc(model->room * sizeof *model->events);
-    model->event_queue = event_queue_create(capacity);
-    if (model->events == NULL || model->event_queue == NULL)
+    model->event_queue = queue_create(capacity);
+    if (model->events == NULL)
         abort();
     return model;
 }

@@ -214,12 +214,9 @@ static inline struct results *fixture_results(const struct fixture *runs, size_t
     if (unlink(path) != 0 || rmdir(folder) != 0 || results == NULL)
         return NULL;
     /* The parts of the header that are not the fixture's. */
-    free(results->path);
-    free(results->version);
-    free(results->commit);
-    results->path = strdup("made-up.h5");
-    results->version = strdup("1.2.3");
-    results->commit = strdup("abc1234");
+    results->path = arena_text(results->arena, "made-up.h5");
+    results->version = arena_text(results->arena, "1.2.3");
+    results->commit = arena_text(results->arena, "abc1234");
     return results;
 }
 

@@ -167,10 +167,9 @@ static inline bool run_recorded(const char *json, const struct policy *policy, c
                                 struct simulation_result *result, struct error *error)
 {
     EXPERIMENT *experiment = load(json);
-    OWNED(free) double *values = NULL;
-    if (policy != NULL)
-        values = policy_values(policy, key, number);
-    else
+    OWNED(free) double *own = policy == NULL ? NULL : policy_values(policy, key, number);
+    double *values = own;
+    if (policy == NULL)
         policy = policy_resolve(experiment, &values, error);
     const struct simulation_options options = {.recorder = recorder, .bounds = true};
     return policy != NULL &&

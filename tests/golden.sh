@@ -57,7 +57,7 @@ if [ "${1:-}" = --one ]; then
         echo "$number $words -- failed: $(head -n 1 "$work/errors")"
         exit 0
     fi
-    grep -vE '"(wall_s|peak_memory_kb|version|commit|sources|setup_s|arrival_rate_per_s|capacity_per_s|offered_load)":' "$work/json" >"$work/figures"
+    grep -vE '"(wall_s|decision_processor_us_mean|peak_memory_kb|version|commit|sources|setup_s|arrival_rate_per_s|capacity_per_s|offered_load)":' "$work/json" >"$work/figures"
     line="$("$BUILD/tests/digest" "$work/results.h5") json=$(digest_of "$work/figures")"
     if [ -n "$more" ]; then
         "$program" explain "$work/results.h5" --request 25 >"$work/explained" 2>/dev/null ||
@@ -77,7 +77,7 @@ if [ "${1:-}" = --output ]; then
     # shellcheck disable=SC2086
     PATH=$2 "$program" $words --quiet >"$number.out" 2>"$number.err" || echo "exit $?" >>"$number.out"
     sed -E 's/esgsim [0-9.]+ \([^)]*\)|of commit [0-9a-f]+(-dirty)?//; s/^( *|expansions .*, )[0-9.]+ (us|ms|s)$/\1/
-        /<dt>esgsim<|^\s*"(wall_s|peak_memory_kb|version|commit|sources|setup_s|build_ms|elapsed_us)":|^ *wall time|^(time|memory): about/d' \
+        /<dt>esgsim<|^\s*"(wall_s|decision_processor_us_mean|peak_memory_kb|version|commit|sources|setup_s|build_ms|elapsed_us)":|^ *wall time|^(time|memory): about/d' \
         "$number.out" >"$number.told"
     echo "$number $words -- $(digest_of "$number.told")"
     exit 0

@@ -107,7 +107,7 @@ expect_failure "and a policy that does not return" 'rule decision time: .*\(deci
 
 # figures_of FILE: what run --json printed, but for times, memory and the identity of the run.
 figures_of() {
-    grep -vE '"(wall_s|peak_memory_kb|config_hash)"' "$folder/out" >"$1"
+    grep -vE '"(wall_s|peak_memory_kb|config_hash|decision_processor_us_mean)"' "$folder/out" >"$1"
 }
 for fault in none round; do
     run "$esgsim" run "$light" --json --seed 7 --set requests=500 --policy "$culprit" \
@@ -306,7 +306,7 @@ strict-light|init|OF(applications[0].weight) = 0
 strict-light|decide|OF(functions[1].configurations[2].time) /= 2
 strict-light|decide|OF(functions[0].configurations[0].cost_usd) = 0
 strict-light|decide|OF(functions[0].gpus[0].noise_cv) = 0
-strict-light|decide|OF(functions[0].name[0]) = 'x'
+strict-light|decide|*(char *)(size_t)OF(functions[0].name) = 'x'
 strict-light|decide|OF(applications[0].stages[0].next[0]) = 0
 strict-light|decide|OF(cluster.groups[0].gpus[0].memory_mb) = 1e9
 strict-light|decide|OF(cluster.vcpu_hour_usd) = 0
@@ -409,6 +409,36 @@ for policy in $("$esgsim" list policies --json | grep -oE '"name":"[a-z-]+","des
         same "$(basename "$policy") with the shadow $(basename "$shadow") runs as without" "$folder/alone.figures" "$folder/shadowed.figures"
     done
 done
+
+# ---- The work of a decision ------------------------------------------------------------------
+
+for work in 0 3000000; do
+    cat >"$folder/rider.c" <<EOF
+#include "sched/policy.h"
+static bool rider_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    for (volatile long k = 0; k < $work; k++)
+        continue;
+    const uint32_t queue = platform_next_queue(platform, 0);
+    platform_charge(platform, $work > 0 ? 1 : 1000000);
+    return queue != SIM_NONE && platform_drop(platform, queue, 0);
+}
+const struct policy esgsim_policy = {.abi = POLICY_ABI, .name = "rider", .decide = rider_decide};
+EOF
+    run "$esgsim" run "$light" --json --set requests=20 --set warmup_requests=0 --policy "$folder/rider.c"
+    taken=$(sed -n 's/.*"decision_processor_us_mean":[[:space:]]*\([0-9]*\).*/\1/p' "$folder/out")
+    noted=$(grep -c 'decisions take over a hundred times the processor time' "$folder/out")
+    if [ "$status" -eq 0 ] && [ -n "$taken" ] && [ "$noted" -eq $((work > 0)) ] && { [ $work -eq 0 ] || [ "$taken" -gt 500 ]; }; then
+        pass "the processor time of decisions is told, and noted where it is not charged ($work turns)"
+    else
+        explain "the processor time of decisions is told, and noted where it is not charged ($work turns)" "$taken us, noted $noted"
+    fi
+    run "$esgsim" run "$light" --details --quiet --set requests=20 --set warmup_requests=0 --policy "$folder/rider.c"
+    expect "also by --details" 0 'processor time: .*/decision in the policy; charged: '
+done
+run "$esgsim" run "$light" --json --set requests=20 --policy fifo
+if grep -q 'decision_processor' "$folder/out" "$folder/err"; then explain "but not of a built-in policy" "no such key"; else pass "but not of a built-in policy"; fi
 
 # ---- Walls -----------------------------------------------------------------------------------
 

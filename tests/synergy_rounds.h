@@ -75,7 +75,6 @@ static inline void rounds_close(struct rounds *rounds)
     arena_clear(&rounds->arena);
     free(rounds->finish_s);
     free(rounds->trainings);
-    free(rounds->specs);
     training_trace_free(rounds->trace);
     training_models_free(rounds->models);
 }

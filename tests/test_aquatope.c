@@ -645,7 +645,7 @@ static bool run_setup(const struct setup *setup, const struct policy *instead, s
     setup_world(json, setup);
     EXPERIMENT *experiment = load(json);
     const struct recorder recorder = log_recorder(log);
-    OWNED(free) double *values = NULL;
+    double *values = NULL;
     const struct policy *policy = policy_resolve(experiment, &values, error);
     assert_non_null(policy);
     memset(log, 0, sizeof *log);

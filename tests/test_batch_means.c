@@ -3,6 +3,7 @@
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
+#include "sim/base/arena.h"
 #include "sim/engine/batch_means.h"
 #include "tests/suite.h"
 
@@ -83,8 +84,9 @@ CASE(the_cut_is_that_of_the_definition)
         size_t n = 50 + gsl_rng_uniform_int(rng, 1500);
         double start = 40 * gsl_rng_uniform(rng);
         const struct process process = {"AR(1)", ar1_next, gsl_rng_uniform(rng) * 0.99, 0};
-        CLOSED(batch_means_clear) struct batch_means series = {0};
-        assert_true(batch_means_init(&series, 5));
+        CLOSED(arena_clear) struct arena arena = {0};
+        struct batch_means series;
+        batch_means_init(&arena, &series, 5);
         fill(&series, &process, rng, start, n);
         double expected = mser_by_definition(series.means, series.count, 5);
         double found = batch_means_warmup(&series);
@@ -96,9 +98,10 @@ CASE(a_long_series_is_that_of_longer_batches)
 {
     OWNED(gsl_rng_free) gsl_rng *rng = rng_of(2);
     const size_t n = 5 * BATCH_MEANS_BATCHES * 3 + 17;
-    CLOSED(batch_means_clear) struct batch_means doubled = {0}, direct = {0};
-    assert_true(batch_means_init(&doubled, 5));
-    assert_true(batch_means_init(&direct, 20));
+    CLOSED(arena_clear) struct arena arena = {0};
+    struct batch_means doubled, direct;
+    batch_means_init(&arena, &doubled, 5);
+    batch_means_init(&arena, &direct, 20);
     for (size_t i = 0; i < n; i++) {
         double value = gsl_rng_uniform(rng);
         batch_means_add(&doubled, value);
@@ -130,8 +133,9 @@ CASE(the_warm_up_of_an_autoregressive_process_is_found_where_its_bias_ends)
         double sum = 0;
         for (size_t trial = 0; trial < count; trial++) {
             const struct process process = {"AR(1)", ar1_next, phi, 0};
-            CLOSED(batch_means_clear) struct batch_means series = {0};
-            assert_true(batch_means_init(&series, 5));
+            CLOSED(arena_clear) struct arena arena = {0};
+            struct batch_means series;
+            batch_means_init(&arena, &series, 5);
             fill(&series, &process, rng, start, LENGTH);
             double cut = batch_means_warmup(&series);
             found += cut >= early && cut <= 2 * late + 50;
@@ -153,8 +157,9 @@ CASE(a_process_without_warm_up_is_hardly_cut)
     const struct process process = {"normal", normal_next, 0, 0};
     size_t hardly = 0;
     for (size_t trial = 0; trial < count; trial++) {
-        CLOSED(batch_means_clear) struct batch_means series = {0};
-        assert_true(batch_means_init(&series, 5));
+        CLOSED(arena_clear) struct arena arena = {0};
+        struct batch_means series;
+        batch_means_init(&arena, &series, 5);
         fill(&series, &process, rng, 0, LENGTH);
         hardly += batch_means_warmup(&series) <= LENGTH / 10.0;
     }
@@ -175,14 +180,13 @@ CASE(cutting_off_the_warm_up_of_a_full_queue_takes_its_bias_away)
     size_t told = 0;
     for (size_t trial = 0; trial < count; trial++) {
         const struct process process = {"M/M/1", mm1_next, 0.5, truth};
+        CLOSED(arena_clear) struct arena arena = {0};
         struct batch_means series;
-        assert_true(batch_means_init(&series, 5));
+        batch_means_init(&arena, &series, 5);
         fill(&series, &process, rng, 100, LENGTH);
         const double warmup = batch_means_warmup(&series);
-        if (isnan(warmup)) { /* too short to tell */
-            batch_means_clear(&series);
+        if (isnan(warmup)) /* too short to tell */
             continue;
-        }
         told++;
         const size_t cut = (size_t)warmup / 5;
         double sum = 0;
@@ -193,7 +197,6 @@ CASE(cutting_off_the_warm_up_of_a_full_queue_takes_its_bias_away)
         }
         whole += all / (double)series.count;
         cut_mean += sum / (double)(series.count - cut);
-        batch_means_clear(&series);
     }
     assert_in_range(told, count * 9 / 10, count);
     whole /= (double)told;
@@ -209,9 +212,10 @@ static double coverage(const struct process *process, size_t n, size_t runs, uns
     OWNED(gsl_rng_free) gsl_rng *rng = rng_of(seed);
     size_t covered = 0;
     for (size_t trial = 0; trial < runs; trial++) {
-        CLOSED(batch_means_clear) struct batch_means series = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
+        struct batch_means series;
         double sum = 0;
-        assert_true(batch_means_init(&series, 1));
+        batch_means_init(&arena, &series, 1);
         double state = 0;
         for (int i = 0; i < 2000; i++) /* the warm-up is not what is tested here */
             (void)process->next(rng, process->parameter, &state);
@@ -254,9 +258,10 @@ CASE(the_last_observations_count_whatever_their_number)
 {
     enum { GROUPS = BATCH_MEANS_INTERVAL_BATCHES };
     for (size_t n = 2 * GROUPS; n < 6000; n = n * 9 / 8 + 1) {
-        CLOSED(batch_means_clear) struct batch_means series = {0};
+        CLOSED(arena_clear) struct arena arena = {0};
+        struct batch_means series;
         double sums[GROUPS] = {0}, counts[GROUPS] = {0}, sum = 0, squares = 0;
-        assert_true(batch_means_init(&series, 1));
+        batch_means_init(&arena, &series, 1);
         const size_t batch = n < BATCH_MEANS_BATCHES ? 1 : 2, whole = n / batch;
         for (size_t i = 0; i < n; i++) {
             const double value = i + 20 < n ? 100 + (double)(i * 37 % 11) : 5000;
@@ -277,8 +282,9 @@ CASE(the_last_observations_count_whatever_their_number)
 
 CASE(too_little_gives_no_figure)
 {
-    CLOSED(batch_means_clear) struct batch_means series = {0};
-    assert_true(batch_means_init(&series, 1));
+    CLOSED(arena_clear) struct arena arena = {0};
+    struct batch_means series;
+    batch_means_init(&arena, &series, 1);
     for (int i = 0; i < 2 * BATCH_MEANS_INTERVAL_BATCHES; i++) {
         assert_true(!isfinite(batch_means_half_width(&series)));
         assert_true(i >= 10 || isnan(batch_means_warmup(&series)));
@@ -289,10 +295,11 @@ CASE(too_little_gives_no_figure)
 
 CASE(a_steady_rise_is_told_from_noise)
 {
-    CLOSED(batch_means_clear) struct batch_means rising = {0}, level = {0}, bursts = {0};
-    if (!batch_means_init(&rising, 1) || !batch_means_init(&level, 1) ||
-        !batch_means_init(&bursts, 1))
-        abort();
+    CLOSED(arena_clear) struct arena arena = {0};
+    struct batch_means rising, level, bursts;
+    batch_means_init(&arena, &rising, 1);
+    batch_means_init(&arena, &level, 1);
+    batch_means_init(&arena, &bursts, 1);
     for (int i = 0; i < 1000; i++) {
         assert_int_equal(isnan(batch_means_rising(&rising)), i < 2 * BATCH_MEANS_INTERVAL_BATCHES);
         batch_means_add(&rising, i);

@@ -256,7 +256,7 @@ static int scan_answer(const char *path, const struct scan_case *scan, double va
     double sum = 0, squares = 0, variances = 0;
     bool rare = false;
     char text[32];
-    OWNED(free) double *values = NULL;
+    double *values = NULL;
     struct error error = {0};
     snprintf(text, sizeof text, "%.17g", value);
     const struct override overrides[] = {scan->fixed[0],

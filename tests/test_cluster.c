@@ -16,6 +16,7 @@ struct fixture {
     struct invoker_group groups[3];
     struct gpu_spec gpus[3];
     struct cluster cluster;
+    struct arena arena;
     struct random_stream random;
 };
 
@@ -80,13 +81,13 @@ static void fixture_make(struct fixture *fixture, enum sharing sharing)
 
 static struct cluster *fixture_open(struct fixture *fixture, enum reuse_order reuse)
 {
-    assert_true(cluster_init(&fixture->cluster, &fixture->workload, reuse, NULL));
+    cluster_init(&fixture->cluster, &fixture->workload, reuse, &fixture->arena);
     return &fixture->cluster;
 }
 
 static void fixture_clear(struct fixture *fixture)
 {
-    cluster_clear(&fixture->cluster);
+    arena_clear(&fixture->arena);
 }
 
 #define FIXTURE CLOSED(fixture_clear) struct fixture

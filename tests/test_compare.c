@@ -44,7 +44,7 @@ static void simulate_into(struct store *store, const struct experiment *experime
 {
     struct error error = {0};
     RESULT result = {0};
-    OWNED(free) double *values = NULL;
+    double *values = NULL;
     const struct policy *policy = policy_resolve(experiment, &values, &error);
     bool good = policy != NULL &&
                 store_begin_experiment(store, experiment, policy, values, 0, true, &error);
@@ -76,7 +76,7 @@ static void replay_into(struct store *store, const struct experiment *experiment
         return;
     const struct emulated_options options = {
         .factor = factor, .jitter_cv = jitter_cv, .seed = experiment->seed};
-    OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options, &error);
+    OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options);
     struct replay_target target = replay_rehearsal(rehearsal);
     struct resolved_run run = {.experiment = (struct experiment *)experiment};
     run.policy = policy_resolve(experiment, &run.values, &error);
@@ -84,7 +84,6 @@ static void replay_into(struct store *store, const struct experiment *experiment
         target.describe = describe_gpu;
     if (run.policy == NULL || !replay_record(store, &run, &target, &result, &error))
         fail_msg("%s", error.message);
-    free(run.values);
 }
 
 /* One file of `simulated`, one of `replayed` with that error; the experiments are freed. */

@@ -4,7 +4,7 @@
 #include "tests/event_queue_model.h"
 #include "tests/suite.h"
 
-OWNER(event_queue_destroy, struct event_queue)
+OWNER(queue_destroy, struct event_queue)
 OWNER(model_destroy, struct model)
 
 struct mix {
@@ -77,7 +77,7 @@ CASE(thousands_pending_with_delays_of_all_lengths_come_in_order)
 CASE(an_event_set_after_a_look_at_a_far_crowd_comes_before_it)
 {
     enum { NEAR = 800, FAR = 1000 };
-    OWNED(event_queue_destroy) struct event_queue *event_queue = event_queue_create(0);
+    OWNED(queue_destroy) struct event_queue *event_queue = queue_create(0);
     struct event event;
     for (uint32_t i = 0; i < NEAR; i++)
         assert_true(event_queue_push(event_queue, 50 * SIM_MS, 1, i) != 0);
@@ -96,7 +96,7 @@ CASE(an_event_set_after_a_look_at_a_far_crowd_comes_before_it)
 CASE(a_large_heap_pops_in_order)
 {
     enum { EVENTS = 200000 };
-    OWNED(event_queue_destroy) struct event_queue *event_queue = event_queue_create(0);
+    OWNED(queue_destroy) struct event_queue *event_queue = queue_create(0);
     struct random_stream stream;
     random_stream_open(&stream, 1, RANDOM_TEST, 7, 0);
     for (uint32_t i = 0; i < EVENTS; i++)
@@ -119,7 +119,7 @@ CASE(a_large_heap_pops_in_order)
 CASE(orders_drawn_first_come_first_however_often_they_are_used)
 {
     enum { SUBJECTS = 40, STEPS = 200000, OTHER = 1, OWN = 2 };
-    OWNED(event_queue_destroy) struct event_queue *queue = event_queue_create(0);
+    OWNED(queue_destroy) struct event_queue *queue = queue_create(0);
     struct random_stream stream;
     random_stream_open(&stream, 5, RANDOM_TEST, 0, 0);
     const uint64_t first = event_queue_draw_order(queue);
@@ -164,7 +164,7 @@ CASE(orders_drawn_first_come_first_however_often_they_are_used)
 CASE(a_burst_before_a_far_crowd_comes_first)
 {
     enum { FAR = 20000, BURST = 5000 };
-    OWNED(event_queue_destroy) struct event_queue *event_queue = event_queue_create(0);
+    OWNED(queue_destroy) struct event_queue *event_queue = queue_create(0);
     struct event event;
     for (uint32_t i = 0; i < FAR; i++)
         assert_true(event_queue_push(event_queue, 600 * SIM_S + i % 1000, 0, i) != 0);
@@ -186,7 +186,7 @@ CASE(a_burst_before_a_far_crowd_comes_first)
 
 CASE(a_handle_is_stale_once_its_slot_serves_another_event)
 {
-    OWNED(event_queue_destroy) struct event_queue *event_queue = event_queue_create(0);
+    OWNED(queue_destroy) struct event_queue *event_queue = queue_create(0);
     struct event event;
     event_queue_handle first = event_queue_push(event_queue, 1, 0, 1);
     assert_true(event_queue_pop(event_queue, &event));
@@ -203,7 +203,7 @@ CASE(a_handle_is_stale_once_its_slot_serves_another_event)
 CASE(stale_keys_are_swept_when_they_outnumber_the_live_ones)
 {
     enum { EVENTS = 10, RETIMES = 200000 };
-    OWNED(event_queue_destroy) struct event_queue *event_queue = event_queue_create(0);
+    OWNED(queue_destroy) struct event_queue *event_queue = queue_create(0);
     event_queue_handle handles[EVENTS];
     sim_time_t times[EVENTS];
     for (uint32_t i = 0; i < EVENTS; i++)
@@ -226,7 +226,7 @@ CASE(stale_keys_are_swept_when_they_outnumber_the_live_ones)
 
 CASE(an_event_before_the_present_is_refused_and_remembered)
 {
-    OWNED(event_queue_destroy) struct event_queue *event_queue = event_queue_create(0);
+    OWNED(queue_destroy) struct event_queue *event_queue = queue_create(0);
     struct event event;
     event_queue_push(event_queue, 10, 0, 0);
     event_queue_handle later = event_queue_push(event_queue, 20, 0, 1);
@@ -262,7 +262,7 @@ CASE(the_end_of_the_sequence_numbers_changes_nothing)
 
 CASE(a_slot_whose_generations_are_used_up_is_laid_aside)
 {
-    OWNED(event_queue_destroy) struct event_queue *event_queue = event_queue_create(0);
+    OWNED(queue_destroy) struct event_queue *event_queue = queue_create(0);
     struct event event;
     event_queue_handle first = event_queue_push(event_queue, 1, 0, 1);
     assert_true(event_queue_cancel(event_queue, first));
@@ -279,7 +279,7 @@ CASE(a_slot_whose_generations_are_used_up_is_laid_aside)
 
 CASE(more_than_two_to_the_24_pending_events_are_refused)
 {
-    OWNED(event_queue_destroy) struct event_queue *event_queue = event_queue_create(1 << 24);
+    OWNED(queue_destroy) struct event_queue *event_queue = queue_create(1 << 24);
     assert_non_null(event_queue);
     for (uint32_t i = 0; i < 1u << 24; i++)
         if (event_queue_push(event_queue, i, 0, i) == 0)

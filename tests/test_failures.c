@@ -52,7 +52,7 @@ static void run_failing(const char *json, struct simulation_result *result)
 {
     EXPERIMENT *experiment = load(json);
     struct error error = {0};
-    OWNED(free) double *values = NULL;
+    double *values = NULL;
     const struct policy *policy = policy_resolve(experiment, &values, &error);
     const struct recorder recorder = {
         .outage = row_outage, .training = row_training, .lease = row_lease};

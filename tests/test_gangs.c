@@ -518,7 +518,7 @@ CASE(a_gang_that_never_fits_is_bad_input)
         char json[2048];
         struct error error = {0};
         struct simulation_result result = {0};
-        OWNED(free) double *values = NULL;
+        double *values = NULL;
         char trace[64];
         snprintf(trace, sizeof trace, "3,a,0,5,1\n4,a,1,5,1\n9,b,2,5,%u\n", cases[c].gpus);
         trace_is(trace);

@@ -160,8 +160,8 @@ static void trainings_make(struct results *results, const struct fixture *runs)
 {
     results->application_count = 0;
     results->training_count = results->run_count;
-    results->training = calloc(results->run_count, sizeof *results->training);
-    assert_non_null(results->training);
+    results->training =
+        arena_allocate(results->arena, results->run_count, sizeof *results->training);
     for (size_t i = 0; i < results->run_count; i++) {
         memcpy(results->training[i].hash, results->runs[i].hash, sizeof results->runs[i].hash);
         results->training[i].measures.finished = 1234;
@@ -179,7 +179,7 @@ static char *page_of(const struct fixture *runs, size_t count, bool paper, const
     assert_non_null(results);
     if (trained)
         trainings_make(results, runs);
-    results->command = made_by == NULL ? NULL : strdup(made_by);
+    results->command = made_by == NULL ? NULL : arena_text(results->arena, "%s", made_by);
     OWNED(report_free) struct report *report = report_build(results);
     struct expectations *reference =
         paper ? expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, &error)

@@ -91,7 +91,7 @@ static struct coverage coverage_of(const char *path, double slo_ms, double truth
 {
     struct coverage coverage = {.sweeps = sweeps};
     char slo[32];
-    OWNED(free) double *values = NULL;
+    double *values = NULL;
     struct error error = {0};
     snprintf(slo, sizeof slo, "%.17g", slo_ms);
     const struct override overrides[] = {{"arrivals.rate_per_s", "70"},

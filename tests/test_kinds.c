@@ -630,7 +630,7 @@ CASE(a_plan_knows_the_speed_of_the_gpu)
     const struct recorder recorder = {.decision = take_decision, .batch = take_batch};
     RESULT result = {0};
     struct error error = {0};
-    OWNED(free) double *values = NULL;
+    double *values = NULL;
     const struct policy *policy = policy_resolve(e, &values, &error);
     assert_non_null(policy);
     planned = taken = 0;

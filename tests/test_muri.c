@@ -22,7 +22,6 @@ static struct muri_training *read_trace(const char *path, size_t *count)
     struct training_trace *trace = training_trace_read(path, "muri", &error);
     assert_non_null(models);
     assert_non_null(trace);
-    OWNED(free)
     struct training_spec *specs = trainings_from_trace(trace, path, models, &draw, 1, &error);
     *count = trace->count;
     struct muri_training *trainings = calloc(*count, sizeof *trainings);

@@ -235,7 +235,7 @@ CASE(esg_forgets_a_listed_queue_that_a_drop_has_emptied)
     EXPERIMENT *experiment = load(json);
     struct error error = {0};
     RESULT result = {0};
-    OWNED(free) double *values = NULL;
+    double *values = NULL;
     struct policy robbed = *policy_resolve(experiment, &values, &error);
     robbed.decide = robbed_decide;
     assert_good(simulation_run(experiment, &robbed, values, NULL, NULL, &result, &error), &error);

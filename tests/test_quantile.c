@@ -4,11 +4,13 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
+#include "sim/base/arena.h"
 #include "sim/engine/quantile.h"
 #include "sim/engine/random.h"
 #include "tests/suite.h"
 
-OWNER(quantile_destroy, struct quantile)
+OWNER(arena_destroy, struct arena)
+#define ARENA OWNED(arena_destroy) struct arena *arena = arena_create()
 
 static const double levels[] = {0, 0.001, 0.25, 0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 1};
 enum { LEVELS = sizeof levels / sizeof *levels };
@@ -33,6 +35,7 @@ static sim_time_t draw_sample(struct random_stream *stream, int shape)
 enum { SHAPES = 5 };
 
 struct samples {
+    struct arena *arena;
     struct quantile *quantile;
     double *sorted;
     size_t count;
@@ -42,10 +45,9 @@ struct samples {
 static struct samples samples_draw(size_t count, size_t exact, int shape)
 {
     struct random_stream stream;
-    struct samples samples = {quantile_create(exact), malloc((count + 1) * sizeof(double)), count,
-                              0};
-    assert_non_null(samples.quantile);
-    assert_non_null(samples.sorted);
+    struct arena *arena = arena_create();
+    struct samples samples = {arena, quantile_create(arena, exact),
+                              arena_allocate(arena, count, sizeof(double)), count, 0};
     random_stream_open(&stream, 5, RANDOM_TEST, count, (uint32_t)shape);
     for (size_t i = 0; i < count; i++) {
         sim_time_t sample = draw_sample(&stream, shape);
@@ -59,8 +61,7 @@ static struct samples samples_draw(size_t count, size_t exact, int shape)
 
 static void samples_free(struct samples *samples)
 {
-    quantile_destroy(samples->quantile);
-    free(samples->sorted);
+    arena_destroy(samples->arena);
 }
 
 static void compare_with_gsl(struct samples *samples, double tolerance)
@@ -123,7 +124,8 @@ CASE(the_limit_that_ships_is_passed_without_a_jump)
 
 CASE(additions_after_a_query_are_counted)
 {
-    OWNED(quantile_destroy) struct quantile *quantile = quantile_create(10);
+    ARENA;
+    struct quantile *quantile = quantile_create(arena, 10);
     quantile_add(quantile, 30);
     assert_true(quantile_value(quantile, 0.5) == 30);
     quantile_add(quantile, 10);
@@ -135,7 +137,8 @@ CASE(additions_after_a_query_are_counted)
 CASE(an_empty_accumulator_gives_zeros)
 {
     for (size_t limit = 0; limit < 2; limit++) {
-        OWNED(quantile_destroy) struct quantile *quantile = quantile_create(limit);
+        ARENA;
+        struct quantile *quantile = quantile_create(arena, limit);
         assert_int_equal(quantile_count(quantile), 0);
         assert_true(quantile_is_exact(quantile));
         assert_true(quantile_mean(quantile) == 0 && quantile_max(quantile) == 0);
@@ -145,7 +148,8 @@ CASE(an_empty_accumulator_gives_zeros)
 
 CASE(the_largest_time_fits_and_sums_do_not_overflow)
 {
-    OWNED(quantile_destroy) struct quantile *quantile = quantile_create(2);
+    ARENA;
+    struct quantile *quantile = quantile_create(arena, 2);
     for (int i = 0; i < 1000; i++)
         quantile_add(quantile, INT64_MAX);
     assert_true(quantile_max(quantile) == INT64_MAX);
@@ -161,7 +165,8 @@ CASE(every_bucket_edge_keeps_the_promised_error)
             if (value < 0)
                 continue;
             /* Neither the smallest nor the largest, which are known exactly. */
-            OWNED(quantile_destroy) struct quantile *quantile = quantile_create(0);
+            ARENA;
+            struct quantile *quantile = quantile_create(arena, 0);
             quantile_add(quantile, 0);
             quantile_add(quantile, value);
             quantile_add(quantile, INT64_MAX);

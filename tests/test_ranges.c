@@ -118,7 +118,7 @@ static void assert_runs(const struct settings *settings, bool parameter)
 {
     struct error error = {0};
     struct simulation_result result = {0};
-    OWNED(free) double *values = NULL;
+    double *values = NULL;
     EXPERIMENT *experiment = load_settings(settings, &error);
     if (experiment == NULL && settings->count > 2) { /* keys of a pair may exclude one another */
         assert_int_equal(error.kind, ERROR_INPUT);
@@ -221,7 +221,7 @@ CASE(a_time_beyond_the_clock_names_the_key_that_set_it)
         struct settings settings = {.count = 0};
         struct error error = {0};
         struct simulation_result result;
-        OWNED(free) double *values = NULL;
+        double *values = NULL;
         settings_add(&settings, "policy.name", k == 0 ? "openwhisk" : "min-config");
         settings_add(&settings, "platform.initial", "cold");
         settings_add(&settings, "requests", "1000");

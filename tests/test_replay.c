@@ -51,7 +51,7 @@ static struct outcome play(const struct experiment *experiment, const struct bac
                            const struct progress *progress)
 {
     struct outcome outcome = {.good = false};
-    OWNED(free) double *values = NULL;
+    double *values = NULL;
     const struct policy *policy = policy_resolve(experiment, &values, &outcome.error);
     if (policy == NULL)
         fail_msg("%s", outcome.error.message);
@@ -76,8 +76,7 @@ static struct outcome rehearse(const struct experiment *experiment, double facto
 {
     const struct emulated_options options = {
         .speedup = speedup, .factor = factor, .jitter_cv = jitter_cv, .seed = 9};
-    struct error error = {0};
-    OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options, &error);
+    OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options);
     assert_non_null(rehearsal);
     const struct backend backend = emulated_backend(rehearsal);
     struct outcome outcome = play_well(experiment, &backend);
@@ -491,8 +490,7 @@ CASE(parts_of_the_time_and_shares_that_change_are_refused)
         world_random(json, 2, true);
         EXPERIMENT *experiment = parse(json, &overrides);
         const struct emulated_options options = {0};
-        struct error error = {0};
-        OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options, &error);
+        OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options);
         assert_non_null(rehearsal);
         const struct backend backend = emulated_backend(rehearsal);
         refused(experiment, &backend, cases[c].says);
@@ -522,7 +520,7 @@ CASE(containers_are_numbered_as_the_experiment_lists_them)
 static void attribute_is(const struct run_details *details, const char *hash, const char *name,
                          const char *value)
 {
-    STRING *text = run_details_text(details, hash, name);
+    const char *text = run_details_text(details, hash, name);
     assert_non_null(text);
     assert_string_equal(text, value);
 }
@@ -537,7 +535,7 @@ CASE(a_replay_s_file_says_that_no_gpu_took_part)
     run.policy = policy_resolve(good, &run.values, &error);
     const struct resolved_run refused = {cold, run.policy, run.values};
     const struct emulated_options options = {.factor = 1.5};
-    OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options, &error);
+    OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options);
     const struct replay_target target = replay_rehearsal(rehearsal);
     RESULT result = {0};
     write_temporary(path, "");
@@ -560,7 +558,6 @@ CASE(a_replay_s_file_says_that_no_gpu_took_part)
     assert_true(run_details_has(details, good->hash, "batches"));
     run_details_close(details);
     unlink(path);
-    free(run.values);
     experiment_free(good);
     experiment_free(cold);
 }
@@ -579,7 +576,6 @@ CASE(a_plan_tells_what_a_replay_takes)
     assert_int_equal(plan.batches, count);
     assert_true(plan.seconds == sim_to_s(rows[count - 1].finished_ns));
     assert_true(plan.together >= 2 && plan.together <= 4);
-    free(run.values);
 }
 
 SUITE("replay")

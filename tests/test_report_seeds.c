@@ -25,12 +25,9 @@ enum { RUNS = sizeof runs / sizeof runs[0] };
 
 static void miss(struct results *results, const char *setting, const char *policy, uint64_t seed)
 {
-    struct missing_run *rows =
-        realloc(results->missing, (results->missing_count + 1) * sizeof *results->missing);
-    assert_non_null(rows);
-    struct missing_run *row = &rows[results->missing_count];
-    results->missing = rows;
-    memset(row, 0, sizeof *row);
+    arena_reserve(results->arena, &results->missing, results->missing_count + 1,
+                  sizeof *results->missing);
+    struct missing_run *row = &results->missing[results->missing_count];
     row->position = results->missing_count++;
     row->seed = seed;
     (void)snprintf(row->setting, sizeof row->setting, "%s", setting);

@@ -496,8 +496,7 @@ CASE(assumptions_are_judged_apart_and_shown_in_one_table)
 static void trainings_make(struct judged *judged, const struct fixture *made, size_t count)
 {
     struct results *results = judged->results;
-    results->training = calloc(count, sizeof *results->training);
-    assert_non_null(results->training);
+    results->training = arena_allocate(results->arena, count, sizeof *results->training);
     results->training_count = count;
     for (size_t i = 0; i < count; i++) {
         memcpy(results->training[i].hash, results->runs[i].hash, sizeof results->runs[i].hash);

@@ -555,7 +555,7 @@ static size_t warnings_at(const char *rate, const char *requests, size_t seeds)
     const struct override overrides[] = {
         {"arrivals.rate_per_s", rate}, {"requests", requests}, {"warmup_requests", "200"}};
     struct error error = {0};
-    OWNED(free) double *values = NULL;
+    double *values = NULL;
     size_t warnings = 0;
     EXPERIMENT *experiment =
         experiment_load("workloads/experiments/theory/mm1.json", overrides, 3, &error);
@@ -612,7 +612,7 @@ CASE(what_does_not_vary_and_what_is_free_is_told)
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         char path[64];
-        OWNED(free) double *values = NULL;
+        double *values = NULL;
         struct error error = {0};
         RESULT told = {0};
         snprintf(path, sizeof path, "workloads/experiments/%s.json", cases[c].path);

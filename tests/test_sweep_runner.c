@@ -578,7 +578,7 @@ static bool measure(const char *policy_name, const char *seed, bool *random,
     struct error error = {0};
     struct simulation_result result;
     const struct recorder recorder = {0};
-    OWNED(free) double *values = NULL;
+    double *values = NULL;
     STRING *json = json_requote(strdup(fixed));
     OWNED(experiment_free)
     struct experiment *experiment = experiment_parse(json, "e.json", ".", overrides, 2, &error);

@@ -516,7 +516,7 @@ static struct trace runs_traced(const char *file, bool serves, const char *const
     struct timeline *timeline = timeline_create(path, experiments, count, &error);
     for (size_t i = 0; i < count; i++) {
         RESULT result = {0};
-        OWNED(free) double *values = NULL;
+        double *values = NULL;
         struct recorder recorder;
         const struct policy *policy = policy_resolve(experiments[i], &values, &error);
         assert_true(timeline_run(timeline, i, &recorder, &error));

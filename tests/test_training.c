@@ -60,15 +60,14 @@ static bool train(const char *json, const struct policy *policy, struct training
 {
     EXPERIMENT *experiment = load(json);
     struct simulation_result result = {0};
-    OWNED(free) double *values = NULL;
+    OWNED(free) double *own = policy == NULL ? NULL : policy_values(policy, NULL, 0);
+    double *values = own;
     const struct recorder recorder = {.context = &rows,
                                       .training = row_training,
                                       .lease = record_leases ? row_lease : NULL,
                                       .lease_gpu = record_lease_gpus ? row_lease_gpu : NULL};
     rows.count = rows.lease_count = rows.lease_gpu_count = 0;
-    if (policy != NULL)
-        values = policy_values(policy, NULL, 0);
-    else
+    if (policy == NULL)
         policy = policy_resolve(experiment, &values, error);
     if (policy == NULL)
         fail_msg("%s", error->message);
@@ -954,7 +953,7 @@ static void store_run(const struct experiment *experiment, const char *path,
 {
     struct error error = {0};
     RESULT result = {0};
-    OWNED(free) double *values = NULL;
+    double *values = NULL;
     const struct policy *policy = policy_resolve(experiment, &values, &error);
     struct store *store = store_create(path, &error);
     assert_true(policy != NULL && store != NULL);

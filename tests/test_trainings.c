@@ -501,7 +501,6 @@ CASE(the_shipped_models_cover_the_shipped_traces)
         TRAININGS *trace = training_trace_read(pairs[p][1], pairs[p][2], &error);
         assert_non_null(models);
         assert_non_null(trace);
-        OWNED(free)
         struct training_spec *specs =
             trainings_from_trace(trace, pairs[p][1], models, &draw, 1, &error);
         assert_string_equal(error.message, "");
@@ -552,7 +551,6 @@ CASE(only_the_models_file_multiplies_the_times_of_a_trace)
                      "490,3,2,46122000,9,dqn\n",
                      "muri", &error);
         assert_non_null(models);
-        OWNED(free)
         struct training_spec *specs =
             trainings_from_trace(trace, "t.csv", models, &draw, 1, &error);
         assert_non_null(specs);
@@ -586,7 +584,7 @@ CASE(a_drawn_set_follows_its_law)
                                        .count = COUNT,
                                        .ranges = {{0.8, 1.5, 3}, {0.2, 3, 4}},
                                        .range_count = 2};
-    OWNED(free) struct training_spec *specs = trainings_draw(&draw, models, 7, &error);
+    struct training_spec *specs = trainings_draw(&draw, models, 7, &error);
     assert_non_null(specs);
     double kinds[TRAINING_CLASSES] = {0};
     double gangs[9] = {0};

@@ -39,7 +39,7 @@ static void record_run(const char *named, const char *seed)
     EXPERIMENT *experiment = experiment_load("workloads/experiments/strict-light.json", overrides,
                                              sizeof overrides / sizeof overrides[0], &error);
     assert_good(experiment != NULL, &error);
-    OWNED(free) double *values = NULL;
+    double *values = NULL;
     const struct policy *policy = policy_resolve(experiment, &values, &error);
     assert_good(policy != NULL, &error);
     const struct recorder recorder = {.choice = take_choice, .decision = take_decision};
@@ -142,7 +142,7 @@ CASE(a_shadow_that_cannot_be_asked_is_refused)
         EXPERIMENT *experiment =
             experiment_load("workloads/experiments/strict-light.json", overrides, 2, &error);
         assert_good(experiment != NULL, &error);
-        OWNED(free) double *values = NULL;
+        double *values = NULL;
         assert_null(policy_resolve(experiment, &values, &error));
         assert_input_error(&error, cases[c].message);
     }

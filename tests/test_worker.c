@@ -71,10 +71,7 @@ static void stop(struct worker *worker)
 
 static struct worker_backend *create(struct worker *worker, bool side_by_side, double warm_s)
 {
-    struct error error = {0};
-    struct worker_backend *backend = worker_backend_create(worker, side_by_side, warm_s, &error);
-    assert_non_null(backend);
-    return backend;
+    return worker_backend_create(worker, side_by_side, warm_s);
 }
 
 /* ---- Whole runs ------------------------------------------------------------------------------ */
@@ -83,7 +80,7 @@ static void play(const struct experiment *experiment, const struct backend *back
                  struct run_rows *rows, struct simulation_result *result)
 {
     struct error error = {0};
-    OWNED(free) double *values = NULL;
+    double *values = NULL;
     const struct policy *policy = policy_resolve(experiment, &values, &error);
     const struct recorder recorder = run_rows_recorder(rows);
     const struct simulation_options options = {
@@ -457,10 +454,10 @@ CASE(what_a_worker_cannot_replay_is_refused_with_the_remedy)
     assert_false(worker_backend_check(experiment, &error));
     assert_contains(error.message, "function g has a configuration of 0 units");
     experiment->workload.functions[1].configurations[0].vgpu = 1;
-    experiment->workload.functions[0].name[0] = ' ';
+    experiment->workload.functions[0].name = "f ";
     assert_false(worker_backend_check(experiment, &error));
     assert_contains(error.message, "has a space");
-    experiment->workload.functions[0].name[0] = 'f';
+    experiment->workload.functions[0].name = "f";
     experiment->workload.cluster.groups[0].gpus[0].units = WORKER_BATCHES + 1;
     assert_false(worker_backend_check(experiment, &error));
     assert_contains(error.message, "a GPU of 9 units");

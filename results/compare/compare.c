@@ -2,12 +2,11 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
 
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
 #include "sim/base/utf8.h"
 #include "results/compare/compare_run.h"
 #include "results/store/run_details.h"
@@ -119,50 +118,45 @@ static const char *setting_of(const struct summary_row *row)
     return row->setting[0] != '\0' ? row->setting : row->name;
 }
 
-static char *run_title(const struct summary_row *row)
+static char *run_title(struct arena *arena, const struct summary_row *row)
 {
-    char *title = NULL;
-    if (asprintf(&title, "%s, %s, seed %" PRIu64, setting_of(row), row->policy, row->seed) < 0)
-        return NULL;
-    return title;
+    return arena_text(arena, "%s, %s, seed %" PRIu64, setting_of(row), row->policy, row->seed);
 }
 
-static bool execution_read(const struct run_details *details, const char *hash,
+/* NULL: the run has none. */
+static char *text_read(struct arena *arena, const struct run_details *details, const char *hash,
+                       const char *name)
+{
+    const char *text = run_details_text(details, hash, name);
+    return text != NULL ? arena_text(arena, "%s", text) : NULL;
+}
+
+static void execution_read(const struct run_details *details, const char *hash,
                            struct compare_run *run)
 {
-    run->backend = run_details_text(details, hash, "replay_backend");
-    run->device = run_details_text(details, hash, "replay_device");
-    run->driver = run_details_text(details, hash, "replay_driver");
+    run->backend = text_read(run->arena, details, hash, "replay_backend");
+    run->device = text_read(run->arena, details, hash, "replay_device");
+    run->driver = text_read(run->arena, details, hash, "replay_driver");
     run->gpu = run_details_number(details, hash, "replay_gpu") == 1;
     run->late_us_mean = run_details_number(details, hash, "late_us_mean");
     run->late_us_p99 = run_details_number(details, hash, "late_us_p99");
     run->late_us_max = run_details_number(details, hash, "late_us_max");
     run->host_ms = run_details_number(details, hash, "host_ms");
-    return run->backend != NULL && run->device != NULL && run->driver != NULL;
-}
-
-static void run_clear(struct compare_run *run)
-{
-    free(run->title);
-    free(run->backend);
-    free(run->device);
-    free(run->driver);
-    free(run->parts);
-    free(run->batches);
-    free(run->company);
-    outline_clear(&run->outline);
 }
 
 static bool run_compare(struct compare_run *run, const struct run_record *const sides[2],
                         struct error *error)
 {
-    if (!outline_load(sides[1]->configuration, &run->outline, NULL) ||
+    if (!outline_load(run->arena, sides[1]->configuration, &run->outline, NULL) ||
         run->outline.workload.application_count == 0)
         return error_input(error,
                            "%s: the configuration names no applications and functions; replay it "
                            "again",
                            run->title);
-    return compare_fill_parts(run, sides, error) && compare_fill_batches(run, sides, error);
+    if (!compare_fill_parts(run, sides, error))
+        return false;
+    compare_fill_batches(run, sides);
+    return true;
 }
 
 /* Copies the mean batch sizes from the tables of each run. */
@@ -193,9 +187,7 @@ struct files {
 
 static bool replayed(const struct run_details *details, const char *hash)
 {
-    char *backend = run_details_text(details, hash, "replay_backend");
-    free(backend);
-    return backend != NULL;
+    return run_details_text(details, hash, "replay_backend") != NULL;
 }
 
 static bool kinds_check(const struct files *files, const struct comparison *against,
@@ -220,7 +212,7 @@ static bool kinds_check(const struct files *files, const struct comparison *agai
 static size_t partner_find(const struct files *files, const struct comparison *against,
                            const struct summary_row *real, size_t *near, char *which)
 {
-    char *ours = run_details_text(files->details[1], real->hash, "configuration");
+    const char *ours = run_details_text(files->details[1], real->hash, "configuration");
     size_t found = SIZE_MAX;
     *near = SIZE_MAX;
     for (size_t i = 0; ours != NULL && found == SIZE_MAX && i < against->simulated->run_count;
@@ -229,7 +221,7 @@ static size_t partner_find(const struct files *files, const struct comparison *a
         char differs[KEY_SIZE];
         if (run->seed != real->seed || strcmp(run->policy, real->policy) != 0)
             continue;
-        char *theirs = run_details_text(files->details[0], run->hash, "configuration");
+        const char *theirs = run_details_text(files->details[0], run->hash, "configuration");
         if (theirs != NULL && !configurations_differ(theirs, ours, differs)) {
             found = i;
         } else if (theirs != NULL && *near == SIZE_MAX &&
@@ -237,25 +229,16 @@ static size_t partner_find(const struct files *files, const struct comparison *a
             *near = i;
             memcpy(which, differs, KEY_SIZE);
         }
-        free(theirs);
     }
-    free(ours);
     return found;
 }
 
-static bool alone_add(struct comparison *against, const struct summary_row *row, const char *what,
-                      struct error *error)
+static void alone_add(struct comparison *against, const struct summary_row *row, const char *what)
 {
-    char *title = run_title(row);
-    char *line = NULL;
-    const bool good = title != NULL &&
-                      array_extend(&against->alone, against->alone_count, sizeof line) &&
-                      asprintf(&line, "%s: %s", title, what) >= 0;
-    free(title);
-    if (!good)
-        return error_run(error, "out of memory for the comparison");
-    against->alone[against->alone_count++] = line;
-    return true;
+    arena_reserve(against->arena, &against->alone, against->alone_count + 1,
+                  sizeof *against->alone);
+    against->alone[against->alone_count++] =
+        arena_text(against->arena, "%s: %s", run_title(against->arena, row), what);
 }
 
 static bool pair_add(const struct files *files, struct comparison *against, size_t simulated,
@@ -264,9 +247,9 @@ static bool pair_add(const struct files *files, struct comparison *against, size
     struct compare_run *run = &against->runs[against->run_count++];
     run->simulated = &against->simulated->runs[simulated];
     run->real = &against->real->runs[real];
-    run->title = run_title(run->real);
-    if (run->title == NULL || !execution_read(files->details[1], run->real->hash, run))
-        return error_run(error, "out of memory for the comparison");
+    run->arena = against->arena;
+    run->title = run_title(run->arena, run->real);
+    execution_read(files->details[1], run->real->hash, run);
     struct run_record *records[2] = {
         run_record_load(files->paths[0], run->simulated->hash, false, error), NULL};
     if (records[0] != NULL)
@@ -284,11 +267,9 @@ static bool pair_add(const struct files *files, struct comparison *against, size
 static bool pairs_find(const struct files *files, struct comparison *against, struct error *error)
 {
     const size_t count = against->real->run_count;
-    bool *taken = calloc(against->simulated->run_count + 1, sizeof *taken);
-    against->runs = calloc(count + 1, sizeof *against->runs);
-    bool good = taken != NULL && against->runs != NULL;
-    if (!good)
-        error_run(error, "out of memory for the comparison");
+    bool *taken = arena_allocate(against->arena, against->simulated->run_count, sizeof *taken);
+    against->runs = arena_allocate(against->arena, count, sizeof *against->runs);
+    bool good = true;
     for (size_t i = 0; good && i < count; i++) {
         const struct summary_row *real = &against->real->runs[i];
         char which[KEY_SIZE];
@@ -305,14 +286,12 @@ static bool pairs_find(const struct files *files, struct comparison *against, st
                                files->paths[1], setting_of(real), real->policy, real->seed,
                                files->paths[0], which);
         } else {
-            good = alone_add(against, real, "replayed, not simulated", error);
+            alone_add(against, real, "replayed, not simulated");
         }
     }
     for (size_t i = 0; good && i < against->simulated->run_count; i++)
         if (!taken[i])
-            good =
-                alone_add(against, &against->simulated->runs[i], "simulated, not replayed", error);
-    free(taken);
+            alone_add(against, &against->simulated->runs[i], "simulated, not replayed");
     return good;
 }
 
@@ -334,11 +313,9 @@ static bool compare_fill(const struct files *files, struct comparison *against, 
 struct comparison *compare_load(const char *simulated, const char *real, struct error *error)
 {
     struct files files = {.paths = {simulated, real}};
-    struct comparison *against = calloc(1, sizeof *against);
-    if (against == NULL) {
-        error_run(error, "out of memory for the comparison");
-        return NULL;
-    }
+    struct arena *arena = arena_create();
+    struct comparison *against = arena_allocate(arena, 1, sizeof *against);
+    against->arena = arena;
     against->simulated = results_load(simulated, error);
     if (against->simulated != NULL)
         against->real = results_load(real, error);
@@ -359,13 +336,7 @@ void compare_free(struct comparison *against)
 {
     if (against == NULL)
         return;
-    for (size_t i = 0; i < against->run_count; i++)
-        run_clear(&against->runs[i]);
-    for (size_t i = 0; i < against->alone_count; i++)
-        free(against->alone[i]);
-    free(against->runs);
-    free(against->alone);
     results_free(against->simulated);
     results_free(against->real);
-    free(against);
+    arena_destroy(against->arena);
 }

@@ -84,9 +84,10 @@ struct compare_company {
 };
 
 struct compare_run {
+    struct arena *arena; /* the comparison's */
     const struct summary_row *simulated, *real;
     char *title; /* "strict-light, esg, seed 1" */
-    /* Where the real run executed (sim/run/replay.h). The texts are owned. */
+    /* Where the real run executed (sim/run/replay.h). */
     char *backend, *device, *driver;
     bool gpu;
     double late_us_mean, late_us_p99, late_us_max;
@@ -101,10 +102,11 @@ struct compare_run {
      * real) that is due to the execution times of batches with equal configuration and jobs. The
      * rest is due to a different composition of batches. */
     double execution_ms[2], time_difference_ms;
-    struct outline outline; /* owns the names in `parts` and `batches` */
+    struct outline outline; /* has the names in `parts` and `batches` */
 };
 
 struct comparison {
+    struct arena *arena; /* of all but the results */
     struct results *simulated, *real;
     struct compare_run *runs; /* pairs, in the order of the real file */
     size_t run_count;

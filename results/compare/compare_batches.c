@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "results/compare/compare_run.h"
+#include "sim/base/arena.h"
 
 /* Batches with the same function, configuration and number of jobs; matched between the two sides.
  */
@@ -94,11 +95,9 @@ static int batches_compare(const void *left, const void *right)
     return orders(keys[0], keys[1], 3);
 }
 
-static bool batches_group(struct compare_run *run, const struct kept *kept, size_t count)
+static void batches_group(struct compare_run *run, const struct kept *kept, size_t count)
 {
-    run->batches = calloc(count + 1, sizeof *run->batches);
-    if (run->batches == NULL)
-        return false;
+    run->batches = arena_allocate(run->arena, count, sizeof *run->batches);
     for (size_t from = 0, to; from < count; from = to) {
         for (to = from + 1; to < count && kind_alike(&kept[from].kind, &kept[to].kind, CONFIGURED);)
             to++;
@@ -112,7 +111,6 @@ static bool batches_group(struct compare_run *run, const struct kept *kept, size
         batches_sum(kept + from, to - from, batches);
     }
     qsort(run->batches, run->batch_kinds, sizeof *run->batches, batches_compare);
-    return true;
 }
 
 /* Difference in mean execution per job that is due to the times of batches of the same kind. Kinds
@@ -164,21 +162,16 @@ static int edge_compare(const void *left, const void *right)
 /* shared[i] is the integral over time of the number of other batches on batch i's GPU during its
  * execution. It is the difference, between end and start, of the integral of all batches on that
  * GPU, minus the batch itself. */
-static double *company_integrate(const struct batch_row *rows, size_t count)
+static double *company_integrate(struct arena *arena, const struct batch_row *rows, size_t count)
 {
-    double *shared = calloc(count + 1, sizeof *shared);
-    struct edge *edges = malloc((2 * count + 1) * sizeof *edges);
+    double *shared = arena_allocate(arena, count, sizeof *shared);
+    struct edge *edges = arena_allocate(arena, 2 * count, sizeof *edges);
     size_t used = 0;
-    for (size_t i = 0; shared != NULL && edges != NULL && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         if (rows[i].gpu != SIM_NONE) {
             edges[used++] = (struct edge){rows[i].started_ns, rows[i].gpu, (uint32_t)i, true};
             edges[used++] = (struct edge){rows[i].finished_ns, rows[i].gpu, (uint32_t)i, false};
         }
-    if (shared == NULL || edges == NULL) {
-        free(shared);
-        free(edges);
-        return NULL;
-    }
     qsort(edges, used, sizeof *edges, edge_compare);
     double area = 0, executing = 0;
     for (size_t e = 0; e < used; e++) {
@@ -189,7 +182,6 @@ static double *company_integrate(const struct batch_row *rows, size_t count)
         shared[edges[e].batch] += edges[e].comes ? -area : area;
         executing += edges[e].comes ? 1 : -1;
     }
-    free(edges);
     return shared;
 }
 
@@ -201,14 +193,13 @@ static uint32_t company_others(const struct batch_row *row, double shared)
     return time > 0 ? (uint32_t)lround(fmin(fmax(shared / time - 1, 0), COMPANY_MOST - 1)) : 0;
 }
 
-static bool company_fill(struct compare_run *run, const struct run_record *const sides[2])
+static void company_fill(struct compare_run *run, const struct run_record *const sides[2])
 {
     struct compare_company all[COMPANY_MOST] = {{0}};
     for (size_t s = 0; s < 2; s++) {
         const struct batch_row *rows = sides[s]->batches;
-        double *shared = company_integrate(rows, sides[s]->batch_count);
-        if (shared == NULL)
-            return false;
+        const struct arena_block *mark = run->arena->blocks;
+        const double *shared = company_integrate(run->arena, rows, sides[s]->batch_count);
         for (size_t i = 0; i < sides[s]->batch_count; i++) {
             if (rows[i].gpu == SIM_NONE)
                 continue;
@@ -216,11 +207,9 @@ static bool company_fill(struct compare_run *run, const struct run_record *const
             all[others].count[s]++;
             all[others].slowdown[s] += rows[i].slowdown;
         }
-        free(shared);
+        arena_rewind(run->arena, mark);
     }
-    run->company = malloc(COMPANY_MOST * sizeof *run->company);
-    if (run->company == NULL)
-        return false;
+    run->company = arena_allocate(run->arena, COMPANY_MOST, sizeof *run->company);
     for (uint32_t others = 0; others < COMPANY_MOST; others++) {
         struct compare_company *company = &all[others];
         if (company->count[0] + company->count[1] == 0)
@@ -231,19 +220,18 @@ static bool company_fill(struct compare_run *run, const struct run_record *const
                 company->count[s] > 0 ? company->slowdown[s] / (double)company->count[s] : NAN;
         run->company[run->company_count++] = *company;
     }
-    return true;
 }
 
 /* ---- Both ------------------------------------------------------------------------------------ */
 
 /* Collects the batches of both sides, sorted by kind and side. */
-static struct kept *kept_collect(const struct workload *workload,
+static struct kept *kept_collect(struct arena *arena, const struct workload *workload,
                                  const struct run_record *const sides[2], size_t *count)
 {
     const size_t all = sides[0]->batch_count + sides[1]->batch_count;
-    struct kept *kept = malloc((all + 1) * sizeof *kept);
+    struct kept *kept = arena_allocate(arena, all, sizeof *kept);
     *count = 0;
-    for (uint32_t s = 0; kept != NULL && s < 2; s++)
+    for (uint32_t s = 0; s < 2; s++)
         for (size_t i = 0; i < sides[s]->batch_count; i++) {
             const struct batch_row *row = &sides[s]->batches[i];
             if (row->application >= workload->application_count ||
@@ -258,21 +246,16 @@ static struct kept *kept_collect(const struct workload *workload,
                 .modelled_ms = row->slowdown > 0 ? ms / row->slowdown : 0,
                 .ratio = row->slowdown};
         }
-    if (kept != NULL)
-        qsort(kept, *count, sizeof *kept, kept_compare);
+    qsort(kept, *count, sizeof *kept, kept_compare);
     return kept;
 }
 
-bool compare_fill_batches(struct compare_run *run, const struct run_record *const sides[2],
-                          struct error *error)
+void compare_fill_batches(struct compare_run *run, const struct run_record *const sides[2])
 {
     size_t count = 0;
-    struct kept *kept = kept_collect(&run->outline.workload, sides, &count);
-    bool good = kept != NULL && batches_group(run, kept, count) && company_fill(run, sides);
-    if (good)
-        difference_fill(run, kept, count);
-    else
-        error_run(error, "out of memory for the comparison of %zu batches", count);
-    free(kept);
-    return good;
+    struct kept *kept = kept_collect(run->arena, &run->outline.workload, sides, &count);
+    batches_group(run, kept, count);
+    company_fill(run, sides);
+    difference_fill(run, kept, count);
+    arena_release(run->arena, kept);
 }

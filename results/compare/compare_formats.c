@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
@@ -132,7 +131,7 @@ bool compare_csv(const struct comparison *against, FILE *out, struct error *erro
         csv_whole(out, &against->runs[i]);
         csv_batches(out, &against->runs[i]);
     }
-    return !ferror(out) || error_run(error, "cannot write the comparison: %s", strerror(errno));
+    return !ferror(out) || error_write(error, "the comparison", errno);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -229,7 +228,5 @@ bool compare_json(const struct comparison *against, FILE *out, struct error *err
     cJSON *alone = cJSON_AddArrayToObject(root, "without_partner");
     for (size_t i = 0; i < against->alone_count; i++)
         (void)cJSON_AddItemToArray(alone, cJSON_CreateString(against->alone[i]));
-    if (!json_write(root, out, "comparison", error))
-        return false;
-    return !ferror(out) || error_run(error, "cannot write the comparison: %s", strerror(errno));
+    return json_write(root, out, "the comparison", error);
 }

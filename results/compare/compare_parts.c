@@ -8,6 +8,7 @@
 #include <gsl/gsl_statistics_double.h>
 
 #include "results/compare/compare_run.h"
+#include "sim/base/arena.h"
 #include "sim/engine/random.h"
 
 enum { REPLICATES = 1000, BLOCKS_LEAST = 8 };
@@ -136,12 +137,10 @@ static void interval_fill(double *errors, struct compare_figure *figure)
     figure->high = gsl_stats_quantile_from_sorted_data(errors, 1, REPLICATES, 0.975);
 }
 
-static bool intervals_fill(const struct side sides[2], size_t blocks, uint64_t seed,
-                           struct compare_part *part, double *drawn, struct error *error)
+static void intervals_fill(struct arena *arena, const struct side sides[2], size_t blocks,
+                           uint64_t seed, struct compare_part *part, double *drawn)
 {
-    double *errors = malloc(COMPARE_METRICS * REPLICATES * sizeof *errors);
-    if (errors == NULL)
-        return error_run(error, "out of memory for the intervals of the comparison");
+    double *errors = arena_allocate(arena, COMPARE_METRICS * REPLICATES, sizeof *errors);
     for (size_t r = 0; r < REPLICATES; r++) {
         double values[2][COMPARE_METRICS];
         blocks_draw(seed, r, drawn, blocks);
@@ -153,8 +152,6 @@ static bool intervals_fill(const struct side sides[2], size_t blocks, uint64_t s
     }
     for (size_t m = 0; m < COMPARE_METRICS; m++)
         interval_fill(errors + m * REPLICATES, &part->figures[m]);
-    free(errors);
-    return true;
 }
 
 /* Kolmogorov-Smirnov distance: the largest difference of the two empirical distributions. */
@@ -173,13 +170,11 @@ static double distance(const struct side sides[2])
     return most;
 }
 
-static bool part_figures(const struct side sides[2], size_t blocks, uint64_t seed,
-                         struct compare_part *part, struct error *error)
+static void part_figures(struct arena *arena, const struct side sides[2], size_t blocks,
+                         uint64_t seed, struct compare_part *part)
 {
-    double *drawn = malloc((blocks + 1) * sizeof *drawn);
+    double *drawn = arena_allocate(arena, blocks, sizeof *drawn);
     double values[2][COMPARE_METRICS];
-    if (drawn == NULL)
-        return error_run(error, "out of memory for the comparison of %zu requests", part->requests);
     for (size_t b = 0; b < blocks; b++)
         drawn[b] = 1;
     for (size_t s = 0; s < 2; s++)
@@ -192,24 +187,21 @@ static bool part_figures(const struct side sides[2], size_t blocks, uint64_t see
             .low = NAN,
             .high = NAN};
     part->distance = distance(sides);
-    const bool good =
-        blocks < BLOCKS_LEAST || intervals_fill(sides, blocks, seed, part, drawn, error);
-    free(drawn);
-    return good;
+    if (blocks >= BLOCKS_LEAST)
+        intervals_fill(arena, sides, blocks, seed, part, drawn);
 }
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
 /* Returns the rows in the order of their numbers; NULL if a number is missing. */
-static const struct request_row **requests_by_number(const struct run_record *record)
+static const struct request_row **requests_by_number(struct arena *arena,
+                                                     const struct run_record *record)
 {
-    const struct request_row **rows = calloc(record->request_count + 1, sizeof *rows);
-    for (size_t i = 0; rows != NULL && i < record->request_count; i++) {
+    const struct request_row **rows = arena_allocate(arena, record->request_count, sizeof *rows);
+    for (size_t i = 0; i < record->request_count; i++) {
         const struct request_row *row = &record->requests[i];
-        if (row->request >= record->request_count || rows[row->request] != NULL) {
-            free(rows);
+        if (row->request >= record->request_count || rows[row->request] != NULL)
             return NULL;
-        }
         rows[row->request] = row;
     }
     return rows;
@@ -231,37 +223,30 @@ static bool requests_same(const struct request_row **const rows[2], size_t count
 }
 
 /* `application`: SIZE_MAX for all. */
-static bool part_fill(const struct request_row **const rows[2], size_t count, size_t application,
-                      uint64_t seed, struct compare_part *part, struct error *error)
+static void part_fill(struct arena *arena, const struct request_row **const rows[2], size_t count,
+                      size_t application, uint64_t seed, struct compare_part *part)
 {
+    const struct arena_block *mark = arena->blocks;
     struct side sides[2] = {{0}};
     size_t first = 0;
     while (first < count && !rows[0][first]->measured)
         first++;
     const size_t length = 1 + (size_t)sqrt((double)(count - first));
     const size_t blocks = (count - first + length - 1) / length;
-    bool good = true;
     for (size_t s = 0; s < 2; s++) {
-        sides[s].samples = malloc((count + 1) * sizeof *sides[s].samples);
-        sides[s].blocks = calloc(blocks + 1, sizeof *sides[s].blocks);
-        good = good && sides[s].samples != NULL && sides[s].blocks != NULL;
-        for (size_t i = first; good && i < count; i++)
+        sides[s].samples = arena_allocate(arena, count, sizeof *sides[s].samples);
+        sides[s].blocks = arena_allocate(arena, blocks, sizeof *sides[s].blocks);
+        for (size_t i = first; i < count; i++)
             if (application == SIZE_MAX || rows[s][i]->application == application)
                 side_add(&sides[s], rows[s][i], (uint32_t)((i - first) / length));
-        if (good)
-            qsort(sides[s].samples, sides[s].count, sizeof *sides[s].samples, sample_compare);
+        qsort(sides[s].samples, sides[s].count, sizeof *sides[s].samples, sample_compare);
     }
-    for (size_t b = 0; good && b < blocks; b++)
+    for (size_t b = 0; b < blocks; b++)
         part->requests += (size_t)sides[0].blocks[b][REQUESTS];
-    for (size_t s = 0; good && s < 2; s++)
+    for (size_t s = 0; s < 2; s++)
         part->dropped[s] = part->requests - sides[s].count;
-    good = good ? part_figures(sides, blocks, seed, part, error)
-                : error_run(error, "out of memory for the comparison of %zu requests", count);
-    for (size_t s = 0; s < 2; s++) {
-        free(sides[s].samples);
-        free(sides[s].blocks);
-    }
-    return good;
+    part_figures(arena, sides, blocks, seed, part);
+    arena_rewind(arena, mark);
 }
 
 static bool parts_fill(struct compare_run *run, const struct request_row **const rows[2],
@@ -271,16 +256,13 @@ static bool parts_fill(struct compare_run *run, const struct request_row **const
     const size_t parts = workload->application_count == 1 ? 1 : workload->application_count + 1;
     if (!requests_same(rows, count, run->outline.closed, run->title, error))
         return false;
-    run->parts = calloc(parts, sizeof *run->parts);
-    if (run->parts == NULL)
-        return error_run(error, "out of memory for the comparison");
+    run->parts = arena_allocate(run->arena, parts, sizeof *run->parts);
     run->part_count = parts;
     for (size_t p = 0; p < parts; p++) {
         const bool all = p + 1 == parts;
         run->parts[p].application = all ? NULL : workload->applications[p].name;
-        if (!part_fill(rows, count, all ? SIZE_MAX : p, run->simulated->seed, &run->parts[p],
-                       error))
-            return false;
+        part_fill(run->arena, rows, count, all ? SIZE_MAX : p, run->simulated->seed,
+                  &run->parts[p]);
     }
     return true;
 }
@@ -288,17 +270,13 @@ static bool parts_fill(struct compare_run *run, const struct request_row **const
 bool compare_fill_parts(struct compare_run *run, const struct run_record *const sides[2],
                         struct error *error)
 {
-    const struct request_row **rows[2] = {requests_by_number(sides[0]),
-                                          requests_by_number(sides[1])};
+    const struct request_row **rows[2] = {requests_by_number(run->arena, sides[0]),
+                                          requests_by_number(run->arena, sides[1])};
     const size_t count = sides[0]->request_count;
-    bool good = rows[0] != NULL && rows[1] != NULL && count == sides[1]->request_count && count > 0;
-    if (!good)
-        error_input(error,
-                    "%s: the files do not hold the same requests, %zu and %zu; run both anew",
-                    run->title, count, sides[1]->request_count);
-    else
-        good = parts_fill(run, (const struct request_row **const *)rows, count, error);
-    free(rows[0]);
-    free(rows[1]);
-    return good;
+    if (rows[0] == NULL || rows[1] == NULL || count != sides[1]->request_count || count == 0)
+        return error_input(error,
+                           "%s: the files do not hold the same requests, %zu and %zu; run both "
+                           "anew",
+                           run->title, count, sides[1]->request_count);
+    return parts_fill(run, (const struct request_row **const *)rows, count, error);
 }

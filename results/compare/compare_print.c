@@ -354,8 +354,7 @@ static bool body_print(const struct comparison *against, struct sink *sink, stru
         run_print(&against->runs[i], sink);
     if (sink->html)
         return html_end(sink->out, error);
-    return !ferror(sink->out) ||
-           error_run(error, "cannot write the comparison: %s", strerror(errno));
+    return !ferror(sink->out) || error_write(error, "the comparison", errno);
 }
 
 bool compare_text(const struct comparison *against, FILE *out, struct error *error)

@@ -5,12 +5,11 @@
 #include "results/compare/compare.h"
 
 /* Fills run->parts from the requests of both sides; run->outline is set. False: ERROR_INPUT if the
- * two sides received different requests, ERROR_RUN if memory is exhausted. */
+ * two sides received different requests. */
 bool compare_fill_parts(struct compare_run *run, const struct run_record *const sides[2],
                         struct error *error);
 
 /* Fills run->batches, run->company, run->execution_ms and run->time_difference_ms. */
-bool compare_fill_batches(struct compare_run *run, const struct run_record *const sides[2],
-                          struct error *error);
+void compare_fill_batches(struct compare_run *run, const struct run_record *const sides[2]);
 
 #endif

@@ -261,10 +261,9 @@ static bool real_read(const struct json_value *value, struct expectation *claim,
 {
     static const char file[] = "results/reality/runs.json";
     const char *setting = claim->setting == NULL ? NULL : file_name(claim->setting);
-    char *path = json_include_find_operand(file);
-    cJSON *root = json_parse_file(path != NULL ? path : file, error);
+    const cJSON *root =
+        json_load(value->arena, json_include_operand(value->arena, file), error).node;
     const cJSON *set = NULL, *found = NULL, *one = NULL;
-    free(path);
     if (root == NULL)
         return false;
     cJSON_ArrayForEach(set, cJSON_GetObjectItem(root, "sets"))
@@ -285,7 +284,6 @@ static bool real_read(const struct json_value *value, struct expectation *claim,
     claim->low = fmax(0, claim->real + step * claim->low);
     claim->high =
         fmin(cJSON_IsArray(found) ? INFINITY : claim->scale, claim->real + step * claim->high);
-    cJSON_Delete(root);
     return good || json_fault(value, error, "%s has no %s of \"%s\" in setting \"%s\"", file,
                               claim->metric, claim->real_set, setting != NULL ? setting : "");
 }
@@ -353,26 +351,19 @@ static bool file_read(const struct json_value *root, enum expectation_form form,
 struct expectations *expectations_load(const char *path, enum expectation_form form,
                                        struct error *error)
 {
-    char *found = json_include_find_operand(path);
-    cJSON *document = json_parse_file(found != NULL ? found : path, error);
-    free(found);
-    if (document == NULL)
-        return NULL;
-    const struct json_value root = json_root(path, document);
     struct arena *arena = arena_create();
     struct expectations *expectations = arena_allocate(arena, 1, sizeof *expectations);
+    struct json_value root = json_load(arena, json_include_operand(arena, path), error);
+    root.file = path;
     expectations->arena = arena;
-    expectations->document = document;
-    if (file_read(&root, form, expectations, error))
+    if (root.node != NULL && file_read(&root, form, expectations, error))
         return expectations;
-    expectations_free(expectations);
+    arena_destroy(arena);
     return NULL;
 }
 
 void expectations_free(struct expectations *expectations)
 {
-    if (expectations == NULL)
-        return;
-    cJSON_Delete(expectations->document);
-    arena_destroy(expectations->arena);
+    if (expectations != NULL)
+        arena_destroy(expectations->arena);
 }

@@ -127,7 +127,6 @@ struct expectations {
     const char *source;       /* NULL: claims have each their own */
     struct expectation *list; /* in the order of the file */
     size_t count;
-    cJSON *document;
 };
 
 enum expectation_form { EXPECTATION_FIGURES, EXPECTATION_CLAIMS };

@@ -1,6 +1,5 @@
 #include "results/inspect/explain.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -202,7 +201,7 @@ static bool explanation_fill(struct explanation *explanation, const struct run_r
                              struct error *error)
 {
     const struct workload *workload = &explanation->outline.workload;
-    if (!outline_load(record->configuration, &explanation->outline, NULL) ||
+    if (!outline_load(explanation->arena, record->configuration, &explanation->outline, NULL) ||
         explanation->request->application >= workload->application_count)
         return error_input(error, "run %s: its configuration is damaged; run it again",
                            explanation->run->hash);
@@ -236,8 +235,6 @@ struct explanation *explanation_build(const struct summary_row *run,
 
 void explanation_free(struct explanation *explanation)
 {
-    if (explanation == NULL)
-        return;
-    outline_clear(&explanation->outline);
-    arena_destroy(explanation->arena);
+    if (explanation != NULL)
+        arena_destroy(explanation->arena);
 }

@@ -425,7 +425,7 @@ bool explanation_json(const struct explanation *explanation, FILE *out, struct e
     for (uint32_t s = 0; s < explanation->stage_count; s++)
         json_stage(stages, explanation, &explanation->stages[s]);
     json_time(root, "time", &explanation->path);
-    return json_write(root, out, "JSON output", error);
+    return json_write(root, out, "standard output", error);
 }
 
 /* ---- The latest ------------------------------------------------------------------------------ */
@@ -489,7 +489,7 @@ bool explanation_worst(const struct summary_row *run, const struct run_record *r
     const struct request_row **rows = arena_allocate(arena, record->request_count, sizeof *rows);
     cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "requests");
     const struct application *of = NULL;
-    bool good = outline_load(record->configuration, &outline, error);
+    bool good = outline_load(arena, record->configuration, &outline, error);
     if (good && application != NULL)
         good = (of = workload_find_application(&outline.workload, application, error)) != NULL;
     const size_t found = good ? latest(record, &outline.workload, of, rows) : 0;
@@ -501,10 +501,9 @@ bool explanation_worst(const struct summary_row *run, const struct run_record *r
         explanation_free(told);
     }
     if (good && json)
-        good = json_write(root, out, "JSON output", error);
+        good = json_write(root, out, "standard output", error);
     else
         cJSON_Delete(root);
-    outline_clear(&outline);
     arena_destroy(arena);
     return good;
 }

@@ -170,7 +170,7 @@ static bool print_json(const struct summary_row *run, const struct run_record *r
                  time.restarts, time.saves, time.lost, time.ends, time.alone, time.slowed);
     }
     (void)cJSON_AddItemToObject(root, "leases", json_leases(record, row));
-    return json_write(root, out, "JSON output", error);
+    return json_write(root, out, "standard output", error);
 }
 
 bool training_explain(const struct summary_row *run, const struct run_record *record,

@@ -45,26 +45,22 @@ static bool entries_take(const struct json_value *array, struct assumptions *ass
 struct assumptions *assumptions_load(const char *path, struct error *error)
 {
     static const char *const keys[] = {"note", "grades", "assumptions", NULL};
-    cJSON *document = json_parse_file(path, error);
-    if (document == NULL)
-        return NULL;
-    const struct json_value root = json_root(path, document);
     struct json_value grades, entries;
     struct arena *arena = arena_create();
     struct assumptions *assumptions = arena_allocate(arena, 1, sizeof *assumptions);
-    *assumptions = (struct assumptions){.arena = arena, .document = document};
-    if (json_is_object(&root, keys, error) && json_require(&root, "grades", &grades, error) &&
+    const struct json_value root = json_load(arena, path, error);
+    assumptions->arena = arena;
+    if (root.node != NULL && json_is_object(&root, keys, error) &&
+        json_require(&root, "grades", &grades, error) &&
         json_require(&root, "assumptions", &entries, error) &&
         grades_take(&grades, assumptions, error) && entries_take(&entries, assumptions, error))
         return assumptions;
-    assumptions_free(assumptions);
+    arena_destroy(arena);
     return NULL;
 }
 
 void assumptions_free(struct assumptions *assumptions)
 {
-    if (assumptions == NULL)
-        return;
-    cJSON_Delete(assumptions->document);
-    arena_destroy(assumptions->arena);
+    if (assumptions != NULL)
+        arena_destroy(assumptions->arena);
 }

@@ -29,7 +29,6 @@ struct grade {
 
 struct assumptions {
     struct arena *arena;
-    cJSON *document;
     struct assumption *entries;
     size_t count;
     struct grade *grades;

@@ -61,13 +61,11 @@ static void notices_write(const struct report *report, FILE *out)
                    report_notice_where(report, &report->notices[n]));
 }
 
-/* A text of the details of a run, "" if there is none; of the report's arena. */
+/* A text of the details of a run, "" if there is none. */
 static const char *details_text(const struct page *page, const char *hash, const char *name)
 {
-    char *text = page->details == NULL ? NULL : run_details_text(page->details, hash, name);
-    const char *kept = arena_text(page->report->arena, "%s", text == NULL ? "" : text);
-    free(text);
-    return kept;
+    const char *text = page->details == NULL ? NULL : run_details_text(page->details, hash, name);
+    return text == NULL ? "" : text;
 }
 
 /* Writes the distinct evidence of the models files. */

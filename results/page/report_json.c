@@ -1,8 +1,6 @@
 /* The report as one JSON object. */
-#include <errno.h>
 #include <math.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include <cjson/cJSON.h>
 
@@ -222,18 +220,10 @@ static void add_file(const struct report *report, cJSON *object)
 {
     const struct results *results = report->results;
     add_incomplete(report, object);
-    (void)utf8_add_json(object, "file", results->path);
+    utf8_add_json(object, "file", results->path);
     json_put(object, "reality %s version %s commit %s runs %g", REPORT_REALITY,
              results->version == NULL ? "" : results->version,
              results->commit == NULL ? "" : results->commit, (double)results->run_count);
-}
-
-/* Prints and deletes the object. */
-static bool print_root(cJSON *root, FILE *out, struct error *error)
-{
-    if (!json_write(root, out, "report", error))
-        return false;
-    return !ferror(out) || error_write(error, "the report", errno);
 }
 
 bool verdicts_json(const struct report *const *reports, size_t count, FILE *out,
@@ -247,7 +237,7 @@ bool verdicts_json(const struct report *const *reports, size_t count, FILE *out,
         add_file(reports[r], file);
         add_figures(reports[r], file);
     }
-    return print_root(root, out, error);
+    return json_write(root, out, "the report", error);
 }
 
 bool report_json(const struct report *report, FILE *out, struct error *error)
@@ -262,5 +252,5 @@ bool report_json(const struct report *report, FILE *out, struct error *error)
         curves_json(report, root);
     if (report->expected != NULL)
         add_figures(report, add_paper(report->expected, root));
-    return print_root(root, out, error);
+    return json_write(root, out, "the report", error);
 }

@@ -1,7 +1,6 @@
 #include "results/report/curve.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "results/store/run_label.h"
@@ -254,7 +253,6 @@ static bool fault_not_swept(const struct report *report, const char *key, struct
     keys = names != NULL ? names : keys;
     (void)error_input(error, "%s: no sweep in it sets \"%s\" to two or more numbers%s%s",
                       results->path, key, keys[0] == '\0' ? "" : "; keys that it sets: ", keys);
-    free(names);
     return false;
 }
 

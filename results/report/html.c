@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/utf8.h"
 #include "workloads/load/json_include.h"
 
@@ -83,7 +84,8 @@ void html_print(FILE *out, const char *format, ...)
 /* Copies the file of the page, which is beside this one or in the data folder. */
 static bool file_write(FILE *out, const char *name, struct error *error)
 {
-    char *path = json_include_find_operand(name);
+    struct arena *arena = arena_create();
+    const char *path = json_include_find_operand(arena, name);
     char *text = path == NULL ? NULL : json_read_text(path, NULL, error);
     if (path == NULL)
         (void)error_run(error,
@@ -91,7 +93,7 @@ static bool file_write(FILE *out, const char *name, struct error *error)
                         "the folder that has it",
                         name, json_include_data_directory());
     (void)fputs(text == NULL ? "" : text, out);
-    free(path);
+    arena_destroy(arena);
     free(text);
     return text != NULL;
 }

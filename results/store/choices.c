@@ -1,7 +1,6 @@
 #include "results/store/run_details.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool functions_equal(const struct workload *a, const struct workload *b)
@@ -13,16 +12,17 @@ static bool functions_equal(const struct workload *a, const struct workload *b)
 }
 
 /* Checks what the run's configuration says: its functions, and who was asked. */
-static bool run_check(const struct results *results, const struct summary_row *run,
-                      const char *configuration, const char *teacher, struct outline *outline,
-                      struct error *error)
+static bool run_check(struct arena *arena, const struct results *results,
+                      const struct summary_row *run, const char *configuration, const char *teacher,
+                      struct outline *outline, struct error *error)
 {
     char asked[96];
     struct outline other = {.closed = false};
     const bool first = outline->workload.function_count == 0;
     bool good = true;
     (void)snprintf(asked, sizeof asked, "\"shadow\":\"%s\"", teacher);
-    if (configuration == NULL || !outline_load(configuration, first ? outline : &other, NULL))
+    if (configuration == NULL ||
+        !outline_load(arena, configuration, first ? outline : &other, NULL))
         good = error_input(error, "%s: the configuration of run %s is damaged; run it again",
                            results->path, run->hash);
     else if (strcmp(run->policy, teacher) != 0 && strstr(configuration, asked) == NULL)
@@ -33,11 +33,11 @@ static bool run_check(const struct results *results, const struct summary_row *r
                            "%s: run %s has other functions than the first; distill learns "
                            "from runs with the same list of them",
                            results->path, run->hash);
-    outline_clear(&other);
     return good;
 }
 
-bool choices_read(const struct results *results, const char *teacher, struct outline *outline,
+bool choices_read(struct arena *arena, const struct results *results, const char *teacher,
+                  struct outline *outline,
                   bool (*take)(void *context, const struct results *results, size_t run,
                                const struct choice_row *rows, size_t count, struct error *error),
                   void *context, struct error *error)
@@ -53,12 +53,12 @@ bool choices_read(const struct results *results, const char *teacher, struct out
                                results->path, results->runs[0].policy, run->policy);
             break;
         }
-        good = run_details_choices(details, run->hash, &rows, &count, error);
-        char *configuration = good ? run_details_text(details, run->hash, "configuration") : NULL;
-        good = good && run_check(results, run, configuration, teacher, outline, error) &&
+        good = run_details_choices(arena, details, run->hash, &rows, &count, error);
+        const char *configuration =
+            good ? run_details_text(details, run->hash, "configuration") : NULL;
+        good = good && run_check(arena, results, run, configuration, teacher, outline, error) &&
                take(context, results, r, rows, count, error);
-        free(configuration);
-        free(rows);
+        arena_release(arena, rows);
     }
     run_details_close(details);
     return good;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/utf8.h"
 
 enum { DEFLATE_LEVEL = 4 };
@@ -52,6 +53,12 @@ void hdf5_reason(char *text, size_t size)
     (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, reason_step, &reason);
 }
 
+void hdf5_handle_close(const hid_t *handle)
+{
+    if (*handle >= 0)
+        (void)H5Idec_ref(*handle);
+}
+
 hid_t hdf5_access(void)
 {
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
@@ -81,12 +88,11 @@ bool hdf5_explain_lock(const char *path, const char *reason, struct error *error
 static bool set_attribute(hid_t object, const char *name, hid_t file_type, hid_t memory_type,
                           const void *value)
 {
-    hid_t space = H5Screate(H5S_SCALAR);
+    HANDLE space = H5Screate(H5S_SCALAR);
     hid_t attribute = H5Acreate2(object, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT);
     bool good = attribute >= 0 && H5Awrite(attribute, memory_type, value) >= 0;
     if (attribute >= 0)
         good = H5Aclose(attribute) >= 0 && good;
-    (void)H5Sclose(space);
     return good;
 }
 
@@ -94,11 +100,9 @@ static bool set_attribute(hid_t object, const char *name, hid_t file_type, hid_t
  * part of a file without a checksum. Damage there can crash the library. */
 static bool set_text(hid_t object, const char *name, H5T_cset_t characters, const char *text)
 {
-    hid_t type = H5Tcopy(H5T_C_S1);
-    bool good = type >= 0 && H5Tset_size(type, strlen(text) + 1) >= 0 &&
-                H5Tset_cset(type, characters) >= 0 && set_attribute(object, name, type, type, text);
-    (void)H5Tclose(type);
-    return good;
+    HANDLE type = H5Tcopy(H5T_C_S1);
+    return type >= 0 && H5Tset_size(type, strlen(text) + 1) >= 0 &&
+           H5Tset_cset(type, characters) >= 0 && set_attribute(object, name, type, type, text);
 }
 
 bool hdf5_set_text(hid_t object, const char *name, const char *text)
@@ -116,56 +120,36 @@ bool hdf5_set_f64(hid_t object, const char *name, double value)
     return set_attribute(object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
 }
 
-/* Opens a scalar attribute of an HDF5 class, and stores its type, which the caller closes. Below 0:
- * there is none. */
-static hid_t attribute_open(hid_t object, const char *name, H5T_class_t class, hid_t *stored)
+/* Opens a scalar attribute of an HDF5 class. Below 0: there is none. */
+static hid_t attribute_open(hid_t object, const char *name, H5T_class_t class)
 {
     if (H5Aexists(object, name) <= 0)
         return -1;
     const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
-    *stored = attribute < 0 ? -1 : H5Aget_type(attribute);
-    const hid_t space = attribute < 0 ? -1 : H5Aget_space(attribute);
-    const bool good = *stored >= 0 && space >= 0 && H5Tget_class(*stored) == class &&
-                      H5Sget_simple_extent_npoints(space) == 1;
-    if (space >= 0)
-        (void)H5Sclose(space);
-    if (good)
+    HANDLE stored = attribute < 0 ? -1 : H5Aget_type(attribute);
+    HANDLE space = attribute < 0 ? -1 : H5Aget_space(attribute);
+    if (stored >= 0 && space >= 0 && H5Tget_class(stored) == class &&
+        H5Sget_simple_extent_npoints(space) == 1)
         return attribute;
-    if (*stored >= 0)
-        (void)H5Tclose(*stored);
-    if (attribute >= 0)
-        (void)H5Aclose(attribute);
+    hdf5_handle_close(&attribute);
     return -1;
 }
 
-char *hdf5_get_text(hid_t object, const char *name)
+char *hdf5_get_text(struct arena *arena, hid_t object, const char *name)
 {
-    hid_t stored = -1;
-    const hid_t attribute = attribute_open(object, name, H5T_STRING, &stored);
-    if (attribute < 0)
+    HANDLE attribute = attribute_open(object, name, H5T_STRING);
+    HANDLE stored = attribute < 0 ? -1 : H5Aget_type(attribute);
+    if (stored < 0 || H5Tis_variable_str(stored) != 0 || H5Tget_size(stored) > TEXT_MAX_BYTES)
         return NULL;
-    const bool plain = H5Tis_variable_str(stored) == 0 && H5Tget_size(stored) <= TEXT_MAX_BYTES;
-    char *text = plain ? calloc(1, H5Tget_size(stored) + 1) : NULL;
-    if (text != NULL && H5Aread(attribute, stored, text) < 0) {
-        free(text);
-        text = NULL;
-    }
-    (void)H5Tclose(stored);
-    (void)H5Aclose(attribute);
-    return text;
+    char *text = arena_allocate(arena, H5Tget_size(stored) + 1, 1);
+    return H5Aread(attribute, stored, text) < 0 ? NULL : text;
 }
 
 /* Reads a number of an HDF5 class into `value`, which has the type `memory`. */
 static bool number_get(hid_t object, const char *name, H5T_class_t class, hid_t memory, void *value)
 {
-    hid_t stored = -1;
-    const hid_t attribute = attribute_open(object, name, class, &stored);
-    if (attribute < 0)
-        return false;
-    const bool good = H5Aread(attribute, memory, value) >= 0;
-    (void)H5Tclose(stored);
-    (void)H5Aclose(attribute);
-    return good;
+    HANDLE attribute = attribute_open(object, name, class);
+    return attribute >= 0 && H5Aread(attribute, memory, value) >= 0;
 }
 
 bool hdf5_get_u64(hid_t object, const char *name, uint64_t *value)
@@ -231,9 +215,8 @@ static void column_take_cset(hid_t type, hid_t stored, const char *name)
     const int index = H5Tget_member_index(stored, name);
     if (index < 0)
         return;
-    hid_t text = H5Tget_member_type(stored, (unsigned)index);
+    HANDLE text = H5Tget_member_type(stored, (unsigned)index);
     (void)H5Tset_cset(type, H5Tget_cset(text));
-    (void)H5Tclose(text);
 }
 
 /* `stored`: the type of the table to be read; -1: none. */
@@ -334,16 +317,12 @@ static bool dataset_create(struct table_writer *table, hsize_t chunk_rows)
     if (before != NULL && before->dataset < 0 && before->block != NULL &&
         !dataset_create(before, before->chunk_rows))
         return false;
-    hid_t file_type = row_type(table->layout, table->array_length, true, -1);
-    hid_t space = H5Screate_simple(1, &(hsize_t){0}, &(hsize_t){H5S_UNLIMITED});
-    hid_t properties = table_properties(chunk_rows);
-    if (properties >= 0) {
+    HANDLE file_type = row_type(table->layout, table->array_length, true, -1);
+    HANDLE space = H5Screate_simple(1, &(hsize_t){0}, &(hsize_t){H5S_UNLIMITED});
+    HANDLE properties = table_properties(chunk_rows);
+    if (properties >= 0)
         table->dataset = H5Dcreate2(table->group, table->name, file_type, space, H5P_DEFAULT,
                                     properties, H5P_DEFAULT);
-        (void)H5Pclose(properties);
-    }
-    (void)H5Sclose(space);
-    (void)H5Tclose(file_type);
     return table->dataset >= 0 && (table->bare || table_describe(table->dataset, table->layout));
 }
 
@@ -360,16 +339,12 @@ static bool table_flush(struct table_writer *table)
     table->filled = 0;
     if (H5Dset_extent(table->dataset, &total) < 0)
         return false;
-    hid_t to = H5Dget_space(table->dataset);
-    hid_t from = H5Screate_simple(1, &count, NULL);
-    hid_t stored = H5Dget_type(table->dataset);
-    hid_t transfer = transfer_create(stored, table->memory_type, count);
+    HANDLE to = H5Dget_space(table->dataset);
+    HANDLE from = H5Screate_simple(1, &count, NULL);
+    HANDLE stored = H5Dget_type(table->dataset);
+    HANDLE transfer = transfer_create(stored, table->memory_type, count);
     bool good = H5Sselect_hyperslab(to, H5S_SELECT_SET, &table->written, NULL, &count, NULL) >= 0 &&
                 H5Dwrite(table->dataset, table->memory_type, from, to, transfer, table->block) >= 0;
-    (void)H5Pclose(transfer);
-    (void)H5Tclose(stored);
-    (void)H5Sclose(from);
-    (void)H5Sclose(to);
     table->written = total;
     return good;
 }
@@ -407,11 +382,8 @@ static bool member_fits(hid_t stored, const struct column *column)
     int member = H5Tget_member_index(stored, column->name);
     H5T_class_t class = member < 0 ? H5T_NO_CLASS : H5Tget_member_class(stored, (unsigned)member);
     if (column->type == COLUMN_TEXT) {
-        hid_t type = class == H5T_STRING ? H5Tget_member_type(stored, (unsigned)member) : -1;
-        bool fixed = type >= 0 && H5Tis_variable_str(type) == 0;
-        if (type >= 0)
-            (void)H5Tclose(type);
-        return fixed;
+        HANDLE type = class == H5T_STRING ? H5Tget_member_type(stored, (unsigned)member) : -1;
+        return type >= 0 && H5Tis_variable_str(type) == 0;
     }
     return class == (column->type == COLUMN_F64 ? H5T_FLOAT : H5T_INTEGER);
 }
@@ -466,14 +438,13 @@ static bool rows_are_held(hid_t dataset, hid_t stored_type, hssize_t rows)
     return bytes <= SMALL_BYTES + DEFLATE_MOST * (double)H5Dget_storage_size(dataset);
 }
 
-static bool rows_read(hid_t dataset, hid_t stored, const char *path, const char *name,
-                      const struct layout *layout, void **rows, size_t *count, struct error *error)
+static bool rows_read(struct arena *arena, hid_t dataset, hid_t stored, const char *path,
+                      const char *name, const struct layout *layout, void **rows, size_t *count,
+                      struct error *error)
 {
-    hid_t space = H5Dget_space(dataset);
+    HANDLE space = H5Dget_space(dataset);
     hssize_t points = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
     int rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
-    if (space >= 0)
-        (void)H5Sclose(space);
     if (rank != 1 || points < 0 || points > TABLE_MAX_ROWS)
         return error_input(error, "%s: /%s should be a list of 0 to %d rows", path, name,
                            TABLE_MAX_ROWS);
@@ -481,20 +452,11 @@ static bool rows_read(hid_t dataset, hid_t stored, const char *path, const char 
         return error_input(error, "%s: /%s should have %lld rows but holds fewer; run it again",
                            path, name, (long long)points);
     *count = (size_t)points;
-    *rows = calloc(*count + 1, layout->row_bytes);
-    if (*rows == NULL)
-        return error_run(error, "%s: out of memory for %zu rows of /%s", path, *count, name);
-    hid_t memory_type = row_type(layout, 1, false, stored);
-    hid_t transfer = transfer_create(stored, memory_type, *count);
-    bool good = H5Dread(dataset, memory_type, H5S_ALL, H5S_ALL, transfer, *rows) >= 0;
-    (void)H5Pclose(transfer);
-    (void)H5Tclose(memory_type);
-    if (good && names_check(path, name, layout, *rows, *count, error))
-        return true;
-    free(*rows);
-    *rows = NULL;
-    if (good)
-        return false;
+    *rows = arena_allocate(arena, *count, layout->row_bytes);
+    HANDLE memory_type = row_type(layout, 1, false, stored);
+    HANDLE transfer = transfer_create(stored, memory_type, *count);
+    if (H5Dread(dataset, memory_type, H5S_ALL, H5S_ALL, transfer, *rows) >= 0)
+        return names_check(path, name, layout, *rows, *count, error);
     char reason[200];
     hdf5_reason(reason, sizeof reason);
     return error_input(error, "%s: /%s cannot be read, the file is damaged (%s); run it again",
@@ -504,33 +466,28 @@ static bool rows_read(hid_t dataset, hid_t stored, const char *path, const char 
 static bool swept_add_stored(struct swept_keys *keys, hid_t stored, const char *name)
 {
     const int member = H5Tget_member_index(stored, name);
-    const hid_t type = member < 0 ? -1 : H5Tget_member_type(stored, (unsigned)member);
+    HANDLE type = member < 0 ? -1 : H5Tget_member_type(stored, (unsigned)member);
     const H5T_class_t class = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
-    const bool good = utf8_is_name(name) &&
-                      (class == H5T_FLOAT || class == H5T_STRING || swept_is_shared(name)) &&
-                      swept_keys_add(keys, name, class == H5T_FLOAT, H5Tget_size(type));
-    if (type >= 0)
-        (void)H5Tclose(type);
-    return good;
+    return utf8_is_name(name) &&
+           (class == H5T_FLOAT || class == H5T_STRING || swept_is_shared(name)) &&
+           swept_keys_add(keys, name, class == H5T_FLOAT, H5Tget_size(type));
+}
+
+hid_t hdf5_open_dataset(hid_t group, const char *name)
+{
+    return H5Lexists(group, name, H5P_DEFAULT) > 0 ? H5Dopen2(group, name, H5P_DEFAULT) : -1;
 }
 
 struct swept_keys *table_find_swept(hid_t file, const char *path, const char *name,
                                     const char *names, struct error *error)
 {
     struct swept_keys *keys = swept_keys_create();
-    char *lines = strdup(names), *rest = NULL;
-    const hid_t dataset =
-        H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Dopen2(file, name, H5P_DEFAULT) : -1;
-    const hid_t stored = dataset < 0 ? -1 : H5Dget_type(dataset);
-    bool good = lines != NULL && stored >= 0;
-    for (char *line = good ? strtok_r(lines, "\n", &rest) : NULL; good && line != NULL;
-         line = strtok_r(NULL, "\n", &rest))
+    char *rest = arena_text(keys->arena, "%s", names);
+    HANDLE dataset = hdf5_open_dataset(file, name);
+    HANDLE stored = dataset < 0 ? -1 : H5Dget_type(dataset);
+    bool good = stored >= 0;
+    for (const char *line; good && *names != '\0' && (line = strsep(&rest, "\n")) != NULL;)
         good = swept_add_stored(keys, stored, line);
-    if (stored >= 0)
-        (void)H5Tclose(stored);
-    if (dataset >= 0)
-        (void)H5Dclose(dataset);
-    free(lines);
     if (good)
         return keys;
     swept_keys_free(keys);
@@ -539,20 +496,17 @@ struct swept_keys *table_find_swept(hid_t file, const char *path, const char *na
     return NULL;
 }
 
-bool table_read(hid_t file, const char *path, const char *name, const struct layout *layout,
-                void **rows, size_t *count, struct error *error)
+bool table_read(struct arena *arena, hid_t file, const char *path, const char *name,
+                const struct layout *layout, void **rows, size_t *count, struct error *error)
 {
-    hid_t dataset = H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Dopen2(file, name, H5P_DEFAULT) : -1;
+    HANDLE dataset = hdf5_open_dataset(file, name);
     if (dataset < 0)
         return error_input(error,
                            "%s: has no table /%s that can be read; give a whole file that %s wrote",
                            path, name, layout->writer);
-    hid_t stored = H5Dget_type(dataset);
-    bool good = stored >= 0 ? columns_check(stored, path, name, layout, error) &&
-                                  rows_read(dataset, stored, path, name, layout, rows, count, error)
-                            : error_input(error, "%s: /%s is damaged; run it again", path, name);
-    if (stored >= 0)
-        (void)H5Tclose(stored);
-    (void)H5Dclose(dataset);
-    return good;
+    HANDLE stored = H5Dget_type(dataset);
+    if (stored < 0)
+        return error_input(error, "%s: /%s is damaged; run it again", path, name);
+    return columns_check(stored, path, name, layout, error) &&
+           rows_read(arena, dataset, stored, path, name, layout, rows, count, error);
 }

@@ -11,6 +11,10 @@
 #include "results/store/swept.h"
 #include "sim/base/error.h"
 
+/* A handle that is closed at the end of its scope. Below 0: there is none. */
+#define HANDLE __attribute__((cleanup(hdf5_handle_close))) const hid_t
+void hdf5_handle_close(const hid_t *handle);
+
 /* Disables HDF5's error output and its exit handler. Errors are reported through struct error. Must
  * be called before any other HDF5 function. */
 void hdf5_silence(void);
@@ -27,12 +31,15 @@ hid_t hdf5_access(void);
  * names the remedy, and returns true. */
 bool hdf5_explain_lock(const char *path, const char *reason, struct error *error);
 
+/* Below 0: the group has no such dataset. The caller closes it. */
+hid_t hdf5_open_dataset(hid_t group, const char *name);
+
 /* Write an attribute of a group or dataset. False: HDF5 failed. */
 bool hdf5_set_text(hid_t object, const char *name, const char *text);
 bool hdf5_set_u64(hid_t object, const char *name, uint64_t value);
 bool hdf5_set_f64(hid_t object, const char *name, double value);
-/* Returns a text attribute, which the caller frees; NULL if it is absent or not a text. */
-char *hdf5_get_text(hid_t object, const char *name);
+/* Returns a text attribute, in the arena; NULL if it is absent or not a text. */
+char *hdf5_get_text(struct arena *arena, hid_t object, const char *name);
 /* False if the attribute is absent or not an integer. */
 bool hdf5_get_u64(hid_t object, const char *name, uint64_t *value);
 /* False if the attribute is absent or not a number. */
@@ -73,8 +80,8 @@ bool table_close(struct table_writer *table);
  */
 struct swept_keys *table_find_swept(hid_t file, const char *path, const char *name,
                                     const char *names, struct error *error);
-/* Reads the whole table `name` into an array that the caller frees. ERROR_INPUT names `path`. */
-bool table_read(hid_t file, const char *path, const char *name, const struct layout *layout,
-                void **rows, size_t *count, struct error *error);
+/* Reads the whole table `name` into an array of the arena. ERROR_INPUT names `path`. */
+bool table_read(struct arena *arena, hid_t file, const char *path, const char *name,
+                const struct layout *layout, void **rows, size_t *count, struct error *error);
 
 #endif

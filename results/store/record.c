@@ -7,6 +7,7 @@
 #include <cjson/cJSON.h>
 
 #include "sim/base/json.h"
+#include "sim/base/json_write.h"
 #include "sim/base/utf8.h"
 #include "workloads/training/training_plan.h"
 #include "workloads/world/capacity.h"
@@ -16,47 +17,27 @@ static char *copy_text(struct arena *arena, const char *text)
     return arena_text(arena, "%s", text == NULL ? "" : text);
 }
 
-/* Moves a text of malloc() into the arena. */
-static char *take_text(struct arena *arena, char *text)
-{
-    if (text == NULL)
-        arena_exhaust(arena, 1, 1);
-    char *own = copy_text(arena, text);
-    free(text);
-    return own;
-}
-
-/* Writes a word as its name, other parameters as numbers. */
-static bool parameter_add(cJSON *object, const struct key *parameter, double value)
-{
-    const char *word = parameter_word(parameter, value);
-    return (word == NULL ? cJSON_AddNumberToObject(object, parameter->name, value)
-                         : cJSON_AddStringToObject(object, parameter->name, word)) != NULL;
-}
-
-static char *parameters_text(const struct policy *policy, const double *values)
+/* A word as its name, other parameters as numbers. */
+static char *parameters_text(struct arena *arena, const struct policy *policy, const double *values)
 {
     cJSON *object = cJSON_CreateObject();
-    bool good = object != NULL;
-    for (size_t i = 0; good && i < keys_count(policy->parameters); i++)
-        good = parameter_add(object, &policy->parameters[i], values[i]);
-    char *text = good ? cJSON_PrintUnformatted(object) : NULL;
+    for (const struct key *key = policy->parameters; key != NULL && key->name != NULL; key++) {
+        const double value = values[key - policy->parameters];
+        const char *word = parameter_word(key, value);
+        (void)(word == NULL ? cJSON_AddNumberToObject(object, key->name, value)
+                            : cJSON_AddStringToObject(object, key->name, word));
+    }
+    char *text = json_print(arena, object);
     cJSON_Delete(object);
     return text;
 }
 
-char *lines_join(const void *structures, size_t count, size_t size)
+char *lines_join(struct arena *arena, const void *structures, size_t count, size_t size)
 {
-    size_t room = 1;
+    char *text = arena_text(arena, "%s", "");
     for (size_t i = 0; i < count; i++)
-        room += strlen(*(char *const *)((const char *)structures + i * size)) + 1;
-    char *text = calloc(1, room);
-    char *end = text;
-    for (size_t i = 0; text != NULL && i < count; i++) {
-        if (i > 0)
-            *end++ = '\n';
-        end = stpcpy(end, *(char *const *)((const char *)structures + i * size));
-    }
+        arena_append(arena, &text, "%s%s", i > 0 ? "\n" : "",
+                     *(char *const *)((const char *)structures + i * size));
     return text;
 }
 
@@ -86,7 +67,7 @@ struct run_metadata *run_metadata_create(const struct experiment *experiment,
     metadata->setting = copy_text(arena, experiment->setting_name);
     metadata->label = copy_text(arena, label);
     metadata->policy = copy_text(arena, policy->name);
-    metadata->policy_parameters = take_text(arena, parameters_text(policy, values));
+    metadata->policy_parameters = parameters_text(arena, policy, values);
     metadata->configuration = copy_text(arena, experiment->resolved_json);
     metadata->evidence = copy_text(arena, experiment->profile_evidence);
     metadata->profile_sha256 = copy_text(arena, experiment->profile_sha256);
@@ -94,24 +75,24 @@ struct run_metadata *run_metadata_create(const struct experiment *experiment,
     metadata->policy_sha256 = copy_text(arena, experiment->policy_sha256);
     metadata->policy_label = copy_text(arena, NULL);
     metadata->setting_label = copy_text(arena, experiment->setting_label);
-    metadata->applications = take_text(
-        arena, lines_join(experiment->workload.applications, experiment->workload.application_count,
-                          sizeof *experiment->workload.applications));
+    metadata->applications =
+        lines_join(arena, experiment->workload.applications, experiment->workload.application_count,
+                   sizeof *experiment->workload.applications);
     metadata->seed = experiment->seed;
     metadata->warmup_requests = experiment->warmup_requests;
     metadata->record = (uint64_t)experiment->record;
     const struct training_models *models =
         experiment->training == NULL ? NULL : experiment->training->models;
     if (models != NULL) {
-        metadata->models =
-            take_text(arena, lines_join(models->models, models->count, sizeof *models->models));
+        metadata->models = lines_join(arena, models->models, models->count, sizeof *models->models);
         metadata->models_evidence = copy_text(arena, models->evidence);
     }
     char *policy_text = experiment->policy_file == NULL
                             ? NULL
                             : json_read_text(experiment->policy_file, NULL, &(struct error){0});
     if (policy_text != NULL) /* else it is gone, which the run says */
-        metadata->policy_text = take_text(arena, policy_text);
+        arena_adopt(arena, policy_text, free);
+    metadata->policy_text = policy_text;
     metadata->max_stages = experiment->workload.max_stages;
     metadata->planned = experiment->planning.workload != NULL;
     metadata->fails = platform_fails(&experiment->platform);

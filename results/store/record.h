@@ -52,8 +52,8 @@ struct run_metadata {
 };
 
 /* A list of texts, one per line. Each of the `count` structures of `size` bytes begins with the
- * address of a text. The caller frees the lines; NULL: memory exhausted. */
-char *lines_join(const void *structures, size_t count, size_t size);
+ * address of a text. */
+char *lines_join(struct arena *arena, const void *structures, size_t count, size_t size);
 /* Copies line `index` to `text`; "" if there is none. */
 void lines_copy(const char *lines, size_t index, char *text, size_t capacity);
 

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "results/store/store_hdf5.h"
@@ -50,43 +49,29 @@ void run_details_close(struct run_details *details)
     arena_destroy(details->arena);
 }
 
-char *run_details_text(const struct run_details *details, const char *hash, const char *name)
+const char *run_details_text(const struct run_details *details, const char *hash, const char *name)
 {
-    return store_run_text(details->file, hash, name);
+    return store_run_text(details->arena, details->file, hash, name);
 }
 
 double run_details_number(const struct run_details *details, const char *hash, const char *name)
 {
     double value = NAN;
-    hid_t run = store_open_run(details->file, hash);
-    if (run < 0)
-        return NAN;
-    if (!hdf5_get_f64(run, name, &value))
-        value = NAN;
-    (void)H5Gclose(run);
-    return value;
+    HANDLE run = store_open_run(details->file, hash);
+    return run >= 0 && hdf5_get_f64(run, name, &value) ? value : NAN;
 }
 
 bool run_details_has(const struct run_details *details, const char *hash, const char *table)
 {
-    hid_t run = store_open_run(details->file, hash);
-    if (run < 0)
-        return false;
-    bool has = false;
-    hid_t dataset = H5Lexists(run, table, H5P_DEFAULT) > 0 ? H5Dopen2(run, table, H5P_DEFAULT) : -1;
-    if (dataset >= 0) {
-        hid_t space = H5Dget_space(dataset);
-        has = space >= 0 && H5Sget_simple_extent_npoints(space) > 0;
-        if (space >= 0)
-            (void)H5Sclose(space);
-        (void)H5Dclose(dataset);
-    }
-    (void)H5Gclose(run);
-    return has;
+    HANDLE run = store_open_run(details->file, hash);
+    HANDLE dataset = run < 0 ? -1 : hdf5_open_dataset(run, table);
+    HANDLE space = dataset < 0 ? -1 : H5Dget_space(dataset);
+    return space >= 0 && H5Sget_simple_extent_npoints(space) > 0;
 }
 
-static bool rows_of(const struct run_details *details, const char *hash, const char *table,
-                    const struct layout *layout, void **rows, size_t *count, struct error *error)
+static bool rows_of(struct arena *arena, const struct run_details *details, const char *hash,
+                    const char *table, const struct layout *layout, void **rows, size_t *count,
+                    struct error *error)
 {
     char name[TEXT_HASH + 32];
     *rows = NULL;
@@ -96,14 +81,14 @@ static bool rows_of(const struct run_details *details, const char *hash, const c
                            details->path, hash, table,
                            strcmp(table, "choices") == 0 ? table : "all");
     (void)snprintf(name, sizeof name, "runs/%.*s/%s", TEXT_HASH, hash, table);
-    return table_read(details->file, details->path, name, layout, rows, count, error);
+    return table_read(arena, details->file, details->path, name, layout, rows, count, error);
 }
 
 #define ROWS_OF(table, layout, row_type)                                                           \
     DETAILS_OF(table, row_type)                                                                    \
     {                                                                                              \
         void *read = NULL;                                                                         \
-        const bool good = rows_of(details, hash, #table, &layout, &read, count, error);            \
+        const bool good = rows_of(arena, details, hash, #table, &layout, &read, count, error);     \
         *rows = read;                                                                              \
         return good;                                                                               \
     }
@@ -120,28 +105,24 @@ static bool record_open(const struct run_details *details, const char *hash, boo
                         struct run_record *record, struct error *error)
 {
     const char *path = details->path;
-    const hid_t run = store_open_run(details->file, hash);
+    HANDLE run = store_open_run(details->file, hash);
     if (run < 0)
         return error_input(error, "%s: has no group /runs/%s that can be read; run it again", path,
                            hash);
-    char *level = hdf5_get_text(run, "record");
-    record->configuration = hdf5_get_text(run, "configuration");
-    record->models = hdf5_get_text(run, "models");
-    record->policy_text = hdf5_get_text(run, "policy_text");
-    (void)H5Gclose(run);
-    bool good = true;
+    const char *level = hdf5_get_text(record->arena, run, "record");
+    record->configuration = hdf5_get_text(record->arena, run, "configuration");
+    record->models = hdf5_get_text(record->arena, run, "models");
+    record->policy_text = hdf5_get_text(record->arena, run, "policy_text");
     if (of_trainings && record->models == NULL)
-        good = error_input(error, "%s: run %s has no trainings", path, hash);
-    else if (level == NULL || strcmp(level, "all") != 0)
-        good = error_input(error,
+        return error_input(error, "%s: run %s has no trainings", path, hash);
+    if (level == NULL || strcmp(level, "all") != 0)
+        return error_input(error,
                            "%s: run %s was recorded as \"%s\", without its batches and decisions; "
                            "run it again with --set record=all",
                            path, hash, level == NULL ? "" : level);
-    else if (record->configuration == NULL)
-        good = error_input(error, "%s: /runs/%s has no attribute 'configuration'; run it again",
-                           path, hash);
-    free(level);
-    return good;
+    return record->configuration != NULL ||
+           error_input(error, "%s: /runs/%s has no attribute 'configuration'; run it again", path,
+                       hash);
 }
 
 static bool record_read(const struct run_details *details, const char *hash, bool of_trainings,
@@ -176,8 +157,8 @@ static bool record_read(const struct run_details *details, const char *hash, boo
         (void)snprintf(name, sizeof name, "runs/%s/%s", hash, tables[i].name);
         if (tables[i].of_trainings == of_trainings &&
             (i + 3 < TABLES || run_details_has(details, hash, tables[i].name)))
-            good = table_read(details->file, details->path, name, tables[i].layout, &rows[i],
-                              tables[i].count, error);
+            good = table_read(record->arena, details->file, details->path, name, tables[i].layout,
+                              &rows[i], tables[i].count, error);
     }
     record->requests = rows[0];
     record->batches = rows[1];
@@ -189,9 +170,9 @@ static bool record_read(const struct run_details *details, const char *hash, boo
     record->lost = rows[7];
     record->containers = rows[8];
     record->lease_gpus = rows[9];
-    return good &&
-           (!run_details_has(details, hash, "choices") ||
-            run_details_choices(details, hash, &record->choices, &record->choice_count, error));
+    return good && (!run_details_has(details, hash, "choices") ||
+                    run_details_choices(record->arena, details, hash, &record->choices,
+                                        &record->choice_count, error));
 }
 
 struct run_record *run_record_load(const char *path, const char *hash, bool of_trainings,
@@ -200,34 +181,20 @@ struct run_record *run_record_load(const char *path, const char *hash, bool of_t
     struct run_details *details = run_details_open(path, error);
     if (details == NULL)
         return NULL;
-    struct run_record *record = calloc(1, sizeof *record);
-    const bool good = record != NULL ? record_open(details, hash, of_trainings, record, error) &&
-                                           record_read(details, hash, of_trainings, record, error)
-                                     : error_run(error, "%s: out of memory", path);
+    struct arena *arena = arena_create();
+    struct run_record *record = arena_allocate(arena, 1, sizeof *record);
+    record->arena = arena;
+    const bool good = record_open(details, hash, of_trainings, record, error) &&
+                      record_read(details, hash, of_trainings, record, error);
     run_details_close(details);
     if (good)
         return record;
-    run_record_free(record);
+    arena_destroy(arena);
     return NULL;
 }
 
 void run_record_free(struct run_record *record)
 {
-    if (record == NULL)
-        return;
-    free(record->configuration);
-    free(record->models);
-    free(record->policy_text);
-    free(record->choices);
-    free(record->requests);
-    free(record->batches);
-    free(record->jobs);
-    free(record->decisions);
-    free(record->trainings);
-    free(record->leases);
-    free(record->lease_gpus);
-    free(record->containers);
-    free(record->parts);
-    free(record->lost);
-    free(record);
+    if (record != NULL)
+        arena_destroy(record->arena);
 }

@@ -21,9 +21,9 @@ struct run_details *run_details_open(const char *path, struct error *error);
 void run_details_close(struct run_details *details);
 
 /* Returns the text attribute `name` of the run with that hash (record.h, RUN_METADATA; also
- * "compiler", "gsl_version", "record", …). The caller frees it. NULL if there is no such run or
- * attribute. */
-char *run_details_text(const struct run_details *details, const char *hash, const char *name);
+ * "compiler", "gsl_version", "record", …), until the file is closed. NULL if there is no such run
+ * or attribute. */
+const char *run_details_text(const struct run_details *details, const char *hash, const char *name);
 
 /* Returns the numeric attribute `name`; NAN if there is no such run or attribute. */
 double run_details_number(const struct run_details *details, const char *hash, const char *name);
@@ -40,12 +40,13 @@ struct detail_request {
 bool run_details_has(const struct run_details *details, const char *hash, const char *table);
 
 /* Reads a table of the run, warm-up included: requests and batches in order of their end, trainings
- * of their arrival. The caller frees *rows. False: ERROR_INPUT if it was not recorded or is
+ * of their arrival. *rows is of the arena. False: ERROR_INPUT if it was not recorded or is
  * damaged.
  */
 #define DETAILS_OF(table, row_type)                                                                \
-    bool run_details_##table(const struct run_details *details, const char *hash,                  \
-                             struct row_type **rows, size_t *count, struct error *error)
+    bool run_details_##table(struct arena *arena, const struct run_details *details,               \
+                             const char *hash, struct row_type **rows, size_t *count,              \
+                             struct error *error)
 DETAILS_OF(requests, detail_request);
 DETAILS_OF(batches, batch_row);
 DETAILS_OF(trainings, training_result_row);
@@ -56,7 +57,8 @@ DETAILS_OF(choices, choice_row);
  * becomes that of the first run, if it is empty. ERROR_INPUT if a run has no choices of the
  * teacher, which is its policy or the shadow that was asked in its states, if the runs
  * have several policies, or other functions than the outline: rows have their numbers. */
-bool choices_read(const struct results *results, const char *teacher, struct outline *outline,
+bool choices_read(struct arena *arena, const struct results *results, const char *teacher,
+                  struct outline *outline,
                   bool (*take)(void *context, const struct results *results, size_t run,
                                const struct choice_row *rows, size_t count, struct error *error),
                   void *context, struct error *error);

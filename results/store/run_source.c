@@ -14,6 +14,7 @@
 enum { ROOM_SPARE = 1 << 16 }; /* bytes; the chunks of the merged tables may differ */
 
 struct run_source {
+    struct arena *arena; /* of this and all that it has, but the results */
     hid_t file;
     struct results *results;
     uint64_t *positions;
@@ -23,30 +24,24 @@ struct run_source {
 static bool positions_read(struct run_source *source, struct error *error)
 {
     const struct results *results = source->results;
-    source->positions = calloc(results->run_count + 1, sizeof *source->positions);
-    if (source->positions == NULL)
-        return error_run(error, "%s: out of memory for %zu runs", results->path,
-                         results->run_count);
+    source->positions =
+        arena_allocate(source->arena, results->run_count, sizeof *source->positions);
     bool good = true;
     for (size_t run = 0; good && run < results->run_count; run++) {
-        const hid_t group = store_open_run(source->file, results->runs[run].hash);
+        HANDLE group = store_open_run(source->file, results->runs[run].hash);
         good = group >= 0 && hdf5_get_u64(group, "position", &source->positions[run]);
         if (!good)
             (void)error_input(error, "%s: /runs/%s is damaged; run the shard again", results->path,
                               results->runs[run].hash);
-        if (group >= 0)
-            (void)H5Gclose(group);
     }
     return good;
 }
 
 struct run_source *run_source_open(const char *path, struct error *error)
 {
-    struct run_source *source = calloc(1, sizeof *source);
-    if (source == NULL) {
-        (void)error_run(error, "%s: out of memory", path);
-        return NULL;
-    }
+    struct arena *arena = arena_create();
+    struct run_source *source = arena_allocate(arena, 1, sizeof *source);
+    source->arena = arena;
     source->file = -1;
     source->results = results_load(path, error);
     if (source->results != NULL)
@@ -64,8 +59,7 @@ void run_source_close(struct run_source *source)
     if (source->file >= 0)
         (void)H5Fclose(source->file);
     results_free(source->results);
-    free(source->positions);
-    free(source);
+    arena_destroy(source->arena);
 }
 
 const struct results *run_source_results(const struct run_source *source)
@@ -78,9 +72,9 @@ uint64_t run_source_position(const struct run_source *source, size_t run)
     return source->positions[run];
 }
 
-char *run_source_text(const struct run_source *source, size_t run, const char *name)
+const char *run_source_text(const struct run_source *source, size_t run, const char *name)
 {
-    return store_run_text(source->file, source->results->runs[run].hash, name);
+    return store_run_text(source->arena, source->file, source->results->runs[run].hash, name);
 }
 
 /* ---- Copies ---------------------------------------------------------------------------------- */
@@ -103,7 +97,7 @@ static bool is_foreign(hid_t type)
 
 static bool attribute_copy(hid_t attribute, hid_t type, const char *name, hid_t to)
 {
-    const hid_t space = H5Aget_space(attribute);
+    HANDLE space = H5Aget_space(attribute);
     const hssize_t points = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
     void *value = points < 0 ? NULL : calloc((size_t)points + 1, H5Tget_size(type));
     bool good = value != NULL && H5Aread(attribute, type, value) >= 0;
@@ -114,8 +108,6 @@ static bool attribute_copy(hid_t attribute, hid_t type, const char *name, hid_t 
         (void)H5Dvlen_reclaim(type, space, H5P_DEFAULT, value);
     }
     free(value);
-    if (space >= 0)
-        (void)H5Sclose(space);
     return good;
 }
 
@@ -123,21 +115,17 @@ static bool attribute_copy(hid_t attribute, hid_t type, const char *name, hid_t 
 static herr_t attribute_visit(hid_t from, const char *name, const H5A_info_t *info, void *context)
 {
     const struct copying *copying = context;
-    const hid_t attribute = H5Aopen(from, name, H5P_DEFAULT);
-    const hid_t type = attribute < 0 ? -1 : H5Aget_type(attribute);
-    herr_t result = -1;
+    HANDLE attribute = H5Aopen(from, name, H5P_DEFAULT);
+    HANDLE type = attribute < 0 ? -1 : H5Aget_type(attribute);
     (void)info;
-    if (type >= 0 && copying->group < 0)
-        result = is_foreign(type);
-    else if (type >= 0 && H5Aexists(copying->object, name) > 0) /* an object of two names */
-        result = 0;
-    else if (type >= 0)
-        result = attribute_copy(attribute, type, name, copying->object) ? 0 : -1;
-    if (type >= 0)
-        (void)H5Tclose(type);
-    if (attribute >= 0)
-        (void)H5Aclose(attribute);
-    return result;
+    if (type < 0)
+        return -1;
+    if (copying->group < 0)
+        return is_foreign(type);
+    return H5Aexists(copying->object, name) > 0 || /* an object of two names */
+                   attribute_copy(attribute, type, name, copying->object)
+               ? 0
+               : -1;
 }
 
 static herr_t object_visit(hid_t from, const char *name, const H5L_info_t *info, void *context)
@@ -145,16 +133,12 @@ static herr_t object_visit(hid_t from, const char *name, const H5L_info_t *info,
     struct copying *copying = context;
     if (info != NULL && info->type != H5L_TYPE_HARD)
         return 0;
-    const hid_t object = H5Oopen(from, name, H5P_DEFAULT);
-    copying->object = copying->group < 0 ? -1 : H5Oopen(copying->group, name, H5P_DEFAULT);
-    const herr_t result = object < 0 ? -1
-                                     : H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, NULL,
-                                                   attribute_visit, copying);
-    if (object >= 0)
-        (void)H5Oclose(object);
-    if (copying->object >= 0)
-        (void)H5Oclose(copying->object);
-    return result;
+    HANDLE object = H5Oopen(from, name, H5P_DEFAULT);
+    HANDLE copy = copying->group < 0 ? -1 : H5Oopen(copying->group, name, H5P_DEFAULT);
+    copying->object = copy;
+    return object < 0
+               ? -1
+               : H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, attribute_visit, copying);
 }
 
 /* Visits the attributes of a run's group and of all objects in it. */
@@ -168,8 +152,8 @@ static herr_t group_visit(hid_t from, struct copying *copying)
 static bool group_copy(struct store *store, const struct run_source *source, const char *hash)
 {
     struct copying copying = {.group = -1};
-    const hid_t from = store_open_run(source->file, hash);
-    const hid_t how = H5Pcreate(H5P_OBJECT_COPY);
+    HANDLE from = store_open_run(source->file, hash);
+    HANDLE how = H5Pcreate(H5P_OBJECT_COPY);
     const herr_t foreign = from < 0 ? -1 : group_visit(from, &copying);
     if (foreign > 0)
         (void)H5Pset_copy_object(how, H5O_COPY_WITHOUT_ATTR_FLAG);
@@ -179,9 +163,6 @@ static bool group_copy(struct store *store, const struct run_source *source, con
         good = copying.group >= 0 && group_visit(from, &copying) >= 0;
         good = copying.group >= 0 && H5Gclose(copying.group) >= 0 && good;
     }
-    if (from >= 0)
-        (void)H5Gclose(from);
-    (void)H5Pclose(how);
     return good;
 }
 

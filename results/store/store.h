@@ -128,8 +128,8 @@ void run_source_close(struct run_source *source);
 /* Return its tables, and the index in the sweep of the run in row `run` of its summary. */
 const struct results *run_source_results(const struct run_source *source);
 uint64_t run_source_position(const struct run_source *source, size_t run);
-/* Returns a text attribute of that run's group, which the caller frees; NULL if it has none. */
-char *run_source_text(const struct run_source *source, size_t run, const char *name);
+/* Returns a text attribute of that run's group; NULL if it has none. */
+const char *run_source_text(const struct run_source *source, size_t run, const char *name);
 
 /* Reserves disk space for a copy of the whole file `path`. Must be called before the first run of
  * that file is copied: H5Ocopy of HDF5 1.10 crashes if it writes an attribute to a full disk.
@@ -156,6 +156,7 @@ void store_abandon(struct store *store);
 /* ---- Reading ------------------------------------------------------------------------------- */
 
 struct results {
+    struct arena *arena; /* of all but the notices and the swept keys */
     char *path;
     char *version; /* version of the program that wrote the file; commit: its commit; sources: */
     char *commit;  /* the digest of its sources; NULL: not known */
@@ -192,6 +193,7 @@ const void *results_values(const struct results *results, size_t run);
 /* The detailed rows of one run, in the order in which the simulator recorded them: of its requests,
  * or of its trainings and their placement intervals. The others are NULL. */
 struct run_record {
+    struct arena *arena;          /* of all that it has */
     char *configuration;          /* JSON: the resolved experiment */
     struct request_row *requests; /* without `noise` */
     struct batch_row *batches;

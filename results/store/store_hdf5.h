@@ -47,7 +47,7 @@ bool store_append_training(struct store *store, const struct training_summary_ro
 /* Opens the group of a run. Below 0: it is not there. */
 hid_t store_open_run(hid_t file, const char *hash);
 /* Returns a text attribute of that group, which the caller frees; NULL: it is not there. */
-char *store_run_text(hid_t file, const char *hash, const char *name);
+char *store_run_text(struct arena *arena, hid_t file, const char *hash, const char *name);
 
 /* Opens a results file for reading. Below 0: ERROR_INPUT, also if it is not a results file. */
 hid_t store_open_read(const char *path, struct error *error);

@@ -28,11 +28,10 @@ hid_t store_open_read(const char *path, struct error *error)
 {
     if (!file_check(path, error))
         return -1;
-    const hid_t access = hdf5_access();
+    HANDLE access = hdf5_access();
     const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, access);
     char reason[200];
     hdf5_reason(reason, sizeof reason);
-    (void)H5Pclose(access);
     if (file < 0 && !hdf5_explain_lock(path, reason, error))
         error_input(error, "%s: cannot be opened, it is cut short or damaged (%s); run it again",
                     path, reason);
@@ -46,13 +45,10 @@ hid_t store_open_run(hid_t file, const char *hash)
     return H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Gopen2(file, name, H5P_DEFAULT) : -1;
 }
 
-char *store_run_text(hid_t file, const char *hash, const char *name)
+char *store_run_text(struct arena *arena, hid_t file, const char *hash, const char *name)
 {
-    const hid_t run = store_open_run(file, hash);
-    char *text = run < 0 ? NULL : hdf5_get_text(run, name);
-    if (run >= 0)
-        (void)H5Gclose(run);
-    return text;
+    HANDLE run = store_open_run(file, hash);
+    return run < 0 ? NULL : hdf5_get_text(arena, run, name);
 }
 
 static int compare_runs(const void *a, const void *b)
@@ -65,10 +61,8 @@ static int compare_runs(const void *a, const void *b)
 /* Checks that runs are unique and that each application row belongs to a run. */
 static bool results_check(const struct results *results, struct error *error)
 {
-    const struct summary_row **sorted = calloc(results->run_count + 1, sizeof *sorted);
-    if (sorted == NULL)
-        return error_run(error, "%s: out of memory for %zu runs", results->path,
-                         results->run_count);
+    const struct summary_row **sorted =
+        arena_allocate(results->arena, results->run_count, sizeof *sorted);
     for (size_t i = 0; i < results->run_count; i++)
         sorted[i] = &results->runs[i];
     qsort(sorted, results->run_count, sizeof *sorted, compare_runs);
@@ -87,7 +81,7 @@ static bool results_check(const struct results *results, struct error *error)
                                "does not hold",
                                results->path, i, wanted.hash);
     }
-    free(sorted);
+    arena_release(results->arena, sorted);
     return good;
 }
 
@@ -95,18 +89,18 @@ static bool tables_read(hid_t file, struct results *results, struct error *error
 {
     void *runs = NULL, *applications = NULL, *training = NULL, *missing = NULL;
     const char *path = results->path;
-    bool good =
-        table_read(file, path, "summary", &layout_summary, &runs, &results->run_count, error) &&
-        table_read(file, path, "applications", &layout_applications, &applications,
-                   &results->application_count, error);
+    bool good = table_read(results->arena, file, path, "summary", &layout_summary, &runs,
+                           &results->run_count, error) &&
+                table_read(results->arena, file, path, "applications", &layout_applications,
+                           &applications, &results->application_count, error);
     results->runs = runs;
     results->applications = applications;
     if (good && H5Lexists(file, "training", H5P_DEFAULT) > 0)
-        good = table_read(file, path, "training", &layout_training, &training,
+        good = table_read(results->arena, file, path, "training", &layout_training, &training,
                           &results->training_count, error);
     if (good && H5Lexists(file, "missing", H5P_DEFAULT) > 0)
-        good = table_read(file, path, "missing", &layout_missing, &missing, &results->missing_count,
-                          error);
+        good = table_read(results->arena, file, path, "missing", &layout_missing, &missing,
+                          &results->missing_count, error);
     results->training = training;
     results->missing = missing;
     return good && results_check(results, error);
@@ -115,10 +109,9 @@ static bool tables_read(hid_t file, struct results *results, struct error *error
 /* Reads the columns of the swept keys. Earlier versions wrote none. */
 static bool swept_read(hid_t file, struct results *results, struct error *error)
 {
-    char *names = hdf5_get_text(file, "swept_keys");
+    const char *names = hdf5_get_text(results->arena, file, "swept_keys");
     results->swept =
         table_find_swept(file, results->path, "summary", names == NULL ? "" : names, error);
-    free(names);
     if (results->swept == NULL || results->swept->count == 0)
         return results->swept != NULL;
     const struct layout layout = {.columns = results->swept->columns,
@@ -127,7 +120,8 @@ static bool swept_read(hid_t file, struct results *results, struct error *error)
                                   .writer = layout_summary.writer};
     void *values = NULL;
     size_t count = 0;
-    const bool good = table_read(file, results->path, "summary", &layout, &values, &count, error);
+    const bool good =
+        table_read(results->arena, file, results->path, "summary", &layout, &values, &count, error);
     results->values = values;
     return good;
 }
@@ -150,10 +144,10 @@ const void *results_values(const struct results *results, size_t run)
     return results->values == NULL ? NULL : results->values + run * results->swept->row_bytes;
 }
 
-static void sweep_read(hid_t file, struct sweep_metadata *metadata)
+static void sweep_read(struct arena *arena, hid_t file, struct sweep_metadata *metadata)
 {
     struct sweep_metadata read = {.shards = 0};
-    char *identity = hdf5_get_text(file, "sweep");
+    const char *identity = hdf5_get_text(arena, file, "sweep");
     if (identity != NULL && strlen(identity) < sizeof read.identity &&
         hdf5_get_u64(file, "shard", &read.shard) && hdf5_get_u64(file, "shards", &read.shards) &&
         hdf5_get_u64(file, "sweep_runs", &read.runs) &&
@@ -161,35 +155,32 @@ static void sweep_read(hid_t file, struct sweep_metadata *metadata)
         memcpy(read.identity, identity, strlen(identity) + 1);
         *metadata = read;
     }
-    free(identity);
 }
 
 /* Reads the notices of a run. Checks their text, because reports print each line unchanged. */
-static bool run_notices_read(hid_t file, const char *hash, struct notices *notices)
+static bool run_notices_read(struct arena *arena, hid_t file, const char *hash,
+                             struct notices *notices)
 {
-    char *lines = store_run_text(file, hash, "notices");
-    char *kinds = store_run_text(file, hash, "notice_kinds"); /* NULL: of an earlier version */
+    char *lines = store_run_text(arena, file, hash, "notices");
+    char *kinds = store_run_text(arena, file, hash, "notice_kinds"); /* NULL: of earlier versions */
     bool printable = lines != NULL;
     for (char *line, *left = lines, *names = kinds;
          printable && (line = strsep(&left, "\n")) != NULL;) {
         const char *mark = strstr(line, ": "), *words = mark == NULL ? line : mark + 2;
         const bool warning = strncmp(line, "warning: ", strlen("warning: ")) == 0;
         notices_add(notices, notice_kind_find(strsep(&names, "\n"), warning), "%s", words);
-        printable = utf8_is_name(words) && !notices->incomplete;
+        printable = utf8_is_name(words);
     }
-    free(lines);
-    free(kinds);
     return printable;
 }
 
 static bool notices_read(hid_t file, struct results *results, struct error *error)
 {
-    results->notices = calloc(results->run_count + 1, sizeof *results->notices);
-    if (results->notices == NULL)
-        return error_run(error, "%s: out of memory", results->path);
+    results->notices = arena_allocate(results->arena, results->run_count, sizeof *results->notices);
     for (size_t run = 0; run < results->run_count; run++)
         if (results->runs[run].notices > 0 &&
-            !run_notices_read(file, results->runs[run].hash, &results->notices[run]))
+            !run_notices_read(results->arena, file, results->runs[run].hash,
+                              &results->notices[run]))
             return error_input(error,
                                "%s: attribute 'notices' of /runs/%s is not there or no text; run "
                                "it again",
@@ -213,24 +204,21 @@ static bool origin_check(const struct results *results, struct error *error)
 struct results *results_load(const char *path, struct error *error)
 {
     hdf5_silence();
-    hid_t file = store_open_read(path, error);
+    HANDLE file = store_open_read(path, error);
     if (file < 0)
         return NULL;
-    bool good = false;
-    struct results *results = calloc(1, sizeof *results);
-    if (results != NULL && (results->path = strdup(path)) != NULL) {
-        results->version = hdf5_get_text(file, "version");
-        results->sources = hdf5_get_text(file, "sources");
-        results->commit = hdf5_get_text(file, "commit");
-        results->command = hdf5_get_text(file, "sweep_command");
-        results->show = hdf5_get_text(file, "show");
-        sweep_read(file, &results->sweep);
-        good = origin_check(results, error) && tables_read(file, results, error) &&
-               swept_read(file, results, error) && notices_read(file, results, error);
-    } else {
-        error_run(error, "%s: out of memory", path);
-    }
-    (void)H5Fclose(file);
+    struct arena *arena = arena_create();
+    struct results *results = arena_allocate(arena, 1, sizeof *results);
+    results->arena = arena;
+    results->path = arena_text(arena, "%s", path);
+    results->version = hdf5_get_text(arena, file, "version");
+    results->sources = hdf5_get_text(arena, file, "sources");
+    results->commit = hdf5_get_text(arena, file, "commit");
+    results->command = hdf5_get_text(arena, file, "sweep_command");
+    results->show = hdf5_get_text(arena, file, "show");
+    sweep_read(arena, file, &results->sweep);
+    const bool good = origin_check(results, error) && tables_read(file, results, error) &&
+                      swept_read(file, results, error) && notices_read(file, results, error);
     if (good)
         return results;
     results_free(results);
@@ -241,20 +229,8 @@ void results_free(struct results *results)
 {
     if (results == NULL)
         return;
-    free(results->path);
     for (size_t run = 0; results->notices != NULL && run < results->run_count; run++)
         notices_clear(&results->notices[run]);
-    free(results->notices);
     swept_keys_free(results->swept);
-    free(results->values);
-    free(results->version);
-    free(results->command);
-    free(results->show);
-    free(results->commit);
-    free(results->sources);
-    free(results->runs);
-    free(results->applications);
-    free(results->training);
-    free(results->missing);
-    free(results);
+    arena_destroy(results->arena);
 }

@@ -38,7 +38,6 @@ bool store_fault(struct store *store, struct error *error, const char *what)
 
 static void store_free(struct store *store)
 {
-    free(store->layout);
     free(store->row);
     run_metadata_free(store->metadata);
     free(store);
@@ -47,25 +46,21 @@ static void store_free(struct store *store)
 /* Creates a group without timestamps, so that the bytes of the file do not depend on the clock. */
 static hid_t group_create(hid_t parent, const char *name)
 {
-    hid_t properties = H5Pcreate(H5P_GROUP_CREATE);
+    HANDLE properties = H5Pcreate(H5P_GROUP_CREATE);
     (void)H5Pset_obj_track_times(properties, false);
-    hid_t group = H5Gcreate2(parent, name, H5P_DEFAULT, properties, H5P_DEFAULT);
-    (void)H5Pclose(properties);
-    return group;
+    return H5Gcreate2(parent, name, H5P_DEFAULT, properties, H5P_DEFAULT);
 }
 
 static hid_t file_create(struct store *store, struct error *error)
 {
     char reason[200];
-    hid_t access = hdf5_access();
-    hid_t creation = H5Pcreate(H5P_FILE_CREATE);
+    HANDLE access = hdf5_access();
+    HANDLE creation = H5Pcreate(H5P_FILE_CREATE);
     (void)H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_LATEST);
     (void)H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     (void)H5Pset_obj_track_times(creation, false);
     hid_t file = H5Fcreate(store->out.beside, H5F_ACC_TRUNC, creation, access);
     hdf5_reason(reason, sizeof reason);
-    (void)H5Pclose(creation);
-    (void)H5Pclose(access);
     if (file < 0 && !hdf5_explain_lock(store->out.path, reason, error))
         store_fault(store, error, "the file");
     return file;
@@ -127,17 +122,14 @@ static bool older_check(const char *path, struct error *error)
     struct stat status;
     if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0)
         return true;
-    const hid_t access = hdf5_access();
-    const hid_t file =
-        H5Fis_hdf5(path) > 0 ? H5Fopen(path, H5F_ACC_RDONLY, access) : H5I_INVALID_HID;
-    (void)H5Pclose(access);
-    char *program = file < 0 ? NULL : hdf5_get_text(file, "program");
+    HANDLE access = hdf5_access();
+    HANDLE file = H5Fis_hdf5(path) > 0 ? H5Fopen(path, H5F_ACC_RDONLY, access) : H5I_INVALID_HID;
+    struct arena *arena = arena_create();
+    const char *program = file < 0 ? NULL : hdf5_get_text(arena, file, "program");
     const bool results = file < 0 ? H5Fis_hdf5(path) > 0
                                   : program != NULL && strcmp(program, "esgsim") == 0 &&
                                         H5Lexists(file, "runs", H5P_DEFAULT) > 0;
-    free(program);
-    if (file >= 0)
-        (void)H5Fclose(file);
+    arena_destroy(arena);
     return results || error_input(error,
                                   "%s: is there and is no results file of esgsim; name another "
                                   "results file, or move that one away",
@@ -183,16 +175,14 @@ bool store_set_swept(struct store *store, const struct swept_keys *keys, struct 
 {
     if (keys == NULL || keys->count == 0)
         return true;
-    char *names = swept_keys_names(keys);
     store->layout = swept_layout(keys);
     store->row = calloc(1, sizeof(struct summary_row) + keys->row_bytes);
     store->swept = keys;
     table_discard(&store->summary);
     table_discard(&store->applications);
-    const bool good = names != NULL && store->layout != NULL && store->row != NULL &&
-                      hdf5_set_text(store->file, "swept_keys", names) &&
+    const bool good = store->row != NULL &&
+                      hdf5_set_text(store->file, "swept_keys", swept_keys_names(keys)) &&
                       tables_begin(store, store->layout);
-    free(names);
     return good || store_fault(store, error, "the keys of the sweep");
 }
 

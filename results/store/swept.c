@@ -88,7 +88,7 @@ bool swept_keys_equal(const struct swept_keys *keys, const struct swept_keys *ot
 
 char *swept_keys_names(const struct swept_keys *keys)
 {
-    return lines_join(keys->columns, keys->count, sizeof *keys->columns);
+    return lines_join(keys->arena, keys->columns, keys->count, sizeof *keys->columns);
 }
 
 void swept_row_fill(const struct swept_keys *keys, const char *const *values, void *row)
@@ -108,10 +108,8 @@ void swept_row_fill(const struct swept_keys *keys, const char *const *values, vo
 struct layout *swept_layout(const struct swept_keys *keys)
 {
     const size_t most = layout_summary.count + keys->count;
-    struct layout *layout = malloc(sizeof *layout + most * sizeof(struct column));
-    if (layout == NULL)
-        return NULL;
-    struct column *columns = (struct column *)(layout + 1);
+    struct layout *layout = arena_allocate(keys->arena, 1, sizeof *layout);
+    struct column *columns = arena_allocate(keys->arena, most, sizeof *columns);
     *layout = layout_summary;
     layout->columns = columns;
     layout->row_bytes = sizeof(struct summary_row) + keys->row_bytes;

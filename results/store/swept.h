@@ -37,15 +37,14 @@ bool swept_keys_add(struct swept_keys *keys, const char *name, bool number, size
 bool swept_is_shared(const char *name);
 /* Returns whether both lists give the same columns. NULL is an empty list. */
 bool swept_keys_equal(const struct swept_keys *keys, const struct swept_keys *others);
-/* Returns the names, one per line. The caller frees the text; NULL: memory exhausted. */
+/* Returns the names, one per line, in the arena of the keys. */
 char *swept_keys_names(const struct swept_keys *keys);
 
 /* Fills a row from the text of each value, NULL where there is none. */
 void swept_row_fill(const struct swept_keys *keys, const char *const *values, void *row);
 
 /* The layout of /summary with the columns of the keys behind. In memory a row is a struct
- * summary_row, followed by the row of values. The caller frees it with free(); it refers to `keys`.
- * NULL: memory exhausted. */
+ * summary_row, followed by the row of values. It is of the arena of the keys. */
 struct layout *swept_layout(const struct swept_keys *keys);
 
 enum { SWEPT_NUMBER = 32 };

@@ -1,7 +1,6 @@
 #include "results/verify/reality.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
@@ -11,6 +10,7 @@
 #include "plots/palette.h"
 #include "plots/plot.h"
 #include "results/report/table.h"
+#include "sim/base/arena.h"
 #include "sim/base/json.h"
 #include "sim/base/json_write.h"
 #include "sim/run/sweep_runner_plan.h"
@@ -112,9 +112,7 @@ static bool latencies_read(const struct json_value *list, struct held *held, str
     size_t read = 0;
     if (!json_is_array(list, held->requests, held->requests, error))
         return false;
-    held->ms[0] = calloc(2 * held->requests, sizeof *held->ms[0]);
-    if (held->ms[0] == NULL)
-        return error_run(error, "out of memory for the latencies");
+    held->ms[0] = arena_allocate(list->arena, 2 * held->requests, sizeof *held->ms[0]);
     held->ms[1] = held->ms[0] + held->requests;
     while (json_next(list, &one))
         if (!json_as_number(&one, 0, 1e12, &held->ms[0][read++], error))
@@ -185,9 +183,8 @@ static bool setting_read(const struct json_value *setting, struct held *held, st
     if (!cJSON_IsObject(setting->node))
         return json_as_number(setting, 0, 1, &held->figures[HITS][0], error);
     held->kept.created = SIM_FOREVER;
-    held->instance_s = calloc(held->workload->functions[0].configuration_count, sizeof(double));
-    if (held->instance_s == NULL)
-        return error_run(error, "out of memory for the instances");
+    held->instance_s = arena_allocate(
+        setting->arena, held->workload->functions[0].configuration_count, sizeof(double));
     return json_is_object(setting, keys, error) &&
            json_number(setting, "gpu_percent", 0, 1e6, held->figures[GPU], error);
 }
@@ -408,8 +405,6 @@ static bool run_add(struct verification *all, const struct sweep *sweep, size_t 
         if (all->runs != NULL)
             json_add(all, &held);
     }
-    free(held.ms[0]);
-    free(held.instance_s);
     plan_clear(&plan);
     return good;
 }
@@ -424,8 +419,7 @@ static bool set_add(struct verification *all, const struct json_value *set, stru
         !json_text(set, "assumed", &assumed, error) || !json_text(set, "sweep", &file, error) ||
         !json_require(set, "measured", &measured, error) || !json_is_object(&measured, NULL, error))
         return false;
-    char *path = json_include_find_operand(file);
-    struct sweep *sweep = sweep_load(path != NULL ? path : file, NULL, 0, error);
+    struct sweep *sweep = sweep_load(json_include_operand(set->arena, file), NULL, 0, error);
     bool good = sweep != NULL;
     for (size_t run = 0; good && run < sweep->run_count; run++)
         good = run_add(all, sweep, run, &measured, error);
@@ -434,22 +428,20 @@ static bool set_add(struct verification *all, const struct json_value *set, stru
         text_table_note(all->table, "%s\n  measured: %s\n  assumed: %s", all->set, quantity,
                         assumed);
     sweep_free(sweep);
-    free(path);
     return good;
 }
 
 static bool sets_add(struct verification *all, struct error *error)
 {
     struct json_value sets, set = {0};
-    char *path = json_include_find_operand(reality_file);
-    cJSON *root = json_parse_file(path != NULL ? path : reality_file, error);
-    const struct json_value top = json_root(reality_file, root);
-    bool good = root != NULL && json_require(&top, "sets", &sets, error) &&
+    struct arena *arena = arena_create();
+    struct json_value top = json_load(arena, json_include_operand(arena, reality_file), error);
+    top.file = reality_file;
+    bool good = top.node != NULL && json_require(&top, "sets", &sets, error) &&
                 json_is_array(&sets, 1, 100, error);
     while (good && json_next(&sets, &set))
         good = set_add(all, &set, error);
-    cJSON_Delete(root);
-    free(path);
+    arena_destroy(arena);
     return good;
 }
 
@@ -504,7 +496,7 @@ bool reality_verify(const char *folder, bool json, FILE *out, struct error *erro
     good = sheet_end(&all.envelope, good, error) &&
            (folder == NULL || plot_draw(&figures, "svg", error));
     if (json && good)
-        good = json_write(root, out, "JSON output", error);
+        good = json_write(root, out, "standard output", error);
     else
         cJSON_Delete(root);
     if (all.table != NULL) { /* what was done before a failure, too */

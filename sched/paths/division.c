@@ -1,7 +1,5 @@
 #include "sched/paths/division.h"
 
-#include <stdlib.h>
-
 #include "sched/paths/search.h"
 #include "sched/registry.h"
 
@@ -24,7 +22,6 @@ static bool choose_group_size(const struct experiment *experiment, size_t *size,
         i = parameter_index(policy->parameters, key);
         *size = (size_t)policy->parameters[i].fallback;
     }
-    free(values);
     return true;
 }
 

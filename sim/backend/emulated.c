@@ -2,15 +2,16 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <time.h>
 
+#include "sim/base/arena.h"
 #include "sim/engine/event_queue.h"
 #include "sim/engine/quantile.h"
 #include "sim/engine/random.h"
 #include "workloads/spec/experiment.h"
 
 struct emulated {
+    struct arena *arena; /* of this, and of the samples of its runs */
     struct emulated_options options;
     struct event_queue *ends; /* ends of the executing batches; subject: id */
     struct quantile *late;
@@ -21,13 +22,11 @@ struct emulated {
     sim_time_t last_end;
 };
 
-struct emulated *emulated_create(const struct emulated_options *options, struct error *error)
+struct emulated *emulated_create(const struct emulated_options *options)
 {
-    struct emulated *rehearsal = calloc(1, sizeof *rehearsal);
-    if (rehearsal == NULL) {
-        error_run(error, "out of memory for a rehearsal");
-        return NULL;
-    }
+    struct arena *arena = arena_create();
+    struct emulated *rehearsal = arena_allocate(arena, 1, sizeof *rehearsal);
+    rehearsal->arena = arena;
     rehearsal->options = *options;
     if (options->factor == 0)
         rehearsal->options.factor = 1;
@@ -38,24 +37,19 @@ void emulated_destroy(struct emulated *rehearsal)
 {
     if (rehearsal == NULL)
         return;
-    event_queue_destroy(rehearsal->ends);
-    quantile_destroy(rehearsal->late);
-    free(rehearsal);
+    arena_destroy(rehearsal->arena);
 }
 
 static bool rehearsal_open(void *context, const struct experiment *experiment, struct error *error)
 {
     struct emulated *rehearsal = context;
-    event_queue_destroy(rehearsal->ends);
-    quantile_destroy(rehearsal->late);
-    rehearsal->ends = event_queue_create(64);
-    rehearsal->late = quantile_create(QUANTILE_EXACT_SAMPLES);
+    (void)error;
+    rehearsal->ends = event_queue_create(rehearsal->arena, 64);
+    rehearsal->late = quantile_create(rehearsal->arena, QUANTILE_EXACT_SAMPLES);
     rehearsal->seed = rehearsal->options.seed + experiment->seed;
     rehearsal->batches = 0;
     rehearsal->together = 0;
     rehearsal->last_end = 0;
-    if (rehearsal->ends == NULL || rehearsal->late == NULL)
-        return error_run(error, "out of memory for a rehearsal");
     clock_gettime(CLOCK_MONOTONIC, &rehearsal->opened);
     return true;
 }
@@ -107,8 +101,7 @@ static bool rehearsal_start(void *context, const struct backend_batch *batch, si
         sim_time_t now = clock_now(rehearsal);
         start = now > due ? now : due;
     }
-    if (!quantile_add(rehearsal->late, start - due))
-        return error_run(error, "out of memory for a rehearsal");
+    quantile_add(rehearsal->late, start - due);
     if (event_queue_push(rehearsal->ends, start + duration_draw(rehearsal, batch), 0, batch->id) ==
         0)
         return error_run(error, "the ends of a rehearsal: %s", event_queue_fault(rehearsal->ends));

@@ -26,9 +26,8 @@ struct emulated_options {
 
 struct emulated;
 
-/* Returns NULL with ERROR_RUN if memory is exhausted. The result can be used for several runs in
- * sequence, because `open` resets it. */
-struct emulated *emulated_create(const struct emulated_options *options, struct error *error);
+/* It can be used for several runs in sequence, because `open` resets it. */
+struct emulated *emulated_create(const struct emulated_options *options);
 void emulated_destroy(struct emulated *rehearsal); /* NULL is allowed */
 
 /* Valid until emulated_destroy. */

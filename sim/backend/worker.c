@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/units.h"
 
 /* A sleeping process wakes tens of microseconds late, so the last part of a wait spins. */
@@ -23,6 +24,7 @@ static const int64_t EXIT_NS = INT64_C(3000000000), HURRIED_EXIT_NS = INT64_C(20
 enum { LINE = 1024 };
 
 struct worker {
+    struct arena *arena; /* of this */
     char *command;
     pid_t process; /* 0: it has ended */
     int input, output, stop;
@@ -87,12 +89,10 @@ static int open_and_spawn(struct worker *worker)
 
 struct worker *worker_start(const char *command, double silent_s, int stop, struct error *error)
 {
-    struct worker *worker = calloc(1, sizeof *worker);
-    if (worker == NULL || (worker->command = strdup(command)) == NULL) {
-        free(worker);
-        error_run(error, "worker: out of memory");
-        return NULL;
-    }
+    struct arena *arena = arena_create();
+    struct worker *worker = arena_allocate(arena, 1, sizeof *worker);
+    worker->arena = arena;
+    worker->command = arena_text(arena, "%s", command);
     worker->input = worker->output = -1;
     worker->silent_s = silent_s;
     worker->stop = stop;
@@ -149,8 +149,7 @@ void worker_stop(struct worker *worker)
     end_process(worker, asked_to_stop(worker) ? HURRIED_EXIT_NS : EXIT_NS);
     if (worker->output >= 0)
         (void)close(worker->output);
-    free(worker->command);
-    free(worker);
+    arena_destroy(worker->arena);
 }
 
 bool worker_has_ended(const struct worker *worker)

@@ -8,7 +8,7 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
 
 enum { SETS = 1 << WORKER_BATCHES, NAME = 128 };
 
@@ -26,6 +26,7 @@ struct combination {
 };
 
 struct worker_backend {
+    struct arena *arena; /* of this and all that it has */
     struct worker *worker;
     bool side_by_side;
     double warm_s;
@@ -163,8 +164,8 @@ static bool warm_up(struct worker_backend *backend, uint32_t set, const char *fu
                     struct error *error)
 {
     uint64_t ticket;
-    if (!array_extend(&backend->warmed, backend->warmed_count, sizeof *backend->warmed))
-        return error_run(error, "replay: out of memory");
+    arena_reserve(backend->arena, &backend->warmed, backend->warmed_count + 1,
+                  sizeof *backend->warmed);
     struct combination *warm = &backend->warmed[backend->warmed_count++];
     *warm = (struct combination){.batch = batch, .set = set};
     (void)snprintf(warm->function, sizeof warm->function, "%s", function);
@@ -369,8 +370,7 @@ static bool backend_wait(void *context, sim_time_t until, uint32_t *ended, sim_t
         first->row.ended_ns = backend->told;
     backend->told = *time = first->row.ended_ns;
     *ended = first->id;
-    if (!array_extend(&backend->rows, backend->row_count, sizeof *backend->rows))
-        return error_run(error, "replay: out of memory");
+    arena_reserve(backend->arena, &backend->rows, backend->row_count + 1, sizeof *backend->rows);
     backend->rows[backend->row_count++] = first->row;
     backend->flight_count--;
     memmove(first, first + 1,
@@ -379,13 +379,11 @@ static bool backend_wait(void *context, sim_time_t until, uint32_t *ended, sim_t
 }
 
 struct worker_backend *worker_backend_create(struct worker *worker, bool side_by_side,
-                                             double warm_s, struct error *error)
+                                             double warm_s)
 {
-    struct worker_backend *backend = calloc(1, sizeof *backend);
-    if (backend == NULL) {
-        error_run(error, "replay: out of memory");
-        return NULL;
-    }
+    struct arena *arena = arena_create();
+    struct worker_backend *backend = arena_allocate(arena, 1, sizeof *backend);
+    backend->arena = arena;
     backend->worker = worker;
     backend->side_by_side = side_by_side;
     backend->warm_s = warm_s;
@@ -394,11 +392,8 @@ struct worker_backend *worker_backend_create(struct worker *worker, bool side_by
 
 void worker_backend_destroy(struct worker_backend *backend)
 {
-    if (backend == NULL)
-        return;
-    free(backend->rows);
-    free(backend->warmed);
-    free(backend);
+    if (backend != NULL)
+        arena_destroy(backend->arena);
 }
 
 struct backend worker_backend(struct worker_backend *backend)
@@ -423,11 +418,9 @@ struct worker_figures worker_backend_figures(const struct worker_backend *backen
 {
     struct worker_figures figures = {.together = backend->together};
     const size_t count = backend->row_count;
-    double *late = malloc((count + 1) * sizeof *late);
-    if (late == NULL || count == 0) {
-        free(late);
+    if (count == 0)
         return figures;
-    }
+    double *late = arena_allocate(backend->arena, count, sizeof *late);
     for (size_t i = 0; i < count; i++) {
         const struct replay_row *row = &backend->rows[i];
         const double waited_us = (double)(row->placed_ns - row->asked_ns) / 1e3;
@@ -444,6 +437,5 @@ struct worker_figures worker_backend_figures(const struct worker_backend *backen
     figures.late_mean = gsl_stats_mean(late, 1, count);
     figures.late_p99 = gsl_stats_quantile_from_sorted_data(late, 1, count, 0.99);
     figures.late_max = late[count - 1];
-    free(late);
     return figures;
 }

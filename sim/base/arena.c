@@ -14,7 +14,8 @@ enum { ROOM_FIRST = 4 };
 /* Precedes the caller's bytes, which are aligned for any type. */
 struct arena_block {
     struct arena_block *next, *previous;
-    size_t bytes; /* of the caller */
+    size_t bytes;             /* of the caller */
+    void (*end)(void *thing); /* of what the arena adopted, whose address is in the memory */
     alignas(max_align_t) char memory[];
 };
 
@@ -54,10 +55,8 @@ void *arena_reallocate(struct arena *arena, void *memory, size_t count, size_t s
     struct arena_block *larger = realloc(block, sizeof *block + bytes);
     if (larger == NULL)
         arena_exhaust(arena, count, size);
-    if (block == NULL) {
-        larger->next = arena->blocks;
-        larger->previous = NULL;
-    }
+    if (block == NULL)
+        *larger = (struct arena_block){.next = arena->blocks};
     larger->bytes = bytes;
     block_link(arena, larger);
     if (bytes > before)
@@ -78,6 +77,19 @@ void *arena_allocate(struct arena *arena, size_t count, size_t size)
     block->next = arena->blocks;
     block_link(arena, block);
     return block->memory;
+}
+
+void *arena_copy(struct arena *arena, const void *from, size_t count, size_t size)
+{
+    void *copy = arena_allocate(arena, count, size);
+    return count > 0 ? memcpy(copy, from, count * size) : copy;
+}
+
+void arena_adopt(struct arena *arena, void *thing, void (*end)(void *thing))
+{
+    void **place = arena_allocate(arena, 1, sizeof *place);
+    *place = thing;
+    block_of(place)->end = end;
 }
 
 size_t arena_room(const void *entries, size_t size)
@@ -103,6 +115,8 @@ void arena_release(struct arena *arena, void *memory)
     if (memory == NULL)
         return;
     struct arena_block *block = block_of(memory);
+    if (block->end != NULL)
+        block->end(*(void *const *)memory);
     if (block->previous != NULL)
         block->previous->next = block->next;
     else

@@ -1,4 +1,4 @@
-/* The memory of one run, or of one report.
+/* The memory of one run, of one report, or of what is loaded from a file.
  *
  * All blocks of an arena are released together, at its end. An allocation does not fail: when
  * memory is exhausted, `exhausted` ends what the arena belongs to. Users therefore test nothing and
@@ -23,6 +23,12 @@ struct arena {
 
 /* A block of `count` × `size` bytes, all 0. Never NULL, also for no bytes. */
 void *arena_allocate(struct arena *arena, size_t count, size_t size);
+
+/* The same with a copy of what is at `from`. */
+void *arena_copy(struct arena *arena, const void *from, size_t count, size_t size);
+
+/* Ends `thing` by `end` when the arena's blocks are released: what a library has allocated. */
+void arena_adopt(struct arena *arena, void *thing, void (*end)(void *thing));
 
 /* Resizes a block of the arena to `count` × `size` bytes; bytes beyond its old size are 0. `memory`
  * is where the block begins; NULL: a new one. The block may move. */

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/unfinished.h"
 
 enum {
@@ -17,28 +18,24 @@ enum {
     LOCK_ATTEMPTS = 100 /* each fails if the holder ends at that moment */
 };
 
-/* The directory part of a path. The caller frees it; NULL: memory exhausted. */
-static char *folder_name(const char *path)
+/* The directory part of a path. */
+static char *folder_name(struct arena *arena, const char *path)
 {
     const char *slash = strrchr(path, '/');
-    return slash == NULL   ? strdup(".")
-           : slash == path ? strdup("/")
-                           : strndup(path, (size_t)(slash - path));
+    return slash == NULL ? arena_text(arena, ".")
+                         : arena_text(arena, "%.*s", slash == path ? 1 : (int)(slash - path), path);
 }
 
 /* Links in /proc/PID/fd denote open files, which may have no name. */
-static bool is_of_process(const char *link)
+static bool is_of_process(struct arena *arena, const char *link)
 {
-    char *folder = folder_name(link);
-    char *place = folder == NULL ? NULL : realpath(folder, NULL);
-    const bool within = place != NULL && strncmp(place, "/proc/", sizeof "/proc/" - 1) == 0;
-    free(place);
-    free(folder);
-    return within;
+    char place[PATH_MAX];
+    return realpath(folder_name(arena, link), place) != NULL &&
+           strncmp(place, "/proc/", sizeof "/proc/" - 1) == 0;
 }
 
-/* Target of one link. The caller frees it; NULL with `errno` on failure. */
-static char *link_follow(const char *link)
+/* Target of one link. NULL with `errno` on failure. */
+static char *link_follow(struct arena *arena, const char *link)
 {
     char text[PATH_MAX];
     const ssize_t length = readlink(link, text, sizeof text);
@@ -48,35 +45,23 @@ static char *link_follow(const char *link)
         errno = ENAMETOOLONG;
         return NULL;
     }
-    if (text[0] == '/')
-        return strndup(text, (size_t)length);
-    char *folder = folder_name(link), *next = NULL;
-    if (folder == NULL || asprintf(&next, "%s/%.*s", folder, (int)length, text) < 0)
-        next = NULL;
-    free(folder);
-    return next;
+    return text[0] == '/'
+               ? arena_text(arena, "%.*s", (int)length, text)
+               : arena_text(arena, "%s/%.*s", folder_name(arena, link), (int)length, text);
 }
 
-char *atomic_file_target(const char *path, struct error *error)
+char *atomic_file_target(struct arena *arena, const char *path, struct error *error)
 {
     struct stat status;
-    char *place = strdup(path);
+    char *place = arena_text(arena, "%s", path);
     for (int links = 0; place != NULL && lstat(place, &status) == 0 && S_ISLNK(status.st_mode);
          links++) {
-        if (is_of_process(place)) {
-            free(place);
-            place = strdup(path);
-            break;
-        }
-        char *next = links < LINKS_LIMIT ? link_follow(place) : NULL;
-        const int reason = links < LINKS_LIMIT ? errno : ELOOP;
-        free(place);
-        place = next;
-        errno = reason;
+        if (is_of_process(arena, place))
+            return arena_text(arena, "%s", path);
+        errno = ELOOP;
+        place = links < LINKS_LIMIT ? link_follow(arena, place) : NULL;
     }
-    if (place == NULL && errno == ENOMEM)
-        (void)error_run(error, "%s: out of memory", path);
-    else if (place == NULL)
+    if (place == NULL)
         (void)error_input(error, "%s: is a link that cannot be followed: %s; name a file", path,
                           strerror(errno));
     return place;
@@ -203,12 +188,11 @@ static void lock_drop(struct atomic_file *file, const char *path)
     unfinished_unblock(&old);
 }
 
-/* Name of the lock file. The caller frees it; NULL: memory exhausted. */
-static char *lock_name(const char *target)
+/* Name of the lock file. */
+static char *lock_name(const struct atomic_file *file)
 {
-    const char *base = file_name(target);
-    char *name = NULL;
-    return asprintf(&name, "%.*s.%s.lock", (int)(base - target), target, base) < 0 ? NULL : name;
+    const char *base = file_name(file->target);
+    return arena_text(file->arena, "%.*s.%s.lock", (int)(base - file->target), file->target, base);
 }
 
 /* ---- The temporary file ---------------------------------------------------------------------- */
@@ -231,28 +215,21 @@ static bool is_partial_of(const char *name, const char *base)
 
 /* Removes temporary files left behind by killed processes. The destination is locked. O(files in
  * the directory). */
-static void partials_remove(const char *target)
+static void partials_remove(struct arena *arena, const char *target)
 {
-    char *folder = folder_name(target);
-    DIR *listing = folder == NULL ? NULL : opendir(folder);
+    DIR *listing = opendir(folder_name(arena, target));
     for (const struct dirent *file; listing != NULL && (file = readdir(listing)) != NULL;)
         if (is_partial_of(file->d_name, file_name(target)))
             (void)unlinkat(dirfd(listing), file->d_name, 0);
     if (listing != NULL)
         (void)closedir(listing);
-    free(folder);
 }
 
 static void file_clear(struct atomic_file *file)
 {
-    const bool held = file->locked && file->target != NULL && file->owner == getpid();
-    char *lock = held ? lock_name(file->target) : NULL;
-    if (lock != NULL)
-        lock_drop(file, lock);
-    free(lock);
-    free(file->path);
-    free(file->target);
-    free(file->beside);
+    if (file->locked && file->owner == getpid())
+        lock_drop(file, lock_name(file));
+    arena_destroy(file->arena);
     *file = (struct atomic_file){0};
 }
 
@@ -261,38 +238,30 @@ static bool file_place(struct atomic_file *file, const char *path, struct error 
 {
     struct stat status;
     *file = (struct atomic_file){.owner = getpid(), .lock_entry = -1, .beside_entry = -1};
-    if (path[0] == '\0') {
-        (void)error_input(error, "the name of the file to write is empty; give one");
+    if (path[0] == '\0')
+        return error_input(error, "the name of the file to write is empty; give one");
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+        return error_input(error, "%s: is a folder; name a file to write", path);
+    file->arena = arena_create();
+    file->target = atomic_file_target(file->arena, path, error);
+    if (file->target == NULL) {
+        file_clear(file);
         return false;
     }
-    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
-        (void)error_input(error, "%s: is a folder; name a file to write", path);
-        return false;
-    }
-    file->target = atomic_file_target(path, error);
-    if (file->target == NULL)
-        return false;
     const bool is_there = lstat(file->target, &status) == 0;
     file->renames = !is_there || S_ISREG(status.st_mode);
     file->mode = is_there ? status.st_mode & 0777 : 0;
-    file->path = strdup(path);
-    file->beside = file->renames ? NULL : strdup(path);
-    if (file->path != NULL && (file->renames || file->beside != NULL))
-        return true;
-    file_clear(file);
-    (void)error_run(error, "%s: out of memory", path);
-    return false;
+    file->path = arena_text(file->arena, "%s", path);
+    file->beside = file->renames ? NULL : file->path;
+    return true;
 }
 
 static bool file_lock(struct atomic_file *file, struct error *error)
 {
     bool left = false;
-    char *lock = lock_name(file->target);
-    const bool good = lock == NULL ? error_run(error, "%s: out of memory", file->path)
-                                   : lock_take(file, lock, &left, error);
+    const bool good = lock_take(file, lock_name(file), &left, error);
     if (file->locked && left)
-        partials_remove(file->target);
-    free(lock);
+        partials_remove(file->arena, file->target);
     return good;
 }
 
@@ -303,13 +272,9 @@ static int partial_create(struct atomic_file *file)
     const mode_t mode = file->mode == 0 ? 0666 : file->mode | S_IRUSR | S_IWUSR;
     int descriptor = -1;
     do {
-        free(file->beside);
-        if (asprintf(&file->beside, "%s%s%ld-%u", file->target, partial, (long)getpid(), number++) <
-            0) {
-            file->beside = NULL;
-            break;
-        }
         sigset_t old;
+        file->beside =
+            arena_text(file->arena, "%s%s%ld-%u", file->target, partial, (long)getpid(), number++);
         unfinished_block(&old);
         descriptor = open(file->beside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         int reason = errno;
@@ -411,10 +376,7 @@ static int file_publish(const struct atomic_file *file)
     if ((file->mode != 0 && chmod(file->beside, file->mode) != 0) ||
         rename(file->beside, file->target) != 0)
         return errno;
-    char *folder = folder_name(file->target);
-    if (folder != NULL)
-        (void)name_sync(folder, O_DIRECTORY);
-    free(folder);
+    (void)name_sync(folder_name(file->arena, file->target), O_DIRECTORY);
     return 0;
 }
 
@@ -437,28 +399,22 @@ bool atomic_file_end(struct atomic_file *file, bool good, struct error *error)
 bool atomic_file_hold_folder(struct atomic_file *file, const char *folder, struct error *error)
 {
     *file = (struct atomic_file){.owner = getpid(), .lock_entry = -1, .beside_entry = -1};
-    file->path = strdup(folder);
-    if (asprintf(&file->target, "%s/", folder) < 0)
-        file->target = NULL;
-    const bool good = file->path != NULL && file->target != NULL
-                          ? file_lock(file, error)
-                          : error_run(error, "%s: out of memory", folder);
+    file->arena = arena_create();
+    file->path = arena_text(file->arena, "%s", folder);
+    file->target = arena_text(file->arena, "%s/", folder);
+    const bool good = file_lock(file, error);
     if (!good)
         file_clear(file);
     return good;
 }
 
 /* Returns whether two names of files that do not exist have the same directory and base name. */
-static bool names_meet(const char *one, const char *other)
+static bool names_meet(struct arena *arena, const char *one, const char *other)
 {
     struct stat first, second;
-    char *folder = folder_name(one), *other_folder = folder_name(other);
-    const bool together = folder != NULL && other_folder != NULL && stat(folder, &first) == 0 &&
-                          stat(other_folder, &second) == 0 && first.st_dev == second.st_dev &&
-                          first.st_ino == second.st_ino;
-    free(folder);
-    free(other_folder);
-    return together && strcmp(file_name(one), file_name(other)) == 0;
+    return stat(folder_name(arena, one), &first) == 0 &&
+           stat(folder_name(arena, other), &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino && strcmp(file_name(one), file_name(other)) == 0;
 }
 
 bool atomic_file_same(const char *one, const char *other)
@@ -470,9 +426,10 @@ bool atomic_file_same(const char *one, const char *other)
                first.st_ino == second.st_ino;
     if (one_is_there || other_is_there)
         return false;
-    char *target = atomic_file_target(one, NULL), *other_target = atomic_file_target(other, NULL);
-    const bool same = target != NULL && other_target != NULL && names_meet(target, other_target);
-    free(target);
-    free(other_target);
+    struct arena *arena = arena_create();
+    one = atomic_file_target(arena, one, NULL);
+    other = atomic_file_target(arena, other, NULL);
+    const bool same = one != NULL && other != NULL && names_meet(arena, one, other);
+    arena_destroy(arena);
     return same;
 }

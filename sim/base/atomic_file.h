@@ -24,13 +24,16 @@
 
 #include "sim/base/error.h"
 
+struct arena;
+
 /* All zero: not begun. */
 struct atomic_file {
-    char *path;   /* as the caller gave it, for messages */
-    char *target; /* `path` with links resolved */
-    char *beside; /* the file being written: a temporary name, or `path` itself */
-    bool renames; /* `beside` is a temporary name */
-    FILE *stream; /* opened by atomic_file_open */
+    struct arena *arena; /* of the names */
+    char *path;          /* as the caller gave it, for messages */
+    char *target;        /* `path` with links resolved */
+    char *beside;        /* the file being written: a temporary name, or `path` itself */
+    bool renames;        /* `beside` is a temporary name */
+    FILE *stream;        /* opened by atomic_file_open */
     /* The rest is private to the module. */
     pid_t owner; /* a forked child of the owner removes and renames nothing */
     mode_t mode; /* permissions of the file being replaced; 0: there is none */
@@ -41,9 +44,8 @@ struct atomic_file {
 
 /* Resolves a symbolic link, or a chain of them; the final file need not exist. Returns a copy of
  * `path` if it is no link, or if it is a link to an open file of a process (/dev/stdout,
- * /proc/self/fd/1). The caller frees the result. NULL: ERROR_INPUT if the links form a cycle or
- * cannot be read, ERROR_RUN if memory is exhausted. */
-char *atomic_file_target(const char *path, struct error *error);
+ * /proc/self/fd/1). NULL: ERROR_INPUT if the links form a cycle or cannot be read. */
+char *atomic_file_target(struct arena *arena, const char *path, struct error *error);
 
 /* Locks the destination and creates the empty temporary file `beside`. The caller ends each file by
  * atomic_file_end. On false there is nothing to end: ERROR_INPUT if the name is empty, a directory,

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/json_scan.h"
 #include "sim/base/utf8.h"
 
@@ -109,7 +110,8 @@ static const char *duplicate_key(const cJSON *object)
 /* A member of an object, or the entry `index` of an array. */
 static struct json_value child_of(const struct json_value *parent, const cJSON *node, size_t index)
 {
-    struct json_value child = {.file = parent->file, .node = node, .index = index};
+    struct json_value child = {
+        .file = parent->file, .node = node, .arena = parent->arena, .index = index};
     const char *dot = parent->path[0] == '\0' ? "" : ".";
     const int length =
         cJSON_IsObject(parent->node)
@@ -158,6 +160,22 @@ static bool refuse_rounded(const struct json_value *value, size_t *left,
         if (!refuse_rounded(&child, left, numbers, error))
             return false;
     return true;
+}
+
+/* ---- Trees ----------------------------------------------------------------------------------- */
+
+static void *tree_allocate(size_t size)
+{
+    void *memory = malloc(size);
+    if (memory == NULL)
+        arena_exhaust(arena_create(), 1, size);
+    return memory;
+}
+
+/* A tree that lacks a member for want of memory would be a wrong result. */
+__attribute__((constructor)) static void trees_are_whole(void)
+{
+    cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = tree_allocate, .free_fn = free});
 }
 
 /* ---- Parsing -------------------------------------------------------------------------------- */
@@ -209,8 +227,29 @@ cJSON *json_parse_file(const char *path, struct error *error)
 
 struct json_value json_root(const char *file, const cJSON *root)
 {
-    struct json_value value = {.file = file, .node = root};
-    return value;
+    return (struct json_value){.file = file, .node = root};
+}
+
+static void tree_end(void *tree)
+{
+    cJSON_Delete(tree);
+}
+
+cJSON *json_parse_into(struct arena *arena, const char *text, const char *file, struct error *error)
+{
+    cJSON *root = json_parse(text, file, error);
+    arena_adopt(arena, root, tree_end);
+    return root;
+}
+
+struct json_value json_load(struct arena *arena, const char *path, struct error *error)
+{
+    struct json_value root = {.file = path, .arena = arena};
+    char *text = json_read_text(path, NULL, error);
+    if (text != NULL)
+        root.node = json_parse_into(arena, text, path, error);
+    free(text);
+    return root;
 }
 
 bool json_fault(const struct json_value *value, struct error *error, const char *format, ...)

@@ -1,8 +1,10 @@
 /* Strict reading of JSON, used by all loaders.
  *
- * cJSON parses. This module adds error messages on one line that a user can act on. A message gives
- * the file, the JSON path of the value (line and column for a syntax error), the fault, the valid
- * values and, for an unknown key or name, the nearest valid one.
+ * cJSON parses. A tree is whole: where memory is exhausted the process ends, as with arena_create
+ * (sim/base/arena.h), so cJSON's functions do not fail for want of memory. This module adds error
+ * messages on one line that a user can act on. A message gives the file, the JSON path of the value
+ * (line and column for a syntax error), the fault, the valid values and, for an unknown key or
+ * name, the nearest valid one.
  *
  * A `json_value` is a cJSON node with its path. An absent optional key leaves the caller's default
  * unchanged, so a loader reads like a table of "key, range, default".
@@ -18,11 +20,14 @@
 
 #include "sim/base/error.h"
 
+struct arena;
+
 enum { JSON_PATH_LENGTH = 256 };
 
 struct json_value {
     const char *file; /* the name for messages; outlives the value */
     const cJSON *node;
+    struct arena *arena;         /* of what is loaded from it; NULL: nothing is */
     size_t index;                /* among the members or entries, as json_next counts them */
     char path[JSON_PATH_LENGTH]; /* "policy.params.k", "stages[2].after"; "" for the root */
 };
@@ -39,7 +44,14 @@ char *json_read_text(const char *path, size_t *size, struct error *error);
 cJSON *json_parse(const char *text, const char *file, struct error *error);
 cJSON *json_parse_file(const char *path, struct error *error);
 
+/* The same into an arena, which deletes the result. */
+cJSON *json_parse_into(struct arena *arena, const char *text, const char *file,
+                       struct error *error);
+
 struct json_value json_root(const char *file, const cJSON *root);
+/* The root of a file, which lives as long as the arena, as does what is loaded from it. `path`
+ * outlives it. Its node is NULL after an error. */
+struct json_value json_load(struct arena *arena, const char *path, struct error *error);
 
 /* ERROR_INPUT "FILE: PATH: message". Returns false. */
 bool json_fault(const struct json_value *value, struct error *error, const char *format, ...)
@@ -93,7 +105,7 @@ struct json_samples {
 };
 
 /* Loads the object's "samples_ms", an array of 1..10^6 numbers in 0..high. A "mean", "mean_ms" or
- * "cv" beside it is a fault. The caller frees `values`, also after a fault. */
+ * "cv" beside it is a fault. */
 bool json_samples(const struct json_value *object, double high, struct json_samples *samples,
                   struct error *error);
 
@@ -135,8 +147,7 @@ void json_asked(const char *ask, const struct json_value *value, const char *key
 
 /* ---- Writing ---- */
 
-/* A whole number with all its digits; cJSON_CreateNumber keeps only 15. NULL if memory is
- * exhausted. */
+/* A whole number with all its digits; cJSON_CreateNumber keeps only 15. */
 cJSON *json_whole(uint64_t number);
 
 #endif

@@ -2,7 +2,8 @@
 #include "sim/base/json.h"
 
 #include <math.h>
-#include <stdlib.h>
+
+#include "sim/base/arena.h"
 
 bool json_samples(const struct json_value *object, double high, struct json_samples *samples,
                   struct error *error)
@@ -16,9 +17,7 @@ bool json_samples(const struct json_value *object, double high, struct json_samp
     for (size_t i = 0; i < 3; i++)
         if (json_child(object, derived[i], &other))
             return json_fault(&other, error, "follows from \"samples_ms\"; remove it");
-    samples->values = calloc(json_size(&array), sizeof *samples->values);
-    if (samples->values == NULL)
-        return error_input(error, "out of memory");
+    samples->values = arena_allocate(object->arena, json_size(&array), sizeof *samples->values);
     double sum = 0;
     for (struct json_value value = {0}; json_next(&array, &value);) {
         if (!json_as_number(&value, 0, high, &samples->values[samples->count], error))

@@ -1,17 +1,17 @@
 #include "sim/base/json_write.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/json.h"
 #include "sim/base/utf8.h"
 
-bool json_put(cJSON *object, const char *members, ...)
+void json_put(cJSON *object, const char *members, ...)
 {
     va_list values;
-    bool good = object != NULL;
     va_start(values, members);
     while (*members != '\0') {
         char key[64] = "", conversion[8] = "";
@@ -36,13 +36,10 @@ bool json_put(cJSON *object, const char *members, ...)
             value = cJSON_CreateNumber(va_arg(values, unsigned));
         else
             value = cJSON_CreateNumber(va_arg(values, int));
-        if (!cJSON_AddItemToObject(object, key, value)) {
+        if (!cJSON_AddItemToObject(object, key, value))
             cJSON_Delete(value);
-            good = false;
-        }
     }
     va_end(values);
-    return good;
 }
 
 cJSON *json_append(cJSON *array)
@@ -52,32 +49,34 @@ cJSON *json_append(cJSON *array)
     return object;
 }
 
+char *json_print(struct arena *arena, const cJSON *root)
+{
+    char *text = cJSON_PrintUnformatted(root);
+    arena_adopt(arena, text, cJSON_free);
+    return text;
+}
+
 bool json_write(cJSON *root, FILE *out, const char *what, struct error *error)
 {
     char *text = cJSON_Print(root);
     cJSON_Delete(root);
-    if (text == NULL)
-        return error_run(error, "out of memory for the %s", what);
     (void)fprintf(out, "%s\n", text);
     cJSON_free(text);
-    return true;
+    return !ferror(out) || error_write(error, what, errno);
 }
 
-bool utf8_add_json(cJSON *object, const char *key, const char *text)
+void utf8_add_json(cJSON *object, const char *key, const char *text)
 {
     static const char replacement[] = "\xEF\xBF\xBD";
-    char *clean = malloc(strlen(text) * strlen(replacement) + 1);
+    struct arena *arena = arena_create();
+    char *clean = arena_allocate(arena, strlen(text) * strlen(replacement) + 1, 1);
     char *end = clean;
-    if (clean == NULL)
-        return false;
     while (*text != '\0') {
         const size_t length = utf8_sequence(text);
         end = mempcpy(end, length == 0 ? replacement : text,
                       length == 0 ? strlen(replacement) : length);
         text += length == 0 ? 1 : length;
     }
-    *end = '\0';
-    const bool added = cJSON_AddStringToObject(object, key, clean) != NULL;
-    free(clean);
-    return added;
+    (void)cJSON_AddStringToObject(object, key, clean);
+    arena_destroy(arena);
 }

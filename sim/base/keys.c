@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/json.h"
 
 /* A whole number, a bool or an enumeration of any size. */
@@ -123,15 +124,17 @@ static bool load_object(const struct key *key, const struct json_value *value, v
 static bool load_text(const struct key *key, const struct json_value *value, void *out,
                       struct error *error)
 {
-    char *copy = text_at(key, out);
-    const char *text = copy;
+    const char *text = NULL;
     struct json_value child;
-    const bool good = key->kind == KIND_TEXT ? json_string(value, key->name, &copy, error)
-                                             : json_text(value, key->name, &text, error);
-    text = key->kind == KIND_TEXT ? copy : text;
+    if (!json_text(value, key->name, &text, error))
+        return false;
+    if (text == NULL)
+        return true;
+    if (key->kind == KIND_TEXT)
+        text = arena_text(value->arena, "%s", text);
     memcpy((char *)out + key->offset, &text, sizeof text);
-    if (!good || key->high == 0 || !json_child(value, key->name, &child))
-        return good;
+    if (key->high == 0 || !json_child(value, key->name, &child))
+        return true;
     const size_t length = strlen(text);
     return (length > 0 && length <= KEYS_NAME_MOST) ||
            json_fault(&child, error, "has %zu characters, a name has 1..%d", length,
@@ -212,15 +215,15 @@ static cJSON *written(const struct key *key, const void *in)
     return NULL;
 }
 
-static bool write_one(const struct key *key, const void *in, cJSON *object)
+static void write_one(const struct key *key, const void *in, cJSON *object)
 {
     cJSON *item = written(key, in);
-    const bool good = item != NULL && (key->keys == NULL || keys_write(key->keys, in, item));
-    const bool empty = good && key->keys != NULL && key->sparse && item->child == NULL;
-    if (good && !empty && cJSON_AddItemToObject(object, key->name, item))
-        return true;
-    cJSON_Delete(item);
-    return empty;
+    if (key->keys != NULL)
+        keys_write(key->keys, in, item);
+    if (key->keys != NULL && key->sparse && item->child == NULL)
+        cJSON_Delete(item);
+    else
+        (void)cJSON_AddItemToObject(object, key->name, item);
 }
 
 static bool is_left_out(const struct key *key, const void *in)
@@ -233,10 +236,9 @@ static bool is_left_out(const struct key *key, const void *in)
     return isnan(number) || (key->sparse && number == key->fallback);
 }
 
-bool keys_write(const struct key *keys, const void *in, cJSON *object)
+void keys_write(const struct key *keys, const void *in, cJSON *object)
 {
     for (const struct key *key = keys; key->name != NULL; key++)
-        if (!is_left_out(key, in) && !write_one(key, in, object))
-            return false;
-    return true;
+        if (!is_left_out(key, in))
+            write_one(key, in, object);
 }

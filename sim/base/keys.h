@@ -83,9 +83,9 @@ enum { KEYS_MOST = 63, KEYS_NAME_MOST = 63 };
               __VA_ARGS__)
 
 /* A double, which is not written if it is NAN; a whole number of 16, 32 or 64 bits; a sim_time_t
- * given in seconds or ms; a bool; a bool or an enumeration given by its word; an allocated string,
- * or for a const char * one of the document; one of 1..63 characters. `of` is the tag of the
- * structure. Rules end the line. */
+ * given in seconds or ms; a bool; a bool or an enumeration given by its word; a string of the
+ * value's arena, or for a const char * one of the document; one of 1..63 characters. `of` is the
+ * tag of the structure. Rules end the line. */
 #define KEY_NUMBER(key, of, field, least, most, value, ...)                                        \
     KEY_RANGE(key, of, field, KEY_TYPE(of, field, double, KIND_NUMBER), least, most, value,        \
               __VA_ARGS__)
@@ -141,8 +141,7 @@ bool keys_load(const struct key *keys, const struct json_value *value, void *out
 bool keys_read(const struct key *keys, const struct json_value *value, void *out,
                struct error *error);
 
-/* Adds the fields to `object` in the form that keys_load reads, with all digits. Returns false if
- * memory is exhausted. */
-bool keys_write(const struct key *keys, const void *in, struct cJSON *object);
+/* Adds the fields to `object` in the form that keys_load reads, with all digits. */
+void keys_write(const struct key *keys, const void *in, struct cJSON *object);
 
 #endif

@@ -1,11 +1,9 @@
 #include "sim/base/notice.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
 
 enum { NOTE, WARNING };
 
@@ -18,23 +16,18 @@ void notices_add(struct notices *notices, enum notice_kind kind, const char *tex
 {
     struct notice notice = {kind, notice_kinds[kind].warning, NULL};
     va_list args;
+    if (notices->arena == NULL)
+        notices->arena = arena_create();
     va_start(args, text);
-    const bool good = vasprintf(&notice.text, text, args) >= 0;
+    arena_append_of(notices->arena, &notice.text, text, args);
     va_end(args);
-    if (good && array_extend(&notices->rows, notices->count, sizeof notice)) {
-        notices->rows[notices->count++] = notice;
-        return;
-    }
-    notices->incomplete = true;
-    if (good)
-        free(notice.text);
+    arena_reserve(notices->arena, &notices->rows, notices->count + 1, sizeof notice);
+    notices->rows[notices->count++] = notice;
 }
 
 void notices_clear(struct notices *notices)
 {
-    for (size_t n = 0; n < notices->count; n++)
-        free(notices->rows[n].text);
-    free(notices->rows);
+    arena_destroy(notices->arena);
     *notices = (struct notices){0};
 }
 

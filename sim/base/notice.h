@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct arena;
+
 /* NOTICE_OTHER to NOTICE_SEEDS_FEW, with the texts notice_text_OTHER to notice_text_SEEDS_FEW. */
 enum notice_kind {
 #define NOTICE(kind, severity, text) NOTICE_##kind,
@@ -28,9 +30,9 @@ struct notice {
 
 /* Zeroed: none. */
 struct notices {
+    struct arena *arena; /* of the rows */
     struct notice *rows;
     size_t count;
-    bool incomplete; /* memory was exhausted */
 };
 
 /* Adds a notice: notices_add(&notices, NOTICE_OF(KERNELS), function). */

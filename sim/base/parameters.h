@@ -40,8 +40,8 @@ enum { PARAMETER_WORDS = 512 };
 
 /* One parameter as a user supplied it, not yet checked against a table. */
 struct setting {
-    char *key;
-    char *text; /* NULL for a number (booleans are 0 and 1) */
+    const char *key;
+    const char *text; /* NULL for a number (booleans are 0 and 1) */
     double number;
 };
 

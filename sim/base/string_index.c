@@ -1,10 +1,9 @@
 #include "sim/base/string_index.h"
 
 #include <search.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
 
 struct label {
     const char *name; /* owned by the table's names */
@@ -24,40 +23,31 @@ int32_t string_index_find(const struct string_index *labels, const char *name)
     return found == NULL ? STRING_INDEX_NONE : (*found)->number;
 }
 
-static int32_t string_index_insert(struct string_index *labels, const char *name)
-{
-    struct label *label = malloc(sizeof *label);
-    char *copy = strdup(name);
-    if (label == NULL || copy == NULL) {
-        free(label);
-        free(copy);
-        return STRING_INDEX_NONE;
-    }
-    *label = (struct label){.name = copy, .number = (int32_t)labels->count};
-    if (tsearch(label, &labels->tree, label_compare) == NULL) {
-        free(label);
-        free(copy);
-        return STRING_INDEX_NONE;
-    }
-    labels->names[labels->count++] = copy;
-    return label->number;
-}
-
 int32_t string_index_add(struct string_index *labels, const char *name)
 {
     int32_t number = string_index_find(labels, name);
     if (number != STRING_INDEX_NONE || labels->count == STRING_INDEX_MOST)
         return number;
-    if (!array_reserve(&labels->names, &labels->capacity, labels->count + 1, sizeof(char *)))
-        return STRING_INDEX_NONE;
-    return string_index_insert(labels, name);
+    if (labels->arena == NULL)
+        labels->arena = arena_create();
+    struct label *label = arena_allocate(labels->arena, 1, sizeof *label);
+    arena_reserve(labels->arena, &labels->names, labels->count + 1, sizeof *labels->names);
+    char *copy = arena_text(labels->arena, "%s", name);
+    *label = (struct label){.name = copy, .number = (int32_t)labels->count};
+    if (tsearch(label, &labels->tree, label_compare) == NULL)
+        arena_exhaust(labels->arena, 1, sizeof *label);
+    labels->names[labels->count++] = copy;
+    return label->number;
+}
+
+static void label_keep(void *label)
+{
+    (void)label; /* the arena's */
 }
 
 void string_index_clear(struct string_index *labels)
 {
-    tdestroy(labels->tree, free);
-    for (size_t i = 0; i < labels->count; i++)
-        free(labels->names[i]);
-    free(labels->names);
+    tdestroy(labels->tree, label_keep);
+    arena_destroy(labels->arena);
     *labels = (struct string_index){0};
 }

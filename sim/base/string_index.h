@@ -12,11 +12,11 @@ struct string_index {
     void *tree;   /* tsearch tree of struct label */
     char **names; /* by number */
     size_t count;
-    size_t capacity;
+    struct arena *arena; /* of labels and names */
 };
 
 /* Returns the label's number. A new label is copied and gets the next number. STRING_INDEX_NONE if
- * the table is full (STRING_INDEX_MOST) or memory is exhausted. O(log count). */
+ * the table is full (STRING_INDEX_MOST). O(log count). */
 int32_t string_index_add(struct string_index *labels, const char *name);
 
 /* Returns STRING_INDEX_NONE if the label is not in the table. O(log count). */

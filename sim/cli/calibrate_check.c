@@ -1,9 +1,9 @@
 /* esgsim calibrate --check: the shipped public data sets, and the errors that they must not exceed.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/json_write.h"
 #include "sim/cli/calibrate.h"
 #include "sim/cli/cli.h"
@@ -72,18 +72,14 @@ static void judge_set(struct verdicts *verdicts, const struct public_set *set,
 static bool check_set(const struct calibrate_request *request, const struct public_set *public_set,
                       cJSON *reports, struct verdicts *verdicts, struct error *error)
 {
-    char *files[2] = {NULL, NULL};
+    const char *files[2] = {NULL, NULL};
     size_t count = 0;
     struct sample_set set = {0};
     struct calibration calibration = {0};
-    bool fine = true;
-    for (; fine && count < 2 && public_set->files[count] != NULL; count++) {
-        char *found = json_include_find_operand(public_set->files[count]);
-        files[count] = found != NULL ? found : strdup(public_set->files[count]);
-        fine = files[count] != NULL || error_run(error, "calibrate: out of memory");
-    }
-    fine = fine && calibrate_files(request, (const char *const *)files, count, false, &set,
-                                   &calibration, error);
+    struct arena *arena = arena_create();
+    for (; count < 2 && public_set->files[count] != NULL; count++)
+        files[count] = json_include_operand(arena, public_set->files[count]);
+    const bool fine = calibrate_files(request, files, count, false, &set, &calibration, error);
     if (fine && reports != NULL)
         (void)cJSON_AddItemToArray(reports, calibrate_report_json(public_set->name, &calibration));
     else if (fine)
@@ -92,8 +88,7 @@ static bool check_set(const struct calibrate_request *request, const struct publ
         judge_set(verdicts, public_set, &calibration);
     if (fine && reports == NULL)
         (void)putchar('\n');
-    for (size_t i = 0; i < count; i++)
-        free(files[i]);
+    arena_destroy(arena);
     calibration_clear(&calibration);
     samples_clear(&set);
     return fine;

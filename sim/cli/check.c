@@ -88,14 +88,14 @@ static void add_json(cJSON *files, const char *path, const struct input_found *i
 {
     const bool valid = fault->kind == ERROR_NONE;
     cJSON *item = json_append(files);
-    (void)utf8_add_json(item, "file", path);
+    utf8_add_json(item, "file", path);
     json_put(item, "kind %s valid %hhd", input->kind, valid);
     if (valid && input->runs > 0)
         json_put(item, "runs %zu", input->runs);
     if (is_cut(path, input->kind))
         json_put(item, "cut %hhd", (bool)true);
     if (!valid)
-        (void)utf8_add_json(item, "error", fault->message);
+        utf8_add_json(item, "error", fault->message);
 }
 
 /* The first fault becomes the command's error, which main prints. Later ones are printed here. */

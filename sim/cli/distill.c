@@ -1,5 +1,6 @@
 /* esgsim distill: learns two decision trees from a policy's recorded choices. */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -81,8 +82,8 @@ static bool file_read(struct session *session, const char *path, struct error *e
         results != NULL &&
         cli_check_output("--out", session->options.out, "the results", path, error) &&
         (results->run_count > 0 || error_input(error, "%s: has no runs to learn from", path)) &&
-        choices_read(results, session->results->runs[0].policy, &session->outline, run_take,
-                     session, error);
+        choices_read(session->lessons.arena, results, session->results->runs[0].policy,
+                     &session->outline, run_take, session, error);
     if (!first)
         results_free(results);
     return good;
@@ -168,25 +169,21 @@ static bool distill(const struct session *session, struct error *error)
 
 /* Sweeps as the results were made, but with the student in --out and the teacher asked in its
  * states, into `path`. */
-static bool student_sweep(const struct options *options, const struct results *results,
-                          const char *path, bool quiet, struct error *error)
+static bool student_sweep(struct arena *arena, const struct options *options,
+                          const struct results *results, const char *path, bool quiet,
+                          struct error *error)
 {
-    char *student = realpath(options->out, NULL), *policy = NULL;
+    char student[PATH_MAX];
     const char *teacher = results->runs[0].policy;
-    bool good =
-        asprintf(&policy, "matrix.policy=[{\"name\":\"tree\",\"file\":\"%s\",\"shadow\":\"%s\"}]",
-                 student != NULL ? student : options->out, teacher) >= 0 ||
-        error_run(error, "no memory for the student's sweep");
-    if (good && !cli_sweep_again(results->command, policy, path, quiet, error))
-        good = error->kind == ERROR_NONE &&
-               error_input(error,
-                           "%s: does not say which sweep made it, for --rounds to repeat; sweep "
-                           "the student with \"shadow\": \"%s\", and name those results as a "
-                           "further file",
-                           results->path, teacher);
-    free(policy);
-    free(student);
-    return good;
+    char *policy =
+        arena_text(arena, "matrix.policy=[{\"name\":\"tree\",\"file\":\"%s\",\"shadow\":\"%s\"}]",
+                   realpath(options->out, student) != NULL ? student : options->out, teacher);
+    return cli_sweep_again(results->command, policy, path, quiet, error) ||
+           (error->kind == ERROR_NONE &&
+            error_input(error,
+                        "%s: does not say which sweep made it, for --rounds to repeat; sweep the "
+                        "student with \"shadow\": \"%s\", and name those results as a further file",
+                        results->path, teacher));
 }
 
 /* Learns from what the teacher chose so far, and adds what it would choose in the student's states.
@@ -195,15 +192,12 @@ static bool round_run(uint64_t round, struct session *session, bool quiet, struc
 {
     const struct options *options = &session->options;
     struct trees trees = {.workload = &session->outline.workload};
-    char *path = NULL;
+    struct arena *arena = session->lessons.arena;
+    const char *path = arena_text(arena, "%s.round%" PRIu64 ".h5", options->out, round);
     lessons_learn(&session->lessons, session->limits, options->student == STUDENT_PLAIN, &trees);
-    const bool good = trees_save(session, &trees, error) &&
-                      (asprintf(&path, "%s.round%" PRIu64 ".h5", options->out, round) >= 0 ||
-                       error_run(error, "no memory for a name")) &&
-                      student_sweep(options, session->results, path, quiet, error) &&
-                      file_read(session, path, error);
-    free(path);
-    return good;
+    return trees_save(session, &trees, error) &&
+           student_sweep(arena, options, session->results, path, quiet, error) &&
+           file_read(session, path, error);
 }
 
 static bool distill_run(int argc, char **argv, bool quiet, struct error *error)
@@ -226,7 +220,6 @@ static bool distill_run(int argc, char **argv, bool quiet, struct error *error)
     for (uint64_t round = 2; good && round <= options->rounds; round++)
         good = round_run(round, &session, quiet, error);
     good = good && distill(&session, error);
-    outline_clear(&session.outline);
     arena_destroy(session.lessons.arena);
     results_free(session.results);
     return good;

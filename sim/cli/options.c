@@ -157,16 +157,14 @@ bool cli_make_folder(const char *path, struct error *error)
 
 bool cli_print_json(cJSON *root, struct error *error)
 {
-    return json_write(root, stdout, "JSON output", error);
+    return json_write(root, stdout, "standard output", error);
 }
 
 bool cli_print_json_line(cJSON *root, struct error *error)
 {
     char *text = cJSON_PrintUnformatted(root);
     cJSON_Delete(root);
-    if (text == NULL)
-        return error_run(error, "out of memory for the JSON output");
     (void)puts(text);
     cJSON_free(text);
-    return true;
+    return !ferror(stdout) || error_write(error, "standard output", errno);
 }

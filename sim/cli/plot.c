@@ -113,12 +113,11 @@ static const char *file_find(const char *name, struct figure_list *list)
 {
     const char *results = arena_text(figure_memory(list), "%s.h5", name);
     const bool swept = access(name, F_OK) != 0 && access(results, F_OK) == 0;
-    char *found = json_include_find_document(swept ? results : name);
-    const char *path = found != NULL ? arena_text(figure_memory(list), "%s", found) : name;
-    free(found);
-    if (strcmp(path, name) != 0)
-        figure_list_note(list, "%s: taken from %s", name, path);
-    return path;
+    const char *found = json_include_find_document(figure_memory(list), swept ? results : name);
+    if (found == NULL || strcmp(found, name) == 0)
+        return name;
+    figure_list_note(list, "%s: taken from %s", name, found);
+    return found;
 }
 
 /* Writes the figures of the file, or of its comparison with the replay. */

@@ -1,7 +1,6 @@
 /* esgsim replay: experiments in real time, whose batches a worker process executes. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -208,8 +207,8 @@ static bool replay(struct session *s, struct error *error)
     s->worker = worker_start(o->worker, o->silent_s, guard_defer_stop("interrupted"), error);
     if (s->worker == NULL)
         return false;
-    s->replay.backend = worker_backend_create(s->worker, o->sets == 0, WARM_S, error);
-    const bool good = s->replay.backend != NULL && play_all(s, error);
+    s->replay.backend = worker_backend_create(s->worker, o->sets == 0, WARM_S);
+    const bool good = play_all(s, error);
     worker_backend_destroy(s->replay.backend);
     worker_stop(s->worker);
     return good;
@@ -217,17 +216,16 @@ static bool replay(struct session *s, struct error *error)
 
 static bool replay_run(int argc, char **argv, bool quiet, struct error *error)
 {
-    struct session *s = calloc(1, sizeof *s);
+    struct arena *arena = arena_create();
+    struct session *s = arena_allocate(arena, 1, sizeof *s);
     (void)quiet;
-    if (s == NULL)
-        return error_run(error, "replay: out of memory");
     bool good = read_options(argc, argv, &s->options, error);
     policy_probe = NULL;
     guard_watch_callbacks(s->options.decision_timeout);
     good = good && replay(s, error);
     for (size_t i = 0; i < s->run_count; i++)
         resolved_run_clear(&s->runs[i]);
-    free(s);
+    arena_destroy(arena);
     return good;
 }
 

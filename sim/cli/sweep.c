@@ -1,8 +1,8 @@
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wordexp.h>
 
+#include "sim/base/arena.h"
 #include "sim/run/sweep_runner.h"
 #include "sim/cli/cli.h"
 #include "sim/run/guard.h"
@@ -68,43 +68,30 @@ static void note_warmup(const struct options *options, const struct sweep *sweep
     experiment_free(experiment);
 }
 
-/* Writes the text as one word of a shell. */
-static void word_write(FILE *out, const char *text)
+/* Appends the text as one word of a shell. */
+static void word_add(struct arena *arena, char **command, const char *text)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "._-+=/:,@%";
-    if (text[0] != '\0' && text[strspn(text, plain)] == '\0') {
-        (void)fputs(text, out);
-        return;
-    }
-    (void)fputc('\'', out);
-    for (; *text != '\0'; text++)
-        (void)fputs(*text == '\'' ? "'\\''" : (char[]){*text, '\0'}, out);
-    (void)fputc('\'', out);
+    const bool bare = text[0] != '\0' && text[strspn(text, plain)] == '\0';
+    arena_append(arena, command, "%s", bare ? text : "'");
+    for (; !bare && *text != '\0'; text++)
+        arena_append(arena, command, "%s%c", *text == '\'' ? "'\\'" : "", *text);
+    arena_append(arena, command, "%s", bare ? "" : "'");
 }
 
-/* The command that repeats the sweep, but for its --out. The caller frees it; NULL: out of memory,
- * or no line of text. */
-static char *command_text(const char *path, const struct cli_settings *settings)
+/* The command that repeats the sweep, but for its --out. NULL: no line of text. */
+static char *command_text(struct arena *arena, const char *path,
+                          const struct cli_settings *settings)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL)
-        return NULL;
-    (void)fputs("esgsim sweep ", out);
-    word_write(out, path);
+    char *text = arena_text(arena, "esgsim sweep ");
+    word_add(arena, &text, path);
     for (size_t i = 0; i < settings->count; i++) {
-        char *pair = NULL;
-        (void)fputs(" --set ", out);
-        if (asprintf(&pair, "%s=%s", settings->list[i].key, settings->list[i].value) >= 0)
-            word_write(out, pair);
-        free(pair);
+        const struct override *set = &settings->list[i];
+        arena_append(arena, &text, " --set ");
+        word_add(arena, &text, arena_text(arena, "%s=%s", set->key, set->value));
     }
-    if (fclose(out) == 0 && utf8_is_name(text))
-        return text;
-    free(text);
-    return NULL;
+    return utf8_is_name(text) ? text : NULL;
 }
 
 static bool sweep_run(int argc, char **argv, bool quiet, struct error *error)
@@ -127,12 +114,11 @@ static bool sweep_run(int argc, char **argv, bool quiet, struct error *error)
     struct sweep *sweep = sweep_load(argv[1], options.settings.list, options.settings.count, error);
     if (sweep != NULL && options.settings.count > 0)
         note_warmup(&options, sweep);
-    char *command = command_text(argv[1], &options.settings);
-    options.sweep_runner.command = command;
+    struct arena *arena = arena_create();
+    options.sweep_runner.command = command_text(arena, argv[1], &options.settings);
     const bool good = sweep != NULL && sweep_runner_run(sweep, &options.sweep_runner, error);
-    free(command);
-    if (sweep != NULL)
-        sweep_free(sweep);
+    arena_destroy(arena);
+    sweep_free(sweep);
     return good;
 }
 

@@ -7,6 +7,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/json_write.h"
 #include "sim/base/text.h"
 #include "sim/cli/trace.h"
@@ -96,7 +97,7 @@ const struct command command_trace = {
 static bool print_json(const struct arrival_statistics *is, const char *file, struct error *error)
 {
     cJSON *root = cJSON_CreateObject();
-    (void)utf8_add_json(root, "file", file);
+    utf8_add_json(root, "file", file);
     json_put(root, "format %s requests %g file_first_s %g cut %hhd span_s %g", is->format,
              (double)is->requests, is->file_first_s, is->cut, is->span_s);
     json_put(root, "mean_rate_per_s %g peak_per_s %g peak_per_min %g interval_cv %g",
@@ -107,7 +108,7 @@ static bool print_json(const struct arrival_statistics *is, const char *file, st
     cJSON *rows = cJSON_AddArrayToObject(root, "top_sources");
     for (size_t i = 0; i < is->top_count; i++) {
         cJSON *row = json_append(rows);
-        (void)utf8_add_json(row, "name", is->labels.names[is->top[i]]);
+        utf8_add_json(row, "name", is->labels.names[is->top[i]]);
         json_put(row, "requests %g", (double)is->label_requests[is->top[i]]);
     }
     return cli_print_json_line(root, error);
@@ -216,8 +217,8 @@ static bool trace_run(int argc, char **argv, bool quiet, struct error *error)
     if (!convert && strcmp(argv[1], "stats") != 0)
         return cli_usage_error(&command_trace, error, "'%.80s' is neither stats nor convert",
                                argv[1]);
-    char *found = json_include_find_operand(argv[2]);
-    options.file = found != NULL ? found : argv[2];
+    struct arena *arena = arena_create();
+    options.file = json_include_operand(arena, argv[2]);
     const bool trainings = trace_has_trainings(&options);
     bool done = check_options(&options, convert, trainings, error) &&
                 cli_check_output("--out", options.out, "the trace", options.file, error) &&
@@ -228,6 +229,6 @@ static bool trace_run(int argc, char **argv, bool quiet, struct error *error)
         done = trace_trainings(&options, convert, quiet, error);
     else if (done)
         done = convert ? trace_convert(&options, quiet, error) : trace_stats(&options, error);
-    free(found);
+    arena_destroy(arena);
     return done;
 }

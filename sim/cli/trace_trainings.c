@@ -1,6 +1,5 @@
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -8,6 +7,7 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/json_write.h"
 #include "sim/base/text.h"
 #include "sim/cli/trace.h"
@@ -116,12 +116,10 @@ static bool print_statistics(const struct training_trace *trace,
                                                         trace->models.count, error);
     struct training_spec *specs =
         models == NULL ? NULL : trainings_from_trace(trace, options->file, models, &draw, 1, error);
-    double *hours = calloc(trace->count, sizeof *hours);
-    struct gang *gangs = calloc(TRAINING_MOST_GPUS + 1, sizeof *gangs);
-    bool good = specs != NULL && hours != NULL && gangs != NULL;
-    if (hours == NULL || gangs == NULL) {
-        (void)error_run(error, "trace: out of memory");
-    } else if (specs != NULL) {
+    bool good = specs != NULL;
+    if (good) {
+        double *hours = arena_allocate(models->arena, trace->count, sizeof *hours);
+        struct gang *gangs = arena_allocate(models->arena, TRAINING_MOST_GPUS + 1, sizeof *gangs);
         cJSON *root = describe(trace, specs, options->gpus, hours, gangs);
         if (options->json) {
             good = cli_print_json_line(root, error);
@@ -131,9 +129,6 @@ static bool print_statistics(const struct training_trace *trace,
         }
     }
     training_models_free(models);
-    free(specs);
-    free(hours);
-    free(gangs);
     return good;
 }
 

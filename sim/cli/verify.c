@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "results/verify/reality.h"
+#include "sim/base/arena.h"
 #include "sim/cli/cli.h"
 #include "workloads/load/json_include.h"
 
@@ -36,22 +37,21 @@ static const struct cli_option verify_table[] = {
 static bool sections_verify(char **names, bool quiet, struct error *error)
 {
     char program[PATH_MAX] = "", *arguments[CLI_NAMES_MAX + 4] = {"sh"};
-    char *script = json_include_find_operand("results/verify.sh");
-    char *page = json_include_find_operand("REPRODUCING.md");
-    if (script == NULL || page == NULL)
-        return error_input(error, "verify: no results/verify.sh or REPRODUCING.md in this folder "
-                                  "or in ESGSIM_DATA");
-    arguments[1] = script;
-    arguments[2] = page;
+    struct arena *arena = arena_create();
+    arguments[1] = json_include_find_operand(arena, "results/verify.sh");
+    arguments[2] = json_include_find_operand(arena, "REPRODUCING.md");
+    const bool there = arguments[1] != NULL && arguments[2] != NULL;
     for (size_t i = 0; i < CLI_NAMES_MAX && names[i] != NULL; i++)
         arguments[3 + i] = names[i];
-    if (readlink("/proc/self/exe", program, sizeof program - 1) <= 0 ||
-        setenv("ESGSIM", program, 1) != 0 ||
-        setenv("ESGSIM_DATA", json_include_data_directory(), 1) != 0 ||
-        setenv("QUIET", quiet ? "1" : "", 1) != 0 || execvp("sh", arguments) != 0)
+    if (!there)
+        (void)error_input(error, "verify: no results/verify.sh or REPRODUCING.md in this folder "
+                                 "or in ESGSIM_DATA");
+    else if (readlink("/proc/self/exe", program, sizeof program - 1) <= 0 ||
+             setenv("ESGSIM", program, 1) != 0 ||
+             setenv("ESGSIM_DATA", json_include_data_directory(), 1) != 0 ||
+             setenv("QUIET", quiet ? "1" : "", 1) != 0 || execvp("sh", arguments) != 0)
         (void)error_run(error, "verify: sh cannot be started: %s", strerror(errno));
-    free(script);
-    free(page);
+    arena_destroy(arena);
     return false;
 }
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
 #include "sim/cluster/cluster.h"
 
 /* An invoker has one entry per GPU, with that GPU's headroom. It also has one entry with headroom
@@ -32,21 +32,14 @@ enum { ENTRIES_MOST = 128 };
 
 /* ---- Sets ------------------------------------------------------------------------------------ */
 
-static bool set_allocate(const struct best_fit *fit, struct fit_set *set)
+static void set_allocate(struct cluster *cluster, struct fit_set *set)
 {
+    const struct best_fit *fit = &cluster->fit;
     const size_t rows = fit->rows, buckets = rows << fit->column_bits;
-    set->heads = malloc(buckets * sizeof *set->heads);
-    set->mask = calloc(rows * fit->mask_words, sizeof *set->mask);
-    for (size_t i = 0; set->heads != NULL && i < buckets; i++)
+    set->heads = arena_allocate(cluster->arena, buckets, sizeof *set->heads);
+    set->mask = arena_allocate(cluster->arena, rows * fit->mask_words, sizeof *set->mask);
+    for (size_t i = 0; i < buckets; i++)
         set->heads[i] = SIM_NONE;
-    return set->heads != NULL && set->mask != NULL;
-}
-
-static void set_clear(struct fit_set *set)
-{
-    free(set->heads);
-    free(set->mask);
-    *set = (struct fit_set){0};
 }
 
 static uint32_t bucket_vcpus(const struct best_fit *fit, uint32_t bucket)
@@ -91,16 +84,14 @@ static uint32_t bucket_of(const struct best_fit *fit, uint32_t row, uint32_t fre
 }
 
 /* Makes it the first of `bucket`. */
-static bool set_file(struct cluster *cluster, uint32_t which, uint32_t id, uint32_t bucket)
+static void set_file(struct cluster *cluster, uint32_t which, uint32_t id, uint32_t bucket)
 {
     struct fit_set *set = &cluster->fit.sets[which];
     struct fit_link *link = link_of(cluster, which, id);
     if (link->bucket == bucket && link->previous == SIM_NONE)
-        return true;
-    if (set->heads == NULL && !set_allocate(&cluster->fit, set)) {
-        set_clear(set);
-        return false;
-    }
+        return;
+    if (set->heads == NULL)
+        set_allocate(cluster, set);
     set_remove(cluster, which, id);
     *link = (struct fit_link){.bucket = bucket, .previous = SIM_NONE, .next = set->heads[bucket]};
     set->heads[bucket] = id;
@@ -108,7 +99,6 @@ static bool set_file(struct cluster *cluster, uint32_t which, uint32_t id, uint3
         link_of(cluster, which, link->next)->previous = id;
     else
         set_mark(&cluster->fit, set, bucket);
-    return true;
 }
 
 /* Returns the first non-empty bucket of `row` at or after `column`, or SIM_NONE. */
@@ -138,8 +128,8 @@ static uint32_t query_end(const struct best_fit *fit, const struct fit_cursor *c
 }
 
 /* Returns the entry after `cursor->at`, or SIM_NONE after the last. */
-static uint32_t set_next(const struct cluster *cluster, uint32_t which,
-                         const struct fit_cursor *cursor)
+static inline uint32_t set_next(const struct cluster *cluster, uint32_t which,
+                                const struct fit_cursor *cursor)
 {
     const struct best_fit *fit = &cluster->fit;
     const struct fit_set *set = &fit->sets[which];
@@ -167,23 +157,21 @@ static uint32_t set_next(const struct cluster *cluster, uint32_t which,
 
 /* A member's key holds its bucket number and, below, the number of its update. The one kind of a
  * cluster without GPUs has the row of headroom 0 only. */
-static bool best_fit_init_rows(struct best_fit *fit, const struct cluster *cluster)
+static void best_fit_init_rows(struct best_fit *fit, const struct cluster *cluster)
 {
     const bool gpus = cluster->gpu_count > 0;
-    fit->first_row = calloc((size_t)cluster->kind_count + 1, sizeof *fit->first_row);
-    for (uint32_t k = 0; fit->first_row != NULL && k < cluster->kind_count; k++)
+    fit->first_row =
+        arena_allocate(cluster->arena, (size_t)cluster->kind_count + 1, sizeof *fit->first_row);
+    for (uint32_t k = 0; k < cluster->kind_count; k++)
         fit->first_row[k + 1] =
             fit->first_row[k] + (gpus ? cluster->workload->kinds[k].units : 0u) + 1;
-    if (fit->first_row == NULL)
-        return false;
     fit->rows = fit->first_row[cluster->kind_count];
     fit->filing_bits = 63;
     while (UINT64_MAX >> fit->filing_bits < (uint64_t)fit->rows << fit->column_bits)
         fit->filing_bits--;
-    return true;
 }
 
-bool best_fit_init(struct cluster *cluster)
+void best_fit_init(struct cluster *cluster)
 {
     struct best_fit *fit = &cluster->fit;
     *fit = (struct best_fit){.function_count = cluster->function_count};
@@ -195,27 +183,12 @@ bool best_fit_init(struct cluster *cluster)
     while (fit->vcpus >> fit->column_bits != 0)
         fit->column_bits++;
     const size_t entries = (size_t)cluster->gpu_count + cluster->invoker_count;
-    fit->sets = calloc((size_t)fit->function_count + 1, sizeof *fit->sets);
-    fit->members = calloc(fit->function_count, sizeof *fit->members);
-    fit->entries = malloc(entries * sizeof *fit->entries);
-    if (!best_fit_init_rows(fit, cluster) || fit->sets == NULL || fit->members == NULL ||
-        fit->entries == NULL)
-        return false;
+    fit->sets = arena_allocate(cluster->arena, (size_t)fit->function_count + 1, sizeof *fit->sets);
+    fit->members = arena_allocate(cluster->arena, fit->function_count, sizeof *fit->members);
+    fit->entries = arena_allocate(cluster->arena, entries, sizeof *fit->entries);
+    best_fit_init_rows(fit, cluster);
     for (size_t i = 0; i < entries; i++)
         fit->entries[i] = (struct fit_entry){.link.bucket = SIM_NONE};
-    return true;
-}
-
-void best_fit_clear(struct best_fit *fit)
-{
-    for (uint32_t i = 0; fit->sets != NULL && i <= fit->function_count; i++)
-        set_clear(&fit->sets[i]);
-    for (uint32_t f = 0; fit->members != NULL && f < fit->function_count; f++)
-        free(fit->members[f].list);
-    free(fit->sets);
-    free(fit->members);
-    free(fit->entries);
-    free(fit->first_row);
 }
 
 /* Returns the number of the current update for one entry of the invoker. Within one update, entries
@@ -236,21 +209,21 @@ static uint32_t entry_of(const struct cluster *cluster, const struct container_p
 
 /* Inserts the pool into its function's set, without a look at the list of members: on a large
  * cluster that would be one more cache miss per update. */
-static bool member_file(struct cluster *cluster, uint32_t id)
+static void member_file(struct cluster *cluster, uint32_t id)
 {
     const struct container_pool *pool = &cluster->pools[id];
-    return set_file(cluster, pool->function, id,
-                    cluster->fit.entries[entry_of(cluster, pool)].link.bucket);
+    set_file(cluster, pool->function, id,
+             cluster->fit.entries[entry_of(cluster, pool)].link.bucket);
 }
 
 /* Inserts all members into the function's set, the most recent last. O(members^2). */
-static bool members_file(struct cluster *cluster, uint32_t function)
+static void members_file(struct cluster *cluster, uint32_t function)
 {
     struct fit_members *members = &cluster->fit.members[function];
     members->in_set = true;
     cluster->fit.set_count++;
     for (uint32_t k = 0; k < members->count; k++) {
-        const struct fit_member *next = NULL;
+        const struct fit_member *next = members->list;
         uint64_t earliest = UINT64_MAX;
         for (uint32_t m = 0; m < members->count; m++) {
             const struct fit_member *member = &members->list[m];
@@ -261,10 +234,8 @@ static bool members_file(struct cluster *cluster, uint32_t function)
             }
         }
         /* Each iteration inserts one member that is not yet in the set. */
-        if (next == NULL || !member_file(cluster, next->pool))
-            return false;
+        member_file(cluster, next->pool);
     }
-    return true;
 }
 
 static void members_unfile(struct cluster *cluster, uint32_t function)
@@ -276,18 +247,18 @@ static void members_unfile(struct cluster *cluster, uint32_t function)
         set_remove(cluster, function, members->list[k].pool);
 }
 
-static bool member_add(struct cluster *cluster, uint32_t id)
+static void member_add(struct cluster *cluster, uint32_t id)
 {
     struct container_pool *pool = &cluster->pools[id];
     struct fit_members *members = &cluster->fit.members[pool->function];
-    if (!array_reserve(&members->list, &members->capacity, (size_t)members->count + 1,
-                       sizeof *members->list))
-        return false;
+    arena_reserve(cluster->arena, &members->list, (size_t)members->count + 1,
+                  sizeof *members->list);
     pool->position = members->count;
     members->list[members->count++] = (struct fit_member){id, entry_of(cluster, pool)};
     if (members->in_set)
-        return member_file(cluster, id);
-    return members->count <= BEST_FIT_WALK_MOST || members_file(cluster, pool->function);
+        member_file(cluster, id);
+    else if (members->count > BEST_FIT_WALK_MOST)
+        members_file(cluster, pool->function);
 }
 
 static void member_remove(struct cluster *cluster, uint32_t id)
@@ -313,9 +284,13 @@ static void all_forget(struct cluster *cluster)
     enum { UPDATES_PER_ENTRY = 4 }; /* of all entries; the set is made in O(entries × log) */
     struct best_fit *fit = &cluster->fit;
     const uint64_t entries = (uint64_t)cluster->gpu_count + cluster->invoker_count;
+    struct fit_set *all = &fit->sets[fit->function_count];
     fit->all_kept = fit->filings - fit->asked <= UPDATES_PER_ENTRY * entries;
-    if (!fit->all_kept)
-        set_clear(&fit->sets[fit->function_count]);
+    if (fit->all_kept)
+        return;
+    arena_release(cluster->arena, all->heads);
+    arena_release(cluster->arena, all->mask);
+    *all = (struct fit_set){0};
 }
 
 struct filed_entry {
@@ -331,32 +306,30 @@ static int compare_filed(const void *a, const void *b)
 }
 
 /* Makes the set, the most recent entries last. */
-static bool all_make(struct cluster *cluster)
+static void all_make(struct cluster *cluster)
 {
     struct best_fit *fit = &cluster->fit;
     const uint32_t entries = cluster->gpu_count + cluster->invoker_count;
-    struct filed_entry *order = malloc(entries * sizeof *order);
+    struct filed_entry *order = arena_allocate(cluster->arena, entries, sizeof *order);
     uint32_t count = 0;
-    for (uint32_t id = 0; order != NULL && id < entries; id++)
+    for (uint32_t id = 0; id < entries; id++)
         if (id < cluster->gpu_count || cluster->invokers[id - cluster->gpu_count].gpu_count == 0)
             order[count++] = (struct filed_entry){fit->entries[id].filed, id};
-    if (order != NULL)
-        qsort(order, count, sizeof *order, compare_filed);
-    fit->all_kept = order != NULL;
-    for (uint32_t k = 0; k < count && fit->all_kept; k++) {
+    qsort(order, count, sizeof *order, compare_filed);
+    fit->all_kept = true;
+    for (uint32_t k = 0; k < count; k++) {
         struct fit_link *link = &fit->entries[order[k].id].link;
         const uint32_t bucket = link->bucket;
         link->bucket = SIM_NONE;
-        fit->all_kept = set_file(cluster, fit->function_count, order[k].id, bucket);
+        set_file(cluster, fit->function_count, order[k].id, bucket);
     }
-    free(order);
-    return fit->all_kept;
+    arena_release(cluster->arena, order);
 }
 
 /* ---- Updates --------------------------------------------------------------------------------- */
 
 /* `in_all`: the entry is in the set of all invokers. */
-static bool entry_file(struct cluster *cluster, uint32_t id, uint32_t row, uint32_t vcpus,
+static void entry_file(struct cluster *cluster, uint32_t id, uint32_t row, uint32_t vcpus,
                        uint64_t filing, bool in_all)
 {
     struct best_fit *fit = &cluster->fit;
@@ -364,52 +337,48 @@ static bool entry_file(struct cluster *cluster, uint32_t id, uint32_t row, uint3
     struct fit_entry *entry = &fit->entries[id];
     entry->filed = filing;
     if (in_all && fit->all_kept)
-        return set_file(cluster, fit->function_count, id, bucket);
-    entry->link.bucket = bucket;
-    return true;
+        set_file(cluster, fit->function_count, id, bucket);
+    else
+        entry->link.bucket = bucket;
 }
 
-static bool entries_file(struct cluster *cluster, uint32_t id)
+static void entries_file(struct cluster *cluster, uint32_t id)
 {
     const struct invoker_state *invoker = &cluster->invokers[id];
     const uint32_t vcpus = invoker->free_vcpus;
-    bool ok = entry_file(cluster, cluster->gpu_count + id, 0, vcpus,
-                         filing_of(cluster, invoker, SIM_NONE), invoker->gpu_count == 0);
-    for (uint32_t k = 0; ok && k < invoker->gpu_count; k++) {
+    entry_file(cluster, cluster->gpu_count + id, 0, vcpus, filing_of(cluster, invoker, SIM_NONE),
+               invoker->gpu_count == 0);
+    for (uint32_t k = 0; k < invoker->gpu_count; k++) {
         const uint32_t gpu = invoker->first_gpu + k;
         const struct gpu_state *state = &cluster->gpus[gpu];
         const uint32_t row = cluster->fit.first_row[state->spec->kind] + gpu_headroom(state);
-        ok = entry_file(cluster, gpu, row, vcpus, filing_of(cluster, invoker, gpu), true);
+        entry_file(cluster, gpu, row, vcpus, filing_of(cluster, invoker, gpu), true);
     }
-    return ok;
 }
 
-/* Returns false if memory is exhausted. */
-static bool pool_file(struct cluster *cluster, uint32_t id)
+static void pool_file(struct cluster *cluster, uint32_t id)
 {
     const struct container_pool *pool = &cluster->pools[id];
     if (pool->idle_count == 0) {
         if (pool->position != SIM_NONE)
             member_remove(cluster, id);
-        return true;
-    }
-    if (pool->position == SIM_NONE)
-        return member_add(cluster, id);
-    return !cluster->fit.members[pool->function].in_set || member_file(cluster, id);
+    } else if (pool->position == SIM_NONE)
+        member_add(cluster, id);
+    else if (cluster->fit.members[pool->function].in_set)
+        member_file(cluster, id);
 }
 
 /* Updates the pools that changed and the pools in sets. */
-static bool pools_file(struct cluster *cluster, struct invoker_state *invoker)
+static inline void pools_file(struct cluster *cluster, struct invoker_state *invoker)
 {
     const bool sets = cluster->fit.set_count > 0;
-    bool ok = true;
     uint32_t k = sets ? 0 : invoker->first_changed;
-    while (ok && k < invoker->pool_count && (sets || invoker->pools_changed > 0)) {
+    while (k < invoker->pool_count && (sets || invoker->pools_changed > 0)) {
         struct pool_entry *entry = &invoker->pools[k];
         const bool in_set =
             sets && entry->member && cluster->fit.members[entry->place >> 32].in_set;
         if (entry->changed || in_set) {
-            ok = pool_file(cluster, entry->pool);
+            pool_file(cluster, entry->pool);
             invoker->pools_changed -= entry->changed;
             entry->changed = false;
             entry->member = cluster->pools[entry->pool].idle_count > 0;
@@ -419,16 +388,16 @@ static bool pools_file(struct cluster *cluster, struct invoker_state *invoker)
         }
         k++;
     }
-    return ok;
 }
 
-bool best_fit_file(struct cluster *cluster, uint32_t id)
+void best_fit_file(struct cluster *cluster, uint32_t id)
 {
     struct invoker_state *invoker = &cluster->invokers[id];
     cluster->fit.filings++;
     if (cluster->fit.all_kept)
         all_forget(cluster);
-    return entries_file(cluster, id) && pools_file(cluster, invoker);
+    entries_file(cluster, id);
+    pools_file(cluster, invoker);
 }
 
 /* ---- Queries --------------------------------------------------------------------------------- */
@@ -475,10 +444,8 @@ bool best_fit_next(struct cluster *cluster, struct fit_cursor *cursor)
     struct best_fit *fit = &cluster->fit;
     const bool all = cursor->function == SIM_NONE;
     fit->asked = all ? fit->filings : fit->asked;
-    if (all && !fit->all_kept && !all_make(cluster)) {
-        cluster->out_of_memory = true;
-        return false;
-    }
+    if (all && !fit->all_kept)
+        all_make(cluster);
     if (all)
         cursor->at = set_next(cluster, fit->function_count, cursor);
     else if (fit->members[cursor->function].in_set)

@@ -39,7 +39,6 @@ struct fit_members {
     struct fit_member {
         uint32_t pool, entry;
     } * list; /* unordered */
-    size_t capacity;
     uint32_t count;
     bool in_set; /* the list is long, so the members are in the function's set */
 };
@@ -71,19 +70,14 @@ struct fit_cursor {
     uint32_t kind;         /* of the GPUs that are searched, if need_units is not 0 */
 };
 
-/* Initialises the index. Functions, invokers and GPUs of the cluster must be set. False: memory
- * exhausted. */
-bool best_fit_init(struct cluster *cluster);
-/* Frees the memory of the index. Also for an index whose initialisation failed. */
-void best_fit_clear(struct best_fit *fit);
+/* Initialises the index. Functions, invokers and GPUs of the cluster must be set. */
+void best_fit_init(struct cluster *cluster);
 
-/* Updates the index for the present state of the invoker. Frees pools that have become empty.
- * False: memory exhausted. */
-bool best_fit_file(struct cluster *cluster, uint32_t invoker);
+/* Updates the index for the present state of the invoker. Frees pools that have become empty. */
+void best_fit_file(struct cluster *cluster, uint32_t invoker);
 
 /* Moves the cursor to the next entry with at least the requested units and vCPUs, best fit first.
- * False after the last, and with `out_of_memory` of the cluster set when memory is exhausted. The
- * index must not be updated between two calls. */
+ * False after the last. The index must not be updated between two calls. */
 bool best_fit_next(struct cluster *cluster, struct fit_cursor *cursor);
 
 #endif

@@ -1,9 +1,6 @@
 #include "sim/cluster/cluster_internal.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
 
 bool cluster_function_runs(const struct cluster *cluster, uint32_t function, bool gpu)
 {
@@ -84,28 +81,28 @@ static void cluster_init_functions(struct cluster *cluster)
     }
 }
 
-static bool cluster_allocate(struct cluster *cluster, size_t gpus, size_t sites)
+static void cluster_allocate(struct cluster *cluster, size_t gpus, size_t sites)
 {
-    size_t n = cluster->invoker_count;
-    cluster->sizes = calloc(n, sizeof *cluster->sizes);
-    cluster->invokers = calloc(n, sizeof *cluster->invokers);
-    cluster->gpus = calloc(gpus > 0 ? gpus : 1, sizeof *cluster->gpus);
-    cluster->functions = calloc(cluster->function_count, sizeof *cluster->functions);
+    struct arena *arena = cluster->arena;
+    const size_t n = cluster->invoker_count, functions = cluster->function_count;
+    cluster->sizes = arena_allocate(arena, n, sizeof *cluster->sizes);
+    cluster->invokers = arena_allocate(arena, n, sizeof *cluster->invokers);
+    cluster->gpus = arena_allocate(arena, gpus, sizeof *cluster->gpus);
+    cluster->functions = arena_allocate(arena, functions, sizeof *cluster->functions);
     cluster->weights_kb =
-        calloc((size_t)cluster->function_count * cluster->kind_count, sizeof *cluster->weights_kb);
-    cluster->sites = calloc(sites, sizeof *cluster->sites);
-    cluster->shared = calloc(sites * cluster->function_count, sizeof *cluster->shared);
-    return cluster->sites != NULL && cluster->shared != NULL && cluster->sizes != NULL &&
-           cluster->invokers != NULL && cluster->gpus != NULL && cluster->functions != NULL &&
-           cluster->weights_kb != NULL;
+        arena_allocate(arena, functions * cluster->kind_count, sizeof *cluster->weights_kb);
+    cluster->sites = arena_allocate(arena, sites, sizeof *cluster->sites);
+    cluster->shared = arena_allocate(arena, sites * functions, sizeof *cluster->shared);
 }
 
-bool cluster_watch(struct cluster *cluster)
+void cluster_watch(struct cluster *cluster)
 {
-    cluster->touched = calloc(cluster->invoker_count, sizeof *cluster->touched);
-    for (uint32_t i = 0; cluster->touched != NULL && i < cluster->invoker_count; i++)
+    if (cluster->touched != NULL)
+        return;
+    cluster->touched =
+        arena_allocate(cluster->arena, cluster->invoker_count, sizeof *cluster->touched);
+    for (uint32_t i = 0; i < cluster->invoker_count; i++)
         cluster_touch(cluster, i);
-    return cluster->touched != NULL;
 }
 
 void cluster_move_dirty(struct cluster *cluster, uint32_t id)
@@ -125,19 +122,13 @@ void cluster_move_dirty(struct cluster *cluster, uint32_t id)
     cluster->dirty_last = id;
 }
 
-static bool cluster_fail(struct cluster *cluster, struct error *error)
-{
-    uint32_t invokers = cluster->invoker_count;
-    cluster_clear(cluster);
-    return error_run(error, "out of memory for a cluster of %" PRIu32 " invokers", invokers);
-}
-
-bool cluster_init(struct cluster *cluster, const struct workload *workload, enum reuse_order reuse,
-                  struct error *error)
+void cluster_init(struct cluster *cluster, const struct workload *workload, enum reuse_order reuse,
+                  struct arena *arena)
 {
     const struct cluster_spec *spec = &workload->cluster;
     size_t gpus = 0, sites = 0;
-    *cluster = (struct cluster){.workload = workload,
+    *cluster = (struct cluster){.arena = arena,
+                                .workload = workload,
                                 .reuse = reuse,
                                 .invoker_count = spec->invoker_count,
                                 .function_count = (uint32_t)workload->function_count,
@@ -151,8 +142,7 @@ bool cluster_init(struct cluster *cluster, const struct workload *workload, enum
         gpus += spec->groups[i].count * spec->groups[i].gpu_count;
         sites += spec->groups[i].gpu_count + 1;
     }
-    if (!cluster_allocate(cluster, gpus, sites))
-        return cluster_fail(cluster, error);
+    cluster_allocate(cluster, gpus, sites);
     cluster_init_functions(cluster);
     uint32_t id = 0;
     for (size_t i = 0; i < spec->group_count; i++) {
@@ -164,31 +154,11 @@ bool cluster_init(struct cluster *cluster, const struct workload *workload, enum
         for (uint32_t k = 0; k < group->count; k++, id++)
             cluster_init_invoker(cluster, id, first_site, group);
     }
-    if (!best_fit_init(cluster))
-        return cluster_fail(cluster, error);
+    best_fit_init(cluster);
     /* Marked from last to first, so that the first invoker is the most recent in its bucket. */
     for (uint32_t i = spec->invoker_count; i-- > 0;)
         cluster_mark_dirty(cluster, i);
     cluster_init_homes(cluster);
-    return true;
-}
-
-void cluster_clear(struct cluster *cluster)
-{
-    best_fit_clear(&cluster->fit);
-    for (uint32_t i = 0; cluster->invokers != NULL && i < cluster->invoker_count; i++)
-        free(cluster->invokers[i].pools);
-    free(cluster->touched);
-    free(cluster->sizes);
-    free(cluster->invokers);
-    free(cluster->gpus);
-    free(cluster->functions);
-    free(cluster->weights_kb);
-    free(cluster->sites);
-    free(cluster->shared);
-    free(cluster->pools);
-    free(cluster->containers);
-    *cluster = (struct cluster){0};
 }
 
 uint32_t gpu_headroom(const struct gpu_state *gpu)
@@ -203,8 +173,7 @@ static void cluster_file_dirty(struct cluster *cluster)
 {
     for (uint32_t id = cluster->dirty_first; id != SIM_NONE;
          id = cluster->invokers[id].dirty_after) {
-        if (!best_fit_file(cluster, id))
-            cluster->out_of_memory = true;
+        best_fit_file(cluster, id);
         cluster->invokers[id].dirty = false;
     }
     cluster->dirty_first = cluster->dirty_last = SIM_NONE;
@@ -233,7 +202,7 @@ uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
 
 /* ---- Containers ------------------------------------------------------------------------------ */
 
-/* Returns the container freed last, otherwise one never used. SIM_NONE: memory exhausted. */
+/* Returns the container freed last, otherwise one never used. */
 static uint32_t container_take(struct cluster *cluster)
 {
     const uint32_t id = cluster->container_free;
@@ -241,10 +210,9 @@ static uint32_t container_take(struct cluster *cluster)
         cluster->container_free = cluster->containers[id].next;
         return id;
     }
-    const bool room =
-        array_reserve(&cluster->containers, &cluster->container_capacity,
-                      (size_t)cluster->containers_used + 1, sizeof *cluster->containers);
-    return room ? cluster->containers_used++ : SIM_NONE;
+    arena_reserve(cluster->arena, &cluster->containers, (size_t)cluster->containers_used + 1,
+                  sizeof *cluster->containers);
+    return cluster->containers_used++;
 }
 
 static void container_enter_idle(struct cluster *cluster, uint32_t id, sim_time_t now)
@@ -308,9 +276,7 @@ static uint32_t container_create(struct cluster *cluster, uint32_t function, uin
                                  uint32_t gpu)
 {
     const uint32_t pool = pool_take(cluster, function, invoker, gpu);
-    const uint32_t id = pool == SIM_NONE ? SIM_NONE : container_take(cluster);
-    if (id == SIM_NONE)
-        return SIM_NONE;
+    const uint32_t id = container_take(cluster);
     struct container *c = &cluster->containers[id];
     *c = (struct container){.function = function,
                             .pool = pool,
@@ -444,11 +410,8 @@ static uint32_t claim_container(struct cluster *cluster, uint32_t function,
                                 const struct placement *placement)
 {
     uint32_t id = placement->container;
-    if (id == SIM_NONE) {
+    if (id == SIM_NONE)
         id = cluster_start(cluster, function, placement);
-        if (id == SIM_NONE)
-            return SIM_NONE;
-    }
     struct container *c = &cluster->containers[id];
     if (c->state == CONTAINER_IDLE) {
         container_leave_idle(cluster, id, false);
@@ -472,9 +435,7 @@ uint32_t cluster_reserve(struct cluster *cluster, uint32_t function,
             need += weights_kb(cluster, function, placement->gpu);
         cluster_make_room(cluster, placement->invoker, placement->gpu, need, placement->container);
     }
-    uint32_t id = cluster->out_of_memory ? SIM_NONE : claim_container(cluster, function, placement);
-    if (id == SIM_NONE)
-        return SIM_NONE;
+    const uint32_t id = claim_container(cluster, function, placement);
     cluster->containers[id].quota = (uint8_t)placement->quota;
     invoker->free_vcpus -= configuration->vcpu;
     invoker->batches++;

@@ -94,7 +94,6 @@ struct invoker_state {
         bool changed;
         bool member; /* had idle containers at the index update */
     } * pools;       /* pools of this invoker */
-    size_t pool_capacity;
     uint32_t pool_count;
     uint32_t next_pool, pools_end; /* allocated for this invoker, not yet used */
     uint32_t pools_changed;        /* number of entries with `changed` */
@@ -162,6 +161,7 @@ struct placement {
 };
 
 struct cluster {
+    struct arena *arena; /* of all that it has */
     const struct workload *workload;
     enum reuse_order reuse;
     uint32_t invoker_count, gpu_count, function_count;
@@ -176,11 +176,9 @@ struct cluster {
     uint32_t common_units; /* of one GPU */
     int64_t *weights_kb;   /* [function][kind], of a container on such a GPU */
     struct container_pool *pools;
-    /* allocated; used so far; head of the free list */
+    /* used so far; head of the free list */
     uint32_t pools_used, pool_free;
-    size_t pool_capacity;
     struct container *containers;
-    size_t container_capacity;
     uint32_t containers_used; /* so far */
     uint32_t container_free;  /* head of the free list, linked by `next` */
     uint64_t next_serial;
@@ -195,8 +193,7 @@ struct cluster {
         uint64_t changes; /* when it was found */
         const struct configuration *configuration;
         struct placement placement;
-    } found; /* by the last search for a batch */
-    bool out_of_memory;
+    } found;             /* by the last search for a batch */
     bool oversubscribed; /* more can be granted of some GPU than it has units */
     struct cluster_use use, capacity;
     /* Called when an idle container is claimed or evicted. May be NULL. */
@@ -225,8 +222,7 @@ uint32_t pools_idle_count(const struct cluster *cluster, uint32_t invoker, uint3
 /* Number of its containers on the invoker in any state. */
 uint32_t pools_container_count(const struct cluster *cluster, uint32_t invoker, uint32_t function);
 
-/* Returns the pool, and creates it if necessary. SIM_NONE: memory exhausted. O(the invoker's
- * pools). */
+/* Returns the pool, and creates it if necessary. O(the invoker's pools). */
 uint32_t pool_take(struct cluster *cluster, uint32_t function, uint32_t invoker, uint32_t gpu);
 /* Frees the pool if it has no containers and is no member in best_fit.h. Returns whether it was
  * freed. O(the invoker's pools). */
@@ -242,14 +238,11 @@ void pool_remove_starting(struct cluster *cluster, uint32_t container);
 /* cluster.c */
 
 /* Initialises the cluster that `workload` describes, without containers. `workload` must exist
- * until cluster_clear. False, with `error` set: memory exhausted. */
-bool cluster_init(struct cluster *cluster, const struct workload *workload, enum reuse_order reuse,
-                  struct error *error);
-/* From now on keeps the list of touched invokers, which begins with all. False: memory exhausted.
- */
-bool cluster_watch(struct cluster *cluster);
-/* Frees the memory of the cluster. */
-void cluster_clear(struct cluster *cluster);
+ * as long as the cluster, whose memory is the arena's. */
+void cluster_init(struct cluster *cluster, const struct workload *workload, enum reuse_order reuse,
+                  struct arena *arena);
+/* From now on keeps the list of touched invokers, which begins with all. */
+void cluster_watch(struct cluster *cluster);
 
 /* Kind of a GPU; 0 for SIM_NONE, a container without a GPU. */
 static inline uint16_t cluster_kind(const struct cluster *cluster, uint32_t gpu)
@@ -331,13 +324,12 @@ bool cluster_place_instance(const struct cluster *cluster, uint32_t function,
 
 /* Reserves the resources of `placement`, evicting idle containers if memory is short. `placement`
  * must come from cluster_place or cluster_place_instance, and the cluster must not have changed
- * since. Returns the container, now busy or claimed. Sets *slots to the MIG slots. SIM_NONE: memory
- * exhausted. */
+ * since. Returns the container, now busy or claimed. Sets *slots to the MIG slots. */
 uint32_t cluster_reserve(struct cluster *cluster, uint32_t function,
                          const struct configuration *configuration,
                          const struct placement *placement, uint8_t *slots);
 /* Starts a container where `placement` has room for a new one, evicting idle ones if memory is
- * short. It is unclaimed and holds memory only. SIM_NONE: memory exhausted. */
+ * short. It is unclaimed and holds memory only. */
 uint32_t cluster_start(struct cluster *cluster, uint32_t function,
                        const struct placement *placement);
 /* An instance takes the container, or gives it back. */
@@ -361,8 +353,7 @@ bool cluster_reshare(struct cluster *cluster, uint32_t id, const struct configur
 bool cluster_function_runs(const struct cluster *cluster, uint32_t function, bool gpu);
 
 /* Creates a starting, unclaimed container on a GPU, or without one, without a batch. Evicts
- * nothing. SIM_NONE: the invoker or its GPUs have too little free memory, or the simulator's memory
- * is exhausted. */
+ * nothing. SIM_NONE: the invoker or its GPUs have too little free memory. */
 uint32_t cluster_prewarm(struct cluster *cluster, uint32_t function, uint32_t invoker, bool on_gpu);
 /* Ends the start of a container. It becomes busy if it was claimed, otherwise idle. */
 void cluster_container_ready(struct cluster *cluster, uint32_t id, sim_time_t now);

@@ -1,5 +1,4 @@
 /* What gangs of trainings hold, on the same ledger as batches and instances. */
-#include <inttypes.h>
 
 #include "sim/cluster/cluster_internal.h"
 

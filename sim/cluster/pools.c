@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
 #include "sim/cluster/cluster.h"
 
 /* ---- Pools ----------------------------------------------------------------------------------- */
@@ -63,7 +63,7 @@ uint32_t pools_container_count(const struct cluster *cluster, uint32_t invoker, 
  * together. */
 enum { POOLS_TOGETHER = 8 };
 
-/* Returns an unused pool, or SIM_NONE if memory is exhausted. */
+/* Returns an unused pool. */
 static uint32_t pool_allocate(struct cluster *cluster, struct invoker_state *invoker)
 {
     if (invoker->next_pool != invoker->pools_end)
@@ -73,9 +73,8 @@ static uint32_t pool_allocate(struct cluster *cluster, struct invoker_state *inv
         cluster->pool_free = cluster->pools[id].starting_head;
         return id;
     }
-    if (!array_reserve(&cluster->pools, &cluster->pool_capacity,
-                       (size_t)cluster->pools_used + POOLS_TOGETHER, sizeof *cluster->pools))
-        return SIM_NONE;
+    arena_reserve(cluster->arena, &cluster->pools, (size_t)cluster->pools_used + POOLS_TOGETHER,
+                  sizeof *cluster->pools);
     invoker->next_pool = cluster->pools_used;
     cluster->pools_used += POOLS_TOGETHER;
     invoker->pools_end = cluster->pools_used;
@@ -89,11 +88,8 @@ uint32_t pool_take(struct cluster *cluster, uint32_t function, uint32_t invoker,
     const uint32_t rank = pool_rank(state, place);
     if (rank < state->pool_count && state->pools[rank].place == place)
         return state->pools[rank].pool;
-    const bool room = array_reserve(&state->pools, &state->pool_capacity, state->pool_count + 1,
-                                    sizeof *state->pools);
-    const uint32_t id = room ? pool_allocate(cluster, state) : SIM_NONE;
-    if (id == SIM_NONE)
-        return SIM_NONE;
+    arena_reserve(cluster->arena, &state->pools, state->pool_count + 1, sizeof *state->pools);
+    const uint32_t id = pool_allocate(cluster, state);
     cluster->pools[id] = (struct container_pool){.function = function,
                                                  .invoker = invoker,
                                                  .gpu = gpu,

@@ -1,23 +1,16 @@
 #include "sim/engine/batch_means.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include <gsl/gsl_statistics_double.h>
 
+#include "sim/base/arena.h"
 #include "sim/engine/statistics.h"
 
-bool batch_means_init(struct batch_means *series, uint64_t batch)
+void batch_means_init(struct arena *arena, struct batch_means *series, uint64_t batch)
 {
-    *series = (struct batch_means){.batch = batch};
-    series->means = calloc(BATCH_MEANS_BATCHES, sizeof *series->means);
-    return series->means != NULL;
-}
-
-void batch_means_clear(struct batch_means *series)
-{
-    free(series->means);
-    *series = (struct batch_means){0};
+    *series = (struct batch_means){
+        .means = arena_allocate(arena, BATCH_MEANS_BATCHES, sizeof(double)), .batch = batch};
 }
 
 void batch_means_join(struct batch_means *series)

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct arena;
+
 enum { BATCH_MEANS_BATCHES = 4096, BATCH_MEANS_MSER_BATCH = 5, BATCH_MEANS_INTERVAL_BATCHES = 32 };
 
 struct batch_means {
@@ -23,10 +25,8 @@ struct batch_means {
     uint64_t filled;
 };
 
-/* Initialises an empty series with `batch` >= 1 observations per batch. False: memory exhausted. */
-bool batch_means_init(struct batch_means *series, uint64_t batch);
-/* Frees the memory of the series. */
-void batch_means_clear(struct batch_means *series);
+/* Initialises an empty series with `batch` >= 1 observations per batch, in the arena. */
+void batch_means_init(struct arena *arena, struct batch_means *series, uint64_t batch);
 
 /* Merges neighbouring batches of a full series. Called by batch_means_add. */
 void batch_means_join(struct batch_means *series);

@@ -4,32 +4,30 @@
 
 #include "sim/engine/event_queue_internal.h"
 
-bool event_heap_grow(struct event_queue *event_queue, size_t capacity)
+void event_heap_grow(struct event_queue *event_queue, size_t capacity)
 {
     /* Aligned so that the four children of a node share one cache line. */
     enum { LINE = 64, LEAD = LINE / sizeof(event_queue_key) - 1 };
-    size_t bytes = (LEAD + capacity + ARITY) * sizeof(event_queue_key);
-    void *memory = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
-    if (memory == NULL)
-        return event_queue_fail(event_queue, "out of memory for the event queue");
-    event_queue_key *heap = (event_queue_key *)memory + LEAD;
+    event_queue_key *memory =
+        arena_allocate(event_queue->arena, LEAD + capacity + ARITY, sizeof *memory);
+    event_queue_key *heap = memory + LEAD - (uintptr_t)(memory + LEAD + 1) % LINE / sizeof *memory;
     if (event_queue->length > 0)
         memcpy(heap, event_queue->heap, event_queue->length * sizeof *heap);
     for (size_t i = event_queue->length; i < capacity + ARITY; i++)
         heap[i] = KEY_END;
-    free(event_queue->heap_memory);
+    arena_release(event_queue->arena, event_queue->heap_memory);
     event_queue->heap_memory = memory;
     event_queue->heap = heap;
     event_queue->heap_capacity = capacity;
-    return true;
 }
 
-bool event_heap_reserve(struct event_queue *event_queue, size_t keys)
+void event_heap_reserve(struct event_queue *event_queue, size_t keys)
 {
     size_t capacity = event_queue->heap_capacity;
     while (capacity < keys)
         capacity *= 2;
-    return capacity == event_queue->heap_capacity || event_heap_grow(event_queue, capacity);
+    if (capacity > event_queue->heap_capacity)
+        event_heap_grow(event_queue, capacity);
 }
 
 /* Builds a heap of `length` keys in any order. `before` is the previous length. O(n). */
@@ -77,7 +75,7 @@ static uint64_t heap_part(const struct event_queue *event_queue, size_t length)
     return first > (uint64_t)event_queue->now ? first : 0;
 }
 
-bool event_heap_spill(struct event_queue *event_queue)
+void event_heap_spill(struct event_queue *event_queue)
 {
     event_queue_key *heap = event_queue->heap;
     size_t length = event_queue->length;
@@ -92,8 +90,8 @@ bool event_heap_spill(struct event_queue *event_queue)
         for (size_t i = 0; i < length; i++) {
             if ((uint64_t)(heap[i] >> 64) < part)
                 heap[kept++] = heap[i];
-            else if (!overflow_heap_add(&event_queue->far, heap[i]))
-                return event_queue_fail(event_queue, "out of memory for the event queue");
+            else
+                overflow_heap_add(&event_queue->far, heap[i]);
         }
         if (kept == length)
             break;
@@ -102,46 +100,38 @@ bool event_heap_spill(struct event_queue *event_queue)
     if (length < event_queue->length)
         heap_build(event_queue, length, event_queue->length);
     event_queue->patience = length > SPILL ? length : 0;
-    return true;
 }
 
 /* Moves whole buckets. After the first bucket, a bucket with too many keys remains in `far`. */
-bool event_heap_refill(struct event_queue *event_queue)
+void event_heap_refill(struct event_queue *event_queue)
 {
     struct overflow_heap *far = &event_queue->far;
     size_t taken = 0;
     while (taken < REFILL && far->count > 0) {
         const size_t count = overflow_heap_next(far);
-        if (count == 0)
-            return event_queue_fail(event_queue, "out of memory for the event queue");
         if (taken > 0 && count > FAR_BUCKET_MOST)
             break;
-        if (!event_heap_reserve(event_queue, taken + count))
-            return false;
+        event_heap_reserve(event_queue, taken + count);
         overflow_heap_take(far, event_queue->heap + taken);
         taken += count;
     }
     heap_build(event_queue, taken, 0);
     event_queue->patience = 0;
-    return true;
 }
 
 /* Moves all keys of `far` into the array. The caller must rebuild the heap afterwards. */
-static bool heap_recall(struct event_queue *event_queue)
+static void heap_recall(struct event_queue *event_queue)
 {
     size_t far = event_queue->far.count;
-    if (!event_heap_reserve(event_queue, event_queue->length + far))
-        return false;
+    event_heap_reserve(event_queue, event_queue->length + far);
     overflow_heap_take_all(&event_queue->far, event_queue->heap + event_queue->length);
     event_queue->length += far;
     event_queue->patience = 0;
-    return true;
 }
 
 void event_heap_sweep(struct event_queue *event_queue)
 {
-    if (!heap_recall(event_queue))
-        return;
+    heap_recall(event_queue);
     event_queue_key *heap = event_queue->heap;
     size_t kept = 0;
     for (size_t i = 0; i < event_queue->length; i++)
@@ -158,8 +148,7 @@ static int key_compare(const void *a, const void *b)
 
 void event_queue_renumber(struct event_queue *event_queue)
 {
-    if (!heap_recall(event_queue))
-        return;
+    heap_recall(event_queue);
     for (size_t i = event_queue->hole ? 1 : 0; i < event_queue->length; i++) {
         uint32_t slot = key_slot(event_queue->heap[i]);
         if (key_is_live(event_queue, event_queue->heap[i]) && event_queue->slots[slot].time < 0)

@@ -17,8 +17,6 @@
  */
 #include "sim/engine/event_queue.h"
 
-#include <stdlib.h>
-
 #include "sim/engine/event_queue_internal.h"
 
 /* Moves the next live key to the root. False if there is none. */
@@ -27,9 +25,11 @@ static bool heap_settle(struct event_queue *event_queue)
     for (;;) {
         if (event_queue->hole)
             heap_close_hole(event_queue);
-        if (event_queue->length == 0 &&
-            (event_queue->far.count == 0 || !event_heap_refill(event_queue)))
-            return false;
+        if (event_queue->length == 0) {
+            if (event_queue->far.count == 0)
+                return false;
+            event_heap_refill(event_queue);
+        }
         event_queue_key key = event_queue->heap[0];
         if (!key_is_live(event_queue, key)) {
             event_queue->hole = true;
@@ -42,8 +42,7 @@ static bool heap_settle(struct event_queue *event_queue)
             heap_replace(event_queue->heap, event_queue->length, 0, later);
         } else {
             event_queue->hole = true;
-            if (!overflow_heap_add(&event_queue->far, later))
-                return event_queue_fail(event_queue, "out of memory for the event queue");
+            overflow_heap_add(&event_queue->far, later);
         }
     }
 }
@@ -58,42 +57,19 @@ static inline bool heap_is_settled(const struct event_queue *event_queue)
     return key_is_live(event_queue, key) && event_queue->slots[key_slot(key)].time >= 0;
 }
 
-static bool slots_grow(struct event_queue *event_queue, size_t capacity)
-{
-    struct slot *slots = realloc(event_queue->slots, capacity * sizeof *slots);
-    if (slots == NULL)
-        return false;
-    event_queue->slots = slots;
-    event_queue->slot_capacity = capacity;
-    return true;
-}
-
-struct event_queue *event_queue_create(size_t initial_capacity)
+struct event_queue *event_queue_create(struct arena *arena, size_t initial_capacity)
 {
     size_t capacity = initial_capacity < MIN_CAPACITY ? MIN_CAPACITY : initial_capacity;
-    struct event_queue *event_queue = calloc(1, sizeof *event_queue);
-    if (event_queue == NULL)
-        return NULL;
+    struct event_queue *event_queue = arena_allocate(arena, 1, sizeof *event_queue);
+    event_queue->arena = arena;
     event_queue->next_sequence = 1;
     event_queue->free_slot = NO_SLOT;
-    overflow_heap_init(&event_queue->far);
-    if (capacity > SLOT_LIMIT)
-        capacity = SLOT_LIMIT;
-    if (!event_heap_grow(event_queue, MIN_CAPACITY) || !slots_grow(event_queue, capacity)) {
-        event_queue_destroy(event_queue);
-        return NULL;
-    }
+    overflow_heap_init(&event_queue->far, arena);
+    event_heap_grow(event_queue, MIN_CAPACITY);
+    event_queue->slot_capacity = capacity < SLOT_LIMIT ? capacity : SLOT_LIMIT;
+    event_queue->slots =
+        arena_allocate(arena, event_queue->slot_capacity, sizeof *event_queue->slots);
     return event_queue;
-}
-
-void event_queue_destroy(struct event_queue *event_queue)
-{
-    if (event_queue == NULL)
-        return;
-    free(event_queue->heap_memory);
-    overflow_heap_clear(&event_queue->far);
-    free(event_queue->slots);
-    free(event_queue);
 }
 
 /* The slow path of event_queue_admit. */
@@ -101,7 +77,8 @@ static bool event_queue_make_room(struct event_queue *event_queue, sim_time_t ti
 {
     if (time < event_queue->now)
         return event_queue_fail(event_queue, "an event was set before the present time");
-    return event_heap_reserve(event_queue, event_queue->length + 1);
+    event_heap_reserve(event_queue, event_queue->length + 1);
+    return true;
 }
 
 /* Checks that a key at `time` can be inserted, and makes room for it. */
@@ -112,12 +89,12 @@ static inline bool event_queue_admit(struct event_queue *event_queue, sim_time_t
     return event_queue_make_room(event_queue, time);
 }
 
-/* Returns false if memory is exhausted. */
-static inline bool heap_insert(struct event_queue *event_queue, event_queue_key key)
+static inline void heap_insert(struct event_queue *event_queue, event_queue_key key)
 {
-    if ((uint64_t)(key >> 64) >= event_queue->far.horizon)
-        return overflow_heap_add(&event_queue->far, key) ||
-               event_queue_fail(event_queue, "out of memory for the event queue");
+    if ((uint64_t)(key >> 64) >= event_queue->far.horizon) {
+        overflow_heap_add(&event_queue->far, key);
+        return;
+    }
     INVARIANT(heap_admits(event_queue, (uint64_t)(key >> 64)));
     if (event_queue->hole) {
         event_queue->hole = false;
@@ -129,21 +106,20 @@ static inline bool heap_insert(struct event_queue *event_queue, event_queue_key 
     } else {
         heap_raise(event_queue->heap, event_queue->length++, 0, key);
     }
-    if (event_queue->length <= SPILL || event_queue->patience-- > 0)
-        return true;
-    return event_heap_spill(event_queue);
+    if (event_queue->length > SPILL && event_queue->patience-- == 0)
+        event_heap_spill(event_queue);
 }
 
-/* Adds an unused slot to the free list, which is empty. Returns false if the limit is reached or
- * memory is exhausted. */
+/* Adds an unused slot to the free list, which is empty. Returns false if the limit is reached. */
 static bool slot_add(struct event_queue *event_queue)
 {
     if (event_queue->slot_count == SLOT_LIMIT)
         return event_queue_fail(event_queue, "more than 16777216 events pending");
     if (event_queue->slot_count == event_queue->slot_capacity) {
-        size_t capacity = 2 * event_queue->slot_capacity;
-        if (!slots_grow(event_queue, capacity < SLOT_LIMIT ? capacity : SLOT_LIMIT))
-            return event_queue_fail(event_queue, "out of memory for the event queue");
+        const size_t capacity = 2 * event_queue->slot_capacity;
+        event_queue->slot_capacity = capacity < SLOT_LIMIT ? capacity : SLOT_LIMIT;
+        event_queue->slots = arena_reallocate(event_queue->arena, event_queue->slots,
+                                              event_queue->slot_capacity, sizeof(struct slot));
     }
     event_queue->slots[event_queue->slot_count] = (struct slot){.subject = NO_SLOT};
     event_queue->free_slot = (uint32_t)event_queue->slot_count++;
@@ -184,8 +160,8 @@ event_queue_handle event_queue_push_ordered(struct event_queue *event_queue, sim
     slot->kind = kind;
     slot->subject = subject;
     event_queue->live++;
-    return heap_insert(event_queue, key_of(time, order, index)) ? generation << SLOT_BITS | index
-                                                                : 0;
+    heap_insert(event_queue, key_of(time, order, index));
+    return generation << SLOT_BITS | index;
 }
 
 event_queue_handle event_queue_push(struct event_queue *event_queue, sim_time_t time, uint16_t kind,
@@ -235,7 +211,7 @@ static inline void slot_postpone(struct slot *slot, sim_time_t key, uint64_t del
 
 /* Moves the event of `slot` to (time, sequence). The caller has made room. If the delay is too long
  * for a slot, the event gets another key immediately. */
-static inline bool slot_move(struct event_queue *event_queue, struct slot *slot, sim_time_t time,
+static inline void slot_move(struct event_queue *event_queue, struct slot *slot, sim_time_t time,
                              uint64_t sequence)
 {
     uint32_t index = (uint32_t)(slot - event_queue->slots);
@@ -243,13 +219,12 @@ static inline bool slot_move(struct event_queue *event_queue, struct slot *slot,
     bool later = time > key || (time == key && sequence >= slot_sequence(slot));
     if (later && time - key < DELAY_LIMIT) {
         slot_postpone(slot, key, (uint64_t)(time - key), sequence);
-        return true;
+        return;
     }
     slot->time = time;
     slot_set_sequence(slot, sequence);
-    bool done = heap_insert(event_queue, key_of(time, sequence, index));
+    heap_insert(event_queue, key_of(time, sequence, index));
     event_queue_tidy(event_queue);
-    return done;
 }
 
 bool event_queue_retime(struct event_queue *event_queue, event_queue_handle handle, sim_time_t time)
@@ -258,7 +233,10 @@ bool event_queue_retime(struct event_queue *event_queue, event_queue_handle hand
     if (slot == NULL)
         return false;
     const uint64_t order = event_queue_draw_order(event_queue);
-    return event_queue_admit(event_queue, time) && slot_move(event_queue, slot, time, order);
+    if (!event_queue_admit(event_queue, time))
+        return false;
+    slot_move(event_queue, slot, time, order);
+    return true;
 }
 
 bool event_queue_retime_ordered(struct event_queue *event_queue, event_queue_handle handle,
@@ -268,7 +246,8 @@ bool event_queue_retime_ordered(struct event_queue *event_queue, event_queue_han
     if (slot == NULL || !event_queue_admit(event_queue, time))
         return false;
     slot->subject = subject;
-    return slot_move(event_queue, slot, time, order);
+    slot_move(event_queue, slot, time, order);
+    return true;
 }
 
 /* Called when the heap is empty. If the earliest bucket of the overflow heap has more than SPILL

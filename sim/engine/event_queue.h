@@ -26,13 +26,13 @@ struct event {
     uint32_t subject;
 };
 
-/* Returns an empty queue with room for `initial_capacity` events. NULL: memory exhausted. */
-struct event_queue *event_queue_create(size_t initial_capacity);
-/* Frees the queue. NULL is allowed. */
-void event_queue_destroy(struct event_queue *event_queue);
+struct arena;
 
-/* Adds an event. O(log n) amortised. Returns 0 and sets the queue's fault in three cases: `time` is
- * before that of the last event popped, 2^24 events are pending, or memory is exhausted. */
+/* Returns an empty queue with room for `initial_capacity` events, which lives in the arena. */
+struct event_queue *event_queue_create(struct arena *arena, size_t initial_capacity);
+
+/* Adds an event. O(log n) amortised. Returns 0 and sets the queue's fault in two cases: `time` is
+ * before that of the last event popped, or 2^24 events are pending. */
 event_queue_handle event_queue_push(struct event_queue *event_queue, sim_time_t time, uint16_t kind,
                                     uint32_t subject);
 

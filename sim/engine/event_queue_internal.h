@@ -8,6 +8,7 @@
 #ifndef ESGSIM_SIM_ENGINE_EVENT_QUEUE_INTERNAL_H
 #define ESGSIM_SIM_ENGINE_EVENT_QUEUE_INTERNAL_H
 
+#include "sim/base/arena.h"
 #include "sim/base/invariant.h"
 #include "sim/engine/event_queue.h"
 #include "sim/engine/overflow_heap.h"
@@ -50,6 +51,7 @@ struct slot {
  *
  * The horizon alone decides where a key is inserted. overflow_heap.h says how it moves. */
 struct event_queue {
+    struct arena *arena;
     event_queue_key
         *heap;     /* `length` keys, then ARITY times KEY_END; heap + 1 starts a cache line */
     size_t length; /* keys, including stale ones and the hole */
@@ -199,17 +201,17 @@ static inline bool event_queue_fail(struct event_queue *event_queue, const char 
 /* ---- event_heap.c ---------------------------------------------------------------------------- */
 
 /* Allocates room for at least `capacity` keys. O(capacity). */
-bool event_heap_grow(struct event_queue *event_queue, size_t capacity);
+void event_heap_grow(struct event_queue *event_queue, size_t capacity);
 
 /* Ensures room for at least `keys` keys by doubling the capacity. O(1) amortised. */
-bool event_heap_reserve(struct event_queue *event_queue, size_t keys);
+void event_heap_reserve(struct event_queue *event_queue, size_t keys);
 
 /* Moves the later keys to `far`, about half of them at a time, until at most SPILL are left. Sets
  * `patience` if that is impossible. O(n). */
-bool event_heap_spill(struct event_queue *event_queue);
+void event_heap_spill(struct event_queue *event_queue);
 
 /* Moves the earliest keys of `far` into the heap, which must be empty. O(keys moved). */
-bool event_heap_refill(struct event_queue *event_queue);
+void event_heap_refill(struct event_queue *event_queue);
 
 /* Removes all stale keys, including those in `far` and that of an open root. O(n). */
 void event_heap_sweep(struct event_queue *event_queue);

@@ -1,34 +1,26 @@
 #include "sim/engine/overflow_heap.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
 #include "sim/base/invariant.h"
 
 #define NO_CHUNK UINT32_MAX
 
-void overflow_heap_init(struct overflow_heap *far)
+void overflow_heap_init(struct overflow_heap *far, struct arena *arena)
 {
-    *far = (struct overflow_heap){.horizon = UINT64_MAX, .chunk_free = NO_CHUNK};
+    *far = (struct overflow_heap){.arena = arena, .horizon = UINT64_MAX, .chunk_free = NO_CHUNK};
     memset(far->head, 0xFF, sizeof far->head);
 }
 
-void overflow_heap_clear(struct overflow_heap *far)
+static void chunks_grow(struct overflow_heap *far)
 {
-    free(far->chunks);
-    free(far->next);
+    arena_reserve(far->arena, &far->next, far->chunk_capacity + 1, sizeof *far->next);
+    far->chunk_capacity = arena_room(far->next, sizeof *far->next);
+    arena_reserve(far->arena, &far->chunks, far->chunk_capacity, sizeof *far->chunks);
 }
 
-static bool chunks_grow(struct overflow_heap *far)
-{
-    const size_t wanted = far->chunk_capacity + 1;
-    size_t room = far->chunk_capacity;
-    return array_reserve(&far->next, &room, wanted, sizeof *far->next) &&
-           array_reserve(&far->chunks, &far->chunk_capacity, wanted, sizeof *far->chunks);
-}
-
-/* Returns an empty chunk linked to `next`. NO_CHUNK: memory exhausted. */
+/* Returns an empty chunk linked to `next`. */
 static uint32_t chunk_take(struct overflow_heap *far, uint32_t next)
 {
     uint32_t id = far->chunk_free;
@@ -36,8 +28,8 @@ static uint32_t chunk_take(struct overflow_heap *far, uint32_t next)
         far->chunk_free = far->next[id];
         far->chunks_spare--;
     } else {
-        if (far->chunks_used == far->chunk_capacity && !chunks_grow(far))
-            return NO_CHUNK;
+        if (far->chunks_used == far->chunk_capacity)
+            chunks_grow(far);
         id = far->chunks_used++;
     }
     far->next[id] = next;
@@ -55,12 +47,10 @@ static uint32_t chunk_free(struct overflow_heap *far, uint32_t id)
 }
 
 /* Ensures enough chunks for one more in each bucket below `level`, plus one. */
-static bool chunks_reserve(struct overflow_heap *far, unsigned level)
+static void chunks_reserve(struct overflow_heap *far, unsigned level)
 {
     while (far->chunks_spare + (far->chunk_capacity - far->chunks_used) < level * FAR_DIGITS + 1)
-        if (!chunks_grow(far))
-            return false;
-    return true;
+        chunks_grow(far);
 }
 
 static inline void far_place(const struct overflow_heap *far, uint64_t time, unsigned *level,
@@ -71,36 +61,31 @@ static inline void far_place(const struct overflow_heap *far, uint64_t time, uns
     *digit = (unsigned)(time >> (FAR_DIGIT_BITS * *level)) & (FAR_DIGITS - 1);
 }
 
-/* Adds a chunk to a bucket that has none or only full ones. Returns false if memory is exhausted.
- * Not inlined, so that the code executed for every key needs few registers. */
-static __attribute__((noinline)) bool bucket_extend(struct overflow_heap *far, uint32_t *head)
+/* Adds a chunk to a bucket that has none or only full ones. Not inlined, so that the code executed
+ * for every key needs few registers. */
+static __attribute__((noinline)) void bucket_extend(struct overflow_heap *far, uint32_t *head)
 {
-    const uint32_t id = chunk_take(far, *head);
-    if (id == NO_CHUNK)
-        return false;
-    *head = id;
-    return true;
+    *head = chunk_take(far, *head);
 }
 
-static inline bool key_file(struct overflow_heap *far, event_queue_key key)
+static inline void key_file(struct overflow_heap *far, event_queue_key key)
 {
     unsigned level, digit;
     far_place(far, (uint64_t)(key >> 64), &level, &digit);
     uint32_t *head = &far->head[level][digit];
     const uint32_t place = far->in_bucket[level][digit] % FAR_CHUNK_KEYS;
-    if (place == 0 && !bucket_extend(far, head))
-        return false;
+    if (place == 0)
+        bucket_extend(far, head);
     far->chunks[*head].keys[place] = key;
     far->in_bucket[level][digit]++;
     far->mask[level] |= UINT64_C(1) << digit;
     far->count++;
-    return true;
 }
 
-bool overflow_heap_add(struct overflow_heap *far, event_queue_key key)
+void overflow_heap_add(struct overflow_heap *far, event_queue_key key)
 {
     INVARIANT(overflow_heap_admits(far, (uint64_t)(key >> 64)));
-    return key_file(far, key);
+    key_file(far, key);
 }
 
 /* Number of keys in the first chunk of a bucket of `in_bucket` keys. */
@@ -144,20 +129,18 @@ static uint64_t bucket_start(const struct overflow_heap *far, unsigned level, un
 }
 
 /* Distributes the bucket's keys by their lower digits. */
-static bool bucket_split(struct overflow_heap *far, unsigned level, unsigned digit)
+static void bucket_split(struct overflow_heap *far, unsigned level, unsigned digit)
 {
-    if (!chunks_reserve(far, level))
-        return false;
+    chunks_reserve(far, level);
     uint64_t start = bucket_start(far, level, digit);
     uint32_t held;
     uint32_t id = bucket_detach(far, level, digit, &held);
     far->base = start;
     for (; id != NO_CHUNK; id = chunk_free(far, id), held = FAR_CHUNK_KEYS) {
         for (uint32_t i = 0; i < held; i++)
-            (void)key_file(far, far->chunks[id].keys[i]); /* cannot fail: chunks were reserved */
+            key_file(far, far->chunks[id].keys[i]); /* which stays: chunks were reserved */
     }
     horizon_raise(far, start);
-    return true;
 }
 
 size_t overflow_heap_next(struct overflow_heap *far)
@@ -165,8 +148,7 @@ size_t overflow_heap_next(struct overflow_heap *far)
     unsigned level, digit;
     bucket_earliest(far, &level, &digit);
     while (level > 0 && far->in_bucket[level][digit] > FAR_BUCKET_MOST) {
-        if (!bucket_split(far, level, digit))
-            return 0;
+        bucket_split(far, level, digit);
         bucket_earliest(far, &level, &digit);
     }
     return far->in_bucket[level][digit];

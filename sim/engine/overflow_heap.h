@@ -43,7 +43,10 @@ struct far_chunk {
     event_queue_key keys[FAR_CHUNK_KEYS];
 };
 
+struct arena;
+
 struct overflow_heap {
+    struct arena *arena;
     size_t count;
     uint64_t horizon; /* keys at or after this time belong here; UINT64_MAX: no key is here */
     uint64_t base;
@@ -60,10 +63,8 @@ struct overflow_heap {
     uint32_t chunks_spare; /* length of the free list */
 };
 
-/* Initialises an empty structure without allocating memory. */
-void overflow_heap_init(struct overflow_heap *far);
-/* Frees the memory. */
-void overflow_heap_clear(struct overflow_heap *far);
+/* Initialises an empty structure without allocating memory, which it will take of the arena. */
+void overflow_heap_init(struct overflow_heap *far, struct arena *arena);
 
 /* Returns whether a key at `time` can be inserted, and base and horizon are in order. */
 static inline bool overflow_heap_admits(const struct overflow_heap *far, uint64_t time)
@@ -72,12 +73,12 @@ static inline bool overflow_heap_admits(const struct overflow_heap *far, uint64_
 }
 
 /* Inserts the key. Its time must not be before the horizon. The caller must set base and horizon
- * before the first insertion into an empty structure. False: memory exhausted. */
-bool overflow_heap_add(struct overflow_heap *far, event_queue_key key);
+ * before the first insertion into an empty structure. */
+void overflow_heap_add(struct overflow_heap *far, event_queue_key key);
 
 /* Finds the earliest bucket. The structure must not be empty. Splits the bucket until it has at
  * most FAR_BUCKET_MOST keys or all its keys have the same time. Base and horizon can rise. Returns
- * the number of keys, at least 1, or 0 if memory is exhausted. */
+ * the number of keys, at least 1. */
 size_t overflow_heap_next(struct overflow_heap *far);
 
 /* Returns any one key of the earliest bucket. */

@@ -1,9 +1,10 @@
 #include "sim/engine/quantile.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include <gsl/gsl_statistics_long.h>
+
+#include "sim/base/arena.h"
 
 _Static_assert(sizeof(long) == sizeof(sim_time_t),
                "GSL selects among longs; samples must be longs");
@@ -21,6 +22,7 @@ enum {
 };
 
 struct quantile {
+    struct arena *arena;
     long *samples;              /* NULL: no samples, or moved to the histogram */
     size_t room, exact_samples; /* allocated; limit of exact samples */
     uint64_t count;
@@ -31,23 +33,13 @@ struct quantile {
     uint64_t *buckets; /* NULL until the histogram is needed */
 };
 
-struct quantile *quantile_create(size_t exact_samples)
+struct quantile *quantile_create(struct arena *arena, size_t exact_samples)
 {
-    struct quantile *quantile = calloc(1, sizeof *quantile);
-    if (quantile == NULL)
-        return NULL;
+    struct quantile *quantile = arena_allocate(arena, 1, sizeof *quantile);
+    quantile->arena = arena;
     quantile->exact_samples = exact_samples;
     quantile->min = INT64_MAX;
     return quantile;
-}
-
-void quantile_destroy(struct quantile *quantile)
-{
-    if (quantile == NULL)
-        return;
-    free(quantile->samples);
-    free(quantile->buckets);
-    free(quantile);
 }
 
 static inline int bucket_shift(uint64_t value)
@@ -74,39 +66,34 @@ static double bucket_middle(size_t bucket)
     return (double)lowest + (double)(width - 1) / 2;
 }
 
-static bool quantile_convert(struct quantile *quantile)
+static void quantile_convert(struct quantile *quantile)
 {
-    quantile->buckets = calloc(BUCKETS, sizeof *quantile->buckets);
-    if (quantile->buckets == NULL)
-        return false;
+    quantile->buckets = arena_allocate(quantile->arena, BUCKETS, sizeof *quantile->buckets);
     for (uint64_t i = 0; i < quantile->count; i++)
         quantile->buckets[bucket_of((uint64_t)quantile->samples[i])]++;
-    free(quantile->samples);
+    arena_release(quantile->arena, quantile->samples);
     quantile->samples = NULL;
-    return true;
 }
 
 /* Allocates room for one more sample, or the histogram. */
-static bool quantile_make_room(struct quantile *quantile)
+static void quantile_make_room(struct quantile *quantile)
 {
-    if (quantile->count == quantile->exact_samples)
-        return quantile_convert(quantile);
+    if (quantile->count == quantile->exact_samples) {
+        quantile_convert(quantile);
+        return;
+    }
     const size_t twice = quantile->room < ROOM_FIRST ? ROOM_FIRST : 2 * quantile->room;
     const size_t room = twice < quantile->exact_samples ? twice : quantile->exact_samples;
-    long *samples = realloc(quantile->samples, room * sizeof *samples);
-    if (samples == NULL)
-        return false;
-    quantile->samples = samples;
+    quantile->samples =
+        arena_reallocate(quantile->arena, quantile->samples, room, sizeof *quantile->samples);
     quantile->room = room;
-    return true;
 }
 
-bool quantile_add(struct quantile *quantile, sim_time_t sample)
+void quantile_add(struct quantile *quantile, sim_time_t sample)
 {
     assert(sample >= 0);
-    if (quantile->buckets == NULL && quantile->count == quantile->room &&
-        !quantile_make_room(quantile))
-        return false;
+    if (quantile->buckets == NULL && quantile->count == quantile->room)
+        quantile_make_room(quantile);
     if (quantile->buckets == NULL)
         quantile->samples[quantile->count] = sample;
     else
@@ -118,7 +105,6 @@ bool quantile_add(struct quantile *quantile, sim_time_t sample)
         quantile->max = sample;
     if (sample < quantile->min)
         quantile->min = sample;
-    return true;
 }
 
 uint64_t quantile_count(const struct quantile *quantile)

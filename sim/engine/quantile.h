@@ -20,17 +20,16 @@
 /* Number of samples stored for exact quantiles: 2 MiB. */
 #define QUANTILE_EXACT_SAMPLES ((size_t)262144)
 
+struct arena;
 struct quantile;
 
 /* Returns an empty accumulator that is exact for up to `exact_samples` samples (usually
- * QUANTILE_EXACT_SAMPLES; 0: a histogram from the start). Memory grows with the samples. NULL:
- * memory exhausted. */
-struct quantile *quantile_create(size_t exact_samples);
-void quantile_destroy(struct quantile *quantile);
+ * QUANTILE_EXACT_SAMPLES; 0: a histogram from the start). Memory, of the arena,
+ * grows with the samples. */
+struct quantile *quantile_create(struct arena *arena, size_t exact_samples);
 
-/* Adds one sample >= 0 (asserted), in ns. Amortised O(1). False if memory is exhausted; then
- * nothing is added. */
-bool quantile_add(struct quantile *quantile, sim_time_t sample);
+/* Adds one sample >= 0 (asserted), in ns. Amortised O(1). */
+void quantile_add(struct quantile *quantile, sim_time_t sample);
 
 uint64_t quantile_count(const struct quantile *quantile);
 

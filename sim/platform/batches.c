@@ -351,10 +351,6 @@ bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
     metrics_integrate(&platform->metrics, &platform->cluster.use, platform->now);
     batch->container =
         cluster_reserve(&platform->cluster, source->function, spec, &placement, &batch->slots);
-    if (batch->container == SIM_NONE) {
-        platform_fail(platform, "out of memory for containers");
-        return false;
-    }
     containers_silence(platform, batch->container);
     keep_alive_use(platform, batch->container);
     predictor_plan(platform, source->function);

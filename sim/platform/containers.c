@@ -238,10 +238,6 @@ void containers_start(struct platform *platform, uint32_t function,
 {
     metrics_integrate(&platform->metrics, &platform->cluster.use, platform->now);
     const uint32_t id = cluster_start(&platform->cluster, function, placement);
-    if (id == SIM_NONE) {
-        platform_fail(platform, "out of memory for containers");
-        return;
-    }
     container_begin(platform, id, platform->now + controller_charged(platform), 0);
     platform->metrics.cold_starts++;
 }

@@ -72,10 +72,6 @@ uint32_t instances_create(struct platform *platform, uint32_t function, uint32_t
         instances_grow(platform);
     const uint32_t container =
         cluster_reserve(&platform->cluster, function, spec, placement, &slots);
-    if (container == SIM_NONE) {
-        platform_fail(platform, "out of memory for an instance");
-        return SIM_NONE;
-    }
     cluster_share(&platform->cluster, container, false);
     containers_silence(platform, container);
     keep_alive_use(platform, container);

@@ -10,34 +10,16 @@ static const double LONG_DRAIN = 0.1, SHORT_DRAIN = 0.02;
 /* Share of the pairs of times of which the later has the longer queues. */
 static const double RISING_PAIRS = 0.85;
 
-bool metrics_init(struct metrics *metrics, size_t applications, struct error *error)
+void metrics_init(struct metrics *metrics, struct arena *arena, size_t applications)
 {
     *metrics = (struct metrics){.application_count = applications, .last_arrival = SIM_FOREVER};
-    metrics->sums = calloc(applications + 1, sizeof *metrics->sums);
-    bool ok = metrics->sums != NULL && batch_means_init(&metrics->warmup, BATCH_MEANS_MSER_BATCH) &&
-              batch_means_init(&metrics->latency, 1) && batch_means_init(&metrics->hits, 1) &&
-              batch_means_init(&metrics->waiting, 1);
-    for (size_t i = 0; ok && i <= applications; i++) {
-        metrics->sums[i].latency = quantile_create(QUANTILE_EXACT_SAMPLES);
-        ok = metrics->sums[i].latency != NULL;
-    }
-    if (!ok) {
-        metrics_clear(metrics);
-        return error_run(error, "out of memory for the metrics of %zu applications", applications);
-    }
-    return true;
-}
-
-void metrics_clear(struct metrics *metrics)
-{
-    for (size_t i = 0; metrics->sums != NULL && i <= metrics->application_count; i++)
-        quantile_destroy(metrics->sums[i].latency);
-    free(metrics->sums);
-    batch_means_clear(&metrics->warmup);
-    batch_means_clear(&metrics->latency);
-    batch_means_clear(&metrics->hits);
-    batch_means_clear(&metrics->waiting);
-    *metrics = (struct metrics){0};
+    metrics->sums = arena_allocate(arena, applications + 1, sizeof *metrics->sums);
+    batch_means_init(arena, &metrics->warmup, BATCH_MEANS_MSER_BATCH);
+    batch_means_init(arena, &metrics->latency, 1);
+    batch_means_init(arena, &metrics->hits, 1);
+    batch_means_init(arena, &metrics->waiting, 1);
+    for (size_t i = 0; i <= applications; i++)
+        metrics->sums[i].latency = quantile_create(arena, QUANTILE_EXACT_SAMPLES);
 }
 
 void metrics_integrate(struct metrics *metrics, const struct cluster_use *use, sim_time_t now)

@@ -52,9 +52,8 @@ struct metrics {
     uint64_t stranded_samples;
 };
 
-/* Initialises the metrics of `applications` applications. False: ERROR_RUN, memory exhausted. */
-bool metrics_init(struct metrics *metrics, size_t applications, struct error *error);
-void metrics_clear(struct metrics *metrics);
+/* Initialises the metrics of `applications` applications, in the arena. */
+void metrics_init(struct metrics *metrics, struct arena *arena, size_t applications);
 
 /* Adds the time since the last call to the integrals. `use` must have been constant since then, so
  * the caller calls it before every change of `use`. */

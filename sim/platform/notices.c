@@ -222,7 +222,7 @@ static void add_free(struct notices *notices, const struct experiment *experimen
         notices_add(notices, NOTICE_OF(DECISIONS_ASSUMED));
 }
 
-bool notices_fill(struct arena *arena, const struct experiment *experiment, bool real,
+void notices_fill(struct arena *arena, const struct experiment *experiment, bool real,
                   struct simulation_result *result)
 {
     struct notices *notices = &result->notices;
@@ -235,10 +235,13 @@ bool notices_fill(struct arena *arena, const struct experiment *experiment, bool
     if (experiment->workload.application_count > 0 && experiment->arrivals.process == ARRIVAL_TRACE)
         add_trace(notices, experiment, &result->arrivals);
     add_free(notices, experiment, real);
+    if (experiment->platform.decision_cost != DECISION_ZERO &&
+        result->callbacks_s * 1e6 >
+            100 * result->run.decision_us_mean * (double)result->run.decisions)
+        notices_add(notices, NOTICE_OF(DECISIONS_UNCHARGED));
     if (!experiment_is_random(experiment))
         notices_add(notices, NOTICE_OF(NOT_RANDOM));
     add_failures(notices, experiment);
     if (experiment->training != NULL)
         add_trainings(notices, experiment, result->gpus_shared);
-    return !notices->incomplete;
 }

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <time.h>
 
 #include "sim/platform/shown.h"
 #include "sim/platform/policy_calls.h"
@@ -80,6 +80,15 @@ void policy_calls_end(struct platform *before)
     running = before;
 }
 
+/* A callback of a foreign policy begins (`sign` -1) or ends, which is not within another. Not
+ * inlined: built-in policies are the hot ones. */
+static __attribute__((noinline)) void foreign_clock(struct platform *platform, double sign)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    platform->callbacks_s += sign * ((double)now.tv_sec + (double)now.tv_nsec * 1e-9);
+}
+
 /* Returns the previous callback, because callbacks nest: a drop in decide calls on_withdrawn. */
 static inline const char *enter(struct platform *platform, const char *callback)
 {
@@ -89,6 +98,8 @@ static inline const char *enter(struct platform *platform, const char *callback)
     place->inside = true;
     place->calls++;
     place->now = platform->now;
+    if (platform->foreign && before == NULL)
+        foreign_clock(platform, -1);
     return before;
 }
 
@@ -97,6 +108,10 @@ static inline void leave(struct platform *platform, const char *before)
     platform->place->inside = before != NULL;
     if (before != NULL)
         platform->place->callback = before;
+    if (!platform->foreign)
+        return;
+    if (before == NULL)
+        foreign_clock(platform, 1);
     platform_round_again(platform);
 }
 
@@ -116,6 +131,7 @@ bool policy_call_init(struct platform *platform, const double *values)
     else if (!good && !platform->failed && platform->error != NULL)
         *platform->error = fault;
     leave(platform, NULL);
+    platform->callbacks_s = 0; /* a set-up is no decision */
     return good && !platform->failed;
 }
 

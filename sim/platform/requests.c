@@ -1,6 +1,6 @@
 #include <inttypes.h>
 
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
 #include "sched/common/capacity_bound.h"
 #include "sim/platform/requests.h"
 #include "sim/platform/frames.h"
@@ -176,17 +176,19 @@ static void queue_withdraw(struct platform *platform, struct queue *queue, uint3
 /* ---- Requests -------------------------------------------------------------------------------- */
 
 /* Not inlined: it is rare, and its caller is hot. */
-static __attribute__((noinline)) bool requests_grow(struct platform *platform)
+static __attribute__((noinline)) void requests_grow(struct platform *platform)
 {
-    const size_t wanted = platform->request_room + 1;
-    size_t room = platform->request_room;
-    return array_reserve(&platform->requests, &room, wanted, sizeof *platform->requests) &&
-           room * platform->stride < SIM_NONE &&
-           array_reserve(&platform->jobs, &platform->request_room, wanted,
-                         platform->stride * sizeof *platform->jobs);
+    struct arena *arena = &platform->arena;
+    arena_reserve(arena, &platform->requests, platform->request_room + 1,
+                  sizeof *platform->requests);
+    const size_t room = arena_room(platform->requests, sizeof *platform->requests);
+    if (room * platform->stride >= SIM_NONE)
+        arena_exhaust(arena, room, sizeof *platform->jobs);
+    arena_reserve(arena, &platform->jobs, room * platform->stride, sizeof *platform->jobs);
+    platform->request_room = room;
 }
 
-/* Returns the slot freed last, otherwise one never used. SIM_NONE: memory exhausted. */
+/* Returns the slot freed last, otherwise one never used. */
 static uint32_t request_take(struct platform *platform)
 {
     const uint32_t slot = platform->request_free;
@@ -194,8 +196,8 @@ static uint32_t request_take(struct platform *platform)
         platform->request_free = platform->requests[slot].user;
         return slot;
     }
-    if (platform->requests_used == platform->request_room && !requests_grow(platform))
-        return SIM_NONE;
+    if (platform->requests_used == platform->request_room)
+        requests_grow(platform);
     return platform->requests_used++;
 }
 
@@ -337,11 +339,6 @@ void jobs_begin(struct platform *platform, uint32_t slot)
 void jobs_admit(struct platform *platform, uint32_t application, sim_time_t slo, uint32_t user)
 {
     const uint32_t slot = request_take(platform);
-    if (slot == SIM_NONE) {
-        platform_fail(platform, "out of memory for %" PRIu32 " requests in flight",
-                      platform->in_flight);
-        return;
-    }
     const struct application *spec = &platform->workload->applications[application];
     struct request *request = &platform->requests[slot];
     platform->in_flight++;
@@ -480,18 +477,18 @@ static void request_record(struct platform *platform, const struct request *requ
 }
 
 /* Adds what is not counted in whole numbers, of which metrics_report makes the sums over all
- * applications. Returns false if memory is exhausted. */
-static inline bool sums_add_request(struct metric_sums *sums, const struct request *request,
+ * applications. */
+static inline void sums_add_request(struct metric_sums *sums, const struct request *request,
                                     sim_time_t now)
 {
     sums->cost += request->cost;
     if (request->dropped)
-        return true;
+        return;
     sums->queue_ns += (double)request->queue_time;
     sums->transfer_ns += (double)request->transfer_time;
     sums->cold_ns += (double)request->cold_time;
     sums->exec_ns += (double)request->exec_time;
-    return quantile_add(sums->latency, now - request->arrival);
+    quantile_add(sums->latency, now - request->arrival);
 }
 
 static void request_finish(struct platform *platform, uint32_t slot)
@@ -528,9 +525,8 @@ static void request_finish(struct platform *platform, uint32_t slot)
         sums->dropped += request->dropped;
         sums->hits += hit;
         sums->bound_hits += bound_hit;
-        if (!sums_add_request(sums, request, platform->now) ||
-            !sums_add_request(&metrics->sums[metrics->application_count], request, platform->now))
-            platform_fail(platform, "out of memory for the latencies of requests");
+        sums_add_request(sums, request, platform->now);
+        sums_add_request(&metrics->sums[metrics->application_count], request, platform->now);
     }
     if (requests_recorded(platform) || platform->bound != NULL)
         request_record(platform, request, slot, hit);

@@ -84,6 +84,7 @@ __attribute__((cold)) struct shown *shown_create(const struct shown *from)
     if (shown == MAP_FAILED)
         return NULL;
     *shown = root;
+    shown->models.arena = NULL;
     (void)copy_members(&root, (char *)shown, all, (char *)shown, sizeof root);
     for (size_t k = 0; k < root.workload.kind_count && !root.whole; k++) {
         struct gpu_kind *kind = &shown->workload.kinds[k];

@@ -69,17 +69,14 @@ static bool platform_init(struct platform *platform)
     if (experiment->workload.max_stages > RECORD_MAX_STAGES)
         return error_run(platform->error, "an application has more than %d stages",
                          RECORD_MAX_STAGES);
-    if (!cluster_init(&platform->cluster, platform->workload, experiment->platform.reuse,
-                      platform->error) ||
-        !metrics_init(&platform->metrics, platform->workload->application_count, platform->error))
-        return false;
-    platform->event_queue = event_queue_create(1024);
+    cluster_init(&platform->cluster, platform->workload, experiment->platform.reuse,
+                 &platform->arena);
+    metrics_init(&platform->metrics, &platform->arena, platform->workload->application_count);
+    platform->event_queue = event_queue_create(&platform->arena, 1024);
     platform->predictors = arena_allocate(&platform->arena, platform->workload->function_count,
                                           sizeof *platform->predictors);
     /* On a backend the hardware determines the interference. */
     const bool interference = experiment->platform.interference && platform->backend == NULL;
-    if (platform->event_queue == NULL)
-        return error_run(platform->error, "out of memory at the start of a run");
     jobs_init(platform);
     gpu_work_init(platform, interference);
     trainings_init(platform);
@@ -92,15 +89,9 @@ static bool platform_init(struct platform *platform)
 
 static void platform_clear(struct platform *platform)
 {
-    free(platform->requests);
-    free(platform->jobs);
     waits_clear(platform);
     arena_clear(&platform->arena);
     shown_clear(platform->shown);
-    if (platform->event_queue != NULL)
-        event_queue_destroy(platform->event_queue);
-    metrics_clear(&platform->metrics);
-    cluster_clear(&platform->cluster);
 }
 
 /* Ends the idle phases of all containers at the end of the run. */
@@ -165,6 +156,7 @@ static bool result_complete(struct platform *platform, const struct cursor *curs
         metrics_report_bounds(&platform->arena, platform->workload, platform->bound, result);
     if (platform->remarks != NULL)
         notices_add(&result->notices, NOTICE_OF(REMARK), platform->policy->name, platform->remarks);
+    result->callbacks_s = module_has(platform->policy) ? platform->callbacks_s : NAN;
     if (cursor->stream != NULL)
         result->arrivals = arrival_stream_counts(cursor->stream);
     if (!measured && experiment->workload.application_count > 0)
@@ -172,11 +164,10 @@ static bool result_complete(struct platform *platform, const struct cursor *curs
                     "%s: arrivals: the trace ended within the warm-up of %" PRIu64
                     " requests; lower warmup_requests or take more of the trace",
                     experiment->path, experiment->warmup_requests);
-    else if (experiment_inputs_check(experiment, platform->error) &&
-             (notices_fill(&platform->arena, experiment, platform->options->backend != NULL,
-                           result) ||
-              error_run(platform->error, "out of memory for the run's notices")))
+    else if (experiment_inputs_check(experiment, platform->error)) {
+        notices_fill(&platform->arena, experiment, platform->options->backend != NULL, result);
         return true;
+    }
     simulation_result_clear(result);
     return false;
 }

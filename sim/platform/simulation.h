@@ -55,14 +55,15 @@ struct simulation_result {
     bool queues_grew;     /* until the last arrival */
     bool long_drain;      /* the drain took over a tenth of the time of arrivals */
     double wall_s;        /* wall-clock time; not deterministic, so never in tables */
+    double callbacks_s;   /* processor time in a module's callbacks but init, likewise; else NAN */
     double setup_s;       /* part of wall_s: set-up of cluster and first containers, teardown */
     bool exact_quantiles; /* false: too many samples to keep; percentiles are within 0.05 % */
 };
 
 /* Fills result->notices from the rest of the result: what a reader of the figures must know
  * (notices.c). Every run does. `real`: a backend gave the times of executions; `arena`: for the
- * time of the call. False: memory exhausted. */
-bool notices_fill(struct arena *arena, const struct experiment *experiment, bool real,
+ * time of the call. */
+void notices_fill(struct arena *arena, const struct experiment *experiment, bool real,
                   struct simulation_result *result);
 
 /* Phases of a container other than work (struct container_row). */

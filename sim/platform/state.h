@@ -238,6 +238,7 @@ struct platform {
     struct simulation_place *place; /* own_place, or memory shared with another process */
     struct simulation_place own_place;
     bool foreign;                   /* the policy is of a module (sched/module.h) */
+    double callbacks_s;             /* processor time in its callbacks but init, if it is */
     fenv_t rounding;                /* modes of floating point, which a foreign policy may change */
     struct random_stream random[2]; /* platform_random; of a shadow: the second */
     const struct recorder *recorder;

@@ -73,8 +73,7 @@ void training_fragments_init(struct platform *platform)
     struct training_fragments *fragments = arena_allocate(arena, 1, sizeof *fragments);
     platform->trainings->fragments = fragments;
     fragments->invokers = arena_allocate(arena, invokers, sizeof *fragments->invokers);
-    if (!cluster_watch(&platform->cluster))
-        arena_exhaust(arena, invokers, sizeof *platform->cluster.touched);
+    cluster_watch(&platform->cluster);
     shapes_collect(platform, fragments);
 }
 

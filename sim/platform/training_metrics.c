@@ -350,17 +350,17 @@ struct training_sums {
     sim_time_t first, last;
 };
 
-static bool training_sum(struct platform *platform, uint32_t id, struct training_sums *sums,
+static void training_sum(struct platform *platform, uint32_t id, struct training_sums *sums,
                          struct training_measures *out)
 {
     const struct training *training = &platform->trainings->items[id];
     const struct training_spec *spec = training_spec(platform, id);
     sums->useful_ns += training->counted.useful;
     if (!training_is_measured(platform->trainings->plan, spec->id))
-        return true;
+        return;
     if (training->state != TRAINING_FINISHED) {
         out->unfinished++;
-        return true;
+        return;
     }
     const sim_time_t jct = training->finish - spec->arrival;
     const double slowdown = sim_to_s(jct) / training_alone_s(platform, id);
@@ -375,7 +375,7 @@ static bool training_sum(struct platform *platform, uint32_t id, struct training
     sums->ftf_rho += ftf_rho;
     sums->first = spec->arrival < sums->first ? spec->arrival : sums->first;
     sums->last = training->finish > sums->last ? training->finish : sums->last;
-    return quantile_add(sums->jct, jct);
+    quantile_add(sums->jct, jct);
 }
 
 static void measures_fill(const struct platform *platform, const struct training_sums *sums,
@@ -411,17 +411,13 @@ static void measures_fill(const struct platform *platform, const struct training
     training_fragments_report(platform, elapsed, out);
 }
 
-static bool trainings_report(struct platform *platform, struct training_measures *out)
+static void trainings_report(struct platform *platform, struct training_measures *out)
 {
-    struct training_sums sums = {.jct = quantile_create(QUANTILE_EXACT_SAMPLES),
+    struct training_sums sums = {.jct = quantile_create(&platform->arena, QUANTILE_EXACT_SAMPLES),
                                  .first = SIM_FOREVER};
-    bool good = sums.jct != NULL;
-    for (uint32_t id = 0; good && id < platform->trainings->count; id++)
-        good = training_sum(platform, id, &sums, out);
-    if (good)
-        measures_fill(platform, &sums, out);
-    quantile_destroy(sums.jct);
-    return good || error_run(platform->error, "out of memory for the measures of trainings");
+    for (uint32_t id = 0; id < platform->trainings->count; id++)
+        training_sum(platform, id, &sums, out);
+    measures_fill(platform, &sums, out);
 }
 
 struct ending {
@@ -481,6 +477,7 @@ bool trainings_close(struct platform *platform, struct simulation_result *result
     result->gpus_shared = trainings->shared;
     result->training = calloc(1, sizeof *result->training);
     if (result->training == NULL)
-        return error_run(platform->error, "out of memory for the measures of trainings");
-    return trainings_report(platform, result->training);
+        arena_exhaust(&platform->arena, 1, sizeof *result->training);
+    trainings_report(platform, result->training);
+    return true;
 }

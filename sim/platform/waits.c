@@ -109,8 +109,7 @@ void waits_init(struct platform *platform)
         recorder->batch == NULL || platform->workload->application_count == 0)
         return;
     platform->waits = arena_allocate(&platform->arena, 1, sizeof *platform->waits);
-    if (platform->cluster.touched == NULL && !cluster_watch(&platform->cluster))
-        arena_exhaust(&platform->arena, platform->cluster.invoker_count, sizeof(uint32_t));
+    cluster_watch(&platform->cluster);
     platform->observed = true;
     looks_begin(platform);
 }

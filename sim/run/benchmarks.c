@@ -9,6 +9,7 @@
 
 #include <gsl/gsl_statistics_double.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/clock.h"
 #include "sim/base/unfinished.h"
 #include "sim/engine/event_queue.h"
@@ -28,10 +29,11 @@ static sim_time_t draw(struct random_stream *stream, double mean_s)
     return (sim_time_t)(random_exponential(stream, mean_s * (double)SIM_S) + 0.5);
 }
 
-static bool queue_fault(struct event_queue *event_queue, const char *name, struct error *error)
+static bool queue_fault(struct arena *arena, const struct event_queue *event_queue,
+                        const char *name, struct error *error)
 {
     const char *fault = event_queue_fault(event_queue);
-    event_queue_destroy(event_queue);
+    arena_destroy(arena);
     return fault == NULL || error_run(error, "%s: %s", name, fault);
 }
 
@@ -42,9 +44,8 @@ static bool mm1_rate(double *rate, double *in_system, struct error *error)
     enum { ROOM = 1 << 12 }; /* never full in practice: P(more jobs) = 0.9^4096 < 1e-187 */
     static sim_time_t waiting[ROOM];
     struct random_stream arrivals, services;
-    struct event_queue *event_queue = event_queue_create(1);
-    if (event_queue == NULL)
-        return error_run(error, "mm1_jobs_per_s: out of memory");
+    struct arena *arena = arena_create();
+    struct event_queue *event_queue = event_queue_create(arena, 1);
     random_stream_open(&arrivals, 1, RANDOM_ARRIVAL, 0, 0);
     random_stream_open(&services, 1, RANDOM_NOISE, 0, 0);
     const double start = clock_s();
@@ -65,16 +66,15 @@ static bool mm1_rate(double *rate, double *in_system, struct error *error)
     }
     *rate = COUNT / (clock_s() - start);
     *in_system = sum / COUNT / (double)SIM_S;
-    return queue_fault(event_queue, "mm1_jobs_per_s", error);
+    return queue_fault(arena, event_queue, "mm1_jobs_per_s", error);
 }
 
 /* The hold model: `pending` timers, each rescheduled after an exponential time of mean 1 s. */
 static bool hold_rate(uint32_t pending, double *rate, struct error *error)
 {
     struct random_stream delays;
-    struct event_queue *event_queue = event_queue_create(pending);
-    if (event_queue == NULL)
-        return error_run(error, "hold_events_per_s: out of memory");
+    struct arena *arena = arena_create();
+    struct event_queue *event_queue = event_queue_create(arena, pending);
     random_stream_open(&delays, 1, RANDOM_TEST, pending, 0);
     for (uint32_t i = 0; i < pending; i++)
         event_queue_push(event_queue, draw(&delays, 1), 0, i);
@@ -85,7 +85,7 @@ static bool hold_rate(uint32_t pending, double *rate, struct error *error)
         event_queue_push(event_queue, event.time + draw(&delays, 1), event.kind, event.subject);
     }
     *rate = COUNT / (clock_s() - start);
-    return queue_fault(event_queue, "hold_events_per_s", error);
+    return queue_fault(arena, event_queue, "hold_events_per_s", error);
 }
 
 static bool bench_hold(const char *benchmark, cJSON *result, struct error *error)

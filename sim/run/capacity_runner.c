@@ -16,7 +16,6 @@
 #include "sim/run/worker_pool.h"
 #include "workloads/load/inputs.h"
 #include "workloads/load/json_include.h"
-#include "workloads/load/loader_internal.h"
 #include "workloads/load/policy_module.h"
 
 enum { SEEDS_FEW = 5 }; /* with fewer, a note says that the intervals are rough */
@@ -113,8 +112,7 @@ static bool value_check(const struct runner *runner, const struct capacity_curve
 static bool key_find(struct json_include *document, const char *key, struct json_value *value,
                      struct error *error)
 {
-    struct arena *arena = arena_create();
-    char *rest = arena_text(arena, "%s", key);
+    char *rest = arena_text(document->arena, "%s", key);
     bool good = true;
     *value = json_include_root(document);
     for (const char *name; good && value->node != NULL && (name = strsep(&rest, ".")) != NULL;) {
@@ -128,7 +126,6 @@ static bool key_find(struct json_include *document, const char *key, struct json
         else if (!cJSON_IsObject(parent.node) || !json_child(&parent, name, value))
             value->node = NULL;
     }
-    arena_destroy(arena);
     return good;
 }
 
@@ -138,9 +135,8 @@ static bool key_read(const struct runner *runner, double *start, struct error *e
     const struct capacity_question *question = runner->question;
     struct json_include document;
     struct json_value value;
-    if (!json_include_open(&document, runner->inputs, question->path, error))
-        return false;
-    bool good = true;
+    bool good =
+        json_include_open(&document, runner->answer->arena, runner->inputs, question->path, error);
     for (size_t i = 0; good && i < question->override_count; i++)
         good = json_include_override(&document, question->overrides[i].key,
                                      question->overrides[i].value, error);
@@ -151,7 +147,6 @@ static bool key_read(const struct runner *runner, double *start, struct error *e
     else if (good && value.node != NULL)
         good = error_input(error, "%s: --over %s: the experiment's value is not a number",
                            question->path, question->key);
-    json_include_close(&document);
     return good;
 }
 
@@ -430,8 +425,7 @@ static bool task_note(struct runner *runner, const struct task *task, struct err
     for (size_t i = task->known; good && i < task->seeds; i++) {
         struct simulation_result result =
             runner->outcomes[task->first_job + i - task->known].result;
-        good = notices_fill(answer->arena, run.experiment, false, &result) ||
-               error_run(error, "out of memory for the notices of runs");
+        notices_fill(answer->arena, run.experiment, false, &result);
         if (task->seeds > 1 && capacity_point_is_exact(point))
             notices_add(&result.notices, NOTICE_OF(SEEDS_COPIES));
         else if (task->seeds > 1 && task->seeds < SEEDS_FEW)
@@ -518,18 +512,16 @@ bool capacity_run(const struct capacity_question *question, struct capacity_answ
 {
     struct runner runner = {.question = question, .answer = answer};
     *answer = (struct capacity_answer){.arena = arena_create()};
-    runner.inputs = inputs_create(error);
-    runner.overrides = load_array(question->override_count + 3, sizeof *runner.overrides, error);
-    bool good = runner.inputs != NULL && runner.overrides != NULL;
-    for (size_t i = 0; good && i < question->override_count; i++)
+    runner.inputs = inputs_create(answer->arena);
+    runner.overrides =
+        arena_allocate(answer->arena, question->override_count + 3, sizeof *runner.overrides);
+    for (size_t i = 0; i < question->override_count; i++)
         runner.overrides[i] = question->overrides[i];
-    good = good && answer_prepare(&runner, error) && searches_start(&runner, error);
+    bool good = answer_prepare(&runner, error) && searches_start(&runner, error);
     progress_bar_start(&runner.progress_bar, "runs", question->quiet);
     while (good && (good = round_plan(&runner, error)) && runner.task_count > 0)
         good = round_run(&runner, error);
     progress_bar_end(&runner.progress_bar);
-    free(runner.overrides);
-    inputs_free(runner.inputs);
     return good;
 }
 

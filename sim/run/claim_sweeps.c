@@ -1,10 +1,10 @@
 #include "sim/run/claim_sweeps.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "results/expect/claim.h"
+#include "sim/base/arena.h"
 #include "sim/base/atomic_file.h"
 #include "sim/base/text.h"
 #include "sim/run/sweep_runner_plan.h"
@@ -22,11 +22,11 @@ static size_t first_of_sweep(const struct expectations *claims, size_t claim)
 static struct sweep *sweep_open(const struct expectation *claim, struct error *error)
 {
     struct error fault = {0};
-    char *path = json_include_find_operand(claim->sweep);
-    struct sweep *sweep = sweep_load(path != NULL ? path : claim->sweep, NULL, 0, &fault);
+    struct arena *arena = arena_create();
+    struct sweep *sweep = sweep_load(json_include_operand(arena, claim->sweep), NULL, 0, &fault);
     if (sweep == NULL)
         (void)error_input(error, "%s.sweep: %s", claim->file, fault.message);
-    free(path);
+    arena_destroy(arena);
     return sweep;
 }
 

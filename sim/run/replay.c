@@ -1,7 +1,6 @@
 #include "sim/run/replay.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/units.h"
@@ -59,9 +58,7 @@ struct replay_target replay_worker(struct replay_worker *worker)
 bool replay_plan(const struct resolved_run *run, struct replay_plan *plan, struct error *error)
 {
     const struct emulated_options options = {0};
-    struct emulated *rehearsal = emulated_create(&options, error);
-    if (rehearsal == NULL)
-        return false;
+    struct emulated *rehearsal = emulated_create(&options);
     const struct backend backend = emulated_backend(rehearsal);
     struct simulation_result result = {0};
     const bool good = resolved_run_simulate(run, &(struct simulation_options){.backend = &backend},
@@ -99,8 +96,8 @@ static bool copy_runs(const char *path, const struct resolved_run *run, struct s
     struct run_source *source = run_source_open(path, error);
     bool good = source != NULL && store_reserve(store, path, error);
     for (size_t i = 0; good && i < run_source_results(source)->run_count; i++) {
-        char *backend = run_source_text(source, i, "replay_backend");
-        char *sources = run_source_text(source, i, "sources");
+        const char *backend = run_source_text(source, i, "replay_backend");
+        const char *sources = run_source_text(source, i, "sources");
         const char *hash = run_source_results(source)->runs[i].hash;
         good = backend != NULL && sources != NULL && strcmp(sources, version_sources()) == 0;
         if (!good)
@@ -108,8 +105,6 @@ static bool copy_runs(const char *path, const struct resolved_run *run, struct s
                         backend == NULL ? "simulated, not replayed" : "of another program");
         good = good && store_copy_run(store, source, i, NULL, error);
         *has = *has || strcmp(hash, run->experiment->hash) == 0;
-        free(backend);
-        free(sources);
     }
     run_source_close(source);
     return good;

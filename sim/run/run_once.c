@@ -1,7 +1,5 @@
 #include "sim/run/run_once.h"
 
-#include <stdlib.h>
-
 #include "sim/run/replay.h"
 #include "sim/run/run_process.h"
 
@@ -17,7 +15,6 @@ bool resolved_run_load(struct resolved_run *run, struct inputs *inputs, const ch
 
 void resolved_run_clear(struct resolved_run *run)
 {
-    free(run->values);
     experiment_free(run->experiment);
 }
 

@@ -1,11 +1,11 @@
 #include "sim/run/run_policies.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "results/inspect/timeline.h"
 #include "sched/registry.h"
+#include "sim/base/arena.h"
 #include "sim/base/atomic_file.h"
 #include "sim/run/guard.h"
 #include "sim/run/replay.h"
@@ -54,21 +54,19 @@ static bool run_simulate(struct policy_run *run, size_t position, const struct s
     return good;
 }
 
-static bool sinks_open(const struct policies_request *request, const struct policy_run *runs,
-                       size_t count, struct sinks *sinks, struct error *error)
+static bool sinks_open(struct arena *arena, const struct policies_request *request,
+                       const struct policy_run *runs, size_t count, struct sinks *sinks,
+                       struct error *error)
 {
     if (request->out != NULL && (sinks->store = store_create(request->out, error)) == NULL)
         return false;
-    if (request->rehearsal != NULL &&
-        (sinks->rehearsal = emulated_create(request->rehearsal, error)) == NULL)
-        return false;
+    if (request->rehearsal != NULL)
+        sinks->rehearsal = emulated_create(request->rehearsal);
     if (request->timeline == NULL)
         return true;
-    sinks->experiments = calloc(count, sizeof *sinks->experiments);
-    for (size_t i = 0; sinks->experiments != NULL && i < count; i++)
+    sinks->experiments = arena_allocate(arena, count, sizeof *sinks->experiments);
+    for (size_t i = 0; i < count; i++)
         sinks->experiments[i] = runs[i].run.experiment;
-    if (sinks->experiments == NULL)
-        return error_run(error, "out of memory for the timeline");
     sinks->timeline = timeline_create(request->timeline, sinks->experiments, count, error);
     return sinks->timeline != NULL;
 }
@@ -81,19 +79,16 @@ static bool sinks_close(struct sinks *sinks, bool good, struct error *error)
         good = store_finish(sinks->store, error);
     else
         store_abandon(sinks->store);
-    good = timeline_close(sinks->timeline, good, error);
-    free(sinks->experiments);
-    return good;
+    return timeline_close(sinks->timeline, good, error);
 }
 
 /* Loads the experiment once per policy, so that a wrong name is refused before the first run. */
-static bool runs_load(const struct policies_request *request, struct inputs *inputs,
+static bool runs_load(struct arena *arena, const struct policies_request *request,
                       struct policy_run *runs, size_t count, struct error *error)
 {
+    struct inputs *inputs = inputs_create(arena);
     size_t settings = request->override_count;
-    struct override *overrides = calloc(settings + 1, sizeof *overrides);
-    if (overrides == NULL)
-        return error_run(error, "out of memory for the settings");
+    struct override *overrides = arena_allocate(arena, settings + 1, sizeof *overrides);
     for (size_t i = 0; i < settings; i++)
         overrides[i] = request->overrides[i];
     bool good = true;
@@ -103,7 +98,6 @@ static bool runs_load(const struct policies_request *request, struct inputs *inp
         good = resolved_run_load(&runs[i].run, inputs, request->path, overrides,
                                  settings + (request->policy_count > 0), error);
     }
-    free(overrides);
     return good && inputs_spare(inputs, "--out", request->out, error) &&
            inputs_spare(inputs, "--timeline", request->timeline, error);
 }
@@ -117,11 +111,11 @@ static bool asks_bounds(const struct policies_request *request, const struct pol
             (run == 0 || runs[run].run.experiment->arrivals.process == ARRIVAL_CLOSED));
 }
 
-static bool runs_simulate(const struct policies_request *request, struct policy_run *runs,
-                          size_t count, struct error *error)
+static bool runs_simulate(struct arena *arena, const struct policies_request *request,
+                          struct policy_run *runs, size_t count, struct error *error)
 {
     struct sinks sinks = {0};
-    bool good = sinks_open(request, runs, count, &sinks, error);
+    bool good = sinks_open(arena, request, runs, count, &sinks, error);
     for (size_t i = 0; good && i < count; i++)
         good =
             run_simulate(&runs[i], i, &sinks, asks_bounds(request, runs, i), request->show, error);
@@ -133,21 +127,18 @@ static bool runs_simulate(const struct policies_request *request, struct policy_
 static bool request_run(const struct policies_request *request, struct error *error)
 {
     const size_t count = request->policy_count > 0 ? request->policy_count : 1;
-    struct inputs *inputs = inputs_create(error);
-    struct policy_run *runs = calloc(count, sizeof *runs);
-    bool good = inputs != NULL &&
-                (runs != NULL || error_run(error, "out of memory for the runs")) && runs != NULL &&
-                runs_load(request, inputs, runs, count, error) &&
-                runs_simulate(request, runs, count, error);
+    struct arena *arena = arena_create();
+    struct policy_run *runs = arena_allocate(arena, count, sizeof *runs);
+    bool good = runs_load(arena, request, runs, count, error) &&
+                runs_simulate(arena, request, runs, count, error);
     if (!guard_restore_output() && good)
         good = error_run(error, "standard output has been closed, by a policy perhaps");
     good = good && request->print(request->context, runs, count, error);
-    for (size_t i = 0; runs != NULL && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         simulation_result_clear(&runs[i].result);
         resolved_run_clear(&runs[i].run);
     }
-    free(runs);
-    inputs_free(inputs);
+    arena_destroy(arena);
     return good;
 }
 

@@ -114,6 +114,12 @@ static void note_cold(const struct simulation_result *result)
             100 * all->cold_start_rate);
 }
 
+/* Processor time per decision, beside the simulated one that is charged; NAN: a built-in policy. */
+static double processor_us(const struct simulation_result *result)
+{
+    return result->callbacks_s * 1e6 / fmax((double)result->run.decisions, 1);
+}
+
 void policy_runs_warn(const struct policy_run *runs, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -173,6 +179,8 @@ cJSON *policy_run_json(const struct policy_run *shown)
              result->exact_quantiles, experiment->profile_evidence,
              experiment_is_repeatable(experiment));
     json_add_notices(root, &result->notices);
+    if (!isnan(result->callbacks_s))
+        json_add_figure(root, "decision_processor_us_mean", processor_us(result));
     json_put(root, "wall_s %g peak_memory_kb %g config_hash %s version %s commit %s sources %s",
              result->wall_s, (double)peak_memory_kb(), experiment->hash, version_number(),
              version_commit(), version_sources());
@@ -378,6 +386,9 @@ void policy_run_text(FILE *stream, const struct policy_run *shown)
     if (result->training != NULL)
         text_metrics(stream, METRIC_OF_TRAININGS, result->training, false);
     text_metrics(stream, METRIC_OF_RUN, run, !requests);
+    if (!isnan(result->callbacks_s))
+        fprintf(stream, "\nprocessor time: %.3g us/decision in the policy; charged: %.3g us\n",
+                processor_us(result), run->decision_us_mean);
     fprintf(stream, "\nwall time: %.3g s (%.4g events/s, %.4g requests/s)\n", result->wall_s,
             (double)run->events / result->wall_s,
             (double)(result->overall.requests + experiment->warmup_requests) / result->wall_s);

@@ -283,7 +283,7 @@ static bool receive_result(FILE *from, struct simulation_result *result)
     *result = whole;
     result->applications = receive(from, whole.application_count * sizeof *whole.applications);
     result->training = training ? receive(from, sizeof *whole.training) : NULL;
-    result->notices = (struct notices){.incomplete = whole.notices.incomplete};
+    result->notices = (struct notices){0};
     bool good = result->applications != NULL && training == (result->training != NULL);
     for (size_t n = 0; good && n < whole.notices.count; n++)
         good = receive_notice(from, &result->notices);

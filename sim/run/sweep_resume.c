@@ -31,9 +31,7 @@ static bool known_fill(struct taking *taking, struct error *error)
     const struct sweep *sweep = taking->plans->sweep;
     if (taking->known != NULL)
         return true;
-    taking->known = calloc(sweep->run_count + 1, sizeof *taking->known);
-    if (taking->known == NULL)
-        return error_run(error, "out of memory for %zu runs", sweep->run_count);
+    taking->known = arena_allocate(taking->plans->arena, sweep->run_count, sizeof *taking->known);
     for (size_t run = 0; run < sweep->run_count; run++) {
         if (!plans_have(taking->plans, run))
             continue;
@@ -68,8 +66,8 @@ static enum why known_why(struct taking *taking, const struct run_source *source
                           size_t run)
 {
     const struct plan_cell *cell = &taking->plans->cells[run / taking->plans->sweep->seeds];
-    char *sources = run_source_text(source, row, "sources");
-    char *recorded = run_source_text(source, row, "recorded");
+    const char *sources = run_source_text(source, row, "sources");
+    const char *recorded = run_source_text(source, row, "recorded");
     const enum why why = sources == NULL || strcmp(sources, version_sources()) != 0  ? WHY_PROGRAM
                          : recorded == NULL || strcmp(recorded, cell->recorded) != 0 ? WHY_RECORD
                                                                                      : WHY_NOT;
@@ -77,8 +75,6 @@ static enum why known_why(struct taking *taking, const struct run_source *source
                    why == WHY_PROGRAM ? "the program changed, its sources were %.31s"
                                       : "what is recorded changed",
                    sources != NULL && utf8_is_name(sources) ? sources : "unknown");
-    free(sources);
-    free(recorded);
     return why;
 }
 
@@ -179,6 +175,5 @@ bool sweep_resume(const struct plans *plans, struct run_folder *folder, const ch
     good = good && run_folder_settle(folder, is_related(&taking), error);
     if (good && !quiet && is_related(&taking))
         taken_tell(&taking);
-    free(taking.known);
     return good;
 }

@@ -29,7 +29,7 @@ struct sweep_runner {
     struct store *store; /* the results file; not used in a worker */
     struct store *part;  /* in a worker: the part in progress; NULL: none */
     size_t part_run;     /* first run of that part */
-    char **failed;       /* per run: why it failed; NULL: it did not */
+    const char **failed; /* per run: why it failed; NULL: it did not */
     double *values;      /* per run: value of the precision metric; NULL: no precision */
     size_t *pending;     /* runs of this round */
     size_t pending_count;
@@ -152,9 +152,7 @@ static bool collect(void *context, size_t job, uint64_t place, const struct erro
         return (runner->values == NULL || value_note(runner, run, error)) &&
                assemble(runner, false, error);
     }
-    runner->failed[run] = strdup(failure->message);
-    if (runner->failed[run] == NULL)
-        return error_run(error, "out of memory for the message of a failed run");
+    runner->failed[run] = arena_text(runner->plans.arena, "%s", failure->message);
     const bool killed = is_killed(failure->message);
     if (runner->failures++ == 0 || (killed && runner->killed == 0))
         runner->first_failure = *failure;
@@ -242,15 +240,14 @@ static bool rounds_run(struct sweep_runner *runner, struct error *error)
 static bool sweep_runner_prepare(struct sweep_runner *runner, struct error *error)
 {
     const struct sweep *sweep = runner->sweep;
-    const bool precise = sweep->precision.given;
-    runner->failed = calloc(sweep->run_count + 1, sizeof *runner->failed);
-    runner->pending = calloc(sweep->run_count + 1, sizeof *runner->pending);
-    if (precise)
-        runner->values = calloc(sweep->run_count + 1, sizeof *runner->values);
-    if (runner->failed == NULL || runner->pending == NULL || (precise && runner->values == NULL))
-        return error_run(error, "out of memory for %zu runs", sweep->run_count);
-    return plans_make(&runner->plans, sweep, runner->options->shard, runner->options->shards,
-                      error);
+    if (!plans_make(&runner->plans, sweep, runner->options->shard, runner->options->shards, error))
+        return false;
+    struct arena *arena = runner->plans.arena;
+    runner->failed = arena_allocate(arena, sweep->run_count, sizeof *runner->failed);
+    runner->pending = arena_allocate(arena, sweep->run_count, sizeof *runner->pending);
+    if (sweep->precision.given)
+        runner->values = arena_allocate(arena, sweep->run_count, sizeof *runner->values);
+    return true;
 }
 
 static bool folder_open(struct sweep_runner *runner, struct error *error)
@@ -424,15 +421,12 @@ static bool sweep_runner_pool(struct sweep_runner *runner, struct error *error)
 /* Begins the results file, whose lock, held throughout, also protects the folder. */
 static bool store_begin(struct sweep_runner *runner, struct error *error)
 {
-    char *target = atomic_file_target(runner->options->out, error);
-    bool good = target != NULL;
-    if (good && asprintf(&runner->runs_path, "%s.runs", target) < 0) {
-        runner->runs_path = NULL;
-        good = error_run(error, "out of memory for the sweep");
-    }
-    free(target);
-    if (good)
-        runner->store = store_create(runner->options->out, error);
+    struct arena *arena = runner->plans.arena;
+    const char *target = atomic_file_target(arena, runner->options->out, error);
+    if (target == NULL)
+        return false;
+    runner->runs_path = arena_text(arena, "%s.runs", target);
+    runner->store = store_create(runner->options->out, error);
     return runner->store != NULL && store_set_swept(runner->store, runner->plans.swept, error) &&
            store_set_text(runner->store, "sweep_command", runner->options->command, error) &&
            store_set_text(runner->store, "show", runner->plans.sweep->show, error);
@@ -451,7 +445,6 @@ static bool sweep_runner_execute(struct sweep_runner *runner, struct error *erro
         run_folder_close(runner->folder, whole);
     }
     store_abandon(runner->store);
-    free(runner->runs_path);
     return whole;
 }
 
@@ -463,11 +456,6 @@ bool sweep_runner_run(const struct sweep *sweep, const struct sweep_runner_optio
     const bool good = sweep_runner_prepare(&runner, error) &&
                       (options->dry_run ? sweep_estimate(&runner.plans, options, error)
                                         : sweep_runner_execute(&runner, error));
-    for (size_t run = 0; runner.failed != NULL && run < sweep->run_count; run++)
-        free(runner.failed[run]);
-    free(runner.failed);
-    free(runner.pending);
-    free(runner.values);
     plans_clear(&runner.plans);
     return good;
 }

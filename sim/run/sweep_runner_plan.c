@@ -203,12 +203,13 @@ bool plans_make(struct plans *plans, const struct sweep *sweep, uint64_t shard, 
                        .metadata = {.shard = shard, .shards = shards, .runs = sweep->run_count}};
     struct plan_hash *hashes = arena_allocate(arena, combinations, sizeof *hashes);
     FILE *identity = open_memstream(&text, &size);
+    if (identity == NULL)
+        arena_exhaust(arena, 1, 1);
     struct modules *modules = modules_create(sweep);
-    bool good = (identity != NULL || error_run(error, "out of memory for the sweep")) &&
-                swept_make(sweep, plans->swept, error) &&
+    bool good = swept_make(sweep, plans->swept, error) &&
                 cells_fill(plans, modules, hashes, identity, error);
-    if (identity != NULL && fclose(identity) != 0 && good)
-        good = error_run(error, "out of memory for the sweep");
+    if (fclose(identity) != 0)
+        arena_exhaust(arena, 1, size);
     if (good)
         hash_bytes(text, size, plans->metadata.identity);
     modules_free(modules);

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/clock.h"
 #include "sim/base/unfinished.h"
 #include "sim/run/guard.h"
@@ -29,10 +30,9 @@ enum job_state { JOB_WAITING, JOB_RUNNING, JOB_HELD, JOB_ENDED };
 
 struct job {
     enum job_state state;
-    bool failed;
     bool lost; /* its worker died before it published the result */
     uint64_t place;
-    struct error *failure;
+    struct error *failure; /* NULL: it did not fail */
 };
 
 struct worker {
@@ -46,6 +46,7 @@ struct worker {
 };
 
 struct yard {
+    struct arena *arena; /* of what it has */
     const struct worker_pool *worker_pool;
     struct job *jobs;
     struct worker *workers;
@@ -236,10 +237,8 @@ static void job_end(struct yard *yard, size_t index, const struct error *failure
 {
     struct job *job = &yard->jobs[index];
     job->state = JOB_ENDED;
-    job->failed = failure != NULL;
-    job->failure = failure == NULL ? NULL : malloc(sizeof *job->failure);
-    if (job->failure != NULL)
-        *job->failure = *failure;
+    if (failure != NULL)
+        job->failure = arena_copy(yard->arena, failure, 1, sizeof *failure);
     yard->ended[yard->ended_count++] = index;
     progress_show(yard);
 }
@@ -368,14 +367,12 @@ static void worker_read(struct yard *yard, struct worker *worker)
 
 static bool job_collect(struct yard *yard, struct error *error)
 {
-    static const struct error lost = {ERROR_RUN, "out of memory while noting how the job failed"};
     const struct worker_pool *worker_pool = yard->worker_pool;
     const size_t index = yard->ended[yard->collected++];
     struct job *job = &yard->jobs[index];
-    const struct error *failure = job->failed && job->failure == NULL ? &lost : job->failure;
-    const bool good = worker_pool->collect(worker_pool->context, index, job->place, failure, error);
-    free(job->failure);
-    job->failure = NULL;
+    const bool good =
+        worker_pool->collect(worker_pool->context, index, job->place, job->failure, error);
+    arena_release(yard->arena, job->failure);
     return good;
 }
 
@@ -454,31 +451,23 @@ static bool yard_open(struct yard *yard, struct error *error)
 {
     const size_t jobs = yard->worker_pool->jobs;
     const size_t workers = yard->worker_count;
-    yard->jobs = calloc(jobs + 1, sizeof *yard->jobs);
-    yard->workers = calloc(workers, sizeof *yard->workers);
-    yard->polls = calloc(workers + 1, sizeof *yard->polls);
-    yard->ended = calloc(jobs + 1, sizeof *yard->ended);
+    yard->arena = arena_create();
+    yard->jobs = arena_allocate(yard->arena, jobs, sizeof *yard->jobs);
+    yard->workers = arena_allocate(yard->arena, workers, sizeof *yard->workers);
+    yard->polls = arena_allocate(yard->arena, workers + 1, sizeof *yard->polls);
+    yard->ended = arena_allocate(yard->arena, jobs, sizeof *yard->ended);
     yard->places = mmap(NULL, workers * sizeof *yard->places, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (yard->places == MAP_FAILED)
-        yard->places = NULL;
-    return (yard->ended != NULL && yard->jobs != NULL && yard->workers != NULL &&
-            yard->polls != NULL && yard->places != NULL) ||
+    return yard->places != MAP_FAILED ||
            error_run(error, "out of memory for %zu jobs on %zu worker processes", jobs, workers);
 }
 
 static void yard_close(struct yard *yard)
 {
-    if (yard->workers != NULL)
-        yard_kill(yard);
-    if (yard->places != NULL)
+    yard_kill(yard);
+    if (yard->places != MAP_FAILED)
         (void)munmap(yard->places, yard->worker_count * sizeof *yard->places);
-    for (size_t j = 0; yard->jobs != NULL && j < yard->worker_pool->jobs; j++)
-        free(yard->jobs[j].failure);
-    free(yard->jobs);
-    free(yard->workers);
-    free(yard->polls);
-    free(yard->ended);
+    arena_destroy(yard->arena);
 }
 
 size_t worker_pool_size(uint64_t asked, size_t jobs)

@@ -10,6 +10,8 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
+#include "sim/base/arena.h"
+
 enum { REWEIGHTINGS = 8, STARTS = 4 };
 
 /* When a search ends. One that begins at a fit to about the same points ends sooner. */
@@ -269,15 +271,14 @@ static bool in_part(size_t index, size_t count, size_t wanted)
     return count <= wanted || modf((double)index * golden, &whole) * (double)count < (double)wanted;
 }
 
-static bool problem_fill(struct problem *problem, const struct latency_point *points, size_t count,
-                         const bool *left_out, struct error *error)
+static bool problem_fill(struct arena *arena, struct problem *problem,
+                         const struct latency_point *points, size_t count, const bool *left_out,
+                         struct error *error)
 {
     double sum = 0;
-    problem->points = calloc(count, sizeof *problem->points);
-    problem->weights = calloc(count + LAW_COEFFICIENTS, sizeof *problem->weights);
-    problem->sizes = calloc(count, sizeof *problem->sizes);
-    if (problem->points == NULL || problem->weights == NULL || problem->sizes == NULL)
-        return error_run(error, "out of memory for a fit of %zu points", count);
+    problem->points = arena_allocate(arena, count, sizeof *problem->points);
+    problem->weights = arena_allocate(arena, count + LAW_COEFFICIENTS, sizeof *problem->weights);
+    problem->sizes = arena_allocate(arena, count, sizeof *problem->sizes);
     size_t seen = 0;
     for (size_t i = 0; i < count; i++)
         seen += left_out == NULL || !left_out[i];
@@ -347,7 +348,8 @@ bool latency_law_fit(const struct latency_point *points, size_t count, const boo
     struct problem problem = {.prior = *prior};
     gsl_multifit_nlinear_parameters parameters = gsl_multifit_nlinear_default_parameters();
     gsl_multifit_nlinear_workspace *work = NULL;
-    bool fine = problem_fill(&problem, points, count, left_out, error);
+    struct arena *arena = arena_create();
+    bool fine = problem_fill(arena, &problem, points, count, left_out, error);
     if (fine) {
         work = gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &parameters,
                                           problem.count + LAW_COEFFICIENTS, LAW_COEFFICIENTS);
@@ -355,8 +357,6 @@ bool latency_law_fit(const struct latency_point *points, size_t count, const boo
     }
     fine = fine && search_all(&problem, start, law, work, error);
     gsl_multifit_nlinear_free(work);
-    free(problem.points);
-    free(problem.weights);
-    free(problem.sizes);
+    arena_destroy(arena);
     return fine;
 }

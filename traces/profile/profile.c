@@ -1,10 +1,10 @@
 #include "traces/profile/profile.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/keys.h"
 #include "traces/profile/profile_fit.h"
 
@@ -15,57 +15,34 @@ enum { AXIS_LIMIT = 1024, GRID_LIMIT = 1 << 20, FUNCTION_LIMIT = 10000, TEXT_KEY
 
 /* ---- Text ---------------------------------------------------------------------------------- */
 
-static char *copy_string(const char *text, struct error *error)
-{
-    char *copy = strdup(text);
-    if (copy == NULL)
-        error_run(error, "out of memory while reading a profile");
-    return copy;
-}
-
-/* Appends "; key: text" to *out. */
-static bool append_note(const struct json_value *note, char **out, struct error *error)
-{
-    const char *text = json_as_text(note, error);
-    const char *before = *out == NULL ? "" : *out;
-    char *joined = NULL;
-    if (text == NULL)
-        return false;
-    if (asprintf(&joined, "%s%s%s: %s", before, *out == NULL ? "" : "; ", note->node->string,
-                 text) < 0)
-        return error_run(error, "out of memory while reading a profile");
-    free(*out);
-    *out = joined;
-    return true;
-}
-
 /* Reads a string, or an object of strings as "name: text; name: text". An absent key gives "". If
  * `out` is NULL, the text is only checked. */
-static bool read_text(const struct json_value *object, const char *key, char **out,
+static bool read_text(const struct json_value *object, const char *key, const char **out,
                       struct error *error)
 {
     struct json_value text;
     char *joined = NULL;
-    bool fine = true;
     if (!json_child(object, key, &text)) {
-        joined = copy_string("", error);
+        joined = arena_text(object->arena, "%s", "");
     } else if (cJSON_IsObject(text.node)) {
-        for (struct json_value v = {0}; fine && json_next(&text, &v);)
-            fine = append_note(&v, &joined, error);
-        if (fine && joined == NULL)
-            joined = copy_string("", error);
+        for (struct json_value v = {0}; json_next(&text, &v);) {
+            const char *note = json_as_text(&v, error);
+            if (note == NULL)
+                return false;
+            arena_append(v.arena, &joined, "%s%s: %s", joined == NULL ? "" : "; ", v.node->string,
+                         note);
+        }
     } else if (json_as_text(&text, error) != NULL) {
-        joined = copy_string(text.node->valuestring, error);
+        joined = arena_text(object->arena, "%s", text.node->valuestring);
+    } else {
+        return false;
     }
-    if (joined != NULL && out != NULL)
-        fine = fine && json_is_name(&text, joined, error); /* because it is shown on one line */
-    if (joined == NULL || !fine || out == NULL) {
-        fine = fine && joined != NULL;
-        free(joined);
-        return fine;
-    }
+    if (joined == NULL)
+        joined = arena_text(object->arena, "%s", "");
+    if (out == NULL)
+        return true;
     *out = joined;
-    return true;
+    return json_is_name(&text, joined, error); /* because it is shown on one line */
 }
 
 /* ---- The grid ------------------------------------------------------------------------------ */
@@ -76,9 +53,7 @@ static bool read_axis(const struct json_value *grid, const char *key, int low, i
     struct json_value array;
     if (!json_require(grid, key, &array, error) || !json_is_array(&array, 1, AXIS_LIMIT, error))
         return false;
-    axis->values = calloc(json_size(&array), sizeof *axis->values);
-    if (axis->values == NULL)
-        return error_run(error, "out of memory while reading a profile");
+    axis->values = arena_allocate(array.arena, json_size(&array), sizeof *axis->values);
     for (struct json_value v = {0}; json_next(&array, &v);) {
         int64_t value = 0;
         if (!json_as_integer(&v, low, high, &value, error))
@@ -146,9 +121,8 @@ static bool read_latency(const struct json_value *value, struct profile_function
     if (!json_require(value, "latency_ms", &latency, error) ||
         !has_length(&latency, function->batch.count, "batch", error))
         return false;
-    function->latency_ms = calloc(function->batch.count * plane, sizeof *function->latency_ms);
-    if (function->latency_ms == NULL)
-        return error_run(error, "out of memory while reading a profile");
+    function->latency_ms =
+        arena_allocate(value->arena, function->batch.count * plane, sizeof *function->latency_ms);
     for (struct json_value v = {0}; json_next(&latency, &v);)
         if (!read_latency_plane(&v, function, function->latency_ms + v.index * plane, &present,
                                 error))
@@ -182,7 +156,7 @@ static const struct key memory_keys[] = {
     KEY_NUMBER("weights", OF, gpu_weights_mb, 0, MB_LIMIT, NAN, OPTIONAL),
     KEY_NUMBER("per_item", OF, gpu_per_item_mb, 0, MB_LIMIT, NAN, OPTIONAL), KEY_END};
 static const struct key function_keys[] = {
-    KEY_OWN("model"),
+    KEY_TEXT("model", OF, model, OPTIONAL),
     KEY_OWN("grid"),
     KEY_OWN("latency_ms"),
     KEY_OBJECT("noise", noise_keys, OPTIONAL),
@@ -226,16 +200,14 @@ static bool read_function(const struct json_value *value, int unit,
     keys_default(function_keys, function);
     if (!keys_load(function_keys, value, function, error))
         return false;
-    function->name = copy_string(value->node->string, error);
-    if (function->name == NULL)
-        return false;
+    function->name = arena_text(value->arena, "%s", value->node->string);
+    if (function->model == NULL)
+        function->model = function->name;
     if (function->name[0] == '\0')
         return json_fault(value, error, "is a function without a name; name it");
     if (!json_is_name(value, function->name, error))
         return false;
-    function->model = copy_string(function->name, error);
-    return function->model != NULL && json_string(value, "model", &function->model, error) &&
-           read_grid(value, unit, function, error) && read_cold_start(value, function, error) &&
+    return read_grid(value, unit, function, error) && read_cold_start(value, function, error) &&
            read_text(value, "evidence", NULL, error) &&
            read_text(value, "derivation", NULL, error) &&
            profile_fit_read(value, unit, function, error);
@@ -252,9 +224,7 @@ static bool read_functions(const struct json_value *root, struct profile *profil
     if (count == 0 || count > FUNCTION_LIMIT)
         return json_fault(&functions, error, "has %zu functions; give 1 to %d", count,
                           FUNCTION_LIMIT);
-    profile->functions = calloc(count, sizeof *profile->functions);
-    if (profile->functions == NULL)
-        return error_run(error, "out of memory while reading a profile");
+    profile->functions = arena_allocate(root->arena, count, sizeof *profile->functions);
     for (struct json_value v = {0}; json_next(&functions, &v);)
         if (!read_function(&v, profile->unit, &profile->functions[profile->function_count++],
                            error))
@@ -288,18 +258,15 @@ static bool read_pair_names(const struct json_value *value, const struct profile
     if (!json_require(value, "functions", &names, error) ||
         !json_is_array(&names, 1, FUNCTION_LIMIT, error))
         return false;
-    model->pair_names = calloc(json_size(&names), sizeof *model->pair_names);
-    if (model->pair_names == NULL)
-        return error_run(error, "out of memory while reading a profile");
+    model->pair_names = arena_allocate(value->arena, json_size(&names), sizeof *model->pair_names);
     for (struct json_value v = {0}; json_next(&names, &v);) {
         const char *name = json_as_string(&v, error);
         if (name == NULL || !know_function(&v, profile, error))
             return false;
         for (size_t j = 0; j < model->pair_count; j++)
-            if (model->pair_names[j] != NULL && strcmp(model->pair_names[j], name) == 0)
+            if (strcmp(model->pair_names[j], name) == 0)
                 return json_fault(&v, error, "\"%s\" is there twice; keep one", name);
-        if ((model->pair_names[model->pair_count++] = copy_string(name, error)) == NULL)
-            return false;
+        model->pair_names[model->pair_count++] = arena_text(value->arena, "%s", name);
     }
     return true;
 }
@@ -343,9 +310,8 @@ static bool read_pairs(const struct json_value *value, const struct profile *pro
         !json_require(value, "excess", &excess, error) ||
         !json_is_array(&excess, model->pair_count, model->pair_count, error))
         return false;
-    model->pairs = calloc(model->pair_count * model->pair_count, sizeof *model->pairs);
-    if (model->pairs == NULL)
-        return error_run(error, "out of memory while reading a profile");
+    model->pairs =
+        arena_allocate(value->arena, model->pair_count * model->pair_count, sizeof *model->pairs);
     for (struct json_value v = {0}; json_next(&excess, &v);)
         if (!read_pair_row(&v, model, model->pairs + v.index * model->pair_count, error))
             return false;
@@ -389,9 +355,7 @@ static bool read_rates(const struct json_value *pool, struct context_pool *out, 
     if (!json_require(pool, "together_per_s", &rates, error) ||
         !json_is_array(&rates, 1, 1000, error))
         return false;
-    out->together = calloc(json_size(&rates), sizeof *out->together);
-    if (out->together == NULL)
-        return error_run(error, "out of memory while reading a profile");
+    out->together = arena_allocate(pool->arena, json_size(&rates), sizeof *out->together);
     for (; json_next(&rates, &rate); out->rate_count++) {
         struct context_rate *next = &out->together[rate.index];
         if (!json_is_array(&rate, 2, 2, error))
@@ -414,9 +378,7 @@ static bool read_pools(const struct json_value *value, struct interference *mode
     struct json_value pools, pool = {0};
     if (!json_require(value, "pools", &pools, error) || !json_is_array(&pools, 1, 1000, error))
         return false;
-    model->pools = calloc(json_size(&pools) + 1, sizeof *model->pools);
-    if (model->pools == NULL)
-        return error_run(error, "out of memory while reading a profile");
+    model->pools = arena_allocate(value->arena, json_size(&pools), sizeof *model->pools);
     while (json_next(&pools, &pool)) {
         struct context_pool *next = &model->pools[pool.index];
         if (!keys_load(pool_keys, &pool, next, error) || !read_rates(&pool, next, error))
@@ -464,9 +426,7 @@ static bool read_interference(const struct json_value *root, struct profile *pro
     profile->states_no_interference = choice == NONE;
     if (choice == NONE)
         return keys_load(none_keys, &value, NULL, error);
-    profile->interference = calloc(1, sizeof *profile->interference);
-    if (profile->interference == NULL)
-        return error_run(error, "out of memory while reading a profile");
+    profile->interference = arena_allocate(root->arena, 1, sizeof *profile->interference);
     profile->interference->kind = kinds[choice];
     return read_law(&value, profile, profile->interference, error) &&
            read_text(&value, "evidence", NULL, error) && read_text(&value, "source", NULL, error) &&
@@ -501,86 +461,40 @@ static bool read_profile(const struct json_value *root, struct profile *profile,
 
 struct profile *profile_parse(const char *text, const char *name, struct error *error)
 {
-    cJSON *root = json_parse(text, name, error);
-    if (root == NULL)
+    cJSON *tree = json_parse(text, name, error);
+    if (tree == NULL)
         return NULL;
-    struct json_value value = json_root(name, root);
-    struct profile *profile = calloc(1, sizeof *profile);
-    bool fine = profile != NULL && (profile->path = copy_string(name, error)) != NULL;
-    if (profile == NULL)
-        error_run(error, "out of memory while reading a profile");
-    fine = fine && read_profile(&value, profile, error);
-    cJSON_Delete(root);
-    if (!fine) {
-        profile_free(profile);
-        return NULL;
-    }
-    return profile;
+    struct arena *arena = arena_create();
+    struct profile *profile = arena_allocate(arena, 1, sizeof *profile);
+    struct json_value root = json_root(name, tree);
+    root.arena = profile->arena = arena;
+    profile->path = arena_text(arena, "%s", name);
+    const bool good = read_profile(&root, profile, error);
+    cJSON_Delete(tree);
+    if (good)
+        return profile;
+    profile_free(profile);
+    return NULL;
 }
 
 struct profile *profile_load(const char *path, struct error *error)
 {
     char *text = json_read_text(path, NULL, error);
-    if (text == NULL)
-        return NULL;
-    struct profile *profile = profile_parse(text, path, error);
+    struct profile *profile = text == NULL ? NULL : profile_parse(text, path, error);
     free(text);
-    return profile;
-}
-
-static void free_interference(struct interference *model)
-{
-    if (model == NULL)
-        return;
-    for (size_t i = 0; i < model->pair_count; i++)
-        free(model->pair_names[i]);
-    free(model->pair_names);
-    free(model->pairs);
-    for (size_t i = 0; model->pools != NULL && i <= model->pool_count; i++)
-        free(model->pools[i].together); /* that of a pool with a fault is behind the count */
-    free(model->pools);
-    free(model);
-}
-
-struct profile *profile_share(struct profile *profile)
-{
-    profile->shares++;
     return profile;
 }
 
 void profile_free(struct profile *profile)
 {
-    if (profile == NULL)
-        return;
-    if (profile->shares > 0) {
-        profile->shares--;
-        return;
-    }
-    for (size_t i = 0; i < profile->function_count; i++) {
-        struct profile_function *function = &profile->functions[i];
-        free(function->name);
-        free(function->model);
-        free(function->batch.values);
-        free(function->vcpu.values);
-        free(function->vgpu.values);
-        free(function->latency_ms);
-        free(function->cold_start_samples_ms);
-        profile_fit_clear(function);
-    }
-    free(profile->functions);
-    free_interference(profile->interference);
-    free(profile->path);
-    free(profile->device);
-    free(profile->evidence);
-    free(profile->source);
-    free(profile->licence);
-    free(profile);
+    if (profile != NULL)
+        arena_destroy(profile->arena);
 }
 
 const struct profile_function *profile_find(const struct profile *profile, const char *name)
 {
     for (size_t i = 0; i < profile->function_count; i++)
-        if (profile->functions[i].name != NULL && strcmp(profile->functions[i].name, name) == 0)
+        if (strcmp(profile->functions[i].name, name) == 0)
             return &profile->functions[i];
     return NULL;
 }

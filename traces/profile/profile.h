@@ -44,7 +44,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "sim/base/error.h"
 #include "traces/profile/calibrate_law.h"
@@ -106,18 +105,18 @@ enum profile_latency {
 };
 
 struct profile {
-    char *path;
-    char *device; /* this and the next three: "" if the file gives none */
-    char *evidence;
-    char *source;
-    char *licence;
+    struct arena *arena; /* of all that it has */
+    const char *path;
+    const char *device; /* this and the next three: "" if the file gives none */
+    const char *evidence;
+    const char *source;
+    const char *licence;
     int unit; /* slicing unit: a whole GPU is `unit` vGPUs */
     enum profile_latency latency_of;
     struct profile_function *functions;
     size_t function_count;
     struct interference *interference; /* NULL if the file gives none */
     bool states_no_interference;       /* the file says "interference": {"model": "none"} */
-    size_t shares;                     /* owners beside the first */
 };
 
 /* Loads and checks a profile. Returns NULL with ERROR_INPUT, which names the file, the JSON path,
@@ -125,9 +124,6 @@ struct profile {
 struct profile *profile_load(const char *path, struct error *error);
 /* Like profile_load, from JSON text; messages use `name` as the file name. */
 struct profile *profile_parse(const char *text, const char *name, struct error *error);
-/* Adds an owner: profile_free releases the memory when each owner has called it. All owners belong
- * to one thread. */
-struct profile *profile_share(struct profile *profile);
 void profile_free(struct profile *profile); /* NULL is allowed */
 
 /* Returns NULL if the profile has no function of that name. */

@@ -1,8 +1,9 @@
 #include "traces/profile/profile_fit.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "sim/base/arena.h"
 
 static const double COEFFICIENT_LIMIT = 1e9;
 static const double ERROR_LIMIT = 1e6;
@@ -16,11 +17,6 @@ enum { ERROR_KEYS = PROFILE_QUANTILES + 1 };
 static enum profile_quantile quantile_of(int key)
 {
     return key == ERROR_KEYS - 1 ? PROFILE_ERROR_90 : PROFILE_ERROR_50;
-}
-
-static bool out_of_memory(struct error *error)
-{
-    return error_run(error, "out of memory while reading a profile");
 }
 
 /* ---- Laws ------------------------------------------------------------------------------------ */
@@ -50,9 +46,7 @@ static bool read_parts(const struct json_value *law, struct profile_law *extensi
         return true;
     if (!json_is_array(&array, count, count, error))
         return false;
-    extension->parts = calloc(count, sizeof *extension->parts);
-    if (extension->parts == NULL)
-        return out_of_memory(error);
+    extension->parts = arena_allocate(law->arena, count, sizeof *extension->parts);
     for (size_t i = 0; i < count; i++) {
         const struct json_value entry = json_entry(&array, i);
         const double least = i == 0 ? LEAST_PART : extension->parts[i - 1];
@@ -101,9 +95,7 @@ static bool read_laws(const struct json_value *value, int unit, struct profile_f
     if (several && !json_is_array(&law, function->vcpu.count, function->vcpu.count, error))
         return false;
     const size_t count = several ? function->vcpu.count : 1;
-    function->extension = calloc(count, sizeof *function->extension);
-    if (function->extension == NULL)
-        return out_of_memory(error);
+    function->extension = arena_allocate(value->arena, count, sizeof *function->extension);
     function->extension_count = count;
     if (!several)
         return read_law(&law, unit, function->extension, error);
@@ -174,10 +166,7 @@ static bool read_cells(const struct json_value *value, const char *key,
     struct json_value cells;
     if (!json_child(value, key, &cells))
         return true;
-    free(*into);
-    *into = calloc(count, size);
-    if (*into == NULL)
-        return out_of_memory(error);
+    *into = arena_allocate(value->arena, count, size);
     if (!has_length(&cells, function->batch.count, "batch", error))
         return false;
     for (struct json_value plane = {0}; json_next(&cells, &plane);) {
@@ -206,14 +195,4 @@ bool profile_fit_read(const struct json_value *value, int unit, struct profile_f
         function->expected_errors[quantile_of(i)] = into;
     }
     return fine;
-}
-
-void profile_fit_clear(struct profile_function *function)
-{
-    for (size_t i = 0; i < function->extension_count; i++)
-        free(function->extension[i].parts);
-    free(function->extension);
-    free(function->sources);
-    for (int i = 0; i < PROFILE_QUANTILES; i++)
-        free(function->expected_errors[i]);
 }

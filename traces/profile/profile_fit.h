@@ -12,6 +12,5 @@
  * names the place. */
 bool profile_fit_read(const struct json_value *value, int unit, struct profile_function *function,
                       struct error *error);
-void profile_fit_clear(struct profile_function *function);
 
 #endif

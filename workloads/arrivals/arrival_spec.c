@@ -1,7 +1,7 @@
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
 #include "traces/readers/arrival_trace.h"
 #include "workloads/arrivals/arrivals_internal.h"
 #include "workloads/world/capacity.h"
@@ -127,16 +127,16 @@ static bool load_mappings(const struct json_value *value, const struct workload 
     size_t count = json_size(value);
     if (count > MAPPINGS_LIMIT)
         return json_fault(value, error, "has %zu entries, at most %d", count, MAPPINGS_LIMIT);
-    arrivals->mappings = load_array(count, sizeof *arrivals->mappings, error);
-    bool good = arrivals->mappings != NULL;
+    arrivals->mappings = arena_allocate(value->arena, count, sizeof *arrivals->mappings);
+    bool good = true;
     for (struct json_value entry = {0}; good && json_next(value, &entry);) {
         struct trace_mapping *mapping = &arrivals->mappings[arrivals->mapping_count];
         const char *name = json_as_string(&entry, error);
         size_t a = 0;
         good = name != NULL && json_is_name(&entry, entry.node->string, error) &&
                load_index(&entry, "application", name, &workload->applications[0].name,
-                          workload->application_count, sizeof *workload->applications, &a, error) &&
-               (mapping->source = strdup(entry.node->string)) != NULL;
+                          workload->application_count, sizeof *workload->applications, &a, error);
+        mapping->source = entry.node->string;
         mapping->application = (uint32_t)a;
         arrivals->mapping_count++;
     }
@@ -204,11 +204,11 @@ static bool load_periodic(const struct json_value *value, const struct workload 
                           "has %zu entries for %zu applications, each of which is a task; give one "
                           "for each",
                           json_size(&child), tasks);
-    arrivals->phases_ms = load_array(tasks, sizeof *arrivals->phases_ms, error);
-    while (arrivals->phases_ms != NULL && json_next(&child, &entry))
+    arrivals->phases_ms = arena_allocate(child.arena, tasks, sizeof *arrivals->phases_ms);
+    while (json_next(&child, &entry))
         if (!json_as_number(&entry, 0, LIMIT_MS, &arrivals->phases_ms[entry.index], error))
             return false;
-    return arrivals->phases_ms != NULL;
+    return true;
 }
 
 /* "load" needs a process whose rate is known before the run. */
@@ -293,15 +293,4 @@ bool arrivals_load(const struct json_include *document, const struct json_value 
     return keys_load(arrival_keys[process], value, arrivals, error) &&
            load_process(document, value, workload, arrivals, error) &&
            apply_load(value, workload, arrivals, error);
-}
-
-void arrivals_clear(struct arrival_spec *arrivals)
-{
-    free(arrivals->states);
-    free(arrivals->trace_path);
-    free(arrivals->phases_ms);
-    for (size_t i = 0; i < arrivals->mapping_count; i++)
-        free(arrivals->mappings[i].source);
-    free(arrivals->mappings);
-    memset(arrivals, 0, sizeof *arrivals);
 }

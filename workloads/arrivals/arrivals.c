@@ -6,6 +6,7 @@
 
 #include <gsl/gsl_randist.h>
 
+#include "sim/base/arena.h"
 #include "sim/engine/random.h"
 #include "traces/readers/arrival_trace.h"
 #include "sim/base/string_index.h"
@@ -18,6 +19,7 @@ struct next_frame {
 };
 
 struct arrival_stream {
+    struct arena *arena; /* of this and all that it has */
     const struct arrival_spec *spec;
     const struct workload *workload;
     uint64_t seed;
@@ -278,10 +280,8 @@ static bool take_mappings(struct arrival_stream *stream, enum trace_others *othe
     const struct workload *workload = stream->workload;
     bool mapped = spec->mapping_count > 0;
     size_t most = mapped ? spec->mapping_count : workload->application_count;
-    stream->labels = calloc(most, sizeof *stream->labels);
-    stream->applications = calloc(most, sizeof *stream->applications);
-    if (stream->labels == NULL || stream->applications == NULL)
-        return error_run(error, "arrivals: out of memory");
+    stream->labels = arena_allocate(stream->arena, most, sizeof *stream->labels);
+    stream->applications = arena_allocate(stream->arena, most, sizeof *stream->applications);
     *others = mapped ? TRACE_OTHERS_DROP : TRACE_OTHERS_MERGE;
     for (size_t i = 0; i < most; i++) {
         const char *label = mapped ? spec->mappings[i].source : workload->applications[i].name;
@@ -350,13 +350,11 @@ static bool open_trace(struct arrival_stream *stream, struct error *error)
     return stream->trace != NULL;
 }
 
-static bool open_periodic(struct arrival_stream *stream, struct error *error)
+static void open_periodic(struct arrival_stream *stream)
 {
     const struct arrival_spec *spec = stream->spec;
     const size_t tasks = stream->workload->application_count;
-    stream->frames = calloc(tasks, sizeof *stream->frames);
-    if (stream->frames == NULL)
-        return error_run(error, "arrivals: out of memory");
+    stream->frames = arena_allocate(stream->arena, tasks, sizeof *stream->frames);
     for (uint32_t task = 0; task < tasks; task++) {
         double ms = spec->phase == PHASE_LIST ? spec->phases_ms[task] : 0;
         struct random_stream random;
@@ -365,7 +363,6 @@ static bool open_periodic(struct arrival_stream *stream, struct error *error)
             ms = random_uniform(&random) * spec->first_period * spec->period_ms;
         stream->frames[task].time = sim_from_ms(ms);
     }
-    return true;
 }
 
 struct arrival_stream *arrival_stream_open(const struct arrival_spec *spec,
@@ -374,11 +371,9 @@ struct arrival_stream *arrival_stream_open(const struct arrival_spec *spec,
 {
     if (spec->process == ARRIVAL_MMPP && !check_mmpp(spec, error))
         return NULL;
-    struct arrival_stream *stream = calloc(1, sizeof *stream);
-    if (stream == NULL) {
-        (void)error_run(error, "arrivals: out of memory");
-        return NULL;
-    }
+    struct arena *arena = arena_create();
+    struct arrival_stream *stream = arena_allocate(arena, 1, sizeof *stream);
+    stream->arena = arena;
     stream->spec = spec;
     stream->workload = workload;
     stream->seed = seed;
@@ -387,12 +382,11 @@ struct arrival_stream *arrival_stream_open(const struct arrival_spec *spec,
     if (good && spec->process == ARRIVAL_MMPP)
         good = enter_state(stream, error);
     if (spec->process == ARRIVAL_PERIODIC)
-        good = open_periodic(stream, error);
-    if (!good) {
-        arrival_stream_close(stream);
-        return NULL;
-    }
-    return stream;
+        open_periodic(stream);
+    if (good)
+        return stream;
+    arrival_stream_close(stream);
+    return NULL;
 }
 
 void arrival_stream_close(struct arrival_stream *stream)
@@ -401,8 +395,5 @@ void arrival_stream_close(struct arrival_stream *stream)
         return;
     trace_close(stream->trace);
     string_index_clear(&stream->strays);
-    free(stream->labels);
-    free(stream->applications);
-    free(stream->frames);
-    free(stream);
+    arena_destroy(stream->arena);
 }

@@ -34,7 +34,7 @@ struct mmpp_state {
 };
 
 struct trace_mapping {
-    char *source; /* function or application label of the trace; "*": all other labels */
+    const char *source; /* function or application label of the trace; "*": all other labels */
     uint32_t application;
 };
 
@@ -45,7 +45,7 @@ struct arrival_spec {
     double load; /* as given; the process offers it */
     struct mmpp_state *states;
     size_t state_count;
-    char *trace_path;         /* resolved */
+    const char *trace_path;   /* resolved */
     const char *trace_format; /* one of trace_formats; NULL: detected from the content */
     double scale_rate;        /* > 1 compresses time by this factor; default 1 */
     double start_s;           /* skips the beginning of the trace; before scaling */

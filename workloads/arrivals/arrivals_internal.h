@@ -14,6 +14,5 @@ extern const struct key *const arrival_keys[], mmpp_state_keys[];
 bool arrivals_load(const struct json_include *document, const struct json_value *value,
                    const struct workload *workload, struct arrival_spec *arrivals,
                    struct error *error);
-void arrivals_clear(struct arrival_spec *arrivals);
 
 #endif

@@ -10,13 +10,13 @@
 
 #include <nettle/sha2.h>
 
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
 #include "sim/base/atomic_file.h"
 #include "traces/profile/profile.h"
 #include "workloads/load/loader_internal.h"
 
 struct input {
-    char *path;
+    const char *path;
     char *text; /* NULL if only the digest is cached */
     size_t size;
     struct stat identity;
@@ -26,92 +26,57 @@ struct input {
 };
 
 struct inputs {
+    struct arena *arena;
     struct input *entries;
     size_t count;
 };
 
-struct inputs *inputs_create(struct error *error)
+struct inputs *inputs_create(struct arena *arena)
 {
-    struct inputs *inputs = calloc(1, sizeof *inputs);
-    if (inputs == NULL)
-        (void)error_run(error, "out of memory for the input files");
+    struct inputs *inputs = arena_allocate(arena, 1, sizeof *inputs);
+    inputs->arena = arena;
     return inputs;
 }
 
-void inputs_free(struct inputs *inputs)
-{
-    for (size_t i = 0; inputs != NULL && i < inputs->count; i++) {
-        free(inputs->entries[i].path);
-        free(inputs->entries[i].text);
-        profile_free(inputs->entries[i].profile);
-    }
-    if (inputs != NULL)
-        free(inputs->entries);
-    free(inputs);
-}
-
-/* The entry of this path; a new one is added empty. NULL when out of memory. */
-static struct input *input_of(struct inputs *inputs, const char *path, struct error *error)
+/* The entry of this path; a new one is added empty. */
+static struct input *input_of(struct inputs *inputs, const char *path)
 {
     for (size_t i = 0; i < inputs->count; i++)
         if (strcmp(inputs->entries[i].path, path) == 0)
             return &inputs->entries[i];
-    char *copy = strdup(path);
-    if (copy == NULL || !array_extend(&inputs->entries, inputs->count, sizeof *inputs->entries)) {
-        free(copy);
-        (void)error_run(error, "out of memory for the input files");
-        return NULL;
-    }
-    inputs->entries[inputs->count] = (struct input){.path = copy};
+    arena_reserve(inputs->arena, &inputs->entries, inputs->count + 1, sizeof *inputs->entries);
+    inputs->entries[inputs->count].path = arena_text(inputs->arena, "%s", path);
     return &inputs->entries[inputs->count++];
 }
 
-char *inputs_text(struct inputs *inputs, const char *path, size_t *size, struct error *error)
+const char *inputs_text(struct inputs *inputs, const char *path, size_t *size, struct error *error)
 {
-    if (inputs == NULL)
-        return json_read_text(path, size, error);
-    struct input *input = input_of(inputs, path, error);
-    if (input == NULL)
-        return NULL;
-    if (input->text == NULL && (input->text = json_read_text(path, &input->size, error)) == NULL)
-        return NULL;
-    char *copy = malloc(input->size + 1);
-    if (copy == NULL) {
-        (void)error_run(error, "%s: out of memory", path);
-        return NULL;
-    }
-    memcpy(copy, input->text, input->size + 1);
+    struct input *input = input_of(inputs, path);
+    if (input->text == NULL && (input->text = json_read_text(path, &input->size, error)) != NULL)
+        arena_adopt(inputs->arena, input->text, free);
     if (size != NULL)
         *size = input->size;
-    return copy;
+    return input->text;
 }
 
-static struct profile *read_profile(struct inputs *inputs, const char *path, char sha256[65],
-                                    struct error *error)
+static void profile_end(void *profile)
+{
+    profile_free(profile);
+}
+
+const struct profile *inputs_profile(struct inputs *inputs, const char *path, char sha256[65],
+                                     struct error *error)
 {
     size_t size = 0;
-    char *text = inputs_text(inputs, path, &size, error);
-    struct profile *profile = text == NULL ? NULL : profile_parse(text, path, error);
-    if (profile != NULL)
-        hash_bytes(text, size, sha256);
-    free(text);
-    return profile;
-}
-
-struct profile *inputs_profile(struct inputs *inputs, const char *path, char sha256[65],
-                               struct error *error)
-{
-    if (inputs == NULL)
-        return read_profile(NULL, path, sha256, error);
-    struct input *input = input_of(inputs, path, error);
-    if (input == NULL)
-        return NULL;
-    if (input->profile == NULL)
-        input->profile = read_profile(inputs, path, input->profile_sha256, error);
-    if (input->profile == NULL)
-        return NULL;
+    const char *text = inputs_text(inputs, path, &size, error);
+    struct input *input = input_of(inputs, path);
+    if (input->profile == NULL && text != NULL) {
+        input->profile = profile_parse(text, path, error);
+        arena_adopt(inputs->arena, input->profile, profile_end);
+        hash_bytes(text, size, input->profile_sha256);
+    }
     memcpy(sha256, input->profile_sha256, sizeof input->profile_sha256);
-    return profile_share(input->profile);
+    return input->profile;
 }
 
 bool inputs_spare(const struct inputs *inputs, const char *option, const char *out,
@@ -161,9 +126,9 @@ static int input_open(const char *path, struct stat *identity, struct error *err
 static bool hash_descriptor(int descriptor, const char *path, char sha256[65], struct error *error)
 {
     enum { BLOCK = 65536 };
-    uint8_t *block = load_array(BLOCK, 1, error);
+    uint8_t block[BLOCK];
     struct sha256_ctx context;
-    ssize_t length = block == NULL ? -1 : 1;
+    ssize_t length = 1;
     sha256_init(&context);
     while (length > 0) {
         length = read(descriptor, block, BLOCK);
@@ -172,10 +137,9 @@ static bool hash_descriptor(int descriptor, const char *path, char sha256[65], s
         else if (length < 0 && errno == EINTR)
             length = 1;
     }
-    if (length < 0 && block != NULL)
+    if (length < 0)
         (void)error_input(error, "%s: cannot be read: %s", path, strerror(errno));
     (void)close(descriptor);
-    free(block);
     if (length == 0)
         hash_finish(&context, sha256);
     return length == 0;
@@ -192,11 +156,11 @@ static bool changed(const char *path, const char *before, const char *now, struc
 bool inputs_hash(struct inputs *inputs, const char *path, struct stat *identity, char sha256[65],
                  struct error *error)
 {
-    struct input *input = inputs == NULL ? NULL : input_of(inputs, path, error);
-    const int descriptor = inputs != NULL && input == NULL ? -1 : input_open(path, identity, error);
+    struct input *input = input_of(inputs, path);
+    const int descriptor = input_open(path, identity, error);
     if (descriptor < 0)
         return false;
-    const bool known = input != NULL && input->sha256[0] != '\0';
+    const bool known = input->sha256[0] != '\0';
     if (known && identity_equal(identity, &input->identity)) {
         memcpy(sha256, input->sha256, sizeof input->sha256);
         (void)close(descriptor);
@@ -206,10 +170,8 @@ bool inputs_hash(struct inputs *inputs, const char *path, struct stat *identity,
         return false;
     if (known && strcmp(sha256, input->sha256) != 0)
         return changed(path, input->sha256, sha256, error);
-    if (input != NULL) {
-        input->identity = *identity;
-        memcpy(input->sha256, sha256, sizeof input->sha256);
-    }
+    input->identity = *identity;
+    memcpy(input->sha256, sha256, sizeof input->sha256);
     return true;
 }
 

@@ -15,25 +15,23 @@
 
 #include "sim/base/error.h"
 
+struct arena;
 struct inputs;
 struct profile; /* traces/profile/profile.h */
 
-/* NULL with ERROR_RUN when out of memory. */
-struct inputs *inputs_create(struct error *error);
-void inputs_free(struct inputs *inputs); /* NULL is allowed */
+/* A cache that lives as long as the arena. */
+struct inputs *inputs_create(struct arena *arena);
 
-/* The text of a file, in the format of json_read_text; the caller frees. If `inputs` is not NULL,
- * the file is read only once. Look-up O(files). */
-char *inputs_text(struct inputs *inputs, const char *path, size_t *size, struct error *error);
+/* The text of a file, in the format of json_read_text, which is read only once. O(files). */
+const char *inputs_text(struct inputs *inputs, const char *path, size_t *size, struct error *error);
 
-/* The profile of a file and the SHA-256 of its text; the caller frees. If `inputs` is not NULL, the
- * file is read and parsed only once, and all callers share the profile. O(files) then. */
-struct profile *inputs_profile(struct inputs *inputs, const char *path, char sha256[65],
-                               struct error *error);
+/* The profile of a file and the SHA-256 of its text. It is read and parsed only once. O(files). */
+const struct profile *inputs_profile(struct inputs *inputs, const char *path, char sha256[65],
+                                     struct error *error);
 
-/* The SHA-256 in hexadecimal and the identity of a regular file. If `inputs` is not NULL and the
- * digest differs from the first one, the result is an ERROR_RUN that names both digests. O(size),
- * or O(files) if the identity is known. */
+/* The SHA-256 in hexadecimal and the identity of a regular file. If the digest differs from the
+ * first one, the result is an ERROR_RUN that names both digests. O(size), or O(files) if the
+ * identity is known. */
 bool inputs_hash(struct inputs *inputs, const char *path, struct stat *identity, char sha256[65],
                  struct error *error);
 

@@ -1,14 +1,13 @@
 #include "workloads/load/json_include.h"
 
 #include <dirent.h>
-#include <limits.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
+#include "sim/base/atomic_file.h"
 #include "workloads/load/inputs.h"
 
 #ifndef ESGSIM_DATADIR
@@ -21,83 +20,74 @@ const char *json_include_data_directory(void)
     return directory != NULL && directory[0] != '\0' ? directory : ESGSIM_DATADIR;
 }
 
-char *json_include_join(const char *directory, const char *name)
+char *json_include_join(struct arena *arena, const char *directory, const char *name)
 {
-    if (name[0] == '/' || strcmp(directory, ".") == 0)
-        return strdup(name);
-    char *path = NULL;
-    return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
+    const bool alone = name[0] == '/' || strcmp(directory, ".") == 0;
+    return arena_text(arena, "%s%s%s", alone ? "" : directory, alone ? "" : "/", name);
 }
 
-static char *directory_of(const char *path)
+static char *directory_of(struct arena *arena, const char *path)
 {
     const char *slash = strrchr(path, '/');
     if (slash == NULL)
-        return strdup(".");
-    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+        return arena_text(arena, ".");
+    return arena_text(arena, "%.*s", slash == path ? 1 : (int)(slash - path), path);
 }
 
 /* ---- Finding files -------------------------------------------------------------------------- */
 
-/* The first existing path of directory/name, name and data folder/name; NULL if there is none, or
- * memory is exhausted. */
-static char *find_existing(const char *directory, const char *name)
+/* The first existing path of directory/name, name and data folder/name; NULL if there is none. */
+static char *find_existing(struct arena *arena, const char *directory, const char *name)
 {
     const char *const folders[] = {directory, ".", json_include_data_directory()};
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
-        char *path = json_include_join(folders[i], name);
-        if (path == NULL || access(path, F_OK) == 0)
+        char *path = json_include_join(arena, folders[i], name);
+        if (access(path, F_OK) == 0)
             return path;
-        free(path);
     }
     return NULL;
 }
 
-char *json_include_find_operand(const char *path)
+char *json_include_find_operand(struct arena *arena, const char *path)
 {
-    return find_existing(".", path);
+    return find_existing(arena, ".", path);
 }
 
-/* Finds a file of `folder` with a name close to `name`. `nearest` has 128 bytes; "" if there is
- * none. */
-static void find_nearest(const char *folder, const char *name, char nearest[NAME_MAX + 1])
+const char *json_include_operand(struct arena *arena, const char *path)
 {
-    nearest[0] = '\0';
+    const char *found = json_include_find_operand(arena, path);
+    return found != NULL ? found : path;
+}
+
+/* A file of `folder` with a name close to `name`; NULL if there is none. */
+static const char *find_nearest(struct arena *arena, const char *folder, const char *name)
+{
     DIR *directory = opendir(folder);
     if (directory == NULL)
-        return;
+        return NULL;
     enum { LIMIT = 256 };
-    char *names[LIMIT];
+    const char *names[LIMIT];
     int count = 0;
     for (const struct dirent *entry; count < LIMIT && (entry = readdir(directory)) != NULL;)
-        if (entry->d_name[0] != '.' && (names[count] = strdup(entry->d_name)) != NULL)
-            count++;
+        if (entry->d_name[0] != '.')
+            names[count++] = arena_text(arena, "%s", entry->d_name);
     (void)closedir(directory);
-    const char *found = error_nearest_name(name, (const char *const *)names, count);
-    if (found != NULL && strlen(found) <= NAME_MAX)
-        memcpy(nearest, found, strlen(found) + 1);
-    for (int i = 0; i < count; i++)
-        free(names[i]);
+    return error_nearest_name(name, names, count);
 }
 
 static void fault_missing(const struct json_value *value, const char *directory, const char *name,
                           struct error *error)
 {
-    char nearest[NAME_MAX + 1] = "";
-    char *beside = json_include_join(directory, name);
-    char *folder = beside == NULL ? NULL : directory_of(beside);
-    const char *slash = strrchr(name, '/');
-    if (folder != NULL)
-        find_nearest(folder, slash == NULL ? name : slash + 1, nearest);
-    if (nearest[0] != '\0')
+    struct arena *arena = value->arena;
+    const char *folder = directory_of(arena, json_include_join(arena, directory, name));
+    const char *nearest = find_nearest(arena, folder, file_name(name));
+    if (nearest != NULL)
         json_fault(value, error, "file \"%s\" does not exist; did you mean \"%s\"?", name, nearest);
     else
         json_fault(value, error,
                    "file \"%s\" does not exist in \"%s\", in the working folder or in the data "
                    "folder \"%s\"",
                    name, directory, json_include_data_directory());
-    free(beside);
-    free(folder);
 }
 
 const char *json_include_directory(const struct json_include *document,
@@ -117,7 +107,7 @@ char *json_include_find_file(const struct json_include *document, const struct j
     if (name == NULL)
         return NULL;
     const char *directory = json_include_directory(document, value);
-    char *path = name[0] == '\0' ? NULL : find_existing(directory, name);
+    char *path = name[0] == '\0' ? NULL : find_existing(document->arena, directory, name);
     if (path == NULL)
         fault_missing(value, directory, name, error);
     return path;
@@ -125,20 +115,17 @@ char *json_include_find_file(const struct json_include *document, const struct j
 
 /* ---- Sources -------------------------------------------------------------------------------- */
 
-/* Takes ownership of `path`. NULL: memory is exhausted. */
-static bool add_source(struct json_include *document, const cJSON *node, char *path,
-                       const char *directory, struct error *error)
+/* The directory is that of the file unless it is given. */
+static void add_source(struct json_include *document, const cJSON *node, const char *path,
+                       const char *directory)
 {
-    char *folder = path == NULL ? NULL : directory == NULL ? directory_of(path) : strdup(directory);
-    if (folder == NULL ||
-        !array_extend(&document->sources, document->source_count, sizeof *document->sources)) {
-        free(folder);
-        free(path);
-        return error_input(error, "out of memory");
-    }
-    document->sources[document->source_count++] =
-        (struct json_include_source){.node = node, .path = path, .directory = folder};
-    return true;
+    struct arena *arena = document->arena;
+    arena_reserve(arena, &document->sources, document->source_count + 1, sizeof *document->sources);
+    document->sources[document->source_count++] = (struct json_include_source){
+        .node = node,
+        .path = arena_text(arena, "%s", path),
+        .directory =
+            directory == NULL ? directory_of(arena, path) : arena_text(arena, "%s", directory)};
 }
 
 static void forget_sources(struct json_include *document, const cJSON *node)
@@ -150,65 +137,52 @@ static void forget_sources(struct json_include *document, const cJSON *node)
         forget_sources(document, child);
 }
 
-bool json_include_parse(struct json_include *document, const char *text, const char *name,
-                        const char *directory, struct error *error)
+static struct json_value value_of(const struct json_include *document, const char *path,
+                                  const cJSON *node)
 {
-    memset(document, 0, sizeof *document);
-    document->root = json_parse(text, name, error);
-    if (document->root == NULL)
-        return false;
-    if (!add_source(document, document->root, strdup(name), directory, error)) {
-        json_include_close(document);
-        return false;
-    }
-    return true;
+    return (struct json_value){.file = path, .node = node, .arena = document->arena};
 }
 
-char *json_include_find_document(const char *path)
+bool json_include_parse(struct json_include *document, struct arena *arena, struct inputs *inputs,
+                        const char *text, const char *name, const char *directory,
+                        struct error *error)
 {
-    static const char *const endings[] = {"", ".json"};
-    char shipped[256];
-    char *found = json_include_find_operand(path);
+    *document = (struct json_include){.arena = arena,
+                                      .inputs = inputs != NULL ? inputs : inputs_create(arena),
+                                      .root = json_parse_into(arena, text, name, error)};
+    if (document->root != NULL)
+        add_source(document, document->root, name, directory);
+    return document->root != NULL;
+}
+
+char *json_include_find_document(struct arena *arena, const char *path)
+{
+    char *found = json_include_find_operand(arena, path);
     for (size_t i = 0; found == NULL && strchr(path, '/') == NULL && i < 2; i++)
-        if ((size_t)snprintf(shipped, sizeof shipped, "workloads/experiments/%s%s", path,
-                             endings[i]) < sizeof shipped)
-            found = json_include_find_operand(shipped);
+        found = json_include_find_operand(
+            arena, arena_text(arena, "workloads/experiments/%s%s", path, i == 0 ? "" : ".json"));
     return found;
 }
 
-bool json_include_open(struct json_include *document, struct inputs *inputs, const char *path,
-                       struct error *error)
+bool json_include_open(struct json_include *document, struct arena *arena, struct inputs *inputs,
+                       const char *path, struct error *error)
 {
-    memset(document, 0, sizeof *document);
-    char *found = json_include_find_document(path);
+    const char *found = json_include_find_document(arena, path);
     if (found == NULL)
         return error_input(error,
                            "%s: does not exist, neither here nor in the data folder \"%s\" "
                            "(ESGSIM_DATA names another); `esgsim list experiments` names what "
                            "ships",
                            path, json_include_data_directory());
-    char *text = inputs_text(inputs, found, NULL, error);
-    bool done = text != NULL && json_include_parse(document, text, found, NULL, error);
-    document->inputs = inputs;
-    free(text);
-    free(found);
-    return done;
-}
-
-void json_include_close(struct json_include *document)
-{
-    cJSON_Delete(document->root);
-    for (size_t i = 0; i < document->source_count; i++) {
-        free(document->sources[i].path);
-        free(document->sources[i].directory);
-    }
-    free(document->sources);
-    memset(document, 0, sizeof *document);
+    if (inputs == NULL)
+        inputs = inputs_create(arena);
+    const char *text = inputs_text(inputs, found, NULL, error);
+    return text != NULL && json_include_parse(document, arena, inputs, text, found, NULL, error);
 }
 
 struct json_value json_include_root(const struct json_include *document)
 {
-    return json_root(document->sources[0].path, document->root);
+    return value_of(document, document->sources[0].path, document->root);
 }
 
 /* ---- References ----------------------------------------------------------------------------- */
@@ -218,30 +192,23 @@ struct json_value json_include_root(const struct json_include *document)
 static bool load_reference(struct json_include *document, cJSON *node,
                            const struct json_value *value, struct error *error)
 {
-    char *path = json_include_find_file(document, value, error);
-    if (path == NULL)
-        return false;
-    char *text = inputs_text(document->inputs, path, NULL, error);
+    const char *path = json_include_find_file(document, value, error);
+    const char *text = path == NULL ? NULL : inputs_text(document->inputs, path, NULL, error);
     cJSON *loaded = text == NULL ? NULL : json_parse(text, path, error);
-    free(text);
-    if (loaded == NULL) {
-        free(path);
+    if (loaded == NULL)
         return false;
+    const bool good = cJSON_IsObject(loaded) || cJSON_IsArray(loaded);
+    if (good) {
+        cJSON_free(node->valuestring);
+        node->valuestring = NULL;
+        node->type = loaded->type;
+        node->child = loaded->child;
+        loaded->child = NULL;
+        add_source(document, node, path, NULL);
     }
-    if (!cJSON_IsObject(loaded) && !cJSON_IsArray(loaded)) {
-        error_input(error, "%s: must hold an object; %s of %s refers to it", path, value->path,
-                    value->file);
-        cJSON_Delete(loaded);
-        free(path);
-        return false;
-    }
-    cJSON_free(node->valuestring);
-    node->valuestring = NULL;
-    node->type = loaded->type;
-    node->child = loaded->child;
-    loaded->child = NULL;
     cJSON_Delete(loaded);
-    return add_source(document, node, path, NULL, error);
+    return good || error_input(error, "%s: must hold an object; %s of %s refers to it", path,
+                               value->path, value->file);
 }
 
 static bool enter(struct json_include *document, cJSON *node, struct json_value *child,
@@ -252,7 +219,7 @@ static bool enter(struct json_include *document, cJSON *node, struct json_value 
         return false;
     for (size_t i = 1; i < document->source_count; i++)
         if (document->sources[i].node == node)
-            *child = json_root(document->sources[i].path, node);
+            *child = value_of(document, document->sources[i].path, node);
     return true;
 }
 
@@ -303,12 +270,10 @@ static bool override_step(struct json_include *document, struct json_value *plac
         if (!json_include_member(document, place, name, &child, error))
             return false;
         if (child.node == NULL) {
-            cJSON *object = cJSON_CreateObject();
             /* Casting away const is safe: the node belongs to the document that is being changed.
              */
-            if (object == NULL ||
-                !cJSON_AddItemToObject((cJSON *)(uintptr_t)place->node, name, object))
-                return error_input(error, "out of memory");
+            if (cJSON_AddObjectToObject((cJSON *)(uintptr_t)place->node, name) == NULL)
+                arena_exhaust(document->arena, 1, sizeof(cJSON));
             (void)json_child(place, name, &child);
         }
     }
@@ -344,7 +309,9 @@ static bool override_set(struct json_include *document, const struct json_value 
                            : cJSON_AddItemToObject(parent, name, node);
         done = done && node->string != NULL;
     }
-    return done || error_input(error, "out of memory");
+    if (!done)
+        arena_exhaust(document->arena, 1, sizeof *node);
+    return true;
 }
 
 /* True for a whole number in JSON syntax, of any length. */
@@ -373,8 +340,6 @@ static bool override_walk(struct json_include *document, const char *key, char *
         return false;
     if (node == NULL)
         node = cJSON_CreateString(value);
-    if (node == NULL)
-        return error_input(error, "out of memory");
     return override_set(document, &place, name, node, error);
 }
 
@@ -388,9 +353,5 @@ bool json_include_override(struct json_include *document, const char *key, const
     if (length == 0 || key[0] == '.' || key[length - 1] == '.' || strstr(key, "..") != NULL)
         return json_fault(&root, error, "\"%s\" is no dotted key; write it like policy.params.k",
                           key);
-    char *names = strdup(key);
-    bool done = names != NULL ? override_walk(document, key, names, value, error)
-                              : error_input(error, "out of memory");
-    free(names);
-    return done;
+    return override_walk(document, key, arena_text(document->arena, "%s", key), value, error);
 }

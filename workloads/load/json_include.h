@@ -18,28 +18,29 @@
 #include "sim/base/json.h"
 
 struct json_include_source {
-    const cJSON *node; /* root of the part; NULL once replaced */
-    char *path;        /* json_value.file of the part's values points to this */
-    char *directory;   /* of that file */
+    const cJSON *node;     /* root of the part; NULL once replaced */
+    const char *path;      /* json_value.file of the part's values points to this */
+    const char *directory; /* of that file */
 };
 
 struct inputs; /* workloads/load/inputs.h */
 
 struct json_include {
-    struct inputs *inputs; /* cache of input files; NULL: read each time */
+    struct arena *arena;   /* of the document, and of what is loaded from it */
+    struct inputs *inputs; /* cache of input files */
     cJSON *root;
     struct json_include_source *sources; /* [0]: the document's own file */
     size_t source_count;
 };
 
 /* Open a file (searched in the working folder, then in the data folder), or parse text as if it
- * were a file `name` in `directory`. `inputs` may be NULL. After a failure there is nothing to
- * close. */
-bool json_include_open(struct json_include *document, struct inputs *inputs, const char *path,
-                       struct error *error);
-bool json_include_parse(struct json_include *document, const char *text, const char *name,
-                        const char *directory, struct error *error);
-void json_include_close(struct json_include *document);
+ * were a file `name` in `directory`. The document lives as long as the arena. `inputs` may be
+ * NULL: then the document has a cache of its own. */
+bool json_include_open(struct json_include *document, struct arena *arena, struct inputs *inputs,
+                       const char *path, struct error *error);
+bool json_include_parse(struct json_include *document, struct arena *arena, struct inputs *inputs,
+                        const char *text, const char *name, const char *directory,
+                        struct error *error);
 
 struct json_value json_include_root(const struct json_include *document);
 
@@ -57,8 +58,8 @@ bool json_include_member(struct json_include *document, const struct json_value 
 bool json_include_entry(struct json_include *document, const struct json_value *array, size_t index,
                         struct json_value *child, struct error *error);
 
-/* The path of the file that the string `value` names; the caller frees. NULL with an error that
- * lists the folders searched and the nearest existing name. */
+/* The path of the file that the string `value` names. NULL with an error that lists the folders
+ * searched and the nearest existing name. */
 char *json_include_find_file(const struct json_include *document, const struct json_value *value,
                              struct error *error);
 
@@ -70,13 +71,16 @@ const char *json_include_directory(const struct json_include *document,
 const char *json_include_data_directory(void);
 
 /* The path of a file named on the command line: `path` itself if it exists, else the path under the
- * data folder. NULL if neither exists. The caller frees. */
-char *json_include_find_operand(const char *path);
+ * data folder. NULL if neither exists. */
+char *json_include_find_operand(struct arena *arena, const char *path);
 
-/* The same, or the path of the shipped experiment or sweep of that name. */
-char *json_include_find_document(const char *path);
+/* The same; `path` itself if neither exists. */
+const char *json_include_operand(struct arena *arena, const char *path);
 
-/* "directory/name"; a copy of `name` if it is absolute or `directory` is ".". The caller frees. */
-char *json_include_join(const char *directory, const char *name);
+/* As json_include_find_operand, or the path of the shipped experiment or sweep of that name. */
+char *json_include_find_document(struct arena *arena, const char *path);
+
+/* "directory/name"; `name` alone if it is absolute or `directory` is ".". */
+char *json_include_join(struct arena *arena, const char *directory, const char *name);
 
 #endif

@@ -4,21 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
+#include "sim/base/json_write.h"
 #include "sim/base/utf8.h"
-
-void *load_array(size_t count, size_t size, struct error *error)
-{
-    void *array = calloc(count == 0 ? 1 : count, size);
-    if (array == NULL)
-        error_input(error, "out of memory");
-    return array;
-}
 
 void *load_entries(const struct json_value *array, size_t low, size_t high, size_t size,
                    struct error *error)
 {
-    return json_is_array(array, low, high, error) ? load_array(json_size(array), size, error)
-                                                  : NULL;
+    return json_is_array(array, low, high, error)
+               ? arena_allocate(array->arena, json_size(array), size)
+               : NULL;
 }
 
 bool load_unknown_name(const struct json_value *value, const char *what, const char *name,
@@ -30,28 +25,26 @@ bool load_unknown_name(const struct json_value *value, const char *what, const c
     return json_fault_unknown(value, fault, name, names, count, error);
 }
 
-static const char *name_at(char *const *first, size_t size, size_t index)
+static const char *name_at(const char *const *first, size_t size, size_t index)
 {
-    return *(char *const *)(const void *)((const char *)first + index * size);
+    return *(const char *const *)(const void *)((const char *)first + index * size);
 }
 
 bool load_index(const struct json_value *value, const char *what, const char *name,
-                char *const *first, size_t count, size_t size, size_t *index, struct error *error)
+                const char *const *first, size_t count, size_t size, size_t *index,
+                struct error *error)
 {
     for (*index = 0; *index < count; ++*index)
         if (strcmp(name_at(first, size, *index), name) == 0)
             return true;
-    const char **names = load_array(count, sizeof *names, error);
-    for (size_t i = 0; names != NULL && i < count; i++)
+    const char **names = arena_allocate(value->arena, count, sizeof *names);
+    for (size_t i = 0; i < count; i++)
         names[i] = name_at(first, size, i);
-    if (names != NULL)
-        (void)load_unknown_name(value, what, name, names, (int)count, error);
-    free(names);
-    return false;
+    return load_unknown_name(value, what, name, names, (int)count, error);
 }
 
-bool load_is_new(const struct json_value *value, const char *what, char *const *first, size_t count,
-                 size_t size, struct error *error)
+bool load_is_new(const struct json_value *value, const char *what, const char *const *first,
+                 size_t count, size_t size, struct error *error)
 {
     const char *name = name_at(first, size, count);
     for (size_t i = 0; i < count; i++)
@@ -67,17 +60,14 @@ static int compare_members(const void *a, const void *b)
 
 /* Sorts the members of objects by key, at every depth. cJSON's list is circular backwards: the
  * first element's prev is the last. */
-static bool sort_members(cJSON *node)
+static void sort_members(struct arena *arena, cJSON *node)
 {
     size_t count = 0;
     for (cJSON *child = node->child; child != NULL; child = child->next, count++)
-        if (!sort_members(child))
-            return false;
+        sort_members(arena, child);
     if (!cJSON_IsObject(node) || count < 2)
-        return true;
-    cJSON **members = malloc(count * sizeof *members);
-    if (members == NULL)
-        return false;
+        return;
+    cJSON **members = arena_allocate(arena, count, sizeof *members);
     size_t i = 0;
     for (cJSON *child = node->child; child != NULL; child = child->next)
         members[i++] = child;
@@ -87,16 +77,13 @@ static bool sort_members(cJSON *node)
         members[i]->prev = members[i > 0 ? i - 1 : count - 1];
     }
     node->child = members[0];
-    free(members);
-    return true;
+    arena_release(arena, members);
 }
 
-char *json_print_sorted(cJSON *root)
+char *json_print_sorted(struct arena *arena, cJSON *root)
 {
-    char *printed = sort_members(root) ? cJSON_PrintUnformatted(root) : NULL;
-    char *text = printed == NULL ? NULL : strdup(printed);
-    cJSON_free(printed);
-    return text;
+    sort_members(arena, root);
+    return json_print(arena, root);
 }
 
 void hash_finish(struct sha256_ctx *context, char hex[65])

@@ -1,11 +1,10 @@
 /* Tools of the loaders, which convert a `json_value` into a part of an experiment. All return false
- * with an error. Memory allocated before it belongs to the structure that they fill. */
+ * with an error. Memory is of the value's arena. */
 #ifndef ESGSIM_WORKLOADS_LOAD_LOADER_INTERNAL_H
 #define ESGSIM_WORKLOADS_LOAD_LOADER_INTERNAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include <nettle/sha2.h>
 
@@ -26,10 +25,7 @@ bool path_ends_in(const char *path, const char *ending);
 /* Megabytes: at most 1 PiB. */
 #define LIMIT_MB 1e9
 
-/* Allocates `count` zeroed entries (at least one). NULL with an error when out of memory. */
-void *load_array(size_t count, size_t size, struct error *error);
-
-/* The same, one for each entry of an array, which has low..high. NULL with an error if not. */
+/* Allocates a zeroed entry for each of an array, which has low..high. NULL with an error if not. */
 void *load_entries(const struct json_value *array, size_t low, size_t high, size_t size,
                    struct error *error);
 
@@ -40,20 +36,19 @@ bool load_unknown_name(const struct json_value *value, const char *what, const c
 /* Finds the structure of this name among `count` of them: `first` is the first one's name, the
  * others' are `size` bytes apart. Reports an unknown name at `value`. O(count). */
 bool load_index(const struct json_value *value, const char *what, const char *name,
-                char *const *first, size_t count, size_t size, size_t *index, struct error *error);
+                const char *const *first, size_t count, size_t size, size_t *index,
+                struct error *error);
 
 /* Whether the structure behind `count` others has a name of its own; a fault at `value` if not. */
-bool load_is_new(const struct json_value *value, const char *what, char *const *first, size_t count,
-                 size_t size, struct error *error);
+bool load_is_new(const struct json_value *value, const char *what, const char *const *first,
+                 size_t count, size_t size, struct error *error);
 
-/* Loads a "params" object as settings, sorted by key. Free by settings_free, also after errors. */
+/* Loads a "params" object as settings, sorted by key, whose texts are the document's. */
 bool settings_load(const struct json_value *params, struct setting **settings, size_t *count,
                    struct error *error);
-void settings_free(struct setting *settings, size_t count);
 
-/* Prints one line of JSON with the members of every object sorted by key, which reorders `root`.
- * The caller frees. NULL when out of memory. */
-char *json_print_sorted(cJSON *root);
+/* Prints one line of JSON with the members of every object sorted by key, which reorders `root`. */
+char *json_print_sorted(struct arena *arena, cJSON *root);
 
 /* SHA-256 in hexadecimal. */
 void hash_bytes(const char *bytes, size_t size, char hex[65]);

@@ -51,15 +51,13 @@ static void record(void *context, const char *ask, const struct json_value *valu
     (void)snprintf(most, sizeof most, "%.17g", high);
     cJSON *line = cJSON_CreateObject();
     cJSON *list = words != NULL ? cJSON_AddArrayToObject(line, "words") : NULL;
-    bool good = json_put(line, "ask %s path %s low %s high %s", ask, value->path, least, most) &&
-                (key == NULL || json_put(line, "key %s", key));
+    json_put(line, "ask %s path %s low %s high %s key %s", ask, value->path, least, most, key);
     for (size_t i = 0; words != NULL && words[i] != NULL; i++)
         if (is_of_program(words[i]))
-            good &= cJSON_AddItemToArray(list, cJSON_CreateString(words[i]));
+            (void)cJSON_AddItemToArray(list, cJSON_CreateString(words[i]));
         else
             named = true;
-    if (!good || !json_put(line, "named %hhd", named))
-        fail("out of memory");
+    json_put(line, "named %hhd", named);
     print_line(line);
 }
 
@@ -89,7 +87,7 @@ int main(int argc, char **argv)
         if (content == NULL || kind == NULL)
             fail(content == NULL ? error.message : argv[i]);
         cJSON *line = cJSON_CreateObject();
-        (void)json_put(line, "file %s kind %s", argv[i], kind);
+        json_put(line, "file %s kind %s", argv[i], kind);
         print_line(line);
         json_record(record, argv[i]);
         if (!read_as(argv[i], kind, &error))

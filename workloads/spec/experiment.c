@@ -1,11 +1,12 @@
 #include "workloads/spec/experiment.h"
 
+#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/base/arena.h"
+#include "sim/base/atomic_file.h"
 #include "sim/base/utf8.h"
 #include "traces/profile/profile.h"
 #include "workloads/arrivals/arrivals_internal.h"
@@ -77,9 +78,7 @@ static bool load_policy(const struct json_include *document, const struct json_v
                         struct experiment *experiment, struct error *error)
 {
     struct json_value child;
-    experiment->policy_name = strdup("esg");
-    if (experiment->policy_name == NULL)
-        return error_input(error, "out of memory");
+    experiment->policy_name = arena_text(experiment->arena, "esg");
     if (value->node == NULL)
         return true;
     if (!keys_load(policy_keys, value, experiment, error))
@@ -99,17 +98,6 @@ static bool load_functions(struct reading *reading, struct error *error)
     struct json_value value;
     return load_part(reading, "functions", &value, error) &&
            (value.node == NULL || function_entries_load(&value, &reading->entries, error));
-}
-
-/* Copy number `copy` of several has the name NAME-COPY. */
-static bool name_copy(struct application *application, uint64_t copy, struct error *error)
-{
-    char *name = NULL;
-    if (asprintf(&name, "%s-%llu", application->name, (unsigned long long)copy) < 0)
-        return error_run(error, "out of memory");
-    free(application->name);
-    application->name = name;
-    return true;
 }
 
 /* Loads an entry, which may stand for several applications alike. */
@@ -136,9 +124,10 @@ static bool load_application(struct reading *reading, const struct json_value *a
         if (workload->application_count == APPLICATIONS_LIMIT)
             return json_fault(array, error, "more than %d applications in all", APPLICATIONS_LIMIT);
         struct application *application = &workload->applications[workload->application_count++];
-        if (!application_load(&target, granularity, table, application, error) ||
-            (count > 1 && !name_copy(application, (uint64_t)copy, error)))
+        if (!application_load(&target, granularity, table, application, error))
             return false;
+        if (count > 1)
+            application->name = arena_text(value.arena, "%s-%" PRId64, application->name, copy);
         if (own.weight > 0)
             application->weight = own.weight;
         if (!load_is_new(&value, "applications", &workload->applications[0].name,
@@ -154,10 +143,10 @@ static bool load_applications(struct reading *reading, struct error *error)
     struct function_table table = {.entries = &reading->entries, .workload = workload};
     struct json_value array;
     if (!json_require(&reading->root, "applications", &array, error) ||
-        !json_is_array(&array, 1, APPLICATIONS_LIMIT, error) ||
-        (workload->applications =
-             load_array(APPLICATIONS_LIMIT, sizeof *workload->applications, error)) == NULL)
+        !json_is_array(&array, 1, APPLICATIONS_LIMIT, error))
         return false;
+    workload->applications =
+        arena_allocate(array.arena, APPLICATIONS_LIMIT, sizeof *workload->applications);
     for (size_t entry = 0; entry < json_size(&array); entry++)
         if (!load_application(reading, &array, entry, &table, error))
             return false;
@@ -232,8 +221,8 @@ static bool load_workload(struct reading *reading, struct error *error)
         return false;
     if (!requests)
         workload_derive(&reading->experiment->workload);
-    return profiles_describe(reading->experiment, error) &&
-           (!requests || (load_functions(reading, error) && load_applications(reading, error)));
+    profiles_describe(reading->experiment);
+    return !requests || (load_functions(reading, error) && load_applications(reading, error));
 }
 
 /* If the platform sets a noise, it overrides every function's own. */
@@ -332,14 +321,11 @@ static bool load_names(struct reading *reading, struct error *error)
 {
     struct experiment *experiment = reading->experiment;
     const char *file = reading->root.file;
-    const char *slash = strrchr(file, '/');
-    experiment->path = strdup(file);
-    experiment->directory = strdup(json_include_directory(reading->document, &reading->root));
+    experiment->path = file;
+    experiment->directory = json_include_directory(reading->document, &reading->root);
     const bool named = experiment->name != NULL;
     if (!named)
-        experiment->name = strdup(slash == NULL ? file : slash + 1);
-    if (experiment->path == NULL || experiment->directory == NULL || experiment->name == NULL)
-        return error_input(error, "out of memory");
+        experiment->name = arena_text(experiment->arena, "%s", file_name(file));
     char *dot = named ? NULL : strrchr(experiment->name, '.');
     if (dot != NULL && dot != experiment->name)
         *dot = '\0';
@@ -353,15 +339,13 @@ static bool load_names(struct reading *reading, struct error *error)
 static struct experiment *resolve(struct json_include *document, struct error *error)
 {
     struct reading reading = {.document = document, .root = json_include_root(document)};
-    reading.experiment = load_array(1, sizeof *reading.experiment, error);
-    bool done = reading.experiment != NULL && load_root(&reading, error) &&
-                load_names(&reading, error) && load_workload(&reading, error) &&
-                load_rest(&reading, error) && experiment_canonicalize(reading.experiment, error);
-    function_entries_clear(&reading.entries);
-    if (done)
-        return reading.experiment;
-    experiment_free(reading.experiment);
-    return NULL;
+    reading.experiment = arena_allocate(document->arena, 1, sizeof *reading.experiment);
+    reading.experiment->arena = document->arena;
+    if (!load_root(&reading, error) || !load_names(&reading, error) ||
+        !load_workload(&reading, error) || !load_rest(&reading, error))
+        return NULL;
+    experiment_canonicalize(reading.experiment);
+    return reading.experiment;
 }
 
 /* The file's parameters, and the file that it names, belong to its policy. If an override names
@@ -392,15 +376,16 @@ static bool drop_parameters(struct json_include *document, const struct override
     return true;
 }
 
-struct experiment *experiment_resolve(struct json_include *document,
+struct experiment *experiment_resolve(bool opened, struct json_include *document,
                                       const struct override *overrides, size_t count,
                                       struct error *error)
 {
-    bool good = drop_parameters(document, overrides, count, error);
+    bool good = opened && drop_parameters(document, overrides, count, error);
     for (size_t i = 0; i < count && good; i++)
         good = json_include_override(document, overrides[i].key, overrides[i].value, error);
     struct experiment *experiment = good ? resolve(document, error) : NULL;
-    json_include_close(document);
+    if (experiment == NULL)
+        arena_destroy(document->arena);
     return experiment;
 }
 
@@ -414,27 +399,26 @@ struct experiment *experiment_load_with(struct inputs *inputs, const char *path,
                                         const struct override *overrides, size_t override_count,
                                         struct error *error)
 {
-    struct json_include document;
-    if (!json_include_open(&document, inputs, path, error))
-        return NULL;
-    const struct json_value root = json_include_root(&document);
+    struct json_include document = {.arena = arena_create()};
     struct json_value base;
-    if (json_child(&root, "base", &base) || json_child(&root, "matrix", &base)) {
-        error_input(error, "%s: is a sweep, not an experiment; run it with `esgsim sweep`", path);
-        json_include_close(&document);
-        return NULL;
+    bool good = json_include_open(&document, document.arena, inputs, path, error);
+    if (good) {
+        const struct json_value root = json_include_root(&document);
+        good = (!json_child(&root, "base", &base) && !json_child(&root, "matrix", &base)) ||
+               error_input(error, "%s: is a sweep, not an experiment; run it with `esgsim sweep`",
+                           path);
     }
-    return experiment_resolve(&document, overrides, override_count, error);
+    return experiment_resolve(good, &document, overrides, override_count, error);
 }
 
 struct experiment *experiment_parse(const char *text, const char *name, const char *directory,
                                     const struct override *overrides, size_t override_count,
                                     struct error *error)
 {
-    struct json_include document;
-    return json_include_parse(&document, text, name, directory, error)
-               ? experiment_resolve(&document, overrides, override_count, error)
-               : NULL;
+    struct json_include document = {.arena = arena_create()};
+    const bool good =
+        json_include_parse(&document, document.arena, NULL, text, name, directory, error);
+    return experiment_resolve(good, &document, overrides, override_count, error);
 }
 
 bool experiment_inputs_check(const struct experiment *experiment, struct error *error)
@@ -455,28 +439,6 @@ bool experiment_inputs_check(const struct experiment *experiment, struct error *
 
 void experiment_free(struct experiment *experiment)
 {
-    if (experiment == NULL)
-        return;
-    planning_clear(&experiment->planning);
-    for (size_t f = 0; f < experiment->workload.function_count; f++)
-        if (experiment->platform.initial_invokers != NULL)
-            free(experiment->platform.initial_invokers[f]);
-    free(experiment->platform.initial_invokers);
-    workload_clear(&experiment->workload);
-    profiles_clear(&experiment->profiles);
-    free(experiment->profile_sha256);
-    free(experiment->profile_evidence);
-    arrivals_clear(&experiment->arrivals);
-    training_plan_free(experiment->training);
-    free(experiment->platform.initial_counts);
-    free(experiment->platform.failures.outages);
-    settings_free(experiment->policy_settings, experiment->policy_setting_count);
-    free(experiment->policy_name);
-    free(experiment->policy_file);
-    free(experiment->policy_shadow);
-    free(experiment->resolved_json);
-    free(experiment->name);
-    free(experiment->path);
-    free(experiment->directory);
-    free(experiment);
+    if (experiment != NULL)
+        arena_destroy(experiment->arena);
 }

@@ -69,7 +69,8 @@ extern const char *const experiment_record_names[];
 
 struct platform_spec {
     enum initial_state initial;
-    int **initial_invokers;   /* by function: on these invokers, one each; NULL: by home order */
+    const int *
+        *initial_invokers;    /* by function: on these invokers, one each; NULL: by home order */
     uint32_t *initial_counts; /* INITIAL_COUNTS: idle containers per function in the whole
                                * cluster; a run is refused if its memory cannot hold them */
     enum reuse_order reuse;
@@ -101,8 +102,8 @@ struct platform_spec {
 
 /* A latency profile and the GPUs that it is for. */
 struct experiment_profile {
-    char *model; /* of the GPUs; "": all of the cluster's */
-    struct profile *profile;
+    const char *model; /* of the GPUs; "": all of the cluster's */
+    const struct profile *profile;
     char sha256[65]; /* of the file's bytes */
 };
 
@@ -136,9 +137,10 @@ static inline bool platform_fails(const struct platform_spec *platform)
 extern const char *const planning_per_names[];
 
 struct experiment {
+    struct arena *arena; /* of all that it has */
     char *name;
-    char *path;               /* the experiment file, for messages */
-    char *directory;          /* of the experiment file */
+    const char *path;         /* the experiment file, for messages */
+    const char *directory;    /* of the experiment file */
     struct workload workload; /* of the world: what executions take and cost */
     struct planning planning;
     struct experiment_profiles profiles; /* none if the experiment needs none */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
 #include "sim/engine/random.h"
 #include "traces/profile/profile.h"
 #include "workloads/spec/spec_internal.h"
@@ -112,8 +113,8 @@ static double profile_ms(const struct planning *planning, const struct workload 
 
 /* The factor of synthetic errors. It depends on nothing but the seed and the names and values of
  * what it is for, so that every policy meets the same errors. */
-static bool draw_factor(const struct experiment *experiment, const struct function *function,
-                        const struct configuration *c, double *factor, struct error *error)
+static double draw_factor(const struct experiment *experiment, const struct function *function,
+                          const struct configuration *c)
 {
     const struct planning *planning = &experiment->planning;
     const struct gpu_kind *kind = &experiment->workload.kinds[c->kind];
@@ -122,21 +123,17 @@ static bool draw_factor(const struct experiment *experiment, const struct functi
     char gpu[64] = "";
     char cell[32] = "";
     char sha256[65];
-    char *name = NULL;
     struct random_stream stream;
     if (c->vgpu > 0)
         (void)snprintf(gpu, sizeof gpu, "%s\n%u", kind->model, kind->units);
     if (planning->error_per == PER_CELL)
         (void)snprintf(cell, sizeof cell, "\n%u %u %u", c->batch, c->vcpu, c->vgpu);
-    const int length = asprintf(&name, "%s\n%s%s", function->name, gpu, cell);
-    if (length < 0)
-        return error_run(error, "out of memory for the planning of %s", function->name);
-    hash_bytes(name, (size_t)length, sha256);
-    free(name);
+    char *name = arena_text(experiment->arena, "%s\n%s%s", function->name, gpu, cell);
+    hash_bytes(name, strlen(name), sha256);
+    arena_release(experiment->arena, name);
     sha256[16] = '\0';
     random_stream_open(&stream, seed, RANDOM_PLANNING, strtoull(sha256, NULL, 16), 0);
-    *factor = random_noise(&stream, planning->error_cv) * (1 + planning->error_bias);
-    return true;
+    return random_noise(&stream, planning->error_cv) * (1 + planning->error_bias);
 }
 
 static bool plan_function(const struct json_value *value, struct experiment *experiment,
@@ -149,7 +146,6 @@ static bool plan_function(const struct json_value *value, struct experiment *exp
         const bool profiled = function->service == SERVICE_PROFILE &&
                               (!function->fused || planning->profiles.count > 0);
         double expected = NAN;
-        double factor = 1;
         double ms = profiled ? profile_ms(planning, world, function->name, c, &expected) /
                                    (c->vgpu > 0 ? world->kinds[c->kind].speed : 1)
                              : sim_to_ms(c->time);
@@ -161,9 +157,7 @@ static bool plan_function(const struct json_value *value, struct experiment *exp
                               planned_profile(planning, &world->kinds[c->kind])->path);
         planning->configurations++;
         planning->unguarded += isnan(expected) ? 1 : 0;
-        if (!draw_factor(experiment, function, c, &factor, error))
-            return false;
-        ms *= factor;
+        ms *= draw_factor(experiment, function, c);
         c->time = configuration_time(isnan(expected) ? ms : ms * (1 + planning->guard * expected));
     }
     workload_derive_function(function, world);
@@ -171,28 +165,19 @@ static bool plan_function(const struct json_value *value, struct experiment *exp
 }
 
 /* Copies what differs, which are the functions' configurations; the rest is the experiment's. */
-static bool copy_functions(struct planning *planning, const struct workload *world,
-                           struct error *error)
+static void copy_functions(struct experiment *experiment)
 {
-    planning->workload = load_array(1, sizeof *planning->workload, error);
-    if (planning->workload == NULL)
-        return false;
-    *planning->workload = *world;
-    planning->workload->function_count = 0;
-    planning->workload->functions =
-        load_array(world->function_count, sizeof *world->functions, error);
-    for (size_t f = 0; planning->workload->functions != NULL && f < world->function_count; f++) {
-        struct function *copy = &planning->workload->functions[f];
-        const size_t count = world->functions[f].configuration_count;
-        *copy = world->functions[f];
-        copy->configurations = load_array(count, sizeof *copy->configurations, error);
-        if (copy->configurations == NULL)
-            return false;
-        memcpy(copy->configurations, world->functions[f].configurations,
-               count * sizeof *copy->configurations);
-        planning->workload->function_count++;
+    const struct workload *world = &experiment->workload;
+    struct arena *arena = experiment->arena;
+    struct workload *planned = arena_copy(arena, world, 1, sizeof *world);
+    planned->functions =
+        arena_copy(arena, world->functions, world->function_count, sizeof *world->functions);
+    for (size_t f = 0; f < world->function_count; f++) {
+        struct function *copy = &planned->functions[f];
+        copy->configurations = arena_copy(arena, copy->configurations, copy->configuration_count,
+                                          sizeof *copy->configurations);
     }
-    return planning->workload->functions != NULL;
+    experiment->planning.workload = planned;
 }
 
 /* ---- Whole ---------------------------------------------------------------------------------- */
@@ -212,18 +197,9 @@ bool planning_load(const struct json_value *value, struct experiment *experiment
     if (planning->profiles.count == 0 && planning->error_cv == 0 && planning->error_bias == 0 &&
         planning->error_per == PER_CELL && planning->error_seed < 0 && planning->guard == 0)
         return true;
-    bool good = copy_functions(planning, &experiment->workload, error);
+    bool good = true;
+    copy_functions(experiment);
     for (size_t f = 0; good && f < experiment->workload.function_count; f++)
         good = plan_function(value, experiment, &planning->workload->functions[f], error);
     return good;
-}
-
-void planning_clear(struct planning *planning)
-{
-    for (size_t f = 0; planning->workload != NULL && f < planning->workload->function_count; f++)
-        free(planning->workload->functions[f].configurations);
-    if (planning->workload != NULL)
-        free(planning->workload->functions);
-    free(planning->workload);
-    profiles_clear(&planning->profiles);
 }

@@ -1,8 +1,8 @@
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
 #include "workloads/spec/keep_alive.h"
 #include "workloads/spec/spec_internal.h"
 
@@ -89,7 +89,7 @@ enum { INITIAL_LIMIT = 1 << 24 };
 /* Loads one number, of every function in use, or an object of numbers by function, but the member
  * `done`. Each counts `times`. With `invokers`, a list of invokers stands for one on each. */
 static bool load_counts(const struct json_value *value, const struct workload *workload,
-                        const cJSON *done, uint32_t times, uint32_t *counts, int **invokers,
+                        const cJSON *done, uint32_t times, uint32_t *counts, const int **invokers,
                         struct error *error)
 {
     const int last = (int)workload->cluster.invoker_count - 1;
@@ -145,13 +145,11 @@ static bool load_initial(const struct json_value *platform_value, const struct w
         return true;
     }
     platform->initial = INITIAL_COUNTS;
-    platform->initial_counts =
-        load_array(workload->function_count, sizeof *platform->initial_counts, error);
-    platform->initial_invokers =
-        load_array(workload->function_count, sizeof *platform->initial_invokers, error);
+    const size_t count = workload->function_count;
+    platform->initial_counts = arena_allocate(value.arena, count, sizeof(uint32_t));
+    platform->initial_invokers = arena_allocate(value.arena, count, sizeof(int *));
     const struct json_value each = per_invoker_of(&value, workload);
-    return platform->initial_counts != NULL && platform->initial_invokers != NULL &&
-           (each.node == NULL || load_counts(&each, workload, NULL, workload->cluster.invoker_count,
+    return (each.node == NULL || load_counts(&each, workload, NULL, workload->cluster.invoker_count,
                                              platform->initial_counts, NULL, error)) &&
            load_counts(&value, workload, each.node, 1, platform->initial_counts,
                        platform->initial_invokers, error);
@@ -244,8 +242,8 @@ static bool load_outages(const struct json_value *value, int64_t invokers,
 {
     struct outage *outages =
         load_entries(value, 1, KEYS_OUTAGES_MOST, sizeof *failures->outages, error);
-    sim_time_t *up = load_array((size_t)invokers, sizeof *up, error);
-    bool good = outages != NULL && up != NULL;
+    sim_time_t *up = arena_allocate(value->arena, (size_t)invokers, sizeof *up);
+    bool good = outages != NULL;
     failures->outages = outages;
     for (struct json_value entry = {0}; good && json_next(value, &entry);) {
         struct outage *outage = &outages[failures->outage_count];
@@ -259,7 +257,6 @@ static bool load_outages(const struct json_value *value, int64_t invokers,
             up[outage->invoker] = outage->until;
         failures->outage_count++;
     }
-    free(up);
     return good;
 }
 
@@ -313,7 +310,6 @@ static bool configure_keep_alive(const struct json_value *params, struct platfor
     /* ttl_s is the only parameter of "fixed". */
     if (good && count == 0 && strcmp(keep_alive_policy->name, "fixed") == 0)
         platform->keep_alive_values[0] = fmin(sim_to_s(platform->keep_alive), LIMIT_S);
-    settings_free(settings, count);
     return good;
 }
 
@@ -381,16 +377,12 @@ static bool check_slo_keys(const struct json_value *value, const struct workload
                            struct error *error)
 {
     const char **known =
-        load_array(workload->application_count + KEYS_MOST + 2, sizeof *known, error);
-    if (known == NULL)
-        return false;
+        arena_allocate(value->arena, workload->application_count + KEYS_MOST + 2, sizeof *known);
     known[0] = slo_reference_key->name;
     const char **names = known + 1 + keys_names(slo_keys, known + 1);
     for (size_t a = 0; a < workload->application_count; a++)
         names[a] = workload->applications[a].name;
-    bool good = json_is_object(value, known, error);
-    free(known);
-    return good;
+    return json_is_object(value, known, error);
 }
 
 static bool load_reference(const struct json_value *slo, struct workload *workload,

@@ -1,9 +1,9 @@
 /* The profiles of an experiment, those of the world and those that policies plan with, and the
  * kinds of GPU that they make of the cluster's GPUs. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
 #include "traces/profile/interference.h"
 #include "traces/profile/profile.h"
 #include "workloads/load/inputs.h"
@@ -15,25 +15,26 @@ enum { COMMON_UNITS_LIMIT = 1000000000 };
 
 /* ---- Loading -------------------------------------------------------------------------------- */
 
-/* A profile that the experiment itself holds. */
-static struct profile *parse_object(const struct json_value *value, char sha256[65],
-                                    struct error *error)
+static void profile_end(void *profile)
 {
-    char *text = json_print_sorted((cJSON *)(uintptr_t)value->node);
-    if (text == NULL) {
-        (void)error_input(error, "out of memory");
-        return NULL;
-    }
+    profile_free(profile);
+}
+
+/* A profile that the experiment itself holds. */
+static const struct profile *parse_object(const struct json_value *value, char sha256[65],
+                                          struct error *error)
+{
+    char *text = json_print_sorted(value->arena, (cJSON *)(uintptr_t)value->node);
     hash_bytes(text, strlen(text), sha256);
     struct profile *profile = profile_parse(text, value->file, error);
-    free(text);
+    arena_adopt(value->arena, profile, profile_end);
     return profile;
 }
 
-/* The profile that the member `key` holds or names, and its digest. The caller frees. */
-static struct profile *member_profile(struct json_include *document,
-                                      const struct json_value *object, const char *key,
-                                      char sha256[65], struct error *error)
+/* The profile that the member `key` holds or names, and its digest. */
+static const struct profile *member_profile(struct json_include *document,
+                                            const struct json_value *object, const char *key,
+                                            char sha256[65], struct error *error)
 {
     struct json_value value;
     if (!json_child(object, key, &value))
@@ -42,11 +43,8 @@ static struct profile *member_profile(struct json_include *document,
         return json_include_member(document, object, key, &value, error)
                    ? parse_object(&value, sha256, error)
                    : NULL;
-    char *path = json_include_find_file(document, &value, error);
-    struct profile *profile =
-        path == NULL ? NULL : inputs_profile(document->inputs, path, sha256, error);
-    free(path);
-    return profile;
+    const char *path = json_include_find_file(document, &value, error);
+    return path == NULL ? NULL : inputs_profile(document->inputs, path, sha256, error);
 }
 
 /* Appends the profile that the member `key` holds or names. */
@@ -56,11 +54,9 @@ static bool add_profile(struct json_include *document, const struct json_value *
 {
     struct experiment_profile *next = &list->entries[list->count];
     next->profile = member_profile(document, object, key, next->sha256, error);
-    if (next->profile == NULL)
-        return false;
-    list->count++;
-    next->model = strdup(model);
-    return next->model != NULL || error_input(error, "out of memory");
+    next->model = model;
+    list->count += next->profile != NULL;
+    return next->profile != NULL;
 }
 
 static bool is_comment(const char *key)
@@ -94,9 +90,7 @@ static bool load_by_model(struct json_include *document, const struct json_value
 {
     if (!json_is_object(value, NULL, error))
         return false;
-    list->entries = load_array(json_size(value), sizeof *list->entries, error);
-    if (list->entries == NULL)
-        return false;
+    list->entries = arena_allocate(value->arena, json_size(value), sizeof *list->entries);
     for (struct json_value child = {0}; json_next(value, &child);) {
         const char *model = child.node->string;
         if (is_comment(model))
@@ -113,8 +107,8 @@ static bool load_by_model(struct json_include *document, const struct json_value
 static bool load_one(struct json_include *document, const struct json_value *object,
                      struct experiment_profiles *list, struct error *error)
 {
-    list->entries = load_array(1, sizeof *list->entries, error);
-    return list->entries != NULL && add_profile(document, object, "profile", "", list, error);
+    list->entries = arena_allocate(object->arena, 1, sizeof *list->entries);
+    return add_profile(document, object, "profile", "", list, error);
 }
 
 /* Loads the profiles that policies plan with: one, or an object of one for each model of GPU. */
@@ -214,12 +208,6 @@ static bool check_contexts(const struct json_value *root, const struct workload 
 
 /* ---- Whole ---------------------------------------------------------------------------------- */
 
-/* Appends `text` at `end`, after a separator if the list has entries. Returns the new end. */
-static char *list_add(const char *list, char *end, const char *separator, const char *text)
-{
-    return stpcpy(end == list ? end : stpcpy(end, separator), text);
-}
-
 static bool evidence_is_new(const struct experiment_profiles *list, size_t index)
 {
     const char *evidence = list->entries[index].profile->evidence;
@@ -229,35 +217,21 @@ static bool evidence_is_new(const struct experiment_profiles *list, size_t index
     return evidence[0] != '\0';
 }
 
-bool profiles_describe(struct experiment *experiment, struct error *error)
+void profiles_describe(struct experiment *experiment)
 {
     const struct experiment_profiles *list = &experiment->profiles;
-    size_t digests = 1, grades = 1;
-    for (size_t i = 0; i < list->count; i++) {
-        digests += strlen(list->entries[i].model) + strlen(" , ") + sizeof list->entries->sha256;
-        grades += strlen(list->entries[i].profile->evidence) + strlen(" and ");
-    }
-    char *digest = experiment->profile_sha256 = load_array(digests, 1, error);
-    char *grade = experiment->profile_evidence = load_array(grades, 1, error);
-    if (digest == NULL || grade == NULL)
-        return false;
+    struct arena *arena = experiment->arena;
+    experiment->profile_sha256 = arena_text(arena, "%s", "");
+    experiment->profile_evidence = arena_text(arena, "%s", "");
     for (size_t i = 0; i < list->count; i++) {
         const struct experiment_profile *one = &list->entries[i];
-        digest = list_add(experiment->profile_sha256, digest, ", ", one->model);
-        digest = stpcpy(one->model[0] != '\0' ? stpcpy(digest, " ") : digest, one->sha256);
+        arena_append(arena, &experiment->profile_sha256, "%s%s%s%s", i > 0 ? ", " : "", one->model,
+                     one->model[0] != '\0' ? " " : "", one->sha256);
         if (evidence_is_new(list, i))
-            grade = list_add(experiment->profile_evidence, grade, " and ", one->profile->evidence);
+            arena_append(arena, &experiment->profile_evidence, "%s%s",
+                         experiment->profile_evidence[0] != '\0' ? " and " : "",
+                         one->profile->evidence);
     }
-    return true;
-}
-
-void profiles_clear(struct experiment_profiles *list)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        profile_free(list->entries[i].profile);
-        free(list->entries[i].model);
-    }
-    free(list->entries);
 }
 
 bool profiles_load(struct json_include *document, struct experiment *experiment,

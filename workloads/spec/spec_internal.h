@@ -21,16 +21,14 @@ bool profiles_load(struct json_include *document, struct experiment *experiment,
 
 /* Sets the digests of the profiles, "MODEL DIGEST, MODEL DIGEST" or of one the digest alone, and
  * their evidence grades. */
-bool profiles_describe(struct experiment *experiment, struct error *error);
+void profiles_describe(struct experiment *experiment);
 /* Returns the profile for GPUs of this model; of equal files the first. NULL if there is none. */
 const struct profile *profiles_find(const struct experiment_profiles *list, const char *model);
-void profiles_clear(struct experiment_profiles *list);
 
 /* Loads "planning" and makes the workload that policies see. A NULL node gives the defaults. All
  * else of the experiment must be loaded. */
 bool planning_load(const struct json_value *value, struct experiment *experiment,
                    struct error *error);
-void planning_clear(struct planning *planning);
 
 /* Sets the defaults, then the values in `value`. A NULL node gives only defaults. */
 bool platform_load(const struct json_value *value, const struct workload *workload,
@@ -38,12 +36,13 @@ bool platform_load(const struct json_value *value, const struct workload *worklo
 /* Sets every application's SLO from "slo". A NULL node means factor 1. */
 bool slo_load(const struct json_value *value, struct workload *workload, struct error *error);
 
-/* The experiment of a document, which it closes, with overrides. NULL with an error. */
-struct experiment *experiment_resolve(struct json_include *document,
+/* The experiment of a document, of whose arena it is, with overrides. NULL with an error: the arena
+ * is then destroyed. `opened`: the document is; else the error is there. */
+struct experiment *experiment_resolve(bool opened, struct json_include *document,
                                       const struct override *overrides, size_t count,
                                       struct error *error);
 
 /* Fills resolved_json and hash from the other fields of the experiment. */
-bool experiment_canonicalize(struct experiment *experiment, struct error *error);
+void experiment_canonicalize(struct experiment *experiment);
 
 #endif

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sim/base/arena.h"
 #include "traces/calibrate/samples.h"
 #include "traces/readers/arrival_trace.h"
 #include "traces/readers/training_trace.h"
@@ -62,29 +63,17 @@ static bool check_sweep(const struct json_value *root, struct input_found *input
 
 static bool check_cluster(const struct json_value *root, struct error *error)
 {
-    struct workload workload = {0};
-    const bool good = cluster_load(root, &workload, error);
-    workload_clear(&workload);
-    return good;
+    return cluster_load(root, &(struct workload){0}, error);
 }
 
 static bool check_functions(const struct json_value *root, struct error *error)
 {
-    struct function_entries functions = {0};
-    const bool good = function_entries_load(root, &functions, error);
-    function_entries_clear(&functions);
-    return good;
+    return function_entries_load(root, &(struct function_entries){0}, error);
 }
 
 static bool check_application(const struct json_value *root, struct error *error)
 {
-    struct workload workload = {0};
-    workload.applications = load_array(1, sizeof *workload.applications, error);
-    workload.application_count = workload.applications != NULL ? 1 : 0;
-    const bool good = workload.applications != NULL &&
-                      application_load(root, root, NULL, workload.applications, error);
-    workload_clear(&workload);
-    return good;
+    return application_load(root, root, NULL, &(struct application){0}, error);
 }
 
 static bool check_profile(const struct json_value *root, struct error *error)
@@ -219,22 +208,20 @@ bool input_check(const char *path, struct input_found *input, struct error *erro
     if (!looks_like_json(path, text))
         return check_table(path, text, &input->kind, error);
     input->kind = "JSON";
-    cJSON *root = json_parse_file(path, error);
-    if (root == NULL)
-        return false;
-    const struct json_value value = json_root(path, root);
-    const struct input_kind *found = cJSON_IsObject(root) ? recognise(root) : NULL;
-    if (found != NULL)
+    struct arena *arena = arena_create();
+    const struct json_value root = json_load(arena, path, error);
+    const struct input_kind *found = cJSON_IsObject(root.node) ? recognise(root.node) : NULL;
+    bool good = root.node != NULL;
+    if (found != NULL) {
         input->kind = found->name;
-    const bool good =
-        found != NULL
-            ? (found->check == NULL ? check_sweep(&value, input, error)
-                                    : found->check(&value, error))
-            : error_input(
-                  error,
-                  "%s: is not an experiment, sweep, cluster, functions, application, profile, "
-                  "training models, reference figures or claims file; it has none of their keys",
-                  path);
-    cJSON_Delete(root);
+        good = found->check == NULL ? check_sweep(&root, input, error) : found->check(&root, error);
+    } else if (good) {
+        good = error_input(
+            error,
+            "%s: is not an experiment, sweep, cluster, functions, application, profile, "
+            "training models, reference figures or claims file; it has none of their keys",
+            path);
+    }
+    arena_destroy(arena);
     return good;
 }

@@ -71,13 +71,12 @@ static bool describe_experiment(const char *path, const char *name, struct descr
         return true;
     if (place != NULL)
         name = place + sizeof folder - 1;
-    cJSON *json = json_parse_file(path, error);
+    const cJSON *json = json_load(all->arena, path, error).node;
     const bool one = cJSON_HasObjectItem(json, "matrix") || cJSON_HasObjectItem(json, "policy");
     const bool wanted = one && describe_wants(all, name);
     const char *text = wanted ? experiment_text(json, path, all->arena, error) : NULL;
     if (one)
         describe_add(all, name, text, text_of(json, "note"));
-    cJSON_Delete(json);
     return json != NULL && (text != NULL || !wanted);
 }
 
@@ -105,17 +104,14 @@ static void describe_invokers(const struct invoker_group *group, struct arena *a
 static bool describe_cluster(const char *path, const char *name, struct descriptions *all,
                              struct error *error)
 {
-    cJSON *json = json_parse_file(path, error);
-    const struct json_value root = json_root(path, json);
+    const struct json_value root = json_load(all->arena, path, error);
     struct workload workload = {0};
     char *text = NULL;
-    const bool good = json != NULL && cluster_load(&root, &workload, error);
+    const bool good = root.node != NULL && cluster_load(&root, &workload, error);
     for (size_t g = 0; good && g < workload.cluster.group_count; g++)
         describe_invokers(&workload.cluster.groups[g], all->arena, &text);
     if (good)
-        describe_add(all, name, text, text_of(json, "note"));
-    workload_clear(&workload);
-    cJSON_Delete(json);
+        describe_add(all, name, text, text_of(root.node, "note"));
     return good;
 }
 
@@ -123,16 +119,13 @@ static bool describe_cluster(const char *path, const char *name, struct descript
 static bool describe_application(const char *path, const char *name, struct descriptions *all,
                                  struct error *error)
 {
-    cJSON *json = json_parse_file(path, error);
-    const struct json_value root = json_root(path, json);
-    struct workload workload = {.applications = load_array(1, sizeof(struct application), error)};
-    struct application *application = workload.applications;
+    const struct json_value root = json_load(all->arena, path, error);
+    struct application application = {0};
     const cJSON *stage, *before;
     char *text = NULL;
-    workload.application_count = application != NULL;
-    const bool good = json != NULL && application != NULL &&
-                      application_load(&root, &root, NULL, application, error);
-    const cJSON *stages = good ? cJSON_GetObjectItemCaseSensitive(json, "stages") : NULL;
+    const bool good =
+        root.node != NULL && application_load(&root, &root, NULL, &application, error);
+    const cJSON *stages = good ? cJSON_GetObjectItemCaseSensitive(root.node, "stages") : NULL;
     cJSON_ArrayForEach(stage, stages)
     {
         const cJSON *after = cJSON_GetObjectItemCaseSensitive(stage, "after");
@@ -145,20 +138,17 @@ static bool describe_application(const char *path, const char *name, struct desc
         }
     }
     if (good)
-        describe_add(all, application->name, text, "");
+        describe_add(all, application.name, text, "");
     (void)name;
-    workload_clear(&workload);
-    cJSON_Delete(json);
     return good;
 }
 
 static bool describe_functions(const char *path, const char *name, struct descriptions *all,
                                struct error *error)
 {
-    cJSON *json = json_parse_file(path, error);
-    const struct json_value root = json_root(path, json);
+    const struct json_value root = json_load(all->arena, path, error);
     struct function_entries functions = {0};
-    const bool good = json != NULL && function_entries_load(&root, &functions, error);
+    const bool good = root.node != NULL && function_entries_load(&root, &functions, error);
     for (size_t f = 0; good && f < functions.count; f++) {
         const struct function_entry *entry = &functions.entries[f];
         char *text = arena_text(all->arena, "%s", entry->model != NULL ? entry->model : "");
@@ -167,8 +157,6 @@ static bool describe_functions(const char *path, const char *name, struct descri
         arena_append(all->arena, &text, ", in %s", name);
         describe_add(all, entry->name, text, "");
     }
-    function_entries_clear(&functions);
-    cJSON_Delete(json);
     return good;
 }
 

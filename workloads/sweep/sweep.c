@@ -1,12 +1,12 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
 #include "sim/base/atomic_file.h"
+#include "sim/base/json_write.h"
 #include "sim/base/string_index.h"
 #include "sim/base/utf8.h"
 #include "workloads/load/inputs.h"
@@ -37,7 +37,7 @@ static const struct key precision_keys[] = {
     KEY_NEEDED("metric"),
     KEY_NUMBER("half_width", sweep_precision, half_width, 1e-300, 1e300, 0, REQUIRED),
     KEY_WHOLE("max_seeds", sweep_precision, max_seeds, 2, VALUES_LIMIT, 0, REQUIRED), KEY_END};
-static char *const metric_names[] = {
+static const char *const metric_names[] = {
 #define METRIC(type, name, ...) #name,
 #define RUN_METRIC(type, name, ...) #name,
 #include "sim/base/metrics.def"
@@ -94,10 +94,10 @@ static bool count_seeds(uint64_t base_seed, size_t count, struct sweep_plan *pla
                            "base's \"seed\"",
                            count, base_seed);
     plan->seed_count = count;
-    plan->seeds = load_array(plan->seed_count, sizeof *plan->seeds, error);
-    for (size_t i = 0; plan->seeds != NULL && i < plan->seed_count; i++)
+    plan->seeds = arena_allocate(plan->arena, count, sizeof *plan->seeds);
+    for (size_t i = 0; i < count; i++)
         plan->seeds[i] = base_seed + i;
-    return plan->seeds != NULL;
+    return true;
 }
 
 static bool load_seeds(const struct json_value *root, int64_t base_seed, struct sweep_plan *plan,
@@ -149,137 +149,121 @@ static bool load_precision(const struct json_value *root, int64_t base_seed,
 
 /* A path in a sweep is relative to the sweep, but is later resolved relative to the base. If the
  * file exists relative to the sweep, the path is prefixed with the sweep's directory. */
-static void rebase_paths(cJSON *node, const char *directory, bool is_file)
+static void rebase_paths(struct arena *arena, cJSON *node, const char *directory, bool is_file)
 {
     if (cJSON_IsString(node) && is_file) {
-        char *path = json_include_join(directory, node->valuestring);
-        if (path != NULL && node->valuestring[0] != '\0' && access(path, F_OK) == 0)
+        const char *path = json_include_join(arena, directory, node->valuestring);
+        if (node->valuestring[0] != '\0' && access(path, F_OK) == 0)
             (void)cJSON_SetValuestring(node, path);
-        free(path);
     }
     for (cJSON *child = node->child; child != NULL; child = child->next)
-        rebase_paths(child, directory,
+        rebase_paths(arena, child, directory,
                      cJSON_IsArray(node)
                          ? is_file
                          : (node->string != NULL && strcmp(node->string, "profiles") == 0) ||
                                sweep_names(child->string, file_keys));
 }
 
-static bool add_override(struct sweep_run *run, const char *key, const char *value,
-                         struct error *error)
+static void add_override(struct arena *arena, struct sweep_run *run, const char *key,
+                         const char *value)
 {
-    if (!array_extend(&run->overrides, run->override_count, sizeof *run->overrides))
-        return error_input(error, "out of memory");
-    struct override *added = &run->overrides[run->override_count++];
-    *added = (struct override){.key = strdup(key), .value = strdup(value)};
-    return (added->key != NULL && added->value != NULL) || error_input(error, "out of memory");
+    arena_reserve(arena, &run->overrides, run->override_count + 1, sizeof *run->overrides);
+    run->overrides[run->override_count++] = (struct override){.key = key, .value = value};
 }
 
-static bool add_value(struct sweep_run *run, const char *directory, const struct json_value *value,
-                      const char *key, struct error *error)
+static void add_value(struct sweep *sweep, struct sweep_run *run, const struct json_value *value,
+                      const char *key)
 {
     const char *dot = strrchr(key, '.');
     const char *last = dot == NULL ? key : dot + 1;
-    bool is_file = sweep_names(last, file_keys) || strncmp(key, "applications.", 13) == 0 ||
-                   (dot == key + 8 && strncmp(key, "profiles", 8) == 0);
+    const bool is_file = sweep_names(last, file_keys) || strncmp(key, "applications.", 13) == 0 ||
+                         (dot == key + 8 && strncmp(key, "profiles", 8) == 0);
     cJSON *copy = cJSON_Duplicate(value->node, true);
-    if (copy != NULL)
-        rebase_paths(copy, directory, is_file);
-    char *text = copy == NULL ? NULL : cJSON_PrintUnformatted(copy);
-    bool done =
-        text != NULL ? add_override(run, key, text, error) : error_input(error, "out of memory");
-    cJSON_free(text);
+    rebase_paths(sweep->arena, copy, sweep->directory, is_file);
+    add_override(sweep->arena, run, key, json_print(sweep->arena, copy));
     cJSON_Delete(copy);
-    return done;
-}
-
-/* Appends to a string, behind the separator unless it is empty. It becomes NULL without memory. */
-static bool join(char **text, const char *separator, const char *more)
-{
-    char *longer = NULL;
-    if (*text == NULL ||
-        asprintf(&longer, "%s%s%s", *text, **text == '\0' ? "" : separator, more) < 0)
-        longer = NULL;
-    free(*text);
-    *text = longer;
-    return longer != NULL;
 }
 
 /* Appends " KEY=VALUE" to the run's label. */
-static bool label_pair(struct sweep_run *run, const char *key, const char *value)
+static void label_pair(struct arena *arena, struct sweep_run *run, const char *key,
+                       const char *value)
 {
-    return join(&run->label, " ", key) && join(&run->label, "=", value);
+    arena_append(arena, &run->label, "%s%s=%s", run->label[0] == '\0' ? "" : " ", key, value);
 }
+
+struct labelled {
+    struct arena *arena;
+    struct sweep_run *run;
+};
 
 /* Appends one pair for a value. That of a file in JSON has its name alone:
  * "profile=esg-reconstructed". */
 static bool label_leaf(void *context, const char *key, const char *text, const cJSON *value)
 {
-    struct sweep_run *run = context;
+    const struct labelled *labelled = context;
+    struct sweep_run *run = labelled->run;
     const char *name = file_name(text);
     const bool file = cJSON_IsString(value) && path_ends_in(name, ".json");
-    if (!label_pair(run, key, file ? name : text))
-        return false;
+    label_pair(labelled->arena, run, key, file ? name : text);
     if (file)
         run->label[strlen(run->label) - 5] = '\0';
     return true;
 }
 
 /* Uses the row's name in the label and as the name of the setting. */
-static bool label_row(struct sweep_run *run, const struct sweep_dimension *dimension,
-                      const char *name, struct error *error)
+static bool label_row(struct arena *arena, struct sweep_run *run,
+                      const struct sweep_dimension *dimension, const char *name,
+                      struct error *error)
 {
-    if (!label_pair(run, dimension->key, name) || !join(&run->setting_name, "/", name))
-        return error_input(error, "out of memory");
+    label_pair(arena, run, dimension->key, name);
+    arena_append(arena, &run->setting_name, "%s%s", run->setting_name[0] == '\0' ? "" : "/", name);
     return strlen(run->setting_name) <= NAME_LIMIT ||
            json_fault(&dimension->values, error, "\"%s\" is longer than %d characters; shorten it",
                       run->setting_name, NAME_LIMIT);
 }
 
-static bool apply_row(struct sweep_run *run, const char *directory,
+static bool apply_row(struct sweep *sweep, struct sweep_run *run,
                       const struct sweep_dimension *dimension, size_t index, struct error *error)
 {
     struct json_value row = json_entry(&dimension->values, index);
     char number[SWEEP_NUMBER];
     for (struct json_value value = {0}; json_next(&row, &value);) {
         const char *key = value.node->string;
-        if (!sweep_names(key, sweep_row_texts) && !add_value(run, directory, &value, key, error))
-            return false;
+        if (!sweep_names(key, sweep_row_texts))
+            add_value(sweep, run, &value, key);
     }
-    return label_row(run, dimension, sweep_row_name(row.node, index, number), error);
+    return label_row(sweep->arena, run, dimension, sweep_row_name(row.node, index, number), error);
 }
 
-static bool apply_dimension(struct sweep_run *run, const char *directory,
+static bool apply_dimension(struct sweep *sweep, struct sweep_run *run,
                             const struct sweep_dimension *dimension, size_t index,
                             struct error *error)
 {
     if (dimension->rows)
-        return apply_row(run, directory, dimension, index, error);
-    struct json_value value = json_entry(&dimension->values, index);
-    if (!add_value(run, directory, &value, dimension->key, error))
-        return false;
-    return sweep_each_leaf(dimension->key, value.node, NULL, label_leaf, run, error) ||
-           error_input(error, "out of memory");
+        return apply_row(sweep, run, dimension, index, error);
+    const struct json_value value = json_entry(&dimension->values, index);
+    struct labelled labelled = {sweep->arena, run};
+    add_value(sweep, run, &value, dimension->key);
+    return sweep_each_leaf(sweep->arena, dimension->key, value.node, NULL, label_leaf, &labelled);
 }
 
-static bool make_run(const struct sweep *sweep, const struct sweep_plan *plan, size_t combination,
+static bool make_run(struct sweep *sweep, const struct sweep_plan *plan, size_t combination,
                      uint64_t seed, const struct override *overrides, size_t override_count,
                      struct sweep_run *run, struct error *error)
 {
-    char text[24];
+    struct arena *arena = sweep->arena;
     run->seed = seed;
     run->first_policy = true;
-    run->label = strdup("");
-    run->setting_name = strdup("");
+    run->label = arena_text(arena, "%s", "");
+    run->setting_name = arena_text(arena, "%s", "");
     for (size_t i = 0; i < override_count; i++)
-        if (!add_override(run, overrides[i].key, overrides[i].value, error))
-            return false;
+        add_override(arena, run, overrides[i].key, overrides[i].value);
     size_t stride = plan->combinations;
     for (size_t d = 0; d < plan->dimension_count; d++) {
         const struct sweep_dimension *dimension = &plan->dimensions[d];
         stride /= dimension->count;
         const size_t index = combination / stride % dimension->count;
-        if (!apply_dimension(run, sweep->directory, dimension, index, error))
+        if (!apply_dimension(sweep, run, dimension, index, error))
             return false;
         run->first_policy =
             run->first_policy && (index == 0 || !sweep_dimension_is_policy(dimension));
@@ -287,8 +271,8 @@ static bool make_run(const struct sweep *sweep, const struct sweep_plan *plan, s
     if (!utf8_is_name(run->label))
         return error_input(error, "%s: matrix: \"%s\" holds a control character; remove it",
                            sweep->path, run->label);
-    (void)snprintf(text, sizeof text, "%" PRIu64, seed);
-    return add_override(run, "seed", text, error);
+    add_override(arena, run, "seed", arena_text(arena, "%" PRIu64, seed));
+    return true;
 }
 
 /* Runs with the same label count as seeds of one combination, so labels must differ. */
@@ -300,9 +284,7 @@ static bool check_labels(const struct sweep *sweep, size_t count, const struct j
     for (size_t c = 0; good && c < count; c++) {
         const char *label = sweep->runs[c * sweep->seeds].label;
         const int32_t number = string_index_add(&labels, label);
-        if (number == STRING_INDEX_NONE)
-            good = error_input(error, "out of memory");
-        else if (number < (int32_t)c)
+        if (number < (int32_t)c)
             good = json_fault(root, error,
                               "two combinations of the matrix have the same label \"%s\"; rename "
                               "a row, and do not list a number as text as well",
@@ -324,10 +306,8 @@ static bool add_label(struct sweep *sweep, const struct json_value *value, struc
         if (strcmp(sweep->labels[i].label, label) == 0)
             return json_fault(value, error, "\"%s\" is the label of \"%s\" already; choose another",
                               label, sweep->labels[i].name);
-    struct sweep_label *added = &sweep->labels[sweep->label_count++];
-    added->name = strdup(value->node->string);
-    added->label = strdup(label);
-    return (added->name != NULL && added->label != NULL) || error_input(error, "out of memory");
+    sweep->labels[sweep->label_count++] = (struct sweep_label){value->node->string, label};
+    return true;
 }
 
 static bool load_labels(const struct json_value *root, struct sweep *sweep, struct error *error)
@@ -339,8 +319,8 @@ static bool load_labels(const struct json_value *root, struct sweep *sweep, stru
         return false;
     if (json_size(&labels) > VALUES_LIMIT)
         return json_fault(&labels, error, "has more than %d entries", VALUES_LIMIT);
-    sweep->labels = load_array(json_size(&labels), sizeof *sweep->labels, error);
-    bool good = sweep->labels != NULL;
+    sweep->labels = arena_allocate(sweep->arena, json_size(&labels), sizeof *sweep->labels);
+    bool good = true;
     for (struct json_value value = {0}; good && json_next(&labels, &value);)
         good = add_label(sweep, &value, error);
     return good;
@@ -377,9 +357,8 @@ static bool make_runs(struct sweep *sweep, const struct json_value *root,
     if (plan->combinations * plan->seed_count > RUNS_LIMIT)
         return json_fault(root, error, "has more than %d runs; split the sweep", RUNS_LIMIT);
     sweep->seeds = plan->seed_count;
-    sweep->runs = load_array(plan->combinations * plan->seed_count, sizeof *sweep->runs, error);
-    if (sweep->runs == NULL)
-        return false;
+    sweep->runs =
+        arena_allocate(sweep->arena, plan->combinations * plan->seed_count, sizeof *sweep->runs);
     for (size_t c = 0; c < plan->combinations; c++)
         for (size_t s = 0; s < plan->seed_count; s++)
             if (!make_run(sweep, plan, c, plan->seeds[s], overrides, override_count,
@@ -397,28 +376,24 @@ static bool load_base(const struct json_include *document, const struct json_val
     struct json_value base;
     if (!json_require(root, "base", &base, error))
         return false;
-    sweep->path = strdup(root->file);
-    sweep->directory = strdup(json_include_directory(document, root));
-    if (sweep->path == NULL || sweep->directory == NULL)
-        return error_input(error, "out of memory");
+    sweep->path = root->file;
+    sweep->directory = json_include_directory(document, root);
     if (cJSON_IsObject(base.node)) {
-        sweep->base_path = strdup(root->file);
-        sweep->base_text = cJSON_PrintUnformatted(base.node);
-        return (sweep->base_path != NULL && sweep->base_text != NULL) ||
-               error_input(error, "out of memory");
+        sweep->base_path = root->file;
+        sweep->base_text = json_print(sweep->arena, base.node);
+        return true;
     }
     sweep->base_path = json_include_find_file(document, &base, error);
     return sweep->base_path != NULL;
 }
 
-static bool open_base(const struct sweep *sweep, struct json_include *base, struct error *error)
+static bool open_base(const struct sweep *sweep, struct arena *arena, struct json_include *base,
+                      struct error *error)
 {
-    if (sweep->base_text == NULL)
-        return json_include_open(base, sweep->inputs, sweep->base_path, error);
-    if (!json_include_parse(base, sweep->base_text, sweep->base_path, sweep->directory, error))
-        return false;
-    base->inputs = sweep->inputs;
-    return true;
+    return sweep->base_text == NULL
+               ? json_include_open(base, arena, sweep->inputs, sweep->base_path, error)
+               : json_include_parse(base, arena, sweep->inputs, sweep->base_text, sweep->base_path,
+                                    sweep->directory, error);
 }
 
 /* Reads the base's seed after applying the overrides, which must all be valid. */
@@ -426,7 +401,7 @@ static bool read_base_seed(const struct sweep *sweep, const struct override *ove
                            size_t override_count, int64_t *seed, struct error *error)
 {
     struct json_include base;
-    if (!open_base(sweep, &base, error))
+    if (!open_base(sweep, sweep->arena, &base, error))
         return false;
     struct json_value root = json_include_root(&base);
     const char *names[KEYS_MOST + 1];
@@ -434,9 +409,7 @@ static bool read_base_seed(const struct sweep *sweep, const struct override *ove
     bool good = json_is_object(&root, names, error);
     for (size_t i = 0; good && i < override_count; i++)
         good = json_include_override(&base, overrides[i].key, overrides[i].value, error);
-    good = good && json_integer(&root, "seed", 0, SEED_MOST, seed, error);
-    json_include_close(&base);
-    return good;
+    return good && json_integer(&root, "seed", 0, SEED_MOST, seed, error);
 }
 
 static bool is_sweep_key(const char *key)
@@ -482,10 +455,10 @@ static bool load_sweep(struct sweep *sweep, struct json_include *document, struc
                        const struct override *overrides, size_t override_count, struct error *error)
 {
     struct json_value root = json_include_root(document);
-    struct override *own = load_array(override_count, sizeof *own, error);
+    struct override *own = arena_allocate(sweep->arena, override_count, sizeof *own);
     size_t own_count = 0;
     int64_t seed = 1;
-    bool good = own != NULL;
+    bool good = true;
     for (size_t i = 0; good && i < override_count; i++) {
         sweep->cut = sweep->cut || strncmp(overrides[i].key, "matrix.", 7) == 0;
         if (is_sweep_key(overrides[i].key))
@@ -497,65 +470,35 @@ static bool load_sweep(struct sweep *sweep, struct json_include *document, struc
     if (good && json_child(&root, "applications", &applications))
         good = error_input(error, "%s: is an experiment, not a sweep; run it with `esgsim run`",
                            document->sources[0].path);
-    good = good && keys_load(sweep_keys, &root, sweep, error) &&
+    return good && keys_load(sweep_keys, &root, sweep, error) &&
            load_base(document, &root, sweep, error) && load_labels(&root, sweep, error) &&
            sweep_matrix_load(&root, plan, error) && check_conflicts(plan, own, own_count, error) &&
            read_base_seed(sweep, own, own_count, &seed, error) &&
            load_precision(&root, seed, plan, &sweep->precision, error) &&
            make_runs(sweep, &root, plan, own, own_count, error) &&
-           (sweep->keys = sweep_keys_find(plan, error)) != NULL;
-    free(own);
-    return good;
+           (sweep->keys = sweep_keys_find(sweep->arena, plan, error)) != NULL;
 }
 
 struct sweep *sweep_load(const char *path, const struct override *overrides, size_t override_count,
                          struct error *error)
 {
     struct json_include document;
-    if (!json_include_open(&document, NULL, path, error))
-        return NULL;
-    struct sweep_plan *plan = load_array(1, sizeof *plan, error);
-    struct sweep *sweep = load_array(1, sizeof *sweep, error);
-    bool good = plan != NULL && sweep != NULL && (sweep->inputs = inputs_create(error)) != NULL &&
-                load_sweep(sweep, &document, plan, overrides, override_count, error);
-    if (plan != NULL)
-        free(plan->seeds);
-    free(plan);
-    json_include_close(&document);
-    if (good)
+    struct arena *arena = arena_create();
+    struct sweep_plan *plan = arena_allocate(arena, 1, sizeof *plan);
+    struct sweep *sweep = arena_allocate(arena, 1, sizeof *sweep);
+    plan->arena = sweep->arena = arena;
+    sweep->inputs = inputs_create(arena);
+    if (json_include_open(&document, arena, NULL, path, error) &&
+        load_sweep(sweep, &document, plan, overrides, override_count, error))
         return sweep;
-    sweep_free(sweep);
+    arena_destroy(arena);
     return NULL;
 }
 
 void sweep_free(struct sweep *sweep)
 {
-    if (sweep == NULL)
-        return;
-    for (size_t r = 0; r < sweep->run_count; r++) {
-        struct sweep_run *run = &sweep->runs[r];
-        for (size_t i = 0; i < run->override_count; i++) {
-            free((char *)(uintptr_t)run->overrides[i].key);
-            free((char *)(uintptr_t)run->overrides[i].value);
-        }
-        free(run->overrides);
-        free(run->label);
-        free(run->setting_name);
-    }
-    inputs_free(sweep->inputs);
-    sweep_keys_free(sweep->keys);
-    for (size_t i = 0; i < sweep->label_count; i++) {
-        free(sweep->labels[i].name);
-        free(sweep->labels[i].label);
-    }
-    free(sweep->labels);
-    free(sweep->show);
-    free(sweep->runs);
-    free(sweep->path);
-    free(sweep->directory);
-    free(sweep->base_path);
-    cJSON_free(sweep->base_text);
-    free(sweep);
+    if (sweep != NULL)
+        arena_destroy(sweep->arena);
 }
 
 bool sweep_fault(const struct sweep *sweep, size_t run, const struct error *fault,
@@ -573,19 +516,18 @@ struct experiment *sweep_experiment(const struct sweep *sweep, size_t run, struc
 {
     const struct sweep_run *chosen = &sweep->runs[run];
     struct error fault = {0};
-    struct json_include base;
+    struct json_include base = {.arena = arena_create()};
+    const bool opened = open_base(sweep, base.arena, &base, &fault);
     struct experiment *experiment =
-        open_base(sweep, &base, &fault)
-            ? experiment_resolve(&base, chosen->overrides, chosen->override_count, &fault)
-            : NULL;
-    if (experiment == NULL)
+        experiment_resolve(opened, &base, chosen->overrides, chosen->override_count, &fault);
+    if (experiment == NULL) {
         (void)sweep_fault(sweep, run, &fault, error);
-    else {
-        const char *label = setting_label(sweep, chosen->setting_name);
-        (void)snprintf(experiment->setting_name, sizeof experiment->setting_name, "%s",
-                       chosen->setting_name);
-        (void)snprintf(experiment->setting_label, sizeof experiment->setting_label, "%s",
-                       label == NULL ? "" : label);
+        return NULL;
     }
+    const char *label = setting_label(sweep, chosen->setting_name);
+    (void)snprintf(experiment->setting_name, sizeof experiment->setting_name, "%s",
+                   chosen->setting_name);
+    (void)snprintf(experiment->setting_label, sizeof experiment->setting_label, "%s",
+                   label == NULL ? "" : label);
     return experiment;
 }

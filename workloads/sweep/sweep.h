@@ -10,7 +10,7 @@
 #include "workloads/spec/experiment.h"
 
 struct sweep_run {
-    struct override *overrides; /* applied to the base, `seed` included; owned strings */
+    struct override *overrides; /* applied to the base, `seed` included */
     size_t override_count;
     char *label;        /* "policy.name=esg setting=strict-light", without the seed */
     char *setting_name; /* name of the matrix row, or "" */
@@ -34,23 +34,24 @@ bool share_allows(const char *name, double limit, char fault[SHARE_FAULT]);
 
 /* The display name of a setting, or of a policy with some of its parameters ("esg k=5"). */
 struct sweep_label {
-    char *name;
-    char *label;
+    const char *name;
+    const char *label;
 };
 
 struct sweep {
-    char *path;      /* of the sweep file */
-    char *directory; /* of that file */
-    char *base_path; /* of the base experiment; the sweep's own path if the base is inside the
-                      * sweep file */
-    char *base_text; /* the base as JSON text if it is inside the sweep file, else NULL */
+    struct arena *arena;   /* of all that it has */
+    const char *path;      /* of the sweep file */
+    const char *directory; /* of that file */
+    const char *base_path; /* of the base experiment; the sweep's own path if the base is inside the
+                            * sweep file */
+    const char *base_text; /* the base as JSON text if it is inside the sweep file, else NULL */
     struct sweep_run *runs; /* first matrix key varies slowest, the seed fastest */
     size_t run_count;
     size_t seeds;               /* per combination; with a precision: the upper limit */
     struct inputs *inputs;      /* cache, so that all runs use the same input files */
     struct sweep_label *labels; /* no label occurs twice */
     size_t label_count;
-    char *show;              /* "esg,fifo": policies that figures show in colour; NULL: the first */
+    const char *show;        /* "esg,fifo": policies that figures show in colour; NULL: the first */
     struct sweep_keys *keys; /* what the matrix sets (workloads/sweep/sweep_keys.h) */
     struct sweep_precision precision;
     bool bounds; /* once per setting and seed, in the run of the first policy */

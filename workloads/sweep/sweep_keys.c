@@ -1,10 +1,9 @@
 #include "workloads/sweep/sweep_keys.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
+#include "sim/base/json_write.h"
 #include "sim/base/utf8.h"
 #include "workloads/spec/spec_internal.h"
 #include "workloads/sweep/sweep_matrix.h"
@@ -12,7 +11,7 @@
 /* One key's value. */
 struct sweep_step {
     size_t key; /* index */
-    char *text;
+    const char *text;
 };
 
 /* What one value of a dimension sets. */
@@ -45,32 +44,20 @@ static bool is_file_key(const char *key)
     return sweep_names(key, file_keys) || strncmp(key, "profiles.", 9) == 0;
 }
 
-/* Returns the index of the key, which the last dimension sets. NONE: too many, or memory exhausted.
- */
-static size_t key_index(struct sweep_keys *keys, const char *name)
+/* Returns the index of the key, which the last dimension sets. NONE: too many. */
+static size_t key_index(struct arena *arena, struct sweep_keys *keys, const char *name)
 {
     size_t k = 0;
     while (k < keys->count && strcmp(keys->keys[k].name, name) != 0)
         k++;
     if (k < keys->count)
         return k;
-    char *copy = k < SWEEP_KEYS_LIMIT ? strdup(name) : NULL;
-    if (copy == NULL)
+    if (k == SWEEP_KEYS_LIMIT)
         return NONE;
-    keys->keys[keys->count++] =
-        (struct sweep_key){.name = copy, .number = true, .dimension = keys->dimension_count - 1};
+    keys->keys[keys->count++] = (struct sweep_key){.name = arena_text(arena, "%s", name),
+                                                   .number = true,
+                                                   .dimension = keys->dimension_count - 1};
     return k;
-}
-
-/* Takes `text`, which is NULL when out of memory. */
-static bool step_add(struct sweep_choice *choice, size_t key, char *text, struct error *error)
-{
-    if (text == NULL || !array_extend(&choice->steps, choice->count, sizeof *choice->steps)) {
-        free(text);
-        return error_input(error, "out of memory");
-    }
-    choice->steps[choice->count++] = (struct sweep_step){key, text};
-    return true;
 }
 
 /* What a value adds to, and where it is. */
@@ -85,7 +72,9 @@ struct adding {
 static bool text_add(void *context, const char *name, const char *text, const cJSON *value)
 {
     const struct adding *adding = context;
-    const size_t key = key_index(adding->keys, name);
+    struct arena *arena = adding->plan->arena;
+    struct sweep_choice *choice = adding->choice;
+    const size_t key = key_index(arena, adding->keys, name);
     if (key == NONE)
         return json_fault(&adding->place, adding->error,
                           "the matrix sets more than %d keys; split the sweep", SWEEP_KEYS_LIMIT);
@@ -96,29 +85,24 @@ static bool text_add(void *context, const char *name, const char *text, const cJ
     const size_t length = strlen(text);
     swept->number = swept->number && cJSON_IsNumber(value);
     swept->length = swept->length > length ? swept->length : length;
-    return step_add(adding->choice, key, strdup(text), adding->error);
+    arena_reserve(arena, &choice->steps, choice->count + 1, sizeof *choice->steps);
+    choice->steps[choice->count++] = (struct sweep_step){key, arena_text(arena, "%s", text)};
+    return true;
 }
 
-bool sweep_each_leaf(const char *name, const cJSON *value, bool (*is_leaf)(const char *name),
+bool sweep_each_leaf(struct arena *arena, const char *name, const cJSON *value,
+                     bool (*is_leaf)(const char *name),
                      bool (*each)(void *context, const char *name, const char *text,
                                   const cJSON *value),
-                     void *context, struct error *error)
+                     void *context)
 {
     bool good = true;
-    if (cJSON_IsObject(value) && value->child != NULL && (is_leaf == NULL || !is_leaf(name))) {
-        for (const cJSON *member = value->child; good && member != NULL; member = member->next) {
-            char *longer = NULL;
-            good = asprintf(&longer, "%s.%s", name, member->string) >= 0
-                       ? sweep_each_leaf(longer, member, is_leaf, each, context, error)
-                       : error_input(error, "out of memory");
-            free(longer);
-        }
-        return good;
-    }
-    char *printed = cJSON_IsString(value) ? NULL : cJSON_PrintUnformatted(value);
-    const char *text = cJSON_IsString(value) ? value->valuestring : printed;
-    good = text != NULL ? each(context, name, text, value) : error_input(error, "out of memory");
-    cJSON_free(printed);
+    if (!cJSON_IsObject(value) || value->child == NULL || (is_leaf != NULL && is_leaf(name)))
+        return each(context, name,
+                    cJSON_IsString(value) ? value->valuestring : json_print(arena, value), value);
+    for (const cJSON *member = value->child; good && member != NULL; member = member->next)
+        good = sweep_each_leaf(arena, arena_text(arena, "%s.%s", name, member->string), member,
+                               is_leaf, each, context);
     return good;
 }
 
@@ -139,7 +123,7 @@ static bool entry_add(struct adding *adding, const char *name, const struct json
                               name, adding->plan->dimensions[key->dimension].key, key->name);
     }
     adding->place = *value;
-    return sweep_each_leaf(name, value->node, is_file_key, text_add, adding, adding->error);
+    return sweep_each_leaf(adding->plan->arena, name, value->node, is_file_key, text_add, adding);
 }
 
 static bool row_add(struct adding *adding, const char *list, const struct json_value *row)
@@ -170,43 +154,20 @@ static bool dimension_add(struct sweep_keys *keys, const struct sweep_plan *plan
     return good;
 }
 
-struct sweep_keys *sweep_keys_find(const struct sweep_plan *plan, struct error *error)
+struct sweep_keys *sweep_keys_find(struct arena *arena, const struct sweep_plan *plan,
+                                   struct error *error)
 {
     size_t values = 0;
     for (size_t d = 0; d < plan->dimension_count; d++)
         values += plan->dimensions[d].count;
-    struct sweep_keys *keys = calloc(1, sizeof *keys);
-    if (keys == NULL) {
-        (void)error_input(error, "out of memory");
-        return NULL;
-    }
-    keys->keys = load_array(SWEEP_KEYS_LIMIT, sizeof *keys->keys, error);
-    keys->choices = load_array(values, sizeof *keys->choices, error);
-    keys->dimensions = load_array(plan->dimension_count, sizeof *keys->dimensions, error);
-    bool good = keys->keys != NULL && keys->choices != NULL && keys->dimensions != NULL;
+    struct sweep_keys *keys = arena_allocate(arena, 1, sizeof *keys);
+    keys->keys = arena_allocate(arena, SWEEP_KEYS_LIMIT, sizeof *keys->keys);
+    keys->choices = arena_allocate(arena, values, sizeof *keys->choices);
+    keys->dimensions = arena_allocate(arena, plan->dimension_count, sizeof *keys->dimensions);
+    bool good = true;
     for (size_t d = 0; good && d < plan->dimension_count; d++)
         good = dimension_add(keys, plan, error);
-    if (good)
-        return keys;
-    sweep_keys_free(keys);
-    return NULL;
-}
-
-void sweep_keys_free(struct sweep_keys *keys)
-{
-    if (keys == NULL)
-        return;
-    for (size_t k = 0; k < keys->count; k++)
-        free(keys->keys[k].name);
-    for (size_t c = 0; c < keys->choice_count; c++) {
-        for (size_t s = 0; s < keys->choices[c].count; s++)
-            free(keys->choices[c].steps[s].text);
-        free(keys->choices[c].steps);
-    }
-    free(keys->keys);
-    free(keys->choices);
-    free(keys->dimensions);
-    free(keys);
+    return good ? keys : NULL;
 }
 
 void sweep_keys_values(const struct sweep_keys *keys, size_t combination, const char **values)

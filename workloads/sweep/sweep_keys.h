@@ -17,10 +17,11 @@
 
 enum { SWEEP_KEYS_LIMIT = 256 };
 
+struct arena;
 struct sweep_plan;
 
 struct sweep_key {
-    char *name;       /* dotted: "slo.factor" */
+    const char *name; /* dotted: "slo.factor" */
     bool number;      /* all its values are numbers */
     size_t length;    /* bytes of its longest text */
     size_t dimension; /* of the plan, which sets it: no other does */
@@ -37,9 +38,9 @@ struct sweep_keys {
 
 /* Finds the keys of the matrix. NULL: ERROR_INPUT if there are more than SWEEP_KEYS_LIMIT, if a
  * value holds a control character, or if one value replaces another: two dimensions, or two keys of
- * one row, set the same key. O(values × keys). Free with sweep_keys_free. */
-struct sweep_keys *sweep_keys_find(const struct sweep_plan *plan, struct error *error);
-void sweep_keys_free(struct sweep_keys *keys); /* NULL is allowed */
+ * one row, set the same key. O(values × keys). */
+struct sweep_keys *sweep_keys_find(struct arena *arena, const struct sweep_plan *plan,
+                                   struct error *error);
 
 /* Stores the text of each key's value in that combination of the matrix, NULL where it sets none.
  * The texts belong to `keys`. O(keys × values that the combination sets). */
@@ -47,11 +48,12 @@ void sweep_keys_values(const struct sweep_keys *keys, size_t combination, const 
 
 /* Calls `each` with the dotted name and the text of a value, or of each member at every depth of an
  * object, unless `is_leaf` takes the object as one value. A string's text is itself, another
- * value's its JSON. False if `each` fails, or with an error if memory is exhausted. */
-bool sweep_each_leaf(const char *name, const cJSON *value, bool (*is_leaf)(const char *name),
+ * value's its JSON. False if `each` fails. */
+bool sweep_each_leaf(struct arena *arena, const char *name, const cJSON *value,
+                     bool (*is_leaf)(const char *name),
                      bool (*each)(void *context, const char *name, const char *text,
                                   const cJSON *value),
-                     void *context, struct error *error);
+                     void *context);
 
 /* Returns whether the key is that of a list of named settings, which is no key of an experiment. */
 bool sweep_key_is_list(const char *key);

@@ -16,6 +16,7 @@ struct sweep_dimension {
 };
 
 struct sweep_plan {
+    struct arena *arena; /* the sweep's */
     struct sweep_dimension dimensions[DIMENSIONS_LIMIT];
     size_t dimension_count;
     size_t combinations;

@@ -1,10 +1,10 @@
 #include "workloads/training/training_models.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "sim/base/arena.h"
 #include "traces/profile/pair_effects.h"
 #include "workloads/load/json_include.h"
 #include "workloads/load/loader_internal.h"
@@ -121,7 +121,7 @@ static bool load_gangs(const struct json_value *root, struct training_models *mo
     const bool given = json_child(root, "gangs", &array);
     models->gang_count = given ? json_size(&array) : 1;
     models->gangs = given ? load_entries(&array, 1, GANGS_MOST, sizeof *models->gangs, error)
-                          : load_array(1, sizeof *models->gangs, error);
+                          : arena_allocate(root->arena, 1, sizeof *models->gangs);
     if (models->gangs == NULL)
         return false;
     models->gangs[0] = 1;
@@ -180,9 +180,7 @@ static bool load_throughput(const struct json_value *value, const struct trainin
     if (!is_along(value, AXIS_MOST, "rows", "vcpus", models->vcpu_count, error))
         return false;
     model->throughput =
-        load_array(models->vcpu_count * models->memory_count, sizeof(double), error);
-    if (model->throughput == NULL)
-        return false;
+        arena_allocate(value->arena, models->vcpu_count * models->memory_count, sizeof(double));
     double *cell = model->throughput;
     for (struct json_value row = {0}; json_next(value, &row);) {
         if (!is_along(&row, AXIS_MOST, "numbers", "memory_gb", models->memory_count, error) ||
@@ -202,9 +200,9 @@ static bool load_optional_by_gang(const struct json_value *value, const char *ke
                                   struct error *error)
 {
     struct json_value child;
-    *values = load_array(models->gang_count, sizeof **values, error);
-    return *values != NULL && (!json_child(value, key, &child) ||
-                               load_by_gang(&child, models, low, LIMIT_S, *values, error));
+    *values = arena_allocate(value->arena, models->gang_count, sizeof **values);
+    return !json_child(value, key, &child) ||
+           load_by_gang(&child, models, low, LIMIT_S, *values, error);
 }
 
 static bool load_share(const struct json_value *value, struct training_model *model,
@@ -240,15 +238,12 @@ static bool load_elsewhere(const struct json_value *value, const struct training
         return json_fault(value, error, "needs \"iteration_s\", to which it is relative");
     if (json_size(value) == 0 || json_size(value) > ELSEWHERE_MOST)
         return json_fault(value, error, "must have the times of 1..%d GPU models", ELSEWHERE_MOST);
-    model->elsewhere = load_array(json_size(value), sizeof *model->elsewhere, error);
-    if (model->elsewhere == NULL)
-        return false;
+    model->elsewhere = arena_allocate(value->arena, json_size(value), sizeof *model->elsewhere);
     for (struct json_value child = {0}; json_next(value, &child);) {
         struct training_elsewhere *times = &model->elsewhere[model->elsewhere_count++];
-        times->gpu = strdup(child.node->string);
-        times->iteration_s = load_array(models->gang_count, sizeof *times->iteration_s, error);
-        if (times->gpu == NULL || times->iteration_s == NULL)
-            return error_run(error, "%s: out of memory", value->file);
+        times->gpu = arena_text(value->arena, "%s", child.node->string);
+        times->iteration_s =
+            arena_allocate(value->arena, models->gang_count, sizeof *times->iteration_s);
         if (!load_by_gang(&child, models, 1e-9, LIMIT_S, times->iteration_s, error))
             return false;
     }
@@ -282,16 +277,12 @@ static bool load_models(const struct json_value *value, struct training_models *
         return false;
     if (json_size(value) == 0 || json_size(value) > MODELS_MOST)
         return json_fault(value, error, "has %zu models, not 1..%d", json_size(value), MODELS_MOST);
-    models->models = load_array(json_size(value), sizeof *models->models, error);
-    if (models->models == NULL)
-        return false;
+    models->models = arena_allocate(value->arena, json_size(value), sizeof *models->models);
     for (struct json_value child = {0}; json_next(value, &child);) {
         struct training_model *model = &models->models[models->count];
         if (!json_is_name(&child, child.node->string, error))
             return false;
-        model->name = strdup(child.node->string);
-        if (model->name == NULL)
-            return error_run(error, "%s: out of memory", value->file);
+        model->name = arena_text(value->arena, "%s", child.node->string);
         models->count++;
         if (!load_model(&child, models, model, error))
             return false;
@@ -350,9 +341,9 @@ static bool load_default_pair(const struct json_value *value, struct training_mo
 static bool derive_pairs(struct training_models *models, struct error *error)
 {
     const size_t cells = models->count * models->count, gangs = models->gang_count;
-    double *speeds = load_array(cells, sizeof *speeds, error);
-    models->derived = load_array(cells * gangs, sizeof *models->derived, error);
-    bool fine = speeds != NULL && models->derived != NULL;
+    double *speeds = arena_allocate(models->arena, cells, sizeof *speeds);
+    models->derived = arena_allocate(models->arena, cells * gangs, sizeof *models->derived);
+    bool fine = true;
     for (size_t g = 0; fine && g < gangs; g++) {
         double least = 1;
         for (size_t k = 0; k < cells; k++) {
@@ -365,7 +356,6 @@ static bool derive_pairs(struct training_models *models, struct error *error)
         for (size_t k = 0; fine && k < cells; k++)
             models->derived[k * gangs + g] = 1 / fmin(1, fmax(least, speeds[k]));
     }
-    free(speeds);
     return fine;
 }
 
@@ -383,9 +373,7 @@ static bool load_pairs(const struct json_value *value, struct training_models *m
     bool effects = false, known = false;
     if (!json_is_object(value, NULL, error))
         return false;
-    models->pairs = load_array(cells, sizeof *models->pairs, error);
-    if (models->pairs == NULL)
-        return false;
+    models->pairs = arena_allocate(value->arena, cells, sizeof *models->pairs);
     for (size_t k = 0; k < cells; k++)
         models->pairs[k] = NAN;
     for (struct json_value child = {0}; json_next(value, &child);)
@@ -423,12 +411,13 @@ static bool load_all(const struct json_value *value, struct training_models *mod
 
 struct training_models *training_models_load(const struct json_value *value, struct error *error)
 {
-    struct training_models *models = load_array(1, sizeof *models, error);
-    if (models == NULL)
-        return NULL;
+    struct json_value own = *value;
+    own.arena = arena_create();
+    struct training_models *models = arena_allocate(own.arena, 1, sizeof *models);
+    models->arena = own.arena;
     keys_default(file_keys, models);
     models->default_pair = NAN;
-    if (load_all(value, models, error))
+    if (load_all(&own, models, error))
         return models;
     training_models_free(models);
     return NULL;
@@ -437,11 +426,13 @@ struct training_models *training_models_load(const struct json_value *value, str
 struct training_models *training_models_read(const char *path, struct error *error)
 {
     struct json_include document;
-    if (!json_include_open(&document, NULL, path, error))
-        return NULL;
-    const struct json_value root = json_include_root(&document);
-    struct training_models *models = training_models_load(&root, error);
-    json_include_close(&document);
+    struct training_models *models = NULL;
+    struct arena *arena = arena_create();
+    if (json_include_open(&document, arena, NULL, path, error)) {
+        const struct json_value root = json_include_root(&document);
+        models = training_models_load(&root, error);
+    }
+    arena_destroy(arena);
     return models;
 }
 
@@ -486,32 +477,8 @@ struct training_models *training_models_timed(const char *const *names, size_t c
 
 void training_models_free(struct training_models *models)
 {
-    if (models == NULL)
-        return;
-    for (size_t i = 0; models->models != NULL && i < models->count; i++) {
-        free(models->models[i].name);
-        free(models->models[i].iteration_s);
-        free(models->models[i].restart_s);
-        for (size_t e = 0; e < models->models[i].elsewhere_count; e++) {
-            free(models->models[i].elsewhere[e].gpu);
-            free(models->models[i].elsewhere[e].iteration_s);
-        }
-        free(models->models[i].elsewhere);
-        free(models->models[i].throughput);
-        free(models->models[i].speed);
-        free(models->models[i].penalty);
-    }
-    free(models->name);
-    free(models->evidence);
-    free(models->gpu);
-    free(models->vcpus);
-    free(models->memory_gb);
-    free(models->gangs);
-    free(models->models);
-    free(models->penalty);
-    free(models->pairs);
-    free(models->derived);
-    free(models);
+    if (models != NULL)
+        arena_destroy(models->arena);
 }
 
 /* ---- Queries --------------------------------------------------------------------------------- */

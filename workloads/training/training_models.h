@@ -98,6 +98,7 @@ struct training_models {
                              no pair at all */
     double *derived;     /* the same where not measured; NULL: `default_pair` counts */
     double default_pair; /* of the others; 1 beside `derived`; NAN: not given */
+    struct arena *arena; /* of all that they have */
 };
 
 /* Loads the file's root. NULL with an error that names file and key. The caller frees. */

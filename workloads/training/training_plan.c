@@ -1,9 +1,9 @@
 #include "workloads/training/training_plan.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
 #include "workloads/load/inputs.h"
 #include "workloads/load/json_include.h"
 #include "workloads/load/loader_internal.h"
@@ -25,6 +25,17 @@ const struct key training_keys[] = {
     KEY_OWN("note"),
     KEY_END};
 
+static void models_end(void *models)
+{
+    training_models_free(models);
+}
+
+static struct training_models *keep(struct arena *arena, struct training_models *models)
+{
+    arena_adopt(arena, models, models_end);
+    return models;
+}
+
 static bool load_models(struct json_include *document, const struct json_value *value,
                         struct training_plan *plan, struct error *error)
 {
@@ -33,7 +44,7 @@ static bool load_models(struct json_include *document, const struct json_value *
         return false;
     if (plan->trace_path != NULL &&
         (strcmp(plan->trace_format, "dilu") == 0 || strcmp(plan->trace_format, "openb") == 0)) {
-        plan->models = training_models_of_instances(error);
+        plan->models = keep(value->arena, training_models_of_instances(error));
         return plan->models != NULL &&
                (models.node == NULL ||
                 json_fault(value, error,
@@ -48,14 +59,11 @@ static bool load_models(struct json_include *document, const struct json_value *
     if (models.node == NULL)
         return json_fault(value, error,
                           "key \"models\" is missing; name a file of workloads/models");
-    plan->models = training_models_load(&models, error);
+    plan->models = keep(value->arena, training_models_load(&models, error));
     if (plan->models == NULL)
         return false;
-    char *text = json_print_sorted((cJSON *)(uintptr_t)models.node);
-    if (text == NULL)
-        return error_input(error, "out of memory");
+    char *text = json_print_sorted(value->arena, (cJSON *)(uintptr_t)models.node);
     hash_bytes(text, strlen(text), plan->models_sha256);
-    free(text);
     return true;
 }
 
@@ -63,15 +71,13 @@ static bool load_models(struct json_include *document, const struct json_value *
 static bool load_fill(struct training_plan *plan, const struct cluster_spec *cluster, uint64_t seed,
                       struct error *error)
 {
+    struct arena *arena = plan->models->arena;
     uint64_t gpus = 0;
     for (size_t g = 0; g < cluster->group_count; g++)
         gpus += (uint64_t)cluster->groups[g].count * cluster->groups[g].gpu_count;
-    plan->pods = load_array(plan->count, sizeof *plan->pods, error);
-    if (plan->pods == NULL)
-        return false;
-    memcpy(plan->pods, plan->trainings, plan->count * sizeof *plan->pods);
+    plan->pods = arena_copy(arena, plan->trainings, plan->count, sizeof *plan->pods);
     plan->pod_count = plan->count;
-    if (!trainings_fill(&plan->trainings, &plan->count, plan->draw.load, gpus, seed, error))
+    if (!trainings_fill(arena, &plan->trainings, &plan->count, plan->draw.load, gpus, seed, error))
         return false;
     plan->models_drawn = true;
     plan->measured_first = plan->count - 1;
@@ -84,6 +90,7 @@ static bool load_fill(struct training_plan *plan, const struct cluster_spec *clu
 static bool load_trace(const struct json_include *document, struct training_plan *plan,
                        const struct cluster_spec *cluster, uint64_t seed, struct error *error)
 {
+    struct arena *arena = document->arena;
     if (!inputs_hash(document->inputs, plan->trace_path, &plan->trace_identity, plan->trace_sha256,
                      error))
         return false;
@@ -97,8 +104,8 @@ static bool load_trace(const struct json_include *document, struct training_plan
     plan->count = trace->count;
     const bool timed = plan->models == NULL;
     if (timed)
-        plan->models = training_models_timed((const char *const *)trace->models.names,
-                                             trace->models.count, error);
+        plan->models = keep(arena, training_models_timed((const char *const *)trace->models.names,
+                                                         trace->models.count, error));
     for (size_t i = 0; i < trace->count; i++)
         plan->models_drawn = plan->models_drawn || (trace->rows[i].request == 0 && !timed &&
                                                     trace->rows[i].model == TRAINING_NO_MODEL);
@@ -211,26 +218,10 @@ struct training_plan *training_plan_load(struct json_include *document,
                                          const struct cluster_spec *cluster, uint64_t seed,
                                          struct error *error)
 {
-    struct training_plan *plan = load_array(1, sizeof *plan, error);
-    if (plan != NULL) {
-        keys_default(training_keys, plan);
-        if (keys_load(training_keys, value, plan, error) &&
-            load_arrivals(document, value, plan, cluster, seed, error) &&
-            check_gangs(value, plan, cluster, error) && load_measured(value, plan, error))
-            return plan;
-    }
-    training_plan_free(plan);
-    return NULL;
-}
-
-void training_plan_free(struct training_plan *plan)
-{
-    if (plan == NULL)
-        return;
-    training_models_free(plan->models);
-    free(plan->trainings);
-    free(plan->pods);
-    free(plan->trace_path);
-    free(plan->draw.cluster);
-    free(plan);
+    struct training_plan *plan = arena_allocate(value->arena, 1, sizeof *plan);
+    keys_default(training_keys, plan);
+    const bool good = keys_load(training_keys, value, plan, error) &&
+                      load_arrivals(document, value, plan, cluster, seed, error) &&
+                      check_gangs(value, plan, cluster, error) && load_measured(value, plan, error);
+    return good ? plan : NULL;
 }

@@ -41,7 +41,7 @@ struct training_plan {
     sim_time_t checkpoint; /* time of work between two checkpoints; 0: none while it runs */
     double share_exponent; /* of shares, in what trainings and batches do to one another */
     /* For the canonical form: */
-    char *trace_path; /* NULL: a drawn set */
+    const char *trace_path; /* NULL: a drawn set */
     const char *trace_format;
     char models_sha256[65]; /* of the models as canonical JSON; "" if the trace gives them */
     char trace_sha256[65];
@@ -54,7 +54,6 @@ struct training_plan *training_plan_load(struct json_include *document,
                                          const struct json_value *value,
                                          const struct cluster_spec *cluster, uint64_t seed,
                                          struct error *error);
-void training_plan_free(struct training_plan *plan); /* NULL is allowed */
 
 /* The keys of the object. */
 extern const struct key training_keys[];

@@ -1,10 +1,9 @@
 #include "workloads/training/trainings.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
 #include "sim/engine/random.h"
 #include "workloads/load/loader_internal.h"
 
@@ -108,7 +107,7 @@ static bool check_choice(const struct json_value *object, const char *format,
 }
 
 static bool load_trace(const struct json_include *document, const struct json_value *value,
-                       const struct training_draw *draw, char **file, const char **format,
+                       const struct training_draw *draw, const char **file, const char **format,
                        struct error *error)
 {
     struct json_value child;
@@ -120,18 +119,15 @@ static bool load_trace(const struct json_include *document, const struct json_va
     if (*file == NULL)
         return false;
     *format = choice >= 0 ? training_formats[choice] : training_trace_recognise(*file);
-    if (*format != NULL && check_choice(value, *format, draw, error))
-        return true;
-    free(*file);
-    *file = NULL;
-    return *format == NULL &&
-           json_fault(&child, error,
-                      "its layout is not recognised; name it by \"format\": esgsim, synergy, muri, "
-                      "gavel, philly, dilu or openb");
+    return *format != NULL
+               ? check_choice(value, *format, draw, error)
+               : json_fault(&child, error,
+                            "its layout is not recognised; name it by \"format\": esgsim, synergy, "
+                            "muri, gavel, philly, dilu or openb");
 }
 
 bool training_arrivals_load(const struct json_include *document, const struct json_value *value,
-                            struct training_draw *draw, char **file, const char **format,
+                            struct training_draw *draw, const char **file, const char **format,
                             struct error *error)
 {
     struct json_value child;
@@ -225,9 +221,9 @@ struct training_spec *trainings_draw(const struct training_draw *draw,
                                      const struct training_models *models, uint64_t seed,
                                      struct error *error)
 {
-    struct training_spec *specs = load_array(draw->count, sizeof *specs, error);
+    struct training_spec *specs = arena_allocate(models->arena, draw->count, sizeof *specs);
     sim_time_t time = 0;
-    for (size_t i = 0; specs != NULL && i < draw->count; i++) {
+    for (size_t i = 0; i < draw->count; i++) {
         struct random_stream random;
         size_t g = 0;
         random_stream_open(&random, seed, RANDOM_TRAINING, i, 0);
@@ -244,10 +240,8 @@ struct training_spec *trainings_draw(const struct training_draw *draw,
                                "training.arrivals: training %zu arrives after the clock's "
                                "end, 18 years; raise \"per_hour\" or lower \"count\"",
                                i)
-                : !fill_iterations(&specs[i], models, seconds, "training.arrivals", error)) {
-            free(specs);
+                : !fill_iterations(&specs[i], models, seconds, "training.arrivals", error))
             return NULL;
-        }
     }
     return specs;
 }
@@ -332,16 +326,12 @@ struct training_spec *trainings_from_trace(const struct training_trace *trace, c
                                            const struct training_draw *draw, uint64_t seed,
                                            struct error *error)
 {
-    struct training_spec *specs = load_array(trace->count, sizeof *specs, error);
-    int32_t *map = load_array(trace->models.count, sizeof *map, error);
-    bool good = specs != NULL && map != NULL && map_names(trace, path, models, map, error);
+    struct training_spec *specs = arena_allocate(models->arena, trace->count, sizeof *specs);
+    int32_t *map = arena_allocate(models->arena, trace->models.count, sizeof *map);
+    bool good = map_names(trace, path, models, map, error);
     for (size_t i = 0; good && i < trace->count; i++)
         good = convert_row(&trace->rows[i], path, models, map, draw, seed, i, &specs[i], error);
-    free(map);
-    if (good)
-        return specs;
-    free(specs);
-    return NULL;
+    return good ? specs : NULL;
 }
 
 /* ---- Loads ----------------------------------------------------------------------------------- */
@@ -379,11 +369,10 @@ static void thin(struct training_spec *pods, size_t *count, int64_t milli, doubl
 }
 
 /* Appends pods drawn from the first `own` until one GPU's share of the next would be too much. */
-static bool thicken(struct training_spec **pods, size_t *count, int64_t milli, double wanted,
-                    struct random_stream *random, struct error *error)
+static bool thicken(struct arena *arena, struct training_spec **pods, size_t *count, int64_t milli,
+                    double wanted, struct random_stream *random, struct error *error)
 {
     const size_t own = *count;
-    size_t room = own;
     for (;;) {
         const struct training_spec next = (*pods)[draw_index(random, own)];
         if ((double)(milli + sim_round(1000 * next.request)) > wanted)
@@ -391,15 +380,14 @@ static bool thicken(struct training_spec **pods, size_t *count, int64_t milli, d
         if (*count == COUNT_MOST)
             return error_input(error, "training.arrivals.load: more than %d pods; lower it",
                                COUNT_MOST);
-        if (!array_reserve(pods, &room, *count + 1, sizeof **pods))
-            return error_run(error, "out of memory for the pods of a load");
+        arena_reserve(arena, pods, *count + 1, sizeof **pods);
         milli += milli_of(&next);
         (*pods)[(*count)++] = next;
     }
 }
 
-bool trainings_fill(struct training_spec **pods, size_t *count, double load, uint64_t gpus,
-                    uint64_t seed, struct error *error)
+bool trainings_fill(struct arena *arena, struct training_spec **pods, size_t *count, double load,
+                    uint64_t gpus, uint64_t seed, struct error *error)
 {
     const double capacity = 1000 * (double)gpus;
     struct random_stream random;
@@ -413,7 +401,7 @@ bool trainings_fill(struct training_spec **pods, size_t *count, double load, uin
     shuffle(*pods, *count, &random);
     if ((double)milli > load * capacity)
         thin(*pods, count, milli, load * capacity, &random);
-    else if (!thicken(pods, count, milli, load * capacity, &random, error))
+    else if (!thicken(arena, pods, count, milli, load * capacity, &random, error))
         return false;
     for (size_t i = 0; i < *count; i++) {
         struct training_spec *pod = &(*pods)[i];

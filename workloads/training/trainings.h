@@ -56,17 +56,17 @@ struct training_draw {
         double weight, low, high; /* durations of 10^low .. 10^high minutes */
     } ranges[TRAINING_RANGES_MOST];
     size_t range_count;
-    char *cluster; /* of a trace of the layout philly: only this virtual cluster; NULL: all */
-    double load;   /* of the layout openb: see trainings_fill; 0: the trace as it is */
+    const char *cluster; /* of a trace of the layout philly: only this virtual cluster; NULL: all */
+    double load;         /* of the layout openb: see trainings_fill; 0: the trace as it is */
 };
 
 /* Loads {"process": "trace", "file", "format", "split", "cluster"} or {"process": "poisson",
  * "per_hour", "count", "split", "minutes"}; the layout openb has "load", too. `file` is the path of
- * the trace, found as all files are, which the caller frees, as `draw->cluster`; NULL for a drawn
- * set. `format` points into training_formats; the file's first line decides if the key is left out.
+ * the trace, found as all files are; NULL for a drawn set. `format` points into training_formats;
+ * the file's first line decides if the key is left out.
  */
 bool training_arrivals_load(const struct json_include *document, const struct json_value *value,
-                            struct training_draw *draw, char **file, const char **format,
+                            struct training_draw *draw, const char **file, const char **format,
                             struct error *error);
 
 /* The keys of "arrivals": of a trace, drawn. */
@@ -75,7 +75,7 @@ extern const struct key *const training_arrival_keys[];
 /* Converts a trace. Every model must be in the table (philly: drawn by `draw->split` from `seed`,
  * and iterations = ⌊duration / iteration_s⌋, at least 1; dilu: the model is the type, of
  * training_models_of_instances). NULL with ERROR_INPUT that names the
- * trace's file, the row's number and what is wrong. The caller frees. */
+ * trace's file, the row's number and what is wrong. They live as long as the models. */
 struct training_spec *trainings_from_trace(const struct training_trace *trace, const char *path,
                                            const struct training_models *models,
                                            const struct training_draw *draw, uint64_t seed,
@@ -87,11 +87,13 @@ struct training_spec *trainings_from_trace(const struct training_trace *trace, c
  * out. Time is load: a pod arrives when the GPUs asked for so far, its own among them, are a
  * hundredth of the cluster for each second. As in hkust-adsl/kubernetes-scheduler-simulator at
  * 29a1e4c, pkg/simulator/simulator.go (TunePodsByNodeTotalResource), with our random numbers.
- * False with ERROR_INPUT if no pod asks for a GPU or the pods become too many. O(count). */
-bool trainings_fill(struct training_spec **pods, size_t *count, double load, uint64_t gpus,
-                    uint64_t seed, struct error *error);
+ * `pods` is of the arena. False with ERROR_INPUT if no pod asks for a GPU or the pods become too
+ * many. O(count). */
+bool trainings_fill(struct arena *arena, struct training_spec **pods, size_t *count, double load,
+                    uint64_t gpus, uint64_t seed, struct error *error);
 
-/* Draws `draw->count` trainings. NULL with an error. The caller frees. O(count). */
+/* Draws `draw->count` trainings. They live as long as the models. NULL with an error.
+ * O(count). */
 struct training_spec *trainings_draw(const struct training_draw *draw,
                                      const struct training_models *models, uint64_t seed,
                                      struct error *error);

@@ -1,7 +1,6 @@
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
 #include "workloads/world/world_internal.h"
 
 #define WEIGHT KEY_NUMBER("weight", application, weight, 1e-9, 1e9, 1, OPTIONAL)
@@ -29,7 +28,7 @@ struct draft {
     uint32_t after;     /* bit p: stage p of the file is a predecessor */
     const char *group;  /* the function of several stages that it belongs to; NULL: its own */
     size_t first;       /* of the group, in topological order */
-    char *fused;        /* functions of the group, at its first; NULL: one */
+    const char *fused;  /* functions of the group, at its first; NULL: one */
 };
 
 static bool load_stage(const struct json_value *value, struct draft *drafts, size_t index,
@@ -156,8 +155,7 @@ static bool load_granularity(const struct json_value *object, const struct appli
 }
 
 /* Joins the stages of each group at its first in the order; `joined` receives the others. */
-static bool join_groups(struct draft *drafts, const size_t *order, size_t count, uint32_t *joined,
-                        struct error *error)
+static void join_groups(struct draft *drafts, const size_t *order, size_t count, uint32_t *joined)
 {
     for (size_t n = 0; n < count; n++) {
         struct draft *draft = &drafts[order[n]];
@@ -168,17 +166,12 @@ static bool join_groups(struct draft *drafts, const size_t *order, size_t count,
         if (m == n)
             continue;
         struct draft *first = &drafts[order[m]];
-        char *before = first->fused;
         *joined |= 1U << order[n];
-        if (asprintf(&first->fused, "%s+%s",
-                     before != NULL ? before : first->function.node->valuestring,
-                     draft->function.node->valuestring) < 0)
-            first->fused = NULL;
-        free(before);
-        if (first->fused == NULL)
-            return error_input(error, "out of memory");
+        first->fused =
+            arena_text(draft->place.arena, "%s+%s",
+                       first->fused != NULL ? first->fused : first->function.node->valuestring,
+                       draft->function.node->valuestring);
     }
-    return true;
 }
 
 /* A group waits for all that its stages wait for, and sends what those send to others. */
@@ -231,15 +224,11 @@ static bool place_stages(struct draft *drafts, const size_t *order, size_t count
         position[order[n]] = (uint32_t)n;
         application->stage_count = n + 1;
         *stage = draft->stage;
-        draft->stage.name = NULL;
-        if (draft->group != NULL) {
-            free(stage->name);
-            stage->name = strdup(draft->group);
-        }
-        stage->after = load_array(count, sizeof *stage->after, error);
-        stage->next = load_array(count, sizeof *stage->next, error);
-        if (stage->name == NULL || stage->after == NULL || stage->next == NULL ||
-            !load_is_new(&draft->place, "stages", &application->stages[0].name, n, sizeof *stage,
+        if (draft->group != NULL)
+            stage->name = draft->group;
+        stage->after = arena_allocate(draft->place.arena, count, sizeof *stage->after);
+        stage->next = arena_allocate(draft->place.arena, count, sizeof *stage->next);
+        if (!load_is_new(&draft->place, "stages", &application->stages[0].name, n, sizeof *stage,
                          error) ||
             (table != NULL &&
              !function_table_use(table, &draft->function,
@@ -273,8 +262,7 @@ static bool load_stages(const struct json_value *stages, const struct json_value
         !load_granularity(granularity, application, drafts, count, error))
         return false;
     uint32_t joined = 0;
-    if (!join_groups(drafts, order, count, &joined, error))
-        return false;
+    join_groups(drafts, order, count, &joined);
     join_edges(drafts, count);
     placed = joined;
     if (!sort_stages(drafts, count, &placed, order))
@@ -296,14 +284,6 @@ bool application_load(const struct json_value *value, const struct json_value *g
         load_entries(&stages, 1, WORKLOAD_MAX_STAGES, sizeof *application->stages, error);
     if (application->stages == NULL)
         return false;
-    size_t count = json_size(&stages);
-    struct draft *drafts = load_array(count, sizeof *drafts, error);
-    bool done =
-        drafts != NULL && load_stages(&stages, granularity, drafts, table, application, error);
-    for (size_t s = 0; drafts != NULL && s < count; s++) {
-        free(drafts[s].stage.name);
-        free(drafts[s].fused);
-    }
-    free(drafts);
-    return done;
+    struct draft *drafts = arena_allocate(value->arena, json_size(&stages), sizeof *drafts);
+    return load_stages(&stages, granularity, drafts, table, application, error);
 }

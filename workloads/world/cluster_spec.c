@@ -1,8 +1,8 @@
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
 #include "workloads/world/gpu_sharing.h"
 #include "workloads/world/world_internal.h"
 
@@ -125,9 +125,7 @@ static bool load_gpus(const struct json_value *array, struct workload *workload,
 {
     if (!json_is_array(array, 0, GPUS_LIMIT, error))
         return false;
-    group->gpus = load_array(GPUS_LIMIT, sizeof *group->gpus, error);
-    if (group->gpus == NULL)
-        return false;
+    group->gpus = arena_allocate(array->arena, GPUS_LIMIT, sizeof *group->gpus);
     for (struct json_value value = {0}; json_next(array, &value);) {
         struct gpu_entry entry;
         if (!load_gpu(&value, workload, &entry, error))
@@ -211,8 +209,8 @@ bool cluster_load(const struct json_value *value, struct workload *workload, str
         !json_require(value, "invokers", &invokers, error))
         return false;
     cluster->groups = load_entries(&invokers, 1, GROUPS_LIMIT, sizeof *cluster->groups, error);
-    workload->kinds = load_array(WORKLOAD_MAX_KINDS, sizeof *workload->kinds, error);
-    if (cluster->groups == NULL || workload->kinds == NULL)
+    workload->kinds = arena_allocate(value->arena, WORKLOAD_MAX_KINDS, sizeof *workload->kinds);
+    if (cluster->groups == NULL)
         return false;
     uint64_t total = 0;
     for (struct json_value group = {0}; json_next(&invokers, &group);) {

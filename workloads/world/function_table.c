@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
 #include "sim/base/string_index.h"
 #include "traces/profile/profile.h"
 #include "workloads/world/world_internal.h"
@@ -67,12 +67,10 @@ bool function_table_use(struct function_table *table, const struct json_value *v
         find_entry(table, name) != NULL || find_profiled(workload, name, &kind) != NULL;
     if (!known && strchr(name, '+') == NULL)
         return unknown_function(table, value, name, error);
-    if (!array_extend(&workload->functions, workload->function_count, sizeof(struct function)))
-        return error_input(error, "out of memory");
-    struct function *function = &workload->functions[workload->function_count];
-    *function = (struct function){.name = strdup(name), .fused = !known};
-    if (function->name == NULL)
-        return error_input(error, "out of memory");
+    arena_reserve(value->arena, &workload->functions, workload->function_count + 1,
+                  sizeof *workload->functions);
+    workload->functions[workload->function_count] =
+        (struct function){.name = arena_text(value->arena, "%s", name), .fused = !known};
     *index = (uint32_t)workload->function_count++;
     return true;
 }
@@ -143,20 +141,6 @@ static double or_default(double value, double fallback)
     return isnan(value) ? fallback : value;
 }
 
-/* Takes the samples of an entry, which all kinds of GPU share. */
-static bool take_samples(const struct json_samples *samples, double **copy, size_t *count,
-                         struct error *error)
-{
-    if (samples->count == 0)
-        return true;
-    *copy = load_array(samples->count, sizeof **copy, error);
-    if (*copy == NULL)
-        return false;
-    memcpy(*copy, samples->values, samples->count * sizeof **copy);
-    *count = samples->count;
-    return true;
-}
-
 /* Mean, cv and samples of the entry override the profile's. An entry with mean or cv has no use for
  * the profile's samples. `p` is NULL if there is no profile, whose mean would be required. */
 static void merge_cold_start(const struct function_entry *e, const struct profile_function *p,
@@ -178,8 +162,8 @@ static void merge_cold_start(const struct function_entry *e, const struct profil
 }
 
 /* Takes the values of the entry, on every kind of GPU. */
-static bool service_values(const struct function_entry *entry, size_t kind_count,
-                           struct function *function, struct error *error)
+static void service_values(const struct function_entry *entry, size_t kind_count,
+                           struct function *function)
 {
     function->service = (enum service_kind)(SERVICE_CONSTANT + entry->distribution);
     function->service_mean = sim_from_ms(entry->service_mean_ms);
@@ -195,8 +179,8 @@ static bool service_values(const struct function_entry *entry, size_t kind_count
                                   .interference_index = SIM_NONE};
         merge_cold_start(entry, NULL, function, &function->gpus[k]);
     }
-    return take_samples(&entry->samples, &function->service_samples_ms,
-                        &function->service_sample_count, error);
+    function->service_samples_ms = entry->samples.values;
+    function->service_sample_count = entry->samples.count;
 }
 
 /* One configuration for each kind of GPU that allows it. */
@@ -205,10 +189,8 @@ static bool resolve_service(const struct function_entry *entry, const struct wor
 {
     enum obstacle furthest = OBSTACLE_NONE;
     function->configurations =
-        load_array(workload->kind_count, sizeof *function->configurations, error);
-    if (function->configurations == NULL ||
-        !service_values(entry, workload->kind_count, function, error))
-        return false;
+        arena_allocate(entry->place.arena, workload->kind_count, sizeof *function->configurations);
+    service_values(entry, workload->kind_count, function);
     for (size_t k = 0; k < (entry->vgpu > 0 ? workload->kind_count : 1); k++) {
         const double speed = entry->vgpu > 0 ? workload->kinds[k].speed : 1;
         const struct configuration trial = {.batch = (uint16_t)entry->batch,
@@ -238,7 +220,7 @@ struct source {
     const struct profile_function *profiled;
     size_t kind;
     double speed;
-    int *axes[3];
+    const int *axes[3];
     size_t counts[3];
     /* of all kinds so far */
     size_t tried;
@@ -320,10 +302,7 @@ static bool choose_axes(struct source *source, const char *model, struct error *
                            &source->axes[axis], &source->counts[axis], error))
                 return false;
         } else {
-            source->axes[axis] = load_array(grid[axis]->count, sizeof(int), error);
-            if (source->axes[axis] == NULL)
-                return false;
-            memcpy(source->axes[axis], grid[axis]->values, grid[axis]->count * sizeof(int));
+            source->axes[axis] = grid[axis]->values;
             source->counts[axis] = grid[axis]->count;
         }
         product *= source->counts[axis];
@@ -364,18 +343,13 @@ static bool tabulate(struct source *source, const struct cluster_spec *cluster,
                      struct function *function, struct error *error)
 {
     const size_t product = source->counts[0] * source->counts[1] * source->counts[2];
-    struct configuration *grown = realloc(
-        function->configurations, (function->configuration_count + product) * sizeof *grown);
-    if (grown == NULL)
-        return error_input(error, "out of memory");
-    function->configurations = grown;
-    if (source->axes[0] == NULL || source->axes[1] == NULL || source->axes[2] == NULL)
-        return error_input(error, "out of memory");
     source->tried += product;
     if (source->tried > CONFIGURATIONS_LIMIT)
         return json_fault(&source->entry->place, error,
                           "has more than %d configurations; shorten \"configurations\"",
                           CONFIGURATIONS_LIMIT);
+    arena_reserve(source->entry->place.arena, &function->configurations,
+                  function->configuration_count + product, sizeof *function->configurations);
     for (size_t i = 0; i < product; i++) {
         size_t g = i % source->counts[2];
         size_t c = i / source->counts[2] % source->counts[1];
@@ -434,15 +408,9 @@ static bool resolve_kind(struct source *source, const struct workload *workload,
                          struct function *function, struct error *error)
 {
     const struct cluster_spec *cluster = &workload->cluster;
-    const bool done = check_unit(source, workload, error) &&
-                      merge_values(source, function, error) &&
-                      choose_axes(source, workload->kinds[source->kind].model, error) &&
-                      tabulate(source, cluster, function, error);
-    for (size_t axis = 0; axis < 3; axis++) {
-        free(source->axes[axis]);
-        source->axes[axis] = NULL;
-    }
-    return done;
+    return check_unit(source, workload, error) && merge_values(source, function, error) &&
+           choose_axes(source, workload->kinds[source->kind].model, error) &&
+           tabulate(source, cluster, function, error);
 }
 
 static int compare_numbers(int a, int b)
@@ -524,13 +492,10 @@ static bool resolve_function(const struct function_table *table, const struct js
     const char *model = source.entry->model;
     if (model == NULL && source.profiled != NULL)
         model = source.profiled->model;
-    function->model = strdup(model == NULL ? function->name : model);
-    function->gpus = load_array(workload->kind_count, sizeof *function->gpus, error);
-    if (function->model == NULL || function->gpus == NULL)
-        return error_input(error, "out of memory");
-    if (!take_samples(&source.entry->cold_start_samples, &function->cold_start_samples_ms,
-                      &function->cold_start_sample_count, error))
-        return false;
+    function->model = model == NULL ? function->name : model;
+    function->gpus = arena_allocate(where->arena, workload->kind_count, sizeof *function->gpus);
+    function->cold_start_samples_ms = source.entry->cold_start_samples.values;
+    function->cold_start_sample_count = source.entry->cold_start_samples.count;
     if (source.entry->has_service)
         return resolve_service(source.entry, workload, function, error);
     const struct profile *profile = workload->kinds[0].profile;
@@ -546,19 +511,13 @@ static bool resolve_function(const struct function_table *table, const struct js
 static bool resolve_fused(const struct function_table *table, const struct json_value *where,
                           struct function *function, struct error *error)
 {
-    char *names = strdup(function->name), *rest = names;
+    char *rest = arena_text(where->arena, "%s", function->name);
     bool good = true;
-    if (names == NULL)
-        return error_input(error, "out of memory");
     while (good && rest != NULL) {
-        struct function part = {.name = strdup(strsep(&rest, "+"))};
-        good = part.name == NULL
-                   ? error_input(error, "out of memory")
-                   : resolve_function(table, where, &part, error) &&
-                         function_fuse(table->workload, function, &part, where, error);
-        function_clear(&part);
+        struct function part = {.name = strsep(&rest, "+")};
+        good = resolve_function(table, where, &part, error) &&
+               function_fuse(table->workload, function, &part, where, error);
     }
-    free(names);
     size_t count = 0;
     for (size_t k = 0; k < function->configuration_count; k++)
         if (cluster_obstacle(&table->workload->cluster, function, &function->configurations[k]) ==

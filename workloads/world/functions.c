@@ -1,7 +1,4 @@
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "workloads/world/world_internal.h"
 
@@ -95,15 +92,16 @@ static bool load_cold_start(const struct json_value *object, struct function_ent
            json_samples(&cold, LIMIT_MS, &entry->cold_start_samples, error);
 }
 
-bool axis_load(const struct json_value *value, int low, int high, int **values, size_t *count,
+bool axis_load(const struct json_value *value, int low, int high, const int **values, size_t *count,
                struct error *error)
 {
-    *values = load_entries(value, 1, 1024, sizeof **values, error);
-    if (*values == NULL)
+    int *list = load_entries(value, 1, 1024, sizeof *list, error);
+    if (list == NULL)
         return false;
+    *values = list;
     *count = json_size(value);
     for (struct json_value entry = {0}; json_next(value, &entry);) {
-        int *out = &(*values)[entry.index];
+        int *out = &list[entry.index];
         int64_t number = 0;
         if (!json_as_integer(&entry, low, high, &number, error))
             return false;
@@ -117,11 +115,9 @@ bool axis_load(const struct json_value *value, int low, int high, int **values, 
 
 static bool check_axis(const struct json_value *value, int low, struct error *error)
 {
-    int *values = NULL;
+    const int *values = NULL;
     size_t count = 0;
-    const bool good = axis_load(value, low, UINT16_MAX, &values, &count, error);
-    free(values);
-    return good;
+    return axis_load(value, low, UINT16_MAX, &values, &count, error);
 }
 
 /* A list of values, or an object with a list by model of GPU. */
@@ -196,16 +192,4 @@ bool function_entries_load(const struct json_value *value, struct function_entri
             return false;
     }
     return true;
-}
-
-void function_entries_clear(struct function_entries *functions)
-{
-    for (size_t i = 0; i < functions->count; i++) {
-        free(functions->entries[i].name);
-        free(functions->entries[i].model);
-        free(functions->entries[i].samples.values);
-        free(functions->entries[i].cold_start_samples.values);
-    }
-    free(functions->entries);
-    memset(functions, 0, sizeof *functions);
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "sim/base/arena.h"
 #include "traces/profile/interference.h"
 #include "workloads/world/world_internal.h"
 
@@ -37,19 +38,15 @@ static double excess(const struct interference *model, uint32_t victim, uint32_t
 
 /* Adds a row and a column to the kind's table of pairs: the mean of two, of which the second has
  * the weight. */
-static bool add_pairs(struct gpu_kind *kind, const uint32_t means[2], double weight,
-                      struct error *error)
+static void add_pairs(struct arena *arena, struct gpu_kind *kind, const uint32_t means[2],
+                      double weight)
 {
     const struct interference *old = kind->interference;
     const size_t last = old->pair_count, size = last + 1;
-    struct interference *model =
-        load_array(1, sizeof *model + size * size * sizeof *model->pairs, error);
-    if (model == NULL)
-        return false;
-    *model = *old;
+    struct interference *model = arena_copy(arena, old, 1, sizeof *model);
     model->pair_count = size;
     model->pair_names = NULL;
-    model->pairs = (double *)(model + 1);
+    model->pairs = arena_allocate(arena, size * size, sizeof *model->pairs);
     for (uint32_t i = 0; i < size * size; i++) {
         double *mean = &model->pairs[i];
         for (uint32_t v = 0; v < 4; v++)
@@ -57,9 +54,7 @@ static bool add_pairs(struct gpu_kind *kind, const uint32_t means[2], double wei
                      excess(old, i / size < last ? (uint32_t)(i / size) : means[v / 2],
                             i % size < last ? (uint32_t)(i % size) : means[v % 2]);
     }
-    free(kind->fused_interference);
     kind->interference = kind->fused_interference = model;
-    return true;
 }
 
 static void mix(double *mean, double other, double weight)
@@ -81,8 +76,8 @@ static void add_values(struct function_gpu *fused, const struct function_gpu *pa
 }
 
 /* Sets what is a mean over time, at the least configuration on this kind of GPU. */
-static bool set_means(struct gpu_kind *kind, size_t k, struct function *fused,
-                      const struct function *part, struct error *error)
+static void set_means(struct arena *arena, struct gpu_kind *kind, size_t k, struct function *fused,
+                      const struct function *part)
 {
     struct function_gpu *gpu = &fused->gpus[k];
     const struct function_gpu *other = &part->gpus[k];
@@ -92,12 +87,12 @@ static bool set_means(struct gpu_kind *kind, size_t k, struct function *fused,
     mix(&gpu->noise_cv, other->noise_cv, weight);
     mix(&gpu->bandwidth_share, other->bandwidth_share, weight);
     if (kind->interference == NULL || kind->interference->pairs == NULL)
-        return true;
+        return;
     gpu->interference_index = (uint32_t)kind->interference->pair_count;
-    return add_pairs(kind, rows, weight, error);
+    add_pairs(arena, kind, rows, weight);
 }
 
-bool function_fuse(struct workload *workload, struct function *fused, struct function *part,
+bool function_fuse(struct workload *workload, struct function *fused, const struct function *part,
                    const struct json_value *where, struct error *error)
 {
     const bool first = fused->gpus == NULL;
@@ -107,11 +102,10 @@ bool function_fuse(struct workload *workload, struct function *fused, struct fun
                           "times from a profile, or all have a constant \"service\"",
                           part->name, fused->name);
     if (first) {
-        const struct function named = *fused;
+        const char *name = fused->name;
         *fused = *part;
-        fused->name = named.name;
+        fused->name = name;
         fused->fused = true;
-        *part = (struct function){.name = part->name};
         return true;
     }
     fused->service_mean += part->service_mean;
@@ -120,8 +114,8 @@ bool function_fuse(struct workload *workload, struct function *fused, struct fun
     workload_derive_function(fused, workload);
     for (size_t k = 0; k < workload->kind_count; k++) {
         add_values(&fused->gpus[k], &part->gpus[k]);
-        if (fused->gpus[k].count > 0 && !set_means(&workload->kinds[k], k, fused, part, error))
-            return false;
+        if (fused->gpus[k].count > 0)
+            set_means(where->arena, &workload->kinds[k], k, fused, part);
     }
     return true;
 }

@@ -1,8 +1,8 @@
 #include "workloads/world/outline.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
 #include "workloads/world/world_internal.h"
 
 /* The digest of the profile for GPUs of this model; "" if one profile is for all. `root`: the
@@ -28,14 +28,12 @@ static bool load_names(const struct json_value *root, struct function_entries *f
     if (!json_require(root, "functions", &object, error) ||
         !json_require(&object, "functions", &array, error))
         return false;
-    functions->entries = load_array(json_size(&array), sizeof *functions->entries, error);
-    if (functions->entries == NULL)
-        return false;
+    functions->entries = arena_allocate(array.arena, json_size(&array), sizeof *functions->entries);
     while (json_next(&array, &entry)) {
         const char *name = NULL;
         if (!json_text(&entry, "name", &name, error) || name == NULL)
             return false;
-        functions->entries[functions->count++].name = (char *)name;
+        functions->entries[functions->count++].name = name;
     }
     return true;
 }
@@ -47,40 +45,33 @@ static bool load_applications(const struct json_value *root, struct function_tab
     struct json_value array, entry = {.node = NULL};
     if (!json_child(root, "applications", &array))
         return true; /* it has only trainings */
-    workload->applications = load_array(json_size(&array), sizeof *workload->applications, error);
-    bool good = workload->applications != NULL;
+    workload->applications =
+        arena_allocate(array.arena, json_size(&array), sizeof *workload->applications);
+    bool good = true;
     while (good && json_next(&array, &entry))
         good = application_load(&entry, &entry, table,
                                 &workload->applications[workload->application_count++], error);
     return good;
 }
 
-bool outline_load(const char *configuration, struct outline *outline, struct error *error)
+bool outline_load(struct arena *arena, const char *configuration, struct outline *outline,
+                  struct error *error)
 {
     struct workload *workload = &outline->workload;
     struct function_entries functions = {NULL, 0};
     struct function_table table = {.entries = &functions, .workload = workload};
-    struct json_value cluster, arrivals;
+    struct json_value cluster, arrivals, process;
     *outline = (struct outline){.closed = false};
-    cJSON *json = json_parse(configuration, "configuration", error);
-    const struct json_value root = json_root("configuration", json);
+    const cJSON *json = json_parse_into(arena, configuration, "configuration", error);
+    const struct json_value root = {.file = "configuration", .node = json, .arena = arena};
     bool good = json != NULL && json_require(&root, "cluster", &cluster, error) &&
                 cluster_load(&cluster, workload, error) && load_names(&root, &functions, error) &&
                 load_applications(&root, &table, error);
-    if (good) {
-        workload_join_kinds(workload, same_profile, json);
-        const cJSON *process = !json_child(&root, "arrivals", &arrivals)
-                                   ? NULL
-                                   : cJSON_GetObjectItemCaseSensitive(arrivals.node, "process");
-        outline->closed = process != NULL && cJSON_IsString(process) &&
-                          strcmp(process->valuestring, "closed") == 0;
-    }
-    free(functions.entries);
-    cJSON_Delete(json);
-    return good;
-}
-
-void outline_clear(struct outline *outline)
-{
-    workload_clear(&outline->workload);
+    if (!good)
+        return false;
+    workload_join_kinds(workload, same_profile, json);
+    outline->closed = json_child(&root, "arrivals", &arrivals) &&
+                      json_child(&arrivals, "process", &process) && cJSON_IsString(process.node) &&
+                      strcmp(process.node->valuestring, "closed") == 0;
+    return true;
 }

@@ -13,9 +13,8 @@ struct outline {
     bool closed; /* users of a closed process: arrivals depend on responses */
 };
 
-/* Reads it from experiment.resolved_json. False: ERROR_INPUT, not such a text, or memory is
- * exhausted. End with outline_clear in either case. */
-bool outline_load(const char *configuration, struct outline *outline, struct error *error);
-void outline_clear(struct outline *outline);
+/* Reads it from experiment.resolved_json, into the arena. False: ERROR_INPUT, not such a text. */
+bool outline_load(struct arena *arena, const char *configuration, struct outline *outline,
+                  struct error *error);
 
 #endif

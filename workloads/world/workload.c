@@ -1,6 +1,5 @@
 #include "workloads/world/workload.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -78,18 +77,13 @@ void workload_derive_function(struct function *function, const struct workload *
 
 static void derive_successors(struct application *application)
 {
-    for (size_t s = 0; s < application->stage_count; s++) {
-        struct stage *stage = &application->stages[s];
-        stage->next_count = 0;
-        if (stage->next == NULL)
-            stage->next = calloc(application->stage_count, sizeof *stage->next);
-    }
+    for (size_t s = 0; s < application->stage_count; s++)
+        application->stages[s].next_count = 0;
     for (uint32_t s = 0; s < application->stage_count; s++) {
         const struct stage *stage = &application->stages[s];
         for (size_t i = 0; i < stage->after_count; i++) {
             struct stage *before = &application->stages[stage->after[i]];
-            if (before->next != NULL)
-                before->next[before->next_count++] = s;
+            before->next[before->next_count++] = s;
         }
     }
 }
@@ -187,44 +181,6 @@ struct gpu_list cluster_list_gpus(const struct cluster_spec *cluster, struct are
             list.first[++invoker] = list.count;
         }
     return list;
-}
-
-static void clear_application(struct application *application)
-{
-    for (size_t s = 0; s < application->stage_count; s++) {
-        free(application->stages[s].name);
-        free(application->stages[s].after);
-        free(application->stages[s].next);
-    }
-    free(application->stages);
-    free(application->name);
-}
-
-void function_clear(struct function *function)
-{
-    free(function->name);
-    free(function->model);
-    free(function->service_samples_ms);
-    free(function->gpus);
-    free(function->cold_start_samples_ms);
-    free(function->configurations);
-}
-
-void workload_clear(struct workload *workload)
-{
-    for (size_t f = 0; f < workload->function_count; f++)
-        function_clear(&workload->functions[f]);
-    free(workload->functions);
-    for (size_t a = 0; a < workload->application_count; a++)
-        clear_application(&workload->applications[a]);
-    free(workload->applications);
-    for (size_t g = 0; g < workload->cluster.group_count; g++)
-        free(workload->cluster.groups[g].gpus);
-    free(workload->cluster.groups);
-    for (size_t k = 0; k < workload->kind_count; k++)
-        free(workload->kinds[k].fused_interference);
-    free(workload->kinds);
-    memset(workload, 0, sizeof *workload);
 }
 
 const struct application *workload_find_application(const struct workload *workload,

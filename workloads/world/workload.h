@@ -1,5 +1,5 @@
 /* The workload of a run: functions, applications and the cluster. Resolved, immutable, shared by
- * all runs.
+ * all runs. Its memory is of the arena into which it was loaded.
  *
  * The loaders (workloads/spec/experiment.h) build it from JSON. The simulator and the policies only
  * read it. Everything is addressed by index: function f, application a, stage s of application a,
@@ -97,8 +97,8 @@ struct function_gpu {
 };
 
 struct function {
-    char *name;
-    char *model;
+    const char *name;
+    const char *model;
     enum service_kind service;
     bool fused; /* executes functions, which its name joins by "+", one after another */
     sim_time_t service_mean; /* at speed 1 */
@@ -119,7 +119,7 @@ struct function {
 };
 
 struct stage {
-    char *name;
+    const char *name;
     uint32_t function;
     double output_bytes; /* bytes that one job sends to each successor */
     uint32_t *after;     /* predecessors, indices into the application's stages */
@@ -130,7 +130,7 @@ struct stage {
 
 /* A DAG of stages in topological order: after[] contains only indices below the stage's own. */
 struct application {
-    char *name;
+    const char *name;
     struct stage *stages;
     size_t stage_count;
     uint32_t first_queue;    /* queue of stage s is first_queue + s */
@@ -197,7 +197,7 @@ bool configuration_matches(const struct configuration *c, const struct reference
 
 /* Fills the derived fields: configuration costs, each kind's range of configurations, minimum,
  * reference and fastest configurations, queue numbers, base_latency and counts. next[] is filled
- * from after[]; it is allocated with stage_count entries if it is NULL. Kinds, functions,
+ * from after[]. Kinds, functions,
  * applications and cluster must be set, with stages in topological order. May be called again.
  * O(size). */
 void workload_derive(struct workload *workload);
@@ -259,12 +259,5 @@ bool gpu_holds(const struct gpu_spec *gpu, uint16_t vgpu, double memory_mb);
 
 /* True if an empty GPU runs the configuration, which needs one: kind, share and memory suit. */
 bool gpu_runs(const struct gpu_spec *gpu, const struct configuration *configuration);
-
-/* Frees what the function owns, but not itself. */
-void function_clear(struct function *function);
-
-/* Frees everything that the workload owns, but neither the structure itself nor the interference
- * model. */
-void workload_clear(struct workload *workload);
 
 #endif

@@ -30,8 +30,8 @@ sim_time_t configuration_time(double ms);
 /* One entry of a functions file. Fields that the entry does not set are NAN or NULL. */
 struct function_entry {
     struct json_value place;
-    char *name;
-    char *model;
+    const char *name;
+    const char *model;
     bool has_service;
     uint32_t distribution; /* SERVICE_CONSTANT + this is the kind of service */
     double service_mean_ms, service_cv;
@@ -56,7 +56,6 @@ struct function_entries {
 /* Loads {"functions": […]} or the array itself. */
 bool function_entries_load(const struct json_value *value, struct function_entries *functions,
                            struct error *error);
-void function_entries_clear(struct function_entries *functions);
 
 /* The functions that applications may use, and those used so far. */
 struct function_table {
@@ -73,8 +72,8 @@ bool function_table_use(struct function_table *table, const struct json_value *v
 /* Lets `fused`, which at first has only a name, execute a part after those that it has. Times, cold
  * starts and memory add up; turnaround and grade are the greatest. Noise, demand for bandwidth and
  * rows of a pair table are means, weighted by the parts' times at the least configuration of each
- * kind. The caller clears the part. Errors are reported at `where`. O(configurations). */
-bool function_fuse(struct workload *workload, struct function *fused, struct function *part,
+ * kind. Errors are reported at `where`. O(configurations). */
+bool function_fuse(struct workload *workload, struct function *fused, const struct function *part,
                    const struct json_value *where, struct error *error);
 
 /* By kind, those without a GPU with kind 0; then by batch, vCPUs and vGPUs. For qsort. */
@@ -93,7 +92,7 @@ bool application_load(const struct json_value *value, const struct json_value *g
                       struct error *error);
 
 /* Loads an axis: 1..1024 whole numbers within low..high, strictly ascending. */
-bool axis_load(const struct json_value *value, int low, int high, int **values, size_t *count,
+bool axis_load(const struct json_value *value, int low, int high, const int **values, size_t *count,
                struct error *error);
 
 #endif
