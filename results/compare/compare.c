@@ -48,11 +48,11 @@ enum compare_standing compare_stands(const struct compare_run *run, enum compare
 enum { KEY_SIZE = 256 };
 
 /* A replay may differ in these keys, because it does not use the models of interference, of the
- * host and of decisions. */
+ * host, of turnarounds and of decisions. */
 static bool key_is_replay_s(const char *key)
 {
     static const char *const keys[] = {"platform.interference", "platform.host_ms",
-                                       "platform.decision_cost"};
+                                       "platform.turnaround", "platform.decision_cost"};
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
         if (strcmp(key, keys[k]) == 0)
             return true;

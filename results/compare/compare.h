@@ -116,8 +116,8 @@ struct comparison {
 /* Returns NULL with ERROR_INPUT if a file is not a results file or lacks the detailed record; if
  * the first was replayed or the second simulated; if no runs pair; or if the experiments of a pair
  * differ in more than what a replay changes (platform.interference, platform.host_ms,
- * platform.decision_cost). In the
- * last case the message names the first key that differs. */
+ * platform.turnaround, platform.decision_cost). In the last case the message names the first key
+ * that differs. */
 struct comparison *compare_load(const char *simulated, const char *real, struct error *error);
 void compare_free(struct comparison *against);
 

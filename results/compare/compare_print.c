@@ -330,8 +330,8 @@ static void executed_print(const struct compare_run *run, struct sink *sink)
                    run->late_us_mean, run->late_us_p99, run->late_us_max);
     if (run->host_ms > 0)
         sink_paragraph(sink,
-                       "Host: %.3f ms per batch beyond its time on the device. Simulate it by "
-                       "platform.host_ms=%.3f.",
+                       "Host: %.3f ms per batch beyond its time on the device, and no turnaround. "
+                       "Simulate both by platform.host_ms=%.3f platform.turnaround=false.",
                        run->host_ms, run->host_ms);
 }
 

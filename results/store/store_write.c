@@ -512,7 +512,8 @@ bool store_set_execution(struct store *store, const struct execution *execution,
             hdf5_set_f64(run, "late_us_mean", execution->late_us_mean) &&
             hdf5_set_f64(run, "late_us_p99", execution->late_us_p99) &&
             hdf5_set_f64(run, "late_us_max", execution->late_us_max) &&
-            hdf5_set_f64(run, "host_ms", execution->host_ms)) ||
+            hdf5_set_f64(run, "host_ms", execution->host_ms) &&
+            hdf5_set_f64(run, "turnaround_ms", 0)) ||
            store_fault(store, error, "where a replay executed");
 }
 

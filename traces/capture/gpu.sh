@@ -163,7 +163,7 @@ compare() {
     printf '{"name": "proof", "base": "%s", "matrix": {"setting": [%s, %s], "policy.name": ["%s"]}}\n' "$light" \
         '{"name": "proof-light"}' '{"name": "proof-heavy", "arrivals.load": 0.6}' \
         "$(echo "$policies" | sed 's/,/", "/g')" >"$OUT/sweep.json"
-    at "$(cat "$OUT/requests.txt")" sweep "$OUT/sweep.json" --restart --quiet --out "$OUT/simulated.h5" &&
+    at "$(cat "$OUT/requests.txt")" sweep "$OUT/sweep.json" --set platform.turnaround=false --restart --quiet --out "$OUT/simulated.h5" &&
         esgsim report "$OUT/simulated.h5" --against "$OUT/replay.h5" --out "$OUT/report.txt"
 }
 
