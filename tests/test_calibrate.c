@@ -659,12 +659,14 @@ static void write_profile(const struct sample_set *set, int extend, const char *
     assert_true(atomic_file_end(&file, true, &error));
 }
 
-/* The mean of a function's rows that have one. */
+/* A line over the batch, through rows that have one; at one batch size the mean, by 1 / held². */
 CASE(a_turnaround_column_becomes_the_functions_turnaround)
 {
     static const char rows[] = "model,batch,mps_pct,latency_ms,turnaround_ms\n"
-                               "a,1,50,10,2\na,2,50,14,4\na,4,50,22,\na,1,100,8,4.5\n"
-                               "b,1,50,10,\nb,2,50,14,\nb,1,100,8,\nb,2,100,10,\n";
+                               "a,1,50,10,2\na,4,50,22,5\na,8,50,22,\na,1,100,8,2\na,2,100,9,3\n"
+                               "b,1,50,10,\nb,2,50,14,\nb,1,100,8,\nb,2,100,10,\n"
+                               "c,1,50,8,2\nc,1,100,2,3\n"
+                               "d,1,50,10,1\nd,8,50,10,16\nd,1,100,10,1\n";
     CLOSED(samples_clear) struct sample_set set = {0};
     struct error error = {0};
     write_text(in_folder("held.csv"), rows);
@@ -672,8 +674,14 @@ CASE(a_turnaround_column_becomes_the_functions_turnaround)
     samples_reduce(&set);
     write_profile(&set, 0, "held.json");
     OWNED(profile_free) struct profile *profile = load(in_folder("held.json"));
-    assert_relative(profile_find(profile, "a")->turnaround_ms, 3.5, 1e-12);
+    assert_relative(profile_find(profile, "a")->turnaround_ms, 1, 1e-5);
+    assert_relative(profile_find(profile, "a")->turnaround_per_item_ms, 1, 1e-5);
     assert_true(isnan(profile_find(profile, "b")->turnaround_ms));
+    assert_relative(profile_find(profile, "c")->turnaround_ms, (2 * 0.01 + 3 * 0.04) / 0.05, 1e-5);
+    /* Never below 0: through the origin, by 1 / 11², 1 / 26², 1 / 11². */
+    assert_absolute(profile_find(profile, "d")->turnaround_ms, 0, 0);
+    assert_relative(profile_find(profile, "d")->turnaround_per_item_ms,
+                    (2.0 / 121 + 128.0 / 676) / (2.0 / 121 + 64.0 / 676), 1e-5);
     write_text(in_folder("fault.csv"),
                "model,batch,mps_pct,latency_ms,turnaround_ms\na,1,50,10,-2\n");
     assert_false(sample_table_read(&set, in_folder("fault.csv"), &error));

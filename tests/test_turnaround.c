@@ -117,6 +117,16 @@ CASE(the_hosts_time_is_a_longer_service)
     assert_absolute(result.run.slowdown_mean, 1, 0);
 }
 
+CASE(a_turnaround_is_base_and_per_item_of_the_batch)
+{
+    static const double times_ms[] = {0, 1};
+    struct function_gpu gpu = {.turnaround_ms = 0.5, .turnaround_per_item_ms = 2};
+    const struct function function = {.gpus = &gpu};
+    assert_int_equal(function_turnaround(&function, 0, 4), sim_from_ms(8.5));
+    go_at(GPU("10", "{'base_ms':0.5,'per_item_ms':2}", TRACE, ALL), times_ms, 2);
+    assert_int_equal(rows.requests[1].finish_ns, sim_from_ms(22.5));
+}
+
 CASE(a_run_without_turnarounds_is_one_of_functions_without_any)
 {
     static struct log none;

@@ -217,6 +217,12 @@ static bool write_one(const struct key *key, const void *in, cJSON *object)
     cJSON *item = written(key, in);
     const bool good = item != NULL && (key->keys == NULL || keys_write(key->keys, in, item));
     const bool empty = good && key->keys != NULL && key->sparse && item->child == NULL;
+    if (good && !empty && key->or_number && key->sparse && item->child->next == NULL &&
+        strcmp(item->child->string, key->keys->name) == 0) {
+        cJSON *number = cJSON_DetachItemViaPointer(item, item->child);
+        cJSON_Delete(item);
+        item = number;
+    }
     if (good && !empty && cJSON_AddItemToObject(object, key->name, item))
         return true;
     cJSON_Delete(item);

@@ -170,7 +170,8 @@ static bool read_alone(struct table_reader *reader, struct error *error)
     sample.cv = extras.deviation / sample.ms;
     samples_add_demand(reader->set, sample.function, sample.share, extras.demand / PERCENT);
     samples_add_memory(reader->set, sample.function, sample.batch, extras.memory);
-    samples_add_turnaround(reader->set, sample.function, extras.turnaround);
+    samples_add_turnaround(reader->set, sample.function, sample.batch, sample.ms,
+                           extras.turnaround);
     reader->taken++;
     return samples_add_latency(reader->set, &sample, error);
 }

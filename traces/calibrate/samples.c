@@ -61,8 +61,8 @@ bool samples_function(struct sample_set *set, const char *name, uint32_t *index,
         return true;
     if (!grow(&set->properties, before, &set->fact_capacity, sizeof *set->properties, error))
         return false;
-    set->properties[before] = (struct function_properties){
-        .weights_mb = NAN, .per_item_mb = NAN, .demand = NAN, .turnaround_ms = NAN};
+    set->properties[before] =
+        (struct function_properties){.weights_mb = NAN, .per_item_mb = NAN, .demand = NAN};
     return true;
 }
 
@@ -108,44 +108,54 @@ void samples_add_demand(struct sample_set *set, uint32_t function, int share, do
     properties->demand += (demand - properties->demand) / (double)properties->demand_reads;
 }
 
+static void line_add(struct line_sums *line, double weight, double x, double y)
+{
+    line->n += weight;
+    line->x += weight * x;
+    line->y += weight * y;
+    line->squares += weight * x * x;
+    line->products += weight * x * y;
+}
+
+/* Least squares of lines with no negative part. Returns false where all x are one: then the base is
+ * the mean. */
+static bool line_fit(const struct line_sums *line, double *base, double *slope)
+{
+    const double spread = line->n * line->squares - line->x * line->x;
+    const bool known = spread > 1e-9 * line->n * line->squares;
+    *slope = known ? fmax(0, (line->n * line->products - line->x * line->y) / spread) : 0;
+    *base = line->n > 0 ? (line->y - *slope * line->x) / line->n : NAN;
+    if (*base < 0) {
+        *base = 0;
+        *slope = line->products / line->squares;
+    }
+    return known;
+}
+
 void samples_add_memory(struct sample_set *set, uint32_t function, int batch, double mb)
 {
-    struct function_properties *properties = &set->properties[function];
-    if (isnan(mb))
-        return;
-    properties->memory_reads++;
-    properties->memory_batches += batch;
-    properties->memory_mb += mb;
-    properties->memory_squares += (double)batch * batch;
-    properties->memory_products += batch * mb;
+    if (!isnan(mb))
+        line_add(&set->properties[function].memory, 1, batch, mb);
 }
 
-void samples_add_turnaround(struct sample_set *set, uint32_t function, double ms)
+/* Errors count in parts of the time that a batch holds its share. */
+void samples_add_turnaround(struct sample_set *set, uint32_t function, int batch, double latency_ms,
+                            double ms)
 {
-    struct function_properties *properties = &set->properties[function];
-    if (isnan(ms))
-        return;
-    const double before = properties->turnaround_reads > 0 ? properties->turnaround_ms : 0;
-    properties->turnaround_reads++;
-    properties->turnaround_ms = before + (ms - before) / (double)properties->turnaround_reads;
+    if (!isnan(ms) && latency_ms > 0)
+        line_add(&set->properties[function].turnaround, 1 / pow(latency_ms + ms, 2), batch, ms);
 }
 
-/* Least squares of memory over batch. One batch size alone does not tell weights and items apart:
- * then nothing is known. */
-static void fit_memory(struct function_properties *properties)
+/* One batch size alone does not tell weights and items apart: then nothing is known of memory. */
+static void fit_lines(struct function_properties *properties)
 {
-    const double n = (double)properties->memory_reads;
-    const double spread =
-        n * properties->memory_squares - properties->memory_batches * properties->memory_batches;
-    if (!(spread > 0))
-        return;
-    double slope =
-        (n * properties->memory_products - properties->memory_batches * properties->memory_mb) /
-        spread;
-    slope = fmax(0, slope);
-    properties->per_item_mb = slope;
-    properties->weights_mb =
-        fmax(0, (properties->memory_mb - slope * properties->memory_batches) / n);
+    double base = 0, slope = 0;
+    if (line_fit(&properties->memory, &base, &slope)) {
+        properties->weights_mb = base;
+        properties->per_item_mb = slope;
+    }
+    (void)line_fit(&properties->turnaround, &properties->turnaround_ms, &slope);
+    properties->turnaround_per_item_ms = isnan(properties->turnaround_ms) ? NAN : slope;
 }
 
 bool samples_add_cold_start(struct sample_set *set, uint32_t function, double ms,
@@ -279,7 +289,7 @@ void samples_reduce(struct sample_set *set)
 {
     size_t kept = 0;
     for (size_t i = 0; i < set->functions.count; i++)
-        fit_memory(&set->properties[i]);
+        fit_lines(&set->properties[i]);
     if (set->latency_count == 0)
         return;
     qsort(set->latencies, set->latency_count, sizeof *set->latencies, compare);

@@ -38,20 +38,22 @@ struct co_run {
     double cv;       /* of its latency; NAN: not measured */
 };
 
+/* Weighted numbers, sums and products of pairs (x, y), for a line through them. */
+struct line_sums {
+    double n, x, y, squares, products;
+};
+
 /* Properties that calibration copies to the profile unchanged; NAN: not measured. */
 struct function_properties {
     double weights_mb;
     double per_item_mb;
-    double demand;        /* memory bandwidth used on a whole GPU, as a fraction 0..1 */
-    double turnaround_ms; /* the mean of its rows */
-    size_t turnaround_reads;
+    double demand; /* memory bandwidth used on a whole GPU, as a fraction 0..1 */
+    double turnaround_ms, turnaround_per_item_ms;
     double demand_share; /* share at which the demand was measured; 0 before the first */
     size_t demand_reads;
     double *cold_samples_ms;
     size_t cold_count, cold_capacity;
-    /* Numbers, sums and products of batch and GPU memory in MiB, for a line through them. */
-    size_t memory_reads;
-    double memory_batches, memory_mb, memory_squares, memory_products;
+    struct line_sums memory, turnaround; /* by batch: of GPU memory in MiB, of ms */
 };
 
 /* Selects the rows of a table whose `column` is `value`; NULL: all, and the column does not matter.
@@ -103,8 +105,10 @@ void samples_add_demand(struct sample_set *set, uint32_t function, int share, do
 /* Adds a measured use of GPU memory by a running batch; NAN: nothing. samples_reduce fits a line.
  */
 void samples_add_memory(struct sample_set *set, uint32_t function, int batch, double mb);
-/* Adds a measured time from the end of a batch until the next one starts; NAN: nothing. */
-void samples_add_turnaround(struct sample_set *set, uint32_t function, double ms);
+/* Adds a measured time from the end of a batch of that latency until the next one starts; NAN:
+ * nothing. samples_reduce fits a line. */
+void samples_add_turnaround(struct sample_set *set, uint32_t function, int batch, double latency_ms,
+                            double ms);
 bool samples_add_cold_start(struct sample_set *set, uint32_t function, double ms,
                             struct error *error);
 /* Replaces *text by a copy of `value`. */

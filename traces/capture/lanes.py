@@ -61,10 +61,10 @@ def prepare(name, batch, half, graph, stream, pool=None):
 
     def copy():
         for there, here in zip(inputs, sent):
-            there.copy_(here)
+            there.copy_(here, non_blocking=True)
 
     with on(stream):
-        sent = tuple(form(tensor) for tensor in make(batch))
+        sent = tuple(form(tensor).pin_memory() for tensor in make(batch))  # pageable memory is copied twice
         inputs = tuple(tensor.cuda() for tensor in sent)
         if not graph:
             return run, copy

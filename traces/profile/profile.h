@@ -90,10 +90,10 @@ struct profile_function {
     double gpu_per_item_mb;
     double host_memory_mb;
     double bandwidth_share;
-    double turnaround_ms;
-    struct profile_law *extension; /* NULL if the file gives no law */
-    size_t extension_count;        /* of laws: one for all vCPU counts, or one for each */
-    char *sources;                 /* [cells], an enum profile_source each; NULL: not given */
+    double turnaround_ms, turnaround_per_item_ms; /* of a batch: the first + batch × the second */
+    struct profile_law *extension;                /* NULL if the file gives no law */
+    size_t extension_count; /* of laws: one for all vCPU counts, or one for each */
+    char *sources;          /* [cells], an enum profile_source each; NULL: not given */
     double *expected_errors[PROFILE_QUANTILES]; /* [cells], fractions, NAN where null; NULL: not
                                                    given */
 };

@@ -8,7 +8,7 @@ backends = types.SimpleNamespace(cudnn=types.SimpleNamespace(version=lambda: 0))
 MEMORY = int(os.environ.get("FAKE_MEMORY_MB", "4096")) << 20
 PART = int(os.environ.get("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "100")) / 100
 SLICE = " MIG " + os.environ["CUDA_VISIBLE_DEVICES"] if "CUDA_VISIBLE_DEVICES" in os.environ else ""
-COPY_MS = 0.7  # of a batch's inputs
+COPY_MS = .2, .1  # of a batch, and of each of its inputs
 lock, here = threading.Lock(), threading.local()  # `here`: what PyTorch keeps for each thread
 state = types.SimpleNamespace(allocated=0, peak=0, entered=[], capturing=None,
                                                             pending=False, streams={})
@@ -24,8 +24,8 @@ def current():
     return getattr(here, "stream", None)
 
 class Tensor:
-    def __init__(self, shape, on_gpu=False, is_half=False, layout=None):
-        self.kind = {"shape": shape, "on_gpu": on_gpu, "is_half": is_half, "layout": layout}
+    def __init__(self, shape, on_gpu=False, is_half=False, layout=None, pinned=False):
+        self.kind = {"shape": shape, "on_gpu": on_gpu, "is_half": is_half, "layout": layout, "pinned": pinned}
         vars(self).update(self.kind)
         state.pending = state.pending or (on_gpu and current() is None)  # made on the default stream
         size = self.numel() * self.element_size()
@@ -43,13 +43,16 @@ class Tensor:
     element_size = lambda self: 2 if self.is_half else 4
     dim = lambda self: len(self.shape)
     is_floating_point = lambda self: True
-    cuda = lambda self: self.like(on_gpu=True)
+    cuda = lambda self: self.like(on_gpu=True, pinned=False)
+    pin_memory = lambda self: self.like(pinned=True)
     half = lambda self: self.like(is_half=True)
     to = lambda self, memory_format: self.like(layout=memory_format)
 
-    def copy_(self, host):
-        check(self.on_gpu and not host.on_gpu and {**self.kind, "on_gpu": False} == host.kind, "a copy of another kind")
-        current().now += COPY_MS
+    def copy_(self, host, non_blocking=False):
+        check(self.on_gpu and not host.on_gpu and {**self.kind, "on_gpu": False, "pinned": True} == host.kind,
+              "a copy of another kind, or of pageable memory")
+        check(non_blocking, "a copy that the host waits for")
+        current().now += COPY_MS[0] + COPY_MS[1] * self.shape[0]
         current().awaited = False
 
 randn = lambda *shape: Tensor(shape)
