@@ -198,10 +198,10 @@ cp "$folder/screen" "$folder/out"
 expect "a second call goes on to the end" 0 'rehearse: was finished before'
 expect "and says what to read first" 0 '^  report.txt: 4 runs compared'
 holds "and packs everything"
-if [ "$(wc -l <"$out/measured/solo.csv")" -eq "$rows" ] && [ "$rows" -eq 85 ]; then
+if [ "$(wc -l <"$out/measured/solo.csv")" -eq "$rows" ] && [ "$rows" -eq 169 ]; then
     pass "nothing is measured twice"
 else
-    fail "nothing is measured twice" "$rows rows, then $(wc -l <"$out/measured/solo.csv"), of 84 and a heading"
+    fail "nothing is measured twice" "$rows rows, then $(wc -l <"$out/measured/solo.csv"), of 168 and a heading"
 fi
 if grep -q '^rehearsal: no GPU took part' "$folder/unpacked/gpu/report.txt"; then
     pass "the report says that nothing was measured"
@@ -223,7 +223,7 @@ rm -rf "$out"
 run env ESGSIM="$folder/broken" sh "$session" all --pack "$pack" --by dry --out "$out" --deadline 60
 expect "where esgsim does not run, the rest is skipped and the reason given" 1 'compare: skipped, .*libhdf5'
 holds "and the measurement is packed"
-if [ "$(wc -l <"$folder/unpacked/gpu/measured/solo.csv")" -eq 85 ]; then
+if [ "$(wc -l <"$folder/unpacked/gpu/measured/solo.csv")" -eq 169 ]; then
     pass "with all its rows"
 else
     fail "with all its rows" "$(wc -l <"$folder/unpacked/gpu/measured/solo.csv")"

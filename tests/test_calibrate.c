@@ -539,7 +539,7 @@ CASE(repeats_become_their_median_and_their_spread)
         const struct latency_sample sample = {0, 2, 1, 3, times[i], 1, NAN, 0};
         assert_true(samples_add_latency(&set, &sample, &error));
     }
-    samples_reduce(&set);
+    assert_true(samples_reduce(&set, NULL));
     assert_int_equal(set.latency_count, 1);
     assert_int_equal(set.latencies[0].repeats, 5);
     assert_relative(set.latencies[0].ms, 11, 1e-12);
@@ -575,7 +575,7 @@ CASE(a_function_of_one_point_is_left_out_by_name_and_the_others_are_not)
     add_times(&set, "many", 2, 1);
     add_times(&set, "two", 1, 2);
     add_times(&set, "last", 1, 1);
-    samples_reduce(&set);
+    assert_true(samples_reduce(&set, NULL));
     assert_true(samples_leave_out_lone(&set, &error));
     assert_int_equal(set.latency_count, 6);
     assert_string_equal(set.left_out, "first left out, one point is too few to fit; "
@@ -593,7 +593,7 @@ CASE(nothing_but_single_points_is_refused_unless_there_are_pairs)
     struct error error = {0};
     add_times(&set, "a", 1, 1);
     add_times(&set, "b", 1, 1);
-    samples_reduce(&set);
+    assert_true(samples_reduce(&set, NULL));
     assert_false(samples_leave_out_lone(&set, &error));
     assert_input_error(&error, "no function has more than one point");
     add_run(&set, 0, "a", 3, 1.1);
@@ -633,7 +633,7 @@ static void make_set(struct sample_set *set)
         add_run(set, group, "a", 3, 1.1 + 0.01 * (group % 3));
         add_run(set, group, "b", 4, 1.2 + 0.01 * (group % 3));
     }
-    samples_reduce(set);
+    assert_true(samples_reduce(set, NULL));
 }
 
 static struct profile *load(const char *path)
@@ -671,7 +671,7 @@ CASE(a_turnaround_column_becomes_the_functions_turnaround)
     struct error error = {0};
     write_text(in_folder("held.csv"), rows);
     assert_good(sample_table_read(&set, in_folder("held.csv"), &error), &error);
-    samples_reduce(&set);
+    assert_true(samples_reduce(&set, NULL));
     write_profile(&set, 0, "held.json");
     OWNED(profile_free) struct profile *profile = load(in_folder("held.json"));
     assert_relative(profile_find(profile, "a")->turnaround_ms, 1, 1e-5);
@@ -829,7 +829,7 @@ static void make_slices(struct sample_set *set, bool counted)
                 .part = counted ? (double)sms_of(share) / SMS_WHOLE : 0};
             assert_true(samples_add_latency(set, &sample, &error));
         }
-    samples_reduce(set);
+    assert_true(samples_reduce(set, NULL));
 }
 
 static struct calibration calibrate_set(const struct sample_set *set)
@@ -927,7 +927,7 @@ static void calibrate_file(const char *path, struct sample_set *set,
 {
     struct error error = {0};
     assert_good(sample_table_read(set, path, &error), &error);
-    samples_reduce(set);
+    assert_true(samples_reduce(set, NULL));
     assert_good(calibration_run(set, NULL, NULL, calibration, &error), &error);
 }
 
@@ -956,7 +956,7 @@ CASE(igniter_resnet50_calibrates_within_what_is_reported_of_it)
     struct error error = {0};
     size_t count = 0;
     assert_true(sample_table_read(&all, "traces/profiles/raw/igniter/solo.csv", &error));
-    samples_reduce(&all);
+    assert_true(samples_reduce(&all, NULL));
     for (size_t i = 0; i < all.latency_count; i++)
         if (strcmp(all.functions.names[all.latencies[i].function], "resnet50") == 0 &&
             all.latencies[i].batch % 2 == 0)

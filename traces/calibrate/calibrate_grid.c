@@ -153,11 +153,18 @@ static bool is_guard(const struct filler *filler, const struct calibrated_grid *
            calibrated_has_parts(filler->calibration->set);
 }
 
-/* A measured time errs by its own noise, which repeats average: quantiles of a normal error. */
+/* A measured time errs as the cell's repeats, minutes apart, do. Where there are none, by its own
+ * noise, which repeats average: quantiles of a normal error. */
 static struct grid_cell measured_cell(const struct filler *filler,
                                       const struct latency_sample *sample)
 {
+    const double half = repeat_error(filler->calibration, sample->function, PROFILE_ERROR_50);
     double cv = sample->cv;
+    if (!isnan(half))
+        return (struct grid_cell){
+            sample->ms,
+            PROFILE_MEASURED,
+            {half, repeat_error(filler->calibration, sample->function, PROFILE_ERROR_90)}};
     if (isnan(cv))
         cv = calibration_noise(filler->calibration, sample->function);
     cv /= sqrt((double)sample->repeats);

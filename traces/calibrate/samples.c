@@ -21,8 +21,10 @@ static bool out_of_memory(struct error *error)
 
 void samples_clear(struct sample_set *set)
 {
-    for (size_t i = 0; i < set->functions.count && set->properties != NULL; i++)
+    for (size_t i = 0; i < set->functions.count && set->properties != NULL; i++) {
         free(set->properties[i].cold_samples_ms);
+        free(set->properties[i].repeat_errors);
+    }
     string_index_clear(&set->functions);
     free(set->properties);
     free(set->latencies);
@@ -91,6 +93,20 @@ bool samples_add_co_run(struct sample_set *set, const struct co_run *run, struct
     set->co_runs[set->co_run_count++] = *run;
     if (run->group >= set->groups)
         set->groups = run->group + 1;
+    return true;
+}
+
+bool samples_add_repeat(struct sample_set *set, const struct co_run *run, double ms,
+                        struct error *error)
+{
+    for (size_t i = 0; i < set->latency_count; i++) {
+        struct latency_sample repeat = set->latencies[i];
+        if (repeat.function != run->function || repeat.batch != run->batch ||
+            repeat.share != run->share)
+            continue;
+        repeat.ms = ms;
+        return samples_add_latency(set, &repeat, error);
+    }
     return true;
 }
 
@@ -264,44 +280,78 @@ static bool same_configuration(const struct latency_sample *a, const struct late
            a->share == b->share;
 }
 
-/* Merges `count` repeats, sorted by latency, into one sample. The spread that a table states of its
- * own repeats is kept in place of the spread of its means. */
-static struct latency_sample join_repeats(const struct latency_sample *first, size_t count)
+enum { TIMES_STRIDE = sizeof(struct latency_sample) / sizeof(double) };
+_Static_assert(sizeof(struct latency_sample) % sizeof(double) == 0, "times at equal strides");
+
+/* Median of sorted repeats without the one at `left_out`; `count`: of all. */
+static double median_without(const struct latency_sample *repeats, size_t count, size_t left_out)
 {
-    struct latency_sample joined = *first;
-    const size_t stride = sizeof *first / sizeof(double);
-    _Static_assert(sizeof(struct latency_sample) % sizeof(double) == 0, "times at equal strides");
-    joined.ms = gsl_stats_median_from_sorted_data(&first->ms, stride, count);
-    joined.repeats = count;
-    if (count < 2)
-        return joined;
+    const size_t rest = count - (left_out < count), low = (rest - 1) / 2, high = rest / 2;
+    return 0.5 * (repeats[low + (low >= left_out)].ms + repeats[high + (high >= left_out)].ms);
+}
+
+static bool add_repeats(struct function_properties *properties,
+                        const struct latency_sample *repeats, size_t count, double squares,
+                        struct error *error)
+{
+    properties->repeat_squares += squares;
+    properties->repeat_freedom += (double)(count - 1);
+    for (size_t i = 0; i < count; i++) {
+        if (!grow(&properties->repeat_errors, properties->repeat_count,
+                  &properties->repeat_capacity, sizeof(double), error))
+            return false;
+        properties->repeat_errors[properties->repeat_count++] =
+            fabs(median_without(repeats, count, i) / repeats[i].ms - 1);
+    }
+    return true;
+}
+
+/* Merges `count` repeats, sorted by latency, into one sample. The spread that a table states of its
+ * own repeats is kept in place of the spread of its means, which then is that of the cell. */
+static bool join_repeats(struct sample_set *set, const struct latency_sample *first, size_t count,
+                         struct latency_sample *joined, struct error *error)
+{
     double mean = 0;
     double squares = 0;
+    *joined = *first;
+    joined->ms = gsl_stats_median_from_sorted_data(&first->ms, TIMES_STRIDE, count);
+    joined->repeats = count;
+    if (count < 2)
+        return true;
     for (size_t i = 0; i < count; i++)
         mean += log(first[i].ms) / (double)count;
     for (size_t i = 0; i < count; i++)
         squares += pow(log(first[i].ms) - mean, 2);
-    joined.cv = isnan(first->cv) ? sqrt(squares / (double)(count - 1)) : first->cv;
-    return joined;
+    if (isnan(first->cv)) {
+        joined->cv = sqrt(squares / (double)(count - 1));
+        return true;
+    }
+    return add_repeats(&set->properties[first->function], first, count, squares, error);
 }
 
-void samples_reduce(struct sample_set *set)
+bool samples_reduce(struct sample_set *set, struct error *error)
 {
     size_t kept = 0;
+    bool fine = true;
     for (size_t i = 0; i < set->functions.count; i++)
         fit_lines(&set->properties[i]);
-    if (set->latency_count == 0)
-        return;
-    qsort(set->latencies, set->latency_count, sizeof *set->latencies, compare);
-    for (size_t i = 0; i < set->latency_count;) {
+    if (set->latency_count > 0)
+        qsort(set->latencies, set->latency_count, sizeof *set->latencies, compare);
+    for (size_t i = 0; fine && i < set->latency_count;) {
         size_t end = i + 1;
         while (end < set->latency_count &&
                same_configuration(&set->latencies[i], &set->latencies[end]))
             end++;
-        set->latencies[kept++] = join_repeats(&set->latencies[i], end - i);
+        struct latency_sample joined;
+        fine = join_repeats(set, &set->latencies[i], end - i, &joined, error);
+        set->latencies[kept++] = joined;
         i = end;
     }
     set->latency_count = kept;
+    for (size_t i = 0; i < set->functions.count; i++)
+        if (set->properties[i].repeat_count > 0)
+            gsl_sort(set->properties[i].repeat_errors, 1, set->properties[i].repeat_count);
+    return fine;
 }
 
 struct sample_group samples_group(const struct sample_set *set, size_t index)

@@ -53,6 +53,12 @@ struct function_properties {
     size_t demand_reads;
     double *cold_samples_ms;
     size_t cold_count, cold_capacity;
+    /* Of cells that were measured anew, minutes apart, by rows that each state their own spread:
+     * the errors |median of the others / one - 1|, ascending, and their squared deviations of
+     * logarithms, with the number of these beyond the means. After samples_reduce. */
+    double *repeat_errors;
+    size_t repeat_count, repeat_capacity;
+    double repeat_squares, repeat_freedom;
     struct line_sums memory, turnaround; /* by batch: of GPU memory in MiB, of ms */
 };
 
@@ -99,6 +105,9 @@ bool samples_add_latency(struct sample_set *set, const struct latency_sample *sa
 bool samples_add_refused(struct sample_set *set, const struct latency_sample *sample,
                          struct error *error);
 bool samples_add_co_run(struct sample_set *set, const struct co_run *run, struct error *error);
+/* Adds a time alone of the configuration of a co-run, as a repeat of its cell; if it has one. */
+bool samples_add_repeat(struct sample_set *set, const struct co_run *run, double ms,
+                        struct error *error);
 /* Adds a measured use of memory bandwidth. The demand is the mean over those at the largest share.
  */
 void samples_add_demand(struct sample_set *set, uint32_t function, int share, double demand);
@@ -125,7 +134,7 @@ void samples_refine_unit(struct sample_set *set, int unit);
 
 /* Sorts by function, first with a GPU and then without, vCPU, batch and share, and merges repeats.
  * Fits memory: weights, and what each item of a batch adds. */
-void samples_reduce(struct sample_set *set);
+bool samples_reduce(struct sample_set *set, struct error *error);
 
 /* Removes from a reduced set the functions that have a single point with a GPU, or without one,
  * because no law can be fitted to one point. Adds a note for each. ERROR_INPUT if nothing remains.

@@ -5,7 +5,7 @@
   python3 measure.py my_models.py:detector --out DIR     def detector(): return module, make_inputs
                                                          make_inputs(batch) returns a tuple of tensors
 PROFILE.md, beside this file, is the manual."""
-import argparse, csv, datetime, itertools, json, multiprocessing, os, random  # noqa: E401
+import argparse, collections, csv, datetime, itertools, json, multiprocessing, os, random  # noqa: E401
 import shutil, signal, subprocess, sys, threading, time  # noqa: E401
 from concurrent import futures
 
@@ -27,11 +27,13 @@ class Table:
         self.file.truncate(len(whole.encode()))
         if whole and whole.split("\n")[0].strip() != TABLES[name]:
             raise ValueError("%s.csv has not the columns of this version; give another --out" % name)
-        self.done = {tuple(row[:KEYS[name]]) for row in csv.reader(whole.splitlines())}
+        self.key = KEYS[name]
+        self.done = collections.Counter(tuple(row[:self.key]) for row in csv.reader(whole.splitlines()))
         if not whole:
             self.put(TABLES[name].split(","))
 
     def put(self, row):
+        self.done[tuple(map(str, row[:self.key]))] += 1
         self.file.write(",".join("%.5g" % cell if isinstance(cell, float) else str(cell) for cell in row) + "\n")
         self.file.flush()
 
@@ -138,12 +140,14 @@ class Session:
         columns = zip(*((ms, std, ms_alone, ms / ms_alone) for (ms, std), (ms_alone, *_) in zip(both, before)))
         return ["+".join("%.5g" % value for value in column) for column in columns]
 
-    def run(self, rows, until):
-        """Measures the rows that are missing. A network that fails is noted, and left out from then on."""
+    def run(self, rows, until, visit=1):
+        """Measures the rows that are missing, for the second time at the second visit: what differs between
+        two times, minutes apart, is the error of a measured cell. A network that fails is noted, and left
+        out from then on."""
         for table, key, measure, members in rows:
             if self.ended or time.monotonic() > until:
                 return
-            if tuple(map(str, key)) in self.tables[table].done or self.failed & {name for name, *_ in members}:
+            if self.tables[table].done[tuple(map(str, key))] >= visit or self.failed & {name for name, *_ in members}:
                 continue
             try:
                 self.tables[table].put([*key, *measure(*members)])
@@ -244,9 +248,10 @@ def main():
     if a.by != "dry":
         log_clocks(a.out)
     begun = time.monotonic()
-    for part, rows in ((.5, session.points()), (.65, session.starts()), (.85, session.groups(2, a.rounds[0])),
-                       (.95, session.groups(3, a.rounds[1])), (1, session.groups(7, a.rounds[2]))):
+    for part, rows in ((.4, session.points()), (.5, session.starts()), (.65, session.groups(2, a.rounds[0])),
+                       (.7, session.groups(3, a.rounds[1])), (.75, session.groups(7, a.rounds[2]))):
         session.run(rows, begun + part * a.budget_s)
+    session.run(session.points(), begun + a.budget_s, visit=2)
     sys.exit(session.status)
 
 if __name__ == "__main__":
