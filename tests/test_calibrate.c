@@ -365,7 +365,7 @@ CASE(a_constant_law_is_recovered_from_pairs_and_a_triple)
     assert_relative(found.laws[INTERFERENCE_CONSTANT].constant, 0.13, 1e-12);
     for (int fold = 0; fold < INTERFERENCE_FOLDS; fold++)
         assert_true(found.errors[INTERFERENCE_CONSTANT][fold].mape < 1e-12);
-    assert_int_equal(found.kind, INTERFERENCE_CONSTANT);
+    assert_int_equal(found.choice, INTERFERENCE_CONSTANT);
 }
 
 CASE(a_pair_table_is_recovered_and_chosen_where_pairs_differ)
@@ -379,7 +379,7 @@ CASE(a_pair_table_is_recovered_and_chosen_where_pairs_differ)
         excess[i] = 0.02 * (double)((7 * i) % 11);
     make_co_runs(&law, &set);
     assert_true(interference_calibrate(&set, &found, &error));
-    assert_int_equal(found.kind, INTERFERENCE_PAIRS);
+    assert_int_equal(found.choice, INTERFERENCE_PAIRS);
     for (size_t i = 0; i < 4; i++)
         for (size_t j = 0; j < 4; j++) {
             double cell = found.laws[INTERFERENCE_PAIRS].pairs[i * 4 + j];
@@ -407,7 +407,7 @@ CASE(a_shape_is_recovered_and_chosen_and_groups_are_the_sum_of_their_pairs)
         excess[i] = 0.05 + 0.02 * (double)((7 * i) % 11);
     make_co_runs(&law, &set);
     assert_true(interference_calibrate(&set, &found, &error));
-    assert_int_equal(found.kind, INTERFERENCE_SHAPED);
+    assert_int_equal(found.choice, INTERFERENCE_SHAPED);
     for (int fold = 0; fold < INTERFERENCE_FOLDS; fold++)
         assert_true((found.errors[INTERFERENCE_SHAPED][fold].mape < 1e-4) ==
                     (fold != FOLD_FUNCTIONS));
@@ -433,7 +433,7 @@ CASE(a_bandwidth_law_is_recovered_and_speaks_of_functions_that_never_met)
     gsl_error_handler_t *before = gsl_set_error_handler_off();
     assert_true(interference_calibrate(&set, &found, &error));
     (void)gsl_set_error_handler(before);
-    assert_int_equal(found.kind, INTERFERENCE_BANDWIDTH);
+    assert_int_equal(found.choice, INTERFERENCE_BANDWIDTH);
     assert_relative(found.laws[INTERFERENCE_BANDWIDTH].coefficient, 0.8, 1e-4);
     assert_relative(found.laws[INTERFERENCE_BANDWIDTH].share_exponent, 0.7, 1e-4);
     assert_true(found.errors[INTERFERENCE_BANDWIDTH][FOLD_FUNCTIONS].mape < 1e-4);
@@ -972,12 +972,26 @@ CASE(igniter_pairs_calibrate_within_what_is_reported_of_them)
     CLOSED(calibration_clear) struct calibration calibration = {0};
     calibrate_file("traces/profiles/raw/igniter/pairs.csv", &set, &calibration);
     assert_int_equal(calibration.interference.none.count, 1500);
-    assert_int_equal(calibration.interference.kind, INTERFERENCE_SHAPED);
+    assert_int_equal(calibration.interference.choice, INTERFERENCE_SHAPED);
     const struct mean_error *pairs = calibration.interference.errors[INTERFERENCE_PAIRS];
     const struct mean_error *shaped = calibration.interference.errors[INTERFERENCE_SHAPED];
     assert_true(pairs[FOLD_LOCATION].mape < 0.02 && pairs[FOLD_FUNCTIONS].mape < 0.034);
     assert_true(shaped[FOLD_LOCATION].mape < 0.015 && shaped[FOLD_BATCHES].mape < 0.015);
     assert_true(shaped[FOLD_FUNCTIONS].mape < pairs[FOLD_FUNCTIONS].mape);
+}
+
+/* The number of slopes is what predicts groups best from pairs. */
+CASE(groups_of_an_h200_carry_slopes_of_batch_and_share)
+{
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(interference_fit_clear) struct interference_fit fit = {0};
+    struct error error = {0};
+    assert_good(measured_folder_read(&set, "traces/profiles/raw/h200", false, &error), &error);
+    assert_good(interference_calibrate(&set, &fit, &error), &error);
+    assert_int_equal(fit.choice, CHOICE_BATCH_AND_SHARE);
+    assert_int_equal(fit.errors[fit.choice][FOLD_GROUPS].count, 81);
+    assert_true(fit.errors[fit.choice][FOLD_GROUPS].mape <= 0.03);
+    assert_absolute(fit.laws[fit.choice].shape[INTERFERENCE_VICTIM_SLOPES + 2], 0, 0);
 }
 
 SUITE_WITH("calibrate", folder_make, folder_remove)

@@ -86,8 +86,7 @@ double expected_error_between(const struct calibration *calibration,
                               enum profile_quantile quantile);
 
 enum { REPEATS_LEAST = 10 }; /* of a function, to tell its errors and its noise by */
-/* Of a measured cell of the function, by the repeats of its cells; with few, by those of all
- * functions. NAN: too few of all. */
+/* Of a measured cell of the function, by the repeats of its cells; NAN: they are too few. */
 double repeat_error(const struct calibration *calibration, uint32_t function,
                     enum profile_quantile quantile);
 

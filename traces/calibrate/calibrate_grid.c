@@ -158,17 +158,15 @@ static bool is_guard(const struct filler *filler, const struct calibrated_grid *
 static struct grid_cell measured_cell(const struct filler *filler,
                                       const struct latency_sample *sample)
 {
-    const double half = repeat_error(filler->calibration, sample->function, PROFILE_ERROR_50);
-    double cv = sample->cv;
-    if (!isnan(half))
-        return (struct grid_cell){
-            sample->ms,
-            PROFILE_MEASURED,
-            {half, repeat_error(filler->calibration, sample->function, PROFILE_ERROR_90)}};
-    if (isnan(cv))
-        cv = calibration_noise(filler->calibration, sample->function);
+    const struct calibration *all = filler->calibration;
+    const double half = repeat_error(all, sample->function, PROFILE_ERROR_50);
+    double cv = isnan(sample->cv) ? calibration_noise(all, sample->function) : sample->cv;
     cv /= sqrt((double)sample->repeats);
-    return (struct grid_cell){sample->ms, PROFILE_MEASURED, {0.6745 * cv, 1.6449 * cv}};
+    if (isnan(half))
+        return (struct grid_cell){sample->ms, PROFILE_MEASURED, {0.6745 * cv, 1.6449 * cv}};
+    return (struct grid_cell){sample->ms,
+                              PROFILE_MEASURED,
+                              {half, repeat_error(all, sample->function, PROFILE_ERROR_90)}};
 }
 
 static struct grid_cell cell_at(const struct filler *filler, const struct calibrated_grid *grid,

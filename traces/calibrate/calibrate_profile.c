@@ -259,7 +259,7 @@ static bool put_function(struct writer *writer, struct span span, cJSON *functio
 static void put_interference(const struct writer *writer, cJSON *profile)
 {
     const struct interference_fit *fit = &writer->calibration->interference;
-    cJSON *object = profile_put_interference(profile, &fit->laws[fit->kind]);
+    cJSON *object = profile_put_interference(profile, &fit->laws[fit->choice]);
     profile_put_text(object, "evidence", "%s", grade(writer->calibration->set));
     cJSON *errors = cJSON_AddObjectToObject(object, "calibration");
     profile_put_number(errors, "slowdowns", (double)fit->none.count);

@@ -78,22 +78,10 @@ void expected_errors_learn(struct calibration *calibration)
 double repeat_error(const struct calibration *calibration, uint32_t function,
                     enum profile_quantile quantile)
 {
-    const struct sample_set *set = calibration->set;
-    const struct function_properties *own = &set->properties[function];
-    size_t count = 0;
-    if (own->repeat_count >= REPEATS_LEAST)
-        return next_quantile(own->repeat_errors, own->repeat_count, parts[quantile]);
-    for (size_t f = 0; f < set->functions.count; f++)
-        count += set->properties[f].repeat_count;
-    if (count < REPEATS_LEAST)
-        return NAN;
-    double *all = arena_allocate(calibration->arena, count, sizeof *all);
-    count = 0;
-    for (size_t f = 0; f < set->functions.count; f++)
-        for (size_t i = 0; i < set->properties[f].repeat_count; i++)
-            all[count++] = set->properties[f].repeat_errors[i];
-    gsl_sort(all, 1, count);
-    return next_quantile(all, count, parts[quantile]);
+    const struct function_properties *own = &calibration->set->properties[function];
+    return own->repeat_count < REPEATS_LEAST
+               ? NAN
+               : next_quantile(own->repeat_errors, own->repeat_count, parts[quantile]);
 }
 
 double expected_error(const struct calibration *calibration,

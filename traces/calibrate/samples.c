@@ -280,29 +280,18 @@ static bool same_configuration(const struct latency_sample *a, const struct late
            a->share == b->share;
 }
 
-enum { TIMES_STRIDE = sizeof(struct latency_sample) / sizeof(double) };
-_Static_assert(sizeof(struct latency_sample) % sizeof(double) == 0, "times at equal strides");
-
-/* Median of sorted repeats without the one at `left_out`; `count`: of all. */
-static double median_without(const struct latency_sample *repeats, size_t count, size_t left_out)
+/* A repeat differs from the mean of the others by n / (n - 1) of its deviation from that of all. */
+static bool add_repeat_error(struct function_properties *properties, size_t n, double deviation,
+                             struct error *error)
 {
-    const size_t rest = count - (left_out < count), low = (rest - 1) / 2, high = rest / 2;
-    return 0.5 * (repeats[low + (low >= left_out)].ms + repeats[high + (high >= left_out)].ms);
-}
-
-static bool add_repeats(struct function_properties *properties,
-                        const struct latency_sample *repeats, size_t count, double squares,
-                        struct error *error)
-{
-    properties->repeat_squares += squares;
-    properties->repeat_freedom += (double)(count - 1);
-    for (size_t i = 0; i < count; i++) {
-        if (!grow(&properties->repeat_errors, properties->repeat_count,
-                  &properties->repeat_capacity, sizeof(double), error))
-            return false;
-        properties->repeat_errors[properties->repeat_count++] =
-            fabs(median_without(repeats, count, i) / repeats[i].ms - 1);
-    }
+    const double freedom = (double)(n - 1);
+    if (!grow(&properties->repeat_errors, properties->repeat_count, &properties->repeat_capacity,
+              sizeof(double), error))
+        return false;
+    properties->repeat_errors[properties->repeat_count++] =
+        fabs(expm1(deviation * (double)n / freedom));
+    properties->repeat_squares += deviation * deviation;
+    properties->repeat_freedom += freedom / (double)n;
     return true;
 }
 
@@ -311,22 +300,25 @@ static bool add_repeats(struct function_properties *properties,
 static bool join_repeats(struct sample_set *set, const struct latency_sample *first, size_t count,
                          struct latency_sample *joined, struct error *error)
 {
+    const size_t stride = sizeof *first / sizeof(double);
+    _Static_assert(sizeof(struct latency_sample) % sizeof(double) == 0, "times at equal strides");
     double mean = 0;
     double squares = 0;
+    bool fine = true;
     *joined = *first;
-    joined->ms = gsl_stats_median_from_sorted_data(&first->ms, TIMES_STRIDE, count);
+    joined->ms = gsl_stats_median_from_sorted_data(&first->ms, stride, count);
     joined->repeats = count;
-    if (count < 2)
-        return true;
     for (size_t i = 0; i < count; i++)
         mean += log(first[i].ms) / (double)count;
-    for (size_t i = 0; i < count; i++)
-        squares += pow(log(first[i].ms) - mean, 2);
-    if (isnan(first->cv)) {
-        joined->cv = sqrt(squares / (double)(count - 1));
-        return true;
+    for (size_t i = 0; fine && count > 1 && i < count; i++) {
+        const double deviation = log(first[i].ms) - mean;
+        squares += deviation * deviation;
+        fine = isnan(first->cv) ||
+               add_repeat_error(&set->properties[first->function], count, deviation, error);
     }
-    return add_repeats(&set->properties[first->function], first, count, squares, error);
+    if (count > 1 && isnan(first->cv))
+        joined->cv = sqrt(squares / (double)(count - 1));
+    return fine;
 }
 
 bool samples_reduce(struct sample_set *set, struct error *error)

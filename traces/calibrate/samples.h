@@ -54,8 +54,8 @@ struct function_properties {
     double *cold_samples_ms;
     size_t cold_count, cold_capacity;
     /* Of cells that were measured anew, minutes apart, by rows that each state their own spread:
-     * the errors |median of the others / one - 1|, ascending, and their squared deviations of
-     * logarithms, with the number of these beyond the means. After samples_reduce. */
+     * the errors |others / one - 1|, ascending after samples_reduce, and the sum of the squared
+     * deviations of logarithms with its degrees of freedom. */
     double *repeat_errors;
     size_t repeat_count, repeat_capacity;
     double repeat_squares, repeat_freedom;
