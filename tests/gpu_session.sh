@@ -198,6 +198,11 @@ cp "$folder/screen" "$folder/out"
 expect "a second call goes on to the end" 0 'rehearse: was finished before'
 expect "and says what to read first" 0 '^  report.txt: 4 runs compared'
 holds "and packs everything"
+if grep -q ', replay$' "$out/packs.txt" && ! grep -q 'during replay' "$out/packs.txt"; then
+    pass "nothing is packed while a replay runs"
+else
+    fail "nothing is packed while a replay runs" "$(cat "$out/packs.txt")"
+fi
 if [ "$(wc -l <"$out/measured/solo.csv")" -eq "$rows" ] && [ "$rows" -eq 169 ]; then
     pass "nothing is measured twice"
 else

@@ -138,6 +138,9 @@ static bool execution_read(const struct run_details *details, const char *hash,
     run->late_us_p99 = run_details_number(details, hash, "late_us_p99");
     run->late_us_max = run_details_number(details, hash, "late_us_max");
     run->host_ms = run_details_number(details, hash, "host_ms");
+    char *text = run_details_text(details, hash, "replay_details");
+    run->details = text != NULL ? cJSON_Parse(text) : NULL;
+    free(text);
     return run->backend != NULL && run->device != NULL && run->driver != NULL;
 }
 
@@ -147,6 +150,7 @@ static void run_clear(struct compare_run *run)
     free(run->backend);
     free(run->device);
     free(run->driver);
+    cJSON_Delete(run->details);
     free(run->parts);
     free(run->batches);
     free(run->company);

@@ -16,6 +16,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <cjson/cJSON.h>
+
 #include "results/store/store.h"
 #include "sim/base/error.h"
 #include "workloads/world/outline.h"
@@ -91,6 +93,7 @@ struct compare_run {
     bool gpu;
     double late_us_mean, late_us_p99, late_us_max;
     double host_ms;             /* struct execution; NAN: written by an earlier version */
+    cJSON *details;             /* of the replay: "host_ms_by_part" */
     struct compare_part *parts; /* applications in order, then all; with one application only all */
     size_t part_count;
     struct compare_batches *batches; /* sorted by total real execution time, longest first */

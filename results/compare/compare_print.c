@@ -317,6 +317,26 @@ static void causes_print(const struct compare_run *run, struct sink *sink)
         signed_text(difference - run->time_difference_ms, 3, other));
 }
 
+/* A model fitted to another run cannot know that the host changed meanwhile. */
+static void host_parts_print(const struct compare_run *run, struct sink *sink)
+{
+    static const double noticed = 1.25;
+    const cJSON *part, *parts = cJSON_GetObjectItemCaseSensitive(run->details, "host_ms_by_part");
+    double least = INFINITY, most = 0;
+    char text[256] = "";
+    cJSON_ArrayForEach(part, parts)
+    {
+        least = fmin(least, part->valuedouble);
+        most = fmax(most, part->valuedouble);
+        const size_t end = strlen(text);
+        utf8_mark_cut(text + end, sizeof text - end,
+                      snprintf(text + end, sizeof text - end, " %.3f", part->valuedouble));
+    }
+    if (most > 0)
+        sink_paragraph(sink, "Host by tenth of the run, ms:%s.%s", text,
+                       most > noticed * least ? " It drifts: no one time holds for this run." : "");
+}
+
 static void executed_print(const struct compare_run *run, struct sink *sink)
 {
     if (run->gpu)
@@ -333,6 +353,7 @@ static void executed_print(const struct compare_run *run, struct sink *sink)
                        "Host: %.3f ms per batch beyond its time on the device, and no turnaround. "
                        "Simulate both by platform.host_ms=%.3f platform.turnaround=false.",
                        run->host_ms, run->host_ms);
+    host_parts_print(run, sink);
 }
 
 static void run_print(const struct compare_run *run, struct sink *sink)

@@ -18,7 +18,13 @@
 #include "sim/base/version.h"
 
 /* Rows per block, the unit of a write call, and per chunk, the unit of compression. */
-enum { DETAIL_BLOCK = 16384, DETAIL_CHUNK = 4096, SUMMARY_BLOCK = 64, SUMMARY_CHUNK = 64 };
+enum {
+    DETAIL_BLOCK = 16384,
+    DETAIL_KEPT = 1 << 18, /* block of a run in real time */
+    DETAIL_CHUNK = 4096,
+    SUMMARY_BLOCK = 64,
+    SUMMARY_CHUNK = 64
+};
 
 bool store_fault(struct store *store, struct error *error, const char *what)
 {
@@ -277,7 +283,8 @@ static bool details_begin(struct store *store, size_t stages)
             ((t != DETAIL_outages && t != DETAIL_lost) || metadata->fails))
             good = table_begin(&store->details[t], store->run, detail_tables[t].name,
                                t <= DETAIL_requests ? NULL : &store->details[t - 1], layout,
-                               t == DETAIL_requests ? stages : 1, DETAIL_CHUNK, DETAIL_BLOCK);
+                               t == DETAIL_requests ? stages : 1, DETAIL_CHUNK,
+                               store->keeps_rows ? DETAIL_KEPT : DETAIL_BLOCK);
     }
     return good;
 }
@@ -490,6 +497,11 @@ bool store_drop_run(struct store *store, struct error *error)
     column_copy_text(hash, sizeof hash, store->metadata->hash);
     (void)run_close(store);
     return H5Ldelete(store->runs, hash, H5P_DEFAULT) >= 0 || store_fault(store, error, "the file");
+}
+
+void store_keep_rows(struct store *store)
+{
+    store->keeps_rows = true;
 }
 
 bool store_set_execution(struct store *store, const struct execution *execution,

@@ -5,7 +5,8 @@
 #   gpu.sh all --pack FILE.tar.gz [OPTION…]   all steps, in order, within a deadline
 #   gpu.sh STEP [OPTION…]                     measure, calibrate, rehearse, replay or compare
 #
-#   --pack FILE      an archive of everything so far, renewed after each step and every few seconds
+#   --pack FILE      an archive of everything so far, renewed after each step and every few seconds,
+#                    but not during a replay
 #   --out DIR        the folder of everything (gpu-out); a second call goes on where the first ended
 #   --by HOW         shares of the GPU: green (default), mps, mig; or dry, a formula in its place
 #   --networks A,B   what is measured (those of the experiments)
@@ -56,6 +57,7 @@ left() {
 pack() {
     packed=$(date +%s)
     [ -n "$archive" ] || return 0
+    echo "$((packed - begun)) s, ${child:+during }${step:-begin}" >>"$OUT/packs.txt"
     tar -czf "$archive.new" --exclude="${archive##*/}*" -C "${OUT%/*}" "${OUT##*/}" 2>>"$OUT/pack.err"
     if [ $? -gt 1 ] || ! mv -f "$archive.new" "$archive"; then
         say "$archive could not be renewed: $(tail -n 1 "$OUT/pack.err")"
@@ -71,7 +73,8 @@ attempt() {
     child=$!
     while kill -0 "$child" 2>/dev/null; do
         sleep 0.2
-        [ $(($(date +%s) - packed)) -lt 8 ] || pack
+        # Packing takes processors and the disk from what a replay measures.
+        [ "$step" = replay ] || [ $(($(date +%s) - packed)) -lt 8 ] || pack
     done
     wait "$child"
     status=$?
@@ -214,6 +217,7 @@ all() {
 }
 
 finish() {
+    [ -z "$clocks" ] || kill "$clocks" 2>/dev/null
     read_first | tee "$OUT/read-first.txt"
     pack
     [ -z "$archive" ] || echo "everything is in $archive"
@@ -245,5 +249,11 @@ case $archive in /* | '') ;; *) archive=$PWD/$archive ;; esac
 leash="setpriv --pdeathsig TERM" # ends a child in order even where this script is killed
 $leash true 2>/dev/null || leash=
 trap 'interrupted="ended by a signal"; [ -z "$child" ] || kill "$child"' INT TERM HUP
+clocks=
+if command -v nvidia-smi >/dev/null; then # throughout, also while a replay runs
+    $leash nvidia-smi --query-gpu=timestamp,clocks.sm,clocks.mem,power.draw,temperature.gpu,clocks_throttle_reasons.active \
+        --format=csv -lms 500 >>"$OUT/clocks.csv" 2>/dev/null &
+    clocks=$!
+fi
 if [ "$what" = all ]; then all; else take "$what" 565; fi
 finish
