@@ -155,6 +155,19 @@ if [ "$(grep -c + "$green/groups.csv")" -gt 10 ] && [ ! -s "$folder/wrong" ]; th
 else
     fail "slowdowns are those of the members beside, and of no others" "$(head -n 3 "$folder/wrong")"
 fi
+measure "$folder/hot" small,large --batch 1 --shares 1,7 --rounds 0,0,0 --starts 0 --hot
+expect "the L2 cache is left as it is with --hot" 0
+# shellcheck disable=SC2016 # fields are of awk
+holds "where a batch takes nine tenths of the time on this GPU, and else the law's" awk -F, '
+    FNR > 1 { if (FILENAME ~ /hot/) hot[$1 $2 $3] = $6; else cold[$1 $2 $3] = $6 }
+    END { for (key in hot) { n++; wrong = wrong || hot[key] < 0.899 * cold[key] || hot[key] > 0.901 * cold[key] } exit wrong || n != 4 }' \
+    "$green/solo.csv" "$folder/hot/solo.csv"
+measure "$folder/hot" small --batch 2 --shares 1,7
+expect_refusal "both in one folder are refused" "has l2 hot, not cold"
+for state in hot green; do
+    "$esgsim" calibrate "$folder/$state" --quiet --out "$folder/$state.json" >/dev/null
+done
+holds "and the profile says which it is" sh -c "grep -q 'L2 cache hot' '$folder/hot.json' && grep -q 'L2 cache cold' '$folder/green.json'"
 measure "$folder/graphs" small --batch 1 --rounds 0,0,0 --starts 0 --graphs
 expect "CUDA graphs are measured" 0
 mkdir "$folder/bin"
@@ -203,6 +216,14 @@ faulty "a batch that is served and not waited for" 's/here.stream.synchronize()/
 faulty "a copy from pageable memory" 's/.pin_memory()//'
 faulty "weights that are not ready" 's/torch.cuda.synchronize()/pass/'
 faulty "a split of several kinds" 's/whole, 0, 1))$/whole, 2, 1))/'
+
+# A launch counts on an idle stream, where it takes 0.05 ms here.
+sed 's/torch.cuda._sleep(SLEEP_CYCLES)/pass/' traces/capture/lanes.py >"$folder/faulty/lanes.py"
+script=$folder/faulty/measure.py
+measure "$folder/launches" small --batch 1 --shares 7 --rounds 0,0,0 --starts 0
+script=
+holds "without a sleep before the first event, the launch would count" grep -q '^small,1,7/7,132,132,1.05,' "$folder/launches/solo.csv"
+holds "which it does not" grep -q '^small,1,7/7,132,132,1,' "$green/solo.csv"
 
 # ---- Usage -------------------------------------------------------------------------------------
 

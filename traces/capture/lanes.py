@@ -152,12 +152,32 @@ def about():
             "cudnn": torch.backends.cudnn.version(), "evidence": "measured",
             "context_mb": (total - free - torch.cuda.memory_reserved()) // MIB}
 
-def once():
+SLEEP_CYCLES = 100_000  # 50 us: longer than a launch takes
+
+def mark():
     import torch
-    first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    first.record(here.stream)
+    event = torch.cuda.Event(enable_timing=True)
+    event.record(here.stream)
+    return event
+
+def cache():
+    """What, overwritten, takes all else out of the L2 cache."""
+    if "cache" not in loaded:
+        import torch
+        loaded["cache"] = torch.zeros(torch.cuda.get_device_properties(0).L2_cache_size // 2, device="cuda")
+        torch.cuda.synchronize()
+    return loaded["cache"]
+
+def once(hot=True):
+    """Time of a batch in ms. The GPU sleeps until all is launched: an event on an idle stream is before the
+    launch, which would count. Cold: a server finds the L2 cache as other networks have left it."""
+    import torch
+    if not hot:
+        cache().zero_()
+    torch.cuda._sleep(SLEEP_CYCLES)
+    first = mark()
     here.run()
-    last.record(here.stream)
+    last = mark()
     last.synchronize()
     return first.elapsed_time(last)
 
@@ -171,25 +191,29 @@ def served(count):
         ends.append(time.perf_counter())
     return 1e3 * statistics.median(end - before for before, end in zip(ends, ends[1:]))
 
-def alone(name, batch, half, graph, seconds):
+def alone(name, batch, half, graph, seconds, hot):
     """Median and deviation in ms, MiB of memory, when the first batch had ended, and the turnaround: what a
-    batch takes longer where another follows at once. None: out of memory.
+    batch takes longer where another follows at once. None: out of memory. Hot: the batch before has left
+    its data in the L2 cache; so it has where another follows at once.
     The clock has settled after 50 ms, once two windows of five agree within 1 %, or after half a second."""
     import torch
     here.stream = here.stream or torch.cuda.Stream()
     try:
         weights = network(name, half)[2]
+        if not hot:
+            cache()
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
         here.run, here.copy = prepare(name, batch, half, graph, here.stream)
         with on(here.stream):
-            once()
+            once(hot)
             begun, last, ms = time.monotonic(), 0, 1
             while (gone := time.monotonic() - begun) < .05 or (abs(ms - last) > .01 * ms and gone < .5):
-                last, ms = ms, max(1e-3, statistics.median(once() for _ in range(5)))
-            times = [once() for _ in range(max(10, min(200, int(1e3 * seconds / ms))))]
+                last, ms = ms, max(1e-3, statistics.median(once(hot) for _ in range(5)))
+            times = [once(hot) for _ in range(max(10, min(200, int(1e3 * seconds / ms))))]
             ms = statistics.median(times)
-            turnaround = max(0., served(max(10, len(times) // 4)) - ms)
+            again = ms if hot else statistics.median(once() for _ in range(10))
+            turnaround = max(0., served(max(10, len(times) // 4)) - again)
     except torch.cuda.OutOfMemoryError:
         drop()
         loaded.clear()
@@ -205,11 +229,22 @@ def drop():
 
 def beside(begin, end):
     """Runs the network of alone() until after `end` of the monotonic clock, which all processes share.
-    Median and deviation of the batches within [begin, end]; None: the first of all came too late."""
-    times = []
+    Median and deviation of the batches within [begin, end]; None: the first of all came too late.
+    A batch is launched while the one before runs, so that the stream has no pause and no launch counts."""
+    import torch
+    times, started = [], time.monotonic()
     with on(here.stream):
+        torch.cuda._sleep(SLEEP_CYCLES)
+        before = mark()
+        here.run()
+        last = mark()
         while not times or times[-1][2] < end + .02:
-            times.append((time.monotonic(), once(), time.monotonic()))
+            here.run()
+            following = mark()
+            last.synchronize()
+            times.append((started, before.elapsed_time(last), time.monotonic()))
+            before, last, started = last, following, times[-1][2]
+        last.synchronize()
     within = [ms for start, ms, stop in times if start >= begin and stop <= end]
     if times[0][0] > begin or not within:
         return None
@@ -229,9 +264,9 @@ def dry_ms(name, batch, share):
 def dry_about():
     return {"device": "no GPU", "evidence": "rehearsal: drawn from a formula, not measured", "context_mb": 400}
 
-def dry_alone(name, batch, _half, _graph, seconds):
+def dry_alone(name, batch, _half, _graph, seconds, hot):
     time.sleep(seconds)
-    here.ms = dry_ms(name, batch, here.share)
+    here.ms = dry_ms(name, batch, here.share) * (.9 if hot else 1)
     dry_running[threading.get_ident()] = here.slows = .02 + .1 * dry_kind(name)
     return here.ms, .01 * here.ms, 100.0 + 20 * len(short(name)) + 30 * batch, None, ""
 

@@ -73,7 +73,7 @@ class Session:
 
     def alone(self, lane, name, batch, graph):
         self.blame = name
-        return self.ask(lane, lanes.alone, name, batch, self.a.half, graph, self.a.seconds).result(ANSWER_S)
+        return self.ask(lane, lanes.alone, name, batch, self.a.half, graph, self.a.seconds, self.a.hot).result(ANSWER_S)
 
     def points(self):
         """Corners of the grid first, then middles, then the middles between those."""
@@ -190,6 +190,7 @@ def arguments():
     p.add_argument("--uuids", type=instances, default=[], metavar="UUID=SEVENTHS,...", help="instances of MIG")
     p.add_argument("--half", action="store_true", help="FP16, channels last")
     p.add_argument("--graphs", action="store_true", help="time CUDA graphs, not eager launches")
+    p.add_argument("--hot", action="store_true", help="leave the L2 cache as the batch before has left it")
     p.add_argument("--budget-s", type=float, default=480, metavar="S", help="for all tables; default: %(default)g")
     p.add_argument("--seconds", type=float, metavar="S", help="a timing takes; default: 0.25, of a formula 0")
     p.add_argument("--starts", type=int, default=5, metavar="N", help="cold starts of each network (5)")
@@ -216,14 +217,15 @@ def describe(p, a, session):
     """Writes device.json, or compares with the one that is there: a folder is of one device and one way."""
     lane, = session.group(session.shares[-1:])
     facts = {"by": a.by, "units": session.whole, "half": a.half, "graphs": a.graphs,
+             "l2": "hot" if a.hot else "cold",
              **session.ask(lane, lanes.about).result(ANSWER_S)}
     path = os.path.join(a.out, "device.json")
     if os.path.exists(path):
         with open(path) as file:
             before = json.load(file)
         session.context_mb = before["context_mb"]
-        for key in ("by", "units", "half", "graphs", "device"):
-            if before.get(key) != facts[key]:
+        for key in ("by", "units", "half", "graphs", "l2", "device"):
+            if before.get(key, "hot") != facts[key]:
                 p.error("%s: has %s %s, not %s; give another --out" % (path, key, before.get(key), facts[key]))
         return
     session.context_mb = facts["context_mb"]

@@ -9,8 +9,9 @@ MEMORY = int(os.environ.get("FAKE_MEMORY_MB", "4096")) << 20
 PART = int(os.environ.get("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "100")) / 100
 SLICE = " MIG " + os.environ["CUDA_VISIBLE_DEVICES"] if "CUDA_VISIBLE_DEVICES" in os.environ else ""
 COPY_MS = .2, .1  # of a batch, and of each of its inputs
+LAUNCH_MS, HOT = .05, .9  # of a launch on an idle stream; of the time where the L2 cache has the batch's data
 lock, here = threading.Lock(), threading.local()  # `here`: what PyTorch keeps for each thread
-state = types.SimpleNamespace(allocated=0, peak=0, entered=[], capturing=None,
+state = types.SimpleNamespace(cached=None, allocated=0, peak=0, entered=[], capturing=None,
                                                             pending=False, streams={})
 
 def check(holds, text):
@@ -48,10 +49,15 @@ class Tensor:
     half = lambda self: self.like(is_half=True)
     to = lambda self, memory_format: self.like(layout=memory_format)
 
+    def zero_(self):
+        check(self.on_gpu and not state.pending, "an overwriting of what is not there")
+        state.cached = None
+
     def copy_(self, host, non_blocking=False):
         check(self.on_gpu and not host.on_gpu and {**self.kind, "on_gpu": False, "pinned": True} == host.kind,
               "a copy of another kind, or of pageable memory")
         check(non_blocking, "a copy that the host waits for")
+        current().busy = True
         current().now += COPY_MS[0] + COPY_MS[1] * self.shape[0]
         current().awaited = False
 
@@ -73,20 +79,27 @@ def launch(ms, reads):
     check(stream.context is None or stream.context() is not None, "a stream whose green context is gone")
     if state.capturing is None:
         stream.warm.add(ms)
-        stream.now += ms(stream.part) * (.9 + .1 * len(state.entered))
+        stream.work(ms, ms(stream.part))
         return
     check(state.capturing.stream is stream, "a launch while another stream captures")
     check(ms in stream.warm, "a capture of what has not run on its stream")
-    state.capturing.ms, state.capturing.reads = ms(stream.part), [weakref.ref(tensor) for tensor in reads]
+    state.capturing.ms, state.capturing.law, state.capturing.reads = ms(stream.part), ms, [weakref.ref(tensor) for tensor in reads]
 
 class Stream:
     def __init__(self, groups=None, part=PART, context=None):
         self.groups, self.part, self.context, self.now, self.warm = groups, part, context, 0.0, set()
-        self.awaited = True
+        self.awaited, self.busy = True, False
+
+    def work(self, law, ms):
+        """A launch counts on an idle stream; the cache has a batch's data where it alone ran before."""
+        alone = len(state.entered) == 1
+        self.now += (0 if self.busy else LAUNCH_MS) + ms * (.9 + .1 * len(state.entered)) * (
+            HOT if alone and state.cached is law else 1)
+        state.cached, self.busy = law if alone else None, True
 
     def synchronize(self):
         time.sleep(1e-4)
-        self.awaited = True
+        self.awaited, self.busy = True, False
 
 def clock():
     """The host's time where all was waited for: that of its stream."""
@@ -110,16 +123,24 @@ def enter(stream):
 
 class Event:
     def __init__(self, enable_timing=False):
-        self.timing, self.at, self.seen = enable_timing, None, False
+        self.timing, self.at, self.seen, self.asked = enable_timing, None, False, False
 
     def record(self, stream):
         check(stream is current(), "an event on a stream that is not current")
-        self.at, self.seen = stream.now, False
+        self.at, self.seen, self.stream = stream.now, False, stream
 
     def synchronize(self):
         check(self.at is not None, "a wait for an event that is not recorded")
         time.sleep(1e-4)
         self.seen = True
+        self.stream.busy = self.at < self.stream.now  # what was launched after it
+
+    def query(self):
+        """At the second question: nobody may wait for a stream while others run."""
+        check(self.at is not None, "a question for an event that is not recorded")
+        ended, self.asked = self.asked, True
+        self.seen, self.stream.busy = ended, self.stream.busy and not ended
+        return ended
 
     def elapsed_time(self, last):
         check(self.timing and last.timing and last.seen, "a time of events without timing, or not waited for")
@@ -129,7 +150,7 @@ class CUDAGraph:
     def replay(self):
         check(self.stream is current(), "a replay on another stream")
         check(all(read() is not None for read in self.reads), "a replay whose inputs are gone")
-        self.stream.now += self.ms * (.9 + .1 * len(state.entered))
+        self.stream.work(self.law, self.ms)
 
 @contextlib.contextmanager
 def capture(graph, pool, stream, capture_error_mode):
@@ -140,6 +161,8 @@ def capture(graph, pool, stream, capture_error_mode):
     state.capturing = None
 
 cuda = types.SimpleNamespace(
+    _sleep=lambda cycles: vars(current()).update(now=current().now + cycles / 2e6, busy=True),
+    get_device_properties=lambda device: types.SimpleNamespace(L2_cache_size=64),
     Stream=Stream, ExternalStream=state.streams.__getitem__, stream=enter, Event=Event, CUDAGraph=CUDAGraph, graph=capture,
     OutOfMemoryError=type("OutOfMemoryError", (RuntimeError,), {}), empty_cache=lambda: None,
     synchronize=lambda: vars(state).update(pending=False),
