@@ -122,7 +122,8 @@ CASE(a_turnaround_is_base_and_per_item_of_the_batch)
     static const double times_ms[] = {0, 1};
     struct function_gpu gpu = {.turnaround_ms = 0.5, .turnaround_per_item_ms = 2};
     const struct function function = {.gpus = &gpu};
-    assert_int_equal(function_turnaround(&function, 0, 4), sim_from_ms(8.5));
+    const struct configuration spec = {.batch = 4};
+    assert_int_equal(configuration_turnaround(&function, &spec), sim_from_ms(8.5));
     go_at(GPU("10", "{'base_ms':0.5,'per_item_ms':2}", TRACE, ALL), times_ms, 2);
     assert_int_equal(rows.requests[1].finish_ns, sim_from_ms(22.5));
 }

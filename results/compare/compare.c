@@ -30,10 +30,20 @@ const struct metric *compare_metric(size_t metric)
     return found != NULL ? found : &p90;
 }
 
+bool compare_served_alike(const struct compare_run *run)
+{
+    const struct compare_part *all = &run->parts[run->part_count - 1];
+    const double dropped = fabs((double)all->dropped[0] - (double)all->dropped[1]);
+    return dropped <= 0.005 * (double)all->requests &&
+           !(fabs(all->mean_batch[0] / all->mean_batch[1] - 1) > 0.1);
+}
+
 enum compare_standing compare_stands(const struct compare_run *run, enum compare_metric metric,
                                      double *by)
 {
     const struct compare_figure *figure = &run->parts[run->part_count - 1].figures[metric];
+    if (metric < COMPARE_HIT && !compare_served_alike(run))
+        return COMPARE_UNTOLD;
     const double limit = compare_measures[metric].limit;
     if (isnan(limit) || isnan(figure->error))
         return COMPARE_UNTOLD;

@@ -124,6 +124,10 @@ struct comparison {
 struct comparison *compare_load(const char *simulated, const char *real, struct error *error);
 void compare_free(struct comparison *against);
 
+/* Whether both sides serve the same: as many requests, to 0.5 %, in batches of one size, to 10 %.
+ * If not, their latencies are not judged. Memory and slices are equal by the pairing. */
+bool compare_served_alike(const struct compare_run *run);
+
 /* Compares the error over all requests with the metric's limit. *by (may be NULL) is the excess
  * over the limit. COMPARE_UNTOLD if the metric has no limit or no error. */
 enum compare_standing compare_stands(const struct compare_run *run, enum compare_metric metric,

@@ -93,6 +93,8 @@ static const enum compare_metric judged[] = {COMPARE_MEAN, COMPARE_P95, COMPARE_
 
 static bool run_met(const struct compare_run *run)
 {
+    if (!compare_served_alike(run))
+        return false;
     for (size_t j = 0; j < COUNT(judged); j++)
         if (compare_stands(run, judged[j], NULL) == COMPARE_MISSED)
             return false;
@@ -323,18 +325,16 @@ static void host_parts_print(const struct compare_run *run, struct sink *sink)
     static const double noticed = 1.25;
     const cJSON *part, *parts = cJSON_GetObjectItemCaseSensitive(run->details, "host_ms_by_part");
     double least = INFINITY, most = 0;
-    char text[256] = "";
     cJSON_ArrayForEach(part, parts)
     {
         least = fmin(least, part->valuedouble);
         most = fmax(most, part->valuedouble);
-        const size_t end = strlen(text);
-        utf8_mark_cut(text + end, sizeof text - end,
-                      snprintf(text + end, sizeof text - end, " %.3f", part->valuedouble));
     }
-    if (most > 0)
-        sink_paragraph(sink, "Host by tenth of the run, ms:%s.%s", text,
+    char *text = most > 0 ? cJSON_PrintUnformatted(parts) : NULL;
+    if (text != NULL)
+        sink_paragraph(sink, "Host by tenth of the run, ms: %s.%s", text,
                        most > noticed * least ? " It drifts: no one time holds for this run." : "");
+    cJSON_free(text);
 }
 
 static void executed_print(const struct compare_run *run, struct sink *sink)
@@ -360,6 +360,9 @@ static void run_print(const struct compare_run *run, struct sink *sink)
 {
     sink_heading(sink, run->title);
     executed_print(run, sink);
+    if (!compare_served_alike(run))
+        sink_paragraph(sink, "The sides dropped other shares of requests, or batched otherwise: "
+                             "latencies are not judged.");
     distributions_print(run, sink);
     causes_print(run, sink);
     kinds_print(run, sink);

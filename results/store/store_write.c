@@ -18,13 +18,8 @@
 #include "sim/base/version.h"
 
 /* Rows per block, the unit of a write call, and per chunk, the unit of compression. */
-enum {
-    DETAIL_BLOCK = 16384,
-    DETAIL_KEPT = 1 << 18, /* block of a run in real time */
-    DETAIL_CHUNK = 4096,
-    SUMMARY_BLOCK = 64,
-    SUMMARY_CHUNK = 64
-};
+enum { DETAIL_BLOCK = 16384, DETAIL_CHUNK = 4096, SUMMARY_BLOCK = 64, SUMMARY_CHUNK = 64 };
+enum { DETAIL_KEPT = 1 << 18 }; /* block of a run in real time */
 
 bool store_fault(struct store *store, struct error *error, const char *what)
 {

@@ -33,15 +33,11 @@ size_t batch_latency_step(const struct batch_latency *latency_table, uint32_t jo
 sim_time_t batch_latency_time(const struct batch_latency *latency_table, uint32_t jobs);
 
 /* Turnaround of a step's batch. */
-static inline sim_time_t batch_latency_turnaround(const struct batch_latency *latency_table,
-                                                  size_t step)
+static inline sim_time_t batch_latency_turnaround(const struct batch_latency *table, size_t step)
 {
-    const struct function *function = latency_table->function;
-    if (function == NULL)
-        return 0;
-    const struct configuration *spec =
-        &function->configurations[latency_table->configuration[step]];
-    return function_turnaround(function, spec->kind, spec->batch);
+    const struct function *function = table->function;
+    const struct configuration *all = function == NULL ? NULL : function->configurations;
+    return all == NULL ? 0 : configuration_turnaround(function, &all[table->configuration[step]]);
 }
 
 #endif

@@ -77,10 +77,9 @@ static inline sim_time_t batch_turnaround(const struct platform *platform,
 {
     const struct function *function =
         &platform->workload->functions[batch_function(platform, batch)];
-    const struct configuration *spec = batch_configuration(platform, batch);
     return platform->backend != NULL || !platform->experiment->platform.turnaround
                ? 0
-               : function_turnaround(function, spec->kind, spec->batch);
+               : configuration_turnaround(function, batch_configuration(platform, batch));
 }
 
 /* Returns how long the batch waited for its container after its input had arrived. */

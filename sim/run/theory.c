@@ -50,7 +50,7 @@ static double expect_mg1_wait(const struct experiment *experiment)
     const double cv = function->service == SERVICE_CONSTANT ? 0 : function->service_cv;
     const double mean = mean_ms(experiment, 0);
     const double held =
-        mean + sim_to_ms(function_turnaround(function, 0, function->configurations[0].batch));
+        mean + sim_to_ms(configuration_turnaround(function, &function->configurations[0]));
     return queueing_mg1_wait(rate_per_ms(experiment), held, cv * mean / held);
 }
 

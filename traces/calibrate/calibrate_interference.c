@@ -11,7 +11,7 @@
 
 #include "sim/base/arena.h"
 
-enum { ITERATIONS = 200, MEMBERS = 64, BANDWIDTH_PARAMETERS = 3 };
+enum { ITERATIONS = 200, STEPS = 5, MEMBERS = 64, BANDWIDTH_PARAMETERS = 3 };
 
 const char *const interference_law_names[INTERFERENCE_LAWS] = {"constant",
                                                                "pairs",
@@ -167,19 +167,6 @@ static double fitted(const struct cell *cell, const struct interference *law,
     return value;
 }
 
-/* Adds a side to the normal equations of a step, by Welford's update of weighted means and products
- * within its cell. */
-static void add_side(struct cell *cell, double weight, double x[COLUMNS], double *normal)
-{
-    cell->weight += weight;
-    for (size_t k = 0; k < COLUMNS; k++) {
-        x[k] -= cell->columns[k];
-        cell->columns[k] += x[k] * weight / cell->weight;
-    }
-    for (size_t k = 0; k < COLUMNS * COLUMNS; k++)
-        normal[k] += weight * (1 - weight / cell->weight) * x[k / COLUMNS] * x[k % COLUMNS];
-}
-
 static bool solve_slopes(double *normal, struct interference *law)
 {
     static const double unshrunk = 1e-9;
@@ -198,17 +185,14 @@ static bool solve_slopes(double *normal, struct interference *law)
     return fine;
 }
 
-/* Whether the choice has no slopes of this term. */
-static bool is_flat(int choice, size_t term)
-{
-    return (choice == CHOICE_BATCH_AND_SHARE && term == 2) || (choice == CHOICE_SHARE && term != 1);
-}
+/* Terms that have slopes, as bits. */
+static const unsigned char sloped[INTERFERENCE_LAWS] = {
+    [INTERFERENCE_SHAPED] = 7, [CHOICE_BATCH_AND_SHARE] = 3, [CHOICE_SHARE] = 2};
 
 /* A step of Gauss and Newton to the least squares of relative errors of slowdowns: of excess e with
- * the fitted logarithm f, ln e is taken as f + e / exp(f) - 1, by the weight (exp(f) / slowdown)².
- * The first step has f = ln e. Each cell has a level of its own. A slope that the table does not
- * determine becomes 0. */
-static bool step_shape(int choice, bool first, const struct sample_set *set, const bool *left_out,
+ * the fitted logarithm f, at first ln e, this is f + e / exp(f) - 1 by weight (exp(f) / slowdown)².
+ * Each cell has a level of its own. A slope that the table does not determine becomes 0. */
+static bool step_shape(int choice, const struct sample_set *set, const bool *left_out,
                        struct cell *cells, struct interference *law)
 {
     const size_t count = set->functions.count * set->functions.count;
@@ -219,30 +203,28 @@ static bool step_shape(int choice, bool first, const struct sample_set *set, con
     for (size_t i = 0; i < set->co_run_count; i++) {
         const double slowdown = set->co_runs[i].slowdown;
         double x[COLUMNS] = {0};
-        if (!shape_terms(law, set, left_out, i, x) || (first && slowdown <= 1))
+        if (!shape_terms(law, set, left_out, i, x))
             continue;
         for (size_t k = 0; k < SLOPES; k++)
-            x[k] = is_flat(choice, k % INTERFERENCE_TERMS) ? 0 : x[k];
+            x[k] *= sloped[choice] >> k % INTERFERENCE_TERMS & 1;
         const struct cell *before = cell_of(cells, set, i);
         const double f =
-            first || before->weight == 0 ? log(fmax(slowdown - 1, 1e-3)) : fitted(before, law, x);
+            before->weight == 0 ? log(fmax(slowdown - 1, 1e-3)) : fitted(before, law, x);
         x[SLOPES] = f + (slowdown - 1) / exp(f) - 1;
-        add_side(cell_of(next, set, i), gsl_pow_2(exp(f) / slowdown), x, normal);
+        /* Welford's update of weighted means and products within a cell. */
+        const double weight = gsl_pow_2(exp(f) / slowdown);
+        struct cell *cell = cell_of(next, set, i);
+        cell->weight += weight;
+        for (size_t k = 0; k < COLUMNS; k++) {
+            x[k] -= cell->columns[k];
+            cell->columns[k] += x[k] * weight / cell->weight;
+        }
+        for (size_t k = 0; k < COLUMNS * COLUMNS; k++)
+            normal[k] += weight * (1 - weight / cell->weight) * x[k / COLUMNS] * x[k % COLUMNS];
     }
     memcpy(cells, next, count * sizeof *cells);
     free(next);
     return solve_slopes(normal, law);
-}
-
-static bool fit_shape(int choice, const struct sample_set *set, const bool *left_out,
-                      struct cell *cells, struct interference *law)
-{
-    enum { STEPS = 5 };
-    bool fine = true;
-    center_shape(set, left_out, law);
-    for (int step = 0; fine && step < STEPS; step++)
-        fine = step_shape(choice, step == 0, set, left_out, cells, law);
-    return fine;
 }
 
 /* Fits the constant and the cells' levels, by which each excess is a multiple of what the law says
@@ -273,8 +255,12 @@ static bool fit_table(int choice, const struct sample_set *set, const bool *left
     bool fine = cells != NULL && law->pairs != NULL;
     if (!fine)
         (void)error_run(error, "out of memory for a pair table of %zu functions", functions);
-    else if (law->kind == INTERFERENCE_SHAPED && !fit_shape(choice, set, left_out, cells, law))
-        fine = error_run(error, "a fit of slopes to pairs of %zu functions failed", functions);
+    if (fine && law->kind == INTERFERENCE_SHAPED) {
+        center_shape(set, left_out, law);
+        for (int step = 0; fine && step < STEPS; step++)
+            fine = step_shape(choice, set, left_out, cells, law) ||
+                   error_run(error, "a fit of slopes to pairs of %zu functions failed", functions);
+    }
     if (fine) {
         fit_levels(set, left_out, cells, law);
         const double prior = prior_samples(cells, count);

@@ -280,21 +280,6 @@ static bool same_configuration(const struct latency_sample *a, const struct late
            a->share == b->share;
 }
 
-/* A repeat differs from the mean of the others by n / (n - 1) of its deviation from that of all. */
-static bool add_repeat_error(struct function_properties *properties, size_t n, double deviation,
-                             struct error *error)
-{
-    const double freedom = (double)(n - 1);
-    if (!grow(&properties->repeat_errors, properties->repeat_count, &properties->repeat_capacity,
-              sizeof(double), error))
-        return false;
-    properties->repeat_errors[properties->repeat_count++] =
-        fabs(expm1(deviation * (double)n / freedom));
-    properties->repeat_squares += deviation * deviation;
-    properties->repeat_freedom += freedom / (double)n;
-    return true;
-}
-
 /* Merges `count` repeats, sorted by latency, into one sample. The spread that a table states of its
  * own repeats is kept in place of the spread of its means, which then is that of the cell. */
 static bool join_repeats(struct sample_set *set, const struct latency_sample *first, size_t count,
@@ -310,14 +295,21 @@ static bool join_repeats(struct sample_set *set, const struct latency_sample *fi
     joined->repeats = count;
     for (size_t i = 0; i < count; i++)
         mean += log(first[i].ms) / (double)count;
-    for (size_t i = 0; fine && count > 1 && i < count; i++) {
-        const double deviation = log(first[i].ms) - mean;
-        squares += deviation * deviation;
-        fine = isnan(first->cv) ||
-               add_repeat_error(&set->properties[first->function], count, deviation, error);
-    }
+    for (size_t i = 0; i < count; i++)
+        squares += pow(log(first[i].ms) - mean, 2);
     if (count > 1 && isnan(first->cv))
         joined->cv = sqrt(squares / (double)(count - 1));
+    if (count < 2 || isnan(first->cv))
+        return true;
+    struct function_properties *own = &set->properties[first->function];
+    own->repeat_squares += squares;
+    own->repeat_freedom += (double)(count - 1);
+    /* One differs from the mean of the others by n / (n - 1) of what it does from that of all. */
+    for (size_t i = 0; fine && i < count; i++)
+        if ((fine = grow(&own->repeat_errors, own->repeat_count, &own->repeat_capacity,
+                         sizeof(double), error)))
+            own->repeat_errors[own->repeat_count++] =
+                fabs(expm1((log(first[i].ms) - mean) * (double)count / (double)(count - 1)));
     return fine;
 }
 

@@ -277,7 +277,7 @@ static bool merge_values(const struct source *source, struct function *function,
     gpu->gpu_weights_mb = or_default(e->gpu_weights_mb, p->gpu_weights_mb);
     gpu->gpu_per_item_mb = or_default(e->gpu_per_item_mb, p->gpu_per_item_mb);
     gpu->bandwidth_share = or_default(e->bandwidth_share, p->bandwidth_share);
-    const bool own = !isnan(e->turnaround_ms) || !isnan(e->turnaround_per_item_ms);
+    const bool own = !isnan(e->turnaround_ms);
     gpu->turnaround_ms = or_default(own ? e->turnaround_ms : p->turnaround_ms, 0);
     gpu->turnaround_per_item_ms =
         or_default(own ? e->turnaround_per_item_ms : p->turnaround_per_item_ms, 0);

@@ -31,7 +31,7 @@ static const struct key memory_keys[] = {
     KEY_NUMBER("weights", OF, gpu_weights_mb, 0, LIMIT_MB, NAN, OPTIONAL),
     KEY_NUMBER("per_item", OF, gpu_per_item_mb, 0, LIMIT_MB, NAN, OPTIONAL), KEY_NOTES, KEY_END};
 static const struct key turnaround_keys[] = {
-    KEY_NUMBER("base_ms", OF, turnaround_ms, 0, LIMIT_MS, NAN, OPTIONAL),
+    KEY_NUMBER("base_ms", OF, turnaround_ms, 0, LIMIT_MS, NAN, REQUIRED),
     KEY_NUMBER("per_item_ms", OF, turnaround_per_item_ms, 0, LIMIT_MS, NAN, OPTIONAL), KEY_NOTES,
     KEY_END};
 static const struct key noise_keys[] = {KEY_NUMBER("cv", OF, noise_cv, 0, 100, NAN, OPTIONAL),

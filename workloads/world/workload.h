@@ -203,12 +203,12 @@ bool configuration_matches(const struct configuration *c, const struct reference
  * O(size). */
 void workload_derive(struct workload *workload);
 
-/* Returns for how long a batch of this size keeps its share of a GPU of this kind after its end. */
-static inline sim_time_t function_turnaround(const struct function *function, size_t kind,
-                                             uint32_t batch)
+/* Returns for how long a batch of the configuration keeps its share of a GPU after its end. */
+static inline sim_time_t configuration_turnaround(const struct function *function,
+                                                  const struct configuration *configuration)
 {
-    const struct function_gpu *gpu = &function->gpus[kind];
-    return sim_from_ms(gpu->turnaround_ms + gpu->turnaround_per_item_ms * batch);
+    const struct function_gpu *gpu = &function->gpus[configuration->kind];
+    return sim_from_ms(gpu->turnaround_ms + gpu->turnaround_per_item_ms * configuration->batch);
 }
 
 /* Returns the time from the start of a batch until the next one can start in its place: what counts
@@ -216,8 +216,7 @@ static inline sim_time_t function_turnaround(const struct function *function, si
 static inline sim_time_t configuration_held(const struct function *function,
                                             const struct configuration *configuration)
 {
-    return configuration->time +
-           function_turnaround(function, configuration->kind, configuration->batch);
+    return configuration->time + configuration_turnaround(function, configuration);
 }
 
 /* Fills a function's own fields of these: costs, ranges, minimum, reference and fastest. */
