@@ -18,8 +18,9 @@
  * then batch. An axis whose values include the wanted one is not interpolated. Interpolation along
  * an axis uses the longest run of non-null points around the wanted value. With three points or
  * more it is GSL's Steffen spline, which is monotone between points and never overshoots them. With
- * two points it is linear. With a law, and a vCPU count of the grid, what is interpolated is the
- * logarithm of latency / law over the logarithms of batch and vGPU.
+ * two points it is linear. Along vGPU it runs over logarithms of both, which errs less at left-out
+ * points of the measured profiles (traces/README.md). With a law, and a vCPU count of the grid,
+ * what is interpolated is the logarithm of latency / law over the logarithms of batch and vGPU.
  *
  * Cells of vGPU 0 ran without a GPU. They take no part in an interpolation along vGPU, because no
  * GPU is not a small one: below the least share there is no latency.
