@@ -155,6 +155,18 @@ if [ "$(grep -c + "$green/groups.csv")" -gt 10 ] && [ ! -s "$folder/wrong" ]; th
 else
     fail "slowdowns are those of the members beside, and of no others" "$(head -n 3 "$folder/wrong")"
 fi
+# shellcheck disable=SC2016 # fields are of awk
+holds "the parts of a cold start add up, with weights from a file" awk -F, '
+    FILENAME ~ /starts/ && FNR > 1 { for (i = 3; i <= 9; i++) { sum[$1 $2] += $i; wrong = wrong || $i < 0 } }
+    FILENAME ~ /cold/ && FNR > 1 { n++; wrong = wrong || sum[$1 $2] < 0.999 * $3 || sum[$1 $2] > 1.001 * $3 }
+    END { exit wrong || n < 2 }' "$green/starts.csv" "$green/cold.csv"
+holds "which is kept" test -s "$green/weights-small.pt"
+measure "$folder/company" small,large --batch 1,4 --shares 1,7 --rounds 0,0,0 --starts 0 --company
+if [ "$(sed 1d "$folder/company/groups.csv" | wc -l)" -eq 24 ]; then
+    pass "each network is measured beside one to six others"
+else
+    fail "each network is measured beside one to six others" "$(wc -l "$folder/company/groups.csv")"
+fi
 measure "$folder/hot" small,large --batch 1 --shares 1,7 --rounds 0,0,0 --starts 0 --hot
 expect "the L2 cache is left as it is with --hot" 0
 # shellcheck disable=SC2016 # fields are of awk

@@ -44,17 +44,18 @@ def on(stream):
     with torch.inference_mode(), torch.cuda.stream(stream):
         yield
 
+def form(tensor, half):
+    import torch
+    if half and tensor.is_floating_point():
+        tensor = tensor.half()
+    return tensor.to(memory_format=torch.channels_last) if half and tensor.dim() == 4 else tensor
+
 def prepare(name, batch, half, graph, stream, pool=None):
     """Returns a function that launches one batch, and one that copies its inputs from the host before. Call
     both under on(stream). Graphs of one pool share memory: one of them runs at a time. Other threads may run
     theirs meanwhile."""
     import torch
     net, make, _ = network(name, half)
-
-    def form(tensor):
-        if half and tensor.is_floating_point():
-            tensor = tensor.half()
-        return tensor.to(memory_format=torch.channels_last) if half and tensor.dim() == 4 else tensor
 
     def run():
         net(*inputs)
@@ -64,7 +65,7 @@ def prepare(name, batch, half, graph, stream, pool=None):
             there.copy_(here, non_blocking=True)
 
     with on(stream):
-        sent = tuple(form(tensor).pin_memory() for tensor in make(batch))  # pageable memory is copied twice
+        sent = tuple(form(tensor, half).pin_memory() for tensor in make(batch))  # pageable memory is copied twice
         inputs = tuple(tensor.cuda() for tensor in sent)
         if not graph:
             return run, copy
@@ -168,6 +169,50 @@ def cache():
         torch.cuda.synchronize()
     return loaded["cache"]
 
+START_PARTS = ("process_ms", "import_ms", "context_ms", "build_ms", "read_ms", "to_gpu_ms", "first_ms", "disk_ms", "pinned_ms")
+START_BESIDE = "disk_ms", "pinned_ms"  # no part of a start: read_ms from the disk, to_gpu_ms from pinned memory
+
+def start(name, half, path, begun):
+    """The parts of a cold start in ms: START_PARTS. The weights are read from a file, which the first start of
+    a network writes: no time goes into drawing them."""
+    marks = [begun, time.monotonic()]
+    import torch
+    marks.append(time.monotonic())
+    torch.zeros(1, device="cuda")
+    torch.cuda.synchronize()
+    marks.append(time.monotonic())
+    if not os.path.exists(path):
+        torch.save(load(name)[0].state_dict(), path)
+        marks[-1] = time.monotonic()
+    with torch.device("meta"):
+        net, make = load(name)
+    marks.append(time.monotonic())
+    weights = torch.load(path, weights_only=True)
+    net.load_state_dict(weights, assign=True)
+    marks.append(time.monotonic())
+    net = net.cuda().eval()
+    if half:
+        net = net.half().to(memory_format=torch.channels_last)
+    torch.cuda.synchronize()
+    marks.append(time.monotonic())
+    with on(torch.cuda.Stream()):
+        net(*(form(tensor, half).cuda() for tensor in make(1)))
+    torch.cuda.synchronize()
+    marks.append(time.monotonic())
+    with open(path, "rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    marks.append(time.monotonic())
+    torch.load(path, weights_only=True)
+    disk = time.monotonic() - marks[-1]
+    pinned = [tensor.pin_memory() for tensor in weights.values()]
+    begun = time.monotonic()
+    for tensor in pinned:
+        tensor.cuda(non_blocking=True)
+    torch.cuda.synchronize()
+    pinned = time.monotonic() - begun
+    parts = [end - before for before, end in zip(marks, marks[1:-1])]
+    return [1e3 * part for part in parts + [disk, pinned]]
+
 def once(hot=True):
     """Time of a batch in ms. The GPU sleeps until all is launched: an event on an idle stream is before the
     launch, which would count. Cold: a server finds the L2 cache as other networks have left it."""
@@ -269,6 +314,10 @@ def dry_alone(name, batch, _half, _graph, seconds, hot):
     here.ms = dry_ms(name, batch, here.share) * (.9 if hot else 1)
     dry_running[threading.get_ident()] = here.slows = .02 + .1 * dry_kind(name)
     return here.ms, .01 * here.ms, 100.0 + 20 * len(short(name)) + 30 * batch, None, ""
+
+def dry_start(name, run):
+    work = 50. * len(short(name))
+    return [200., 1500. + 30 * (run * 7 % 5), 200., 20., .5 * work, .3 * work, 80. + .2 * work, 2 * work, .1 * work]
 
 def dry_beside(_begin, _end):
     return here.ms * (1 + sum(dry_running.values()) - here.slows), .01 * here.ms

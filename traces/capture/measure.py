@@ -14,8 +14,8 @@ from lanes import short
 
 ANSWER_S = 120  # a lane that is silent for longer is given up
 TABLES = {"solo": "model,batch,share,sms,sm_count,latency_ms,std_ms,gpu_memory_mb,turnaround_ms",
-          "cold": "model,run,cold_start_ms", "groups": "members,latency_ms,std_ms,alone_ms,slowdown"}
-KEYS = {"solo": 3, "cold": 2, "groups": 1}  # columns that tell rows apart
+          "cold": "model,run,cold_start_ms", "starts": "model,run," + ",".join(lanes.START_PARTS), "groups": "members,latency_ms,std_ms,alone_ms,slowdown"}
+KEYS = {"solo": 3, "cold": 2, "starts": 2, "groups": 1}  # columns that tell rows apart
 
 class Table:
     """A CSV file. A row is on the disk before the next one is measured."""
@@ -97,14 +97,30 @@ class Session:
             yield "cold", (short(name), run), self.cold, [(name, run, self.shares[-1])]
 
     def cold(self, member):
-        """From before a process starts to the end of its first inference, on the largest share."""
+        """From before a process starts to the end of its first inference, on the largest share, with weights
+        from a file. Its parts become a row of starts.csv, with what is beside it: the same weights from the
+        disk, and copied from pinned memory."""
         self.blame, run, share = member
+        path = os.path.join(self.a.out, "weights-%s.pt" % short(self.blame))
         if self.a.by == "dry":
-            return [2000. + 50 * len(short(self.blame)) + 30 * (run * 7 % 5)]
-        begun, process = time.monotonic(), self.process(share)
-        ended = self.alone(process, self.blame, 1, False)[3]
-        process.shutdown()
-        return [1e3 * (ended - begun)]
+            parts = lanes.dry_start(self.blame, run)
+        else:
+            begun, process = time.monotonic(), self.process(share)
+            parts = process.submit(lanes.start, self.blame, self.a.half, path, begun).result(ANSWER_S)
+            process.shutdown()
+        self.tables["starts"].put([short(self.blame), run, *parts])
+        return [sum(ms for ms, part in zip(parts, lanes.START_PARTS) if part not in lanes.START_BESIDE)]
+
+    def company(self):
+        """A victim at batch 1 on the least share beside one to as many others as there is room for."""
+        least, share = min(self.shares), "%d/%d" % (min(self.shares), self.whole)
+        most = min(self.whole // least, 7) - 1 if self.gpu else 0
+        for victim, n, batch in itertools.product(self.a.networks, range(1, most + 1), (1, max(self.a.batch))):
+            place = self.a.networks.index(victim)
+            others = [self.a.networks[(place + 1 + i) % len(self.a.networks)] for i in range(n)]
+            members = [(victim, 1, least)] + [(name, batch, least) for name in others]
+            key = "+".join("%s:%d:%s" % (short(name), b, share) for name, b, _ in members)
+            yield "groups", (key,), self.together, members
 
     def groups(self, size, rounds):
         """Each round: every pair, at other batches and shares; or one larger group, drawn."""
@@ -190,6 +206,7 @@ def arguments():
     p.add_argument("--uuids", type=instances, default=[], metavar="UUID=SEVENTHS,...", help="instances of MIG")
     p.add_argument("--half", action="store_true", help="FP16, channels last")
     p.add_argument("--graphs", action="store_true", help="time CUDA graphs, not eager launches")
+    p.add_argument("--company", action="store_true", help="also each network beside one to six others")
     p.add_argument("--hot", action="store_true", help="leave the L2 cache as the batch before has left it")
     p.add_argument("--budget-s", type=float, default=480, metavar="S", help="for all tables; default: %(default)g")
     p.add_argument("--seconds", type=float, metavar="S", help="a timing takes; default: 0.25, of a formula 0")
@@ -253,6 +270,8 @@ def main():
     for part, rows in ((.4, session.points()), (.5, session.starts()), (.65, session.groups(2, a.rounds[0])),
                        (.7, session.groups(3, a.rounds[1])), (.75, session.groups(7, a.rounds[2]))):
         session.run(rows, begun + part * a.budget_s)
+    if a.company:
+        session.run(session.company(), begun + .9 * a.budget_s)
     session.run(session.points(), begun + a.budget_s, visit=2)
     sys.exit(session.status)
 
