@@ -93,6 +93,23 @@ if command -v gnuplot >/dev/null; then
         explain "with their data" "a thousand lines of reality.csv, 182 of envelope.csv, 265 of curve-frames.csv, 1601 of reality-trainings.csv"
     fi
 fi
+# Roles: each set of measured data is in one row of the page, and has one of three roles.
+sed -n '/^| data | role/,$p' results/REALITY.md | sed -n '3,$s/^| \([^|]*\) | \([^|]*\) |.*/\1|\2/p' >"$folder/roles"
+{
+    for raw in traces/profiles/raw/*; do
+        if [ "${raw##*/}" != h200 ]; then echo "$raw"; else
+            printf '%s\n' "$raw/solo.csv" "$raw/cold.csv" "$raw/groups.csv, pairs and times alone" "$raw/groups.csv, three and more"
+        fi
+    done
+    sed -n 's/^ *"name": "\([^"]*\)",$/\1/p' results/reality/runs.json
+} | sort >"$folder/shipped"
+cut -d '|' -f 1 "$folder/roles" | sort >"$folder/named"
+same "each set of measured data has one role" "$folder/shipped" "$folder/named"
+if grep -vq '|\(fit\|validate\|evaluate\)$' "$folder/roles"; then fail "which is to fit, validate or evaluate" "$(cat "$folder/roles")"; else pass "which is to fit, validate or evaluate"; fi
+# The same bytes under two names would be one set in two roles.
+find traces/profiles/raw results/reality -type f -name '*.*' ! -name '*.sh' ! -name '*.md' -exec sha256sum {} + | sort | uniq -w 64 -d >"$folder/twice"
+if [ -s "$folder/twice" ]; then fail "and no two sets have the same bytes" "$(cat "$folder/twice")"; else pass "and no two sets have the same bytes"; fi
+
 touch "$folder/file"
 run "$sanitized" verify reality --out "$folder/file"
 expect "a file is no folder for the figures" 2

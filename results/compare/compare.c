@@ -33,8 +33,8 @@ const struct metric *compare_metric(size_t metric)
 bool compare_served_alike(const struct compare_run *run)
 {
     const struct compare_part *all = &run->parts[run->part_count - 1];
-    const double dropped = fabs((double)all->dropped[0] - (double)all->dropped[1]);
-    return dropped <= 0.005 * (double)all->requests &&
+    return fabs((double)all->dropped[0] - (double)all->dropped[1]) <=
+               0.005 * (double)all->requests &&
            !(fabs(all->mean_batch[0] / all->mean_batch[1] - 1) > 0.1);
 }
 

@@ -319,7 +319,6 @@ static void causes_print(const struct compare_run *run, struct sink *sink)
         signed_text(difference - run->time_difference_ms, 3, other));
 }
 
-/* A model fitted to another run cannot know that the host changed meanwhile. */
 static void host_parts_print(const struct compare_run *run, struct sink *sink)
 {
     static const double noticed = 1.25;
