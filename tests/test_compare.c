@@ -511,6 +511,9 @@ CASE(a_gpu_is_named_and_nothing_is_called_a_rehearsal)
     assert_null(strstr(text, "rehearsal"));
     assert_non_null(strstr(text, "Executed on a GPU that is none (none) through made up."));
     assert_non_null(strstr(text, "late by 12.5 us in the mean, 40.0 us at p99, 155.0 us at most"));
+    /* What is advised is what `verify reality` sets for the replays on an H200. */
+    assert_non_null(strstr(text, "platform.host_ms=0.250"));
+    assert_non_null(strstr(text, "platform.turnaround=false"));
 }
 
 /* ---- The figure ------------------------------------------------------------------------------ */
