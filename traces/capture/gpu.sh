@@ -64,7 +64,7 @@ pack() {
     fi
     for file in "$OUT"/*.h5; do # a file of its own each, at most 16 MiB (rehearse)
         beside=${archive%.tar.gz}-${file##*/}
-        [ ! -e "$file" ] || [ "$beside" -nt "$file" ] || { cp "$file" "$beside.new" && mv -f "$beside.new" "$beside"; }
+        [ ! -e "$file" ] || cmp -s "$file" "$beside" || { cp "$file" "$beside.new" && mv -f "$beside.new" "$beside"; }
     done
 }
 
