@@ -321,7 +321,7 @@ static void causes_print(const struct compare_run *run, struct sink *sink)
 
 static void host_parts_print(const struct compare_run *run, struct sink *sink)
 {
-    static const double noticed = 1.25;
+    static const double noticed = 1.5;
     const cJSON *part, *parts = cJSON_GetObjectItemCaseSensitive(run->details, "host_ms_by_part");
     double least = INFINITY, most = 0;
     cJSON_ArrayForEach(part, parts)
