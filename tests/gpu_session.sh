@@ -117,18 +117,24 @@ holds() {
     rm -rf "$folder/unpacked"
     mkdir "$folder/unpacked"
     tar -xzf "$pack" -C "$folder/unpacked" 2>"$folder/tar" || missing="it does not open: $(cat "$folder/tar")"
-    for step in measure calibrate rehearse replay compare; do
+    for step in measure mps starts calibrate rehearse replay compare; do
         grep -q "^gpu.sh: $step: finished" "$out/session.txt" 2>/dev/null || continue
         case $step in
+        mps) files="mps/solo.csv" ;;
+        starts) files="starts/starts.csv" ;;
         measure) files="measured/device.json measured/solo.csv measured/groups.csv measured/cold.csv" ;;
         calibrate) files="profile.json points.csv" ;;
         rehearse) files="requests.txt" ;;
-        replay) files="replay.h5" ;;
-        compare) files="simulated.h5 report.txt" ;;
+        replay) files="proof-full.json" ;;
+        compare) files="report.txt judged.csv" ;;
         esac
         for file in $files $step.txt $step.done; do
             cmp -s "$out/$file" "$folder/unpacked/gpu/$file" || missing="$missing $step:$file"
         done
+    done
+    for step in replay:replay compare:simulated; do # HDF5 files are beside it
+        grep -q "^gpu.sh: ${step%:*}: finished" "$out/session.txt" 2>/dev/null || continue
+        cmp -s "$out/${step#*:}.h5" "${pack%.tar.gz}-${step#*:}.h5" || missing="$missing ${step#*:}.h5"
     done
     if [ -z "$missing" ]; then
         pass "$1 ($(grep -c ': finished' "$out/session.txt") steps)"
@@ -196,12 +202,22 @@ ran="gpu.sh all"
 cp "$folder/screen" "$folder/out"
 : >"$folder/err"
 expect "a second call goes on to the end" 0 'rehearse: was finished before'
-expect "and says what to read first" 0 '^  report.txt: 4 runs compared'
+expect "and says what to read first" 0 '^  report.txt: 8 runs compared'
 holds "and packs everything"
-if [ "$(wc -l <"$out/measured/solo.csv")" -eq "$rows" ] && [ "$rows" -eq 85 ]; then
+if grep -q ', replay$' "$out/packs.txt" && ! grep -q 'during replay' "$out/packs.txt"; then
+    pass "nothing is packed while a replay runs"
+else
+    fail "nothing is packed while a replay runs" "$(cat "$out/packs.txt")"
+fi
+if [ "$(wc -l <"$out/measured/solo.csv")" -eq "$rows" ] && [ "$rows" -eq 169 ]; then
     pass "nothing is measured twice"
 else
-    fail "nothing is measured twice" "$rows rows, then $(wc -l <"$out/measured/solo.csv"), of 84 and a heading"
+    fail "nothing is measured twice" "$rows rows, then $(wc -l <"$out/measured/solo.csv"), of 168 and a heading"
+fi
+if awk -F, 'FNR == 1 && !/sources/ { exit 1 } FNR > 3 { n++; if ($5 == "" && $1 != 0.85 || $6 !~ /^(in|out)$/) wrong = 1 } END { exit wrong || n != 24 }' "$out/judged.csv"; then
+    pass "what was predicted before is judged, in or out"
+else
+    fail "what was predicted before is judged, in or out" "$(cat "$out/judged.csv")"
 fi
 if grep -q '^rehearsal: no GPU took part' "$folder/unpacked/gpu/report.txt"; then
     pass "the report says that nothing was measured"
@@ -223,7 +239,7 @@ rm -rf "$out"
 run env ESGSIM="$folder/broken" sh "$session" all --pack "$pack" --by dry --out "$out" --deadline 60
 expect "where esgsim does not run, the rest is skipped and the reason given" 1 'compare: skipped, .*libhdf5'
 holds "and the measurement is packed"
-if [ "$(wc -l <"$folder/unpacked/gpu/measured/solo.csv")" -eq 85 ]; then
+if [ "$(wc -l <"$folder/unpacked/gpu/measured/solo.csv")" -eq 169 ]; then
     pass "with all its rows"
 else
     fail "with all its rows" "$(wc -l <"$folder/unpacked/gpu/measured/solo.csv")"

@@ -17,7 +17,7 @@ awk -F '":' '
     value == "{" { within = key "."; next }
     /}/ && within != "" { within = ""; next }
     { v[within key] = value }
-    /}/ && "set" in v { print v["set"] "|" v["turnaround"] v["efficiency"] v["round"] v["wcet"] "|" v["latency"] "|" v["setting"] "|" v["mean_ms.error"] "|" \
+    /}/ && "set" in v { print v["set"] "|" v["turnaround"] v["efficiency"] v["round"] v["wcet"] v["h"] "|" v["latency"] "|" v["setting"] "|" v["mean_ms.error"] "|" \
         v["hit_rate.error"] "|" v["correlation"] "|" v["gpu_percent.error"] "|" v["largest_error_points"] "|" v["median_ms.error"]; delete v }' "$folder/out" >"$folder/rows"
 
 # holds NAME PREFIX COUNT CONDITION: the condition holds in each of COUNT rows of $folder/rows that
@@ -66,6 +66,15 @@ for wcet in "by multiplications" "twice as long" "a sixth each"; do
     holds "and 1.5 points at 30 tasks" "$sgprs|$wcet|" 66 '$4 !~ /30/ || $9 <= 1.5'
 done
 
+# With what `report --against` advises: the host's time, here of load 0.3, and no turnaround.
+holds "H200, fifo as advised: the mean is within 5 %" "One H200 under fifo|0.402 ms, of load 0.3|" 2 'abs($5) <= 5'
+holds "and hits within 2.1 points" "One H200 under fifo|0.402 ms, of load 0.3|" 2 'abs($6) <= 2.1'
+holds "H200, clipper as advised: the mean is within 7 %" "One H200 under clipper|0.251 ms, of load 0.3|" 2 'abs($5) <= 7'
+holds "and hits within 7.5 points" "One H200 under clipper|0.251 ms, of load 0.3|" 2 'abs($6) <= 7.5'
+for policy in fifo clipper; do
+    holds "without the host's time the mean under $policy is 19 % too low or more" "One H200 under $policy|none|" 2 '$5 < -19'
+done
+
 run env ESGSIM_WIDTH=150 "$esgsim" verify reality --details
 expect "the table has a row for each latency" 0 '250-ms .* 57712 '
 run "$sanitized" verify theory --details
@@ -74,16 +83,33 @@ if command -v gnuplot >/dev/null; then
     run "$esgsim" verify reality --quiet --out "$folder/figure"
     expect "the figures are drawn" 0
     # The envelope: 10 rows have three errors, 10 have one, over two axes; 9 have one over three; 4
-    # of trainings have two over one, and 18 of frames one.
+    # of trainings have two over one, 18 of frames one, and 8 of the H200 three over two.
     if [ -s "$folder/figure/reality.svg" ] && [ "$(wc -l <"$folder/figure/reality.csv")" -gt 1000 ] &&
-        [ -s "$folder/figure/envelope.svg" ] && [ "$(wc -l <"$folder/figure/envelope.csv")" -eq 134 ] &&
+        [ -s "$folder/figure/envelope.svg" ] && [ "$(wc -l <"$folder/figure/envelope.csv")" -eq 182 ] &&
         [ -s "$folder/figure/curve-frames.svg" ] && [ "$(wc -l <"$folder/figure/curve-frames.csv")" -eq 265 ] &&
         [ -s "$folder/figure/reality-trainings.svg" ] && [ "$(wc -l <"$folder/figure/reality-trainings.csv")" -eq 1601 ]; then
         pass "with their data"
     else
-        explain "with their data" "a thousand lines of reality.csv, 134 of envelope.csv, 265 of curve-frames.csv, 1601 of reality-trainings.csv"
+        explain "with their data" "a thousand lines of reality.csv, 182 of envelope.csv, 265 of curve-frames.csv, 1601 of reality-trainings.csv"
     fi
 fi
+# Roles: each set of measured data is in one row of the page, and has one of three roles.
+sed -n '/^| data | role/,$p' results/REALITY.md | sed -n '3,$s/^| \([^|]*\) | \([^|]*\) |.*/\1|\2/p' >"$folder/roles"
+{
+    for raw in traces/profiles/raw/*; do
+        if [ "${raw##*/}" != h200 ]; then echo "$raw"; else
+            printf '%s\n' "$raw/solo.csv" "$raw/cold.csv" "$raw/groups.csv, pairs and times alone" "$raw/groups.csv, three and more"
+        fi
+    done
+    sed -n 's/^ *"name": "\([^"]*\)",$/\1/p' results/reality/runs.json
+} | sort >"$folder/shipped"
+cut -d '|' -f 1 "$folder/roles" | sort >"$folder/named"
+same "each set of measured data has one role" "$folder/shipped" "$folder/named"
+if grep -vq '|\(fit\|validate\|evaluate\)$' "$folder/roles"; then fail "which is to fit, validate or evaluate" "$(cat "$folder/roles")"; else pass "which is to fit, validate or evaluate"; fi
+# The same bytes under two names would be one set in two roles.
+find traces/profiles/raw results/reality -type f -name '*.*' ! -name '*.sh' ! -name '*.md' -exec sha256sum {} + | sort | uniq -w 64 -d >"$folder/twice"
+if [ -s "$folder/twice" ]; then fail "and no two sets have the same bytes" "$(cat "$folder/twice")"; else pass "and no two sets have the same bytes"; fi
+
 touch "$folder/file"
 run "$sanitized" verify reality --out "$folder/file"
 expect "a file is no folder for the figures" 2

@@ -365,7 +365,7 @@ CASE(a_constant_law_is_recovered_from_pairs_and_a_triple)
     assert_relative(found.laws[INTERFERENCE_CONSTANT].constant, 0.13, 1e-12);
     for (int fold = 0; fold < INTERFERENCE_FOLDS; fold++)
         assert_true(found.errors[INTERFERENCE_CONSTANT][fold].mape < 1e-12);
-    assert_int_equal(found.kind, INTERFERENCE_CONSTANT);
+    assert_int_equal(found.choice, INTERFERENCE_CONSTANT);
 }
 
 CASE(a_pair_table_is_recovered_and_chosen_where_pairs_differ)
@@ -379,7 +379,7 @@ CASE(a_pair_table_is_recovered_and_chosen_where_pairs_differ)
         excess[i] = 0.02 * (double)((7 * i) % 11);
     make_co_runs(&law, &set);
     assert_true(interference_calibrate(&set, &found, &error));
-    assert_int_equal(found.kind, INTERFERENCE_PAIRS);
+    assert_int_equal(found.choice, INTERFERENCE_PAIRS);
     for (size_t i = 0; i < 4; i++)
         for (size_t j = 0; j < 4; j++) {
             double cell = found.laws[INTERFERENCE_PAIRS].pairs[i * 4 + j];
@@ -407,7 +407,7 @@ CASE(a_shape_is_recovered_and_chosen_and_groups_are_the_sum_of_their_pairs)
         excess[i] = 0.05 + 0.02 * (double)((7 * i) % 11);
     make_co_runs(&law, &set);
     assert_true(interference_calibrate(&set, &found, &error));
-    assert_int_equal(found.kind, INTERFERENCE_SHAPED);
+    assert_int_equal(found.choice, INTERFERENCE_SHAPED);
     for (int fold = 0; fold < INTERFERENCE_FOLDS; fold++)
         assert_true((found.errors[INTERFERENCE_SHAPED][fold].mape < 1e-4) ==
                     (fold != FOLD_FUNCTIONS));
@@ -433,7 +433,7 @@ CASE(a_bandwidth_law_is_recovered_and_speaks_of_functions_that_never_met)
     gsl_error_handler_t *before = gsl_set_error_handler_off();
     assert_true(interference_calibrate(&set, &found, &error));
     (void)gsl_set_error_handler(before);
-    assert_int_equal(found.kind, INTERFERENCE_BANDWIDTH);
+    assert_int_equal(found.choice, INTERFERENCE_BANDWIDTH);
     assert_relative(found.laws[INTERFERENCE_BANDWIDTH].coefficient, 0.8, 1e-4);
     assert_relative(found.laws[INTERFERENCE_BANDWIDTH].share_exponent, 0.7, 1e-4);
     assert_true(found.errors[INTERFERENCE_BANDWIDTH][FOLD_FUNCTIONS].mape < 1e-4);
@@ -539,7 +539,7 @@ CASE(repeats_become_their_median_and_their_spread)
         const struct latency_sample sample = {0, 2, 1, 3, times[i], 1, NAN, 0};
         assert_true(samples_add_latency(&set, &sample, &error));
     }
-    samples_reduce(&set);
+    assert_true(samples_reduce(&set, NULL));
     assert_int_equal(set.latency_count, 1);
     assert_int_equal(set.latencies[0].repeats, 5);
     assert_relative(set.latencies[0].ms, 11, 1e-12);
@@ -575,7 +575,7 @@ CASE(a_function_of_one_point_is_left_out_by_name_and_the_others_are_not)
     add_times(&set, "many", 2, 1);
     add_times(&set, "two", 1, 2);
     add_times(&set, "last", 1, 1);
-    samples_reduce(&set);
+    assert_true(samples_reduce(&set, NULL));
     assert_true(samples_leave_out_lone(&set, &error));
     assert_int_equal(set.latency_count, 6);
     assert_string_equal(set.left_out, "first left out, one point is too few to fit; "
@@ -593,7 +593,7 @@ CASE(nothing_but_single_points_is_refused_unless_there_are_pairs)
     struct error error = {0};
     add_times(&set, "a", 1, 1);
     add_times(&set, "b", 1, 1);
-    samples_reduce(&set);
+    assert_true(samples_reduce(&set, NULL));
     assert_false(samples_leave_out_lone(&set, &error));
     assert_input_error(&error, "no function has more than one point");
     add_run(&set, 0, "a", 3, 1.1);
@@ -633,7 +633,7 @@ static void make_set(struct sample_set *set)
         add_run(set, group, "a", 3, 1.1 + 0.01 * (group % 3));
         add_run(set, group, "b", 4, 1.2 + 0.01 * (group % 3));
     }
-    samples_reduce(set);
+    assert_true(samples_reduce(set, NULL));
 }
 
 static struct profile *load(const char *path)
@@ -659,21 +659,29 @@ static void write_profile(const struct sample_set *set, int extend, const char *
     assert_true(atomic_file_end(&file, true, &error));
 }
 
-/* The mean of a function's rows that have one. */
+/* A line over the batch, through rows that have one; at one batch size the mean, by 1 / held². */
 CASE(a_turnaround_column_becomes_the_functions_turnaround)
 {
     static const char rows[] = "model,batch,mps_pct,latency_ms,turnaround_ms\n"
-                               "a,1,50,10,2\na,2,50,14,4\na,4,50,22,\na,1,100,8,4.5\n"
-                               "b,1,50,10,\nb,2,50,14,\nb,1,100,8,\nb,2,100,10,\n";
+                               "a,1,50,10,2\na,4,50,22,5\na,8,50,22,\na,1,100,8,2\na,2,100,9,3\n"
+                               "b,1,50,10,\nb,2,50,14,\nb,1,100,8,\nb,2,100,10,\n"
+                               "c,1,50,8,2\nc,1,100,2,3\n"
+                               "d,1,50,10,1\nd,8,50,10,16\nd,1,100,10,1\n";
     CLOSED(samples_clear) struct sample_set set = {0};
     struct error error = {0};
     write_text(in_folder("held.csv"), rows);
     assert_good(sample_table_read(&set, in_folder("held.csv"), &error), &error);
-    samples_reduce(&set);
+    assert_true(samples_reduce(&set, NULL));
     write_profile(&set, 0, "held.json");
     OWNED(profile_free) struct profile *profile = load(in_folder("held.json"));
-    assert_relative(profile_find(profile, "a")->turnaround_ms, 3.5, 1e-12);
+    assert_relative(profile_find(profile, "a")->turnaround_ms, 1, 1e-5);
+    assert_relative(profile_find(profile, "a")->turnaround_per_item_ms, 1, 1e-5);
     assert_true(isnan(profile_find(profile, "b")->turnaround_ms));
+    assert_relative(profile_find(profile, "c")->turnaround_ms, (2 * 0.01 + 3 * 0.04) / 0.05, 1e-5);
+    /* Never below 0: through the origin, by 1 / 11², 1 / 26², 1 / 11². */
+    assert_absolute(profile_find(profile, "d")->turnaround_ms, 0, 0);
+    assert_relative(profile_find(profile, "d")->turnaround_per_item_ms,
+                    (2.0 / 121 + 128.0 / 676) / (2.0 / 121 + 64.0 / 676), 1e-5);
     write_text(in_folder("fault.csv"),
                "model,batch,mps_pct,latency_ms,turnaround_ms\na,1,50,10,-2\n");
     assert_false(sample_table_read(&set, in_folder("fault.csv"), &error));
@@ -821,7 +829,7 @@ static void make_slices(struct sample_set *set, bool counted)
                 .part = counted ? (double)sms_of(share) / SMS_WHOLE : 0};
             assert_true(samples_add_latency(set, &sample, &error));
         }
-    samples_reduce(set);
+    assert_true(samples_reduce(set, NULL));
 }
 
 static struct calibration calibrate_set(const struct sample_set *set)
@@ -919,7 +927,7 @@ static void calibrate_file(const char *path, struct sample_set *set,
 {
     struct error error = {0};
     assert_good(sample_table_read(set, path, &error), &error);
-    samples_reduce(set);
+    assert_true(samples_reduce(set, NULL));
     assert_good(calibration_run(set, NULL, NULL, calibration, &error), &error);
 }
 
@@ -948,7 +956,7 @@ CASE(igniter_resnet50_calibrates_within_what_is_reported_of_it)
     struct error error = {0};
     size_t count = 0;
     assert_true(sample_table_read(&all, "traces/profiles/raw/igniter/solo.csv", &error));
-    samples_reduce(&all);
+    assert_true(samples_reduce(&all, NULL));
     for (size_t i = 0; i < all.latency_count; i++)
         if (strcmp(all.functions.names[all.latencies[i].function], "resnet50") == 0 &&
             all.latencies[i].batch % 2 == 0)
@@ -964,12 +972,26 @@ CASE(igniter_pairs_calibrate_within_what_is_reported_of_them)
     CLOSED(calibration_clear) struct calibration calibration = {0};
     calibrate_file("traces/profiles/raw/igniter/pairs.csv", &set, &calibration);
     assert_int_equal(calibration.interference.none.count, 1500);
-    assert_int_equal(calibration.interference.kind, INTERFERENCE_SHAPED);
+    assert_int_equal(calibration.interference.choice, INTERFERENCE_SHAPED);
     const struct mean_error *pairs = calibration.interference.errors[INTERFERENCE_PAIRS];
     const struct mean_error *shaped = calibration.interference.errors[INTERFERENCE_SHAPED];
     assert_true(pairs[FOLD_LOCATION].mape < 0.02 && pairs[FOLD_FUNCTIONS].mape < 0.034);
     assert_true(shaped[FOLD_LOCATION].mape < 0.015 && shaped[FOLD_BATCHES].mape < 0.015);
     assert_true(shaped[FOLD_FUNCTIONS].mape < pairs[FOLD_FUNCTIONS].mape);
+}
+
+/* The number of slopes is what predicts groups best from pairs. */
+CASE(groups_of_an_h200_carry_slopes_of_batch_and_share)
+{
+    CLOSED(samples_clear) struct sample_set set = {0};
+    CLOSED(interference_fit_clear) struct interference_fit fit = {0};
+    struct error error = {0};
+    assert_good(measured_folder_read(&set, "traces/profiles/raw/h200", false, &error), &error);
+    assert_good(interference_calibrate(&set, &fit, &error), &error);
+    assert_int_equal(fit.choice, CHOICE_BATCH_AND_SHARE);
+    assert_int_equal(fit.errors[fit.choice][FOLD_GROUPS].count, 81);
+    assert_true(fit.errors[fit.choice][FOLD_GROUPS].mape <= 0.03);
+    assert_absolute(fit.laws[fit.choice].shape[INTERFERENCE_VICTIM_SLOPES + 2], 0, 0);
 }
 
 SUITE_WITH("calibrate", folder_make, folder_remove)

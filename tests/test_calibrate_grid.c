@@ -65,7 +65,7 @@ static struct profile *make_profile(struct sample_set *set, const struct profile
                                     struct calibration *calibration)
 {
     struct error error = {0};
-    samples_reduce(set);
+    assert_true(samples_reduce(set, NULL));
     assert_good(calibration_run(set, NULL, NULL, calibration, &error), &error);
     STRING *text = profile_text(calibration, options);
     struct profile *profile = profile_parse(text, "test", &error);
@@ -330,7 +330,7 @@ CASE(infless_is_predicted_within_6_percent)
     struct error error = {0};
     assert_true(
         sample_table_read(&set, "traces/profiles/raw/infless/infless_profiles_clean.csv", &error));
-    samples_reduce(&set);
+    assert_true(samples_reduce(&set, NULL));
     assert_int_equal(set.latency_count, 378);
     assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
     const struct mean_error all = calibration_error(&calibration, FOLD_POINT, false);
@@ -471,7 +471,7 @@ CASE(deviations_memory_and_cold_starts_reach_the_profile)
     struct error error = {0};
     read_table(&set, "model,batch,mps_pct,latency_ms,std_ms,memory_mb\nx,1,50,10,0.2,530\n"
                      "x,2,50,16,0.32,560\nx,4,50,30,0.6,620\nx,4,100,18,0.36,620\n");
-    samples_reduce(&set);
+    assert_true(samples_reduce(&set, NULL));
     assert_relative(set.properties[0].weights_mb, 500, 1e-9);
     assert_relative(set.properties[0].per_item_mb, 30, 1e-9);
     assert_relative(set.latencies[0].cv, 0.02, 1e-9);
@@ -531,7 +531,7 @@ static void predict_unseen(const char *table, double known, unsigned long seed,
     OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, seed);
     assert_good(sample_table_read(&all, table, &error), &error);
-    samples_reduce(&all);
+    assert_true(samples_reduce(&all, NULL));
     assert_true(samples_set_unit(&part, all.unit, table, &error));
     OWNED(free) bool *seen = calloc(all.latency_count, sizeof *seen);
     assert_non_null(seen);
@@ -629,7 +629,7 @@ CASE(a_full_grid_moves_no_slo_and_no_load)
         struct error error = {0};
         struct experiment *on[2];
         random_table(rng, &set);
-        samples_reduce(&set);
+        assert_true(samples_reduce(&set, NULL));
         assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
         for (int i = 0; i < 2; i++) {
             STRING *text = profile_text(&calibration, &options[i]);
@@ -711,6 +711,57 @@ CASE(shares_that_look_like_fractions_get_a_note)
     read_table(&set, "model,batch,share_pct,latency_ms\nnet,1,0.5,5\nnet,1,1.5,3\n");
     assert_null(set.left_out);
     samples_clear(&set);
+}
+
+/* ---- Cells that were measured again ------------------------------------------------------------
+ */
+
+/* Takes every fifth repeat out of what follows the cells themselves. */
+static size_t repeats_leave_out(struct sample_set *set, size_t cells, size_t fold,
+                                struct latency_sample *out)
+{
+    size_t kept = cells, count = 0;
+    for (size_t i = cells; i < set->latency_count; i++)
+        if ((i - cells) % 5 == fold)
+            out[count++] = set->latencies[i];
+        else
+            set->latencies[kept++] = set->latencies[i];
+    set->latency_count = kept;
+    return count;
+}
+
+/* The stated errors of measured cells hold for times of them that were left out. */
+CASE(the_error_of_a_measured_cell_is_that_of_its_repeats)
+{
+    enum { CELLS = 140, REPEATS = 161 };
+    struct error error = {0};
+    size_t all = 0, within[PROFILE_QUANTILES] = {0};
+    for (size_t fold = 0; fold < 5; fold++) {
+        CLOSED(samples_clear) struct sample_set set = {0};
+        CLOSED(calibration_clear)
+        struct calibration calibration = {.arena = arena_create(), .set = &set};
+        struct latency_sample out[REPEATS];
+        assert_good(measured_folder_read(&set, "traces/profiles/raw/h200", false, &error), &error);
+        assert_int_equal(set.latency_count, CELLS + REPEATS);
+        const size_t count = repeats_leave_out(&set, CELLS, fold, out);
+        assert_true(samples_reduce(&set, NULL));
+        assert_int_equal(set.latency_count, CELLS);
+        for (size_t r = 0; r < count; r++) {
+            size_t i = 0;
+            while (set.latencies[i].function != out[r].function ||
+                   set.latencies[i].batch != out[r].batch || set.latencies[i].share != out[r].share)
+                i++;
+            for (int q = 0; q < PROFILE_QUANTILES; q++)
+                within[q] += fabs(set.latencies[i].ms / out[r].ms - 1) <=
+                             repeat_error(&calibration, out[r].function, (enum profile_quantile)q);
+        }
+        all += count;
+    }
+    print_message("of %zu repeats %zu within the half, %zu within nine tenths\n", all,
+                  within[PROFILE_ERROR_50], within[PROFILE_ERROR_90]);
+    assert_int_equal(all, REPEATS);
+    assert_absolute((double)within[PROFILE_ERROR_50] / (double)all, 0.5, 0.1);
+    assert_absolute((double)within[PROFILE_ERROR_90] / (double)all, 0.9, 0.05);
 }
 
 SUITE_WITH("calibrate_grid", path_make, path_remove)

@@ -394,11 +394,18 @@ CASE(runs_are_paired_by_policy_and_seed_and_the_rest_is_told)
 
 CASE(what_a_replay_changes_may_differ)
 {
-    PAIR pair = pair_of(lone(NULL, "platform.interference", "true"),
-                        lone(NULL, "platform.decision_cost", "{\"model\":\"fixed\",\"ms\":1}"), 1,
-                        0, false);
-    OWNED(compare_free) struct comparison *against = compare(&pair);
-    assert_int_equal(against->run_count, 1);
+    static const char *const keys[][2] = {
+        {"platform.interference", "true"},
+        {"platform.host_ms", "2"},
+        {"platform.turnaround", "false"},
+    };
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        PAIR pair = pair_of(lone(NULL, keys[k][0], keys[k][1]),
+                            lone(NULL, "platform.decision_cost", "{\"model\":\"fixed\",\"ms\":1}"),
+                            1, 0, false);
+        OWNED(compare_free) struct comparison *against = compare(&pair);
+        assert_int_equal(against->run_count, 1);
+    }
 }
 
 CASE(other_experiments_are_refused_by_the_first_key_that_differs)
@@ -503,6 +510,9 @@ CASE(a_gpu_is_named_and_nothing_is_called_a_rehearsal)
     assert_null(strstr(text, "rehearsal"));
     assert_non_null(strstr(text, "Executed on a GPU that is none (none) through made up."));
     assert_non_null(strstr(text, "late by 12.5 us in the mean, 40.0 us at p99, 155.0 us at most"));
+    /* What is advised is what `verify reality` sets for the replays on an H200. */
+    assert_non_null(strstr(text, "platform.host_ms=0.250"));
+    assert_non_null(strstr(text, "platform.turnaround=false"));
 }
 
 /* ---- The figure ------------------------------------------------------------------------------ */

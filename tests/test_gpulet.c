@@ -27,7 +27,7 @@ static void task_set(struct instance *instance, size_t t, double ms[PARTS][STEPS
         for (size_t i = 0; i < STEPS; i++)
             instance->times[t][p][i] = sim_from_ms(ms[p][i]);
         instance->latency_tables[t][p] =
-            (struct batch_latency){STEPS, batches, configurations, instance->times[t][p]};
+            (struct batch_latency){STEPS, batches, configurations, instance->times[t][p], NULL};
     }
     instance->tasks[t] = (struct gpulet_task){
         .rate = rate, .slo = sim_from_ms(slo_ms), .latency_tables = instance->latency_tables[t]};

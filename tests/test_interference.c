@@ -168,7 +168,7 @@ static void read_pairs(struct sample_set *set)
 {
     struct error error = {0};
     assert_good(sample_table_read(set, "traces/profiles/raw/igniter/pairs.csv", &error), &error);
-    samples_reduce(set);
+    assert_true(samples_reduce(set, NULL));
 }
 
 CASE(no_one_level_reaches_the_target_on_igniters_pairs_and_functions_do_not_help)

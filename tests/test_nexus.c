@@ -26,7 +26,7 @@ static void session_set(struct instance *instance, size_t s, const double *ms, d
     for (size_t i = 0; i < STEPS; i++)
         instance->times[s][i] = sim_from_ms(ms[i]);
     instance->latency_tables[s] =
-        (struct batch_latency){STEPS, batches, configurations, instance->times[s]};
+        (struct batch_latency){STEPS, batches, configurations, instance->times[s], NULL};
     instance->sessions[s] = (struct squishy_session){
         .latency_table = &instance->latency_tables[s], .rate = rate, .slo = sim_from_ms(slo_ms)};
 }

@@ -327,7 +327,7 @@ static const char *points_write(void)
                               share, 2 + 50.0 * (model + 1) * batch / share + 0.01 * batch * batch);
     assert_int_equal(fclose(file), 0);
     assert_good(sample_table_read(&set, table, &error), &error);
-    samples_reduce(&set);
+    assert_true(samples_reduce(&set, NULL));
     if (!calibration_run(&set, NULL, NULL, &calibration, &error) ||
         !atomic_file_open(&points, path, &error))
         fail_msg("%s", error.message);

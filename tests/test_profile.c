@@ -164,19 +164,21 @@ CASE(interpolation_lies_between_its_neighbours)
     }
 }
 
-CASE(a_plane_is_reproduced_between_its_points)
+/* Linear in batch and vCPU, a power of the share. */
+CASE(planes_times_a_power_of_the_share_are_reproduced_between_their_points)
 {
     struct grid grid = {.batch = {1, 3, 7, 20}, .vcpu = {1, 4, 6}, .vgpu = {2, 9}};
     make_grid(&grid, 4, 3, 2);
     for (size_t b = 0; b < 4; b++)
         for (size_t c = 0; c < 3; c++)
             for (size_t g = 0; g < 2; g++)
-                *at(&grid, b, c, g) = 100 + 3 * grid.batch[b] - 2 * grid.vcpu[c] - 5 * grid.vgpu[g];
+                *at(&grid, b, c, g) =
+                    (100 + 3 * grid.batch[b] - 2 * grid.vcpu[c]) * pow(grid.vgpu[g], -0.7);
     for (int b = 1; b <= 20; b++)
         for (int c = 1; c <= 6; c++)
             for (int g = 2; g <= 9; g++)
                 assert_absolute(profile_latency_ms(&grid.function, b, c, g),
-                                100 + 3 * b - 2 * c - 5 * g, 1e-9);
+                                (100 + 3 * b - 2 * c) * pow(g, -0.7), 1e-9);
 }
 
 CASE(two_points_make_a_line)

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "results/store/seal.h"
+#include "results/store/store_hdf5.h"
 #include "sim/base/version.h"
 #include "tests/fixture_folder.h"
 #include "tests/fixture_results.h"
@@ -194,6 +195,35 @@ static void assert_same_tables(const char *first, const char *second)
         assert_true(sizes[0] > 0);
         assert_memory_equal(a, b, sizes[0]);
     }
+}
+
+/* The bytes of a file that is being written, before its run ends. */
+static off_t bytes_before_end(const char *path, bool kept)
+{
+    struct error error = {0};
+    struct stat status;
+    struct fixture_texts texts;
+    struct measures applications[FIXTURE_APPLICATIONS];
+    const struct run_metadata metadata = fixture_metadata(&run_all, &texts);
+    const struct simulation_result result = fixture_result(&run_all, applications);
+    struct store *store = store_create(path, &error);
+    if (kept)
+        store_keep_rows(store);
+    assert_good(store_begin_run(store, &metadata, &error), &error);
+    const struct recorder recorder = store_recorder(store);
+    assert_good(fixture_record(&recorder, ROWS, &error), &error);
+    assert_int_equal(stat(store->out.beside, &status), 0);
+    assert_good(store_end_run(store, &result, &error), &error);
+    assert_good(store_finish(store, &error), &error);
+    return status.st_size;
+}
+
+STORING(rows_of_a_run_in_real_time_are_written_when_it_ends)
+{
+    const char *const paths[] = {in_folder("now.h5"), in_folder("kept.h5")};
+    const off_t now = bytes_before_end(paths[0], false), kept = bytes_before_end(paths[1], true);
+    assert_true(now > 10 * kept);
+    assert_same_tables(paths[0], paths[1]);
 }
 
 /* Through a part, as a sweep's worker writes one. */

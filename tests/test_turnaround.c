@@ -117,6 +117,31 @@ CASE(the_hosts_time_is_a_longer_service)
     assert_absolute(result.run.slowdown_mean, 1, 0);
 }
 
+CASE(a_turnaround_is_base_and_per_item_of_the_batch)
+{
+    static const double times_ms[] = {0, 1};
+    struct function_gpu gpu = {.turnaround_ms = 0.5, .turnaround_per_item_ms = 2};
+    const struct function function = {.gpus = &gpu};
+    const struct configuration spec = {.batch = 4};
+    assert_int_equal(configuration_turnaround(&function, &spec), sim_from_ms(8.5));
+    go_at(GPU("10", "{'base_ms':0.5,'per_item_ms':2}", TRACE, ALL), times_ms, 2);
+    assert_int_equal(rows.requests[1].finish_ns, sim_from_ms(22.5));
+}
+
+CASE(a_run_without_turnarounds_is_one_of_functions_without_any)
+{
+    static struct log none;
+    char json[WORLD_BYTES] = "";
+    go(GPU("10", "0", "'process':'poisson','rate_per_s':64", LONG));
+    none = rows;
+    world_add(json, "%s", GPU("10", "2.5", "'process':'poisson','rate_per_s':64", LONG));
+    world_replace(json, "'prewarm':'none'", "'prewarm':'none','turnaround':false");
+    go(json);
+    for (size_t i = 0; i < rows.request_count; i++)
+        assert_int_equal(rows.requests[i].finish_ns, none.requests[i].finish_ns);
+    assert_absolute(result.overall.cost_hold_usd, 0, 0);
+}
+
 CASE(a_turnaround_is_paid_as_held_time)
 {
     static const double times_ms[] = {0, 50, 51};

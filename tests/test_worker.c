@@ -141,6 +141,11 @@ CASE(a_replay_decides_as_the_simulation)
     assert_true(figures.device_ms_mean > 19.99 && figures.device_ms_mean < 20.01);
     assert_true(figures.host_ms_mean >= 20 && figures.late_mean >= 0);
     assert_true(figures.late_p99 <= figures.late_max);
+    double parts = 0; /* rows are a multiple of the parts */
+    for (size_t p = 0; p < HOST_PARTS; p++)
+        parts += figures.host_parts_ms[p] / HOST_PARTS;
+    assert_absolute(parts, figures.host_ms_mean - figures.device_ms_mean + figures.late_mean / 1e3,
+                    1e-9);
     for (size_t i = 0; i < 2; i++) {
         run_rows_clear(&rows[i]);
         simulation_result_clear(&results[i]);

@@ -29,10 +29,20 @@ const struct metric *compare_metric(size_t metric)
     return found != NULL ? found : &p90;
 }
 
+bool compare_served_alike(const struct compare_run *run)
+{
+    const struct compare_part *all = &run->parts[run->part_count - 1];
+    return fabs((double)all->dropped[0] - (double)all->dropped[1]) <=
+               0.005 * (double)all->requests &&
+           !(fabs(all->mean_batch[0] / all->mean_batch[1] - 1) > 0.1);
+}
+
 enum compare_standing compare_stands(const struct compare_run *run, enum compare_metric metric,
                                      double *by)
 {
     const struct compare_figure *figure = &run->parts[run->part_count - 1].figures[metric];
+    if (metric < COMPARE_HIT && !compare_served_alike(run))
+        return COMPARE_UNTOLD;
     const double limit = compare_measures[metric].limit;
     if (isnan(limit) || isnan(figure->error))
         return COMPARE_UNTOLD;
@@ -47,11 +57,11 @@ enum compare_standing compare_stands(const struct compare_run *run, enum compare
 enum { KEY_SIZE = 256 };
 
 /* A replay may differ in these keys, because it does not use the models of interference, of the
- * host and of decisions. */
+ * host, of turnarounds and of decisions. */
 static bool key_is_replay_s(const char *key)
 {
     static const char *const keys[] = {"platform.interference", "platform.host_ms",
-                                       "platform.decision_cost"};
+                                       "platform.turnaround", "platform.decision_cost"};
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
         if (strcmp(key, keys[k]) == 0)
             return true;
@@ -142,6 +152,7 @@ static void execution_read(const struct run_details *details, const char *hash,
     run->late_us_p99 = run_details_number(details, hash, "late_us_p99");
     run->late_us_max = run_details_number(details, hash, "late_us_max");
     run->host_ms = run_details_number(details, hash, "host_ms");
+    run->details = text_read(run->arena, details, hash, "replay_details");
 }
 
 static bool run_compare(struct compare_run *run, const struct run_record *const sides[2],

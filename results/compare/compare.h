@@ -16,6 +16,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <cjson/cJSON.h>
+
 #include "results/store/store.h"
 #include "sim/base/error.h"
 #include "workloads/world/outline.h"
@@ -92,6 +94,7 @@ struct compare_run {
     bool gpu;
     double late_us_mean, late_us_p99, late_us_max;
     double host_ms;             /* struct execution; NAN: written by an earlier version */
+    const char *details;        /* of the replay, JSON: "host_ms_by_part"; or NULL */
     struct compare_part *parts; /* applications in order, then all; with one application only all */
     size_t part_count;
     struct compare_batches *batches; /* sorted by total real execution time, longest first */
@@ -118,10 +121,14 @@ struct comparison {
 /* Returns NULL with ERROR_INPUT if a file is not a results file or lacks the detailed record; if
  * the first was replayed or the second simulated; if no runs pair; or if the experiments of a pair
  * differ in more than what a replay changes (platform.interference, platform.host_ms,
- * platform.decision_cost). In the
- * last case the message names the first key that differs. */
+ * platform.turnaround, platform.decision_cost). In the last case the message names the first key
+ * that differs. */
 struct comparison *compare_load(const char *simulated, const char *real, struct error *error);
 void compare_free(struct comparison *against);
+
+/* Whether both sides serve the same: as many requests, to 0.5 %, in batches of one size, to 10 %.
+ * If not, their latencies are not judged. Memory and slices are equal by the pairing. */
+bool compare_served_alike(const struct compare_run *run);
 
 /* Compares the error over all requests with the metric's limit. *by (may be NULL) is the excess
  * over the limit. COMPARE_UNTOLD if the metric has no limit or no error. */

@@ -93,6 +93,8 @@ static const enum compare_metric judged[] = {COMPARE_MEAN, COMPARE_P95, COMPARE_
 
 static bool run_met(const struct compare_run *run)
 {
+    if (!compare_served_alike(run))
+        return false;
     for (size_t j = 0; j < COUNT(judged); j++)
         if (compare_stands(run, judged[j], NULL) == COMPARE_MISSED)
             return false;
@@ -317,6 +319,25 @@ static void causes_print(const struct compare_run *run, struct sink *sink)
         signed_text(difference - run->time_difference_ms, 3, other));
 }
 
+static void host_parts_print(const struct compare_run *run, struct sink *sink)
+{
+    static const double noticed = 1.5;
+    cJSON *details = cJSON_Parse(run->details != NULL ? run->details : "null");
+    const cJSON *part, *parts = cJSON_GetObjectItemCaseSensitive(details, "host_ms_by_part");
+    double least = INFINITY, most = 0;
+    cJSON_ArrayForEach(part, parts)
+    {
+        least = fmin(least, part->valuedouble);
+        most = fmax(most, part->valuedouble);
+    }
+    char *text = most > 0 ? cJSON_PrintUnformatted(parts) : NULL;
+    if (text != NULL)
+        sink_paragraph(sink, "Host by tenth of the run, ms: %s.%s", text,
+                       most > noticed * least ? " It drifts: no one time holds for this run." : "");
+    cJSON_free(text);
+    cJSON_Delete(details);
+}
+
 static void executed_print(const struct compare_run *run, struct sink *sink)
 {
     if (run->gpu)
@@ -330,15 +351,19 @@ static void executed_print(const struct compare_run *run, struct sink *sink)
                    run->late_us_mean, run->late_us_p99, run->late_us_max);
     if (run->host_ms > 0)
         sink_paragraph(sink,
-                       "Host: %.3f ms per batch beyond its time on the device. Simulate it by "
-                       "platform.host_ms=%.3f.",
+                       "Host: %.3f ms per batch beyond its time on the device, and no turnaround. "
+                       "Simulate both by platform.host_ms=%.3f platform.turnaround=false.",
                        run->host_ms, run->host_ms);
+    host_parts_print(run, sink);
 }
 
 static void run_print(const struct compare_run *run, struct sink *sink)
 {
     sink_heading(sink, run->title);
     executed_print(run, sink);
+    if (!compare_served_alike(run))
+        sink_paragraph(sink, "The sides dropped other shares of requests, or batched otherwise: "
+                             "latencies are not judged.");
     distributions_print(run, sink);
     causes_print(run, sink);
     kinds_print(run, sink);

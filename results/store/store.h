@@ -74,6 +74,9 @@ bool store_end_run(struct store *store, const struct simulation_result *result,
 /* Removes the begun run, if any, so that another run can begin. */
 bool store_drop_run(struct store *store, struct error *error);
 
+/* Writes the rows of runs that begin later when they end: a write would stop a run in real time. */
+void store_keep_rows(struct store *store);
+
 /* The device and the backend that executed the batches of a replay (sim/run/replay.h). */
 struct execution {
     const char *backend; /* the worker's command; "rehearsal" */

@@ -27,9 +27,10 @@ struct store {
     struct table_writer details[DETAILS];  /* of the begun run, as its record level asks */
     struct table_writer training, missing; /* begun with their first row */
     size_t run_count;
-    bool broken;  /* a write has failed */
-    bool is_part; /* created by store_create_part */
-    off_t room;   /* bytes reserved on the disk; 0: none */
+    bool broken;     /* a write has failed */
+    bool keeps_rows; /* of a run, until it ends */
+    bool is_part;    /* created by store_create_part */
+    off_t room;      /* bytes reserved on the disk; 0: none */
 };
 
 /* Sets ERROR_RUN with the object `what` that could not be written, and the cause if HDF5 reports

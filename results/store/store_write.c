@@ -19,6 +19,7 @@
 
 /* Rows per block, the unit of a write call, and per chunk, the unit of compression. */
 enum { DETAIL_BLOCK = 16384, DETAIL_CHUNK = 4096, SUMMARY_BLOCK = 64, SUMMARY_CHUNK = 64 };
+enum { DETAIL_KEPT = 1 << 18 }; /* block of a run in real time */
 
 bool store_fault(struct store *store, struct error *error, const char *what)
 {
@@ -267,7 +268,8 @@ static bool details_begin(struct store *store, size_t stages)
             ((t != DETAIL_outages && t != DETAIL_lost) || metadata->fails))
             good = table_begin(&store->details[t], store->run, detail_tables[t].name,
                                t <= DETAIL_requests ? NULL : &store->details[t - 1], layout,
-                               t == DETAIL_requests ? stages : 1, DETAIL_CHUNK, DETAIL_BLOCK);
+                               t == DETAIL_requests ? stages : 1, DETAIL_CHUNK,
+                               store->keeps_rows ? DETAIL_KEPT : DETAIL_BLOCK);
     }
     return good;
 }
@@ -482,6 +484,11 @@ bool store_drop_run(struct store *store, struct error *error)
     return H5Ldelete(store->runs, hash, H5P_DEFAULT) >= 0 || store_fault(store, error, "the file");
 }
 
+void store_keep_rows(struct store *store)
+{
+    store->keeps_rows = true;
+}
+
 bool store_set_execution(struct store *store, const struct execution *execution,
                          struct error *error)
 {
@@ -502,7 +509,8 @@ bool store_set_execution(struct store *store, const struct execution *execution,
             hdf5_set_f64(run, "late_us_mean", execution->late_us_mean) &&
             hdf5_set_f64(run, "late_us_p99", execution->late_us_p99) &&
             hdf5_set_f64(run, "late_us_max", execution->late_us_max) &&
-            hdf5_set_f64(run, "host_ms", execution->host_ms)) ||
+            hdf5_set_f64(run, "host_ms", execution->host_ms) &&
+            hdf5_set_f64(run, "turnaround_ms", 0)) ||
            store_fault(store, error, "where a replay executed");
 }
 

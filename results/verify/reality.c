@@ -25,14 +25,15 @@ static const char reality_file[] = "results/reality/runs.json";
 /* ---- One run --------------------------------------------------------------------------------- */
 
 /* Quantities that have an error, those before DRAWN in a figure, and what they are drawn over. */
-enum { MEAN, P99, HITS, GPU, DRAWN, MEDIAN = DRAWN, COMPLETED, QUANTITIES };
+enum { MEAN, P99, HITS, GPU, DRAWN, MEDIAN = DRAWN, P95, COMPLETED, QUANTITIES };
 enum { BUSY, BATCH, SHARE, OVERS };
 
 static const struct {
     const char *key, *title;
-} quantities[] = {{"mean_ms", "mean latency (%)"},  {"p99_ms", "99th percentile (%)"},
-                  {"hit_rate", "in time (points)"}, {"gpu_percent", "GPU held (%)"},
-                  {"median_ms", "median (%)"},      {"completed", "completed (points)"}};
+} quantities[] = {{"mean_ms", "mean latency (%)"},    {"p99_ms", "99th percentile (%)"},
+                  {"hit_rate", "in time (points)"},   {"gpu_percent", "GPU held (%)"},
+                  {"median_ms", "median (%)"},        {"p95_ms", "95th percentile (%)"},
+                  {"completed", "completed (points)"}};
 static const char *const over_titles[] = {"GPUs busy (%)", "mean batch (ms)",
                                           "GPU share of a batch (%)"};
 
@@ -57,8 +58,10 @@ static bool latency_take(void *context, const struct request_row *row, struct er
 {
     const struct held *held = context;
     (void)error;
-    if (held->ms[1] != NULL && row->request < held->requests)
-        held->ms[1][row->request] = sim_to_ms(row->finish_ns - row->arrival_ns);
+    if (held->ms[1] == NULL || row->request >= held->requests)
+        return true;
+    held->ms[1][row->request] = sim_to_ms(row->finish_ns - row->arrival_ns);
+    held->ms[1][held->requests + row->request] = sim_to_ms(row->slo_ns);
     return true;
 }
 
@@ -105,14 +108,14 @@ static const char *swept_name(const struct plan *plan, const struct sweep *sweep
     return "";
 }
 
-/* Reads a setting's list of latencies. One allocation has both sides. */
+/* Reads a setting's list of latencies. One allocation has both sides, then the SLOs. */
 static bool latencies_read(const struct json_value *list, struct held *held, struct error *error)
 {
     struct json_value one = {0};
     size_t read = 0;
     if (!json_is_array(list, held->requests, held->requests, error))
         return false;
-    held->ms[0] = arena_allocate(list->arena, 2 * held->requests, sizeof *held->ms[0]);
+    held->ms[0] = arena_allocate(list->arena, 3 * held->requests, sizeof *held->ms[0]);
     held->ms[1] = held->ms[0] + held->requests;
     while (json_next(list, &one))
         if (!json_as_number(&one, 0, 1e12, &held->ms[0][read++], error))
@@ -124,16 +127,17 @@ static bool latencies_read(const struct json_value *list, struct held *held, str
 static void latencies_compare(struct held *held)
 {
     const size_t count = held->requests;
-    const double slo_ms = held->trainings ? NAN : sim_to_ms(held->workload->applications[0].slo);
+    const double *slo_ms = held->ms[1] + count;
     held->correlation = gsl_stats_correlation(held->ms[0], 1, held->ms[1], 1, count);
     for (size_t i = 0; i < 2; i++) {
         size_t hits = 0;
+        for (size_t r = 0; r < count; r++)
+            hits += held->ms[i][r] <= slo_ms[r];
         gsl_sort(held->ms[i], 1, count);
-        while (hits < count && held->ms[i][hits] <= slo_ms)
-            hits++;
         held->figures[HITS][i] = held->trainings ? NAN : (double)hits / (double)count;
         held->figures[MEAN][i] = gsl_stats_mean(held->ms[i], 1, count);
         held->figures[MEDIAN][i] = gsl_stats_median_from_sorted_data(held->ms[i], 1, count);
+        held->figures[P95][i] = gsl_stats_quantile_from_sorted_data(held->ms[i], 1, count, 0.95);
         held->figures[P99][i] = gsl_stats_quantile_from_sorted_data(held->ms[i], 1, count, 0.99);
     }
 }
@@ -255,17 +259,17 @@ static void row_end(struct verification *all)
                           quantities[i].title, o + 1, over_titles[o], all->groups, all->group,
                           row->over[o], row->error[i], look.colour, look.point);
     if (all->table != NULL)
-        text_table_add(
-            all->table,
-            together
-                ? "%s\t%llu\t%.0f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.3f\t%.1f\t%.1f\t%.0f"
-                : "%s\t%llu\t%.0f\t%.1f\t%+.1f\t%+.1f\t%+.1f\t%+.1f\t%+.1f\t%.1f\t%.3f\t%.1f\t%."
-                  "1f\t"
-                  "%+.0f",
-            together ? row->latency : row->setting, (unsigned long long)row->requests,
-            row->over[BUSY], row->over[BATCH], row->error[MEAN], row->error[MEDIAN],
-            row->error[P99], row->error[HITS], row->error[COMPLETED], row->largest,
-            row->correlation, row->figures[GPU][0], row->figures[GPU][1], row->error[GPU]);
+        text_table_add(all->table,
+                       together ? "%s\t%llu\t%.0f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%."
+                                  "1f\t%.3f\t%.1f\t%.1f\t%.0f"
+                                : "%s\t%llu\t%.0f\t%.1f\t%+.1f\t%+.1f\t%+.1f\t%+.1f\t%+.1f\t%+."
+                                  "1f\t%.1f\t%.3f\t%.1f\t"
+                                  "%.1f\t%+.0f",
+                       together ? row->latency : row->setting, (unsigned long long)row->requests,
+                       row->over[BUSY], row->over[BATCH], row->error[MEAN], row->error[MEDIAN],
+                       row->error[P95], row->error[P99], row->error[HITS], row->error[COMPLETED],
+                       row->largest, row->correlation, row->figures[GPU][0], row->figures[GPU][1],
+                       row->error[GPU]);
     all->settings = 0;
     *row = (struct held){.requests = 0};
 }
@@ -389,7 +393,7 @@ static bool run_add(struct verification *all, const struct sweep *sweep, size_t 
                         .workload = &experiment->workload,
                         .trainings = trainings != NULL,
                         .requests = trainings != NULL ? trainings->count : experiment->requests,
-                        .figures = {{NAN}, {NAN}, {NAN}, {NAN}, {NAN}, {NAN}},
+                        .figures = {{NAN}, {NAN}, {NAN}, {NAN}, {NAN}, {NAN}, {NAN}},
                         .correlation = NAN};
     const bool good = held_run(all, &plan, run, measured, &held, error);
     (void)snprintf(group, sizeof group, "%s, %s: %s", all->set, all->assumption, held.assumed);
@@ -475,9 +479,10 @@ static bool figures_begin(struct verification *all, struct figure_list *list, st
 
 static struct text_table *table_begin(void)
 {
-    static const char *const headers[] = {
-        "run",     "requests",  "busy, %", "batch, ms", "mean, %",    "median, %", "p99, %",
-        "in time", "completed", "largest", "corr.",     "GPU logged", "held",      "error, %"};
+    static const char *const headers[] = {"run",        "requests",  "busy, %", "batch, ms",
+                                          "mean, %",    "median, %", "p95, %",  "p99, %",
+                                          "in time",    "completed", "largest", "corr.",
+                                          "GPU logged", "held",      "error, %"};
     struct text_table *table = text_table_create(headers, sizeof headers / sizeof *headers);
     text_table_indent(table, NULL);
     return table;

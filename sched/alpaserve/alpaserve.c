@@ -133,7 +133,7 @@ static sim_time_t clocks_advance(const struct alpaserve *self, const struct plat
             &self->workload->functions[application->stages[s].function];
         const struct configuration *spec = &function->configurations[function->fastest_single];
         end = (clocks[s] > end ? clocks[s] : end) + spec->time;
-        after[s] = end + function_turnaround(function, spec->kind);
+        after[s] = end + configuration_turnaround(function, spec);
     }
     return end;
 }

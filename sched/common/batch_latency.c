@@ -28,7 +28,8 @@ void batch_latency_fill(struct batch_latency *latency_table, struct arena *arena
     *latency_table =
         (struct batch_latency){.batch = arena_allocate(arena, most, sizeof(uint32_t)),
                                .configuration = arena_allocate(arena, most, sizeof(uint32_t)),
-                               .time = arena_allocate(arena, most, sizeof(sim_time_t))};
+                               .time = arena_allocate(arena, most, sizeof(sim_time_t)),
+                               .function = spec};
     for (uint32_t i = 0; i < most; i++) {
         const struct configuration *here = &spec->configurations[i];
         if (here->kind != kind || here->vgpu != vgpu || here->batch > max_batch ||

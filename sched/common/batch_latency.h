@@ -13,7 +13,8 @@ struct batch_latency {
     size_t count;    /* at least 1; the first step has batch 1 */
     uint32_t *batch; /* strictly ascending */
     uint32_t *configuration;
-    sim_time_t *time; /* ascending */
+    sim_time_t *time;                /* ascending */
+    const struct function *function; /* NULL: has no turnaround */
 };
 
 /* Fills the steps up to `max_batch` for `function` with `vgpu` units of a GPU of `kind`. Each batch
@@ -30,5 +31,13 @@ size_t batch_latency_step(const struct batch_latency *latency_table, uint32_t jo
 
 /* Execution time of `jobs` in one batch; SIM_FOREVER if no step is large enough. */
 sim_time_t batch_latency_time(const struct batch_latency *latency_table, uint32_t jobs);
+
+/* Turnaround of a step's batch. */
+static inline sim_time_t batch_latency_turnaround(const struct batch_latency *table, size_t step)
+{
+    const struct function *function = table->function;
+    const struct configuration *all = function == NULL ? NULL : function->configurations;
+    return all == NULL ? 0 : configuration_turnaround(function, &all[table->configuration[step]]);
+}
 
 #endif

@@ -49,7 +49,7 @@ static struct scaler_point point_of(const struct workload *workload,
                                     uint32_t quota, sim_time_t budget, double bound)
 {
     const struct configuration *spec = &function->configurations[configuration];
-    const sim_time_t turnaround = function_turnaround(function, spec->kind);
+    const sim_time_t turnaround = configuration_turnaround(function, spec);
     struct scaler_point point = {.configuration = configuration,
                                  .quota = quota,
                                  .batch = spec->batch,

@@ -128,8 +128,7 @@ static void rates_take(struct gpulets *self, sim_time_t now)
     const double elapsed = sim_to_s(now - self->since);
     for (uint32_t q = 0; q < self->workload->queue_count; q++) {
         for (uint32_t k = 0; k < self->kinds; k++)
-            self->fleets[k].tasks[q].overhead =
-                self->fleets[k].tasks[q].turnaround + duty_cycle_overhead(self->cycle, q);
+            self->fleets[k].tasks[q].overhead = duty_cycle_overhead(self->cycle, q);
         rate_divide(self, q, rate_planned(self, (double)self->arrived[q] / elapsed));
         self->arrived[q] = 0;
     }

@@ -140,10 +140,9 @@ static void queues_fill(struct gpulets *self, const struct application *applicat
         const uint32_t queue = application->first_queue + s;
         alone[s] = time_alone(self, function);
         for (uint32_t k = 0; k < self->kinds; k++)
-            self->fleets[k].tasks[queue] = (struct gpulet_task){
-                .slo = planner_budget(self->planner, queue, application->slo),
-                .turnaround = function_turnaround(&self->workload->functions[function], k),
-                .latency_tables = tables_of(&self->fleets[k], function)};
+            self->fleets[k].tasks[queue] =
+                (struct gpulet_task){.slo = planner_budget(self->planner, queue, application->slo),
+                                     .latency_tables = tables_of(&self->fleets[k], function)};
     }
     slo_rest(application, alone, &self->rest[application->first_queue]);
 }

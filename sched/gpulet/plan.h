@@ -29,13 +29,13 @@ enum { GPULETS_PER_GPU = 2, GPULET_TASKS = 3 };
 struct gpulet_task {
     double rate; /* jobs per second; 0: not scheduled */
     sim_time_t slo;
-    sim_time_t turnaround; /* of the function; part of `overhead` */
-    sim_time_t overhead;   /* time of a batch in addition to the latency table's */
+    sim_time_t overhead; /* of a batch, in addition to time and turnaround of the latency table */
     const struct batch_latency
         *latency_tables; /* one per part; count 0: the task cannot run on it */
 };
 
-/* Input of the planner. L(b, p) is (the latency table's time × slowdown + overhead) × margin. */
+/* Input of the planner. L(b, p) is (the latency table's time × slowdown + its
+ * turnaround + overhead) × margin. */
 struct gpulet_world {
     const struct gpulet_task *tasks;
     size_t task_count;

@@ -21,10 +21,12 @@ static double latency(const struct gpulet_world *world, uint32_t task, size_t pa
     if (part == world->part_count)
         return (double)INFINITY;
     const struct gpulet_task *spec = &world->tasks[task];
-    const sim_time_t time = batch_latency_time(&spec->latency_tables[part], batch);
-    if (time >= SIM_FOREVER)
+    const struct batch_latency *latency_table = &spec->latency_tables[part];
+    const size_t step = batch_latency_step(latency_table, batch);
+    if (step == latency_table->count)
         return (double)INFINITY;
-    return ((double)time * slowdown + (double)spec->overhead) * world->margin;
+    const sim_time_t held = batch_latency_turnaround(latency_table, step) + spec->overhead;
+    return ((double)latency_table->time[step] * slowdown + (double)held) * world->margin;
 }
 
 double gpulet_slowdown(const struct gpulet_world *world, const struct gpulet_gpu *gpu, size_t which,

@@ -33,7 +33,8 @@ bool infless_bound(enum infless_form form, uint32_t batch, sim_time_t time, sim_
 bool infless_bound_candidate(const struct infless_rule *rule, const struct function *function,
                              sim_time_t slo, struct infless_candidate *candidate)
 {
-    const sim_time_t turnaround = function_turnaround(function, candidate->kind);
+    const struct configuration spec = {.kind = candidate->kind, .batch = candidate->batch};
+    const sim_time_t turnaround = configuration_turnaround(function, &spec);
     struct infless_bounds *bounds = &candidate->bounds;
     if (!infless_bound(rule->form, candidate->batch, candidate->time, slo, bounds))
         return false;

@@ -11,7 +11,7 @@ static double best_throughput(const struct squishy_session *session)
     const struct batch_latency *latency_table = session->latency_table;
     double most = 0;
     for (size_t i = 0; i < latency_table->count; i++) {
-        const sim_time_t time = latency_table->time[i] + session->overhead;
+        const sim_time_t time = squishy_step_time(session, i);
         if (2 * time > session->slo)
             break;
         most = fmax(most, (double)latency_table->batch[i] / sim_to_s(time));

@@ -63,8 +63,7 @@ static bool rates_take(struct nexus *nexus, sim_time_t now)
         nexus->arrived[q] = 0;
         for (uint32_t k = 0; k < nexus->kinds; k++)
             if (nexus->parameters->overhead == OVERHEAD_MEASURED)
-                session_of(nexus, k, q)->overhead =
-                    session_of(nexus, k, q)->turnaround + duty_cycle_overhead(nexus->cycle, q);
+                session_of(nexus, k, q)->overhead = duty_cycle_overhead(nexus->cycle, q);
         left = left || nexus->rates[q] < rate_low * nexus->served[q] ||
                nexus->rates[q] > rate_high * nexus->served[q];
     }

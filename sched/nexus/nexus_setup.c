@@ -194,14 +194,10 @@ static bool set_up(struct nexus *nexus, struct platform *platform, struct error 
         for (uint32_t s = 0; s < application->stage_count; s++) {
             const uint32_t queue = application->first_queue + s;
             const uint32_t f = application->stages[s].function;
-            for (uint32_t k = 0; k < nexus->kinds; k++) {
-                const sim_time_t turnaround = function_turnaround(&workload->functions[f], k);
+            for (uint32_t k = 0; k < nexus->kinds; k++)
                 *session_of(nexus, k, queue) = (struct squishy_session){
                     .latency_table = latency_table_of(nexus, f, k),
-                    .turnaround = turnaround,
-                    .overhead = turnaround,
                     .slo = planner_budget(nexus->planner, queue, application->slo)};
-            }
         }
     }
     const struct duty_cycle_rule rule = {

@@ -27,19 +27,25 @@ struct packing {
     size_t merged_count;
 };
 
+sim_time_t squishy_step_time(const struct squishy_session *session, size_t step)
+{
+    return step < session->latency_table->count
+               ? session->latency_table->time[step] +
+                     batch_latency_turnaround(session->latency_table, step) + session->overhead
+               : SIM_FOREVER;
+}
+
 sim_time_t squishy_time(const struct squishy_session *session, uint32_t jobs)
 {
-    const sim_time_t time = batch_latency_time(session->latency_table, jobs);
-    return time < SIM_FOREVER ? time + session->overhead : SIM_FOREVER;
+    return squishy_step_time(session, batch_latency_step(session->latency_table, jobs));
 }
 
 uint32_t squishy_saturating_batch(const struct squishy_session *session)
 {
     const struct batch_latency *latency_table = session->latency_table;
     uint32_t batch = 0;
-    for (size_t i = 0; i < latency_table->count &&
-                       2 * (latency_table->time[i] + session->overhead) <= session->slo;
-         i++)
+    for (size_t i = 0;
+         i < latency_table->count && 2 * squishy_step_time(session, i) <= session->slo; i++)
         batch = latency_table->batch[i];
     return batch;
 }
@@ -59,7 +65,7 @@ bool squishy_residual(const struct squishy_session *session, double rate, enum s
     sim_time_t time = 0;
     *batch = 0;
     for (size_t i = 0; i < latency_table->count; i++) {
-        const sim_time_t here = latency_table->time[i] + session->overhead;
+        const sim_time_t here = squishy_step_time(session, i);
         const double gathered = (double)latency_table->batch[i] - (rule == SQUISHY_CODE ? 1 : 0);
         const double latest = (double)here + gathered / rate * (double)SIM_S;
         if (here > session->slo || (i > 0 && latest > (double)session->slo * (1 + 1e-12)))
@@ -79,9 +85,7 @@ static uint32_t squeezed(const struct squishy_session *session, double rate, sim
 {
     const double jobs = ceil(sim_to_s(duty) * rate - rounding);
     const size_t step = batch_latency_step(session->latency_table, jobs > 1 ? (uint32_t)jobs : 1);
-    *time = step < session->latency_table->count
-                ? session->latency_table->time[step] + session->overhead
-                : SIM_FOREVER;
+    *time = squishy_step_time(session, step);
     return step < session->latency_table->count ? session->latency_table->batch[step] : 0;
 }
 

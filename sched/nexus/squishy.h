@@ -22,8 +22,7 @@ struct squishy_session {
     const struct batch_latency *latency_table; /* for a whole GPU (or share) */
     double rate;                               /* jobs per second, >= 0 */
     sim_time_t slo;
-    sim_time_t turnaround; /* of the function; part of `overhead` */
-    sim_time_t overhead;   /* time per batch in addition to the latency table's, part of l(b) */
+    sim_time_t overhead; /* per batch, in addition to time and turnaround of the latency table */
 };
 
 struct squishy_share {
@@ -52,6 +51,7 @@ struct squishy_plan {
 uint32_t squishy_saturating_batch(const struct squishy_session *session);
 
 /* l(b) for `jobs` jobs; SIM_FOREVER if they exceed the latency table. */
+sim_time_t squishy_step_time(const struct squishy_session *session, size_t step);
 sim_time_t squishy_time(const struct squishy_session *session, uint32_t jobs);
 
 /* Batch and duty cycle of a residual load `rate` > 0. False if no duty cycle both serves it in time

@@ -431,6 +431,9 @@ struct worker_figures worker_backend_figures(const struct worker_backend *backen
         figures.device_ms_mean += row->device_ms / (double)count;
         figures.host_ms_mean += (double)(row->ended_ns - row->begun_ns) / 1e6 / (double)count;
         figures.scattered += !are_neighbours(row->units);
+        figures.host_parts_ms[i * HOST_PARTS / count] +=
+            ((double)(row->ended_ns - row->begun_ns) / 1e6 - row->device_ms + late[i] / 1e3) *
+            HOST_PARTS / (double)count;
     }
     figures.waited_mean /= figures.waited > 0 ? (double)figures.waited : 1;
     gsl_sort(late, 1, count);

@@ -46,13 +46,16 @@ struct worker_warming worker_backend_warming(const struct worker_backend *backen
 
 /* Mean, 99th percentile and maximum over the rows, in microseconds unless the name says otherwise.
  */
+enum { HOST_PARTS = 10 };
 struct worker_figures {
     double late_mean, late_p99, late_max; /* asked - due */
     double waited_mean, waited_max;       /* placed - asked, over batches that waited for a set */
     uint64_t waited;                      /* number of batches that waited for a set */
     double device_ms_mean, host_ms_mean;  /* per batch: by the worker; begun to ended */
-    uint32_t together;                    /* maximum number of batches executing at one time */
-    uint64_t scattered;                   /* batches on units that are not neighbours */
+    double host_parts_ms[HOST_PARTS]; /* late, and begun to ended less the worker's, by part of the
+                                         rows */
+    uint32_t together;                /* maximum number of batches executing at one time */
+    uint64_t scattered;               /* batches on units that are not neighbours */
 };
 struct worker_figures worker_backend_figures(const struct worker_backend *backend);
 

@@ -220,7 +220,14 @@ static void write_one(const struct key *key, const void *in, cJSON *object)
     cJSON *item = written(key, in);
     if (key->keys != NULL)
         keys_write(key->keys, in, item);
-    if (key->keys != NULL && key->sparse && item->child == NULL)
+    const bool empty = key->keys != NULL && key->sparse && item->child == NULL;
+    if (!empty && key->keys != NULL && key->or_number && key->sparse && item->child->next == NULL &&
+        strcmp(item->child->string, key->keys->name) == 0) {
+        cJSON *number = cJSON_DetachItemViaPointer(item, item->child);
+        cJSON_Delete(item);
+        item = number;
+    }
+    if (empty)
         cJSON_Delete(item);
     else
         (void)cJSON_AddItemToObject(object, key->name, item);

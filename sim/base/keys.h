@@ -44,7 +44,8 @@ struct key {
                                * structure */
     bool required;
     bool or_number;   /* a number in place of the object is the value of its first key */
-    bool sparse;      /* not written at its default; an object: not written if empty */
+    bool sparse;      /* not written at its default; an object: not written if empty, and as the
+                       * number that it may be if it has no key but the first */
     bool unwritten;   /* only loaded */
     const char *help; /* of a parameter: one line, with the evidence grade of the default */
     size_t if_offset, if_size; /* required and written only if this field has the value `if_is`; */

@@ -65,8 +65,8 @@ static void judge_set(struct verdicts *verdicts, const struct public_set *set,
           calibration_naive_error(calibration, true).mape, set->set_target);
     if (calibration->has_interference)
         judge(verdicts, set, "interference",
-              interference->errors[interference->kind][FOLD_LOCATION].mape, interference->none.mape,
-              set->interference_target);
+              interference->errors[interference->choice][FOLD_LOCATION].mape,
+              interference->none.mape, set->interference_target);
 }
 
 static bool check_set(const struct calibrate_request *request, const struct public_set *public_set,

@@ -76,7 +76,7 @@ static void interference_text(FILE *out, const struct interference_fit *fit)
         const bool law = kind < INTERFERENCE_LAWS;
         text_table_row(table);
         text_table_cell(table, 0, "%s%s", law ? interference_law_names[kind] : "none (naive)",
-                        fit->kind == (enum interference_kind)kind ? " (chosen)" : "");
+                        fit->choice == kind ? " (chosen)" : "");
         for (size_t c = 1; c < columns; c++) {
             const size_t fold = c - 1, met = fold - INTERFERENCE_FOLDS;
             const double mape = !law                        ? fit->none.mape
@@ -86,11 +86,11 @@ static void interference_text(FILE *out, const struct interference_fit *fit)
         }
     }
     text_table_print(table, 2, out);
-    if (fit->errors[fit->kind][FOLD_GROUPS].count > 0)
+    if (fit->errors[fit->choice][FOLD_GROUPS].count > 0)
         (void)fprintf(out,
                       "  groups: %zu slowdowns among three or more, predicted by the sum of the "
                       "excesses of pairs\n",
-                      fit->errors[fit->kind][FOLD_GROUPS].count);
+                      fit->errors[fit->choice][FOLD_GROUPS].count);
 }
 
 static void unseen_text(FILE *out, const struct unseen_pairs *unseen)
@@ -157,7 +157,7 @@ static void put_interference(cJSON *object, const struct interference_fit *fit)
     static const char *const met[INTERFERENCE_MET] = {"met once", "met twice", "met 4 times",
                                                       "met 8 times"};
     cJSON *entry = cJSON_AddObjectToObject(object, "interference");
-    json_put(entry, "model %s slowdowns %zu none %g", interference_law_names[fit->kind],
+    json_put(entry, "model %s slowdowns %zu none %g", interference_law_names[fit->choice],
              fit->none.count, PERCENT * fit->none.mape);
     for (int kind = 0; kind < INTERFERENCE_LAWS; kind++) {
         cJSON *by_fold = cJSON_AddObjectToObject(entry, interference_law_names[kind]);

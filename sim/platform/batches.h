@@ -70,15 +70,16 @@ static inline const struct configuration *batch_configuration(const struct platf
                 .configurations[batch->configuration];
 }
 
-/* Returns for how long the batch holds its share after its end. A backend has its own. */
+/* Returns for how long the batch holds its share after its end; 0 without platform.turnaround. A
+ * backend has its own. */
 static inline sim_time_t batch_turnaround(const struct platform *platform,
                                           const struct batch *batch)
 {
     const struct function *function =
         &platform->workload->functions[batch_function(platform, batch)];
-    return platform->backend != NULL
+    return platform->backend != NULL || !platform->experiment->platform.turnaround
                ? 0
-               : function_turnaround(function, batch_configuration(platform, batch)->kind);
+               : configuration_turnaround(function, batch_configuration(platform, batch));
 }
 
 /* Returns how long the batch waited for its container after its input had arrived. */

@@ -76,7 +76,7 @@ static void add_kernels(struct notices *notices, const struct workload *workload
         for (size_t f = 0; f < workload->function_count; f++) {
             const struct function_gpu *gpu = &workload->functions[f].gpus[k];
             if (workload->functions[f].service != SERVICE_PROFILE || !gpu->runs ||
-                gpu->turnaround_ms > 0)
+                gpu->turnaround_ms > 0 || gpu->turnaround_per_item_ms > 0)
                 continue;
             notices_add(notices, NOTICE_OF(KERNELS), workload->functions[f].name);
             return;

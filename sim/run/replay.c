@@ -31,11 +31,15 @@ static void worker_describe(void *context, struct execution *execution)
     const struct worker_figures f = worker_backend_figures(worker->backend);
     const struct worker_warming warming = worker_backend_warming(worker->backend);
     const struct gpu_spec *gpu = &worker->run->experiment->workload.cluster.groups[0].gpus[0];
+    char parts[HOST_PARTS * 24] = "";
+    for (size_t i = 0; i < HOST_PARTS; i++)
+        (void)snprintf(parts + strlen(parts), sizeof parts - strlen(parts), "%s%.4f",
+                       i > 0 ? ", " : "", f.host_parts_ms[i]);
     (void)snprintf(worker->details, sizeof worker->details,
                    "{\"units\": %d, \"side_by_side\": %s, \"combinations\": %zu, \"warmed\": %zu, "
-                   "\"warm_up_s\": %.3f}",
+                   "\"warm_up_s\": %.3f, \"host_ms_by_part\": [%s]}",
                    gpu->units, worker->side_by_side ? "true" : "false", warming.combinations,
-                   warming.warmed, warming.seconds);
+                   warming.warmed, warming.seconds, parts);
     *execution =
         (struct execution){.backend = worker->command,
                            .device = worker->gpu ? gpu->model : "none",
@@ -82,6 +86,7 @@ bool replay_record(struct store *store, const struct resolved_run *run,
     struct replay_plan plan;
     if (!replay_plan(run, &plan, error))
         return false;
+    store_keep_rows(store);
     if (resolved_run_record(run, &recording, result, error))
         return true;
     simulation_result_clear(result);

@@ -40,7 +40,7 @@ struct replay_worker {
     bool gpu;                       /* false: it has none */
     bool side_by_side;              /* as for worker_backend_create */
     const struct resolved_run *run; /* the one in progress, set by the caller */
-    char details[256];
+    char details[512];
 };
 struct replay_target replay_worker(struct replay_worker *worker);
 

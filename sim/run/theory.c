@@ -49,7 +49,8 @@ static double expect_mg1_wait(const struct experiment *experiment)
     const struct function *function = &experiment->workload.functions[0];
     const double cv = function->service == SERVICE_CONSTANT ? 0 : function->service_cv;
     const double mean = mean_ms(experiment, 0);
-    const double held = mean + function->gpus[0].turnaround_ms;
+    const double held =
+        mean + sim_to_ms(configuration_turnaround(function, &function->configurations[0]));
     return queueing_mg1_wait(rate_per_ms(experiment), held, cv * mean / held);
 }
 

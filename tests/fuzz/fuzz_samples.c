@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int file = input_open(data, size, path);
     if (sample_table_read(&set, path, &error)) {
         check_samples(&set);
-        samples_reduce(&set);
+        (void)samples_reduce(&set, NULL);
         check_samples(&set);
         if (!samples_leave_out_lone(&set, &error))
             input_require_refusal(&error);

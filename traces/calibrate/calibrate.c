@@ -251,9 +251,12 @@ static double median(double *values, size_t count)
 double calibration_noise(const struct calibration *calibration, uint32_t function)
 {
     const struct sample_set *set = calibration->set;
+    const struct function_properties *properties = &set->properties[function];
     double *values =
         arena_allocate(calibration->arena, set->latency_count + set->co_run_count, sizeof *values);
     size_t count = 0;
+    if (properties->repeat_count >= REPEATS_LEAST)
+        return sqrt(properties->repeat_squares / properties->repeat_freedom);
     for (size_t i = 0; i < set->latency_count; i++)
         if (set->latencies[i].function == function && !isnan(set->latencies[i].cv))
             values[count++] = set->latencies[i].cv;

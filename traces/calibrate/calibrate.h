@@ -85,6 +85,11 @@ double expected_error_between(const struct calibration *calibration,
                               const struct calibrated_surface *surface,
                               enum profile_quantile quantile);
 
+enum { REPEATS_LEAST = 10 }; /* of a function, to tell its errors and its noise by */
+/* Of a measured cell of the function, by the repeats of its cells; NAN: they are too few. */
+double repeat_error(const struct calibration *calibration, uint32_t function,
+                    enum profile_quantile quantile);
+
 struct profile_options {
     int unit; /* of the profile; 0: the set's. Drops shares that are not whole multiples of it */
     int extend_batch;           /* above 0: the law is valid up to this batch and for all shares */
@@ -103,8 +108,9 @@ bool calibration_write_profile(const struct calibration *calibration,
  * The caller checks the stream. */
 void calibration_write_points(const struct calibration *calibration, FILE *out);
 
-/* Noise of a function: the median, over configurations, of the deviation among repeats. If nothing
- * was repeated alone, the median over co-locations; NAN if nothing was repeated at all. */
+/* Noise of a function: the deviation among times of one cell, minutes apart; with few of these the
+ * median, over configurations, of the deviation among repeats. If nothing was repeated alone, the
+ * median over co-locations; NAN if nothing was repeated at all. */
 double calibration_noise(const struct calibration *calibration, uint32_t function);
 
 #endif

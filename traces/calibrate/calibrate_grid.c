@@ -153,15 +153,20 @@ static bool is_guard(const struct filler *filler, const struct calibrated_grid *
            calibrated_has_parts(filler->calibration->set);
 }
 
-/* A measured time errs by its own noise, which repeats average: quantiles of a normal error. */
+/* A measured time errs as the cell's repeats, minutes apart, do. Where there are none, by its own
+ * noise, which repeats average: quantiles of a normal error. */
 static struct grid_cell measured_cell(const struct filler *filler,
                                       const struct latency_sample *sample)
 {
-    double cv = sample->cv;
-    if (isnan(cv))
-        cv = calibration_noise(filler->calibration, sample->function);
+    const struct calibration *all = filler->calibration;
+    const double half = repeat_error(all, sample->function, PROFILE_ERROR_50);
+    double cv = isnan(sample->cv) ? calibration_noise(all, sample->function) : sample->cv;
     cv /= sqrt((double)sample->repeats);
-    return (struct grid_cell){sample->ms, PROFILE_MEASURED, {0.6745 * cv, 1.6449 * cv}};
+    if (isnan(half))
+        return (struct grid_cell){sample->ms, PROFILE_MEASURED, {0.6745 * cv, 1.6449 * cv}};
+    return (struct grid_cell){sample->ms,
+                              PROFILE_MEASURED,
+                              {half, repeat_error(all, sample->function, PROFILE_ERROR_90)}};
 }
 
 static struct grid_cell cell_at(const struct filler *filler, const struct calibrated_grid *grid,

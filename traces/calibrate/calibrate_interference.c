@@ -11,10 +11,14 @@
 
 #include "sim/base/arena.h"
 
-enum { ITERATIONS = 200, MEMBERS = 64, BANDWIDTH_PARAMETERS = 3 };
+enum { ITERATIONS = 200, STEPS = 5, MEMBERS = 64, BANDWIDTH_PARAMETERS = 3 };
 
-const char *const interference_law_names[INTERFERENCE_LAWS] = {"constant", "pairs", "bandwidth",
-                                                               "pairs, slopes"};
+const char *const interference_law_names[INTERFERENCE_LAWS] = {"constant",
+                                                               "pairs",
+                                                               "bandwidth",
+                                                               "pairs, slopes",
+                                                               "pairs, slopes of batch and share",
+                                                               "pairs, slopes of share"};
 const size_t interference_met[INTERFERENCE_MET] = {1, 2, 4, 8};
 const char *const interference_fold_names[INTERFERENCE_FOLDS] = {"co-location", "batches",
                                                                  "functions", "groups"};
@@ -119,19 +123,17 @@ static double shrink(const struct excess_sum *cell, double all, double prior)
     return isinf(prior) ? all : (samples * own + prior * all) / (samples + prior);
 }
 
-/* Fills the columns of a side and returns its weight, by which errors count as those of the
- * slowdown. 0: it has no logarithm, or is not of a pair that is seen. */
-static double shape_columns(const struct interference *law, const struct sample_set *set,
-                            const bool *left_out, size_t index, double columns[COLUMNS])
+/* Fills the terms of a side; false: it is not of a pair that is seen. */
+static bool shape_terms(const struct interference *law, const struct sample_set *set,
+                        const bool *left_out, size_t index, double columns[COLUMNS])
 {
     const struct co_run *own = &set->co_runs[index], *other = samples_partner(set, index);
-    if (other == NULL || !is_seen(set, left_out, index) || own->slowdown <= 1)
-        return 0;
+    if (other == NULL || !is_seen(set, left_out, index))
+        return false;
     interference_terms(law, own->batch, (double)own->share / set->unit, columns);
     interference_terms(law, other->batch, (double)other->share / set->unit,
                        columns + INTERFERENCE_TERMS);
-    columns[SLOPES] = log(own->slowdown - 1);
-    return gsl_pow_2(1 - 1 / own->slowdown);
+    return true;
 }
 
 /* Levels hold at the mean logarithms of batch and share. */
@@ -141,7 +143,7 @@ static void center_shape(const struct sample_set *set, const bool *left_out,
     double count = 0, columns[COLUMNS] = {0}, batch = 0, share = 0;
     law->shape[INTERFERENCE_BATCH] = law->shape[INTERFERENCE_SHARE] = 1;
     for (size_t i = 0; i < set->co_run_count; i++)
-        if (shape_columns(law, set, left_out, i, columns) > 0) {
+        if (shape_terms(law, set, left_out, i, columns)) {
             batch += (columns[0] - batch) / ++count;
             share += (columns[1] - share) / count;
         }
@@ -155,21 +157,63 @@ static struct cell *cell_of(struct cell *cells, const struct sample_set *set, si
                   samples_partner(set, index)->function];
 }
 
-/* Least squares of ln(excess) on the terms within cells, each of which has a level of its own. A
- * slope that the table does not determine becomes 0. */
-static bool fit_shape(const struct sample_set *set, const bool *left_out, struct cell *cells,
-                      struct interference *law)
+/* What the last step says of the logarithm of a side's excess. */
+static double fitted(const struct cell *cell, const struct interference *law,
+                     const double terms[COLUMNS])
+{
+    double value = cell->columns[SLOPES];
+    for (size_t k = 0; k < SLOPES; k++)
+        value += law->shape[INTERFERENCE_VICTIM_SLOPES + k] * (terms[k] - cell->columns[k]);
+    return value;
+}
+
+static bool solve_slopes(double *normal, struct interference *law)
 {
     static const double unshrunk = 1e-9;
+    for (size_t k = 0; k < SLOPES; k++)
+        normal[k * COLUMNS + k] += unshrunk;
+    gsl_matrix_view left = gsl_matrix_view_array_with_tda(normal, SLOPES, SLOPES, COLUMNS);
+    gsl_vector_view right = gsl_vector_view_array_with_stride(normal + SLOPES, COLUMNS, SLOPES);
+    gsl_vector_view slopes = gsl_vector_view_array(law->shape + INTERFERENCE_VICTIM_SLOPES, SLOPES);
+    const bool fine =
+        gsl_linalg_cholesky_decomp1(&left.matrix) == GSL_SUCCESS &&
+        gsl_linalg_cholesky_solve(&left.matrix, &right.vector, &slopes.vector) == GSL_SUCCESS;
+    for (size_t k = 0; fine && k < SLOPES; k++) {
+        double *slope = &law->shape[INTERFERENCE_VICTIM_SLOPES + k];
+        *slope = fmax(-INTERFERENCE_SLOPE_MOST, fmin(INTERFERENCE_SLOPE_MOST, *slope));
+    }
+    return fine;
+}
+
+/* Terms that have slopes, as bits. */
+static const unsigned char sloped[INTERFERENCE_LAWS] = {
+    [INTERFERENCE_SHAPED] = 7, [CHOICE_BATCH_AND_SHARE] = 3, [CHOICE_SHARE] = 2};
+
+/* A step of Gauss and Newton to the least squares of relative errors of slowdowns: of excess e with
+ * the fitted logarithm f, at first ln e, this is f + e / exp(f) - 1 by weight (exp(f) / slowdown)².
+ * Each cell has a level of its own. A slope that the table does not determine becomes 0. */
+static bool step_shape(int choice, const struct sample_set *set, const bool *left_out,
+                       struct cell *cells, struct interference *law)
+{
+    const size_t count = set->functions.count * set->functions.count;
     double normal[COLUMNS * COLUMNS] = {0};
-    center_shape(set, left_out, law);
+    struct cell *next = calloc(count, sizeof *next);
+    if (next == NULL)
+        return false;
     for (size_t i = 0; i < set->co_run_count; i++) {
+        const double slowdown = set->co_runs[i].slowdown;
         double x[COLUMNS] = {0};
-        const double weight = shape_columns(law, set, left_out, i, x);
-        if (weight == 0)
+        if (!shape_terms(law, set, left_out, i, x))
             continue;
-        /* Welford's update of weighted means and products. */
-        struct cell *cell = cell_of(cells, set, i);
+        for (size_t k = 0; k < SLOPES; k++)
+            x[k] *= sloped[choice] >> k % INTERFERENCE_TERMS & 1;
+        const struct cell *before = cell_of(cells, set, i);
+        const double f =
+            before->weight == 0 ? log(fmax(slowdown - 1, 1e-3)) : fitted(before, law, x);
+        x[SLOPES] = f + (slowdown - 1) / exp(f) - 1;
+        /* Welford's update of weighted means and products within a cell. */
+        const double weight = gsl_pow_2(exp(f) / slowdown);
+        struct cell *cell = cell_of(next, set, i);
         cell->weight += weight;
         for (size_t k = 0; k < COLUMNS; k++) {
             x[k] -= cell->columns[k];
@@ -178,19 +222,9 @@ static bool fit_shape(const struct sample_set *set, const bool *left_out, struct
         for (size_t k = 0; k < COLUMNS * COLUMNS; k++)
             normal[k] += weight * (1 - weight / cell->weight) * x[k / COLUMNS] * x[k % COLUMNS];
     }
-    for (size_t k = 0; k < SLOPES; k++)
-        normal[k * COLUMNS + k] += unshrunk;
-    gsl_matrix_view left = gsl_matrix_view_array_with_tda(normal, SLOPES, SLOPES, COLUMNS);
-    gsl_vector_view right = gsl_vector_view_array_with_stride(normal + SLOPES, COLUMNS, SLOPES);
-    gsl_vector_view slopes = gsl_vector_view_array(law->shape + INTERFERENCE_VICTIM_SLOPES, SLOPES);
-    bool fine =
-        gsl_linalg_cholesky_decomp1(&left.matrix) == GSL_SUCCESS &&
-        gsl_linalg_cholesky_solve(&left.matrix, &right.vector, &slopes.vector) == GSL_SUCCESS;
-    for (size_t k = 0; fine && k < SLOPES; k++) {
-        double *slope = &law->shape[INTERFERENCE_VICTIM_SLOPES + k];
-        *slope = fmax(-INTERFERENCE_SLOPE_MOST, fmin(INTERFERENCE_SLOPE_MOST, *slope));
-    }
-    return fine;
+    memcpy(cells, next, count * sizeof *cells);
+    free(next);
+    return solve_slopes(normal, law);
 }
 
 /* Fits the constant and the cells' levels, by which each excess is a multiple of what the law says
@@ -212,8 +246,8 @@ static void fit_levels(const struct sample_set *set, const bool *left_out, struc
 }
 
 /* Fits all laws but the bandwidth law. */
-static bool fit_table(const struct sample_set *set, const bool *left_out, struct interference *law,
-                      struct error *error)
+static bool fit_table(int choice, const struct sample_set *set, const bool *left_out,
+                      struct interference *law, struct error *error)
 {
     const size_t functions = set->functions.count, count = functions * functions;
     struct cell *cells = calloc(count, sizeof *cells);
@@ -221,8 +255,12 @@ static bool fit_table(const struct sample_set *set, const bool *left_out, struct
     bool fine = cells != NULL && law->pairs != NULL;
     if (!fine)
         (void)error_run(error, "out of memory for a pair table of %zu functions", functions);
-    else if (law->kind == INTERFERENCE_SHAPED && !fit_shape(set, left_out, cells, law))
-        fine = error_run(error, "a fit of slopes to pairs of %zu functions failed", functions);
+    if (fine && law->kind == INTERFERENCE_SHAPED) {
+        center_shape(set, left_out, law);
+        for (int step = 0; fine && step < STEPS; step++)
+            fine = step_shape(choice, set, left_out, cells, law) ||
+                   error_run(error, "a fit of slopes to pairs of %zu functions failed", functions);
+    }
     if (fine) {
         fit_levels(set, left_out, cells, law);
         const double prior = prior_samples(cells, count);
@@ -291,12 +329,14 @@ static bool fit_bandwidth(const struct sample_set *set, const bool *left_out,
            error_run(error, "a fit of %zu slowdowns failed: %s", rows, gsl_strerror(status));
 }
 
-bool interference_law_fit(enum interference_kind kind, const struct sample_set *set,
-                          const bool *left_out, struct interference *law, struct error *error)
+bool interference_law_fit(int choice, const struct sample_set *set, const bool *left_out,
+                          struct interference *law, struct error *error)
 {
-    *law = (struct interference){.kind = kind};
-    return kind == INTERFERENCE_BANDWIDTH ? fit_bandwidth(set, left_out, law, error)
-                                          : fit_table(set, left_out, law, error);
+    const bool shaped = choice >= (int)INTERFERENCE_SHAPED;
+    *law = (struct interference){.kind =
+                                     shaped ? INTERFERENCE_SHAPED : (enum interference_kind)choice};
+    return law->kind == INTERFERENCE_BANDWIDTH ? fit_bandwidth(set, left_out, law, error)
+                                               : fit_table(choice, set, left_out, law, error);
 }
 
 /* ---- Cross-validation ------------------------------------------------------------------------ */
@@ -342,12 +382,11 @@ static void mark_fold(const struct sample_set *set, enum interference_fold fold,
 
 /* Fits without the co-locations that are left out, and adds the errors there, except at those that
  * are `done` (NULL: none). */
-static bool add_errors(enum interference_kind kind, const struct sample_set *set,
-                       const bool *left_out, const bool *done, struct mean_error *errors,
-                       struct error *error)
+static bool add_errors(int choice, const struct sample_set *set, const bool *left_out,
+                       const bool *done, struct mean_error *errors, struct error *error)
 {
     struct interference law;
-    const bool fine = interference_law_fit(kind, set, left_out, &law, error);
+    const bool fine = interference_law_fit(choice, set, left_out, &law, error);
     for (size_t i = 0; fine && i < set->co_run_count; i++) {
         const struct co_run *run = &set->co_runs[i];
         if (left_out[run->location] && (done == NULL || !done[run->location]) &&
@@ -361,9 +400,8 @@ static bool add_errors(enum interference_kind kind, const struct sample_set *set
 
 /* Adds the errors of a law at the co-runs of each fold, fitted without them; each co-run is left
  * out once. All `location` are below `locations`. O(folds) fits. */
-static bool cross_validate(enum interference_kind kind, enum interference_fold fold,
-                           const struct sample_set *set, size_t locations,
-                           struct mean_error *errors, struct error *error)
+static bool cross_validate(int choice, enum interference_fold fold, const struct sample_set *set,
+                           size_t locations, struct mean_error *errors, struct error *error)
 {
     struct arena *arena = arena_create();
     bool *left_out = arena_allocate(arena, 2 * locations, sizeof *left_out);
@@ -374,7 +412,7 @@ static bool cross_validate(enum interference_kind kind, enum interference_fold f
             (fold == FOLD_GROUPS && samples_partner(set, i) != NULL))
             continue;
         mark_fold(set, fold, i, left_out, locations);
-        fine = add_errors(kind, set, left_out, done, errors, error);
+        fine = add_errors(choice, set, left_out, done, errors, error);
         for (size_t j = 0; j < locations; j++)
             done[j] = done[j] || left_out[j];
     }
@@ -385,7 +423,7 @@ static bool cross_validate(enum interference_kind kind, enum interference_fold f
 /* Adds the errors at the co-locations of two functions if `met` of theirs are known. For each
  * co-location of a pair, these are it and met - 1 others, equally spaced in the cyclic list of the
  * pair's co-locations. */
-static bool leave_out_all_but(enum interference_kind kind, size_t met, const struct sample_set *set,
+static bool leave_out_all_but(int choice, size_t met, const struct sample_set *set,
                               size_t locations, struct mean_error *errors, struct error *error)
 {
     struct arena *arena = arena_create();
@@ -404,7 +442,7 @@ static bool leave_out_all_but(enum interference_kind kind, size_t met, const str
         }
         for (size_t j = 0; j < met && count > met; j++)
             left_out[of_pair[(own + j * count / met) % count]] = false;
-        fine = count <= met || add_errors(kind, set, left_out, NULL, errors, error);
+        fine = count <= met || add_errors(choice, set, left_out, NULL, errors, error);
     }
     arena_destroy(arena);
     return fine;
@@ -438,21 +476,24 @@ bool interference_calibrate(const struct sample_set *set, struct interference_fi
     double least = INFINITY;
     *fit = (struct interference_fit){0};
     bool fine = count_locations(set, fit, error);
-    for (int kind = 0; fine && kind < INTERFERENCE_LAWS; kind++) {
-        enum interference_kind law = (enum interference_kind)kind;
-        if (law == INTERFERENCE_BANDWIDTH && !fit->has_demand)
+    for (int choice = 0; fine && choice < INTERFERENCE_LAWS; choice++) {
+        if (choice == INTERFERENCE_BANDWIDTH && !fit->has_demand)
             continue;
-        fine = interference_law_fit(law, set, NULL, &fit->laws[kind], error);
+        fine = interference_law_fit(choice, set, NULL, &fit->laws[choice], error);
         for (int fold = 0; fine && fold < INTERFERENCE_FOLDS; fold++)
-            fine = cross_validate(law, (enum interference_fold)fold, set, fit->locations,
-                                  &fit->errors[kind][fold], error);
-        for (size_t i = 0; fine && law != INTERFERENCE_BANDWIDTH && i < INTERFERENCE_MET; i++) {
-            fine = leave_out_all_but(law, interference_met[i], set, fit->locations,
-                                     &fit->met[kind][i], error);
-        }
-        if (fine && fit->errors[kind][FOLD_LOCATION].mape < least - noticed) {
-            least = fit->errors[kind][FOLD_LOCATION].mape;
-            fit->kind = law;
+            fine = cross_validate(choice, (enum interference_fold)fold, set, fit->locations,
+                                  &fit->errors[choice][fold], error);
+        for (size_t i = 0; fine && choice <= (int)INTERFERENCE_SHAPED &&
+                           choice != INTERFERENCE_BANDWIDTH && i < INTERFERENCE_MET;
+             i++)
+            fine = leave_out_all_but(choice, interference_met[i], set, fit->locations,
+                                     &fit->met[choice][i], error);
+        const struct mean_error *groups = &fit->errors[choice][FOLD_GROUPS];
+        const double mape =
+            groups->count > 0 ? groups->mape : fit->errors[choice][FOLD_LOCATION].mape;
+        if (fine && mape < least - noticed) {
+            least = mape;
+            fit->choice = choice;
         }
     }
     if (!fine)
@@ -462,7 +503,7 @@ bool interference_calibrate(const struct sample_set *set, struct interference_fi
 
 void interference_fit_clear(struct interference_fit *fit)
 {
-    for (int kind = 0; kind < INTERFERENCE_LAWS; kind++)
-        free(fit->laws[kind].pairs);
+    for (int choice = 0; choice < INTERFERENCE_LAWS; choice++)
+        free(fit->laws[choice].pairs);
     *fit = (struct interference_fit){0};
 }

@@ -2,10 +2,11 @@
  *
  * The laws (traces/profile/interference.h) are `constant`, `pairs`, `bandwidth`, and pairs with a
  * shape. For a co-location of three or more they predict the sum of the pairs' excess slowdowns, as
- * the simulator does. Pair table and shape are fitted to pairs only: the shape by linear least
- * squares of the logarithm of the excess within cells, then the cells' levels. Each level is shrunk
- * towards the mean of all, by an amount that follows from the variances within and between cells.
- * Functions that were not measured together use the constant of the table.
+ * the simulator does. Pair table and shape are fitted to pairs only: the shape by least squares
+ * of relative errors of slowdowns, then the cells' levels. Where groups were measured, the law that
+ * predicts them best from the pairs is chosen, and with it the number of slopes. Each level is
+ * shrunk towards the mean of all, by an amount that follows from the variances within and between
+ * cells. Functions that were not measured together use the constant of the table.
  *
  * There are four ways to form folds, and each answers a different question:
  * - One co-location (both its sides): how well does the law interpolate between batches and shares
@@ -27,7 +28,14 @@
 #include "traces/profile/interference.h"
 #include "traces/calibrate/samples.h"
 
-enum { INTERFERENCE_LAWS = INTERFERENCE_SHAPED + 1, INTERFERENCE_MET = 4 };
+/* What is fitted: the kinds up to INTERFERENCE_SHAPED, then it with the slopes of batch and of
+ * share alone, without those of their product, and with the slopes of share alone. */
+enum interference_choice {
+    CHOICE_BATCH_AND_SHARE = INTERFERENCE_SHAPED + 1,
+    CHOICE_SHARE,
+    INTERFERENCE_LAWS
+};
+enum { INTERFERENCE_MET = 4 };
 
 enum interference_fold {
     FOLD_LOCATION,
@@ -44,8 +52,9 @@ extern const char *const interference_fold_names[INTERFERENCE_FOLDS];
 
 struct interference_fit {
     struct interference laws[INTERFERENCE_LAWS]; /* pair names belong to the sample set */
-    enum interference_kind
-        kind; /* selected: least error by FOLD_LOCATION; if equal to 0.01 %, the simpler law */
+    /* The law selected: least error by FOLD_GROUPS where there are groups, which tell how many
+     * slopes the pairs carry, else by FOLD_LOCATION; if equal to 0.01 %, the one before. */
+    int choice;
     /* Errors of predicting no interference, and of each law. */
     struct mean_error none;
     struct mean_error errors[INTERFERENCE_LAWS][INTERFERENCE_FOLDS];
@@ -59,8 +68,8 @@ struct interference_fit {
 
 /* Fits a law to the co-runs that have a slowdown, except those with `left_out[location]` (NULL:
  * none). Allocates `law->pairs`. */
-bool interference_law_fit(enum interference_kind kind, const struct sample_set *set,
-                          const bool *left_out, struct interference *law, struct error *error);
+bool interference_law_fit(int choice, const struct sample_set *set, const bool *left_out,
+                          struct interference *law, struct error *error);
 /* Predicted slowdown of co-run `index`. */
 double interference_law_slowdown(const struct interference *law, const struct sample_set *set,
                                  size_t index);

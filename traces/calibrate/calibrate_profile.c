@@ -194,7 +194,8 @@ static void put_properties(const struct writer *writer, uint32_t index, cJSON *f
                                                     .gpu_per_item_mb = NAN,
                                                     .host_memory_mb = NAN,
                                                     .bandwidth_share = NAN,
-                                                    .turnaround_ms = NAN};
+                                                    .turnaround_ms = NAN,
+                                                    .turnaround_per_item_ms = NAN};
     const struct function_properties *measured = &writer->calibration->set->properties[index];
     const struct profile_function *base =
         writer->options->base == NULL ? NULL
@@ -218,6 +219,8 @@ static void put_properties(const struct writer *writer, uint32_t index, cJSON *f
         property(writer, measured->demand, properties.bandwidth_share, "bandwidth_share", evidence);
     properties.turnaround_ms = property(writer, measured->turnaround_ms, properties.turnaround_ms,
                                         "turnaround_ms", evidence);
+    if (isfinite(measured->turnaround_ms))
+        properties.turnaround_per_item_ms = measured->turnaround_per_item_ms;
     properties.input_bytes = property(writer, NAN, properties.input_bytes, "input_bytes", evidence);
     profile_put_properties(function, &properties);
 }
@@ -256,7 +259,7 @@ static bool put_function(struct writer *writer, struct span span, cJSON *functio
 static void put_interference(const struct writer *writer, cJSON *profile)
 {
     const struct interference_fit *fit = &writer->calibration->interference;
-    cJSON *object = profile_put_interference(profile, &fit->laws[fit->kind]);
+    cJSON *object = profile_put_interference(profile, &fit->laws[fit->choice]);
     profile_put_text(object, "evidence", "%s", grade(writer->calibration->set));
     cJSON *errors = cJSON_AddObjectToObject(object, "calibration");
     profile_put_number(errors, "slowdowns", (double)fit->none.count);

@@ -75,6 +75,15 @@ void expected_errors_learn(struct calibration *calibration)
     }
 }
 
+double repeat_error(const struct calibration *calibration, uint32_t function,
+                    enum profile_quantile quantile)
+{
+    const struct function_properties *own = &calibration->set->properties[function];
+    return own->repeat_count < REPEATS_LEAST
+               ? NAN
+               : next_quantile(own->repeat_errors, own->repeat_count, parts[quantile]);
+}
+
 double expected_error(const struct calibration *calibration,
                       const struct calibrated_surface *surface, const struct latency_value *value,
                       enum profile_quantile quantile)

@@ -10,7 +10,7 @@
 
 /* Texts of device.json; NULL: not there. */
 struct origin {
-    char *by, *device, *evidence, *date, *driver, *torch;
+    char *by, *device, *evidence, *date, *driver, *torch, *l2;
     bool half, graphs;
 };
 
@@ -34,6 +34,7 @@ static bool load_origin(const char *path, struct origin *origin, struct error *e
                       json_string(&value, "date", &origin->date, error) &&
                       json_string(&value, "driver", &origin->driver, error) &&
                       json_string(&value, "torch", &origin->torch, error) &&
+                      json_string(&value, "l2", &origin->l2, error) &&
                       json_bool(&value, "half", &origin->half, error) &&
                       json_bool(&value, "graphs", &origin->graphs, error);
     cJSON_Delete(root);
@@ -52,9 +53,10 @@ static bool note_origin(struct sample_set *set, const struct origin *origin, str
     const char *device =
         arena_text(arena, "%s, shares by %s", or_unknown(origin->device), origin->by);
     const char *source = arena_text(
-        arena, "measure.py on %s, driver %s, PyTorch %s, %s, %s", or_unknown(origin->date),
-        or_unknown(origin->driver), or_unknown(origin->torch),
-        origin->half ? "FP16 channels-last" : "FP32", origin->graphs ? "CUDA graphs" : "eager");
+        arena, "measure.py on %s, driver %s, PyTorch %s, %s, %s, L2 cache %s",
+        or_unknown(origin->date), or_unknown(origin->driver), or_unknown(origin->torch),
+        origin->half ? "FP16 channels-last" : "FP32", origin->graphs ? "CUDA graphs" : "eager",
+        origin->l2 == NULL ? "hot" : origin->l2); /* folders of before do not say it */
     return (set->device != NULL || samples_set_text(&set->device, device, error)) &&
            (set->source != NULL || samples_set_text(&set->source, source, error)) &&
            (set->evidence != NULL ||
@@ -101,8 +103,8 @@ bool measured_folder_read(struct sample_set *set, const char *path, bool rehears
     set->kernels = true;
     fine = fine && note_origin(set, &origin, arena, error) && read_tables(set, path, arena, error);
     arena_destroy(arena);
-    char *const texts[] = {origin.by,   origin.device, origin.evidence,
-                           origin.date, origin.driver, origin.torch};
+    char *const texts[] = {origin.by,     origin.device, origin.evidence, origin.date,
+                           origin.driver, origin.torch,  origin.l2};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         free(texts[i]);
     return fine;

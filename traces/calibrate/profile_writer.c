@@ -79,7 +79,11 @@ void profile_put_properties(cJSON *function, const struct profile_function *prop
     }
     profile_put_known(function, "host_memory_mb", properties->host_memory_mb);
     profile_put_known(function, "bandwidth_share", properties->bandwidth_share);
-    profile_put_known(function, "turnaround_ms", properties->turnaround_ms);
+    if (isfinite(properties->turnaround_ms)) {
+        cJSON *turnaround = cJSON_AddObjectToObject(function, "turnaround_ms");
+        profile_put_number(turnaround, "base_ms", properties->turnaround_ms);
+        profile_put_known(turnaround, "per_item_ms", properties->turnaround_per_item_ms);
+    }
     profile_put_known(function, "input_bytes", properties->input_bytes);
 }
 

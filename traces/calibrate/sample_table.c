@@ -170,7 +170,8 @@ static bool read_alone(struct table_reader *reader, struct error *error)
     sample.cv = extras.deviation / sample.ms;
     samples_add_demand(reader->set, sample.function, sample.share, extras.demand / PERCENT);
     samples_add_memory(reader->set, sample.function, sample.batch, extras.memory);
-    samples_add_turnaround(reader->set, sample.function, extras.turnaround);
+    samples_add_turnaround(reader->set, sample.function, sample.batch, sample.ms,
+                           extras.turnaround);
     reader->taken++;
     return samples_add_latency(reader->set, &sample, error);
 }
@@ -238,13 +239,14 @@ static bool read_pair(struct table_reader *reader, struct error *error)
 enum { GROUP_MEMBERS, GROUP_MS, GROUP_STD, GROUP_SLOWDOWN, GROUP_ALONE, GROUP_FIELDS };
 enum { GROUP_MOST = 64 };
 
-/* The cells hold one entry each of the row's lists. */
+/* Adds a member. The cells hold one entry each of the row's lists. Its time alone is a repeat of a
+ * cell of a folder; other tables with groups have it from the table of cells itself. */
 static bool read_member(struct table_reader *reader, struct co_run *run, struct error *error)
 {
     const int *column = reader->column;
     char *name = reader->cells[column[GROUP_MEMBERS]];
     char *share = strrchr(name, ':');
-    double ms = 0, deviation = NAN;
+    double ms = 0, alone_ms = 0, deviation = NAN;
     if (share != NULL)
         *share++ = '\0';
     char *batch = strrchr(name, ':');
@@ -260,10 +262,12 @@ static bool read_member(struct table_reader *reader, struct co_run *run, struct 
     if (!cell_integer(reader, column[GROUP_MEMBERS], 1, UINT16_MAX, &run->batch, error) ||
         !cell_number(reader, column[GROUP_MS], 1e-6, TABLE_MS_LIMIT, &ms, error) ||
         !cell_optional(reader, column[GROUP_STD], 0, TABLE_MS_LIMIT, &deviation, error) ||
+        !cell_number(reader, column[GROUP_ALONE], 1e-6, TABLE_MS_LIMIT, &alone_ms, error) ||
         !cell_number(reader, column[GROUP_SLOWDOWN], 0.1, 1000, &run->slowdown, error))
         return false;
     run->cv = deviation / ms;
-    return true;
+    return samples_add_co_run(reader->set, run, error) &&
+           (!reader->set->kernels || samples_add_repeat(reader->set, run, alone_ms, error));
 }
 
 static bool read_group(struct table_reader *reader, struct error *error)
@@ -288,7 +292,7 @@ static bool read_group(struct table_reader *reader, struct error *error)
                                   "2 to %d, all of one length",
                                   GROUP_MOST);
         }
-        if (!read_member(reader, &run, error) || !samples_add_co_run(reader->set, &run, error))
+        if (!read_member(reader, &run, error))
             return false;
     }
     reader->taken++;

@@ -21,8 +21,10 @@ static bool out_of_memory(struct error *error)
 
 void samples_clear(struct sample_set *set)
 {
-    for (size_t i = 0; i < set->functions.count && set->properties != NULL; i++)
+    for (size_t i = 0; i < set->functions.count && set->properties != NULL; i++) {
         free(set->properties[i].cold_samples_ms);
+        free(set->properties[i].repeat_errors);
+    }
     string_index_clear(&set->functions);
     free(set->properties);
     free(set->latencies);
@@ -61,8 +63,8 @@ bool samples_function(struct sample_set *set, const char *name, uint32_t *index,
         return true;
     if (!grow(&set->properties, before, &set->fact_capacity, sizeof *set->properties, error))
         return false;
-    set->properties[before] = (struct function_properties){
-        .weights_mb = NAN, .per_item_mb = NAN, .demand = NAN, .turnaround_ms = NAN};
+    set->properties[before] =
+        (struct function_properties){.weights_mb = NAN, .per_item_mb = NAN, .demand = NAN};
     return true;
 }
 
@@ -94,6 +96,20 @@ bool samples_add_co_run(struct sample_set *set, const struct co_run *run, struct
     return true;
 }
 
+bool samples_add_repeat(struct sample_set *set, const struct co_run *run, double ms,
+                        struct error *error)
+{
+    for (size_t i = 0; i < set->latency_count; i++) {
+        struct latency_sample repeat = set->latencies[i];
+        if (repeat.function != run->function || repeat.batch != run->batch ||
+            repeat.share != run->share)
+            continue;
+        repeat.ms = ms;
+        return samples_add_latency(set, &repeat, error);
+    }
+    return true;
+}
+
 void samples_add_demand(struct sample_set *set, uint32_t function, int share, double demand)
 {
     struct function_properties *properties = &set->properties[function];
@@ -108,44 +124,54 @@ void samples_add_demand(struct sample_set *set, uint32_t function, int share, do
     properties->demand += (demand - properties->demand) / (double)properties->demand_reads;
 }
 
+static void line_add(struct line_sums *line, double weight, double x, double y)
+{
+    line->n += weight;
+    line->x += weight * x;
+    line->y += weight * y;
+    line->squares += weight * x * x;
+    line->products += weight * x * y;
+}
+
+/* Least squares of lines with no negative part. Returns false where all x are one: then the base is
+ * the mean. */
+static bool line_fit(const struct line_sums *line, double *base, double *slope)
+{
+    const double spread = line->n * line->squares - line->x * line->x;
+    const bool known = spread > 1e-9 * line->n * line->squares;
+    *slope = known ? fmax(0, (line->n * line->products - line->x * line->y) / spread) : 0;
+    *base = line->n > 0 ? (line->y - *slope * line->x) / line->n : NAN;
+    if (*base < 0) {
+        *base = 0;
+        *slope = line->products / line->squares;
+    }
+    return known;
+}
+
 void samples_add_memory(struct sample_set *set, uint32_t function, int batch, double mb)
 {
-    struct function_properties *properties = &set->properties[function];
-    if (isnan(mb))
-        return;
-    properties->memory_reads++;
-    properties->memory_batches += batch;
-    properties->memory_mb += mb;
-    properties->memory_squares += (double)batch * batch;
-    properties->memory_products += batch * mb;
+    if (!isnan(mb))
+        line_add(&set->properties[function].memory, 1, batch, mb);
 }
 
-void samples_add_turnaround(struct sample_set *set, uint32_t function, double ms)
+/* Errors count in parts of the time that a batch holds its share. */
+void samples_add_turnaround(struct sample_set *set, uint32_t function, int batch, double latency_ms,
+                            double ms)
 {
-    struct function_properties *properties = &set->properties[function];
-    if (isnan(ms))
-        return;
-    const double before = properties->turnaround_reads > 0 ? properties->turnaround_ms : 0;
-    properties->turnaround_reads++;
-    properties->turnaround_ms = before + (ms - before) / (double)properties->turnaround_reads;
+    if (!isnan(ms) && latency_ms > 0)
+        line_add(&set->properties[function].turnaround, 1 / pow(latency_ms + ms, 2), batch, ms);
 }
 
-/* Least squares of memory over batch. One batch size alone does not tell weights and items apart:
- * then nothing is known. */
-static void fit_memory(struct function_properties *properties)
+/* One batch size alone does not tell weights and items apart: then nothing is known of memory. */
+static void fit_lines(struct function_properties *properties)
 {
-    const double n = (double)properties->memory_reads;
-    const double spread =
-        n * properties->memory_squares - properties->memory_batches * properties->memory_batches;
-    if (!(spread > 0))
-        return;
-    double slope =
-        (n * properties->memory_products - properties->memory_batches * properties->memory_mb) /
-        spread;
-    slope = fmax(0, slope);
-    properties->per_item_mb = slope;
-    properties->weights_mb =
-        fmax(0, (properties->memory_mb - slope * properties->memory_batches) / n);
+    double base = 0, slope = 0;
+    if (line_fit(&properties->memory, &base, &slope)) {
+        properties->weights_mb = base;
+        properties->per_item_mb = slope;
+    }
+    (void)line_fit(&properties->turnaround, &properties->turnaround_ms, &slope);
+    properties->turnaround_per_item_ms = isnan(properties->turnaround_ms) ? NAN : slope;
 }
 
 bool samples_add_cold_start(struct sample_set *set, uint32_t function, double ms,
@@ -255,43 +281,61 @@ static bool same_configuration(const struct latency_sample *a, const struct late
 }
 
 /* Merges `count` repeats, sorted by latency, into one sample. The spread that a table states of its
- * own repeats is kept in place of the spread of its means. */
-static struct latency_sample join_repeats(const struct latency_sample *first, size_t count)
+ * own repeats is kept in place of the spread of its means, which then is that of the cell. */
+static bool join_repeats(struct sample_set *set, const struct latency_sample *first, size_t count,
+                         struct latency_sample *joined, struct error *error)
 {
-    struct latency_sample joined = *first;
     const size_t stride = sizeof *first / sizeof(double);
     _Static_assert(sizeof(struct latency_sample) % sizeof(double) == 0, "times at equal strides");
-    joined.ms = gsl_stats_median_from_sorted_data(&first->ms, stride, count);
-    joined.repeats = count;
-    if (count < 2)
-        return joined;
     double mean = 0;
     double squares = 0;
+    bool fine = true;
+    *joined = *first;
+    joined->ms = gsl_stats_median_from_sorted_data(&first->ms, stride, count);
+    joined->repeats = count;
     for (size_t i = 0; i < count; i++)
         mean += log(first[i].ms) / (double)count;
     for (size_t i = 0; i < count; i++)
         squares += pow(log(first[i].ms) - mean, 2);
-    joined.cv = isnan(first->cv) ? sqrt(squares / (double)(count - 1)) : first->cv;
-    return joined;
+    if (count > 1 && isnan(first->cv))
+        joined->cv = sqrt(squares / (double)(count - 1));
+    if (count < 2 || isnan(first->cv))
+        return true;
+    struct function_properties *own = &set->properties[first->function];
+    own->repeat_squares += squares;
+    own->repeat_freedom += (double)(count - 1);
+    /* One differs from the mean of the others by n / (n - 1) of what it does from that of all. */
+    for (size_t i = 0; fine && i < count; i++)
+        if ((fine = grow(&own->repeat_errors, own->repeat_count, &own->repeat_capacity,
+                         sizeof(double), error)))
+            own->repeat_errors[own->repeat_count++] =
+                fabs(expm1((log(first[i].ms) - mean) * (double)count / (double)(count - 1)));
+    return fine;
 }
 
-void samples_reduce(struct sample_set *set)
+bool samples_reduce(struct sample_set *set, struct error *error)
 {
     size_t kept = 0;
+    bool fine = true;
     for (size_t i = 0; i < set->functions.count; i++)
-        fit_memory(&set->properties[i]);
-    if (set->latency_count == 0)
-        return;
-    qsort(set->latencies, set->latency_count, sizeof *set->latencies, compare);
-    for (size_t i = 0; i < set->latency_count;) {
+        fit_lines(&set->properties[i]);
+    if (set->latency_count > 0)
+        qsort(set->latencies, set->latency_count, sizeof *set->latencies, compare);
+    for (size_t i = 0; fine && i < set->latency_count;) {
         size_t end = i + 1;
         while (end < set->latency_count &&
                same_configuration(&set->latencies[i], &set->latencies[end]))
             end++;
-        set->latencies[kept++] = join_repeats(&set->latencies[i], end - i);
+        struct latency_sample joined;
+        fine = join_repeats(set, &set->latencies[i], end - i, &joined, error);
+        set->latencies[kept++] = joined;
         i = end;
     }
     set->latency_count = kept;
+    for (size_t i = 0; i < set->functions.count; i++)
+        if (set->properties[i].repeat_count > 0)
+            gsl_sort(set->properties[i].repeat_errors, 1, set->properties[i].repeat_count);
+    return fine;
 }
 
 struct sample_group samples_group(const struct sample_set *set, size_t index)

@@ -38,20 +38,28 @@ struct co_run {
     double cv;       /* of its latency; NAN: not measured */
 };
 
+/* Weighted numbers, sums and products of pairs (x, y), for a line through them. */
+struct line_sums {
+    double n, x, y, squares, products;
+};
+
 /* Properties that calibration copies to the profile unchanged; NAN: not measured. */
 struct function_properties {
     double weights_mb;
     double per_item_mb;
-    double demand;        /* memory bandwidth used on a whole GPU, as a fraction 0..1 */
-    double turnaround_ms; /* the mean of its rows */
-    size_t turnaround_reads;
+    double demand; /* memory bandwidth used on a whole GPU, as a fraction 0..1 */
+    double turnaround_ms, turnaround_per_item_ms;
     double demand_share; /* share at which the demand was measured; 0 before the first */
     size_t demand_reads;
     double *cold_samples_ms;
     size_t cold_count, cold_capacity;
-    /* Numbers, sums and products of batch and GPU memory in MiB, for a line through them. */
-    size_t memory_reads;
-    double memory_batches, memory_mb, memory_squares, memory_products;
+    /* Of cells that were measured anew, minutes apart, by rows that each state their own spread:
+     * the errors |others / one - 1|, ascending after samples_reduce, and the sum of the squared
+     * deviations of logarithms with its degrees of freedom. */
+    double *repeat_errors;
+    size_t repeat_count, repeat_capacity;
+    double repeat_squares, repeat_freedom;
+    struct line_sums memory, turnaround; /* by batch: of GPU memory in MiB, of ms */
 };
 
 /* Selects the rows of a table whose `column` is `value`; NULL: all, and the column does not matter.
@@ -97,14 +105,19 @@ bool samples_add_latency(struct sample_set *set, const struct latency_sample *sa
 bool samples_add_refused(struct sample_set *set, const struct latency_sample *sample,
                          struct error *error);
 bool samples_add_co_run(struct sample_set *set, const struct co_run *run, struct error *error);
+/* Adds a time alone of the configuration of a co-run, as a repeat of its cell; if it has one. */
+bool samples_add_repeat(struct sample_set *set, const struct co_run *run, double ms,
+                        struct error *error);
 /* Adds a measured use of memory bandwidth. The demand is the mean over those at the largest share.
  */
 void samples_add_demand(struct sample_set *set, uint32_t function, int share, double demand);
 /* Adds a measured use of GPU memory by a running batch; NAN: nothing. samples_reduce fits a line.
  */
 void samples_add_memory(struct sample_set *set, uint32_t function, int batch, double mb);
-/* Adds a measured time from the end of a batch until the next one starts; NAN: nothing. */
-void samples_add_turnaround(struct sample_set *set, uint32_t function, double ms);
+/* Adds a measured time from the end of a batch of that latency until the next one starts; NAN:
+ * nothing. samples_reduce fits a line. */
+void samples_add_turnaround(struct sample_set *set, uint32_t function, int batch, double latency_ms,
+                            double ms);
 bool samples_add_cold_start(struct sample_set *set, uint32_t function, double ms,
                             struct error *error);
 /* Replaces *text by a copy of `value`. */
@@ -121,7 +134,7 @@ void samples_refine_unit(struct sample_set *set, int unit);
 
 /* Sorts by function, first with a GPU and then without, vCPU, batch and share, and merges repeats.
  * Fits memory: weights, and what each item of a batch adds. */
-void samples_reduce(struct sample_set *set);
+bool samples_reduce(struct sample_set *set, struct error *error);
 
 /* Removes from a reduced set the functions that have a single point with a GPU, or without one,
  * because no law can be fitted to one point. Adds a note for each. ERROR_INPUT if nothing remains.

@@ -28,8 +28,7 @@ bool samples_read(struct sample_set *set, const char *const *files, size_t count
             return false;
     if (!check_filters(set, error))
         return false;
-    samples_reduce(set);
-    return samples_leave_out_lone(set, error);
+    return samples_reduce(set, error) && samples_leave_out_lone(set, error);
 }
 
 bool samples_note_cells(struct sample_set *set, int unit, struct error *error)

@@ -44,6 +44,12 @@ def on(stream):
     with torch.inference_mode(), torch.cuda.stream(stream):
         yield
 
+def form(tensor, half):
+    import torch
+    if half and tensor.is_floating_point():
+        tensor = tensor.half()
+    return tensor.to(memory_format=torch.channels_last) if half and tensor.dim() == 4 else tensor
+
 def prepare(name, batch, half, graph, stream, pool=None):
     """Returns a function that launches one batch, and one that copies its inputs from the host before. Call
     both under on(stream). Graphs of one pool share memory: one of them runs at a time. Other threads may run
@@ -51,20 +57,15 @@ def prepare(name, batch, half, graph, stream, pool=None):
     import torch
     net, make, _ = network(name, half)
 
-    def form(tensor):
-        if half and tensor.is_floating_point():
-            tensor = tensor.half()
-        return tensor.to(memory_format=torch.channels_last) if half and tensor.dim() == 4 else tensor
-
     def run():
         net(*inputs)
 
     def copy():
         for there, here in zip(inputs, sent):
-            there.copy_(here)
+            there.copy_(here, non_blocking=True)
 
     with on(stream):
-        sent = tuple(form(tensor) for tensor in make(batch))
+        sent = tuple(form(tensor, half).pin_memory() for tensor in make(batch))  # pageable memory is copied twice
         inputs = tuple(tensor.cuda() for tensor in sent)
         if not graph:
             return run, copy
@@ -152,12 +153,76 @@ def about():
             "cudnn": torch.backends.cudnn.version(), "evidence": "measured",
             "context_mb": (total - free - torch.cuda.memory_reserved()) // MIB}
 
-def once():
+SLEEP_CYCLES = 100_000  # 50 us: longer than a launch takes
+
+def mark():
     import torch
-    first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    first.record(here.stream)
+    event = torch.cuda.Event(enable_timing=True)
+    event.record(here.stream)
+    return event
+
+def cache():
+    """What, overwritten, takes all else out of the L2 cache."""
+    if "cache" not in loaded:
+        import torch
+        loaded["cache"] = torch.zeros(torch.cuda.get_device_properties(0).L2_cache_size // 2, device="cuda")
+        torch.cuda.synchronize()
+    return loaded["cache"]
+
+START_PARTS = ("process_ms", "import_ms", "context_ms", "build_ms", "read_ms", "to_gpu_ms", "first_ms", "disk_ms", "pinned_ms")
+START_BESIDE = "disk_ms", "pinned_ms"  # no part of a start: read_ms from the disk, to_gpu_ms from pinned memory
+
+def start(name, half, path, begun):
+    """The parts of a cold start in ms: START_PARTS. The weights are read from a file, which the first start of
+    a network writes: no time goes into drawing them."""
+    marks = [begun, time.monotonic()]
+    import torch
+    marks.append(time.monotonic())
+    torch.zeros(1, device="cuda")
+    torch.cuda.synchronize()
+    marks.append(time.monotonic())
+    if not os.path.exists(path):
+        torch.save(load(name)[0].state_dict(), path)
+        marks[-1] = time.monotonic()
+    with torch.device("meta"):
+        net, make = load(name)
+    marks.append(time.monotonic())
+    weights = torch.load(path, weights_only=True)
+    net.load_state_dict(weights, assign=True)
+    marks.append(time.monotonic())
+    net = net.cuda().eval()
+    if half:
+        net = net.half().to(memory_format=torch.channels_last)
+    torch.cuda.synchronize()
+    marks.append(time.monotonic())
+    with on(torch.cuda.Stream()):
+        net(*(form(tensor, half).cuda() for tensor in make(1)))
+    torch.cuda.synchronize()
+    marks.append(time.monotonic())
+    with open(path, "rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    marks.append(time.monotonic())
+    torch.load(path, weights_only=True)
+    disk = time.monotonic() - marks[-1]
+    pinned = [tensor.pin_memory() for tensor in weights.values()]
+    begun = time.monotonic()
+    for tensor in pinned:
+        tensor.cuda(non_blocking=True)
+    torch.cuda.synchronize()
+    pinned = time.monotonic() - begun
+    parts = [end - before for before, end in zip(marks, marks[1:-1])]
+    return [1e3 * part for part in parts + [disk, pinned]]
+
+def once(hot=True):
+    """Time of a batch in ms. The GPU sleeps until all is launched: an event on an idle stream is before the
+    launch, which would count. Cold: a server finds the L2 cache as other networks have left it."""
+    import torch
+    if not hot:
+        cache().zero_()
+    torch.cuda._sleep(SLEEP_CYCLES)
+    first = mark()
     here.run()
-    last.record(here.stream)
+    last = mark()
     last.synchronize()
     return first.elapsed_time(last)
 
@@ -171,25 +236,29 @@ def served(count):
         ends.append(time.perf_counter())
     return 1e3 * statistics.median(end - before for before, end in zip(ends, ends[1:]))
 
-def alone(name, batch, half, graph, seconds):
+def alone(name, batch, half, graph, seconds, hot):
     """Median and deviation in ms, MiB of memory, when the first batch had ended, and the turnaround: what a
-    batch takes longer where another follows at once. None: out of memory.
+    batch takes longer where another follows at once. None: out of memory. Hot: the batch before has left
+    its data in the L2 cache; so it has where another follows at once.
     The clock has settled after 50 ms, once two windows of five agree within 1 %, or after half a second."""
     import torch
     here.stream = here.stream or torch.cuda.Stream()
     try:
         weights = network(name, half)[2]
+        if not hot:
+            cache()
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
         here.run, here.copy = prepare(name, batch, half, graph, here.stream)
         with on(here.stream):
-            once()
+            once(hot)
             begun, last, ms = time.monotonic(), 0, 1
             while (gone := time.monotonic() - begun) < .05 or (abs(ms - last) > .01 * ms and gone < .5):
-                last, ms = ms, max(1e-3, statistics.median(once() for _ in range(5)))
-            times = [once() for _ in range(max(10, min(200, int(1e3 * seconds / ms))))]
+                last, ms = ms, max(1e-3, statistics.median(once(hot) for _ in range(5)))
+            times = [once(hot) for _ in range(max(10, min(200, int(1e3 * seconds / ms))))]
             ms = statistics.median(times)
-            turnaround = max(0., served(max(10, len(times) // 4)) - ms)
+            again = ms if hot else statistics.median(once() for _ in range(10))
+            turnaround = max(0., served(max(10, len(times) // 4)) - again)
     except torch.cuda.OutOfMemoryError:
         drop()
         loaded.clear()
@@ -205,11 +274,22 @@ def drop():
 
 def beside(begin, end):
     """Runs the network of alone() until after `end` of the monotonic clock, which all processes share.
-    Median and deviation of the batches within [begin, end]; None: the first of all came too late."""
-    times = []
+    Median and deviation of the batches within [begin, end]; None: the first of all came too late.
+    A batch is launched while the one before runs, so that the stream has no pause and no launch counts."""
+    import torch
+    times, started = [], time.monotonic()
     with on(here.stream):
+        torch.cuda._sleep(SLEEP_CYCLES)
+        before = mark()
+        here.run()
+        last = mark()
         while not times or times[-1][2] < end + .02:
-            times.append((time.monotonic(), once(), time.monotonic()))
+            here.run()
+            following = mark()
+            last.synchronize()
+            times.append((started, before.elapsed_time(last), time.monotonic()))
+            before, last, started = last, following, times[-1][2]
+        last.synchronize()
     within = [ms for start, ms, stop in times if start >= begin and stop <= end]
     if times[0][0] > begin or not within:
         return None
@@ -229,11 +309,15 @@ def dry_ms(name, batch, share):
 def dry_about():
     return {"device": "no GPU", "evidence": "rehearsal: drawn from a formula, not measured", "context_mb": 400}
 
-def dry_alone(name, batch, _half, _graph, seconds):
+def dry_alone(name, batch, _half, _graph, seconds, hot):
     time.sleep(seconds)
-    here.ms = dry_ms(name, batch, here.share)
+    here.ms = dry_ms(name, batch, here.share) * (.9 if hot else 1)
     dry_running[threading.get_ident()] = here.slows = .02 + .1 * dry_kind(name)
     return here.ms, .01 * here.ms, 100.0 + 20 * len(short(name)) + 30 * batch, None, ""
+
+def dry_start(name, run):
+    work = 50. * len(short(name))
+    return [200., 1500. + 30 * (run * 7 % 5), 200., 20., .5 * work, .3 * work, 80. + .2 * work, 2 * work, .1 * work]
 
 def dry_beside(_begin, _end):
     return here.ms * (1 + sum(dry_running.values()) - here.slows), .01 * here.ms

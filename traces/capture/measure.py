@@ -5,7 +5,7 @@
   python3 measure.py my_models.py:detector --out DIR     def detector(): return module, make_inputs
                                                          make_inputs(batch) returns a tuple of tensors
 PROFILE.md, beside this file, is the manual."""
-import argparse, csv, datetime, itertools, json, multiprocessing, os, random  # noqa: E401
+import argparse, collections, csv, datetime, itertools, json, multiprocessing, os, random  # noqa: E401
 import shutil, signal, subprocess, sys, threading, time  # noqa: E401
 from concurrent import futures
 
@@ -14,8 +14,8 @@ from lanes import short
 
 ANSWER_S = 120  # a lane that is silent for longer is given up
 TABLES = {"solo": "model,batch,share,sms,sm_count,latency_ms,std_ms,gpu_memory_mb,turnaround_ms",
-          "cold": "model,run,cold_start_ms", "groups": "members,latency_ms,std_ms,alone_ms,slowdown"}
-KEYS = {"solo": 3, "cold": 2, "groups": 1}  # columns that tell rows apart
+          "cold": "model,run,cold_start_ms", "starts": "model,run," + ",".join(lanes.START_PARTS), "groups": "members,latency_ms,std_ms,alone_ms,slowdown"}
+KEYS = {"solo": 3, "cold": 2, "starts": 2, "groups": 1}  # columns that tell rows apart
 
 class Table:
     """A CSV file. A row is on the disk before the next one is measured."""
@@ -27,11 +27,13 @@ class Table:
         self.file.truncate(len(whole.encode()))
         if whole and whole.split("\n")[0].strip() != TABLES[name]:
             raise ValueError("%s.csv has not the columns of this version; give another --out" % name)
-        self.done = {tuple(row[:KEYS[name]]) for row in csv.reader(whole.splitlines())}
+        self.key = KEYS[name]
+        self.done = collections.Counter(tuple(row[:self.key]) for row in csv.reader(whole.splitlines()))
         if not whole:
             self.put(TABLES[name].split(","))
 
     def put(self, row):
+        self.done[tuple(map(str, row[:self.key]))] += 1
         self.file.write(",".join("%.5g" % cell if isinstance(cell, float) else str(cell) for cell in row) + "\n")
         self.file.flush()
 
@@ -71,7 +73,7 @@ class Session:
 
     def alone(self, lane, name, batch, graph):
         self.blame = name
-        return self.ask(lane, lanes.alone, name, batch, self.a.half, graph, self.a.seconds).result(ANSWER_S)
+        return self.ask(lane, lanes.alone, name, batch, self.a.half, graph, self.a.seconds, self.a.hot).result(ANSWER_S)
 
     def points(self):
         """Corners of the grid first, then middles, then the middles between those."""
@@ -95,14 +97,30 @@ class Session:
             yield "cold", (short(name), run), self.cold, [(name, run, self.shares[-1])]
 
     def cold(self, member):
-        """From before a process starts to the end of its first inference, on the largest share."""
+        """From before a process starts to the end of its first inference, on the largest share, with weights
+        from a file. Its parts become a row of starts.csv, with what is beside it: the same weights from the
+        disk, and copied from pinned memory."""
         self.blame, run, share = member
+        path = os.path.join(self.a.out, "weights-%s.pt" % short(self.blame))
         if self.a.by == "dry":
-            return [2000. + 50 * len(short(self.blame)) + 30 * (run * 7 % 5)]
-        begun, process = time.monotonic(), self.process(share)
-        ended = self.alone(process, self.blame, 1, False)[3]
-        process.shutdown()
-        return [1e3 * (ended - begun)]
+            parts = lanes.dry_start(self.blame, run)
+        else:
+            begun, process = time.monotonic(), self.process(share)
+            parts = process.submit(lanes.start, self.blame, self.a.half, path, begun).result(ANSWER_S)
+            process.shutdown()
+        self.tables["starts"].put([short(self.blame), run, *parts])
+        return [sum(ms for ms, part in zip(parts, lanes.START_PARTS) if part not in lanes.START_BESIDE)]
+
+    def company(self):
+        """A victim at batch 1 on the least share beside one to as many others as there is room for."""
+        least, share = min(self.shares), "%d/%d" % (min(self.shares), self.whole)
+        most = min(self.whole // least, 7) - 1 if self.gpu else 0
+        for victim, n, batch in itertools.product(self.a.networks, range(1, most + 1), (1, max(self.a.batch))):
+            place = self.a.networks.index(victim)
+            others = [self.a.networks[(place + 1 + i) % len(self.a.networks)] for i in range(n)]
+            members = [(victim, 1, least)] + [(name, batch, least) for name in others]
+            key = "+".join("%s:%d:%s" % (short(name), b, share) for name, b, _ in members)
+            yield "groups", (key,), self.together, members
 
     def groups(self, size, rounds):
         """Each round: every pair, at other batches and shares; or one larger group, drawn."""
@@ -138,12 +156,14 @@ class Session:
         columns = zip(*((ms, std, ms_alone, ms / ms_alone) for (ms, std), (ms_alone, *_) in zip(both, before)))
         return ["+".join("%.5g" % value for value in column) for column in columns]
 
-    def run(self, rows, until):
-        """Measures the rows that are missing. A network that fails is noted, and left out from then on."""
+    def run(self, rows, until, visit=1):
+        """Measures the rows that are missing, for the second time at the second visit: what differs between
+        two times, minutes apart, is the error of a measured cell. A network that fails is noted, and left
+        out from then on."""
         for table, key, measure, members in rows:
             if self.ended or time.monotonic() > until:
                 return
-            if tuple(map(str, key)) in self.tables[table].done or self.failed & {name for name, *_ in members}:
+            if self.tables[table].done[tuple(map(str, key))] >= visit or self.failed & {name for name, *_ in members}:
                 continue
             try:
                 self.tables[table].put([*key, *measure(*members)])
@@ -186,6 +206,8 @@ def arguments():
     p.add_argument("--uuids", type=instances, default=[], metavar="UUID=SEVENTHS,...", help="instances of MIG")
     p.add_argument("--half", action="store_true", help="FP16, channels last")
     p.add_argument("--graphs", action="store_true", help="time CUDA graphs, not eager launches")
+    p.add_argument("--company", action="store_true", help="also each network beside one to six others")
+    p.add_argument("--hot", action="store_true", help="leave the L2 cache as the batch before has left it")
     p.add_argument("--budget-s", type=float, default=480, metavar="S", help="for all tables; default: %(default)g")
     p.add_argument("--seconds", type=float, metavar="S", help="a timing takes; default: 0.25, of a formula 0")
     p.add_argument("--starts", type=int, default=5, metavar="N", help="cold starts of each network (5)")
@@ -212,14 +234,15 @@ def describe(p, a, session):
     """Writes device.json, or compares with the one that is there: a folder is of one device and one way."""
     lane, = session.group(session.shares[-1:])
     facts = {"by": a.by, "units": session.whole, "half": a.half, "graphs": a.graphs,
+             "l2": "hot" if a.hot else "cold",
              **session.ask(lane, lanes.about).result(ANSWER_S)}
     path = os.path.join(a.out, "device.json")
     if os.path.exists(path):
         with open(path) as file:
             before = json.load(file)
         session.context_mb = before["context_mb"]
-        for key in ("by", "units", "half", "graphs", "device"):
-            if before.get(key) != facts[key]:
+        for key in ("by", "units", "half", "graphs", "l2", "device"):
+            if before.get(key, "hot") != facts[key]:
                 p.error("%s: has %s %s, not %s; give another --out" % (path, key, before.get(key), facts[key]))
         return
     session.context_mb = facts["context_mb"]
@@ -244,9 +267,12 @@ def main():
     if a.by != "dry":
         log_clocks(a.out)
     begun = time.monotonic()
-    for part, rows in ((.5, session.points()), (.65, session.starts()), (.85, session.groups(2, a.rounds[0])),
-                       (.95, session.groups(3, a.rounds[1])), (1, session.groups(7, a.rounds[2]))):
+    for part, rows in ((.4, session.points()), (.5, session.starts()), (.65, session.groups(2, a.rounds[0])),
+                       (.7, session.groups(3, a.rounds[1])), (.75, session.groups(7, a.rounds[2]))):
         session.run(rows, begun + part * a.budget_s)
+    if a.company:
+        session.run(session.company(), begun + .9 * a.budget_s)
+    session.run(session.points(), begun + a.budget_s, visit=2)
     sys.exit(session.status)
 
 if __name__ == "__main__":

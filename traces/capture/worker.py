@@ -7,16 +7,16 @@ Reads `run ID FUNCTION BATCH UNITS` and answers `done ID MS` when the batch has 
 as a decimal integer, bit 0 the lowest unit of the GPU. MS is the time between two events round the batch.
 What a set of units needs is made on its first use. A batch that fails ends the worker with status 1.
 
-A thread for each unit executes the batches whose lowest unit it is. Batches that run at one time have
-disjoint sets, so none waits for a thread. README.md is the manual."""
+One thread does all, and never sleeps while it has work: a thread that is woken takes longer than many
+batches. It launches on the stream of the batch's units, and asks all streams in turn whether they have ended.
+Batches of one lowest unit run one after another. README.md is the manual."""
 import argparse
+import collections
 import gc
 import json
 import os
-import queue
 import signal
 import sys
-import threading
 import time
 
 sys.dont_write_bytecode = True  # the folder may be read-only
@@ -24,15 +24,20 @@ import lanes  # noqa: E402
 
 
 class Dry:
-    """Sleeps the time of lanes.py's formula."""
+    """Takes the time of lanes.py's formula, and leaves the processor to others meanwhile."""
 
     def __init__(self, units):
         self.gpu = lanes.Dry(units)
 
-    def run(self, network, batch, numbers):
+    def start(self, network, batch, numbers):
         ms = lanes.dry_ms(network, batch, self.gpu.sms_of(len(numbers)) / self.gpu.sms)
-        time.sleep(ms / 1e3)
-        return ms
+        return time.monotonic() + ms / 1e3, ms
+
+    def ended(self, started):
+        return started[1] if time.monotonic() >= started[0] else None
+
+    def rest(self):
+        time.sleep(1e-4)
 
 
 class Green:
@@ -41,7 +46,6 @@ class Green:
     def __init__(self, units, half, graphs):
         self.gpu = lanes.Green(units)
         self.half, self.graphs = half, graphs
-        self.making = threading.Lock()
         self.made = {}  # (network, batch, numbers): stream, and what launches the batch on it
         self.pools = {}  # lowest unit: memory of its graphs, of which one runs at a time
 
@@ -55,23 +59,32 @@ class Green:
         gc.freeze()  # a capture collects garbage first, and would look at all of torch each time
         return stream, run
 
-    def run(self, network, batch, numbers):
+    def start(self, network, batch, numbers):
         key = network, batch, numbers
         if key not in self.made:
-            with self.making:
-                self.made[key] = self.make(*key)
-        lanes.here.stream, lanes.here.run = self.made[key]
+            self.made[key] = self.make(*key)
+        lanes.here.stream, run = self.made[key]
         with lanes.on(lanes.here.stream):
-            return lanes.once()
+            first = lanes.mark()
+            run()
+            return first, lanes.mark()
+
+    def ended(self, started):
+        first, last = started
+        return first.elapsed_time(last) if last.query() else None
+
+    def rest(self):
+        pass
 
 
 class Worker:
     def __init__(self, backend, units, networks, answers):
         self.backend, self.units, self.networks, self.answers = backend, units, networks, answers
-        self.queues, self.threads = {}, []
+        self.waiting = collections.defaultdict(collections.deque)  # by lowest unit
+        self.running = {}  # lowest unit: task, and what the backend started
 
     def fail(self, text):
-        """Ends the process at once: other threads may wait for a device that is lost."""
+        """Ends the process at once: the device may be lost."""
         sys.stderr.write("worker: %s\n" % text)
         sys.stderr.flush()
         os._exit(1)
@@ -85,38 +98,48 @@ class Worker:
         numbers = tuple(n for n in range(self.units) if units >> n & 1)
         return identity, self.networks.get(function, function), batch, numbers
 
-    def work(self, tasks):
-        while True:
-            task = tasks.get()
-            if task is None:
-                return
-            identity, *what = task
-            try:
-                ms = self.backend.run(*what)
-                os.write(self.answers, b"done %s %.6f\n" % (identity.encode(), ms))
-            except BrokenPipeError:
-                self.fail("nobody reads the answers")
-            except Exception as fault:  # any: a worker that goes on would answer for less than it was asked
-                self.fail("batch %s: %s at batch %d on units %s: %s: %s"
-                          % (identity, what[0], what[1], list(what[2]), type(fault).__name__, fault))
+    def take(self, line):
+        try:
+            task = self.parse(line)
+        except ValueError:
+            self.fail("wants \"run ID FUNCTION BATCH UNITS\" with 1 to %d as units, got %r"
+                      % ((1 << self.units) - 1, line.strip()))
+        self.waiting[task[3][0]].append(task)
 
-    def serve(self, lines):
-        for line in lines:
+    def advance(self, lowest):
+        """Answers the batch of this lowest unit if it has ended, and starts the next one."""
+        task, started = self.running.get(lowest) or (None, None)
+        try:
+            ms = self.backend.ended(started) if task else None
+            if ms is not None:
+                os.write(self.answers, b"done %s %.6f\n" % (task[0].encode(), ms))
+                del self.running[lowest]
+            if lowest not in self.running and self.waiting[lowest]:
+                task = self.waiting[lowest].popleft()
+                self.running[lowest] = task, self.backend.start(*task[1:])
+        except BrokenPipeError:
+            self.fail("nobody reads the answers")
+        except Exception as fault:  # any: a worker that goes on would answer for less than it was asked
+            self.fail("batch %s: %s at batch %d on units %s: %s: %s"
+                      % (task[0], task[1], task[2], list(task[3]), type(fault).__name__, fault))
+
+    def serve(self, pipe):
+        os.set_blocking(pipe, False)
+        text, more = b"", True
+        while more or self.running or any(self.waiting.values()):
             try:
-                task = self.parse(line)
-            except ValueError:
-                self.fail("wants \"run ID FUNCTION BATCH UNITS\" with 1 to %d as units, got %r"
-                          % ((1 << self.units) - 1, line.strip()))
-            lowest = task[3][0]
-            if lowest not in self.queues:
-                self.queues[lowest] = queue.SimpleQueue()
-                self.threads.append(threading.Thread(target=self.work, args=(self.queues[lowest],), daemon=True))
-                self.threads[-1].start()
-            self.queues[lowest].put(task)
-        for tasks in self.queues.values():
-            tasks.put(None)
-        for thread in self.threads:
-            thread.join()
+                read = os.read(pipe, 1 << 16) if more else None
+            except BlockingIOError:
+                read = None
+            more = more and read != b""
+            if read is not None:
+                *lines, text = (text + read + (b"" if more else b"\n")).split(b"\n")
+                for line in filter(None, lines):
+                    self.take(line.decode(errors="replace"))
+            for lowest in list(self.waiting):
+                self.advance(lowest)
+            if read is None:
+                self.backend.rest()
 
 
 def main():
@@ -143,7 +166,7 @@ def main():
     answers = os.dup(1)
     os.dup2(2, 1)  # what a network prints is no answer
     backend = Dry(units) if options.by == "dry" else Green(units, device.get("half"), device.get("graphs"))
-    Worker(backend, units, networks, answers).serve(sys.stdin)
+    Worker(backend, units, networks, answers).serve(sys.stdin.fileno())
 
 
 if __name__ == "__main__":

@@ -155,6 +155,9 @@ static const struct key cold_start_keys[] = {
 static const struct key memory_keys[] = {
     KEY_NUMBER("weights", OF, gpu_weights_mb, 0, MB_LIMIT, NAN, OPTIONAL),
     KEY_NUMBER("per_item", OF, gpu_per_item_mb, 0, MB_LIMIT, NAN, OPTIONAL), KEY_END};
+static const struct key turnaround_keys[] = {
+    KEY_NUMBER("base_ms", OF, turnaround_ms, 0, MS_LIMIT, NAN, OPTIONAL),
+    KEY_NUMBER("per_item_ms", OF, turnaround_per_item_ms, 0, MS_LIMIT, NAN, OPTIONAL), KEY_END};
 static const struct key function_keys[] = {
     KEY_TEXT("model", OF, model, OPTIONAL),
     KEY_OWN("grid"),
@@ -164,7 +167,7 @@ static const struct key function_keys[] = {
     KEY_OBJECT("gpu_memory_mb", memory_keys, OPTIONAL),
     KEY_NUMBER("host_memory_mb", OF, host_memory_mb, 0, MB_LIMIT, NAN, OPTIONAL),
     KEY_NUMBER("bandwidth_share", OF, bandwidth_share, 0, 1, NAN, OPTIONAL),
-    KEY_NUMBER("turnaround_ms", OF, turnaround_ms, 0, MS_LIMIT, NAN, OPTIONAL),
+    KEY_OBJECT("turnaround_ms", turnaround_keys, OR_NUMBER),
     KEY_NUMBER("input_bytes", OF, input_bytes, 0, 1e15, NAN, OPTIONAL),
     KEY_OWN("evidence"),
     KEY_OWN("derivation"),

@@ -18,8 +18,9 @@
  * then batch. An axis whose values include the wanted one is not interpolated. Interpolation along
  * an axis uses the longest run of non-null points around the wanted value. With three points or
  * more it is GSL's Steffen spline, which is monotone between points and never overshoots them. With
- * two points it is linear. With a law, and a vCPU count of the grid, what is interpolated is the
- * logarithm of latency / law over the logarithms of batch and vGPU.
+ * two points it is linear. Along vGPU it runs over logarithms of both, which errs less at left-out
+ * points of the measured profiles (traces/README.md). With a law, and a vCPU count of the grid,
+ * what is interpolated is the logarithm of latency / law over the logarithms of batch and vGPU.
  *
  * Cells of vGPU 0 ran without a GPU. They take no part in an interpolation along vGPU, because no
  * GPU is not a small one: below the least share there is no latency.
@@ -89,10 +90,10 @@ struct profile_function {
     double gpu_per_item_mb;
     double host_memory_mb;
     double bandwidth_share;
-    double turnaround_ms;
-    struct profile_law *extension; /* NULL if the file gives no law */
-    size_t extension_count;        /* of laws: one for all vCPU counts, or one for each */
-    char *sources;                 /* [cells], an enum profile_source each; NULL: not given */
+    double turnaround_ms, turnaround_per_item_ms; /* of a batch: the first + batch × the second */
+    struct profile_law *extension;                /* NULL if the file gives no law */
+    size_t extension_count; /* of laws: one for all vCPU counts, or one for each */
+    char *sources;          /* [cells], an enum profile_source each; NULL: not given */
     double *expected_errors[PROFILE_QUANTILES]; /* [cells], fractions, NAN where null; NULL: not
                                                    given */
 };

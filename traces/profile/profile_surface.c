@@ -69,11 +69,6 @@ static double interpolate_run(const double *x, const double *y, size_t count, si
 
 static double surface_at(const struct surface *surface, size_t level, size_t offset);
 
-static double coordinate(const struct surface *surface, double value)
-{
-    return surface->law == NULL ? value : log(value);
-}
-
 /* The value that is interpolated, at one cell. */
 static double value_at(const struct surface *surface, size_t offset)
 {
@@ -90,19 +85,21 @@ static double interpolate_axis(const struct surface *surface, size_t level, size
                                size_t floor)
 {
     const struct profile_axis *axis = surface->axes[level];
+    const bool logarithmic = surface->law != NULL || level == VGPU;
     double *x = calloc(2 * axis->count, sizeof *x);
     if (x == NULL)
         return NAN;
     double *y = x + axis->count;
     for (size_t i = 0; i < axis->count; i++) {
-        x[i] = coordinate(surface, axis->values[i]);
         const bool no_gpu = level == VGPU && axis->values[i] == 0;
+        x[i] = logarithmic ? log(axis->values[i]) : axis->values[i];
         y[i] = no_gpu ? NAN : surface_at(surface, level + 1, offset * axis->count + i);
+        y[i] = logarithmic && surface->law == NULL ? log(y[i]) : y[i];
     }
-    double result =
-        interpolate_run(x, y, axis->count, floor, coordinate(surface, surface->query[level]));
+    const double wanted = surface->query[level];
+    double result = interpolate_run(x, y, axis->count, floor, logarithmic ? log(wanted) : wanted);
     free(x);
-    return result;
+    return logarithmic && surface->law == NULL ? exp(result) : result;
 }
 
 static double surface_at(const struct surface *surface, size_t level, size_t offset)

@@ -158,6 +158,8 @@ static struct function_entry entry_of(const struct workload *workload,
         .host_memory_mb = function->host_memory_mb,
         .bandwidth_share = COMMON(bandwidth_share),
         .turnaround_ms = COMMON(turnaround_ms) > 0 ? COMMON(turnaround_ms) : NAN,
+        .turnaround_per_item_ms =
+            COMMON(turnaround_per_item_ms) > 0 ? COMMON(turnaround_per_item_ms) : NAN,
         .batch = only->batch,
         .vcpu = only->vcpu,
         .vgpu = only->vgpu};

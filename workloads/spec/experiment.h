@@ -94,6 +94,7 @@ struct platform_spec {
     double transfer_bandwidth_gbps; /* 10^9 bits per second */
     double ingress_ms; /* from the arrival of a request until its first jobs are ready */
     bool interference;
+    bool turnaround;            /* batches hold their share after their end */
     double noise_cv;            /* overrides the profile's value if >= 0; -1: use the profile's */
     size_t queue_capacity;      /* M/M/c/K: most jobs waiting in one queue; 0: unbounded. If the
                                  * queue is full, the job's request is dropped. */

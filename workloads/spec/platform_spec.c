@@ -55,6 +55,7 @@ const struct key platform_keys[] = {
     KEY_OBJECT("transfer", transfer_keys, OPTIONAL),
     KEY_OBJECT("decision_cost", cost_keys, OPTIONAL),
     KEY_BOOL("interference", OF, interference, true, OPTIONAL),
+    KEY_BOOL("turnaround", OF, turnaround, true, SPARSE),
     KEY_OBJECT("noise", noise_keys, SPARSE),
     KEY_NOTES,
     KEY_WHOLE("queue_capacity", OF, queue_capacity, 0, UINT32_MAX, 0, OPTIONAL),

@@ -171,12 +171,13 @@ static void service_values(const struct function_entry *entry, size_t kind_count
     function->input_bytes = or_default(entry->input_bytes, 0);
     function->host_memory_mb = or_default(entry->host_memory_mb, 0);
     for (size_t k = 0; k < kind_count; k++) {
-        function->gpus[k] =
-            (struct function_gpu){.gpu_weights_mb = or_default(entry->gpu_weights_mb, 0),
-                                  .gpu_per_item_mb = or_default(entry->gpu_per_item_mb, 0),
-                                  .bandwidth_share = or_default(entry->bandwidth_share, 0),
-                                  .turnaround_ms = or_default(entry->turnaround_ms, 0),
-                                  .interference_index = SIM_NONE};
+        function->gpus[k] = (struct function_gpu){
+            .gpu_weights_mb = or_default(entry->gpu_weights_mb, 0),
+            .gpu_per_item_mb = or_default(entry->gpu_per_item_mb, 0),
+            .bandwidth_share = or_default(entry->bandwidth_share, 0),
+            .turnaround_ms = or_default(entry->turnaround_ms, 0),
+            .turnaround_per_item_ms = or_default(entry->turnaround_per_item_ms, 0),
+            .interference_index = SIM_NONE};
         merge_cold_start(entry, NULL, function, &function->gpus[k]);
     }
     function->service_samples_ms = entry->samples.values;
@@ -258,7 +259,10 @@ static bool merge_values(const struct source *source, struct function *function,
     gpu->gpu_weights_mb = or_default(e->gpu_weights_mb, p->gpu_weights_mb);
     gpu->gpu_per_item_mb = or_default(e->gpu_per_item_mb, p->gpu_per_item_mb);
     gpu->bandwidth_share = or_default(e->bandwidth_share, p->bandwidth_share);
-    gpu->turnaround_ms = or_default(or_default(e->turnaround_ms, p->turnaround_ms), 0);
+    const bool own = !isnan(e->turnaround_ms);
+    gpu->turnaround_ms = or_default(own ? e->turnaround_ms : p->turnaround_ms, 0);
+    gpu->turnaround_per_item_ms =
+        or_default(own ? e->turnaround_per_item_ms : p->turnaround_per_item_ms, 0);
     if (isnan(gpu->cold_start_mean_ms))
         return missing(source, function, "cold_start_ms", error);
     if (isnan(gpu->gpu_weights_mb))

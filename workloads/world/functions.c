@@ -27,6 +27,10 @@ static const struct key mean_keys[] = {
 static const struct key memory_keys[] = {
     KEY_NUMBER("weights", OF, gpu_weights_mb, 0, LIMIT_MB, NAN, OPTIONAL),
     KEY_NUMBER("per_item", OF, gpu_per_item_mb, 0, LIMIT_MB, NAN, OPTIONAL), KEY_NOTES, KEY_END};
+static const struct key turnaround_keys[] = {
+    KEY_NUMBER("base_ms", OF, turnaround_ms, 0, LIMIT_MS, NAN, REQUIRED),
+    KEY_NUMBER("per_item_ms", OF, turnaround_per_item_ms, 0, LIMIT_MS, NAN, OPTIONAL), KEY_NOTES,
+    KEY_END};
 static const struct key noise_keys[] = {KEY_NUMBER("cv", OF, noise_cv, 0, 100, NAN, OPTIONAL),
                                         KEY_NOTES, KEY_END};
 static const struct key configuration_keys[] = {
@@ -44,7 +48,7 @@ const struct key function_keys[] = {
     KEY_NUMBER("host_memory_mb", OF, host_memory_mb, 0, LIMIT_MB, NAN, OPTIONAL),
     KEY_OWN("note"),
     KEY_NUMBER("bandwidth_share", OF, bandwidth_share, 0, 1, NAN, OPTIONAL),
-    KEY_NUMBER("turnaround_ms", OF, turnaround_ms, 0, LIMIT_MS, NAN, OPTIONAL),
+    KEY_OBJECT("turnaround_ms", turnaround_keys, OR_NUMBER, SPARSE),
     KEY_OWN("configurations"),
     KEY_OBJECT("configuration", configuration_keys, WRITTEN_IF(OF, has_service, true)),
     KEY_OWN("evidence"),

@@ -73,6 +73,8 @@ static void add_values(struct function_gpu *fused, const struct function_gpu *pa
     fused->gpu_weights_mb += part->gpu_weights_mb;
     fused->gpu_per_item_mb += part->gpu_per_item_mb;
     fused->turnaround_ms = fmax(fused->turnaround_ms, part->turnaround_ms);
+    fused->turnaround_per_item_ms =
+        fmax(fused->turnaround_per_item_ms, part->turnaround_per_item_ms);
 }
 
 /* Sets what is a mean over time, at the least configuration on this kind of GPU. */

@@ -84,11 +84,12 @@ struct function_gpu {
     double *cold_start_samples_ms; /* each with equal probability, in place of the lognormal; mean
                                     * and cv are theirs. NULL: none */
     size_t cold_start_sample_count;
-    double gpu_weights_mb;       /* resident while a container exists */
-    double gpu_per_item_mb;      /* activations, per job of the running batch */
-    double bandwidth_share;      /* demand for memory bandwidth, 0..1, for the interference model */
-    double turnaround_ms;        /* after a batch: its share and container stay held for so long */
-    uint32_t interference_index; /* row in the profile's pair table; SIM_NONE if not in it */
+    double gpu_weights_mb;  /* resident while a container exists */
+    double gpu_per_item_mb; /* activations, per job of the running batch */
+    double bandwidth_share; /* demand for memory bandwidth, 0..1, for the interference model */
+    double turnaround_ms;   /* after a batch: its share and container stay held for so long */
+    double turnaround_per_item_ms; /* and for each job of its size */
+    uint32_t interference_index;   /* row in the profile's pair table; SIM_NONE if not in it */
     /* The kind's configurations are function.configurations[first .. first + count). Those without
      * a GPU are among kind 0's. */
     size_t first, count;
@@ -202,11 +203,12 @@ bool configuration_matches(const struct configuration *c, const struct reference
  * O(size). */
 void workload_derive(struct workload *workload);
 
-/* Returns for how long a batch of the function keeps its share of a GPU of this kind after its end.
- */
-static inline sim_time_t function_turnaround(const struct function *function, size_t kind)
+/* Returns for how long a batch of the configuration keeps its share of a GPU after its end. */
+static inline sim_time_t configuration_turnaround(const struct function *function,
+                                                  const struct configuration *configuration)
 {
-    return sim_from_ms(function->gpus[kind].turnaround_ms);
+    const struct function_gpu *gpu = &function->gpus[configuration->kind];
+    return sim_from_ms(gpu->turnaround_ms + gpu->turnaround_per_item_ms * configuration->batch);
 }
 
 /* Returns the time from the start of a batch until the next one can start in its place: what counts
@@ -214,7 +216,7 @@ static inline sim_time_t function_turnaround(const struct function *function, si
 static inline sim_time_t configuration_held(const struct function *function,
                                             const struct configuration *configuration)
 {
-    return configuration->time + function_turnaround(function, configuration->kind);
+    return configuration->time + configuration_turnaround(function, configuration);
 }
 
 /* Fills a function's own fields of these: costs, ranges, minimum, reference and fastest. */

@@ -43,7 +43,7 @@ struct function_entry {
     double gpu_weights_mb, gpu_per_item_mb;
     double host_memory_mb;
     double bandwidth_share;
-    double turnaround_ms;
+    double turnaround_ms, turnaround_per_item_ms;
     struct json_value axes[3]; /* batch, vcpu, vgpu of "configurations"; no node: not given */
     int64_t batch, vcpu, vgpu; /* "configuration" of a service function */
 };

@@ -1,6 +1,6 @@
 """A PyTorch without a GPU, for traces/capture/lanes.py: it checks the use of streams, contexts, events,
 graphs and memory, and takes times from a law. Its networks are in the torchvision beside it."""
-import contextlib, math, os, threading, time, types, weakref  # noqa: E401
+import contextlib, json, math, os, threading, time, types, weakref  # noqa: E401
 
 __version__, channels_last = "0.0+fake", "channels_last"
 version = types.SimpleNamespace(cuda="0.0")
@@ -8,9 +8,10 @@ backends = types.SimpleNamespace(cudnn=types.SimpleNamespace(version=lambda: 0))
 MEMORY = int(os.environ.get("FAKE_MEMORY_MB", "4096")) << 20
 PART = int(os.environ.get("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "100")) / 100
 SLICE = " MIG " + os.environ["CUDA_VISIBLE_DEVICES"] if "CUDA_VISIBLE_DEVICES" in os.environ else ""
-COPY_MS = 0.7  # of a batch's inputs
+COPY_MS = .2, .1  # of a batch, and of each of its inputs
+LAUNCH_MS, HOT = .05, .9  # of a launch on an idle stream; of the time where the L2 cache has the batch's data
 lock, here = threading.Lock(), threading.local()  # `here`: what PyTorch keeps for each thread
-state = types.SimpleNamespace(allocated=0, peak=0, entered=[], capturing=None,
+state = types.SimpleNamespace(cached=None, allocated=0, peak=0, entered=[], capturing=None,
                                                             pending=False, streams={})
 
 def check(holds, text):
@@ -24,8 +25,8 @@ def current():
     return getattr(here, "stream", None)
 
 class Tensor:
-    def __init__(self, shape, on_gpu=False, is_half=False, layout=None):
-        self.kind = {"shape": shape, "on_gpu": on_gpu, "is_half": is_half, "layout": layout}
+    def __init__(self, shape, on_gpu=False, is_half=False, layout=None, pinned=False):
+        self.kind = {"shape": shape, "on_gpu": on_gpu, "is_half": is_half, "layout": layout, "pinned": pinned}
         vars(self).update(self.kind)
         state.pending = state.pending or (on_gpu and current() is None)  # made on the default stream
         size = self.numel() * self.element_size()
@@ -43,14 +44,33 @@ class Tensor:
     element_size = lambda self: 2 if self.is_half else 4
     dim = lambda self: len(self.shape)
     is_floating_point = lambda self: True
-    cuda = lambda self: self.like(on_gpu=True)
+    cuda = lambda self, non_blocking=False: self.like(on_gpu=True, pinned=False)
+    pin_memory = lambda self: self.like(pinned=True)
     half = lambda self: self.like(is_half=True)
     to = lambda self, memory_format: self.like(layout=memory_format)
 
-    def copy_(self, host):
-        check(self.on_gpu and not host.on_gpu and {**self.kind, "on_gpu": False} == host.kind, "a copy of another kind")
-        current().now += COPY_MS
+    def zero_(self):
+        check(self.on_gpu and not state.pending, "an overwriting of what is not there")
+        state.cached = None
+
+    def copy_(self, host, non_blocking=False):
+        check(self.on_gpu and not host.on_gpu and {**self.kind, "on_gpu": False, "pinned": True} == host.kind,
+              "a copy of another kind, or of pageable memory")
+        check(non_blocking, "a copy that the host waits for")
+        current().busy = True
+        current().now += COPY_MS[0] + COPY_MS[1] * self.shape[0]
         current().awaited = False
+
+device = lambda name: contextlib.nullcontext(check(name == "meta", "another device"))
+
+def save(weights, path):
+    with open(path, "w") as file:
+        json.dump({name: tensor.kind for name, tensor in weights.items()}, file)
+
+def load(path, weights_only):
+    check(weights_only, "a file that may run code")
+    with open(path) as file:
+        return {name: Tensor(**kind) for name, kind in json.load(file).items()}
 
 randn = lambda *shape: Tensor(shape)
 zeros = lambda *shape, device: Tensor(shape, device == "cuda")
@@ -70,20 +90,27 @@ def launch(ms, reads):
     check(stream.context is None or stream.context() is not None, "a stream whose green context is gone")
     if state.capturing is None:
         stream.warm.add(ms)
-        stream.now += ms(stream.part) * (.9 + .1 * len(state.entered))
+        stream.work(ms, ms(stream.part))
         return
     check(state.capturing.stream is stream, "a launch while another stream captures")
     check(ms in stream.warm, "a capture of what has not run on its stream")
-    state.capturing.ms, state.capturing.reads = ms(stream.part), [weakref.ref(tensor) for tensor in reads]
+    state.capturing.ms, state.capturing.law, state.capturing.reads = ms(stream.part), ms, [weakref.ref(tensor) for tensor in reads]
 
 class Stream:
     def __init__(self, groups=None, part=PART, context=None):
         self.groups, self.part, self.context, self.now, self.warm = groups, part, context, 0.0, set()
-        self.awaited = True
+        self.awaited, self.busy = True, False
+
+    def work(self, law, ms):
+        """A launch counts on an idle stream; the cache has a batch's data where it alone ran before."""
+        alone = len(state.entered) == 1
+        self.now += (0 if self.busy else LAUNCH_MS) + ms * (.9 + .1 * len(state.entered)) * (
+            HOT if alone and state.cached is law else 1)
+        state.cached, self.busy = law if alone else None, True
 
     def synchronize(self):
         time.sleep(1e-4)
-        self.awaited = True
+        self.awaited, self.busy = True, False
 
 def clock():
     """The host's time where all was waited for: that of its stream."""
@@ -107,16 +134,24 @@ def enter(stream):
 
 class Event:
     def __init__(self, enable_timing=False):
-        self.timing, self.at, self.seen = enable_timing, None, False
+        self.timing, self.at, self.seen, self.asked = enable_timing, None, False, False
 
     def record(self, stream):
         check(stream is current(), "an event on a stream that is not current")
-        self.at, self.seen = stream.now, False
+        self.at, self.seen, self.stream = stream.now, False, stream
 
     def synchronize(self):
         check(self.at is not None, "a wait for an event that is not recorded")
         time.sleep(1e-4)
         self.seen = True
+        self.stream.busy = self.at < self.stream.now  # what was launched after it
+
+    def query(self):
+        """At the second question: nobody may wait for a stream while others run."""
+        check(self.at is not None, "a question for an event that is not recorded")
+        ended, self.asked = self.asked, True
+        self.seen, self.stream.busy = ended, self.stream.busy and not ended
+        return ended
 
     def elapsed_time(self, last):
         check(self.timing and last.timing and last.seen, "a time of events without timing, or not waited for")
@@ -126,7 +161,7 @@ class CUDAGraph:
     def replay(self):
         check(self.stream is current(), "a replay on another stream")
         check(all(read() is not None for read in self.reads), "a replay whose inputs are gone")
-        self.stream.now += self.ms * (.9 + .1 * len(state.entered))
+        self.stream.work(self.law, self.ms)
 
 @contextlib.contextmanager
 def capture(graph, pool, stream, capture_error_mode):
@@ -137,6 +172,8 @@ def capture(graph, pool, stream, capture_error_mode):
     state.capturing = None
 
 cuda = types.SimpleNamespace(
+    _sleep=lambda cycles: vars(current()).update(now=current().now + cycles / 2e6, busy=True),
+    get_device_properties=lambda device: types.SimpleNamespace(L2_cache_size=64),
     Stream=Stream, ExternalStream=state.streams.__getitem__, stream=enter, Event=Event, CUDAGraph=CUDAGraph, graph=capture,
     OutOfMemoryError=type("OutOfMemoryError", (RuntimeError,), {}), empty_cache=lambda: None,
     synchronize=lambda: vars(state).update(pending=False),

@@ -10,6 +10,10 @@ class Network:
     def changed(self, **changes):
         vars(self).update(changes)
         return self
+    state_dict = lambda self: {"weights": self.weights}
+    def load_state_dict(self, weights, assign):
+        torch.check(assign, "a copy into what has no memory")
+        self.weights = weights["weights"]
     parameters = lambda self: [self.weights]
     buffers = lambda self: []
     eval = lambda self: self.changed(evaluating=True)
