@@ -45,7 +45,7 @@
 #include "sim/base/units.h"
 #include "workloads/world/workload.h"
 
-#define POLICY_ABI 9
+#define POLICY_ABI 10
 
 struct platform; /* the simulator's side; opaque */
 
@@ -118,10 +118,12 @@ struct policy {
      * It never entered the queue. Actions are not allowed here. */
     void (*on_refused)(void *state, struct platform *platform, uint32_t invoker);
     /* Why the policy could not place such a gang on the cluster even if it were empty, as in "spans
-     * invokers"; NULL: it could. Called after init for the sizes and memory per GPU that trainings
-     * of the experiment have; 0 GPUs: it asks for vCPUs alone. A reason ends the run as bad input.
-     * NULL: it places whatever the cluster's GPUs hold, and nothing without a GPU. */
-    const char *(*refuses_gang)(void *state, uint32_t gpus, double gpu_memory_mb);
+     * invokers"; NULL: it could. Called after init for the sizes, memory per GPU and types of GPU
+     * (training_view.gpu_types) that trainings of the experiment have; 0 GPUs: it asks for vCPUs
+     * alone. A reason ends the run as bad input. NULL: it places whatever the cluster's GPUs hold,
+     * and nothing without a GPU or on types of its choice. */
+    const char *(*refuses_gang)(void *state, uint32_t gpus, double gpu_memory_mb,
+                                uint64_t gpu_types);
     /* The experiment must name a file for the policy, and may do so for no other. */
     bool reads_file;
     /* It decides by what the platform shows alone, and keeps no account of its own batches, so it

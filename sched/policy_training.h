@@ -21,6 +21,7 @@
  *     its memory then add up to it, and it keeps that number of GPUs.
  *   - Place only trainings that wait or run; preempt and resize only those that run.
  *   - A share of a GPU is one that its sharing mode allows. GPUs under MIG cannot be granted.
+ *   - A GPU is of a model that the training accepts (`gpu_types`).
  *
  * A placement that does not fit returns false and changes nothing.
  */
@@ -50,6 +51,7 @@ struct training_view {
     double done;          /* iterations; whole ones if "progress" is "whole" */
     double iteration_s;   /* alone, on whole GPUs, with the models' base; INFINITY: it never ends */
     double gpu_memory_mb; /* on each GPU */
+    uint64_t gpu_types;   /* bit gpu_spec.type of the GPUs that it accepts; all: any */
     uint32_t restarts;
     uint32_t service;      /* of an instance of the format dilu; 0 otherwise */
     double request, limit; /* its parts of a GPU; 0: its model's */

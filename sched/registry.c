@@ -45,6 +45,7 @@
     ROW(srtf) \
     ROW(srsf) \
     ROW(fgd) \
+    ROW(gavel) \
     ROW(tree)
 /* clang-format on */
 

@@ -8,7 +8,7 @@
 
 /* ---- Scores, by enumeration ------------------------------------------------------------------ */
 
-enum { NODES = 200, SHAPES = 12 };
+enum { NODES = 300, SHAPES = 12 };
 
 static uint32_t draw(struct random_stream *random, uint32_t count)
 {
@@ -19,17 +19,19 @@ static uint32_t draw(struct random_stream *random, uint32_t count)
 struct pod {
     int64_t cpu, gpus, milli;
     double part;
+    uint64_t types; /* of GPU that it accepts, of two */
 };
 
 struct machine {
     int64_t cpu, gpus, milli[8];
+    uint32_t type;
 };
 
 static bool pod_fits(const struct machine *machine, const struct pod *pod)
 {
     int64_t usable = 0;
     for (int64_t g = 0; g < machine->gpus; g++)
-        usable += machine->milli[g] >= pod->milli;
+        usable += machine->milli[g] >= pod->milli && (pod->types >> machine->type & 1) != 0;
     return machine->cpu >= pod->cpu && usable >= pod->gpus;
 }
 
@@ -47,7 +49,9 @@ static double machine_f(const struct machine *machine, const struct pod *pods)
 static struct pod draw_pod(struct random_stream *random)
 {
     static const int64_t gangs[] = {0, 1, 1, 1, 1, 2, 4, 8};
-    struct pod pod = {.cpu = 100 + 10 * draw(random, 1500), .gpus = gangs[draw(random, 8)]};
+    struct pod pod = {.cpu = 100 + 10 * draw(random, 1500),
+                      .gpus = gangs[draw(random, 8)],
+                      .types = 1 + draw(random, 3)};
     pod.milli = pod.gpus == 0                          ? 0
                 : pod.gpus == 1 && draw(random, 3) > 0 ? 10 * (1 + draw(random, 99))
                                                        : 1000;
@@ -59,6 +63,7 @@ static struct fragment_shape shape_of(const struct pod *pod)
     const double parts = pod->gpus > 0 ? (double)pod->gpus : 1;
     return (struct fragment_shape){.gpus = (uint32_t)pod->gpus,
                                    .share = pod->gpus > 0 ? (double)pod->milli / 1000 : 1,
+                                   .gpu_types = pod->types,
                                    .vcpus = (double)pod->cpu / 1000 / parts,
                                    .frequency = pod->part,
                                    .exact = true};
@@ -108,7 +113,8 @@ static void node_fill(struct fgd_node *node, struct fgd_gpu *gpus, const struct 
                               .micro_vcpus = 1000 * machine->cpu,
                               .shares = {.vcpus_per_gpu = INFINITY, .memory_gb_per_gpu = INFINITY}};
     for (int64_t g = 0; g < machine->gpus; g++)
-        gpus[g] = (struct fgd_gpu){.left = (uint32_t)(10 * machine->milli[g]), .whole = 10000};
+        gpus[g] = (struct fgd_gpu){
+            .left = (uint32_t)(10 * machine->milli[g]), .whole = 10000, .type = machine->type};
 }
 
 CASE(f_and_the_gpu_of_the_best_score_equal_an_enumeration)
@@ -119,7 +125,9 @@ CASE(f_and_the_gpu_of_the_best_score_equal_an_enumeration)
     for (int n = 0; n < NODES; n++) {
         struct pod pods[SHAPES];
         struct fragment_shape typical[SHAPES];
-        struct machine machine = {.cpu = 10 * draw(&random, 9600), .gpus = 1 << draw(&random, 4)};
+        struct machine machine = {.cpu = 10 * draw(&random, 9600),
+                                  .gpus = 1 << draw(&random, 4),
+                                  .type = draw(&random, 2)};
         struct fgd_gpu gpus[8];
         struct fgd_node node;
         for (int m = 0; m < SHAPES; m++) {
@@ -160,8 +168,8 @@ CASE(baselines_have_the_scores_of_their_formulas)
 {
     static const struct machine machine = {
         .cpu = 40000, .gpus = 4, .milli = {1000, 700, 300, 1000}};
-    static const struct pod share = {.cpu = 8000, .gpus = 1, .milli = 300};
-    static const struct pod two = {.cpu = 8000, .gpus = 2, .milli = 1000};
+    static const struct pod share = {.cpu = 8000, .gpus = 1, .milli = 300, .types = 1};
+    static const struct pod two = {.cpu = 8000, .gpus = 2, .milli = 1000, .types = 1};
     static const struct pod none = {.cpu = 8000};
     uint32_t pods[FGD_CLASSES] = {[0] = 2};
     struct fgd_gpu gpus[8];
@@ -252,6 +260,50 @@ CASE(pods_make_the_load)
         assert_int_equal(plan->pod_count, 8152);
         assert_true(plan->measured_first > 0 && plan->measured_first < plan->count);
     }
+}
+
+static uint32_t taken[4]; /* the first invoker of each pod */
+
+static bool note_lease(void *context, const struct lease_row *row, struct error *error)
+{
+    (void)context;
+    (void)error;
+    taken[row->training] = row->first_invoker;
+    return true;
+}
+
+/* Nodes of equal score take a pod in an order that the seed draws. A pod gets a model that its list
+ * names, of a list without times. */
+CASE(ties_are_drawn_and_models_of_gpu_are_respected)
+{
+    char path[] = "/tmp/fgd-XXXXXX", json[1024];
+    const struct recorder recorder = {.lease = note_lease};
+    uint32_t least = UINT32_MAX, most = 0;
+    FILE *pods = fdopen(mkstemp(path), "w");
+    fputs("name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\na,1000,1,0,0,\n"
+          "b,1000,1,1,400,G3\nc,1000,1,2,1000,A10|X|P100\nd,1000,1,1,1000,V100M16\n",
+          pods);
+    (void)fclose(pods);
+    for (unsigned seed = 1; seed <= 8; seed++) {
+        struct error error = {0};
+        RESULT result = {0};
+        EXPERIMENT *experiment = NULL;
+        (void)snprintf(json, sizeof json,
+                       "{'seed': %u, 'cluster': " ALL ", 'training': {'arrivals': {'process': "
+                       "'trace', 'file': '%s'}}, 'policy': {'name': 'fgd', 'params': {'score': "
+                       "'packing'}}}",
+                       seed, path);
+        assert_good(run_recorded(json, NULL, NULL, 0, &recorder, &result, &error), &error);
+        experiment = load(json);
+        const struct workload *workload = &experiment->workload;
+        assert_string_equal(kinds_group_of(workload, taken[1])->gpus[0].model, "G3");
+        assert_string_equal(kinds_group_of(workload, taken[2])->gpus[0].model, "P100");
+        assert_string_equal(kinds_group_of(workload, taken[3])->gpus[0].model, "V100M16");
+        least = taken[0] < least ? taken[0] : least;
+        most = taken[0] > most ? taken[0] : most;
+    }
+    assert_true(most > least + 300);
+    unlink(path);
 }
 
 CASE(what_fgd_cannot_place_is_refused)

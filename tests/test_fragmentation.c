@@ -35,10 +35,11 @@ static double f_of(double vcpus, const double *left, uint32_t gpus)
     for (size_t m = 0; m < PODS; m++)
         shapes[m] = (struct fragment_shape){.gpus = pods[m].gpus,
                                             .share = pods[m].share,
+                                            .gpu_types = 1,
                                             .vcpus = pods[m].vcpus / fmax(1, pods[m].gpus),
                                             .frequency = pods[m].per_cent / 100};
     for (uint32_t g = 0; g < gpus; g++)
-        each[g] = (struct fragment_gpu){left[g], 0};
+        each[g] = (struct fragment_gpu){left[g], 0, 0};
     const struct fragment_node node = {.gpus = each,
                                        .gpu_count = gpus,
                                        .vcpus = vcpus,

@@ -60,6 +60,7 @@ static bool decide(char *text, unsigned *checks)
         time_s[r] = number(&text);
     }
     struct gang_request request = {.share = true,
+                                   .gpu_types = UINT64_MAX,
                                    .consolidate = function >= 2,
                                    .check = function % 2 == 0 ? check_resident : NULL,
                                    .context = &decision};
@@ -200,7 +201,8 @@ CASE(arrivals_and_departures_keep_the_counts)
             continue;
         }
         const bool alone = random_uniform(&random) < 0.5;
-        const struct gang_request request = {.gpus = 1u << (unsigned)(random_uniform(&random) * 5),
+        const struct gang_request request = {.gpu_types = UINT64_MAX,
+                                             .gpus = 1u << (unsigned)(random_uniform(&random) * 5),
                                              .memory_mb = 2000 + 8000 * random_uniform(&random),
                                              .share = true,
                                              .consolidate = step % 2 == 0};

@@ -225,7 +225,9 @@ CASE(the_last_two_stages_do_not_wait)
 }
 
 /* AmirFB/SGPRS, results of two equal contexts: completed at 30 tasks in 150 frames, means of five
- * runs; and the largest error that is accepted. */
+ * runs; and the largest error that is accepted. Of the frames at 24 tasks and 34 SMs 68.3 % are
+ * late. Were streams granted in order, all tasks would fall behind alike, and 97 % would be late.
+ */
 CASE(completed_frames_are_as_measured)
 {
     static const struct {
@@ -244,6 +246,11 @@ CASE(completed_frames_are_as_measured)
         /* Beyond the pivot the rate of the plateau is kept. */
         assert_true(completed * 900 >= 0.95 * pools[i].plateau_per_s);
     }
+    char json[WORLD_BYTES];
+    pool_world(json, 34, 24, "'frames':150,'phase':'random'", 33.333333, "deadline");
+    simulation_result_clear(&result);
+    run_well(json, NULL, NULL, &result);
+    assert_absolute(1 - result.overall.slo_hit_rate, 0.683, 0.15);
 }
 
 SUITE("sgprs")

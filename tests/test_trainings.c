@@ -115,7 +115,6 @@ CASE(a_bad_line_is_named_with_its_number)
         {"openb", OPENB "p,0,1,1,500,,LS,Running,5,6,5\n", ":2: cpu_milli is 0"},
         {"openb", OPENB "p,1,1,1,0,,LS,Running,5,6,5\n", ":2: one of num_gpu and gpu_milli is 0"},
         {"openb", OPENB "p,1,1,1,1001,,LS,Running,5,6,5\n", ":2: gpu_milli"},
-        {"openb", OPENB "p,1,1,1,500,T4|P100,LS,Running,5,6,5\n", ":2: gpu_spec 'T4|P100'"},
         {"csv", "0,a,5,10,1\n", "unknown format \"csv\""},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {

@@ -75,9 +75,11 @@ static void dilu_on_timer(void *state, struct platform *platform, uint32_t id)
     dilu_hosts_touch(&self->hosts, id);
 }
 
-static const char *dilu_refuses_gang(void *state, uint32_t gpus, double gpu_memory_mb)
+static const char *dilu_refuses_gang(void *state, uint32_t gpus, double gpu_memory_mb,
+                                     uint64_t gpu_types)
 {
     (void)gpu_memory_mb;
+    (void)gpu_types; /* the cluster has one model */
     return dilu_trainings_refuse(&((struct dilu *)state)->trainings, gpus);
 }
 

@@ -36,7 +36,8 @@ uint32_t fgd_parts(const struct fgd_gpu *gpu, double share)
 
 bool fgd_gpu_fits(const struct fgd_gpu *gpu, const struct fragment_shape *shape)
 {
-    return gpu->left >= fgd_parts(gpu, shape->share) && gpu->memory_mb >= shape->gpu_memory_mb;
+    return gpu->left >= fgd_parts(gpu, shape->share) && gpu->memory_mb >= shape->gpu_memory_mb &&
+           gpu_types_have(shape->gpu_types, gpu->type);
 }
 
 int64_t fgd_micro_vcpus(const struct fgd_node *node, const struct fragment_shape *shape)
@@ -78,10 +79,23 @@ static void node_open(struct fgd *self, struct fgd_node *node, const struct invo
         .pods = platform_allocate(self->platform, FGD_CLASSES, sizeof *node->pods)};
     for (uint32_t g = 0; g < node->gpu_count; g++) {
         const uint32_t parts = (uint32_t)group->gpus[g].units * UNIT_PARTS;
-        node->gpus[g] = (struct fgd_gpu){parts, parts, group->gpus[g].memory_mb};
+        node->gpus[g] =
+            (struct fgd_gpu){parts, parts, group->gpus[g].memory_mb, group->gpus[g].type};
     }
     self->most_vcpus = fmax(self->most_vcpus, group->vcpus);
     self->most_gpus = fmax(self->most_gpus, (double)group->gpu_count);
+}
+
+/* The original gives its nodes random names at the start of a run, and takes the smallest name
+ * among nodes of equal score (pkg/simulator/simulator.go, syncClusterResourceList). */
+static void order_draw(struct fgd *self)
+{
+    self->order = platform_allocate(self->platform, self->node_count, sizeof *self->order);
+    for (uint32_t n = 0; n < self->node_count; n++) {
+        const uint32_t other = (uint32_t)(platform_random(self->platform) * (n + 1));
+        self->order[n] = self->order[other];
+        self->order[other] = n;
+    }
 }
 
 static bool fgd_init(void *state, struct platform *platform, const void *parameters,
@@ -108,15 +122,22 @@ static bool fgd_init(void *state, struct platform *platform, const void *paramet
         self->nodes[n].version = 1;
         self->nodes[n].fragmented = fgd_fragmented(self, &self->nodes[n]);
     }
+    order_draw(self);
     return true;
 }
 
-static const char *fgd_refuses(void *state, uint32_t gpus, double gpu_memory_mb)
+static const char *fgd_refuses(void *state, uint32_t gpus, double gpu_memory_mb, uint64_t gpu_types)
 {
     const struct fgd *self = state;
+    uint32_t most = 0;
     (void)gpu_memory_mb;
-    return gpus > self->most_gpus ? "its gangs are on one invoker each, and none has as many GPUs"
-                                  : NULL;
+    for (uint32_t n = 0; n < self->node_count && most < gpus; n++) {
+        uint32_t accepted = 0;
+        for (uint32_t g = 0; g < self->nodes[n].gpu_count; g++)
+            accepted += gpu_types_have(gpu_types, self->nodes[n].gpus[g].type);
+        most = accepted > most ? accepted : most;
+    }
+    return most < gpus ? "its gangs are on one invoker each, and none has as many GPUs" : NULL;
 }
 
 /* ---- Choice ---------------------------------------------------------------------------------- */
@@ -140,13 +161,14 @@ static uint32_t demand_of(struct fgd *self, uint32_t training)
     return d;
 }
 
-/* The first node of the greatest score; SIM_NONE if it fits nowhere. With random scores any that
- * fits: the k-th replaces the choice with probability 1/k. */
+/* The first node of the greatest score, in the drawn order; SIM_NONE if it fits nowhere. With
+ * random scores any that fits: the k-th replaces the choice with probability 1/k. */
 static uint32_t choose_node(struct fgd *self, const struct fgd_demand *demand)
 {
     const bool random = self->score == NULL;
     uint32_t best = SIM_NONE, fitting = 0;
-    for (uint32_t n = 0; n < self->node_count; n++) {
+    for (uint32_t i = 0; i < self->node_count; i++) {
+        const uint32_t n = self->order[i];
         const struct fgd_node *node = &self->nodes[n];
         struct fgd_answer *answer = &demand->answers[n];
         if (answer->version != node->version) {

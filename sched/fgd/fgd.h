@@ -21,6 +21,7 @@ enum { FGD_SCORES = 6, FGD_NO_FIT = -1 };
 struct fgd_gpu {
     uint32_t left, whole; /* hundredths of units */
     double memory_mb;     /* free */
+    uint32_t type;        /* gpu_spec.type */
 };
 
 struct fgd_node {
@@ -57,6 +58,7 @@ struct fgd {
     double most_vcpus, most_gpus; /* of an invoker, by which scores are relative */
     struct fgd_node *nodes;
     uint32_t node_count;
+    uint32_t *order; /* of nodes of equal score; drawn */
     struct fgd_demand *demands;
     uint32_t demand_count;
     struct fgd_place {

@@ -16,7 +16,8 @@ static double fragmented_after(const struct fgd *self, const struct fgd_node *no
         const struct fgd_gpu *gpu = &node->gpus[g];
         const uint32_t left = gpu->left - ((gone >> g & 1) != 0 ? fgd_parts(gpu, share) : 0);
         if (left > 0)
-            gpus[count++] = (struct fragment_gpu){(double)left / gpu->whole, gpu->memory_mb};
+            gpus[count++] =
+                (struct fragment_gpu){(double)left / gpu->whole, gpu->memory_mb, gpu->type};
     }
     struct fragment_node after = node->shares;
     after.gpus = gpus;
@@ -57,6 +58,7 @@ static int score_fgd(const struct fgd *self, const struct fgd_node *node,
         }
         uint32_t like = 0;
         while (node->gpus[like].left != node->gpus[g].left ||
+               node->gpus[like].type != node->gpus[g].type ||
                !fgd_gpu_fits(&node->gpus[like], shape))
             like++;
         const int here = like < g ? FGD_NO_FIT : gradient(self, node, shape, UINT64_C(1) << g);

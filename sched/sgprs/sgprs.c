@@ -16,9 +16,9 @@
  *
  * Porting assumptions [derived]:
  * - A context is an invoker with one GPU of the context's SMs. Its streams are batches side by
- * side. A stage has its fastest configuration there, all units, and `oversubscription` lets streams
- *   share the context. They are granted in the order in which stages joined; the code's is
- * arbitrary.
+ *   side. A stage has its fastest configuration there, all units, and `oversubscription` lets
+ *   streams share the context. A free stream goes to any stage that waits, drawn: in the code they
+ *   wait for a condition variable, which has no order [code: ctx.cpp:115-122].
  * - Worst-case times are not public. They are the planning times, with all contexts busy.
  * - The period is the SLO. A task is an application, so its queues hold one job each.
  * - `assignment` "static" is the code's naive baseline: networks in the context of the task's
@@ -225,11 +225,11 @@ static bool sgprs_decide(void *state, struct platform *platform)
     struct sgprs *self = state;
     stages_join(self, platform);
     for (uint32_t c = 0; c < self->context_count; c++) {
-        uint32_t busy = 0, next = SIM_NONE;
+        uint32_t busy = 0, next = SIM_NONE, waiting = 0;
         for (uint32_t i = self->entry_count; i-- > 0;) {
             const bool here = self->entries[i].context == c;
             busy += here && self->entries[i].running;
-            if (here && !self->entries[i].running)
+            if (here && !self->entries[i].running && platform_random(platform) * ++waiting < 1)
                 next = i;
         }
         if (next == SIM_NONE || busy >= self->streams)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "workloads/world/workload.h"
+
 void gang_cluster_open(struct gang_cluster *cluster, struct arena *arena, const uint32_t *gpus,
                        size_t node_count, double gpu_memory_mb)
 {
@@ -91,6 +93,11 @@ double gang_share_check(const struct gang_work *incoming, const struct gang_work
     return 0.5 * alone_b + (1 - 1 / (2 * resident->slowdown)) * beside_a;
 }
 
+static bool may_hold(const struct gang_gpu *gpu, const struct gang_request *request)
+{
+    return gpu->free_mb >= request->memory_mb && gpu_types_have(request->gpu_types, gpu->type);
+}
+
 /* GPUs on the given nodes that have memory: empty ones, and those with one resident. */
 struct candidates {
     size_t alone, shared;
@@ -104,7 +111,7 @@ static struct candidates collect(struct gang_cluster *cluster, const uint32_t *n
         const struct gang_node *node = &cluster->nodes[nodes[n]];
         for (uint32_t g = node->first; g < node->first + node->gpus; g++) {
             const struct gang_gpu *gpu = &cluster->gpus[g];
-            if (gpu->free_mb < request->memory_mb)
+            if (!may_hold(gpu, request))
                 continue;
             if (gpu->count == 0)
                 cluster->alone[found.alone++] = g;
@@ -249,7 +256,7 @@ static bool take_node(const struct gang_cluster *cluster, const struct gang_requ
     if (node->empty < count)
         return false;
     for (uint32_t g = node->first; g < node->first + node->gpus && found < count; g++)
-        if (cluster->gpus[g].count == 0 && cluster->gpus[g].free_mb >= request->memory_mb)
+        if (cluster->gpus[g].count == 0 && may_hold(&cluster->gpus[g], request))
             gpus[found++] = g;
     return found == count;
 }

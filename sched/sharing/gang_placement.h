@@ -19,6 +19,7 @@ enum { GANG_RESIDENTS = 2 };
 struct gang_gpu {
     double free_mb;
     uint32_t node;
+    uint32_t type;  /* gpu_spec.type */
     uint32_t count; /* residents */
     uint32_t residents[GANG_RESIDENTS];
 };
@@ -49,9 +50,10 @@ struct gang_cluster {
 
 struct gang_request {
     uint32_t gpus;
-    double memory_mb; /* on each GPU */
-    bool share;       /* gang_place_shared: with others; false: empty GPUs only */
-    bool consolidate; /* on one node, if possible */
+    double memory_mb;   /* on each GPU */
+    uint64_t gpu_types; /* that it accepts */
+    bool share;         /* gang_place_shared: with others; false: empty GPUs only */
+    bool consolidate;   /* on one node, if possible */
     /* Whether it can run beside a resident at all; NULL: beside any. */
     bool (*fits)(void *context, uint32_t resident);
     /* Whether it is worth running beside a resident, and the time of gang_share_check by which

@@ -55,6 +55,8 @@ static void open_cluster(struct gangs *gangs, struct arena *arena, const struct 
         memory_mb = fmin(memory_mb, gangs->sites[g].spec->memory_mb);
     }
     gang_cluster_open(&gangs->cluster, arena, counts, workload->cluster.invoker_count, memory_mb);
+    for (uint32_t g = 0; g < gpus; g++)
+        gangs->cluster.gpus[g].type = gangs->sites[g].spec->type;
     arena_release(arena, counts);
 }
 
@@ -131,6 +133,7 @@ static struct gang_entry *new_entry(const struct gangs *gangs, struct platform *
                             .model = view.model,
                             .parts = 1,
                             .told = 1,
+                            .gpu_types = view.gpu_types,
                             .memory_mb = view.gpu_memory_mb,
                             .whole_mb = view.gpu_memory_mb,
                             .whole_s = view.iteration_s,
@@ -334,18 +337,20 @@ static bool find_place(struct gangs *gangs, const struct gang_request *request)
 }
 
 /* Places it on the cluster before the first arrival. Muri's Tiresias counts GPUs only. */
-const char *gangs_refuse(void *state, uint32_t gpus, double gpu_memory_mb)
+const char *gangs_refuse(void *state, uint32_t gpus, double gpu_memory_mb, uint64_t gpu_types)
 {
     struct gangs *gangs = state;
-    const struct gang_request request = {.gpus = gpus, .memory_mb = gpu_memory_mb};
+    const struct gang_request request = {
+        .gpus = gpus, .memory_mb = gpu_memory_mb, .gpu_types = gpu_types};
     if (gpus == 0)
         return "it places no training without a GPU";
     if ((gangs->muri && gangs->discipline->preempts) || find_place(gangs, &request))
         return NULL;
     return gangs->discipline->share
-               ? "it counts on no more memory than the smallest GPU has"
+               ? "it counts on no more memory than the smallest GPU has, on GPUs of its gpu_types"
                : "a gang larger than an invoker takes whole ones of the largest size, and one for "
-                 "the rest, with no more memory than the smallest GPU has";
+                 "the rest, with no more memory than the smallest GPU has, on GPUs of its "
+                 "gpu_types";
 }
 
 /* Finds the place for a batch in that many parts, into gangs->chosen. Returns the time of the last
@@ -357,6 +362,7 @@ static double try_split(struct gangs *gangs, struct gang_entry *entry, uint32_t 
     split(gangs, entry, parts);
     const struct gang_request request = {.gpus = entry->gpus,
                                          .memory_mb = entry->memory_mb,
+                                         .gpu_types = entry->gpu_types,
                                          .share = gangs->discipline->share,
                                          .consolidate = gangs->parameters->consolidate,
                                          .fits = fits_beside,

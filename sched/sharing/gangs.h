@@ -40,6 +40,7 @@ extern const struct key gang_parameters[];
 struct gang_entry {
     uint32_t id, gpus, model;
     uint32_t parts, told;          /* of its batch, as planned, and as the platform knows */
+    uint64_t gpu_types;            /* that it accepts */
     double memory_mb, iteration_s; /* with its parts */
     double whole_mb, whole_s;      /* with the whole batch */
     double arrival_s;
@@ -93,7 +94,7 @@ struct gangs {
 bool gangs_init(struct gangs *gangs, const struct gang_discipline *discipline,
                 struct platform *platform, const struct gang_parameters *parameters,
                 struct error *error);
-const char *gangs_refuse(void *state, uint32_t gpus, double gpu_memory_mb);
+const char *gangs_refuse(void *state, uint32_t gpus, double gpu_memory_mb, uint64_t gpu_types);
 void gangs_on_arrived(void *state, struct platform *platform, uint32_t training);
 void gangs_on_finished(void *state, struct platform *platform, uint32_t training);
 void gangs_on_timer(void *state, struct platform *platform, uint32_t id);

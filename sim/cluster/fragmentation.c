@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "workloads/world/workload.h"
+
 static const double MILLIONTH = 1e-6;
 
 double fragment_vcpus(const struct fragment_node *node, const struct fragment_shape *shape)
@@ -33,7 +35,8 @@ double fragmentation_of(const struct fragment_node *node, const struct fragment_
         uint32_t usable = 0;
         for (uint32_t g = 0; g < node->gpu_count; g++) {
             if (node->gpus[g].left >= shape->share &&
-                node->gpus[g].memory_mb >= shape->gpu_memory_mb)
+                node->gpus[g].memory_mb >= shape->gpu_memory_mb &&
+                gpu_types_have(shape->gpu_types, node->gpus[g].type))
                 usable++;
             else
                 useless += node->gpus[g].left;
@@ -56,7 +59,9 @@ int fragment_compare(const void *a, const void *b)
     order = order != 0 ? order : descending(left->share, right->share);
     order = order != 0 ? order : descending(left->vcpus, right->vcpus);
     order = order != 0 ? order : descending(left->memory_gb, right->memory_gb);
-    return order != 0 ? order : descending(left->gpu_memory_mb, right->gpu_memory_mb);
+    order = order != 0 ? order : descending(left->gpu_memory_mb, right->gpu_memory_mb);
+    return order != 0 ? order
+                      : (left->gpu_types < right->gpu_types) - (left->gpu_types > right->gpu_types);
 }
 
 static int compare_frequencies(const void *a, const void *b)

@@ -16,6 +16,7 @@
 struct fragment_shape {
     uint32_t gpus;               /* 0: vCPUs only, for which every GPU is a fragment */
     double share, gpu_memory_mb; /* of each GPU; share 1: a whole one */
+    uint64_t gpu_types;          /* that it accepts, bit gpu_spec.type; without GPUs all */
     double vcpus, memory_gb;     /* per GPU, or in all without GPUs */
     double frequency;            /* count, or part of all work */
     bool exact; /* it needs all of its vCPUs and memory, also beyond the proportional share */
@@ -24,6 +25,7 @@ struct fragment_shape {
 struct fragment_gpu {
     double left;      /* part of the GPU that is free, 0..1 */
     double memory_mb; /* free */
+    uint32_t type;    /* gpu_spec.type */
 };
 
 struct fragment_node {

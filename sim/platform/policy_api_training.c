@@ -47,6 +47,8 @@ static bool is_share(const struct platform *platform, const char *caller, uint32
             return breach(platform, caller, "a share, and it asks for no GPU", training, i);
         return true;
     }
+    if (!gpu_types_have(training_spec(platform, training)->gpu_types, spec->type))
+        return breach(platform, caller, "a GPU of a model that its gpu_types lack", training, i);
     if (grant->share == 0 || grant->share > spec->units || grant->quota == 0 ||
         grant->quota > UNIT_PARTS)
         return breach(platform, caller,
@@ -154,6 +156,7 @@ struct training_view platform_training(const struct platform *platform, uint32_t
                                   .done = trainings_done(platform, id),
                                   .iteration_s = spec->iteration_s,
                                   .gpu_memory_mb = spec->gpu_memory_mb,
+                                  .gpu_types = spec->gpu_types,
                                   .service = spec->service,
                                   .request = spec->request,
                                   .limit = spec->limit,

@@ -135,20 +135,24 @@ bool policy_call_init(struct platform *platform, const double *values)
     return good && !platform->failed;
 }
 
-/* Asks about a gang of this size if it asks for more memory than those asked about before, which
- * `asked` has by size. */
+/* Asks about a gang of this size if it accepts not every GPU, or asks for more memory than those
+ * asked about before, which `asked` has by size. */
 static const char *ask_about_gang(struct platform *platform, const struct training_spec *spec,
                                   double *asked)
 {
     const double memory_mb = fmax(spec->gpu_memory_mb, 1e-9);
-    if (asked[spec->gpus] >= memory_mb)
+    const bool any = spec->gpu_types == UINT64_MAX;
+    if (any && asked[spec->gpus] >= memory_mb)
         return NULL;
-    asked[spec->gpus] = memory_mb;
+    if (any)
+        asked[spec->gpus] = memory_mb;
     if (platform->policy->refuses_gang == NULL)
-        return spec->gpus == 0 ? "it places no training without a GPU" : NULL;
+        return spec->gpus == 0 ? "it places no training without a GPU"
+               : !any          ? "it does not choose among models of GPU"
+                               : NULL;
     enter(platform, "refuses_gang");
-    const char *reason =
-        platform->policy->refuses_gang(platform->policy_state, spec->gpus, memory_mb);
+    const char *reason = platform->policy->refuses_gang(platform->policy_state, spec->gpus,
+                                                        memory_mb, spec->gpu_types);
     leave(platform, NULL);
     return reason;
 }

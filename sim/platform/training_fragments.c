@@ -43,6 +43,7 @@ static struct fragment_shape shape_of(const struct platform *platform,
     return (struct fragment_shape){.gpus = spec->gpus < largest ? spec->gpus : largest,
                                    .share = request > 0 ? request : 1,
                                    .gpu_memory_mb = spec->gpu_memory_mb,
+                                   .gpu_types = spec->gpus > 0 ? spec->gpu_types : UINT64_MAX,
                                    .vcpus = pod ? spec->vcpus : model->demand_vcpus,
                                    .memory_gb = pod ? spec->host_gb : model->demand_gb,
                                    .exact = pod,
@@ -139,7 +140,8 @@ static struct fragment_sums invoker_look(const struct platform *platform, uint32
         const uint32_t grantable = gpu->free_parts < units ? gpu->free_parts : units;
         const double free_kb = (double)(gpu->free_kb + gpu->idle_kb);
         if (grantable > 0)
-            gpus[left++] = (struct fragment_gpu){(double)grantable / units, free_kb / 1024.0};
+            gpus[left++] =
+                (struct fragment_gpu){(double)grantable / units, free_kb / 1024.0, gpu->spec->type};
         if (gpu->holding == 0)
             continue;
         sums.active++;

@@ -132,10 +132,11 @@ static bool write_trainings(const struct training_trace *trace, gzFile out)
         own_times = own_times || trace->rows[i].iteration_ms > 0;
         ids = ids || trace->rows[i].id != i;
     }
-    bool good = gzprintf(out, "arrival_s,gpus%s%s%s%s%s%s\n", ids ? ",id" : "",
+    bool good = gzprintf(out, "arrival_s,gpus%s%s%s%s%s%s%s\n", ids ? ",id" : "",
                          trace->models.count > 0 ? ",model" : "", iterations ? ",iterations" : "",
                          timed ? ",duration_s" : "", own_times ? ",iteration_s" : "",
-                         trace->clusters.count > 0 ? ",cluster" : "") > 0;
+                         trace->clusters.count > 0 ? ",cluster" : "",
+                         trace->gpu_types.count > 0 ? ",gpu_types" : "") > 0;
     for (size_t i = 0; good && i < trace->count; i++) {
         const struct training_row *row = &trace->rows[i];
         const unsigned long long id = row->id, made = row->iterations;
@@ -146,6 +147,7 @@ static bool write_trainings(const struct training_trace *trace, gzFile out)
                (!timed || put_span(out, row->duration_s)) &&
                (!own_times || put_span(out, row->iteration_ms / 1000)) &&
                (trace->clusters.count == 0 || put_name(out, &trace->clusters, row->cluster)) &&
+               (trace->gpu_types.count == 0 || put_name(out, &trace->gpu_types, row->gpu_types)) &&
                gzputs(out, "\n") > 0;
     }
     return good;

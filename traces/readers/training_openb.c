@@ -17,11 +17,6 @@ bool openb_fill(const struct trace_reader *reader, char *const fields[TRAINING_R
         return line_fault(&reader->lines, error, "cpu_milli is 0; give at least 1");
     if ((row->gpus > 0) != (share > 0))
         return line_fault(&reader->lines, error, "one of num_gpu and gpu_milli is 0, not both");
-    if (fields[TRAINING_ROLE_GPU_MODEL][0] != '\0')
-        return line_fault(&reader->lines, error,
-                          "gpu_spec '%.40s' asks for GPU models, which is not modelled; leave it "
-                          "empty",
-                          fields[TRAINING_ROLE_GPU_MODEL]);
     const double parts = row->gpus > 0 ? (double)row->gpus : 1;
     row->duration_s = INFINITY;
     row->request = row->limit = (double)share / 1000;

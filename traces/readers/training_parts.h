@@ -6,8 +6,8 @@
 #include "traces/readers/training_trace.h"
 
 /* Fills what a pod asks for: vCPUs and host memory, and a share of each of its GPUs. It never ends.
- * `fields` are those of the line, by role. False with ERROR_INPUT for a value that is none, for
- * GPUs without a share or the reverse, and for a model of GPU. */
+ * `fields` are those of the line, by role. False with ERROR_INPUT for a value that is none, and
+ * for GPUs without a share or the reverse. */
 bool openb_fill(const struct trace_reader *reader, char *const fields[TRAINING_ROLES],
                 struct training_row *row, struct error *error);
 

@@ -21,13 +21,13 @@
 const char *const training_formats[] = {FORMATS(NAME) NULL};
 const char *const instance_type_names[] = {"training", "inference", "llm-inference", NULL};
 const char *const training_roles[] = {"arrival",   "gpus", "model",   "iterations", "duration",
-                                      "iteration", "id",   "cluster", NULL};
+                                      "iteration", "id",   "cluster", "gpu_types",  NULL};
 
-static const struct training_columns columns_esgsim = {.names = {"arrival_s", "gpus", "model",
-                                                                 "iterations", "duration_s",
-                                                                 "iteration_s", "id", "cluster"},
-                                                       .unit = "s",
-                                                       .own = true};
+static const struct training_columns columns_esgsim = {
+    .names = {"arrival_s", "gpus", "model", "iterations", "duration_s", "iteration_s", "id",
+              "cluster", "gpu_types"},
+    .unit = "s",
+    .own = true};
 static const struct training_columns columns_synergy = {
     .header = "id,model,arrival,iterations,GPUs",
     .names = {"arrival", "GPUs", "model", "iterations", [TRAINING_ROLE_ID] = "id"},
@@ -50,7 +50,7 @@ static const struct training_columns columns_dilu = {.unit = "date"};
 static const struct training_columns columns_openb = {
     .names = {"creation_time",
               "num_gpu", [TRAINING_ROLE_VCPUS] = "cpu_milli", [TRAINING_ROLE_HOST] = "memory_mib",
-              [TRAINING_ROLE_SHARE] = "gpu_milli", [TRAINING_ROLE_GPU_MODEL] = "gpu_spec"},
+              [TRAINING_ROLE_SHARE] = "gpu_milli", [TRAINING_ROLE_GPU_TYPES] = "gpu_spec"},
     .unit = "s",
     .sort = true};
 #define COLUMNS(format) &columns_##format,
@@ -126,7 +126,7 @@ static struct training_row *new_row(struct reader *reader, struct error *error)
         return NULL;
     }
     struct training_row *row = &trace->rows[trace->count];
-    *row = (struct training_row){.id = trace->count};
+    *row = (struct training_row){.id = trace->count, .gpu_types = TRAINING_NO_MODEL};
     return row;
 }
 
@@ -170,7 +170,9 @@ static bool read_header(struct reader *reader, char *line, struct error *error)
     }
     for (size_t role = 0; role < TRAINING_ROLES; role++)
         if (columns->names[role] != NULL && reader->places[role] == SIZE_MAX &&
-            (!columns->own || role <= TRAINING_ROLE_GPUS))
+            (!columns->own || role <= TRAINING_ROLE_GPUS) &&
+            (columns != &columns_openb ||
+             (role != TRAINING_ROLE_ARRIVAL && role != TRAINING_ROLE_GPU_TYPES)))
             return line_fault(&reader->base.lines, error, "the header lacks the column \"%.60s\"",
                               columns->names[role]);
     return true;
@@ -203,6 +205,8 @@ static bool parse_arrival(const struct reader *reader, sim_time_t *time, struct 
 {
     const char *text = reader->fields[TRAINING_ROLE_ARRIVAL];
     const char *name = reader->columns->names[TRAINING_ROLE_ARRIVAL];
+    if (text == NULL) /* of pods that arrive as a load */
+        return true;
     if (reader->unit > 0)
         return trace_parse_stamp(&reader->base, text, name, reader->unit, time, error);
     return trace_parse_date(text, time) ||
@@ -264,6 +268,7 @@ static bool parse_row(struct reader *reader, struct training_row *row, struct er
     if (!parse_count(reader, TRAINING_ROLE_ID, &row->id, error) ||
         !parse_label(reader, TRAINING_ROLE_MODEL, &trace->models, &row->model, error) ||
         !parse_label(reader, TRAINING_ROLE_CLUSTER, &trace->clusters, &row->cluster, error) ||
+        !parse_label(reader, TRAINING_ROLE_GPU_TYPES, &trace->gpu_types, &row->gpu_types, error) ||
         !parse_arrival(reader, &row->arrival, error) || !parse_gang(reader, row, error) ||
         !parse_count(reader, TRAINING_ROLE_ITERATIONS, &row->iterations, error) ||
         !parse_span(reader, TRAINING_ROLE_ITERATION, &iteration, error) ||
@@ -527,7 +532,7 @@ bool training_columns_parse(char *list, struct training_columns *columns, struct
     return trace_parse_columns(
                list, training_roles, TRAINING_NAMED_ROLES, 2, columns->names,
                "arrival=COLUMN, gpus=, duration= or iterations=, and if the file has them "
-               "model=, iteration=, id= and cluster=",
+               "model=, iteration=, id=, cluster= and gpu_types=",
                error) &&
            (columns->names[TRAINING_ROLE_DURATION] != NULL ||
             columns->names[TRAINING_ROLE_ITERATIONS] != NULL ||
@@ -577,6 +582,7 @@ void training_trace_free(struct training_trace *trace)
         return;
     string_index_clear(&trace->models);
     string_index_clear(&trace->clusters);
+    string_index_clear(&trace->gpu_types);
     free(trace->rows);
     free(trace);
 }

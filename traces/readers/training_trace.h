@@ -32,6 +32,7 @@ struct training_row {
     double iteration_ms; /* 0: the row gives none */
     double duration_s;   /* time that it ran; INFINITY: no line of dilu ends it; 0: not given */
     int32_t cluster;     /* index into `clusters`, or TRAINING_NO_MODEL; 0 where it has none */
+    int32_t gpu_types;   /* index into `gpu_types`, or TRAINING_NO_MODEL: it runs on any GPU */
     enum instance_type type;
     double request, limit; /* dilu, openb: 0 < request <= limit <= 1, of each GPU; 0 otherwise */
     double memory_gb;      /* dilu: on each GPU; 0 otherwise */
@@ -41,8 +42,9 @@ struct training_row {
 struct training_trace {
     struct training_row *rows;
     size_t count;
-    struct string_index models;   /* names in order of first use */
-    struct string_index clusters; /* virtual clusters, in order of first use */
+    struct string_index models;    /* names in order of first use */
+    struct string_index clusters;  /* virtual clusters, in order of first use */
+    struct string_index gpu_types; /* lists of GPU models, "A|B", in order of first use */
 };
 
 /* What a column of a CSV is for. */
@@ -55,11 +57,11 @@ enum training_role {
     TRAINING_ROLE_ITERATION,
     TRAINING_ROLE_ID,
     TRAINING_ROLE_CLUSTER,
+    TRAINING_ROLE_GPU_TYPES,
     TRAINING_NAMED_ROLES, /* those above; the next are of the layout openb alone */
     TRAINING_ROLE_VCPUS = TRAINING_NAMED_ROLES,
     TRAINING_ROLE_HOST,
     TRAINING_ROLE_SHARE,
-    TRAINING_ROLE_GPU_MODEL,
     TRAINING_ROLES
 };
 

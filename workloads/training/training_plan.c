@@ -87,6 +87,24 @@ static bool load_fill(struct training_plan *plan, const struct cluster_spec *clu
     return true;
 }
 
+/* The types of the cluster's GPUs whose models are in the list "A|B"; all bits: every GPU's is. */
+static uint64_t types_of(const char *list, const struct cluster_spec *cluster)
+{
+    uint64_t types = 0, all = 0;
+    for (; *list != '\0'; list += *list == '|' ? 1 : 0) {
+        const size_t length = strcspn(list, "|");
+        for (size_t g = 0; g < cluster->group_count; g++)
+            for (size_t i = 0; i < cluster->groups[g].gpu_count; i++) {
+                const struct gpu_spec *gpu = &cluster->groups[g].gpus[i];
+                all |= UINT64_C(1) << gpu->type;
+                if (strlen(gpu->model) == length && strncmp(gpu->model, list, length) == 0)
+                    types |= UINT64_C(1) << gpu->type;
+            }
+        list += length;
+    }
+    return types == all ? UINT64_MAX : types;
+}
+
 static bool load_trace(const struct json_include *document, struct training_plan *plan,
                        const struct cluster_spec *cluster, uint64_t seed, struct error *error)
 {
@@ -112,6 +130,10 @@ static bool load_trace(const struct json_include *document, struct training_plan
     if (plan->models != NULL)
         plan->trainings =
             trainings_from_trace(trace, plan->trace_path, plan->models, &plan->draw, seed, error);
+    for (size_t i = 0; plan->trainings != NULL && i < plan->count; i++)
+        if (trace->rows[i].gpu_types != TRAINING_NO_MODEL)
+            plan->trainings[i].gpu_types =
+                types_of(trace->gpu_types.names[trace->rows[i].gpu_types], cluster);
     training_trace_free(trace);
     return plan->trainings != NULL &&
            (!(plan->draw.load > 0) || load_fill(plan, cluster, seed, error));
@@ -170,7 +192,8 @@ static bool check_gangs(const struct json_value *value, const struct training_pl
         for (size_t g = 0; g < cluster->group_count; g++)
             for (size_t i = 0; i < cluster->groups[g].gpu_count; i++) {
                 gpus += cluster->groups[g].count;
-                if (cluster->groups[g].gpus[i].memory_mb >= spec->gpu_memory_mb)
+                if (cluster->groups[g].gpus[i].memory_mb >= spec->gpu_memory_mb &&
+                    gpu_types_have(spec->gpu_types, cluster->groups[g].gpus[i].type))
                     fitting += cluster->groups[g].count;
             }
         if (spec->gpus > gpus)
@@ -179,11 +202,12 @@ static bool check_gangs(const struct json_value *value, const struct training_pl
                               " GPUs, and the cluster has %" PRIu64,
                               spec->id, source, spec->gpus, gpus);
         if (spec->gpus > fitting)
-            return json_fault(
-                value, error,
-                "training %" PRIu64 " of %s, a \"%s\", needs %g MB on each of %" PRIu32
-                " GPUs, and %" PRIu64 " GPUs of the cluster have them",
-                spec->id, source, model->name, spec->gpu_memory_mb, spec->gpus, fitting);
+            return json_fault(value, error,
+                              "training %" PRIu64
+                              " of %s, a \"%s\", needs %g MB on each of %" PRIu32
+                              " GPUs%s, and %" PRIu64 " GPUs of the cluster have them",
+                              spec->id, source, model->name, spec->gpu_memory_mb, spec->gpus,
+                              spec->gpu_types == UINT64_MAX ? "" : " of its gpu_types", fitting);
     }
     return true;
 }

@@ -234,7 +234,8 @@ struct training_spec *trainings_draw(const struct training_draw *draw,
         specs[i] = (struct training_spec){.id = i,
                                           .model = draw_model(models, draw, &random),
                                           .gpus = gang_sizes[g].gpus,
-                                          .arrival = time};
+                                          .arrival = time,
+                                          .gpu_types = UINT64_MAX};
         if (time >= SIM_CLOCK_END
                 ? !error_input(error,
                                "training.arrivals: training %zu arrives after the clock's "
@@ -257,6 +258,7 @@ static bool convert_row(const struct training_row *row, const char *path,
                                    .gpus = row->gpus,
                                    .arrival = row->arrival,
                                    .iterations = row->iterations,
+                                   .gpu_types = UINT64_MAX,
                                    .iteration_s = row->iteration_ms * models->overhead / 1000};
     if (row->arrival >= SIM_CLOCK_END)
         return error_input(error,

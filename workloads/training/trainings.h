@@ -31,6 +31,7 @@ struct training_spec {
     double iteration_s;   /* one iteration of the whole gang, alone, with the base of the models;
                              INFINITY: it never ends */
     double gpu_memory_mb; /* on each GPU of the gang; 0 if not given */
+    uint64_t gpu_types;   /* bit gpu_spec.type of the GPUs that it accepts; all: any */
     /* Of an instance of the format dilu, which has one iteration; 0 otherwise: */
     uint32_t service;      /* instances of one service have the same number */
     double request, limit; /* parts of each GPU; of a pod of the format openb, too */

@@ -116,8 +116,12 @@ static bool load_gpu(const struct json_value *value, struct workload *workload,
         return false;
     kind->units = gpu->units;
     (void)snprintf(kind->model, sizeof kind->model, "%s", gpu->model);
-    return load_sharing(value, gpu, error) && check_oversubscription(value, gpu, error) &&
-           find_kind(value, workload, kind, &gpu->kind, error);
+    if (!load_sharing(value, gpu, error) || !check_oversubscription(value, gpu, error) ||
+        !find_kind(value, workload, kind, &gpu->kind, error))
+        return false;
+    while (strcmp(workload->kinds[gpu->type].model, gpu->model) != 0)
+        gpu->type++;
+    return true;
 }
 
 static bool load_gpus(const struct json_value *array, struct workload *workload,

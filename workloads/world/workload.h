@@ -152,9 +152,16 @@ struct gpu_spec {
     enum sharing sharing;
     uint16_t units; /* number of slicing units; a share is g / units */
     uint16_t kind;  /* index into workload.kinds */
+    uint16_t type;  /* number of its model, the same for all GPUs of it; below WORKLOAD_MAX_KINDS */
     double memory_mb;
     double oversubscription; /* most shares held at one time, in whole GPUs; below 1 counts as 1 */
 };
+
+/* Whether a set of types of GPU, bit gpu_spec.type of each, has this one. */
+static inline bool gpu_types_have(uint64_t types, uint32_t type)
+{
+    return (types >> type & 1) != 0;
+}
 
 /* A group of identical invokers. Invoker ids are numbered group by group. */
 struct invoker_group {
