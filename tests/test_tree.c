@@ -341,7 +341,7 @@ CASE(a_tree_serves_a_world_without_its_functions)
                                          {"requests", "300"},
                                          {"warmup_requests", "0"}};
     struct error error = {0};
-    OWNED(free) double *values = NULL;
+    double *values = NULL;
     RESULT result = {0};
     EXPERIMENT *experiment =
         experiment_load("workloads/experiments/v100-detect-twitter.json", overrides, 4, &error);
