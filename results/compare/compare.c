@@ -330,7 +330,7 @@ struct comparison *compare_load(const char *simulated, const char *real, struct 
     against->simulated = results_load(simulated, error);
     if (against->simulated != NULL)
         against->real = results_load(real, error);
-    if (against->real != NULL)
+    if (against->simulated != NULL && against->real != NULL)
         files.details[0] = run_details_open(simulated, error);
     if (files.details[0] != NULL)
         files.details[1] = run_details_open(real, error);

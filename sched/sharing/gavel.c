@@ -87,6 +87,14 @@ static struct gavel_item *item_of(const struct gavel *self, size_t at)
     return &self->items[self->gangs.list[at]->id];
 }
 
+static bool same_class(const struct gavel_class *a, const struct gavel_class *b)
+{
+    bool same = a->gpus == b->gpus;
+    for (size_t t = 0; t < GAVEL_TYPES_MOST; t++)
+        same = same && a->rates[t] == b->rates[t];
+    return same;
+}
+
 /* Computes new shares. */
 static void reset(struct gavel *self, struct arena *arena, double now)
 {
@@ -101,9 +109,7 @@ static void reset(struct gavel *self, struct arena *arena, double now)
             item->received[t] = half;
             self->all[t] = half * (double)self->gangs.count;
         }
-        while (c < count &&
-               (classes[c].gpus != item->like.gpus ||
-                memcmp(classes[c].rates, item->like.rates, sizeof classes->rates) != 0))
+        while (c < count && !same_class(&classes[c], &item->like))
             c++;
         if (c == count)
             classes[count++] = item->like;

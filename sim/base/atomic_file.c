@@ -227,7 +227,7 @@ static void partials_remove(struct arena *arena, const char *target)
 
 static void file_clear(struct atomic_file *file)
 {
-    if (file->locked && file->owner == getpid())
+    if (file->target != NULL && file->locked && file->owner == getpid())
         lock_drop(file, lock_name(file));
     arena_destroy(file->arena);
     *file = (struct atomic_file){0};

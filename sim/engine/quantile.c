@@ -94,6 +94,7 @@ void quantile_add(struct quantile *quantile, sim_time_t sample)
     assert(sample >= 0);
     if (quantile->buckets == NULL && quantile->count == quantile->room)
         quantile_make_room(quantile);
+    assert(quantile->buckets != NULL || quantile->samples != NULL);
     if (quantile->buckets == NULL)
         quantile->samples[quantile->count] = sample;
     else
