@@ -74,7 +74,7 @@ struct fit_cursor {
 void best_fit_init(struct cluster *cluster);
 
 /* Updates the index for the present state of the invoker. Frees pools that have become empty. */
-void best_fit_file(struct cluster *cluster, uint32_t invoker);
+void best_fit_file(struct cluster *cluster, uint32_t id);
 
 /* Moves the cursor to the next entry with at least the requested units and vCPUs, best fit first.
  * False after the last. The index must not be updated between two calls. */

@@ -73,7 +73,7 @@ static inline void cluster_untouch(struct cluster *cluster)
 }
 
 /* Makes an invoker the last of those that changed since the last update of best_fit.h. */
-void cluster_move_dirty(struct cluster *cluster, uint32_t invoker);
+void cluster_move_dirty(struct cluster *cluster, uint32_t id);
 
 /* Notes that an invoker changed, there and for the index of best_fit.h. */
 static inline void cluster_mark_dirty(struct cluster *cluster, uint32_t invoker)
