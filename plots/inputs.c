@@ -210,7 +210,8 @@ enum { FIELDS_MOST = 64, LINES_MOST = 12 };
 static bool header_read(const char *path, char *line, size_t places[COLUMNS], struct error *error)
 {
     char *names[FIELDS_MOST];
-    const size_t count = line_cut(line, ",", names, FIELDS_MOST);
+    const ptrdiff_t cut = line_cut(line, ',', names, FIELDS_MOST);
+    const size_t count = cut > 0 ? (size_t)cut : 0;
     for (size_t c = 0; c < COLUMNS; c++) {
         places[c] = 0;
         while (places[c] < count && places[c] < FIELDS_MOST &&
@@ -245,7 +246,7 @@ static bool point_read(const struct line_reader *lines, char *line, const size_t
 {
     char *fields[FIELDS_MOST] = {NULL};
     double values[COLUMNS] = {0};
-    (void)line_cut(line, ",", fields, FIELDS_MOST);
+    (void)line_cut(line, ',', fields, FIELDS_MOST);
     for (enum column_name c = COLUMN_BATCH; c < COLUMNS; c++)
         if (!number_read(lines, c, fields[places[c]], &values[c], error))
             return false;

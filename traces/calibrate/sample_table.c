@@ -10,14 +10,17 @@
  *   model (…), cold_start_ms               samples of cold starts, one a row; optional column: run
  *   members, slowdown, latency_ms,         co-locations of any size, one a row: members are
  *   std_ms                                 MODEL:BATCH:SHARE, members and numbers are separated by
- * + no header, 4 numbers                   a Dilu file as published, named after its model no
- * header, 7 numbers                   SGPRS's speed-up table: ResNet-18 over its 68 SMs no header,
- * name and 4 numbers, blanks  an INFless file as published
+ *
+ *   without a header                       in a file called      or with --format
+ *   4 numbers: Dilu, named after its model bs_sm_*               dilu
+ *   7 numbers: SGPRS, ResNet-18 over 68 SMs speedup.*            sgprs
+ *   name and 4 numbers, blanks: INFless    *-profile-results.*   infless
  *
  * Share columns: share (K/N, as asked; beside it sms and sm_count, what was got), mps_pct, gpu_pct,
- * share_pct (of 100), mig_gpcs (of 7), sms (of the column sm_count, or of the set's `sms`). Any
- * other column of a table with a header must be named in the set's filters.
+ * share_pct (of 100), mig_gpcs (of 7), slice (3g.20gb), sms (of the column sm_count, or of the
+ * set's `sms`). Any other column of a table with a header must be named by a rule of the set.
  */
+#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +49,8 @@ enum {
     ALONE_TURNAROUND,
     ALONE_SMS, /* multiprocessors of the GPU */
     ALONE_GOT, /* multiprocessors of a named share */
+    ALONE_P95,
+    ALONE_SAMPLES, /* behind the row */
     ALONE_FIELDS
 };
 
@@ -65,18 +70,39 @@ static bool is_time_alone(struct table_reader *reader, const struct latency_samp
            samples_add_refused(reader->set, sample, error);
 }
 
+/* ms of the unit of times. */
+static double unit_of(const struct table_reader *reader)
+{
+    return reader->set->latency_ms > 0 ? reader->set->latency_ms : 1;
+}
+
+/* A latency in another unit than it is taken for does not fit the throughput of its batches. That
+ * of tokens may be a hundred times that of batches. */
+static bool check_rate(const struct table_reader *reader, double ms, double rate, int batch,
+                       struct error *error)
+{
+    const double ratio = ms / 1000 * rate / batch;
+    return !(rate > 0) || (ratio < 10 && ratio > 0.01) ||
+           line_fault(&reader->lines, error,
+                      "latency x throughput / batch is %.3g, not 1: the latency, read as %g ms, or "
+                      "the throughput, read as %g/s, has another unit",
+                      ratio, ms, rate);
+}
+
 /* 0: did not run. */
 static bool read_time(struct table_reader *reader, int batch, double *ms, struct error *error)
 {
     const int *column = reader->column;
     double rate = 0;
     if (column[ALONE_MS] >= 0) {
-        const char *text = reader->cells[column[ALONE_MS]];
+        const char *text = reader->table.fields[column[ALONE_MS]];
         *ms = 0;
         if (text[0] == '\0' || strcasecmp(text, "oom") == 0)
             return true;
-        return cell_number(reader, column[ALONE_MS], 0, TABLE_MS_LIMIT, ms, error) &&
-               (*ms > 0 || line_fault(&reader->lines, error,
+        if (!cell_number(reader, column[ALONE_MS], 0, TABLE_MS_LIMIT, ms, error))
+            return false;
+        *ms *= unit_of(reader);
+        return (*ms > 0 || line_fault(&reader->lines, error,
                                       "the time must be above 0, or empty if it did not run"));
     }
     if (!cell_number(reader, column[ALONE_RATE], 0, TABLE_MS_LIMIT, &rate, error))
@@ -87,7 +113,7 @@ static bool read_time(struct table_reader *reader, int batch, double *ms, struct
 
 /* The columns that a table may have beside a name, a batch, a share and a time. */
 struct extras {
-    double saturated, processes, demand, deviation, memory, turnaround;
+    double saturated, processes, demand, deviation, memory, turnaround, p95, samples, rate;
 };
 
 static bool read_extras(struct table_reader *reader, struct latency_sample *sample,
@@ -106,6 +132,10 @@ static bool read_extras(struct table_reader *reader, struct latency_sample *samp
     return cell_optional(reader, column[ALONE_DEMAND], 0, PERCENT, &extras->demand, error) &&
            cell_optional(reader, column[ALONE_STD], 0, TABLE_MS_LIMIT, &extras->deviation, error) &&
            cell_optional(reader, column[ALONE_MEMORY], 0, TABLE_MS_LIMIT, &extras->memory, error) &&
+           cell_optional(reader, column[ALONE_P95], 0, TABLE_MS_LIMIT, &extras->p95, error) &&
+           cell_optional(reader, column[ALONE_SAMPLES], 1, 1e9, &extras->samples, error) &&
+           (!reader->named ||
+            cell_optional(reader, column[ALONE_RATE], 0, TABLE_MS_LIMIT, &extras->rate, error)) &&
            cell_optional(reader, column[ALONE_TURNAROUND], 0, TABLE_MS_LIMIT, &extras->turnaround,
                          error);
 }
@@ -134,7 +164,7 @@ static bool read_part(struct table_reader *reader, struct latency_sample *sample
     const struct sample_set *set = reader->set;
     const int got = reader->column[ALONE_GOT], all = reader->column[ALONE_SMS];
     int sms = 0, count = 0;
-    if (got < 0 || all < 0 || reader->cells[got][0] == '\0')
+    if (got < 0 || all < 0 || reader->table.fields[got][0] == '\0')
         return true;
     if (!cell_integer(reader, all, 1, SMS_MOST, &count, error) ||
         !cell_integer(reader, got, 1, count, &sms, error))
@@ -151,7 +181,7 @@ static bool read_alone(struct table_reader *reader, struct error *error)
 {
     const int *column = reader->column;
     struct latency_sample sample = {.vcpu = 1, .share = WHOLE, .repeats = 1, .cv = NAN};
-    struct extras extras = {0, 1, NAN, NAN, NAN, NAN};
+    struct extras extras = {0, 1, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     bool alone = false;
     if (!read_sms(reader, error) ||
         !cell_function(reader, column[ALONE_NAME], &sample.function, error) ||
@@ -167,7 +197,12 @@ static bool read_alone(struct table_reader *reader, struct error *error)
         return true;
     if (sample.batch < 1)
         return line_fault(&reader->lines, error, "the batch must be above 0");
-    sample.cv = extras.deviation / sample.ms;
+    /* The 95th percentile of a lognormal time whose median is the latency. */
+    sample.cv = isnan(extras.p95) ? extras.deviation * unit_of(reader) / sample.ms
+                                  : fmax(0, log(extras.p95 * unit_of(reader) / sample.ms) / 1.645);
+    sample.repeats = isnan(extras.samples) ? 1 : (size_t)extras.samples;
+    if (!check_rate(reader, sample.ms, extras.rate, sample.batch, error))
+        return false;
     samples_add_demand(reader->set, sample.function, sample.share, extras.demand / PERCENT);
     samples_add_memory(reader->set, sample.function, sample.batch, extras.memory);
     samples_add_turnaround(reader->set, sample.function, extras.turnaround);
@@ -242,7 +277,7 @@ enum { GROUP_MOST = 64 };
 static bool read_member(struct table_reader *reader, struct co_run *run, struct error *error)
 {
     const int *column = reader->column;
-    char *name = reader->cells[column[GROUP_MEMBERS]];
+    char *name = reader->table.fields[column[GROUP_MEMBERS]];
     char *share = strrchr(name, ':');
     double ms = 0, deviation = NAN;
     if (share != NULL)
@@ -253,10 +288,10 @@ static bool read_member(struct table_reader *reader, struct co_run *run, struct 
     *batch++ = '\0';
     if (!cell_function(reader, column[GROUP_MEMBERS], &run->function, error))
         return false;
-    reader->cells[column[GROUP_MEMBERS]] = share;
+    reader->table.fields[column[GROUP_MEMBERS]] = share;
     if (!cell_share(reader, column[GROUP_MEMBERS], 1, &run->share, error))
         return false;
-    reader->cells[column[GROUP_MEMBERS]] = batch;
+    reader->table.fields[column[GROUP_MEMBERS]] = batch;
     if (!cell_integer(reader, column[GROUP_MEMBERS], 1, UINT16_MAX, &run->batch, error) ||
         !cell_number(reader, column[GROUP_MS], 1e-6, TABLE_MS_LIMIT, &ms, error) ||
         !cell_optional(reader, column[GROUP_STD], 0, TABLE_MS_LIMIT, &deviation, error) ||
@@ -272,7 +307,7 @@ static bool read_group(struct table_reader *reader, struct error *error)
     char *rest[GROUP_FIELDS];
     size_t members = 0;
     for (size_t i = 0; i < GROUP_FIELDS; i++)
-        rest[i] = reader->cells[reader->column[i]];
+        rest[i] = reader->table.fields[reader->column[i]];
     if (strcmp(rest[GROUP_SLOWDOWN], "oom") == 0) {
         reader->saturated++;
         return true;
@@ -280,7 +315,7 @@ static bool read_group(struct table_reader *reader, struct error *error)
     for (bool more = true; more; members++) {
         struct co_run run = {.group = group, .location = group};
         for (size_t i = 0; i < GROUP_FIELDS; i++) {
-            reader->cells[reader->column[i]] = strsep(&rest[i], "+");
+            reader->table.fields[reader->column[i]] = strsep(&rest[i], "+");
             more = rest[GROUP_MEMBERS] != NULL;
             if ((rest[i] != NULL) != more || members == GROUP_MOST)
                 return line_fault(&reader->lines, error,
@@ -303,7 +338,7 @@ static bool is_pairs(struct table_reader *reader)
         "model1",  "model2",  "batch1",  "batch2",  "mps1_pct",  "mps2_pct",
         "lat1_ms", "lat2_ms", "std1_ms", "std2_ms", "slowdown1", "slowdown2"};
     for (size_t i = 0; i < PAIR_FIELDS; i++) {
-        reader->column[i] = table_column(reader, names[i]);
+        reader->column[i] = listing_column(&reader->table, names[i]);
         if (reader->column[i] < 0)
             return false;
     }
@@ -318,7 +353,7 @@ static bool is_groups(struct table_reader *reader)
                                                     "alone_ms"};
     bool all = true;
     for (size_t i = 0; i < GROUP_FIELDS; i++) {
-        reader->column[i] = table_column(reader, names[i]);
+        reader->column[i] = listing_column(&reader->table, names[i]);
         all = all && reader->column[i] >= 0;
     }
     reader->unit = 0;
@@ -329,10 +364,10 @@ static bool is_groups(struct table_reader *reader)
 static const char *const name_columns[] = {"model", "function", "network", NULL};
 
 /* Returns whether the share is a number of multiprocessors. */
-static bool counts_sms(const struct table_reader *reader)
+static bool counts_sms(struct table_reader *reader)
 {
     return reader->column[ALONE_SHARE] >= 0 &&
-           reader->column[ALONE_SHARE] == table_column(reader, "sms");
+           reader->column[ALONE_SHARE] == listing_column(&reader->table, "sms");
 }
 
 static bool is_alone(struct table_reader *reader)
@@ -345,44 +380,45 @@ static bool is_alone(struct table_reader *reader)
     const struct {
         const char *name;
         int unit;
-    } shares[] = {{"share", 0},
-                  {"mps_pct", PERCENT},
-                  {"gpu_pct", PERCENT},
-                  {"share_pct", PERCENT},
-                  {"mig_gpcs", GPCS},
-                  {"Mig instance", GPCS},
-                  {"sms", reader->set->sms}};
+    } shares[] = {{"share", 0},           {"mps_pct", PERCENT},     {"gpu_pct", PERCENT},
+                  {"share_pct", PERCENT}, {"mig_gpcs", GPCS},       {"Mig instance", GPCS},
+                  {"slice", GPCS},        {"sms", reader->set->sms}};
     int *column = reader->column;
     column[ALONE_SHARE] = -1;
     for (size_t i = 0; column[ALONE_SHARE] < 0 && i < sizeof shares / sizeof shares[0]; i++) {
-        column[ALONE_SHARE] = table_column(reader, shares[i].name);
+        column[ALONE_SHARE] = listing_column(&reader->table, shares[i].name);
         reader->unit = column[ALONE_SHARE] >= 0 ? shares[i].unit : WHOLE;
     }
-    const bool named = table_column(reader, "share") >= 0;
-    column[ALONE_GOT] = named ? table_column(reader, "sms") : -1;
-    column[ALONE_SMS] = named || counts_sms(reader) ? table_column(reader, "sm_count") : -1;
-    column[ALONE_NAME] = table_column_any(reader, name_columns);
-    column[ALONE_BATCH] = table_column_any(reader, batches);
-    column[ALONE_MS] = table_column(reader, "latency_ms");
-    column[ALONE_VCPU] = table_column_any(reader, vcpus);
-    column[ALONE_PROCESSES] = table_column_any(reader, processes);
-    column[ALONE_SATURATED] = table_column(reader, "saturated");
-    column[ALONE_DEMAND] = table_column(reader, "dram_util_pct");
-    column[ALONE_RATE] = table_column(reader, "Throughput");
-    column[ALONE_STD] = table_column_any(reader, deviations);
-    column[ALONE_MEMORY] = table_column_any(reader, memories);
-    column[ALONE_TURNAROUND] = table_column(reader, "turnaround_ms");
+    const bool named = listing_column(&reader->table, "share") >= 0;
+    column[ALONE_GOT] = named ? listing_column(&reader->table, "sms") : -1;
+    column[ALONE_SMS] =
+        named || counts_sms(reader) ? listing_column(&reader->table, "sm_count") : -1;
+    column[ALONE_NAME] = listing_column_any(&reader->table, name_columns);
+    column[ALONE_BATCH] = listing_column_any(&reader->table, batches);
+    column[ALONE_MS] = listing_column(&reader->table, "latency_ms");
+    column[ALONE_VCPU] = listing_column_any(&reader->table, vcpus);
+    column[ALONE_PROCESSES] = listing_column_any(&reader->table, processes);
+    column[ALONE_SATURATED] = listing_column(&reader->table, "saturated");
+    column[ALONE_DEMAND] = listing_column(&reader->table, "dram_util_pct");
+    column[ALONE_RATE] = listing_column(&reader->table, "Throughput");
+    column[ALONE_STD] = listing_column_any(&reader->table, deviations);
+    column[ALONE_MEMORY] = listing_column_any(&reader->table, memories);
+    column[ALONE_TURNAROUND] = listing_column(&reader->table, "turnaround_ms");
+    column[ALONE_P95] = listing_column(&reader->table, "p95");
+    column[ALONE_SAMPLES] = listing_column(&reader->table, "samples");
     reader->fields = ALONE_FIELDS;
-    /* A table without a name column is named after its model. */
+    /* ParvaGPU's table without a name column is named after its model, and so is any with roles. */
+    const bool rated = column[ALONE_RATE] >= 0 &&
+                       (reader->named || listing_column(&reader->table, "Mig instance") >= 0);
     return column[ALONE_BATCH] >= 0 &&
-           (column[ALONE_NAME] >= 0 ? column[ALONE_MS] >= 0 : column[ALONE_RATE] >= 0);
+           (column[ALONE_MS] >= 0 ? column[ALONE_NAME] >= 0 || reader->named : rated);
 }
 
 static bool is_cold(struct table_reader *reader)
 {
-    reader->column[COLD_NAME] = table_column_any(reader, name_columns);
-    reader->column[COLD_MS] = table_column(reader, "cold_start_ms");
-    reader->column[COLD_RUN] = table_column(reader, "run");
+    reader->column[COLD_NAME] = listing_column_any(&reader->table, name_columns);
+    reader->column[COLD_MS] = listing_column(&reader->table, "cold_start_ms");
+    reader->column[COLD_RUN] = listing_column(&reader->table, "run");
     reader->fields = COLD_FIELDS;
     reader->unit = 0;
     return reader->column[COLD_NAME] >= 0 && reader->column[COLD_MS] >= 0;
@@ -391,10 +427,10 @@ static bool is_cold(struct table_reader *reader)
 /* Returns whether every cell from `first` on is a number. */
 static bool all_numbers(const struct table_reader *reader, size_t first)
 {
-    for (size_t i = first; i < reader->cell_count; i++) {
+    for (size_t i = first; i < reader->table.count; i++) {
         char *end = NULL;
-        (void)strtod(reader->cells[i], &end);
-        if (end == reader->cells[i] || *end != '\0')
+        (void)strtod(reader->table.names[i], &end);
+        if (end == reader->table.names[i] || *end != '\0')
             return false;
     }
     return true;
@@ -404,12 +440,16 @@ static bool all_numbers(const struct table_reader *reader, size_t first)
 static bool read_dilu(struct table_reader *reader, struct error *error)
 {
     struct latency_sample sample = {.vcpu = 1, .repeats = 1, .cv = NAN};
+    double rate = 0;
     if (!cell_function(reader, -1, &sample.function, error) ||
         !cell_integer(reader, 0, 1, UINT16_MAX, &sample.batch, error) ||
         !cell_share(reader, 1, 1, &sample.share, error) ||
-        !cell_number(reader, 2, 1e-9, TABLE_MS_LIMIT, &sample.ms, error))
+        !cell_number(reader, 2, 1e-9, TABLE_MS_LIMIT, &sample.ms, error) ||
+        !cell_number(reader, 3, 0, TABLE_MS_LIMIT, &rate, error))
         return false;
     sample.ms *= 1000;
+    if (!check_rate(reader, sample.ms, rate, sample.batch, error))
+        return false;
     reader->taken++;
     return samples_add_latency(reader->set, &sample, error);
 }
@@ -458,68 +498,55 @@ static void name_after_file(struct table_reader *reader)
     (void)snprintf(reader->name, sizeof reader->name, "%.*s", (int)strcspn(name, "."), name);
 }
 
-/* A format without a header. */
-static bool is_bare(struct table_reader *reader, size_t cells, size_t names, int unit)
+/* A format without a header, in a file of its published name or by its own. */
+static bool is_bare(struct table_reader *reader, size_t cells, size_t names, int unit,
+                    const char *format, const char *pattern)
 {
+    const char *asked = reader->set->format;
     reader->fields = 0;
     reader->unit = unit;
-    return reader->cell_count == cells && all_numbers(reader, names);
+    return reader->table.count == cells && all_numbers(reader, names) &&
+           (asked != NULL ? strcmp(asked, format) == 0
+                          : fnmatch(pattern, file_name(reader->path), 0) == 0);
 }
 
 static bool is_dilu(struct table_reader *reader)
 {
-    return is_bare(reader, 4, 0, PERCENT);
+    return is_bare(reader, 4, 0, PERCENT, "dilu", "bs_sm_*");
 }
 
 static bool is_sgprs(struct table_reader *reader)
 {
-    return is_bare(reader, 7, 0, SGPRS_SMS);
+    return is_bare(reader, 7, 0, SGPRS_SMS, "sgprs", "speedup.*");
 }
 
 static bool is_infless(struct table_reader *reader)
 {
-    return is_bare(reader, 5, 1, PERCENT);
+    return is_bare(reader, 5, 1, PERCENT, "infless", "*-profile-results.*");
 }
 
 /* In the order in which they are tried. */
 static const struct format {
-    const char *separators;
     bool (*is)(struct table_reader *reader); /* recognises the first line, sets fields and unit */
     bool (*read)(struct table_reader *reader, struct error *error); /* a row */
-} formats[] = {{",", is_pairs, read_pair},       {",", is_alone, read_alone},
-               {",", is_cold, read_cold},        {",", is_groups, read_group},
-               {",", is_dilu, read_dilu},        {",", is_sgprs, read_sgprs},
-               {" \t", is_infless, read_infless}};
+} formats[] = {{is_pairs, read_pair},     {is_alone, read_alone}, {is_cold, read_cold},
+               {is_groups, read_group},   {is_dilu, read_dilu},   {is_sgprs, read_sgprs},
+               {is_infless, read_infless}};
 
-static const struct format *format_find(struct table_reader *reader, const char *separators)
+static const struct format *format_find(struct table_reader *reader)
 {
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
-        if (formats[i].separators[0] == separators[0] && reader->cell_count <= TABLE_CELLS &&
-            formats[i].is(reader))
+        if (formats[i].is(reader))
             return &formats[i];
     return NULL;
 }
 
 static bool read_rows(struct table_reader *reader, const struct format *format, struct error *error)
 {
-    const bool header = reader->fields > 0;
-    size_t columns = reader->cell_count;
-    char *line = NULL;
     enum line_status status = LINE_READ;
-    if (!header && !format->read(reader, error))
-        return false;
-    while ((status = line_reader_next(&reader->lines, &line, error)) == LINE_READ) {
-        reader->cell_count = line_cut(line, format->separators, reader->cells, TABLE_CELLS);
-        if (reader->cell_count != columns)
-            return line_fault(&reader->lines, error, "has %zu columns, the first line %zu",
-                              reader->cell_count, columns);
-        if (header && !table_is_selected(reader)) {
-            reader->unselected++;
-            continue;
-        }
+    while ((status = listing_next(&reader->table, error)) == LINE_READ)
         if (!format->read(reader, error))
             return false;
-    }
     return status == LINE_END;
 }
 
@@ -530,7 +557,7 @@ static bool note_left_out(const struct table_reader *reader, struct error *error
         const char *why;
     } notes[] = {{reader->saturated, "saturated or out of memory"},
                  {reader->packed, "of several processes in one slice"},
-                 {reader->unselected, "not selected by --where"}};
+                 {reader->table.unselected, "not selected by --where"}};
     if (reader->unit == PERCENT && reader->most_share > 0 && reader->most_share <= 1 &&
         !samples_note(reader->set, error,
                       "%s: no share is above 1 %%; if they are fractions, multiply them by 100",
@@ -543,8 +570,23 @@ static bool note_left_out(const struct table_reader *reader, struct error *error
     return true;
 }
 
-/* Recognises the format from the first line. The line is split at commas, or at blanks if it has no
- * comma. */
+static bool unknown_table(const struct table_reader *reader, const char *line, struct error *error)
+{
+    char advice[640];
+    const bool bare = reader->table.json == NULL && all_numbers(reader, reader->table.count > 1);
+    if (bare)
+        return error_input(error,
+                           "%s: has no header; name its columns by --header NAME,NAME,… and "
+                           "--columns, or a published form by --format dilu, infless or sgprs",
+                           reader->path);
+    return error_input(
+        error,
+        "%s: unknown table of measurements, which needs model, batch and latency_ms; "
+        "%s",
+        reader->path, listing_advice(reader->path, line, 'm', advice, sizeof advice));
+}
+
+/* Recognises the format from the first line. */
 static bool read_table(struct table_reader *reader, struct error *error)
 {
     char *line = NULL;
@@ -558,22 +600,19 @@ static bool read_table(struct table_reader *reader, struct error *error)
                            "%s: is an HDF5 file, which no longer holds measurements; measure with "
                            "traces/capture/measure.py and give its folder",
                            reader->path);
-    const char *separators = strchr(line, ',') == NULL ? " \t" : ",";
-    reader->cell_count = line_cut(line, separators, reader->cells, TABLE_CELLS);
-    const struct format *format = format_find(reader, separators);
+    if (!listing_open(&reader->table, line, error) || !table_name_columns(reader, error))
+        return false;
+    const struct format *format = format_find(reader);
     if (format == NULL)
-        return error_input(
-            error,
-            "%s: unknown table of measurements; it needs a header "
-            "with model, batch, share (or mps_pct, gpu_pct, share_pct, mig_gpcs, sms; none: "
-            "the whole GPU) and latency_ms; or with model and cold_start_ms",
-            reader->path);
+        return unknown_table(reader, line, error);
     if (format->read == read_alone && reader->unit == 0 && counts_sms(reader) &&
         reader->column[ALONE_SMS] < 0)
         return error_input(error,
                            "%s: column 'sms' counts multiprocessors, and nothing says how many the "
                            "GPU has; add a column sm_count, or `esgsim calibrate --sms N`",
                            reader->path);
+    if (reader->fields == 0)
+        reader->table.pending = line;
     name_after_file(reader);
     return (reader->unit == 0 ||
             samples_set_unit(reader->set, reader->unit, reader->path, error)) &&
@@ -581,16 +620,36 @@ static bool read_table(struct table_reader *reader, struct error *error)
            read_rows(reader, format, error) &&
            (reader->taken > 0 ||
             error_input(error, "%s: has no usable sample%s", reader->path,
-                        reader->unselected > 0 ? "; --where selects no row" : "")) &&
+                        reader->table.unselected > 0 ? "; --where selects no row" : "")) &&
            note_left_out(reader, error);
+}
+
+bool sample_table_is(const char *path, const char *line)
+{
+    struct sample_set set = {.unit = 0};
+    struct table_reader reader = {.set = &set, .path = path, .lines.path = path};
+    struct error fault = {0};
+    char *copy = strdup(line);
+    reader.table = (struct listing){.lines = &reader.lines, .blanks = true};
+    const bool is = copy != NULL && !listing_json_begins(line) &&
+                    listing_open(&reader.table, copy, &fault) && format_find(&reader) != NULL;
+    listing_close(&reader.table);
+    free(copy);
+    return is;
 }
 
 bool sample_table_read(struct sample_set *set, const char *path, struct error *error)
 {
     struct table_reader reader = {.set = set, .path = path};
-    if (!line_reader_open(&reader.lines, path, error))
+    if (set->lines != NULL) {
+        reader.lines = *set->lines;
+        *set->lines = (struct line_reader){.path = NULL};
+    } else if (!line_reader_open(&reader.lines, path, error)) {
         return false;
+    }
+    reader.table = (struct listing){.lines = &reader.lines, .options = &set->table, .blanks = true};
     bool fine = read_table(&reader, error);
+    listing_close(&reader.table);
     line_reader_close(&reader.lines);
     return fine;
 }

@@ -262,7 +262,8 @@ static struct latency_sample join_repeats(const struct latency_sample *first, si
     const size_t stride = sizeof *first / sizeof(double);
     _Static_assert(sizeof(struct latency_sample) % sizeof(double) == 0, "times at equal strides");
     joined.ms = gsl_stats_median_from_sorted_data(&first->ms, stride, count);
-    joined.repeats = count;
+    for (size_t i = 1; i < count; i++)
+        joined.repeats += first[i].repeats;
     if (count < 2)
         return joined;
     double mean = 0;

@@ -14,6 +14,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/string_index.h"
+#include "traces/readers/listing.h"
 
 struct latency_sample {
     uint32_t function;
@@ -54,13 +55,9 @@ struct function_properties {
     double memory_batches, memory_mb, memory_squares, memory_products;
 };
 
-/* Selects the rows of a table whose `column` is `value`; NULL: all, and the column does not matter.
- */
-struct sample_filter {
-    const char *column, *value;
-    bool found; /* a table has the column */
-};
-enum { SAMPLE_FILTERS = 16, SMS_MOST = 1000 };
+/* What the columns of a table are for, if the names do not say so: the index of sample_roles. */
+enum { SAMPLE_ROLE_LATENCY = 2, SAMPLE_ROLES = 14, SMS_MOST = 1000 };
+extern const char *const sample_roles[SAMPLE_ROLES + 1]; /* ended by NULL */
 
 struct sample_set {
     struct string_index functions; /* names by index */
@@ -76,8 +73,11 @@ struct sample_set {
     int unit; /* shares in a whole GPU; 0 until a file gives it */
     int base; /* the unit that files give, of which `unit` is a multiple */
     int sms;  /* multiprocessors of the GPU, for tables that count them; 0: not known */
-    struct sample_filter filters[SAMPLE_FILTERS];
-    size_t filter_count;
+    struct listing_options table;
+    const char *columns[SAMPLE_ROLES]; /* by role; all NULL: columns are known by their names */
+    double latency_ms;                 /* unit of the role latency */
+    struct line_reader *lines;         /* the table, opened: it is taken over; NULL: by its path */
+    const char *format;                /* of a table without a header; NULL: by its file's name */
     char *device, *evidence, *source, *licence; /* NULL: not known */
     bool rehearsal;                             /* values are drawn from a formula */
     bool kernels;                               /* latencies are those of the GPU's work alone */
@@ -150,8 +150,13 @@ int samples_in_unit(const struct sample_set *set, int share, int unit);
  * of n have less than k/n of the GPU. */
 double samples_share(const struct sample_set *set, const struct latency_sample *sample);
 
-/* Reads a text table. The format is recognised by its header line; sample_table.c lists the
- * formats. ERROR_INPUT "FILE:LINE: …". */
+/* Whether a file of that name and first line is such a table. */
+bool sample_table_is(const char *path, const char *line);
+
+/* Reads a text table. The format is recognised by its header line, or without one by the published
+ * name of its file or the set's format; sample_table.c lists the formats. ERROR_INPUT "FILE:LINE:
+ * …".
+ */
 bool sample_table_read(struct sample_set *set, const char *path, struct error *error);
 
 /* Reads a folder that traces/capture/measure.py wrote: device.json, which says what was measured
@@ -163,9 +168,9 @@ bool sample_table_read(struct sample_set *set, const char *path, struct error *e
 bool measured_folder_read(struct sample_set *set, const char *path, bool rehearsal,
                           struct error *error);
 
-/* Reads files into a set that has the filters, the multiprocessors and the texts that the caller
+/* Reads files into a set that has the options, the multiprocessors and the texts that the caller
  * gives: folders as measured_folder_read, others as tables. Then reduces it and leaves lone points
- * out. ERROR_INPUT also for a filter whose column no table has: misspelt, it would select all. */
+ * out. ERROR_INPUT also for a rule whose column no table has. */
 bool samples_read(struct sample_set *set, const char *const *files, size_t count, bool rehearsal,
                   struct error *error);
 

@@ -2,17 +2,6 @@
 
 #include "traces/calibrate/samples.h"
 
-/* A misspelt column must not pass for one that selects everything. */
-static bool check_filters(const struct sample_set *set, struct error *error)
-{
-    for (size_t i = 0; i < set->filter_count; i++)
-        if (!set->filters[i].found)
-            return error_input(error, "%s %s: no table has that column",
-                               set->filters[i].value != NULL ? "--where" : "--ignore",
-                               set->filters[i].column);
-    return true;
-}
-
 static bool is_folder(const char *path)
 {
     struct stat status;
@@ -26,7 +15,7 @@ bool samples_read(struct sample_set *set, const char *const *files, size_t count
         if (!(is_folder(files[i]) ? measured_folder_read(set, files[i], rehearsal, error)
                                   : sample_table_read(set, files[i], error)))
             return false;
-    if (!check_filters(set, error))
+    if (!listing_check_rules(&set->table, error))
         return false;
     samples_reduce(set);
     return samples_leave_out_lone(set, error);

@@ -2,6 +2,7 @@
  */
 #include "traces/readers/trace_layout.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "sim/base/array.h"
@@ -24,9 +25,13 @@ struct waiting {
     uint32_t order;
     sim_time_t newest_end;
     bool ended;
+    /* A func is unique within its app only: the app that had it first. */
+    struct string_index apps, functions;
+    int32_t *owners; /* by function */
+    size_t owned;
 };
 
-static bool open_azure_2021(struct trace_reader *reader, const char *header, struct error *error)
+static bool open_azure_2021(struct trace_reader *reader, char *header, struct error *error)
 {
     (void)header;
     reader->state = calloc(1, sizeof(struct waiting));
@@ -36,8 +41,12 @@ static bool open_azure_2021(struct trace_reader *reader, const char *header, str
 static void close_azure_2021(struct trace_reader *reader)
 {
     struct waiting *waiting = reader->state;
-    if (waiting != NULL)
+    if (waiting != NULL) {
+        string_index_clear(&waiting->apps);
+        string_index_clear(&waiting->functions);
+        free(waiting->owners);
         free(waiting->heap);
+    }
     free(waiting);
 }
 
@@ -80,6 +89,33 @@ static struct waiting_row heap_pop(struct waiting *waiting)
     return top;
 }
 
+/* The source of a row: its func, or "app/func" where another app had that func before. */
+static bool find_source(struct trace_reader *reader, const char *app, const char *func,
+                        struct waiting_row *row, struct error *error)
+{
+    struct waiting *waiting = reader->state;
+    char both[2 * 256 + 2];
+    const int32_t a = string_index_add(&waiting->apps, app);
+    const int32_t f = string_index_add(&waiting->functions, func);
+    if (a < 0 || f < 0)
+        return line_fault(&reader->lines, error, "more than %d functions; split the trace",
+                          (int)STRING_INDEX_MOST);
+    if ((size_t)f == waiting->owned) {
+        if (!array_extend(&waiting->owners, waiting->owned, sizeof *waiting->owners))
+            return trace_no_memory(reader, error);
+        waiting->owners[waiting->owned++] = a;
+    }
+    (void)snprintf(both, sizeof both, "%s/%s", app, func);
+    const bool first = waiting->owners[f] == a;
+    const bool named = string_index_find(&reader->wanted, both) >= 0;
+    if (!first && !named && string_index_find(&reader->wanted, func) >= 0)
+        return line_fault(&reader->lines, error,
+                          "func '%.60s' is of several apps; name the one wanted '%.130s'", func,
+                          both);
+    row->selected = trace_select(reader, named ? both : func, app);
+    return trace_keep_label(reader, first ? func : both, &row->label, error);
+}
+
 static bool push_line(struct trace_reader *reader, char *line, struct error *error)
 {
     struct waiting *waiting = reader->state;
@@ -91,10 +127,9 @@ static bool push_line(struct trace_reader *reader, char *line, struct error *err
         !trace_check_label(reader, fields[1], "func", error) ||
         !trace_parse_time(reader, fields[2], "end_timestamp", SIM_S, &end, error) ||
         !trace_parse_time(reader, fields[3], "duration", SIM_S, &duration, error) ||
-        !trace_keep_label(reader, fields[1], &row.label, error))
+        !find_source(reader, fields[0], fields[1], &row, error))
         return false;
     row.time = end - duration;
-    row.selected = trace_select(reader, fields[1], fields[0]);
     if (reader->has_origin && row.time < reader->last)
         return line_fault(&reader->lines, error,
                           "starts %.9g s before a row already read, outside the reorder "

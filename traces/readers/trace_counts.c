@@ -16,36 +16,35 @@ static int compare_drawn(const void *a, const void *b)
     return (left->row > right->row) - (left->row < right->row);
 }
 
-bool trace_draw(const struct trace_reader *reader, struct drawn_bin *drawn, uint64_t bin,
-                uint32_t row, uint32_t stream, uint64_t count, struct error *error)
+bool trace_draw(const struct trace_reader *reader, struct drawn_bin *drawn,
+                const struct trace_bin *bin, uint32_t row, uint32_t stream, uint64_t count,
+                struct error *error)
 {
-    const sim_time_t width = reader->layout->bin;
-    if ((sim_time_t)(bin + 1) * width <= reader->start)
+    if (bin->begin + bin->width <= reader->start)
         return true;
     if (drawn->count + count > TRACE_MOST_IN_BIN)
         return error_input(error, "%s: bin %llu holds more than %d requests; use a finer trace",
-                           reader->path, (unsigned long long)bin, (int)TRACE_MOST_IN_BIN);
+                           reader->path, (unsigned long long)bin->number, (int)TRACE_MOST_IN_BIN);
     if (!array_reserve(&drawn->arrivals, &drawn->capacity, drawn->count + (size_t)count,
                        sizeof *drawn->arrivals))
         return trace_no_memory(reader, error);
     struct random_stream random;
-    random_stream_open(&random, reader->seed, RANDOM_TRACE_BIN, bin, stream);
+    random_stream_open(&random, reader->seed, RANDOM_TRACE_BIN, bin->number, stream);
     for (uint64_t i = 0; i < count; i++) {
-        const double place = gsl_rng_uniform(&random.rng) * (double)width;
+        const double place = gsl_rng_uniform(&random.rng) * (double)bin->width;
         drawn->arrivals[drawn->count++] =
-            (struct drawn_arrival){.time = (sim_time_t)bin * width + (sim_time_t)place, .row = row};
+            (struct drawn_arrival){.time = bin->begin + (sim_time_t)place, .row = row};
     }
     return true;
 }
 
-enum raw_status trace_drawn(const struct trace_reader *reader, struct drawn_bin *drawn,
-                            uint64_t bin)
+enum raw_status trace_drawn(struct trace_reader *reader, struct drawn_bin *drawn,
+                            const struct trace_bin *bin)
 {
-    const sim_time_t width = reader->layout->bin;
+    reader->length = bin->begin + bin->width;
     if (drawn->count > 1)
         qsort(drawn->arrivals, drawn->count, sizeof *drawn->arrivals, compare_drawn);
-    return reader->end != SIM_FOREVER && (sim_time_t)bin * width > reader->end + width ? RAW_END
-                                                                                       : RAW_READ;
+    return reader->end != SIM_FOREVER && bin->begin > reader->end + bin->width ? RAW_END : RAW_READ;
 }
 
 enum raw_status trace_next_drawn(struct trace_reader *reader, struct drawn_bin *drawn,
@@ -73,7 +72,7 @@ struct counts {
     bool begun;
 };
 
-static bool open_counts(struct trace_reader *reader, const char *header, struct error *error)
+static bool open_counts(struct trace_reader *reader, char *header, struct error *error)
 {
     (void)header;
     reader->fields = reader->lines.words ? 1 : FIELDS;
@@ -126,10 +125,13 @@ static enum raw_status fill(struct trace_reader *reader, struct error *error)
     enum raw_status status = trace_next_line(reader, &line, error);
     if (status != RAW_READ)
         return status;
-    if (!parse_bin(reader, line, &count, error) ||
-        !trace_draw(reader, &counts->drawn, counts->bin, 0, 0, count, error))
+    if (!parse_bin(reader, line, &count, error))
         return RAW_FAULT;
-    return trace_drawn(reader, &counts->drawn, counts->bin);
+    const sim_time_t width = reader->layout->bin;
+    const struct trace_bin bin = {counts->bin, (sim_time_t)counts->bin * width, width};
+    return trace_draw(reader, &counts->drawn, &bin, 0, 0, count, error)
+               ? trace_drawn(reader, &counts->drawn, &bin)
+               : RAW_FAULT;
 }
 
 static enum raw_status next_counts(struct trace_reader *reader, struct raw_record *raw,

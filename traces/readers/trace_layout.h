@@ -35,6 +35,8 @@ enum raw_status { RAW_READ, RAW_END, RAW_FAULT };
 typedef bool trace_parse(struct trace_reader *reader, char *line, struct raw_record *raw,
                          struct error *error);
 
+struct listing;
+
 struct trace_layout {
     const char *header;         /* as shown in messages */
     const char *const *headers; /* accepted header lines, NULL-terminated; NULL: only `header` */
@@ -45,7 +47,7 @@ struct trace_layout {
     bool dated;    /* its stamps are dates */
     size_t fields; /* of every line; 0: `open` sets the reader's */
     /* Called after the header line. Sets the reader's `fields` or `state`; may be NULL. */
-    bool (*open)(struct trace_reader *reader, const char *header, struct error *error);
+    bool (*open)(struct trace_reader *reader, char *header, struct error *error);
     /* The record of a line, or, if that is NULL, the next record. Both find `raw` with the label
      * "", without an SLO. */
     trace_parse *parse;
@@ -89,12 +91,24 @@ struct trace_reader {
     uint64_t record_lines;
     sim_time_t origin, last; /* stamps of the first and of the last record */
     bool has_origin;
+    sim_time_t length;  /* from the first record or bin to the last record or the last bin's end */
     uint64_t first_bin; /* of the file, for counts */
+    char *notes;        /* what a user should know, a line each; NULL: nothing */
 };
+
+/* Opens the view's files as parts of one trace (trace_files.c). */
+bool trace_open_parts(struct trace_reader *reader, const char *format, struct error *error);
+
+/* Adds a line to the notes. False: ERROR_RUN. */
+bool trace_note(struct trace_reader *reader, struct error *error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* ---- Lines and fields: false with ERROR_INPUT "FILE:LINE: …" ---- */
 
 enum raw_status trace_next_line(struct trace_reader *reader, char **line, struct error *error);
+/* Reads the next row of a table, and notes at its end how many --where left out. */
+enum raw_status trace_next_row(struct trace_reader *reader, struct listing *table,
+                               struct error *error);
 /* Sets `*raw` to the record that `parse` makes of the next line. */
 enum raw_status trace_parse_next(struct trace_reader *reader, trace_parse *parse,
                                  struct raw_record *raw, struct error *error);
@@ -110,18 +124,22 @@ bool trace_parse_time(const struct trace_reader *reader, const char *text, const
 bool trace_parse_stamp(const struct trace_reader *reader, const char *text, const char *what,
                        sim_time_t unit, sim_time_t *time, struct error *error);
 
-/* Parses "2023-11-16 18:17:03.9799600" in UTC to nanoseconds since 1970. */
+/* Parses "2023-11-16 18:17:03.9799600" to nanoseconds since 1970. It is in UTC, or as an offset
+ * behind it says: Z, UTC, +08:00, -0700, +08. */
 bool trace_parse_date(const char *text, sim_time_t *time);
 
-/* Sets the columns of the roles from a list such as "time=timestamp,application=app", which is cut
- * in place. The first `needed` roles are required; `form` says what the list may have. */
-bool trace_parse_columns(char *list, const char *const *roles, size_t count, size_t needed,
-                         const char **columns, const char *form, struct error *error);
+/* Parses a stamp in units of `unit` ns; 0: a date. */
+bool trace_parse_instant(const struct trace_reader *reader, const char *text, const char *what,
+                         sim_time_t unit, sim_time_t *time, struct error *error);
 
 /* ns of a unit of trace_units; 0 of "date". */
 sim_time_t trace_unit(const char *name);
 
 bool trace_parse_count(const struct trace_reader *reader, const char *text, const char *what,
+                       uint64_t most, uint64_t *count, struct error *error);
+
+/* The same for a number that may end in ".0". */
+bool trace_parse_whole(const struct trace_reader *reader, char *text, const char *what,
                        uint64_t most, uint64_t *count, struct error *error);
 
 bool trace_check_label(const struct trace_reader *reader, const char *label, const char *what,
@@ -131,6 +149,9 @@ bool trace_check_label(const struct trace_reader *reader, const char *label, con
  */
 bool trace_order(struct trace_reader *reader, sim_time_t stamp, sim_time_t *time,
                  struct error *error);
+
+/* Faults a stamp that is `by` earlier than the one before it. Returns false. */
+bool trace_goes_back(const struct trace_reader *reader, sim_time_t by, struct error *error);
 
 /* Sets ERROR_RUN, naming the file. */
 bool trace_no_memory(const struct trace_reader *reader, struct error *error);
@@ -153,6 +174,12 @@ bool trace_keep_label(struct trace_reader *reader, const char *name, uint32_t *n
 
 enum { TRACE_MOST_IN_COUNT = 1000000, /* per count in the file */ TRACE_MOST_IN_BIN = 10000000 };
 
+/* A span of time whose requests are counted. */
+struct trace_bin {
+    uint64_t number;         /* from 0 at the first */
+    sim_time_t begin, width; /* since the first */
+};
+
 /* An arrival drawn within the current bin. */
 struct drawn_arrival {
     sim_time_t time;
@@ -167,12 +194,13 @@ struct drawn_bin {
 
 /* Adds `count` arrivals of a row to a bin, drawn from stream `stream`. Skips a bin that ends before
  * the view begins. */
-bool trace_draw(const struct trace_reader *reader, struct drawn_bin *drawn, uint64_t bin,
-                uint32_t row, uint32_t stream, uint64_t count, struct error *error);
+bool trace_draw(const struct trace_reader *reader, struct drawn_bin *drawn,
+                const struct trace_bin *bin, uint32_t row, uint32_t stream, uint64_t count,
+                struct error *error);
 
 /* Sorts a completed bin. RAW_END if the bin is beyond the view. */
-enum raw_status trace_drawn(const struct trace_reader *reader, struct drawn_bin *drawn,
-                            uint64_t bin);
+enum raw_status trace_drawn(struct trace_reader *reader, struct drawn_bin *drawn,
+                            const struct trace_bin *bin);
 
 /* Sets `*next` to the next arrival. `fill` draws the next bin, which may be empty. */
 enum raw_status trace_next_drawn(struct trace_reader *reader, struct drawn_bin *drawn,

@@ -1,6 +1,9 @@
+#include "traces/readers/listing.h"
 #include "traces/readers/trace_layout.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,11 +14,28 @@ bool trace_no_memory(const struct trace_reader *reader, struct error *error)
     return error_run(error, "%s: out of memory", reader->path);
 }
 
+bool trace_note(struct trace_reader *reader, struct error *error, const char *format, ...)
+{
+    char line[512], *notes = NULL;
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    if (asprintf(&notes, "%s%s\n", reader->notes != NULL ? reader->notes : "", line) < 0)
+        return trace_no_memory(reader, error);
+    free(reader->notes);
+    reader->notes = notes;
+    return true;
+}
+
 /* ---- Fields ---------------------------------------------------------------------------------- */
 
 bool trace_split(const struct trace_reader *reader, char *line, char **fields, struct error *error)
 {
-    const size_t count = line_cut(line, ",", fields, reader->fields);
+    const ptrdiff_t cut = line_cut(line, ',', fields, reader->fields);
+    const size_t count = cut < 0 ? 0 : (size_t)cut;
+    if (cut < 0)
+        return line_fault(&reader->lines, error, "a quote of field %td is not closed", -cut);
     if (count == reader->fields)
         return true;
     const bool more = count > reader->fields;
@@ -102,6 +122,15 @@ bool trace_parse_count(const struct trace_reader *reader, const char *text, cons
     return true;
 }
 
+bool trace_parse_whole(const struct trace_reader *reader, char *text, const char *what,
+                       uint64_t most, uint64_t *count, struct error *error)
+{
+    char *end = text + strspn(text, "0123456789");
+    if (end > text && *end == '.' && end[1 + strspn(end + 1, "0")] == '\0')
+        *end = '\0';
+    return trace_parse_count(reader, text, what, most, count, error);
+}
+
 bool trace_check_label(const struct trace_reader *reader, const char *label, const char *what,
                        struct error *error)
 {
@@ -173,6 +202,23 @@ enum raw_status trace_next_line(struct trace_reader *reader, char **line, struct
     return RAW_FAULT;
 }
 
+enum raw_status trace_next_row(struct trace_reader *reader, struct listing *table,
+                               struct error *error)
+{
+    const enum line_status status = listing_next(table, error);
+    if (status != LINE_END)
+        return status == LINE_READ ? RAW_READ : RAW_FAULT;
+    if (table->rows == table->unselected)
+        (void)line_fault(&reader->lines, error,
+                         table->rows > 0 ? "--where selects no row"
+                                         : "nothing follows the header; the trace is empty");
+    else if (table->unselected == 0 ||
+             trace_note(reader, error, "%zu of %zu rows left out by --where", table->unselected,
+                        table->rows))
+        return RAW_END;
+    return RAW_FAULT;
+}
+
 enum raw_status trace_parse_next(struct trace_reader *reader, trace_parse *parse,
                                  struct raw_record *raw, struct error *error)
 {
@@ -184,6 +230,12 @@ enum raw_status trace_parse_next(struct trace_reader *reader, trace_parse *parse
     return parse(reader, line, raw, error) ? RAW_READ : RAW_FAULT;
 }
 
+bool trace_goes_back(const struct trace_reader *reader, sim_time_t by, struct error *error)
+{
+    return line_fault(&reader->lines, error, "time goes back by %.9g s; sort the file by time%s",
+                      sim_to_s(by), reader->view.columns != NULL ? ", or give --sort" : "");
+}
+
 bool trace_order(struct trace_reader *reader, sim_time_t stamp, sim_time_t *time,
                  struct error *error)
 {
@@ -193,11 +245,9 @@ bool trace_order(struct trace_reader *reader, sim_time_t stamp, sim_time_t *time
         reader->has_origin = true;
     }
     if (stamp < reader->last)
-        return line_fault(
-            &reader->lines, error, "time goes back by %.9g s; sort the file by time%s",
-            sim_to_s(reader->last - stamp), reader->view.columns != NULL ? ", or give --sort" : "");
+        return trace_goes_back(reader, reader->last - stamp, error);
     reader->last = stamp;
-    *time = stamp - reader->origin;
+    *time = reader->length = stamp - reader->origin;
     return sim_to_s(*time) <= TRACE_MOST_SECONDS ||
            line_fault(&reader->lines, error,
                       "is %.9g s after the first record, more than %g; is the unit right?",
