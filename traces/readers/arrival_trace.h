@@ -18,15 +18,14 @@
  * use 0. A bin that `second,requests` does not list has no requests. Bare integers may be separated
  * by any white space.
  *
- * An arrival of azure-2021 is end − duration, but the file is sorted by end. Rows are reordered
- * within a window of 24 hours before the latest end, or of 1,048,576 rows if that is shorter. A row
- * outside the window is an error. In all other formats the stamps must ascend.
+ * An arrival of azure-2021 is end − duration, but the file is sorted by end: it is sorted. In all
+ * other formats the stamps must ascend.
  *
  * The first record is at time 0, whatever its stamp; trace_first_s gives the stamp.
  *
- * Memory is bounded by one bin, or by the reorder window of azure-2021. For azure-2019, whose rows
- * are functions, it is bounded by their minutes per source kept. Only a sorted trace of named
- * columns is held whole, 32 bytes per record.
+ * Memory is bounded by one bin. For azure-2019, whose rows are functions, it is bounded by their
+ * minutes per source kept. Only a table that is sorted, or has a column of counts, is held whole,
+ * 40 bytes per row.
  */
 #ifndef ESGSIM_TRACES_READERS_ARRIVAL_TRACE_H
 #define ESGSIM_TRACES_READERS_ARRIVAL_TRACE_H
@@ -71,12 +70,14 @@ enum trace_others {
  * the bin that begins at its time, or in the part of it before the next row's. Such a table is held
  * whole. */
 struct trace_columns {
-    const char *time;              /* required */
-    const char *application;       /* NULL: the trace has no sources */
-    const char *slo_ms;            /* NULL: no SLOs; an empty field has none */
-    const char *count;             /* NULL: each row is one request; an empty field counts none */
-    const char *unit;              /* of time: one of trace_units, required */
-    double bin_s;                  /* width of the bins; 0: the median difference of the times */
+    const char *time;        /* required */
+    const char *application; /* NULL: the trace has no sources */
+    const char *slo_ms;      /* NULL: no SLOs; an empty field has none */
+    const char *count;       /* NULL: each row is one request; an empty field counts none */
+    const char *unit;        /* of time: one of trace_units, required */
+    const char *app;         /* names within which those of `application` are unique; NULL: none */
+    const char *duration;    /* subtracted from the time, in its unit; NULL: none */
+    double bin_s;            /* width of the bins; 0: the median difference of the times */
     struct listing_options *table; /* NULL: none */
     bool sort; /* read the trace whole and sort it by time; records of equal time keep
                 * their order. At most TRACE_MOST_SORTED records */

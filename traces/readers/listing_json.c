@@ -12,9 +12,9 @@
 enum { NUMBER = 32 };
 
 struct listing_json {
-    char *rest;   /* of the line, behind the last object */
-    char *object; /* its text */
+    char *text; /* of the lines that are not used up */
     size_t used, room;
+    const char *rest; /* of the text, behind the last object */
     cJSON *row;
     bool pending;            /* the row has not been given yet */
     char (*numbers)[NUMBER]; /* of each column: its value as text */
@@ -26,66 +26,49 @@ bool listing_json_begins(const char *line)
     return *at == '{' ? at[1] != '\'' : at > line && *at == '\0' && strchr(line, '[') != NULL;
 }
 
-static bool put(struct listing *table, char c, struct error *error)
+/* Adds the next line to the rest of the text. */
+static enum line_status add_line(struct listing *table, struct error *error)
 {
     struct listing_json *json = table->json;
-    if (json->used > LINE_LENGTH_MOST)
-        return line_fault(table->lines, error, "an object is longer than 1 MiB");
-    if (!array_reserve(&json->object, &json->room, json->used + 1, 1))
-        return error_run(error, "%s: out of memory", table->lines->path);
-    json->object[json->used++] = c;
-    return true;
+    char *line = NULL;
+    const enum line_status status = line_reader_next(table->lines, &line, error);
+    if (status != LINE_READ)
+        return status;
+    const size_t length = strlen(line), kept = strlen(json->rest);
+    if (json->used > 0)
+        memmove(json->text, json->rest, kept);
+    if (!array_reserve(&json->text, &json->room, kept + length + 2, 1))
+        return error_run(error, "%s: out of memory", table->lines->path), LINE_FAULT;
+    (void)snprintf(json->text + kept, length + 2, "%s\n", line);
+    json->used = kept + length + 1;
+    json->rest = json->text;
+    return LINE_READ;
 }
 
-/* Gathers the text of the next object, over several lines if need be. */
-static enum line_status gather(struct listing *table, struct error *error)
-{
-    struct listing_json *json = table->json;
-    size_t depth = 0;
-    bool quoted = false, escaped = false;
-    json->used = 0;
-    for (;; json->rest++) {
-        while (json->rest == NULL || *json->rest == '\0') {
-            const enum line_status status = line_reader_next(table->lines, &json->rest, error);
-            if (status == LINE_END && depth == 0)
-                return LINE_END;
-            if (status == LINE_END)
-                (void)line_fault(table->lines, error, "an object of JSON is not closed");
-            if (status != LINE_READ)
-                return LINE_FAULT;
-        }
-        const char c = *json->rest;
-        if (depth == 0 && c != '{') {
-            if (strchr(" \t,[]", c) != NULL)
-                continue;
-            (void)line_fault(table->lines, error, "'%.20s' is no object of JSON", json->rest);
-            return LINE_FAULT;
-        }
-        if (!put(table, c, error))
-            return LINE_FAULT;
-        quoted = quoted != (c == '"' && !escaped);
-        escaped = quoted && c == '\\' && !escaped;
-        depth += !quoted && c == '{';
-        depth -= !quoted && c == '}';
-        if (depth == 0) {
-            json->rest++;
-            return put(table, '\0', error) ? LINE_READ : LINE_FAULT;
-        }
-    }
-}
-
+/* Parses the next object, of several lines if need be. */
 static enum line_status parse(struct listing *table, struct error *error)
 {
     struct listing_json *json = table->json;
-    const enum line_status status = gather(table, error);
-    if (status != LINE_READ)
-        return status;
-    cJSON_Delete(json->row);
-    json->row = cJSON_Parse(json->object);
-    table->bad = json->row == NULL;
-    if (!table->bad)
-        return LINE_READ;
-    (void)line_fault(table->lines, error, "'%.40s' is not valid JSON", json->object);
+    const char *end = NULL;
+    for (;;) {
+        json->rest += strspn(json->rest, " \t\r\n,[]");
+        cJSON_Delete(json->row);
+        json->row = *json->rest != '{' ? NULL : cJSON_ParseWithOpts(json->rest, &end, false);
+        if (json->row != NULL) {
+            json->rest = end;
+            return LINE_READ;
+        }
+        const bool begun = *json->rest != '\0';
+        if (begun && (*json->rest != '{' || strlen(json->rest) > LINE_LENGTH_MOST))
+            break;
+        const enum line_status status = add_line(table, error);
+        if (status == LINE_FAULT || (status == LINE_END && !begun))
+            return status;
+        if (status == LINE_END)
+            break;
+    }
+    (void)line_fault(table->lines, error, "'%.40s' is no object of JSON, or is not closed",
+                     json->rest);
     return LINE_FAULT;
 }
 
@@ -168,9 +151,14 @@ bool listing_json_open(struct listing *table, const char *line, struct error *er
     table->json = calloc(1, sizeof *table->json);
     if (table->json == NULL)
         return error_run(error, "%s: out of memory", table->lines->path);
-    table->json->rest = (char *)(uintptr_t)line;
+    struct listing_json *json = table->json;
+    json->text = strdup(line);
+    if (json->text == NULL)
+        return error_run(error, "%s: out of memory", table->lines->path);
+    json->rest = json->text;
+    json->used = json->room = strlen(line) + 1;
     const enum line_status status = parse(table, error);
-    table->json->pending = status == LINE_READ;
+    json->pending = status == LINE_READ;
     return status == LINE_READ ||
            (status == LINE_END && line_fault(table->lines, error, "has no object of JSON"));
 }
@@ -180,7 +168,7 @@ void listing_json_close(struct listing_json *json)
     if (json == NULL)
         return;
     cJSON_Delete(json->row);
-    free(json->object);
+    free(json->text);
     free(json->numbers);
     free(json);
 }

@@ -2,6 +2,7 @@
 #include "traces/readers/listing.h"
 #include "traces/readers/trace_layout.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -20,7 +21,15 @@ sim_time_t trace_unit(const char *name)
 }
 
 /* What a column is for. */
-enum role { ROLE_TIME, ROLE_APPLICATION, ROLE_SLO, ROLE_COUNT, ROLES };
+enum role {
+    ROLE_TIME,
+    ROLE_APPLICATION,
+    ROLE_SLO,
+    ROLE_COUNT,
+    ROLE_DURATION, /* before the time */
+    ROLE_APP,      /* within which the application's name is unique */
+    ROLES
+};
 
 struct sorted_row {
     sim_time_t time;
@@ -38,10 +47,15 @@ struct columns {
     struct sorted_row *rows; /* with `sort` or counts: all records of the file */
     size_t count, next;
     size_t capacity;
-    bool sorted;
+    bool sort, sorted;
     sim_time_t bin; /* of counts */
     struct drawn_bin drawn;
     sim_time_t gap; /* of all records so far; 0: none yet; -1: they differ */
+    /* The app that had a function first. */
+    struct string_index apps, functions;
+    int32_t *owners; /* by function */
+    size_t owned;
+    char label[2 * 256 + 2];
 };
 
 static bool has(const struct columns *columns, enum role role)
@@ -70,16 +84,18 @@ static bool note_counts(struct trace_reader *reader, struct error *error)
 
 static bool open_columns(struct trace_reader *reader, char *header, struct error *error)
 {
-    const struct trace_columns *asked = reader->view.columns;
+    const bool own = reader->layout->columns != NULL;
+    const struct trace_columns *asked = own ? reader->layout->columns : reader->view.columns;
     struct columns *columns = calloc(1, sizeof *columns);
     reader->state = columns;
     if (columns == NULL)
         return trace_no_memory(reader, error);
-    *columns =
-        (struct columns){.table = {.lines = &reader->lines, .options = asked->table},
-                         .unit = trace_unit(asked->unit),
-                         .names = {asked->time, asked->application, asked->slo_ms, asked->count},
-                         .bin = sim_from_s(asked->bin_s)};
+    *columns = (struct columns){.table = {.lines = &reader->lines, .options = asked->table},
+                                .unit = trace_unit(asked->unit),
+                                .names = {asked->time, asked->application, asked->slo_ms,
+                                          asked->count, asked->duration, asked->app},
+                                .sort = asked->sort || asked->count != NULL,
+                                .bin = sim_from_s(asked->bin_s)};
     reader->dated = columns->unit == 0;
     if (!listing_open(&columns->table, header, error) ||
         (asked->table != NULL && !listing_check_rules(asked->table, error)))
@@ -87,10 +103,11 @@ static bool open_columns(struct trace_reader *reader, char *header, struct error
     for (size_t role = 0; role < ROLES; role++) {
         columns->places[role] = -1;
         if (columns->names[role] != NULL &&
+            !(own && role == ROLE_SLO && listing_column(&columns->table, asked->slo_ms) < 0) &&
             !listing_place(&columns->table, columns->names[role], &columns->places[role], error))
             return false;
     }
-    return note_counts(reader, error);
+    return own || note_counts(reader, error);
 }
 
 static void close_columns(struct trace_reader *reader)
@@ -99,6 +116,9 @@ static void close_columns(struct trace_reader *reader)
     if (columns == NULL)
         return;
     listing_close(&columns->table);
+    string_index_clear(&columns->apps);
+    string_index_clear(&columns->functions);
+    free(columns->owners);
     free(columns->drawn.arrivals);
     free(columns->rows);
     free(columns);
@@ -116,6 +136,36 @@ static bool check_application(const struct trace_reader *reader, const char *lab
         return line_fault(&reader->lines, error,
                           "%.60s '%.60s' contains a comma or a quote; rename it", name, label);
     return trace_check_label(reader, label, name, error);
+}
+
+/* The source of a function of an app: its name, or "app/name" where another app had it before. */
+static bool find_source(struct trace_reader *reader, const char *app, struct raw_record *raw,
+                        struct error *error)
+{
+    struct columns *columns = reader->state;
+    const char *func = raw->label;
+    if (!trace_check_label(reader, app, columns->names[ROLE_APP], error))
+        return false;
+    const int32_t a = string_index_add(&columns->apps, app);
+    const int32_t f = string_index_add(&columns->functions, func);
+    if (a < 0 || f < 0)
+        return line_fault(&reader->lines, error, "more than %d functions; split the trace",
+                          (int)STRING_INDEX_MOST);
+    if ((size_t)f == columns->owned) {
+        if (!array_extend(&columns->owners, columns->owned, sizeof *columns->owners))
+            return trace_no_memory(reader, error);
+        columns->owners[columns->owned++] = a;
+    }
+    (void)snprintf(columns->label, sizeof columns->label, "%s/%s", app, func);
+    const bool first = columns->owners[f] == a;
+    const bool named = string_index_find(&reader->wanted, columns->label) >= 0;
+    if (!first && !named && string_index_find(&reader->wanted, func) >= 0)
+        return line_fault(&reader->lines, error,
+                          "'%.60s' is of several apps; name the one wanted '%.130s'", func,
+                          columns->label);
+    raw->selected = trace_select(reader, named ? columns->label : func, app);
+    raw->label = first ? func : columns->label;
+    return true;
 }
 
 static bool parse_record(struct trace_reader *reader, struct raw_record *raw, uint64_t *count,
@@ -141,7 +191,16 @@ static bool parse_record(struct trace_reader *reader, struct raw_record *raw, ui
                               "%.60s is 0; give a positive time or leave the field empty",
                               columns->names[ROLE_SLO]);
     }
+    if (has(columns, ROLE_DURATION)) {
+        sim_time_t before = 0;
+        if (!trace_parse_time(reader, fields[places[ROLE_DURATION]], columns->names[ROLE_DURATION],
+                              columns->unit, &before, error))
+            return false;
+        raw->time -= before;
+    }
     raw->selected = trace_select(reader, raw->label, NULL);
+    if (places[ROLE_APP] >= 0 && !find_source(reader, fields[places[ROLE_APP]], raw, error))
+        return false;
     *count = places[ROLE_COUNT] < 0;
     return !has(columns, ROLE_COUNT) ||
            trace_parse_whole(reader, fields[places[ROLE_COUNT]], columns->names[ROLE_COUNT],
@@ -227,7 +286,7 @@ static bool read_all(struct trace_reader *reader, struct error *error)
     uint64_t count = 0;
     while ((status = read_record(reader, &raw, &count, error)) == RAW_READ) {
         const sim_time_t last = columns->count > 0 ? columns->rows[columns->count - 1].time : 0;
-        if (raw.time < last && !reader->view.columns->sort)
+        if (raw.time < last && columns->places[ROLE_COUNT] >= 0 && !reader->view.columns->sort)
             return trace_goes_back(reader, last - raw.time, error);
         if (!keep_row(reader, &raw, count, error))
             return false;
@@ -279,7 +338,7 @@ static void take_row(const struct trace_reader *reader, const struct sorted_row 
 static enum raw_status end_of_rows(struct trace_reader *reader, struct error *error)
 {
     const struct columns *columns = reader->state;
-    return columns->gap <= 0 || columns->table.rows < 4 ||
+    return columns->gap <= 0 || reader->layout->columns != NULL || columns->table.rows < 4 ||
                    trace_note(reader, error,
                               "all lines are %.9g s apart, as samples or counts are, and each is "
                               "read as one request; count=COLUMN reads counts",
@@ -293,10 +352,9 @@ static enum raw_status next_columns(struct trace_reader *reader, struct raw_reco
 {
     struct columns *columns = reader->state;
     const bool counts = columns->places[ROLE_COUNT] >= 0;
-    const bool whole = counts || reader->view.columns->sort;
     enum raw_status status = RAW_READ;
     uint64_t count = 0;
-    if (whole && !columns->sorted && !read_all(reader, error))
+    if (columns->sort && !columns->sorted && !read_all(reader, error))
         return RAW_FAULT;
     if (counts) {
         const struct drawn_arrival *next = NULL;
@@ -307,7 +365,7 @@ static enum raw_status next_columns(struct trace_reader *reader, struct raw_reco
         }
         return status;
     }
-    if (!whole)
+    if (!columns->sort)
         status = read_record(reader, raw, &count, error);
     else if (columns->next == columns->count)
         status = RAW_END;
@@ -321,12 +379,32 @@ static enum raw_status next_columns(struct trace_reader *reader, struct raw_reco
     return trace_order(reader, raw->time, &raw->time, error) ? RAW_READ : RAW_FAULT;
 }
 
-const struct trace_layout trace_layout_columns = {
-    .header = "a row of names", .open = open_columns, .next = next_columns, .close = close_columns};
+#define BY_COLUMNS .open = open_columns, .next = next_columns, .close = close_columns
+
+const struct trace_layout trace_layout_columns = {.header = "a row of names", BY_COLUMNS};
+
+static const struct trace_columns columns_esgsim = {
+    .time = "time_ms", .application = "application", .slo_ms = "slo_ms", .unit = "ms"};
+static const char *const headers_esgsim[] = {"time_ms,application", "time_ms,application,slo_ms",
+                                             NULL};
+const struct trace_layout trace_layout_esgsim = {.header = "time_ms,application[,slo_ms]",
+                                                 .headers = headers_esgsim,
+                                                 .columns = &columns_esgsim,
+                                                 BY_COLUMNS};
+
+/* One line per invocation, sorted by end: it arrived at its end less its duration. */
+static const struct trace_columns columns_azure_2021 = {.time = "end_timestamp",
+                                                        .application = "func",
+                                                        .app = "app",
+                                                        .duration = "duration",
+                                                        .unit = "s",
+                                                        .sort = true};
+const struct trace_layout trace_layout_azure_2021 = {
+    .header = "app,func,end_timestamp,duration", .columns = &columns_azure_2021, BY_COLUMNS};
 
 bool trace_columns_parse(char *list, struct trace_columns *columns, struct error *error)
 {
-    static const char *const roles[ROLES + 1] = {"time", "application", "slo_ms", "count", NULL};
+    static const char *const roles[] = {"time", "application", "slo_ms", "count", NULL};
     const char *names[ROLES] = {NULL};
     const bool good = listing_take_roles(
         list, roles, 1, names,

@@ -104,9 +104,6 @@ bool trace_open_parts(struct trace_reader *reader, const char *format, struct er
         files->count++;
         if (!advance(reader, part, error))
             return false;
-        if (part->reader->dated != files->parts[0].reader->dated)
-            return error_input(error, "%s: has dates, unlike the files before it, or numbers",
-                               part->reader->path);
     }
     reader->format = files->parts[0].reader->format;
     reader->dated = files->parts[0].reader->dated;

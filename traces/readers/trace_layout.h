@@ -40,6 +40,7 @@ struct listing;
 struct trace_layout {
     const char *header;         /* as shown in messages */
     const char *const *headers; /* accepted header lines, NULL-terminated; NULL: only `header` */
+    const struct trace_columns *columns;  /* of a layout that is a table of such columns; or NULL */
     bool (*recognises)(const char *line); /* recognises a header; NULL: compare with `headers` */
     sim_time_t bin;                       /* width of its bins; 0: none */
     bool bare;                            /* also accepts integers without a header */

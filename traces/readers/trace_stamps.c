@@ -1,50 +1,10 @@
-/* Layouts with one line per request, sorted by time: our own and Azure's LLM inference traces. */
+/* Dates, and Azure's LLM inference traces: one line per request, sorted by time. */
 #include "traces/readers/trace_layout.h"
 
 #include <string.h>
 #include <time.h>
 
-/* ---- time_ms,application[,slo_ms] ------------------------------------------------------------ */
-
-enum { ESGSIM_FIELDS = 3 /* with slo_ms */, LLM_FIELDS = 3 };
-
-static const char esgsim_with_slo[] = "time_ms,application,slo_ms";
-static const char *const esgsim_headers[] = {"time_ms,application", esgsim_with_slo, NULL};
-
-static bool open_esgsim(struct trace_reader *reader, char *header, struct error *error)
-{
-    (void)error;
-    reader->fields = strcmp(header, esgsim_with_slo) == 0 ? ESGSIM_FIELDS : ESGSIM_FIELDS - 1;
-    return true;
-}
-
-static bool parse_esgsim(struct trace_reader *reader, char *line, struct raw_record *raw,
-                         struct error *error)
-{
-    char *fields[ESGSIM_FIELDS];
-    sim_time_t stamp = 0;
-    if (!trace_split(reader, line, fields, error) ||
-        !trace_parse_stamp(reader, fields[0], "time_ms", SIM_MS, &stamp, error) ||
-        !trace_check_label(reader, fields[1], "application", error))
-        return false;
-    if (reader->fields == ESGSIM_FIELDS && *fields[2] != '\0') {
-        if (!trace_parse_time(reader, fields[2], "slo_ms", SIM_MS, &raw->slo, error))
-            return false;
-        if (raw->slo == 0)
-            return line_fault(&reader->lines, error,
-                              "slo_ms is 0; give a positive time or leave the field empty");
-    }
-    raw->label = fields[1];
-    raw->selected = trace_select(reader, fields[1], NULL);
-    return trace_order(reader, stamp, &raw->time, error);
-}
-
-const struct trace_layout trace_layout_esgsim = {.header = "time_ms,application[,slo_ms]",
-                                                 .headers = esgsim_headers,
-                                                 .open = open_esgsim,
-                                                 .parse = parse_esgsim};
-
-/* ---- TIMESTAMP,ContextTokens,GeneratedTokens ------------------------------------------------- */
+enum { LLM_FIELDS = 3 };
 
 /* Parses exactly `count` digits followed by one of `ends` (its NUL included), and advances *text.
  */

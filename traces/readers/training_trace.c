@@ -634,6 +634,8 @@ static bool conclude(struct reader *reader, struct error *error)
                  {unselected, "not selected by --where"}};
     if (!check_clocks(reader, error))
         return false;
+    if (reader->bad > 0 && reader->bad == rows - unselected)
+        return keep_fault(reader, &reader->first_bad, false, error);
     if (reader->bad * 100 > rows - unselected)
         return error_input(error,
                            "%s: %zu of %zu lines cannot be read, above 1 %%; the first is line %s",
