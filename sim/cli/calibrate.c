@@ -14,27 +14,37 @@
 
 #define MEMBER(member) CLI_MEMBER(struct calibrate_request, member)
 
+static const char *const units[] = {"s", "ms", "us"}; /* in the order of sample_roles */
+static const double units_ms[] = {1000, 1, 1e-3};
+enum { UNITS = sizeof units / sizeof units[0] };
+
 static bool take_columns(void *options, const char *name, char *text, struct error *error)
 {
     struct calibrate_request *request = options;
+    const char *columns[SAMPLE_ROLES + UNITS] = {NULL};
     (void)name;
-    return listing_take_roles(
-        text, sample_roles, 0, request->columns,
-        "function=COLUMN, batch=, latency= or throughput=, share= (K/N), "
-        "share_pct=, sms=, sm_count= or slice=, vcpus=, std=, p95=, samples=, "
-        "cold_start=",
-        error);
+    if (!listing_take_roles(text, sample_roles, 0, columns,
+                            "function=COLUMN, batch=, latency=, latency_us= or throughput=, share= "
+                            "(K/N), share_pct=, sms=, sm_count= or slice=, vcpus=, std=, p95=, "
+                            "samples=, cold_start=",
+                            error))
+        return false;
+    memcpy(request->columns, columns, sizeof request->columns);
+    for (size_t u = 0; u < UNITS; u++)
+        if (columns[SAMPLE_ROLES + u] != NULL) {
+            request->columns[SAMPLE_ROLE_LATENCY] = columns[SAMPLE_ROLES + u];
+            request->latency_ms = units_ms[u];
+        }
+    return true;
 }
 
 /* A whole number is of slices, a word the unit of latencies. */
 static bool take_unit(void *options, const char *name, char *text, struct error *error)
 {
-    static const char *const units[] = {"s", "ms", "us"};
     struct calibrate_request *request = options;
-    double ms = 1000;
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++, ms /= 1000)
-        if (strcmp(text, units[i]) == 0) {
-            request->latency_ms = ms;
+    for (size_t u = 0; u < UNITS; u++)
+        if (strcmp(text, units[u]) == 0) {
+            request->latency_ms = units_ms[u];
             return true;
         }
     return cli_parse_u64(name, text, 1, 1000, &request->unit, error);
@@ -43,8 +53,9 @@ static bool take_unit(void *options, const char *name, char *text, struct error 
 static const struct cli_option calibrate_table[] = {
     {"--out", "PROFILE.json", "write the profile", MEMBER(out)},
     {"--columns", "NAMES",
-     "what columns of a table are for: function=COLUMN, batch=, latency= (needs --unit) or "
-     "throughput=, share= (K/N), share_pct=, sms=, sm_count= or slice= (of MIG), vcpus=, std=, "
+     "what columns of a table are for: function=COLUMN, batch=, latency= (with --unit, or "
+     "latency_s=, latency_ms=, latency_us=) or throughput=, share= (K/N), share_pct=, sms=, "
+     "sm_count= or slice= (of MIG), vcpus=, std=, "
      "p95=, samples= and cold_start=, separated by commas; #3 is the third column",
      .kind = OPTION_TAKE, .take = take_columns},
     CLI_TABLE_OPTIONS,

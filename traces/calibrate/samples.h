@@ -57,7 +57,8 @@ struct function_properties {
 
 /* What the columns of a table are for, if the names do not say so: the index of sample_roles. */
 enum { SAMPLE_ROLE_LATENCY = 2, SAMPLE_ROLES = 14, SMS_MOST = 1000 };
-extern const char *const sample_roles[SAMPLE_ROLES + 1]; /* ended by NULL */
+/* Behind them latency in s, ms and us, for commands; ended by NULL. */
+extern const char *const sample_roles[SAMPLE_ROLES + 4];
 
 struct sample_set {
     struct string_index functions; /* names by index */

@@ -112,9 +112,10 @@ bool cell_optional(const struct table_reader *reader, int column, double low, do
 static const char *const role_columns[SAMPLE_ROLES] = {
     "model", "batch",      "latency_ms", "share",  "share_pct", "sms",     "sm_count",
     "slice", "Throughput", "vcpu",       "std_ms", "p95",       "samples", "cold_start_ms"};
-const char *const sample_roles[SAMPLE_ROLES + 1] = {
-    "function",   "batch", "latency", "share", "share_pct", "sms",        "sm_count", "slice",
-    "throughput", "vcpus", "std",     "p95",   "samples",   "cold_start", NULL};
+const char *const sample_roles[] = {
+    "function", "batch",      "latency",    "share",      "share_pct",  "sms",
+    "sm_count", "slice",      "throughput", "vcpus",      "std",        "p95",
+    "samples",  "cold_start", "latency_s",  "latency_ms", "latency_us", NULL};
 
 bool table_name_columns(struct table_reader *reader, struct error *error)
 {

@@ -177,7 +177,6 @@ static bool read_header(struct trace_reader *reader, const char *name, struct er
     reader->format = "columns";
     if (!by_columns && !recognise(reader, asked, line, error))
         return false;
-    reader->dated = reader->layout->dated;
     reader->fields = reader->layout->fields;
     return reader->layout->open == NULL || reader->layout->open(reader, line, error);
 }
@@ -272,10 +271,7 @@ bool trace_next(struct trace_reader *reader, struct trace_record *record, struct
     struct raw_record raw;
     do {
         raw = (struct raw_record){.label = ""};
-        const enum raw_status status =
-            reader->layout->parse != NULL
-                ? trace_parse_next(reader, reader->layout->parse, &raw, error)
-                : reader->layout->next(reader, &raw, error);
+        const enum raw_status status = reader->layout->next(reader, &raw, error);
         if (status != RAW_READ || raw.time >= reader->end)
             return false;
     } while (raw.time < reader->start || raw.selected == TRACE_DROPPED);

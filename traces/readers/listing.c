@@ -172,12 +172,16 @@ int listing_column_any(struct listing *table, const char *const *names)
     return found;
 }
 
+bool listing_is_value(const char *name)
+{
+    return *name != '\0' && name[strspn(name, "+-.:eE 0123456789")] == '\0';
+}
+
 /* A row of values in the place of the names is the first row of a table without a header. */
 static bool check_named(const struct listing *table, int place, struct error *error)
 {
     const char *name = table->names[place];
-    const bool value = *name != '\0' && name[strspn(name, "+-.:eE 0123456789")] == '\0';
-    return !value || (table->options != NULL && table->options->header != NULL) ||
+    return !listing_is_value(name) || (table->options != NULL && table->options->header != NULL) ||
            line_fault(table->lines, error,
                       "column %d of the header is '%.40s', a value; name the columns of a table "
                       "without a header by --header NAME,NAME,…",

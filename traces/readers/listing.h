@@ -80,6 +80,9 @@ int listing_column_any(struct listing *table, const char *const *names);
 /* The same; ERROR_INPUT if there is none, or several. */
 bool listing_place(struct listing *table, const char *name, int *place, struct error *error);
 
+/* Whether the name of a column is rather a number or a time. */
+bool listing_is_value(const char *name);
+
 /* What a user of an unknown table should type: the columns of its first line, and a command with
  * the roles that their names tell. `kind`: 'r' requests, 't' trainings, 'm' measurements; 0: as the
  * names tell. Also names JSON and what is no text. Returns `text`. */

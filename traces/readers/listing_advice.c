@@ -51,17 +51,6 @@ static size_t find(const char *words, char *const *names, size_t count)
     return count;
 }
 
-static const char *unit_of(const char *name)
-{
-    static const char *const ends[][2] = {{"_ms", "ms"}, {"_us", "us"},    {"_ns", "ns"},
-                                          {"_s", "s"},   {"seconds", "s"}, {"date", "date"}};
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
-        if (strlen(name) >= strlen(ends[i][0]) &&
-            strcasecmp(name + strlen(name) - strlen(ends[i][0]), ends[i][0]) == 0)
-            return ends[i][1];
-    return "?";
-}
-
 static char kind_of(char *const *names, size_t count)
 {
     return find("gpu tres", names, count) < count && find("latency", names, count) == count   ? 't'
@@ -72,7 +61,7 @@ static char kind_of(char *const *names, size_t count)
 /* Writes the command with the roles that the names tell. */
 static void write_command(FILE *out, const char *path, char kind, char *const *names, size_t count)
 {
-    const char *unit = "?", *before = "";
+    const char *before = "";
     bool have = false;
     (void)fprintf(out, "esgsim %s %s%s --columns '", kind == 'm' ? "calibrate" : "trace convert",
                   path, kind == 't' ? " --as trainings" : "");
@@ -85,15 +74,22 @@ static void write_command(FILE *out, const char *path, char kind, char *const *n
             continue;
         (void)fprintf(out, "%s%s=%s", before, have || guess->need == '!' ? guess->role : "duration",
                       have ? names[place] : "?");
-        if (have && (kind == 'm' ? guess->role[0] == 'l' : *before == '\0'))
-            unit = unit_of(names[place]);
         before = ",";
     }
-    (void)fprintf(out, "' --unit %s --out %s", unit, kind == 'm' ? "PROFILE.json" : "OUT.csv");
+    (void)fprintf(out, "' --unit ? --out %s", kind == 'm' ? "PROFILE.json" : "OUT.csv");
 }
 
 static void write_advice(FILE *out, const char *path, char kind, char *const *names, size_t count)
 {
+    size_t values = 0;
+    for (size_t i = 0; i < count; i++)
+        values += names[i][strcspn(names[i], "0123456789")] != '\0' && listing_is_value(names[i]);
+    if (values * 2 >= count) {
+        (void)fprintf(out,
+                      "it has values in the place of names: give these by --header NAME,NAME,… "
+                      "and --columns ROLE=NAME,…");
+        return;
+    }
     (void)fprintf(out, "its columns are ");
     for (size_t i = 0; i < count; i++)
         (void)fprintf(out, "%s%.40s", i > 0 ? ", " : "", names[i]);

@@ -65,6 +65,14 @@ static bool has(const struct columns *columns, enum role role)
 
 /* ---- The header ------------------------------------------------------------------------------ */
 
+/* Whether a name is that word, or ends with it. */
+static bool is_called(const char *name, const char *word)
+{
+    const size_t length = strlen(name), end = strlen(word);
+    return length >= end && strcasecmp(name + length - end, word) == 0 &&
+           (length == end || strchr("_ .", name[length - end - 1]) != NULL);
+}
+
 /* A line of such a column may stand for many requests. */
 static bool note_counts(struct trace_reader *reader, struct error *error)
 {
@@ -72,7 +80,7 @@ static bool note_counts(struct trace_reader *reader, struct error *error)
     struct columns *columns = reader->state;
     for (size_t i = 0; i < columns->table.count && columns->places[ROLE_COUNT] < 0; i++)
         for (size_t w = 0; words[w] != NULL; w++)
-            if (strcasecmp(columns->table.names[i], words[w]) == 0) {
+            if (is_called(columns->table.names[i], words[w])) {
                 columns->gap = -1;
                 return trace_note(reader, error,
                                   "each line is read as one request; if the column \"%s\" counts "
@@ -82,7 +90,7 @@ static bool note_counts(struct trace_reader *reader, struct error *error)
     return true;
 }
 
-static bool open_columns(struct trace_reader *reader, char *header, struct error *error)
+bool trace_columns_open(struct trace_reader *reader, char *header, struct error *error)
 {
     const bool own = reader->layout->columns != NULL;
     const struct trace_columns *asked = own ? reader->layout->columns : reader->view.columns;
@@ -110,7 +118,7 @@ static bool open_columns(struct trace_reader *reader, char *header, struct error
     return own || note_counts(reader, error);
 }
 
-static void close_columns(struct trace_reader *reader)
+void trace_columns_close(struct trace_reader *reader)
 {
     struct columns *columns = reader->state;
     if (columns == NULL)
@@ -338,7 +346,7 @@ static void take_row(const struct trace_reader *reader, const struct sorted_row 
 static enum raw_status end_of_rows(struct trace_reader *reader, struct error *error)
 {
     const struct columns *columns = reader->state;
-    return columns->gap <= 0 || reader->layout->columns != NULL || columns->table.rows < 4 ||
+    return columns->gap <= 0 || reader->layout->columns != NULL || columns->table.rows < 3 ||
                    trace_note(reader, error,
                               "all lines are %.9g s apart, as samples or counts are, and each is "
                               "read as one request; count=COLUMN reads counts",
@@ -347,8 +355,8 @@ static enum raw_status end_of_rows(struct trace_reader *reader, struct error *er
                : RAW_FAULT;
 }
 
-static enum raw_status next_columns(struct trace_reader *reader, struct raw_record *raw,
-                                    struct error *error)
+enum raw_status trace_columns_next(struct trace_reader *reader, struct raw_record *raw,
+                                   struct error *error)
 {
     struct columns *columns = reader->state;
     const bool counts = columns->places[ROLE_COUNT] >= 0;
@@ -379,9 +387,7 @@ static enum raw_status next_columns(struct trace_reader *reader, struct raw_reco
     return trace_order(reader, raw->time, &raw->time, error) ? RAW_READ : RAW_FAULT;
 }
 
-#define BY_COLUMNS .open = open_columns, .next = next_columns, .close = close_columns
-
-const struct trace_layout trace_layout_columns = {.header = "a row of names", BY_COLUMNS};
+const struct trace_layout trace_layout_columns = {.header = "a row of names", TRACE_BY_COLUMNS};
 
 static const struct trace_columns columns_esgsim = {
     .time = "time_ms", .application = "application", .slo_ms = "slo_ms", .unit = "ms"};
@@ -390,7 +396,13 @@ static const char *const headers_esgsim[] = {"time_ms,application", "time_ms,app
 const struct trace_layout trace_layout_esgsim = {.header = "time_ms,application[,slo_ms]",
                                                  .headers = headers_esgsim,
                                                  .columns = &columns_esgsim,
-                                                 BY_COLUMNS};
+                                                 TRACE_BY_COLUMNS};
+
+static const struct trace_columns columns_azure_llm = {.time = "TIMESTAMP", .unit = "date"};
+const struct trace_layout trace_layout_azure_llm = {.header =
+                                                        "TIMESTAMP,ContextTokens,GeneratedTokens",
+                                                    .columns = &columns_azure_llm,
+                                                    TRACE_BY_COLUMNS};
 
 /* One line per invocation, sorted by end: it arrived at its end less its duration. */
 static const struct trace_columns columns_azure_2021 = {.time = "end_timestamp",
@@ -400,7 +412,7 @@ static const struct trace_columns columns_azure_2021 = {.time = "end_timestamp",
                                                         .unit = "s",
                                                         .sort = true};
 const struct trace_layout trace_layout_azure_2021 = {
-    .header = "app,func,end_timestamp,duration", .columns = &columns_azure_2021, BY_COLUMNS};
+    .header = "app,func,end_timestamp,duration", .columns = &columns_azure_2021, TRACE_BY_COLUMNS};
 
 bool trace_columns_parse(char *list, struct trace_columns *columns, struct error *error)
 {

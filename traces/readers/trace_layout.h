@@ -31,10 +31,6 @@ struct raw_record {
 
 enum raw_status { RAW_READ, RAW_END, RAW_FAULT };
 
-/* Makes a record of a line. False: ERROR_INPUT. */
-typedef bool trace_parse(struct trace_reader *reader, char *line, struct raw_record *raw,
-                         struct error *error);
-
 struct listing;
 
 struct trace_layout {
@@ -45,17 +41,22 @@ struct trace_layout {
     sim_time_t bin;                       /* width of its bins; 0: none */
     bool bare;                            /* also accepts integers without a header */
     bool whole;    /* read completely when opened, which is when it reports to the count */
-    bool dated;    /* its stamps are dates */
     size_t fields; /* of every line; 0: `open` sets the reader's */
     /* Called after the header line. Sets the reader's `fields` or `state`; may be NULL. */
     bool (*open)(struct trace_reader *reader, char *header, struct error *error);
-    /* The record of a line, or, if that is NULL, the next record. Both find `raw` with the label
-     * "", without an SLO. */
-    trace_parse *parse;
+    /* The next record; finds `raw` with the label "", without an SLO. */
     enum raw_status (*next)(struct trace_reader *reader, struct raw_record *raw,
                             struct error *error);
     void (*close)(struct trace_reader *reader); /* frees `state`; may be NULL */
 };
+
+/* Of a layout that is a table of `columns`, which its header has all but slo_ms. */
+bool trace_columns_open(struct trace_reader *reader, char *header, struct error *error);
+enum raw_status trace_columns_next(struct trace_reader *reader, struct raw_record *raw,
+                                   struct error *error);
+void trace_columns_close(struct trace_reader *reader);
+#define TRACE_BY_COLUMNS                                                                           \
+    .open = trace_columns_open, .next = trace_columns_next, .close = trace_columns_close
 
 /* The formats. To add one, write a file that defines its layout, trace_layout_NAME, and add a line
  * with its name as users know it. */
@@ -110,10 +111,6 @@ enum raw_status trace_next_line(struct trace_reader *reader, char **line, struct
 /* Reads the next row of a table, and notes at its end how many --where left out. */
 enum raw_status trace_next_row(struct trace_reader *reader, struct listing *table,
                                struct error *error);
-/* Sets `*raw` to the record that `parse` makes of the next line. */
-enum raw_status trace_parse_next(struct trace_reader *reader, trace_parse *parse,
-                                 struct raw_record *raw, struct error *error);
-
 /* Cuts the line at its commas, in place, into reader->fields fields, or faults it. */
 bool trace_split(const struct trace_reader *reader, char *line, char **fields, struct error *error);
 

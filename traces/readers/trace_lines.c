@@ -219,17 +219,6 @@ enum raw_status trace_next_row(struct trace_reader *reader, struct listing *tabl
     return RAW_FAULT;
 }
 
-enum raw_status trace_parse_next(struct trace_reader *reader, trace_parse *parse,
-                                 struct raw_record *raw, struct error *error)
-{
-    char *line = NULL;
-    const enum raw_status status = trace_next_line(reader, &line, error);
-    if (status != RAW_READ)
-        return status;
-    *raw = (struct raw_record){.label = ""};
-    return parse(reader, line, raw, error) ? RAW_READ : RAW_FAULT;
-}
-
 bool trace_goes_back(const struct trace_reader *reader, sim_time_t by, struct error *error)
 {
     return line_fault(&reader->lines, error, "time goes back by %.9g s; sort the file by time%s",

@@ -1,10 +1,8 @@
-/* Dates, and Azure's LLM inference traces: one line per request, sorted by time. */
+/* Stamps of records. */
 #include "traces/readers/trace_layout.h"
 
 #include <string.h>
 #include <time.h>
-
-enum { LLM_FIELDS = 3 };
 
 /* Parses exactly `count` digits followed by one of `ends` (its NUL included), and advances *text.
  */
@@ -101,28 +99,3 @@ bool trace_parse_instant(const struct trace_reader *reader, const char *text, co
                       "numbers by --unit",
                       what, text);
 }
-
-static bool parse_azure_llm(struct trace_reader *reader, char *line, struct raw_record *raw,
-                            struct error *error)
-{
-    char *fields[LLM_FIELDS];
-    sim_time_t stamp = 0;
-    uint64_t tokens = 0;
-    if (!trace_split(reader, line, fields, error))
-        return false;
-    if (!trace_parse_date(fields[0], &stamp))
-        return line_fault(&reader->lines, error,
-                          "TIMESTAMP '%.40s' is not of the form 2023-11-16 18:17:03.9799600",
-                          fields[0]);
-    if (!trace_parse_count(reader, fields[1], "ContextTokens", UINT32_MAX, &tokens, error) ||
-        !trace_parse_count(reader, fields[2], "GeneratedTokens", UINT32_MAX, &tokens, error))
-        return false;
-    raw->selected = trace_select(reader, "", NULL);
-    return trace_order(reader, stamp, &raw->time, error);
-}
-
-const struct trace_layout trace_layout_azure_llm = {.header =
-                                                        "TIMESTAMP,ContextTokens,GeneratedTokens",
-                                                    .dated = true,
-                                                    .fields = LLM_FIELDS,
-                                                    .parse = parse_azure_llm};
