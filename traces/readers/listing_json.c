@@ -12,9 +12,9 @@
 enum { NUMBER = 32 };
 
 struct listing_json {
-    char *text; /* of the lines that are not used up */
-    size_t used, room;
-    const char *rest; /* of the text, behind the last object */
+    char *text;        /* of the lines that are not used up */
+    size_t used, room; /* used: since the last trial */
+    const char *rest;  /* of the text, behind the last object */
     cJSON *row;
     bool pending;            /* the row has not been given yet */
     char (*numbers)[NUMBER]; /* of each column: its value as text */
@@ -35,22 +35,24 @@ static enum line_status add_line(struct listing *table, struct error *error)
     if (status != LINE_READ)
         return status;
     const size_t length = strlen(line), kept = strlen(json->rest);
-    if (json->used > 0)
-        memmove(json->text, json->rest, kept);
-    if (!array_reserve(&json->text, &json->room, kept + length + 2, 1))
-        return error_run(error, "%s: out of memory", table->lines->path), LINE_FAULT;
+    memmove(json->text, json->rest, kept);
+    if (!array_reserve(&json->text, &json->room, kept + length + 2, 1)) {
+        (void)error_run(error, "%s: out of memory", table->lines->path);
+        return LINE_FAULT;
+    }
     (void)snprintf(json->text + kept, length + 2, "%s\n", line);
     json->used = kept + length + 1;
     json->rest = json->text;
     return LINE_READ;
 }
 
-/* Parses the next object, of several lines if need be. */
+/* Parses the next object, of several lines if need be: it is tried again when the text has doubled,
+ * so that long objects do not take quadratic time. */
 static enum line_status parse(struct listing *table, struct error *error)
 {
     struct listing_json *json = table->json;
     const char *end = NULL;
-    for (;;) {
+    for (bool more = true;;) {
         json->rest += strspn(json->rest, " \t\r\n,[]");
         cJSON_Delete(json->row);
         json->row = *json->rest != '{' ? NULL : cJSON_ParseWithOpts(json->rest, &end, false);
@@ -58,14 +60,17 @@ static enum line_status parse(struct listing *table, struct error *error)
             json->rest = end;
             return LINE_READ;
         }
-        const bool begun = *json->rest != '\0';
-        if (begun && (*json->rest != '{' || strlen(json->rest) > LINE_LENGTH_MOST))
+        const size_t begun = strlen(json->rest);
+        if (begun == 0 && !more)
+            return LINE_END;
+        if (!more || (begun > 0 && *json->rest != '{') || begun > LINE_LENGTH_MOST)
             break;
-        const enum line_status status = add_line(table, error);
-        if (status == LINE_FAULT || (status == LINE_END && !begun))
+        enum line_status status = LINE_READ;
+        for (json->used = 0; status == LINE_READ && json->used <= 2 * begun;)
+            status = add_line(table, error);
+        if (status == LINE_FAULT)
             return status;
-        if (status == LINE_END)
-            break;
+        more = status == LINE_READ;
     }
     (void)line_fault(table->lines, error, "'%.40s' is no object of JSON, or is not closed",
                      json->rest);
@@ -156,7 +161,7 @@ bool listing_json_open(struct listing *table, const char *line, struct error *er
     if (json->text == NULL)
         return error_run(error, "%s: out of memory", table->lines->path);
     json->rest = json->text;
-    json->used = json->room = strlen(line) + 1;
+    json->room = strlen(line) + 1;
     const enum line_status status = parse(table, error);
     json->pending = status == LINE_READ;
     return status == LINE_READ ||
