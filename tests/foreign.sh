@@ -127,4 +127,52 @@ printf 'BZh9\n' | table log.bz2
 run "$esgsim" trace stats "$folder/log.bz2"
 expect_refusal "a compression that is not read is named" 'bzip2 -dc'
 
+# ---- Trainings in order of arrival, against a simulator of its own ---------------------------------
+
+cat >"$folder/order.py" <<'END'
+import heapq, json, random, subprocess, sys
+esgsim, folder = sys.argv[1:]
+random.seed(7)
+GPUS, now, jobs = 16, 0, []
+for _ in range(400):
+    now += random.randint(1, 900)
+    jobs.append((now, random.choice([1, 1, 1, 2, 4, 8, 16]), random.randint(60, 7200)))
+with open(folder + "/order.csv", "w") as out:
+    out.write("arrival_s,gpus,duration_s\n" + "".join("%d,%d,%d\n" % job for job in jobs))
+with open(folder + "/order.json", "w") as out:
+    json.dump({"name": "order", "policy": {"name": "fifo"},
+               "training": {"arrivals": {"process": "trace", "file": "order.csv"}},
+               "cluster": {"invokers": [{"count": 1, "vcpus": 64, "memory_mb": 262144, "gpus": [
+                   {"model": "V100", "sharing": "exclusive", "units": 1, "memory_mb": 16384, "count": GPUS}]}],
+                   "price": {"vcpu_hour_usd": 0.03, "vgpu_hour_usd": 1}}}, out)
+
+def mean_completion(skip):
+    free, running, queue, coming, total = GPUS, [], [], list(jobs), 0
+    while coming or queue:
+        now = min([job[0] for job in coming[:1]] + [end for end, _ in running[:1]])
+        while running and running[0][0] <= now:
+            free += heapq.heappop(running)[1]
+        while coming and coming[0][0] <= now:
+            queue.append(coming.pop(0))
+        waiting = []
+        for job in queue:
+            if job[1] <= free and (skip or not waiting):
+                free -= job[1]
+                heapq.heappush(running, (now + job[2], job[1]))
+                total += now + job[2] - job[0]
+            else:
+                waiting.append(job)
+        queue = waiting
+    return total / len(jobs)
+
+for rule in "strict", "skip":
+    said = subprocess.run([esgsim, "run", folder + "/order.json", "--json", "--set", "policy.params.head_of_line=" + rule],
+                          stdout=subprocess.PIPE, check=True).stdout
+    ours, theirs = json.loads(said)["training"]["jct_s"]["mean"], mean_completion(rule == "skip")
+    print(rule, "same" if abs(ours / theirs - 1) < 1e-6 else "%g, not %g" % (ours, theirs))
+END
+run python3 "$folder/order.py" "$esgsim" "$folder"
+expect "fifo serves strictly in order of arrival" 0 '^strict same$'
+expect "and lets later gangs overtake by head_of_line=skip" 0 '^skip same$'
+
 finish

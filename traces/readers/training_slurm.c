@@ -6,42 +6,33 @@
 
 bool slurm_gpus(const char *text, uint64_t *gpus)
 {
-    static const char *const marks[] = {"gres/gpu", "gres:gpu", "gpu"};
-    uint64_t typed = 0;
     bool found = false;
-    for (const char *entry = text; *entry != '\0'; entry += *entry == ',') {
-        const char *end = entry + strcspn(entry, ",");
-        const char *number = end, *mark = NULL;
-        for (size_t m = 0; m < sizeof marks / sizeof marks[0] && mark == NULL; m++)
-            if (strncmp(entry, marks[m], strlen(marks[m])) == 0)
-                mark = entry + strlen(marks[m]);
-        const char *stop = mark != NULL ? mark + strcspn(mark, "(,") : end;
-        for (number = stop;
-             mark != NULL && number > mark && strchr("0123456789", number[-1]) != NULL;)
+    *gpus = 0;
+    for (const char *next = text; next != NULL;) {
+        const char *entry = next;
+        next = strchr(entry, ',') != NULL ? strchr(entry, ',') + 1 : NULL;
+        if (strncmp(entry, "gres/", 5) == 0 || strncmp(entry, "gres:", 5) == 0)
+            entry += 5;
+        const char *end = entry + strcspn(entry, ",("), *number = end;
+        while (number > entry && number[-1] >= '0' && number[-1] <= '9')
             number--;
-        entry = end;
-        if (mark == NULL || (*mark != '=' && *mark != ':') || number == stop || number == mark ||
+        if (number == end || strncmp(entry, "gpu", 3) != 0 || strchr("=:", entry[3]) == NULL ||
             strchr("=:", number[-1]) == NULL)
             continue;
         const uint64_t count = strtoull(number, NULL, 10);
-        found = true;
-        if (number == mark + 1) { /* no type between: the total */
-            *gpus = count;
+        *gpus = number == entry + 4 ? count : *gpus + count;
+        if (number == entry + 4) /* no type between: the total */
             return true;
-        }
-        typed += count;
+        found = true;
     }
-    *gpus = typed;
     return found;
 }
 
 bool slurm_is_step(const char *column, const char *id)
 {
     const char *dot = strrchr(id, '.');
-    if (dot == NULL)
-        return false;
-    return strncmp(column, "JobID", 5) == 0 || strcmp(dot, ".batch") == 0 ||
-           strcmp(dot, ".extern") == 0;
+    return dot != NULL && (strncmp(column, "JobID", 5) == 0 || strcmp(dot, ".batch") == 0 ||
+                           strcmp(dot, ".extern") == 0);
 }
 
 bool parse_clock(const char *text, sim_time_t *time)

@@ -309,7 +309,7 @@ static bool parse_gang(struct reader *reader, struct training_row *row, struct e
         double value = strtod(text, &end) * reader->factors[i].part;
         if (slurm_gpus(text, &gpus))
             value = (double)gpus;
-        else if (*text == '\0' || strchr(text, '=') != NULL)
+        else if (*text == '\0' || *text == '(' || strchr(text, '=') != NULL)
             value = 0;
         else if (*end != '\0' || !(value >= 0 && value <= TRAINING_MOST_GPUS))
             return line_fault(&reader->base.lines, error,
