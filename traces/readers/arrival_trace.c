@@ -177,7 +177,6 @@ static bool read_header(struct trace_reader *reader, const char *name, struct er
     reader->format = "columns";
     if (!by_columns && !recognise(reader, asked, line, error))
         return false;
-    reader->fields = reader->layout->fields;
     return reader->layout->open == NULL || reader->layout->open(reader, line, error);
 }
 

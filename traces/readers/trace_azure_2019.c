@@ -64,7 +64,8 @@ static bool is_header(const char *line)
     struct line_reader lines = {.path = ""};
     struct day day = {.table.lines = &lines};
     struct error fault = {0};
-    char *copy = strstr(line, "HashFunction") == NULL ? NULL : strdup(line);
+    const bool may = strstr(line, "HashFunction") != NULL && !listing_json_begins(line);
+    char *copy = may ? strdup(line) : NULL;
     const bool is = copy != NULL && listing_open(&day.table, copy, &fault) && place_columns(&day);
     clear_day(&day);
     free(copy);

@@ -75,7 +75,6 @@ struct counts {
 static bool open_counts(struct trace_reader *reader, char *header, struct error *error)
 {
     (void)header;
-    reader->fields = reader->lines.words ? 1 : FIELDS;
     reader->state = calloc(1, sizeof(struct counts));
     return reader->state != NULL || trace_no_memory(reader, error);
 }
@@ -97,8 +96,10 @@ static bool parse_bin(struct trace_reader *reader, char *line, uint64_t *count, 
     char *fields[FIELDS];
     const bool bare = reader->lines.words;
     uint64_t number = counts->begun ? reader->first_bin + counts->bin + 1 : 0;
-    if (!trace_split(reader, line, fields, error) ||
-        (!bare && !trace_parse_count(reader, fields[0], what, UINT64_MAX / 16, &number, error)) ||
+    const ptrdiff_t cut = line_cut(line, ',', fields, FIELDS);
+    if (cut != (bare ? 1 : FIELDS))
+        return line_fault(&reader->lines, error, "is not of the form %s", reader->layout->header);
+    if ((!bare && !trace_parse_count(reader, fields[0], what, UINT64_MAX / 16, &number, error)) ||
         !trace_parse_count(reader, fields[bare ? 0 : 1], "requests", TRACE_MOST_IN_COUNT, count,
                            error))
         return false;

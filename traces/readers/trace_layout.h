@@ -40,9 +40,8 @@ struct trace_layout {
     bool (*recognises)(const char *line); /* recognises a header; NULL: compare with `headers` */
     sim_time_t bin;                       /* width of its bins; 0: none */
     bool bare;                            /* also accepts integers without a header */
-    bool whole;    /* read completely when opened, which is when it reports to the count */
-    size_t fields; /* of every line; 0: `open` sets the reader's */
-    /* Called after the header line. Sets the reader's `fields` or `state`; may be NULL. */
+    bool whole; /* read completely when opened, which is when it reports to the count */
+    /* Called after the header line. Sets the reader's `state`; may be NULL. */
     bool (*open)(struct trace_reader *reader, char *header, struct error *error);
     /* The next record; finds `raw` with the label "", without an SLO. */
     enum raw_status (*next)(struct trace_reader *reader, struct raw_record *raw,
@@ -79,7 +78,6 @@ struct trace_reader {
     const char *format; /* its name */
     bool dated;         /* the stamps are dates */
     void *state;        /* private to the layout */
-    size_t fields;      /* number per line */
     uint64_t seed;
     struct trace_view view;
     bool has_view;              /* a view was given */
@@ -111,9 +109,6 @@ enum raw_status trace_next_line(struct trace_reader *reader, char **line, struct
 /* Reads the next row of a table, and notes at its end how many --where left out. */
 enum raw_status trace_next_row(struct trace_reader *reader, struct listing *table,
                                struct error *error);
-/* Cuts the line at its commas, in place, into reader->fields fields, or faults it. */
-bool trace_split(const struct trace_reader *reader, char *line, char **fields, struct error *error);
-
 /* Parses a duration in 0 .. 10^9 s, given in units of `unit` ns. Faults name the field `what`. */
 bool trace_parse_time(const struct trace_reader *reader, const char *text, const char *what,
                       sim_time_t unit, sim_time_t *time, struct error *error);

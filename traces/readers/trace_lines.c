@@ -30,20 +30,6 @@ bool trace_note(struct trace_reader *reader, struct error *error, const char *fo
 
 /* ---- Fields ---------------------------------------------------------------------------------- */
 
-bool trace_split(const struct trace_reader *reader, char *line, char **fields, struct error *error)
-{
-    const ptrdiff_t cut = line_cut(line, ',', fields, reader->fields);
-    const size_t count = cut < 0 ? 0 : (size_t)cut;
-    if (cut < 0)
-        return line_fault(&reader->lines, error, "a quote of field %td is not closed", -cut);
-    if (count == reader->fields)
-        return true;
-    const bool more = count > reader->fields;
-    return line_fault(&reader->lines, error, "has %s%zu field%s, not %zu (%s)",
-                      more ? "at least " : "", more ? reader->fields + 1 : count,
-                      count == 1 ? "" : "s", reader->fields, reader->layout->header);
-}
-
 /* Parses digits with at most one decimal point exactly, rounded to the nanosecond. `unit`: ns per
  * unit. */
 static bool parse_plain_time(const char *text, sim_time_t unit, double most_s, sim_time_t *time)

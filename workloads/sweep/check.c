@@ -159,8 +159,10 @@ static void read_beginning(const char *path, char *text, size_t size)
 {
     struct stat status;
     ssize_t length = 0;
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+    /* A FIFO is not even opened: its writer would see a reader come and go. */
+    const bool regular = stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    int fd = regular ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+    if (fd >= 0)
         length = read(fd, text, size - 1);
     if (fd >= 0)
         (void)close(fd);
