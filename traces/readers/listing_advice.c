@@ -81,6 +81,7 @@ static void write_command(FILE *out, const char *path, char kind, char *const *n
 
 static void write_advice(FILE *out, const char *path, char kind, char *const *names, size_t count)
 {
+    char list[320];
     size_t values = 0;
     for (size_t i = 0; i < count; i++)
         values += names[i][strcspn(names[i], "0123456789")] != '\0' && listing_is_value(names[i]);
@@ -90,10 +91,8 @@ static void write_advice(FILE *out, const char *path, char kind, char *const *na
                       "and --columns ROLE=NAME,…");
         return;
     }
-    (void)fprintf(out, "its columns are ");
-    for (size_t i = 0; i < count; i++)
-        (void)fprintf(out, "%s%.40s", i > 0 ? ", " : "", names[i]);
-    (void)fprintf(out, "; read it by `");
+    error_list_names((const char *const *)names, (int)count, list, sizeof list);
+    (void)fprintf(out, "its columns are %s; read it by `", list);
     write_command(out, path, kind != 0 ? kind : kind_of(names, count), names, count);
     (void)fprintf(out, "`");
 }
