@@ -18,7 +18,8 @@ struct table_reader {
     struct sample_set *set;
     struct line_reader lines;
     const char *path;
-    bool named; /* the set has roles */
+    bool named;                    /* the set has roles, or the format has no header */
+    const struct bare_table *bare; /* of a format without a header; or NULL */
     struct listing table;
     int column[TABLE_FIELDS]; /* column of each field of the format; -1: absent */
     size_t fields;            /* of the format, in `column`; 0: no header */
