@@ -217,14 +217,10 @@ static bool take_view(struct trace_reader *reader, const struct trace_view *view
 struct trace_reader *trace_open_view(const char *path, const char *format, uint64_t seed,
                                      const struct trace_view *view, struct error *error)
 {
-    struct trace_reader *reader = calloc(1, sizeof *reader);
-    if (reader != NULL)
-        reader->path = strdup(path);
-    if (reader == NULL || reader->path == NULL) {
-        free(reader);
-        (void)error_run(error, "%s: out of memory", path);
-        return NULL;
-    }
+    struct arena *memory = arena_create();
+    struct trace_reader *reader = arena_allocate(memory, 1, sizeof *reader);
+    reader->memory = memory;
+    reader->path = arena_text(memory, "%s", path);
     reader->seed = seed;
     bool good = take_view(reader, view, error);
     if (view != NULL && view->path_count > 0) {
@@ -255,14 +251,12 @@ void trace_close(struct trace_reader *reader)
 {
     if (reader == NULL)
         return;
-    if (reader->layout != NULL && reader->layout->close != NULL)
+    if (reader->state != NULL && reader->layout->close != NULL)
         reader->layout->close(reader);
     line_reader_close(&reader->lines);
     string_index_clear(&reader->wanted);
     string_index_clear(&reader->sources);
-    free(reader->notes);
-    free(reader->path);
-    free(reader);
+    arena_destroy(reader->memory);
 }
 
 bool trace_next(struct trace_reader *reader, struct trace_record *record, struct error *error)

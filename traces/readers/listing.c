@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
@@ -96,31 +96,20 @@ static char separator_of(const char *line, size_t wanted, bool blanks)
     return most == 0 && (blanks || wanted > 1) && strpbrk(line, " \t") != NULL ? ' ' : best;
 }
 
-/* Cuts the names of the columns out of `text`, which the table takes over. */
-static bool take_names(struct listing *table, char *text, char separator, struct error *error)
-{
-    const size_t room = strlen(text) + 1;
-    table->header = text;
-    table->names = calloc(room, sizeof *table->names);
-    table->fields = calloc(room, sizeof *table->fields);
-    if (table->names == NULL || table->fields == NULL)
-        return error_run(error, "%s: out of memory", table->lines->path);
-    const ptrdiff_t count = line_cut(text, separator, table->names, room);
-    table->count = count > 0 ? (size_t)count : 0;
-    return count > 0 ||
-           line_fault(table->lines, error, "a quoted name of a column does not end; close it");
-}
-
 static bool open_names(struct listing *table, char *line, struct error *error)
 {
     const char *given = table->options != NULL ? table->options->header : NULL;
-    char *text = strdup(given != NULL ? given : line);
-    if (text == NULL)
-        return error_run(error, "%s: out of memory", table->lines->path);
+    char *text = arena_text(table->memory, "%s", given != NULL ? given : line);
+    const size_t room = strlen(text) + 1;
     if (given == NULL)
         table->separator = separator_of(line, 0, table->blanks);
-    if (!take_names(table, text, given != NULL ? ',' : table->separator, error))
-        return false;
+    table->names = arena_allocate(table->memory, room, sizeof *table->names);
+    table->fields = arena_allocate(table->memory, room, sizeof *table->fields);
+    const ptrdiff_t count =
+        line_cut(text, given != NULL ? ',' : table->separator, table->names, room);
+    if (count < 0)
+        return line_fault(table->lines, error, "a quoted name of a column does not end; close it");
+    table->count = (size_t)count;
     if (given != NULL) {
         table->separator = separator_of(line, table->count, table->blanks);
         table->pending = line;
@@ -130,6 +119,7 @@ static bool open_names(struct listing *table, char *line, struct error *error)
 
 bool listing_open(struct listing *table, char *line, struct error *error)
 {
+    table->memory = arena_create();
     if (listing_json_begins(line) ? !listing_json_open(table, line, error)
                                   : !open_names(table, line, error))
         return false;
@@ -144,9 +134,7 @@ bool listing_open(struct listing *table, char *line, struct error *error)
 void listing_close(struct listing *table)
 {
     listing_json_close(table->json);
-    free(table->header);
-    free(table->names);
-    free(table->fields);
+    arena_destroy(table->memory);
     *table = (struct listing){.lines = NULL};
 }
 

@@ -45,6 +45,7 @@ bool listing_check_rules(const struct listing_options *options, struct error *er
 bool listing_take_roles(char *list, const char *const *roles, size_t needed, const char **columns,
                         const char *form, struct error *error);
 
+struct arena;
 struct listing_json;
 
 struct listing {
@@ -58,7 +59,8 @@ struct listing {
     size_t rows, unselected;
     bool bad; /* the last fault is of one row alone: the next one can be read */
     /* The rest is private. */
-    char *header, *pending;
+    struct arena *memory; /* of the table, until it is closed */
+    char *pending;
     int places[LISTING_RULES]; /* column of each rule; -1: absent */
     struct listing_json *json;
 };
@@ -93,9 +95,8 @@ const char *listing_advice(const char *path, const char *line, char kind, char *
 /* Whether the line begins an object or an array of objects. */
 bool listing_json_begins(const char *line);
 bool listing_json_open(struct listing *table, const char *line, struct error *error);
-void listing_json_close(struct listing_json *json);
-/* The number of a path, from 0; -1: the first object lacks its first key, or memory is exhausted.
- */
+void listing_json_close(struct listing_json *json); /* NULL is allowed */
+/* The number of a path, from 0; -1: the first object lacks its first key. */
 int listing_json_column(struct listing *table, const char *path);
 enum line_status listing_json_next(struct listing *table, struct error *error);
 

@@ -6,15 +6,15 @@
 
 #include <cjson/cJSON.h>
 
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
 #include "traces/readers/listing.h"
 
 enum { NUMBER = 32 };
 
 struct listing_json {
-    char *text;        /* of the lines that are not used up */
-    size_t used, room; /* used: since the last trial */
-    const char *rest;  /* of the text, behind the last object */
+    char *text;       /* of the lines that are not used up */
+    size_t used;      /* since the last trial */
+    const char *rest; /* of the text, behind the last object */
     cJSON *row;
     bool pending;            /* the row has not been given yet */
     char (*numbers)[NUMBER]; /* of each column: its value as text */
@@ -36,10 +36,7 @@ static enum line_status add_line(struct listing *table, struct error *error)
         return status;
     const size_t length = strlen(line), kept = strlen(json->rest);
     memmove(json->text, json->rest, kept);
-    if (!array_reserve(&json->text, &json->room, kept + length + 2, 1)) {
-        (void)error_run(error, "%s: out of memory", table->lines->path);
-        return LINE_FAULT;
-    }
+    arena_reserve(table->memory, &json->text, kept + length + 2, 1);
     (void)snprintf(json->text + kept, length + 2, "%s\n", line);
     json->used = kept + length + 1;
     json->rest = json->text;
@@ -153,15 +150,10 @@ bool listing_json_open(struct listing *table, const char *line, struct error *er
 {
     if (table->options != NULL && table->options->header != NULL)
         return line_fault(table->lines, error, "is JSON, whose keys are names; drop --header");
-    table->json = calloc(1, sizeof *table->json);
-    if (table->json == NULL)
-        return error_run(error, "%s: out of memory", table->lines->path);
-    struct listing_json *json = table->json;
-    json->text = strdup(line);
-    if (json->text == NULL)
-        return error_run(error, "%s: out of memory", table->lines->path);
+    struct listing_json *json = arena_allocate(table->memory, 1, sizeof *json);
+    table->json = json;
+    json->text = arena_text(table->memory, "%s", line);
     json->rest = json->text;
-    json->room = strlen(line) + 1;
     const enum line_status status = parse(table, error);
     json->pending = status == LINE_READ;
     return status == LINE_READ ||
@@ -170,12 +162,8 @@ bool listing_json_open(struct listing *table, const char *line, struct error *er
 
 void listing_json_close(struct listing_json *json)
 {
-    if (json == NULL)
-        return;
-    cJSON_Delete(json->row);
-    free(json->text);
-    free(json->numbers);
-    free(json);
+    if (json != NULL)
+        cJSON_Delete(json->row);
 }
 
 /* Names the column of a path that the first object may have. */
@@ -187,11 +175,11 @@ int listing_json_column(struct listing *table, const char *path)
         if (strcmp(table->names[i], path) == 0)
             return (int)i;
     (void)snprintf(key, sizeof key, "%.*s", (int)strcspn(path, "."), path);
-    if (!cJSON_HasObjectItem(json->row, key) ||
-        !array_extend(&table->names, table->count, sizeof *table->names) ||
-        !array_extend(&table->fields, table->count, sizeof *table->fields) ||
-        !array_extend(&json->numbers, table->count, sizeof *json->numbers))
+    if (!cJSON_HasObjectItem(json->row, key))
         return -1;
+    arena_reserve(table->memory, &table->names, table->count + 1, sizeof *table->names);
+    arena_reserve(table->memory, &table->fields, table->count + 1, sizeof *table->fields);
+    arena_reserve(table->memory, &json->numbers, table->count + 1, sizeof *json->numbers);
     table->names[table->count] = (char *)(uintptr_t)path;
     return (int)table->count++;
 }

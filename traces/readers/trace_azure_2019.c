@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
 
 /* Counts of one selected source. */
 struct count_row {
@@ -32,8 +32,8 @@ static bool place_columns(struct day *day)
     struct listing *table = &day->table;
     day->app = listing_column(table, "HashApp");
     day->function = listing_column(table, "HashFunction");
-    day->places = calloc(table->count + 1, sizeof *day->places);
-    for (size_t i = 0; day->places != NULL && i < table->count; i++) {
+    day->places = arena_allocate(table->memory, table->count + 1, sizeof *day->places);
+    for (size_t i = 0; i < table->count; i++) {
         const char *name = table->names[i];
         const size_t length = strspn(name, "0123456789"), minute = strtoul(name, NULL, 10);
         if (length == 0 || name[length] != '\0')
@@ -43,20 +43,10 @@ static bool place_columns(struct day *day)
         day->places[minute - 1] = (int)i + 1;
         day->minutes++;
     }
-    bool whole = day->places != NULL && day->minutes > 0;
+    bool whole = day->minutes > 0;
     for (size_t m = 0; whole && m < day->minutes; m++)
         whole = --day->places[m] >= 0;
     return whole && day->app >= 0 && day->function >= 0;
-}
-
-static void clear_day(struct day *day)
-{
-    listing_close(&day->table);
-    free(day->places);
-    for (size_t i = 0; i < day->count; i++)
-        free(day->rows[i]);
-    free(day->rows);
-    free(day->drawn.arrivals);
 }
 
 static bool is_header(const char *line)
@@ -67,7 +57,7 @@ static bool is_header(const char *line)
     const bool may = strstr(line, "HashFunction") != NULL && !listing_json_begins(line);
     char *copy = may ? strdup(line) : NULL;
     const bool is = copy != NULL && listing_open(&day.table, copy, &fault) && place_columns(&day);
-    clear_day(&day);
+    listing_close(&day.table);
     free(copy);
     return is;
 }
@@ -88,12 +78,9 @@ static struct count_row *row_of_source(struct trace_reader *reader, const char *
                          (int)TRACE_MOST_ROWS);
         return NULL;
     }
-    struct count_row *row = calloc(1, sizeof *row + day->minutes * sizeof row->counts[0]);
-    if (row == NULL || !array_extend(&day->rows, day->count, sizeof row)) {
-        free(row);
-        (void)trace_no_memory(reader, error);
-        return NULL;
-    }
+    struct count_row *row =
+        arena_allocate(day->table.memory, 1, sizeof *row + day->minutes * sizeof row->counts[0]);
+    arena_reserve(day->table.memory, &day->rows, day->count + 1, sizeof row);
     row->label = number;
     row->selected = selected;
     row->stream = *label == '\0' ? TRACE_MERGED_STREAM : file_row;
@@ -146,13 +133,11 @@ static bool add_row(struct trace_reader *reader, uint32_t file_row, struct error
 
 static bool open_azure_2019(struct trace_reader *reader, char *header, struct error *error)
 {
-    struct day *day = calloc(1, sizeof *day);
+    struct day *day = arena_allocate(reader->memory, 1, sizeof *day);
     reader->state = day;
-    if (day == NULL)
-        return trace_no_memory(reader, error);
     day->table.lines = &reader->lines;
     if (!listing_open(&day->table, header, error) || !place_columns(day))
-        return trace_no_memory(reader, error);
+        return false;
     if (!reader->has_view)
         reader->view.others = TRACE_OTHERS_MERGE;
     for (uint32_t row = 0; row < TRACE_MERGED_STREAM; row++) {
@@ -167,9 +152,8 @@ static bool open_azure_2019(struct trace_reader *reader, char *header, struct er
 
 static void close_azure_2019(struct trace_reader *reader)
 {
-    if (reader->state != NULL)
-        clear_day(reader->state);
-    free(reader->state);
+    struct day *day = reader->state;
+    listing_close(&day->table);
 }
 
 static enum raw_status fill(struct trace_reader *reader, struct error *error)

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "sim/base/array.h"
-
 const char *const trace_units[] = {"s", "ms", "us", "ns", "min", "h", "date", NULL};
 static const sim_time_t units[] = {SIM_S, SIM_MS, SIM_US, 1, 60 * SIM_S, SIM_HOUR, 0};
 
@@ -46,7 +44,6 @@ struct columns {
     int places[ROLES];       /* -1: no such column */
     struct sorted_row *rows; /* with `sort` or counts: all records of the file */
     size_t count, next;
-    size_t capacity;
     bool sort, sorted;
     sim_time_t bin; /* of counts */
     struct drawn_bin drawn;
@@ -74,7 +71,7 @@ static bool is_called(const char *name, const char *word)
 }
 
 /* A line of such a column may stand for many requests. */
-static bool note_counts(struct trace_reader *reader, struct error *error)
+static void note_counts(struct trace_reader *reader)
 {
     static const char *const words[] = {"count", "requests", "value", "total", NULL};
     struct columns *columns = reader->state;
@@ -82,22 +79,20 @@ static bool note_counts(struct trace_reader *reader, struct error *error)
         for (size_t w = 0; words[w] != NULL; w++)
             if (is_called(columns->table.names[i], words[w])) {
                 columns->gap = -1;
-                return trace_note(reader, error,
-                                  "each line is read as one request; if the column \"%s\" counts "
-                                  "requests, add count=%s to --columns",
-                                  columns->table.names[i], columns->table.names[i]);
+                trace_note(reader,
+                           "each line is read as one request; if the column \"%s\" counts "
+                           "requests, add count=%s to --columns",
+                           columns->table.names[i], columns->table.names[i]);
+                return;
             }
-    return true;
 }
 
 bool trace_columns_open(struct trace_reader *reader, char *header, struct error *error)
 {
     const bool own = reader->layout->columns != NULL;
     const struct trace_columns *asked = own ? reader->layout->columns : reader->view.columns;
-    struct columns *columns = calloc(1, sizeof *columns);
+    struct columns *columns = arena_allocate(reader->memory, 1, sizeof *columns);
     reader->state = columns;
-    if (columns == NULL)
-        return trace_no_memory(reader, error);
     *columns = (struct columns){.table = {.lines = &reader->lines, .options = asked->table},
                                 .unit = trace_unit(asked->unit),
                                 .names = {asked->time, asked->application, asked->slo_ms,
@@ -115,21 +110,17 @@ bool trace_columns_open(struct trace_reader *reader, char *header, struct error 
             !listing_place(&columns->table, columns->names[role], &columns->places[role], error))
             return false;
     }
-    return own || note_counts(reader, error);
+    if (!own)
+        note_counts(reader);
+    return true;
 }
 
 void trace_columns_close(struct trace_reader *reader)
 {
     struct columns *columns = reader->state;
-    if (columns == NULL)
-        return;
     listing_close(&columns->table);
     string_index_clear(&columns->apps);
     string_index_clear(&columns->functions);
-    free(columns->owners);
-    free(columns->drawn.arrivals);
-    free(columns->rows);
-    free(columns);
 }
 
 /* ---- Records --------------------------------------------------------------------------------- */
@@ -160,8 +151,8 @@ static bool find_source(struct trace_reader *reader, const char *app, struct raw
         return line_fault(&reader->lines, error, "more than %d functions; split the trace",
                           (int)STRING_INDEX_MOST);
     if ((size_t)f == columns->owned) {
-        if (!array_extend(&columns->owners, columns->owned, sizeof *columns->owners))
-            return trace_no_memory(reader, error);
+        arena_reserve(reader->memory, &columns->owners, columns->owned + 1,
+                      sizeof *columns->owners);
         columns->owners[columns->owned++] = a;
     }
     (void)snprintf(columns->label, sizeof columns->label, "%s/%s", app, func);
@@ -243,9 +234,7 @@ static bool keep_row(struct trace_reader *reader, const struct raw_record *raw, 
         return line_fault(&reader->lines, error,
                           "is one more record than are sorted in memory, %d; sort the file",
                           (int)TRACE_MOST_SORTED);
-    if (!array_reserve(&columns->rows, &columns->capacity, columns->count + 1,
-                       sizeof *columns->rows))
-        return trace_no_memory(reader, error);
+    arena_reserve(reader->memory, &columns->rows, columns->count + 1, sizeof *columns->rows);
     struct sorted_row *row = &columns->rows[columns->count];
     *row = (struct sorted_row){.time = raw->time,
                                .slo = raw->slo,
@@ -266,9 +255,7 @@ static bool find_bin(struct trace_reader *reader, struct error *error)
 {
     struct columns *columns = reader->state;
     size_t count = 0;
-    sim_time_t *gaps = calloc(columns->count, sizeof *gaps);
-    if (gaps == NULL)
-        return trace_no_memory(reader, error);
+    sim_time_t *gaps = arena_allocate(reader->memory, columns->count, sizeof *gaps);
     for (size_t i = 1; i < columns->count; i++)
         if (columns->rows[i].time > columns->rows[i - 1].time)
             gaps[count++] = columns->rows[i].time - columns->rows[i - 1].time;
@@ -276,14 +263,15 @@ static bool find_bin(struct trace_reader *reader, struct error *error)
         qsort(gaps, count, sizeof *gaps, compare_times);
         columns->bin = gaps[count / 2];
     }
-    free(gaps);
-    return count > 0
-               ? trace_note(reader, error,
-                            "bins of %.9g s, the median difference of \"%s\"; arrivals are at "
-                            "uniform random times within them",
-                            sim_to_s(columns->bin), columns->names[ROLE_TIME])
-               : error_input(error, "%s: has one time only; give the width of its bin by --bin",
-                             reader->path);
+    arena_release(reader->memory, gaps);
+    if (count == 0)
+        return error_input(error, "%s: has one time only; give the width of its bin by --bin",
+                           reader->path);
+    trace_note(reader,
+               "bins of %.9g s, the median difference of \"%s\"; arrivals are at uniform random "
+               "times within them",
+               sim_to_s(columns->bin), columns->names[ROLE_TIME]);
+    return true;
 }
 
 static bool read_all(struct trace_reader *reader, struct error *error)
@@ -343,16 +331,14 @@ static void take_row(const struct trace_reader *reader, const struct sorted_row 
 }
 
 /* Notes at the end that all records are equally far apart, as samples are. */
-static enum raw_status end_of_rows(struct trace_reader *reader, struct error *error)
+static void note_samples(struct trace_reader *reader)
 {
     const struct columns *columns = reader->state;
-    return columns->gap <= 0 || reader->layout->columns != NULL || columns->table.rows < 3 ||
-                   trace_note(reader, error,
-                              "all lines are %.9g s apart, as samples or counts are, and each is "
-                              "read as one request; count=COLUMN reads counts",
-                              sim_to_s(columns->gap))
-               ? RAW_END
-               : RAW_FAULT;
+    if (columns->gap > 0 && reader->layout->columns == NULL && columns->table.rows >= 3)
+        trace_note(reader,
+                   "all lines are %.9g s apart, as samples or counts are, and each is read as one "
+                   "request; count=COLUMN reads counts",
+                   sim_to_s(columns->gap));
 }
 
 enum raw_status trace_columns_next(struct trace_reader *reader, struct raw_record *raw,
@@ -379,8 +365,10 @@ enum raw_status trace_columns_next(struct trace_reader *reader, struct raw_recor
         status = RAW_END;
     else
         take_row(reader, &columns->rows[columns->next++], raw);
+    if (status == RAW_END)
+        note_samples(reader);
     if (status != RAW_READ)
-        return status == RAW_END ? end_of_rows(reader, error) : status;
+        return status;
     const sim_time_t gap = raw->time - reader->last;
     if (reader->has_origin)
         columns->gap = columns->gap == 0 || columns->gap == gap ? gap : -1;

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "sim/base/array.h"
 #include "sim/engine/random.h"
 
 /* ---- Drawing --------------------------------------------------------------------------------- */
@@ -25,9 +24,8 @@ bool trace_draw(const struct trace_reader *reader, struct drawn_bin *drawn,
     if (drawn->count + count > TRACE_MOST_IN_BIN)
         return error_input(error, "%s: bin %llu holds more than %d requests; use a finer trace",
                            reader->path, (unsigned long long)bin->number, (int)TRACE_MOST_IN_BIN);
-    if (!array_reserve(&drawn->arrivals, &drawn->capacity, drawn->count + (size_t)count,
-                       sizeof *drawn->arrivals))
-        return trace_no_memory(reader, error);
+    arena_reserve(reader->memory, &drawn->arrivals, drawn->count + (size_t)count,
+                  sizeof *drawn->arrivals);
     struct random_stream random;
     random_stream_open(&random, reader->seed, RANDOM_TRACE_BIN, bin->number, stream);
     for (uint64_t i = 0; i < count; i++) {
@@ -75,16 +73,9 @@ struct counts {
 static bool open_counts(struct trace_reader *reader, char *header, struct error *error)
 {
     (void)header;
-    reader->state = calloc(1, sizeof(struct counts));
-    return reader->state != NULL || trace_no_memory(reader, error);
-}
-
-static void close_counts(struct trace_reader *reader)
-{
-    struct counts *counts = reader->state;
-    if (counts != NULL)
-        free(counts->drawn.arrivals);
-    free(counts);
+    (void)error;
+    reader->state = arena_allocate(reader->memory, 1, sizeof(struct counts));
+    return true;
 }
 
 /* Reads the bin number and count of one line. Bare integers are numbered consecutively. */
@@ -152,12 +143,10 @@ const struct trace_layout trace_layout_per_second = {.header = "second,requests"
                                                      .bin = SIM_S,
                                                      .bare = true,
                                                      .open = open_counts,
-                                                     .next = next_counts,
-                                                     .close = close_counts};
+                                                     .next = next_counts};
 
 const struct trace_layout trace_layout_per_minute = {.header = "minute,requests",
                                                      .bin = 60 * SIM_S,
                                                      .bare = true,
                                                      .open = open_counts,
-                                                     .next = next_counts,
-                                                     .close = close_counts};
+                                                     .next = next_counts};

@@ -24,9 +24,9 @@ static bool advance(struct trace_reader *reader, struct part *part, struct error
     if (fault.kind != ERROR_NONE && error != NULL)
         *error = fault;
     const char *notes = part->has ? NULL : trace_notes(part->reader);
-    return fault.kind == ERROR_NONE &&
-           (notes == NULL || trace_note(reader, error, "%s: %.*s", part->reader->path,
-                                        (int)strlen(notes) - 1, notes));
+    if (notes != NULL)
+        trace_note(reader, "%s: %.*s", part->reader->path, (int)strlen(notes) - 1, notes);
+    return fault.kind == ERROR_NONE;
 }
 
 static sim_time_t time_of(const struct trace_reader *reader, const struct part *part)
@@ -71,11 +71,8 @@ static enum raw_status next_of_files(struct trace_reader *reader, struct raw_rec
 static void close_files(struct trace_reader *reader)
 {
     struct files *files = reader->state;
-    for (size_t i = 0; files != NULL && i < files->count; i++)
+    for (size_t i = 0; i < files->count; i++)
         trace_close(files->parts[i].reader);
-    if (files != NULL)
-        free(files->parts);
-    free(files);
 }
 
 /* The parts count their sources. */
@@ -84,14 +81,11 @@ static const struct trace_layout layout_files = {
 
 bool trace_open_parts(struct trace_reader *reader, const char *format, struct error *error)
 {
-    struct files *files = calloc(1, sizeof *files);
+    struct files *files = arena_allocate(reader->memory, 1, sizeof *files);
     reader->layout = &layout_files;
     reader->state = files;
-    if (files == NULL)
-        return trace_no_memory(reader, error);
-    files->parts = calloc(reader->view.path_count + 1, sizeof *files->parts);
-    if (files->parts == NULL)
-        return trace_no_memory(reader, error);
+    files->parts =
+        arena_allocate(reader->memory, reader->view.path_count + 1, sizeof *files->parts);
     struct trace_view view = reader->view;
     view.start_s = view.duration_s = view.scale_rate = 0;
     view.path_count = 0;

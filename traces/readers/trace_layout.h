@@ -9,6 +9,7 @@
 #define ESGSIM_TRACES_READERS_TRACE_LAYOUT_H
 
 #include "traces/readers/arrival_trace.h"
+#include "sim/base/arena.h"
 #include "sim/base/string_index.h"
 #include "traces/readers/line_reader.h"
 
@@ -46,7 +47,7 @@ struct trace_layout {
     /* The next record; finds `raw` with the label "", without an SLO. */
     enum raw_status (*next)(struct trace_reader *reader, struct raw_record *raw,
                             struct error *error);
-    void (*close)(struct trace_reader *reader); /* frees `state`; may be NULL */
+    void (*close)(struct trace_reader *reader); /* what is not in `memory`; may be NULL */
 };
 
 /* Of a layout that is a table of `columns`, which its header has all but slo_ms. */
@@ -73,6 +74,7 @@ TRACE_FORMATS(DECLARE_LAYOUT)
 extern const struct trace_layout trace_layout_columns; /* of view.columns */
 
 struct trace_reader {
+    struct arena *memory; /* until it is closed */
     char *path;
     const struct trace_layout *layout;
     const char *format; /* its name */
@@ -99,9 +101,9 @@ struct trace_reader {
 /* Opens the view's files as parts of one trace (trace_files.c). */
 bool trace_open_parts(struct trace_reader *reader, const char *format, struct error *error);
 
-/* Adds a line to the notes. False: ERROR_RUN. */
-bool trace_note(struct trace_reader *reader, struct error *error, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Adds a line to the notes. */
+void trace_note(struct trace_reader *reader, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* ---- Lines and fields: false with ERROR_INPUT "FILE:LINE: …" ---- */
 
@@ -146,9 +148,6 @@ bool trace_order(struct trace_reader *reader, sim_time_t stamp, sim_time_t *time
 /* Faults a stamp that is `by` earlier than the one before it. Returns false. */
 bool trace_goes_back(const struct trace_reader *reader, sim_time_t by, struct error *error);
 
-/* Sets ERROR_RUN, naming the file. */
-bool trace_no_memory(const struct trace_reader *reader, struct error *error);
-
 /* ---- Sources ---- */
 
 /* Maps a row to its source. The row has the label `name` and, if not NULL, the wider label `group`.
@@ -182,7 +181,7 @@ struct drawn_arrival {
 /* The arrivals of one bin, in order once the bin is complete. Zeroed: empty. */
 struct drawn_bin {
     struct drawn_arrival *arrivals;
-    size_t count, capacity, next;
+    size_t count, next;
 };
 
 /* Adds `count` arrivals of a row to a bin, drawn from stream `stream`. Skips a bin that ends before

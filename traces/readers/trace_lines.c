@@ -9,23 +9,13 @@
 
 #include "sim/base/utf8.h"
 
-bool trace_no_memory(const struct trace_reader *reader, struct error *error)
+void trace_note(struct trace_reader *reader, const char *format, ...)
 {
-    return error_run(error, "%s: out of memory", reader->path);
-}
-
-bool trace_note(struct trace_reader *reader, struct error *error, const char *format, ...)
-{
-    char line[512], *notes = NULL;
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(line, sizeof line, format, args);
+    arena_append_of(reader->memory, &reader->notes, format, args);
     va_end(args);
-    if (asprintf(&notes, "%s%s\n", reader->notes != NULL ? reader->notes : "", line) < 0)
-        return trace_no_memory(reader, error);
-    free(reader->notes);
-    reader->notes = notes;
-    return true;
+    arena_append(reader->memory, &reader->notes, "\n");
 }
 
 /* ---- Fields ---------------------------------------------------------------------------------- */
@@ -194,15 +184,15 @@ enum raw_status trace_next_row(struct trace_reader *reader, struct listing *tabl
     const enum line_status status = listing_next(table, error);
     if (status != LINE_END)
         return status == LINE_READ ? RAW_READ : RAW_FAULT;
-    if (table->rows == table->unselected)
+    if (table->rows == table->unselected) {
         (void)line_fault(&reader->lines, error,
                          table->rows > 0 ? "--where selects no row"
                                          : "nothing follows the header; the trace is empty");
-    else if (table->unselected == 0 ||
-             trace_note(reader, error, "%zu of %zu rows left out by --where", table->unselected,
-                        table->rows))
-        return RAW_END;
-    return RAW_FAULT;
+        return RAW_FAULT;
+    }
+    if (table->unselected > 0)
+        trace_note(reader, "%zu of %zu rows left out by --where", table->unselected, table->rows);
+    return RAW_END;
 }
 
 bool trace_goes_back(const struct trace_reader *reader, sim_time_t by, struct error *error)

@@ -5,14 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/array.h"
 #include "traces/readers/listing.h"
 #include "traces/readers/trace_layout.h"
 #include "traces/readers/training_parts.h"
 
 #define MOST_ITERATIONS ((uint64_t)1 << 53)
 #define MOST_MEMORY_GB 1e6
-#define NO_ROW UINT32_MAX
 
 /* The formats. To add one, define columns_NAME, and recognise it in training_recognise.c. */
 #define FORMATS(FORMAT)                                                                            \
@@ -93,7 +91,6 @@ struct reader {
     const struct training_columns *columns;
     const struct training_source *view;
     struct training_trace *trace;
-    size_t capacity;
     struct listing table;
     struct listing_options options;
     int places[TRAINING_ROLES]; /* -1: no such column */
@@ -115,8 +112,7 @@ struct reader {
     bool begun;
     sim_time_t first, second;
     uint32_t place;
-    uint32_t *latest, *before;      /* by service, by row; NO_ROW: none */
-    size_t services, places_before; /* that they have room for */
+    uint32_t *latest, *before; /* by service, by row; rows from 1, 0: none */
 };
 
 /* ---- Fields ---------------------------------------------------------------------------------- */
@@ -127,7 +123,7 @@ static bool parse_name(struct reader *reader, const char *text, const char *what
     if (!trace_check_label(&reader->base, text, what, error))
         return false;
     *number = string_index_add(names, text);
-    return *number != STRING_INDEX_NONE || trace_no_memory(&reader->base, error);
+    return *number != STRING_INDEX_NONE || error_run(error, "%s: out of memory", reader->base.path);
 }
 
 static bool parse_gpus(struct reader *reader, const char *text, const char *what,
@@ -148,10 +144,7 @@ static struct training_row *new_row(struct reader *reader, struct error *error)
         (void)line_fault(&reader->base.lines, error, "more than %d trainings", TRAINING_MOST_ROWS);
         return NULL;
     }
-    if (!array_reserve(&trace->rows, &reader->capacity, trace->count + 1, sizeof *trace->rows)) {
-        (void)trace_no_memory(&reader->base, error);
-        return NULL;
-    }
+    arena_reserve(trace->memory, &trace->rows, trace->count + 1, sizeof *trace->rows);
     struct training_row *row = &trace->rows[trace->count];
     *row = (struct training_row){.id = trace->count};
     return row;
@@ -536,31 +529,26 @@ static bool parse_instance(struct reader *reader, char **fields, struct training
                       row->gpus);
 }
 
-/* Makes room for the lists of running instances. */
-static bool running_grow(struct reader *reader, struct error *error)
+/* Makes room for the list of a service. */
+static uint32_t *latest_of(struct reader *reader, int32_t service)
 {
-    const size_t old = reader->services;
-    if (!array_reserve(&reader->latest, &reader->services, reader->trace->models.count,
-                       sizeof *reader->latest) ||
-        !array_reserve(&reader->before, &reader->places_before, reader->capacity,
-                       sizeof *reader->before))
-        return trace_no_memory(&reader->base, error);
-    for (size_t i = old; i < reader->services; i++)
-        reader->latest[i] = NO_ROW;
-    return true;
+    arena_reserve(reader->base.memory, &reader->latest, (size_t)service + 1,
+                  sizeof *reader->latest);
+    return &reader->latest[service];
 }
 
 static bool start_instance(struct reader *reader, char **fields, sim_time_t time,
                            struct error *error)
 {
     struct training_row *row = new_row(reader, error);
-    if (row == NULL || !parse_instance(reader, fields, row, error) || !running_grow(reader, error))
+    if (row == NULL || !parse_instance(reader, fields, row, error))
         return false;
+    uint32_t *latest = latest_of(reader, row->model);
     row->arrival = time;
     row->duration_s = INFINITY;
-    reader->before[row->id] = reader->latest[row->model];
-    reader->latest[row->model] = (uint32_t)row->id;
-    reader->trace->count++;
+    arena_reserve(reader->base.memory, &reader->before, row->id + 1, sizeof *reader->before);
+    reader->before[row->id] = *latest;
+    *latest = (uint32_t)++reader->trace->count;
     return true;
 }
 
@@ -570,19 +558,18 @@ static bool delete_instances(struct reader *reader, char **fields, sim_time_t ti
     struct training_row end = {.id = 0};
     if (!parse_instance(reader, fields, &end, error))
         return false;
-    uint32_t id = (size_t)end.model < reader->services ? reader->latest[end.model] : NO_ROW;
-    if (id == NO_ROW)
+    uint32_t *latest = latest_of(reader, end.model);
+    if (*latest == 0)
         return line_fault(&reader->base.lines, error,
                           "deletes \"%s\", of which no instance runs; start it first",
                           fields[DILU_SERVICE]);
-    const struct training_row *start = &reader->trace->rows[id];
+    struct training_row *rows = reader->trace->rows, *start = &rows[*latest - 1];
     if (end.type != start->type || end.gpus != start->gpus)
         return line_fault(&reader->base.lines, error,
                           "type or gpu_num of \"%s\" differ from those of its start",
                           fields[DILU_SERVICE]);
-    for (; id != NO_ROW; id = reader->before[id])
-        reader->trace->rows[id].duration_s = sim_to_s(time - reader->trace->rows[id].arrival);
-    reader->latest[end.model] = NO_ROW;
+    for (; *latest > 0; *latest = reader->before[*latest - 1])
+        rows[*latest - 1].duration_s = sim_to_s(time - rows[*latest - 1].arrival);
     return true;
 }
 
@@ -649,14 +636,14 @@ static bool conclude(struct reader *reader, struct error *error)
                            : reader->left_out > 0 ? " with a GPU and a duration"
                                                   : "");
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
-        if (notes[i].count > 0 &&
-            !trace_note(&reader->base, error, "%zu row%s %s left out", notes[i].count,
-                        notes[i].count == 1 ? "" : "s", notes[i].what))
-            return false;
-    return reader->bad == 0 || trace_note(&reader->base, error,
-                                          "%zu of %zu lines cannot be read and are left out; the "
-                                          "first is line %s",
-                                          reader->bad, rows - unselected, why);
+        if (notes[i].count > 0)
+            trace_note(&reader->base, "%zu row%s %s left out", notes[i].count,
+                       notes[i].count == 1 ? "" : "s", notes[i].what);
+    if (reader->bad > 0)
+        trace_note(&reader->base,
+                   "%zu of %zu lines cannot be read and are left out; the first is line %s",
+                   reader->bad, rows - unselected, why);
+    return true;
 }
 
 /* The times between which trainings are kept. */
@@ -770,21 +757,20 @@ struct training_trace *training_trace_read_view(const char *path, const char *fo
                            ? trace_unit(reader.columns->duration_unit)
                        : reader.unit > 0 ? reader.unit
                                          : SIM_S;
-    reader.trace = calloc(1, sizeof *reader.trace);
-    bool good = reader.trace != NULL || trace_no_memory(&reader.base, error);
+    reader.base.memory = arena_create();
+    reader.trace = arena_allocate(reader.base.memory, 1, sizeof *reader.trace);
+    reader.trace->memory = reader.base.memory;
+    bool good = true;
     if (reader.view->lines != NULL) {
         reader.base.lines = *reader.view->lines;
         *reader.view->lines = (struct line_reader){.path = NULL};
     } else {
-        good = good && line_reader_open(&reader.base.lines, path, error);
+        good = line_reader_open(&reader.base.lines, path, error);
     }
     good = good && read_lines(&reader, error);
     line_reader_close(&reader.base.lines);
     listing_close(&reader.table);
-    free(reader.latest);
-    free(reader.before);
     if (!good) {
-        free(reader.base.notes);
         training_trace_free(reader.trace);
         return NULL;
     }
@@ -808,7 +794,5 @@ void training_trace_free(struct training_trace *trace)
         return;
     string_index_clear(&trace->models);
     string_index_clear(&trace->clusters);
-    free(trace->notes);
-    free(trace->rows);
-    free(trace);
+    arena_destroy(trace->memory);
 }

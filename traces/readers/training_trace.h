@@ -23,6 +23,7 @@ enum instance_type { INSTANCE_TRAINING, INSTANCE_INFERENCE, INSTANCE_LLM, INSTAN
 /* "training", "inference", "llm-inference", NULL. */
 extern const char *const instance_type_names[];
 
+struct arena;
 struct line_reader;
 struct listing_options;
 
@@ -42,6 +43,7 @@ struct training_row {
 };
 
 struct training_trace {
+    struct arena *memory; /* of all of it */
     struct training_row *rows;
     size_t count;
     char *notes;                  /* what a user should know, a line each; NULL: nothing */
