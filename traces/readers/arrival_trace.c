@@ -264,8 +264,8 @@ bool trace_next(struct trace_reader *reader, struct trace_record *record, struct
     struct raw_record raw;
     do {
         raw = (struct raw_record){.label = ""};
-        const enum raw_status status = reader->layout->next(reader, &raw, error);
-        if (status != RAW_READ || raw.time >= reader->end)
+        const enum line_status status = reader->layout->next(reader, &raw, error);
+        if (status != LINE_READ || raw.time >= reader->end)
             return false;
     } while (raw.time < reader->start || raw.selected == TRACE_DROPPED);
     if (reader->view.count != NULL && !reader->layout->whole)

@@ -141,10 +141,10 @@ static bool open_azure_2019(struct trace_reader *reader, char *header, struct er
     if (!reader->has_view)
         reader->view.others = TRACE_OTHERS_MERGE;
     for (uint32_t row = 0; row < TRACE_MERGED_STREAM; row++) {
-        const enum raw_status status = trace_next_row(reader, &day->table, error);
-        if (status == RAW_END)
+        const enum line_status status = trace_next_row(reader, &day->table, error);
+        if (status == LINE_END)
             return true;
-        if (status == RAW_FAULT || !add_row(reader, row, error))
+        if (status == LINE_FAULT || !add_row(reader, row, error))
             return false;
     }
     return line_fault(&reader->lines, error, "has more rows than any day of that trace");
@@ -156,36 +156,36 @@ static void close_azure_2019(struct trace_reader *reader)
     listing_close(&day->table);
 }
 
-static enum raw_status fill(struct trace_reader *reader, struct error *error)
+static enum line_status fill(struct trace_reader *reader, struct error *error)
 {
     struct day *day = reader->state;
     const sim_time_t width = reader->layout->bin;
     const struct trace_bin bin = {day->minute, (sim_time_t)day->minute * width, width};
     if (day->minute == day->minutes)
-        return RAW_END;
+        return LINE_END;
     for (size_t i = 0; i < day->count; i++) {
         const struct count_row *row = day->rows[i];
         if (!trace_draw(reader, &day->drawn, &bin, (uint32_t)i, row->stream,
                         row->counts[day->minute], error))
-            return RAW_FAULT;
+            return LINE_FAULT;
     }
     day->minute++;
     return trace_drawn(reader, &day->drawn, &bin);
 }
 
-static enum raw_status next_azure_2019(struct trace_reader *reader, struct raw_record *raw,
-                                       struct error *error)
+static enum line_status next_azure_2019(struct trace_reader *reader, struct raw_record *raw,
+                                        struct error *error)
 {
     struct day *day = reader->state;
     const struct drawn_arrival *next = NULL;
-    const enum raw_status status = trace_next_drawn(reader, &day->drawn, fill, &next, error);
-    if (status != RAW_READ)
+    const enum line_status status = trace_next_drawn(reader, &day->drawn, fill, &next, error);
+    if (status != LINE_READ)
         return status;
     const struct count_row *row = day->rows[next->row];
     raw->time = next->time;
     raw->label = reader->sources.names[row->label];
     raw->selected = row->selected;
-    return RAW_READ;
+    return LINE_READ;
 }
 
 const struct trace_layout trace_layout_azure_2019 = {

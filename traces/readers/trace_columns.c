@@ -207,13 +207,13 @@ static bool parse_record(struct trace_reader *reader, struct raw_record *raw, ui
 }
 
 /* Reads the next line; its time is the stamp of the file. */
-static enum raw_status read_record(struct trace_reader *reader, struct raw_record *raw,
-                                   uint64_t *count, struct error *error)
+static enum line_status read_record(struct trace_reader *reader, struct raw_record *raw,
+                                    uint64_t *count, struct error *error)
 {
     struct columns *columns = reader->state;
-    const enum raw_status status = trace_next_row(reader, &columns->table, error);
+    const enum line_status status = trace_next_row(reader, &columns->table, error);
     *raw = (struct raw_record){.label = ""};
-    return status != RAW_READ || parse_record(reader, raw, count, error) ? status : RAW_FAULT;
+    return status != LINE_READ || parse_record(reader, raw, count, error) ? status : LINE_FAULT;
 }
 
 /* ---- Sorting --------------------------------------------------------------------------------- */
@@ -278,9 +278,9 @@ static bool read_all(struct trace_reader *reader, struct error *error)
 {
     struct columns *columns = reader->state;
     struct raw_record raw = {0};
-    enum raw_status status = RAW_READ;
+    enum line_status status = LINE_READ;
     uint64_t count = 0;
-    while ((status = read_record(reader, &raw, &count, error)) == RAW_READ) {
+    while ((status = read_record(reader, &raw, &count, error)) == LINE_READ) {
         const sim_time_t last = columns->count > 0 ? columns->rows[columns->count - 1].time : 0;
         if (raw.time < last && columns->places[ROLE_COUNT] >= 0 && !reader->view.columns->sort)
             return trace_goes_back(reader, last - raw.time, error);
@@ -290,21 +290,21 @@ static bool read_all(struct trace_reader *reader, struct error *error)
     if (columns->count > 1)
         qsort(columns->rows, columns->count, sizeof *columns->rows, compare_rows);
     columns->sorted = true;
-    return status == RAW_END &&
+    return status == LINE_END &&
            (columns->places[ROLE_COUNT] < 0 || columns->bin > 0 || find_bin(reader, error));
 }
 
 /* ---- Counts ---------------------------------------------------------------------------------- */
 
 /* Draws the arrivals of all rows of the next time. */
-static enum raw_status fill_bin(struct trace_reader *reader, struct error *error)
+static enum line_status fill_bin(struct trace_reader *reader, struct error *error)
 {
     struct columns *columns = reader->state;
     const struct sorted_row *rows = columns->rows;
     const size_t first = columns->next;
     size_t end = first;
     if (first == columns->count)
-        return RAW_END;
+        return LINE_END;
     while (end < columns->count && rows[end].time == rows[first].time)
         end++;
     const struct trace_bin bin = {
@@ -317,7 +317,7 @@ static enum raw_status fill_bin(struct trace_reader *reader, struct error *error
     for (; columns->next < end; columns->next++)
         if (!trace_draw(reader, &columns->drawn, &bin, (uint32_t)columns->next,
                         rows[columns->next].label, rows[columns->next].requests, error))
-            return RAW_FAULT;
+            return LINE_FAULT;
     return trace_drawn(reader, &columns->drawn, &bin);
 }
 
@@ -341,19 +341,19 @@ static void note_samples(struct trace_reader *reader)
                    sim_to_s(columns->gap));
 }
 
-enum raw_status trace_columns_next(struct trace_reader *reader, struct raw_record *raw,
-                                   struct error *error)
+enum line_status trace_columns_next(struct trace_reader *reader, struct raw_record *raw,
+                                    struct error *error)
 {
     struct columns *columns = reader->state;
     const bool counts = columns->places[ROLE_COUNT] >= 0;
-    enum raw_status status = RAW_READ;
+    enum line_status status = LINE_READ;
     uint64_t count = 0;
     if (columns->sort && !columns->sorted && !read_all(reader, error))
-        return RAW_FAULT;
+        return LINE_FAULT;
     if (counts) {
         const struct drawn_arrival *next = NULL;
         status = trace_next_drawn(reader, &columns->drawn, fill_bin, &next, error);
-        if (status == RAW_READ) {
+        if (status == LINE_READ) {
             take_row(reader, &columns->rows[next->row], raw);
             raw->time = next->time;
         }
@@ -362,17 +362,17 @@ enum raw_status trace_columns_next(struct trace_reader *reader, struct raw_recor
     if (!columns->sort)
         status = read_record(reader, raw, &count, error);
     else if (columns->next == columns->count)
-        status = RAW_END;
+        status = LINE_END;
     else
         take_row(reader, &columns->rows[columns->next++], raw);
-    if (status == RAW_END)
+    if (status == LINE_END)
         note_samples(reader);
-    if (status != RAW_READ)
+    if (status != LINE_READ)
         return status;
     const sim_time_t gap = raw->time - reader->last;
     if (reader->has_origin)
         columns->gap = columns->gap == 0 || columns->gap == gap ? gap : -1;
-    return trace_order(reader, raw->time, &raw->time, error) ? RAW_READ : RAW_FAULT;
+    return trace_order(reader, raw->time, &raw->time, error) ? LINE_READ : LINE_FAULT;
 }
 
 const struct trace_layout trace_layout_columns = {.header = "a row of names", TRACE_BY_COLUMNS};

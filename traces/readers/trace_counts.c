@@ -36,28 +36,29 @@ bool trace_draw(const struct trace_reader *reader, struct drawn_bin *drawn,
     return true;
 }
 
-enum raw_status trace_drawn(struct trace_reader *reader, struct drawn_bin *drawn,
-                            const struct trace_bin *bin)
+enum line_status trace_drawn(struct trace_reader *reader, struct drawn_bin *drawn,
+                             const struct trace_bin *bin)
 {
     reader->length = bin->begin + bin->width;
     if (drawn->count > 1)
         qsort(drawn->arrivals, drawn->count, sizeof *drawn->arrivals, compare_drawn);
-    return reader->end != SIM_FOREVER && bin->begin > reader->end + bin->width ? RAW_END : RAW_READ;
+    return reader->end != SIM_FOREVER && bin->begin > reader->end + bin->width ? LINE_END
+                                                                               : LINE_READ;
 }
 
-enum raw_status trace_next_drawn(struct trace_reader *reader, struct drawn_bin *drawn,
-                                 enum raw_status (*fill)(struct trace_reader *reader,
-                                                         struct error *error),
-                                 const struct drawn_arrival **next, struct error *error)
+enum line_status trace_next_drawn(struct trace_reader *reader, struct drawn_bin *drawn,
+                                  enum line_status (*fill)(struct trace_reader *reader,
+                                                           struct error *error),
+                                  const struct drawn_arrival **next, struct error *error)
 {
     while (drawn->next == drawn->count) {
         drawn->next = drawn->count = 0;
-        const enum raw_status status = fill(reader, error);
-        if (status != RAW_READ)
+        const enum line_status status = fill(reader, error);
+        if (status != LINE_READ)
             return status;
     }
     *next = &drawn->arrivals[drawn->next++];
-    return RAW_READ;
+    return LINE_READ;
 }
 
 /* ---- second,requests and minute,requests ----------------------------------------------------- */
@@ -109,34 +110,34 @@ static bool parse_bin(struct trace_reader *reader, char *line, uint64_t *count, 
     return true;
 }
 
-static enum raw_status fill(struct trace_reader *reader, struct error *error)
+static enum line_status fill(struct trace_reader *reader, struct error *error)
 {
     struct counts *counts = reader->state;
     char *line = NULL;
     uint64_t count = 0;
-    enum raw_status status = trace_next_line(reader, &line, error);
-    if (status != RAW_READ)
+    enum line_status status = trace_next_line(reader, &line, error);
+    if (status != LINE_READ)
         return status;
     if (!parse_bin(reader, line, &count, error))
-        return RAW_FAULT;
+        return LINE_FAULT;
     const sim_time_t width = reader->layout->bin;
     const struct trace_bin bin = {counts->bin, (sim_time_t)counts->bin * width, width};
     return trace_draw(reader, &counts->drawn, &bin, 0, 0, count, error)
                ? trace_drawn(reader, &counts->drawn, &bin)
-               : RAW_FAULT;
+               : LINE_FAULT;
 }
 
-static enum raw_status next_counts(struct trace_reader *reader, struct raw_record *raw,
-                                   struct error *error)
+static enum line_status next_counts(struct trace_reader *reader, struct raw_record *raw,
+                                    struct error *error)
 {
     struct counts *counts = reader->state;
     const struct drawn_arrival *next = NULL;
-    const enum raw_status status = trace_next_drawn(reader, &counts->drawn, fill, &next, error);
-    if (status != RAW_READ)
+    const enum line_status status = trace_next_drawn(reader, &counts->drawn, fill, &next, error);
+    if (status != LINE_READ)
         return status;
     raw->time = next->time;
     raw->selected = trace_select(reader, "", NULL);
-    return RAW_READ;
+    return LINE_READ;
 }
 
 const struct trace_layout trace_layout_per_second = {.header = "second,requests",

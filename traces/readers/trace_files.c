@@ -52,20 +52,20 @@ static struct part *choose(struct trace_reader *reader)
     return first;
 }
 
-static enum raw_status next_of_files(struct trace_reader *reader, struct raw_record *raw,
-                                     struct error *error)
+static enum line_status next_of_files(struct trace_reader *reader, struct raw_record *raw,
+                                      struct error *error)
 {
     struct files *files = reader->state;
     if (files->last != NULL && !advance(reader, files->last, error))
-        return RAW_FAULT;
+        return LINE_FAULT;
     files->last = choose(reader);
     if (files->last == NULL)
-        return RAW_END;
+        return LINE_END;
     *raw = (struct raw_record){.label = files->last->head.source,
                                .selected = files->last->head.selected,
                                .slo = files->last->head.slo};
-    return trace_order(reader, time_of(reader, files->last), &raw->time, error) ? RAW_READ
-                                                                                : RAW_FAULT;
+    return trace_order(reader, time_of(reader, files->last), &raw->time, error) ? LINE_READ
+                                                                                : LINE_FAULT;
 }
 
 static void close_files(struct trace_reader *reader)

@@ -30,8 +30,6 @@ struct raw_record {
     sim_time_t slo;
 };
 
-enum raw_status { RAW_READ, RAW_END, RAW_FAULT };
-
 struct listing;
 
 struct trace_layout {
@@ -45,15 +43,15 @@ struct trace_layout {
     /* Called after the header line. Sets the reader's `state`; may be NULL. */
     bool (*open)(struct trace_reader *reader, char *header, struct error *error);
     /* The next record; finds `raw` with the label "", without an SLO. */
-    enum raw_status (*next)(struct trace_reader *reader, struct raw_record *raw,
-                            struct error *error);
+    enum line_status (*next)(struct trace_reader *reader, struct raw_record *raw,
+                             struct error *error);
     void (*close)(struct trace_reader *reader); /* what is not in `memory`; may be NULL */
 };
 
 /* Of a layout that is a table of `columns`, which its header has all but slo_ms. */
 bool trace_columns_open(struct trace_reader *reader, char *header, struct error *error);
-enum raw_status trace_columns_next(struct trace_reader *reader, struct raw_record *raw,
-                                   struct error *error);
+enum line_status trace_columns_next(struct trace_reader *reader, struct raw_record *raw,
+                                    struct error *error);
 void trace_columns_close(struct trace_reader *reader);
 #define TRACE_BY_COLUMNS                                                                           \
     .open = trace_columns_open, .next = trace_columns_next, .close = trace_columns_close
@@ -107,10 +105,10 @@ void trace_note(struct trace_reader *reader, const char *format, ...)
 
 /* ---- Lines and fields: false with ERROR_INPUT "FILE:LINE: …" ---- */
 
-enum raw_status trace_next_line(struct trace_reader *reader, char **line, struct error *error);
+enum line_status trace_next_line(struct trace_reader *reader, char **line, struct error *error);
 /* Reads the next row of a table, and notes at its end how many --where left out. */
-enum raw_status trace_next_row(struct trace_reader *reader, struct listing *table,
-                               struct error *error);
+enum line_status trace_next_row(struct trace_reader *reader, struct listing *table,
+                                struct error *error);
 /* Parses a duration in 0 .. 10^9 s, given in units of `unit` ns. Faults name the field `what`. */
 bool trace_parse_time(const struct trace_reader *reader, const char *text, const char *what,
                       sim_time_t unit, sim_time_t *time, struct error *error);
@@ -190,14 +188,14 @@ bool trace_draw(const struct trace_reader *reader, struct drawn_bin *drawn,
                 const struct trace_bin *bin, uint32_t row, uint32_t stream, uint64_t count,
                 struct error *error);
 
-/* Sorts a completed bin. RAW_END if the bin is beyond the view. */
-enum raw_status trace_drawn(struct trace_reader *reader, struct drawn_bin *drawn,
-                            const struct trace_bin *bin);
+/* Sorts a completed bin. LINE_END if the bin is beyond the view. */
+enum line_status trace_drawn(struct trace_reader *reader, struct drawn_bin *drawn,
+                             const struct trace_bin *bin);
 
 /* Sets `*next` to the next arrival. `fill` draws the next bin, which may be empty. */
-enum raw_status trace_next_drawn(struct trace_reader *reader, struct drawn_bin *drawn,
-                                 enum raw_status (*fill)(struct trace_reader *reader,
-                                                         struct error *error),
-                                 const struct drawn_arrival **next, struct error *error);
+enum line_status trace_next_drawn(struct trace_reader *reader, struct drawn_bin *drawn,
+                                  enum line_status (*fill)(struct trace_reader *reader,
+                                                           struct error *error),
+                                  const struct drawn_arrival **next, struct error *error);
 
 #endif

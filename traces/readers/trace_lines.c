@@ -155,44 +155,40 @@ bool trace_keep_label(struct trace_reader *reader, const char *name, uint32_t *n
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-enum raw_status trace_next_line(struct trace_reader *reader, char **line, struct error *error)
+/* Faults the end of a trace without records. */
+static enum line_status end_of_trace(const struct trace_reader *reader, bool empty,
+                                     struct error *error)
 {
-    if (reader->pending != NULL) {
-        *line = reader->pending;
-        reader->pending = NULL;
-        reader->record_lines++;
-        return RAW_READ;
-    }
-    switch (line_reader_next(&reader->lines, line, error)) {
-    case LINE_READ:
-        reader->record_lines++;
-        return RAW_READ;
-    case LINE_END:
-        if (reader->record_lines > 0)
-            return RAW_END;
+    if (empty)
         (void)line_fault(&reader->lines, error, "nothing follows the header; the trace is empty");
-        return RAW_FAULT;
-    case LINE_FAULT:
-        break;
-    }
-    return RAW_FAULT;
+    return empty ? LINE_FAULT : LINE_END;
 }
 
-enum raw_status trace_next_row(struct trace_reader *reader, struct listing *table,
-                               struct error *error)
+enum line_status trace_next_line(struct trace_reader *reader, char **line, struct error *error)
+{
+    enum line_status status = LINE_READ;
+    if (reader->pending == NULL)
+        status = line_reader_next(&reader->lines, line, error);
+    else
+        *line = reader->pending;
+    reader->pending = NULL;
+    reader->record_lines += status == LINE_READ;
+    return status == LINE_END ? end_of_trace(reader, reader->record_lines == 0, error) : status;
+}
+
+enum line_status trace_next_row(struct trace_reader *reader, struct listing *table,
+                                struct error *error)
 {
     const enum line_status status = listing_next(table, error);
-    if (status != LINE_END)
-        return status == LINE_READ ? RAW_READ : RAW_FAULT;
+    if (status != LINE_END || table->rows == 0)
+        return status != LINE_END ? status : end_of_trace(reader, true, error);
     if (table->rows == table->unselected) {
-        (void)line_fault(&reader->lines, error,
-                         table->rows > 0 ? "--where selects no row"
-                                         : "nothing follows the header; the trace is empty");
-        return RAW_FAULT;
+        (void)line_fault(&reader->lines, error, "--where selects no row");
+        return LINE_FAULT;
     }
     if (table->unselected > 0)
         trace_note(reader, "%zu of %zu rows left out by --where", table->unselected, table->rows);
-    return RAW_END;
+    return LINE_END;
 }
 
 bool trace_goes_back(const struct trace_reader *reader, sim_time_t by, struct error *error)
