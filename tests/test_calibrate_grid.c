@@ -671,12 +671,11 @@ CASE(evidence_counts_the_cells_that_are_predicted)
         const struct profile_options options = {.full_grid = cases[i].full};
         CLOSED(samples_clear) struct sample_set set = {0};
         CLOSED(calibration_clear) struct calibration calibration = {0};
-        struct error error = {0};
         char text[256];
         snprintf(text, sizeof text, "model,batch,mps_pct,latency_ms\n%s", cases[i].table);
         read_table(&set, text);
         if (cases[i].evidence != NULL)
-            assert_true(samples_set_text(&set.evidence, cases[i].evidence, &error));
+            set.evidence = arena_text(samples_memory(&set), "%s", cases[i].evidence);
         OWNED(profile_free) struct profile *profile = make_profile(&set, &options, &calibration);
         assert_string_equal(profile->evidence, cases[i].wanted);
     }

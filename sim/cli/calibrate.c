@@ -139,17 +139,17 @@ bool calibrate_files(const struct calibrate_request *request, const char *const 
                  {&set->source, request->source},
                  {&set->licence, request->licence}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (texts[i].text != NULL && !samples_set_text(texts[i].to, texts[i].text, error))
-            return false;
+        if (texts[i].text != NULL)
+            *texts[i].to = arena_text(samples_memory(set), "%s", texts[i].text);
     set->table = request->table;
     memcpy(set->columns, request->columns, sizeof set->columns);
     set->latency_ms = request->latency_ms;
     set->format = request->format;
     set->sms = (int)request->sms;
-    if (!samples_read(set, files, count, request->rehearsal, error) ||
-        (cells &&
-         !samples_note_cells(set, request->unit > 0 ? (int)request->unit : set->unit, error)))
+    if (!samples_read(set, files, count, request->rehearsal, error))
         return false;
+    if (cells)
+        samples_note_cells(set, request->unit > 0 ? (int)request->unit : set->unit);
     struct progress_bar progress_bar;
     progress_bar_start(&progress_bar, "fits", request->quiet);
     const bool fine = calibration_run(set, show_progress, &progress_bar, calibration, error);

@@ -523,7 +523,7 @@ static bool read_rows(struct table_reader *reader, const struct format *format, 
     return status == LINE_END;
 }
 
-static bool note_left_out(const struct table_reader *reader, struct error *error)
+static void note_left_out(const struct table_reader *reader)
 {
     const struct {
         size_t rows;
@@ -531,16 +531,14 @@ static bool note_left_out(const struct table_reader *reader, struct error *error
     } notes[] = {{reader->saturated, "saturated or out of memory"},
                  {reader->packed, "of several processes in one slice"},
                  {reader->table.unselected, "not selected by --where"}};
-    if (reader->unit == PERCENT && reader->most_share > 0 && reader->most_share <= 1 &&
-        !samples_note(reader->set, error,
-                      "%s: no share is above 1 %%; if they are fractions, multiply them by 100",
-                      reader->path))
-        return false;
+    if (reader->unit == PERCENT && reader->most_share > 0 && reader->most_share <= 1)
+        samples_note(reader->set,
+                     "%s: no share is above 1 %%; if they are fractions, multiply them by 100",
+                     reader->path);
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
-        if (notes[i].rows > 0 && !samples_note(reader->set, error, "%s: %zu rows left out, %s",
-                                               reader->path, notes[i].rows, notes[i].why))
-            return false;
-    return true;
+        if (notes[i].rows > 0)
+            samples_note(reader->set, "%s: %zu rows left out, %s", reader->path, notes[i].rows,
+                         notes[i].why);
 }
 
 static bool unknown_table(const struct table_reader *reader, const char *line, struct error *error)
@@ -587,14 +585,14 @@ static bool read_table(struct table_reader *reader, struct error *error)
     if (reader->fields == 0)
         reader->table.pending = line;
     name_after_file(reader);
-    return (reader->unit == 0 ||
-            samples_set_unit(reader->set, reader->unit, reader->path, error)) &&
-           (reader->fields == 0 || table_check_columns(reader, error)) &&
-           read_rows(reader, format, error) &&
-           (reader->taken > 0 ||
-            error_input(error, "%s: has no usable sample%s", reader->path,
-                        reader->table.unselected > 0 ? "; --where selects no row" : "")) &&
-           note_left_out(reader, error);
+    if ((reader->unit != 0 && !samples_set_unit(reader->set, reader->unit, reader->path, error)) ||
+        (reader->fields != 0 && !table_check_columns(reader, error)) ||
+        !read_rows(reader, format, error))
+        return false;
+    note_left_out(reader);
+    return reader->taken > 0 ||
+           error_input(error, "%s: has no usable sample%s", reader->path,
+                       reader->table.unselected > 0 ? "; --where selects no row" : "");
 }
 
 bool sample_table_is(const char *path, const char *line)

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/error.h"
 #include "sim/base/string_index.h"
 #include "traces/readers/listing.h"
@@ -49,7 +50,7 @@ struct function_properties {
     double demand_share; /* share at which the demand was measured; 0 before the first */
     size_t demand_reads;
     double *cold_samples_ms;
-    size_t cold_count, cold_capacity;
+    size_t cold_count;
     /* Numbers, sums and products of batch and GPU memory in MiB, for a line through them. */
     size_t memory_reads;
     double memory_batches, memory_mb, memory_squares, memory_products;
@@ -61,15 +62,15 @@ enum { SAMPLE_ROLE_LATENCY = 2, SAMPLE_ROLES = 14, SMS_MOST = 1000 };
 extern const char *const sample_roles[SAMPLE_ROLES + 4];
 
 struct sample_set {
+    struct arena *memory;          /* NULL: nothing yet */
     struct string_index functions; /* names by index */
     struct function_properties *properties;
-    size_t fact_capacity;
     struct latency_sample *latencies;
-    size_t latency_count, latency_capacity;
+    size_t latency_count;
     struct latency_sample *refused; /* did not run: out of memory, or saturated; without a time */
-    size_t refused_count, refused_capacity;
+    size_t refused_count;
     struct co_run *co_runs; /* groups are contiguous */
-    size_t co_run_count, co_run_capacity;
+    size_t co_run_count;
     uint32_t groups;
     int unit; /* shares in a whole GPU; 0 until a file gives it */
     int base; /* the unit that files give, of which `unit` is a multiple */
@@ -108,11 +109,11 @@ void samples_add_memory(struct sample_set *set, uint32_t function, int batch, do
 void samples_add_turnaround(struct sample_set *set, uint32_t function, double ms);
 bool samples_add_cold_start(struct sample_set *set, uint32_t function, double ms,
                             struct error *error);
-/* Replaces *text by a copy of `value`. */
-bool samples_set_text(char **text, const char *value, struct error *error);
+/* The memory of the set, until it is cleared. */
+struct arena *samples_memory(struct sample_set *set);
 /* Appends a sentence to set->left_out. */
-bool samples_note(struct sample_set *set, struct error *error, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void samples_note(struct sample_set *set, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Sets the unit. ERROR_INPUT naming `path` if another file gave a different unit. */
 bool samples_set_unit(struct sample_set *set, int unit, const char *path, struct error *error);
@@ -176,6 +177,6 @@ bool samples_read(struct sample_set *set, const char *const *files, size_t count
                   struct error *error);
 
 /* Notes the points that are no cells of a profile in that unit, and that none is of a whole GPU. */
-bool samples_note_cells(struct sample_set *set, int unit, struct error *error);
+void samples_note_cells(struct sample_set *set, int unit);
 
 #endif
