@@ -65,9 +65,9 @@ struct listing {
     struct listing_json *json;
 };
 
-/* Begins a table with its first line, as line_reader_next has given it. `lines`, `options` and
- * `blanks` are set before, all else is zero. Marks the rules whose column it has. Close it in
- * either case. ERROR_INPUT. */
+/* Begins a table with its first line, as line_reader_next has given it; it is not changed. `lines`,
+ * `options` and `blanks` are set before, all else is zero. Marks the rules whose column it has.
+ * Close it in either case. ERROR_INPUT. */
 bool listing_open(struct listing *table, char *line, struct error *error);
 void listing_close(struct listing *table);
 

@@ -102,7 +102,7 @@ const char *listing_advice(const char *path, const char *line, char kind, char *
     struct line_reader lines = {.path = path};
     struct listing table = {.lines = &lines};
     struct error fault = {0};
-    char *names[COLUMNS], *copy = strdup(line);
+    char *names[COLUMNS];
     size_t count = 0;
     cJSON *object = listing_json_begins(line) ? cJSON_Parse(line) : NULL;
     FILE *out = fmemopen(text, size, "w");
@@ -110,7 +110,7 @@ const char *listing_advice(const char *path, const char *line, char kind, char *
     if (object != NULL)
         for (cJSON *item = object->child; item != NULL && count < COLUMNS; item = item->next)
             names[count++] = item->string != NULL ? item->string : (char *)"?";
-    else if (copy != NULL && !listing_json_begins(line) && listing_open(&table, copy, &fault))
+    else if (!listing_json_begins(line) && listing_open(&table, (char *)(uintptr_t)line, &fault))
         for (; count < table.count && count < COLUMNS; count++)
             names[count] = table.names[count];
     if (out != NULL && count > 0)
@@ -122,6 +122,5 @@ const char *listing_advice(const char *path, const char *line, char kind, char *
     text[size - 1] = '\0';
     listing_close(&table);
     cJSON_Delete(object);
-    free(copy);
     return text;
 }
