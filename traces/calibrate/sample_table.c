@@ -611,12 +611,8 @@ bool sample_table_is(const char *path, const char *line)
 bool sample_table_read(struct sample_set *set, const char *path, struct error *error)
 {
     struct table_reader reader = {.set = set, .path = path};
-    if (set->lines != NULL) {
-        reader.lines = *set->lines;
-        *set->lines = (struct line_reader){.path = NULL};
-    } else if (!line_reader_open(&reader.lines, path, error)) {
+    if (!line_reader_take(&reader.lines, set->lines, path, error))
         return false;
-    }
     reader.table = (struct listing){.lines = &reader.lines, .options = &set->table, .blanks = true};
     bool fine = read_table(&reader, error);
     listing_close(&reader.table);

@@ -223,17 +223,11 @@ struct trace_reader *trace_open_view(const char *path, const char *format, uint6
     reader->path = arena_text(memory, "%s", path);
     reader->seed = seed;
     bool good = take_view(reader, view, error);
-    if (view != NULL && view->path_count > 0) {
+    if (view != NULL && view->path_count > 0)
         good = good && trace_open_parts(reader, format, error);
-    } else if (view != NULL && view->lines != NULL) {
-        reader->lines = *view->lines;
-        reader->lines.path = reader->path;
-        *view->lines = (struct line_reader){.path = NULL};
-        good = good && read_header(reader, format, error);
-    } else {
-        good = good && line_reader_open(&reader->lines, reader->path, error) &&
+    else
+        good = good && line_reader_take(&reader->lines, reader->view.lines, reader->path, error) &&
                read_header(reader, format, error);
-    }
     if (!good) {
         trace_close(reader);
         return NULL;

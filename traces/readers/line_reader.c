@@ -51,6 +51,17 @@ void line_reader_close(struct line_reader *reader)
     *reader = (struct line_reader){0};
 }
 
+bool line_reader_take(struct line_reader *reader, struct line_reader *from, const char *path,
+                      struct error *error)
+{
+    if (from == NULL)
+        return line_reader_open(reader, path, error);
+    *reader = *from;
+    reader->path = path;
+    *from = (struct line_reader){.path = NULL};
+    return true;
+}
+
 /* Makes room for another chunk after the unread bytes. */
 static bool make_room(struct line_reader *reader, struct error *error)
 {

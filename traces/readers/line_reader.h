@@ -35,6 +35,11 @@ struct line_reader {
 bool line_reader_open(struct line_reader *reader, const char *path, struct error *error);
 void line_reader_close(struct line_reader *reader);
 
+/* Takes over `from`, opened, of which nothing has been read but by line_reader_peek, and leaves it
+ * empty; opens the path if `from` is NULL. */
+bool line_reader_take(struct line_reader *reader, struct line_reader *from, const char *path,
+                      struct error *error);
+
 /* Reads the next line without its end, NUL-terminated. The caller may modify it until the next
  * call. */
 enum line_status line_reader_next(struct line_reader *reader, char **text, struct error *error);

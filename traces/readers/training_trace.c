@@ -760,14 +760,8 @@ struct training_trace *training_trace_read_view(const char *path, const char *fo
     reader.base.memory = arena_create();
     reader.trace = arena_allocate(reader.base.memory, 1, sizeof *reader.trace);
     reader.trace->memory = reader.base.memory;
-    bool good = true;
-    if (reader.view->lines != NULL) {
-        reader.base.lines = *reader.view->lines;
-        *reader.view->lines = (struct line_reader){.path = NULL};
-    } else {
-        good = line_reader_open(&reader.base.lines, path, error);
-    }
-    good = good && read_lines(&reader, error);
+    const bool good = line_reader_take(&reader.base.lines, reader.view->lines, path, error) &&
+                      read_lines(&reader, error);
     line_reader_close(&reader.base.lines);
     listing_close(&reader.table);
     if (!good) {
