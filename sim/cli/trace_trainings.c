@@ -7,6 +7,7 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/json_write.h"
 #include "sim/base/text.h"
 #include "sim/cli/trace.h"
@@ -119,13 +120,12 @@ static bool print_statistics(const struct training_trace *trace,
                                                         trace->models.count, error);
     struct training_spec *specs =
         models == NULL ? NULL : trainings_from_trace(trace, options->file, models, &draw, 1, error);
-    double *hours = calloc(trace->count, sizeof *hours);
-    struct gang *gangs = calloc(TRAINING_MOST_GPUS + 1, sizeof *gangs);
-    bool good = specs != NULL && hours != NULL && gangs != NULL;
-    if (hours == NULL || gangs == NULL) {
-        (void)error_run(error, "trace: out of memory");
-    } else if (specs != NULL) {
-        cJSON *root = describe(trace, specs, options->gpus, hours, gangs);
+    bool good = specs != NULL;
+    if (good) {
+        struct arena *memory = trace->memory;
+        cJSON *root = describe(trace, specs, options->gpus,
+                               arena_allocate(memory, trace->count, sizeof(double)),
+                               arena_allocate(memory, TRAINING_MOST_GPUS + 1, sizeof(struct gang)));
         if (options->json) {
             good = cli_print_json_line(root, error);
         } else {
@@ -135,8 +135,6 @@ static bool print_statistics(const struct training_trace *trace,
     }
     training_models_free(models);
     free(specs);
-    free(hours);
-    free(gangs);
     return good;
 }
 

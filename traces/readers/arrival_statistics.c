@@ -6,7 +6,7 @@
 
 #include <gsl/gsl_rstat.h>
 
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
 
 const int arrival_window_s[ARRIVAL_WINDOWS] = {1, 10, 60};
 
@@ -20,7 +20,6 @@ struct window {
 /* What is counted while a trace is read. */
 struct counting {
     struct arrival_statistics *is;
-    size_t label_room;
     bool full; /* more labels than can be told apart */
     sim_time_t first, last, longest_gap;
     gsl_rstat_workspace *intervals;
@@ -32,12 +31,11 @@ static void count_source(void *context, const char *label, uint64_t requests)
     struct counting *counting = context;
     struct arrival_statistics *is = counting->is;
     const int32_t number = string_index_add(&is->labels, label);
-    if (number == STRING_INDEX_NONE ||
-        !array_reserve_zeroed(&is->label_requests, &counting->label_room, (size_t)number + 1,
-                              sizeof *is->label_requests))
-        counting->full = true;
-    else
-        is->label_requests[number] += requests;
+    counting->full = counting->full || number == STRING_INDEX_NONE;
+    if (number == STRING_INDEX_NONE)
+        return;
+    arena_reserve(is->memory, &is->label_requests, (size_t)number + 1, sizeof *is->label_requests);
+    is->label_requests[number] += requests;
 }
 
 static void window_close(struct window *window)
@@ -130,7 +128,7 @@ static bool read_records(struct counting *counting, struct trace_reader *reader,
     while (trace_next(reader, &record, &fault))
         count_request(counting, record.time, trace_zero(reader));
     if (trace_notes(reader) != NULL)
-        counting->is->notes = strdup(trace_notes(reader));
+        counting->is->notes = arena_text(counting->is->memory, "%s", trace_notes(reader));
     counting->is->file_first_s = trace_first_s(reader);
     counting->is->cut = trace_file_is_cut(path);
     if (fault.kind != ERROR_NONE) {
@@ -151,7 +149,7 @@ bool arrival_statistics_read(const char *path, const char *format, uint64_t seed
 {
     struct counting counting = {.is = statistics, .intervals = gsl_rstat_alloc()};
     struct trace_view counted = *view;
-    *statistics = (struct arrival_statistics){.requests = 0};
+    *statistics = (struct arrival_statistics){.memory = arena_create()};
     if (counting.intervals == NULL)
         return error_run(error, "trace: out of memory");
     for (int i = 0; i < ARRIVAL_WINDOWS; i++)
@@ -171,6 +169,5 @@ bool arrival_statistics_read(const char *path, const char *format, uint64_t seed
 void arrival_statistics_clear(struct arrival_statistics *statistics)
 {
     string_index_clear(&statistics->labels);
-    free(statistics->notes);
-    free(statistics->label_requests);
+    arena_destroy(statistics->memory);
 }

@@ -11,10 +11,13 @@
 enum { ARRIVAL_WINDOWS = 3, ARRIVAL_TOP = 5 };
 extern const int arrival_window_s[ARRIVAL_WINDOWS]; /* 1, 10, 60 */
 
+struct arena;
+
 struct arrival_statistics {
-    const char *format;  /* of the file */
-    double file_first_s; /* stamp of the file's first request or bin, which is time 0 */
-    bool cut;            /* the last line has no end */
+    struct arena *memory; /* of notes and counts */
+    const char *format;   /* of the file */
+    double file_first_s;  /* stamp of the file's first request or bin, which is time 0 */
+    bool cut;             /* the last line has no end */
     uint64_t requests;
     double span_s, longest_gap_s;
     double mean_rate_per_s;             /* (requests - 1) / span; NAN: no span */

@@ -140,14 +140,9 @@ static enum line_status next_counts(struct trace_reader *reader, struct raw_reco
     return LINE_READ;
 }
 
-const struct trace_layout trace_layout_per_second = {.header = "second,requests",
-                                                     .bin = SIM_S,
-                                                     .bare = true,
-                                                     .open = open_counts,
-                                                     .next = next_counts};
-
-const struct trace_layout trace_layout_per_minute = {.header = "minute,requests",
-                                                     .bin = 60 * SIM_S,
-                                                     .bare = true,
-                                                     .open = open_counts,
-                                                     .next = next_counts};
+#define COUNTS(form, width)                                                                        \
+    {                                                                                              \
+        .header = form, .bin = width, .bare = true, .open = open_counts, .next = next_counts       \
+    }
+const struct trace_layout trace_layout_per_second = COUNTS("second,requests", SIM_S);
+const struct trace_layout trace_layout_per_minute = COUNTS("minute,requests", 60 * SIM_S);
