@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "sim/base/array.h"
+
 const char *const trace_units[] = {"s", "ms", "us", "ns", "min", "h", "date", NULL};
 static const sim_time_t units[] = {SIM_S, SIM_MS, SIM_US, 1, 60 * SIM_S, SIM_HOUR, 0};
 
@@ -42,8 +44,9 @@ struct columns {
     sim_time_t unit; /* ns; 0: dates */
     const char *names[ROLES];
     int places[ROLES];       /* -1: no such column */
-    struct sorted_row *rows; /* with `sort` or counts: all records of the file */
-    size_t count, next;
+    struct sorted_row *rows; /* with `sort` or counts: all records of the file; not in an arena,
+                              * which sets what is not used yet to 0, and so takes its memory */
+    size_t count, next, room;
     bool sort, sorted;
     sim_time_t bin; /* of counts */
     struct drawn_bin drawn;
@@ -121,6 +124,7 @@ void trace_columns_close(struct trace_reader *reader)
     listing_close(&columns->table);
     string_index_clear(&columns->apps);
     string_index_clear(&columns->functions);
+    free(columns->rows);
 }
 
 /* ---- Records --------------------------------------------------------------------------------- */
@@ -234,7 +238,8 @@ static bool keep_row(struct trace_reader *reader, const struct raw_record *raw, 
         return line_fault(&reader->lines, error,
                           "is one more record than are sorted in memory, %d; sort the file",
                           (int)TRACE_MOST_SORTED);
-    arena_reserve(reader->memory, &columns->rows, columns->count + 1, sizeof *columns->rows);
+    if (!array_reserve(&columns->rows, &columns->room, columns->count + 1, sizeof *columns->rows))
+        return error_run(error, "%s: out of memory", reader->path);
     struct sorted_row *row = &columns->rows[columns->count];
     *row = (struct sorted_row){.time = raw->time,
                                .slo = raw->slo,
