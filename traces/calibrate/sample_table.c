@@ -466,7 +466,7 @@ static bool is_bare_as(const struct table_reader *reader, const struct bare_tabl
     size_t count = 0;
     while (bare->names[count] != NULL)
         count++;
-    return reader->table.count == count &&
+    return count > 0 && reader->table.count == count &&
            all_numbers(reader, strcmp(bare->names[0], alone_names[ALONE_NAME][0]) == 0) &&
            (asked != NULL ? strcmp(asked, bare->format) == 0
                           : fnmatch(bare->pattern, file_name(reader->path), 0) == 0);
