@@ -11,13 +11,12 @@ static bool is_whole(const char *text)
     return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
 }
 
-/* Whether the header has every column of the layout; of our own those that it needs. */
+/* Whether the header has every column that the layout needs. */
 static bool has_all(const struct training_columns *layout, char *const *names, size_t count)
 {
     size_t found = 0, wanted = 0;
-    const size_t roles = layout->own ? TRAINING_ROLE_GPUS + 1 : TRAINING_ROLES;
-    for (size_t role = 0; role < roles; role++) {
-        if (layout->names[role] == NULL)
+    for (size_t role = 0; role < TRAINING_ROLES; role++) {
+        if (layout->names[role] == NULL || (layout->optional >> role & 1) != 0)
             continue;
         wanted++;
         for (size_t i = 0; i < count; i++)

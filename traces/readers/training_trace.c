@@ -20,13 +20,14 @@
 #define NAME(format) #format,
 const char *const training_formats[] = {FORMATS(NAME) NULL};
 const char *const instance_type_names[] = {"training", "inference", "llm-inference", NULL};
-const char *const training_roles[] = {"arrival",   "gpus", "model",   "iterations", "duration",
-                                      "iteration", "id",   "cluster", "gpu_types",  "start",
-                                      "end",       NULL};
+const char *const training_roles[] = {"arrival",   "gpus",      "model", "iterations",
+                                      "duration",  "iteration", "id",    "cluster",
+                                      "gpu_types", "start",     "end",   NULL};
 
 static const struct training_columns columns_esgsim = {
     .names = {"arrival_s", "gpus", "model", "iterations", "duration_s", "iteration_s", "id",
               "cluster", "gpu_types"},
+    .optional = ~(1U << TRAINING_ROLE_ARRIVAL | 1U << TRAINING_ROLE_GPUS),
     .unit = "s",
     .own = true};
 static const struct training_columns columns_synergy = {
@@ -58,7 +59,9 @@ static const struct training_columns columns_philly = {
     .unit = "date",
     .sort = true};
 static const struct training_columns columns_dilu = {.unit = "date"};
+/* Some of its lists have no time, because the pods arrive as a load, or no types of GPU. */
 static const struct training_columns columns_openb = {
+    .optional = 1U << TRAINING_ROLE_ARRIVAL | 1U << TRAINING_ROLE_GPU_TYPES,
     .names = {"creation_time",
               "num_gpu", [TRAINING_ROLE_VCPUS] = "cpu_milli", [TRAINING_ROLE_HOST] = "memory_mib",
               [TRAINING_ROLE_SHARE] = "gpu_milli", [TRAINING_ROLE_GPU_TYPES] = "gpu_spec"},
@@ -203,11 +206,7 @@ static bool read_header(struct reader *reader, char *line, struct error *error)
     for (size_t role = 0; role < TRAINING_ROLES; role++) {
         const char *name = columns->names[role];
         reader->places[role] = role == TRAINING_ROLE_GPUS ? reader->factors[0].place : -1;
-        /* Of openb's lists some have no time, since the pods arrive as a load, or no types. */
-        const bool optional = columns->own ? role > TRAINING_ROLE_GPUS
-                                           : columns == &columns_openb &&
-                                                 (role == TRAINING_ROLE_ARRIVAL ||
-                                                  role == TRAINING_ROLE_GPU_TYPES);
+        const bool optional = columns->optional >> role & 1;
         if (name == NULL || role == TRAINING_ROLE_GPUS ||
             (optional && listing_column(&reader->table, name) < 0))
             continue;

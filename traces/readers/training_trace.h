@@ -82,6 +82,7 @@ struct training_columns {
     const char *names[TRAINING_ROLES]; /* by role; NULL: none. Arrival and GPUs are required, and
                                           iterations, a duration or an end. GPUs may be a product,
                                           "a*b", and % behind a factor divides by 100 */
+    unsigned optional;                 /* bits of roles whose column a file may lack */
     const char *unit;                  /* of times: one of trace_units */
     const char *duration_unit; /* NULL: the same; beside dates seconds. H:M:S is read, too */
     bool own;                  /* our own layout: further columns are faults, and most may lack */
