@@ -130,13 +130,13 @@ static const struct {
     bool filled;      /* no cell is empty */
 } extras[ALONE_FIELDS] = {[ALONE_PROCESSES] = {1, 1000, true},
                           [ALONE_SATURATED] = {0, 1, true},
-                          [ALONE_DEMAND] = {0, PERCENT},
-                          [ALONE_RATE] = {0, TABLE_MS_LIMIT},
-                          [ALONE_STD] = {0, TABLE_MS_LIMIT},
-                          [ALONE_MEMORY] = {0, TABLE_MS_LIMIT},
-                          [ALONE_TURNAROUND] = {0, TABLE_MS_LIMIT},
-                          [ALONE_P95] = {0, TABLE_MS_LIMIT},
-                          [ALONE_SAMPLES] = {1, 1e9}};
+                          [ALONE_DEMAND] = {0, PERCENT, false},
+                          [ALONE_RATE] = {0, TABLE_MS_LIMIT, false},
+                          [ALONE_STD] = {0, TABLE_MS_LIMIT, false},
+                          [ALONE_MEMORY] = {0, TABLE_MS_LIMIT, false},
+                          [ALONE_TURNAROUND] = {0, TABLE_MS_LIMIT, false},
+                          [ALONE_P95] = {0, TABLE_MS_LIMIT, false},
+                          [ALONE_SAMPLES] = {1, 1e9, false}};
 
 /* NAN: not measured. */
 static bool read_extras(const struct table_reader *reader, double values[ALONE_FIELDS],
