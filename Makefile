@@ -458,7 +458,7 @@ mutants-build: $(BUILD)/esgsim $(TESTS) $(PLUGINS) $(BUILD)/mutate
 	@echo '$(BUILD)/sim/main.o $(CLI_OBJ) $(LIB_OBJ)' >$(BUILD)/objects
 
 .PHONY: python
-python: $(BUILD)/python/esgsim.so ## build what policies in Python need, the program as a library: build/python/esgsim.so
+python: $(BUILD)/python/esgsim.so ## build what policies in Python need, the program as a library: build/python/esgsim.so (two minutes)
 
 $(BUILD)/python/esgsim.so: $(BUILD)/esgsim.so
 	@for file in $(HEADERS); do install -D -m 644 $$file $(@D)/include/$$file || exit 1; done

@@ -128,8 +128,12 @@ static const struct policy *plugin_load(const char *path, struct error *error)
     (void)fesetenv(&rounding);
     if (library == NULL) {
         const char *why = dlerror();
-        error_input(error, "%s: cannot be loaded as a policy: %s", path,
-                    why != NULL ? why : "unknown fault");
+        const bool part = why != NULL && strstr(why, "undefined symbol") != NULL;
+        error_input(error, "%s: cannot be loaded as a policy: %s%s", path,
+                    why != NULL ? why : "unknown fault",
+                    part ? "; if the policy has several files, compile them into one .so: "
+                           "sched/WRITING.md"
+                         : "");
         return NULL;
     }
     const struct policy *policy = dlsym(library, "esgsim_policy");

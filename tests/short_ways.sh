@@ -167,6 +167,13 @@ run "$esgsim" list policies edf --json
 expect "list policies NAME --json has the parameters" 0 '"name":"max_batch","default":8,"low":1,"high":65535'
 run "$esgsim" list policies ef
 expect_refusal "a misspelt policy is answered with the nearest one" 'no policy "ef", did you mean "edf"'
+cases <<'END'
+0 :: slo without a name shows every application :: ^expanded-image-classification: :: slo strict-light
+0 :: as one object, too :: "applications" :: slo strict-light --json
+refused :: search without a name has the names :: the experiment has image-classification, depth-recognition :: search strict-light
+0 :: its budget is the SLO if none is given :: budget 420\.8 ms :: search strict-light --application image-classification
+refused :: a misspelt experiment is answered with the nearest one :: did you mean "strict-light\.json" :: run strict-ligt
+END
 run "$esgsim" list strict-light
 expect_refusal "an entry in the place of a kind is answered with the command" 'esgsim list experiments strict-light'
 run "$esgsim" list egs

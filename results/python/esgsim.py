@@ -20,8 +20,15 @@ import tempfile
 import warnings
 from pathlib import Path
 
-import h5py
-import pandas
+try:
+    import h5py
+    import pandas
+except ModuleNotFoundError as fault:
+    raise ModuleNotFoundError(
+        f"esgsim.py needs {fault.name}, which is not installed: apt install python3-h5py python3-pandas, "
+        "or pip install h5py pandas",
+        name=fault.name,
+    ) from None
 
 __all__ = ["Error", "program", "run", "sweep", "load"]
 

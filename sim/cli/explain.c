@@ -10,6 +10,8 @@
 
 /* Larger than any seed: selects runs of all seeds. */
 #define SEED_ANY UINT64_MAX
+/* Without --request, --training and --worst. */
+enum { WORST_SHOWN = 5 };
 /* --request and --training: not given. */
 #define NUMBER_NONE UINT64_MAX
 
@@ -25,7 +27,7 @@ static const struct cli_option explain_table[] = {
      CLI_MEMBER(struct options, request), .most = UINT64_MAX - 1},
     {"--training", "N", "a training instead of a request: its number in order of arrival",
      CLI_MEMBER(struct options, training), .most = UINT64_MAX - 1},
-    {"--worst", "N", "list the N requests that ended latest after they were due",
+    {"--worst", "N", "list the N requests that ended latest after they were due (default: 5)",
      CLI_MEMBER(struct options, worst), .least = 1, .most = UINT64_MAX - 1},
     {"--application", "NAME", "--worst: of this application alone",
      CLI_MEMBER(struct options, application)},
@@ -128,10 +130,7 @@ static bool explain_run(int argc, char **argv, bool quiet, struct error *error)
     const int given =
         (options.request != NUMBER_NONE) + (options.training != NUMBER_NONE) + (options.worst > 0);
     if (given == 0)
-        return error_input(error,
-                           "explain: --request N is missing (or --training N, or --worst N, which "
-                           "lists the latest requests); usage: esgsim explain F.h5 --request "
-                           "N|--training N|--worst N [--run HASH] [--seed S] [--json]");
+        options.worst = WORST_SHOWN;
     if (given > 1)
         return error_input(error, "explain: give one of --request, --training and --worst");
     if (options.application != NULL && options.worst == 0)

@@ -1,9 +1,11 @@
 /* esgsim list: an overview of what ships, a list of one kind, or one entry in full. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sched/registry.h"
 #include "sim/base/json_write.h"
+#include "sim/base/text.h"
 #include "sim/cli/cli.h"
 
 struct options {
@@ -85,12 +87,12 @@ static void print_parameter(const struct key *parameter, struct arena *arena)
                                         parameter_words(parameter, words))
                            : arena_text(arena, "%s = %g [%g..%g]", parameter->name,
                                         parameter->fallback, parameter->low, parameter->high);
-    printf("    %-47s %s\n", text, parameter->help != NULL ? parameter->help : "");
+    printf("    %-34s  %s\n", text, parameter->help != NULL ? parameter->help : "");
 }
 
 static void entry_print(const struct description *is, bool full, struct arena *arena)
 {
-    printf(is->serves != NULL ? "%-28s %s [%s]\n" : "%-28s %s\n", is->name,
+    printf(is->serves != NULL ? "%-28s  %s [%s]\n" : "%-28s  %s\n", is->name,
            entry_text(is, full, arena), is->serves);
     for (size_t p = 0; full && p < keys_count(is->parameters); p++)
         print_parameter(&is->parameters[p], arena);
@@ -222,6 +224,9 @@ static bool list_run(int argc, char **argv, bool quiet, struct error *error)
         return false;
     struct arena *arena = arena_create();
     cJSON *root = options.json ? cJSON_CreateObject() : NULL;
+    /* Elsewhere an entry stays one line, for grep. */
+    if (!options.json && isatty(STDOUT_FILENO))
+        text_begin();
     size_t k = 0;
     while (argc > 1 && k < KINDS && strcmp(kind_of(k)->name, argv[1]) != 0)
         k++;

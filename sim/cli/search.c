@@ -25,10 +25,11 @@ struct options {
 #define MEMBER(member) CLI_MEMBER(struct options, member)
 
 static const struct cli_option search_table[] = {
-    {"--application", "NAME", "application of the experiment", MEMBER(application),
-     .required = true},
-    {"--budget-ms", "X", "time from now to the deadline of the remaining stages, ms",
-     MEMBER(question.budget_ms), .required = true, .low = -1e12, .high = 1e12},
+    {"--application", "NAME", "application of the experiment (default: its only one)",
+     MEMBER(application)},
+    {"--budget-ms", "X",
+     "time from now to the deadline of the remaining stages, ms (default: the whole SLO)",
+     MEMBER(question.budget_ms), .low = -1e12, .high = 1e12},
     {"--stage", "I", "first remaining stage (default 0)", MEMBER(question.stage),
      .most = UINT32_MAX},
     {"--stages", "N", "only the first N stages, as one group (astar, exhaustive)",
@@ -46,7 +47,10 @@ static const struct cli_option search_table[] = {
      "configuration, for any DAG; exhaustive: brute force. Default: astar for a chain, frontier "
      "for any other DAG",
      MEMBER(question.method)},
-    {"--blades", "both|time|cost|none", "pruning of astar (default both)", MEMBER(blades)},
+    {"--blades", "both|time|cost|none",
+     "what astar cuts off: paths too slow for the budget, paths dearer than the K best (default "
+     "both; ESG's paper calls these rules blades)",
+     MEMBER(blades)},
     {"--json", NULL, "one JSON object; costs are dollars per job", MEMBER(json)},
     CLI_PICTURE(struct options, picture),
     {.name = NULL},
@@ -192,7 +196,12 @@ static bool show(const struct options *options, const struct decision *decision,
 static bool search_run(int argc, char **argv, bool quiet, struct error *error)
 {
     enum { BOTH, TIME, COST };
-    struct options options = {.question = {.k = 5, .queue_length = 32, .method = DECISION_BY_DAG}};
+    struct options options = {.question = {
+                                  .k = 5,
+                                  .queue_length = 32,
+                                  .budget_ms = NAN,
+                                  .method = DECISION_BY_DAG,
+                              }};
     struct decision decision;
     (void)quiet;
     if (!cli_parse(&command_search, &argc, argv, &options, error))
@@ -207,6 +216,8 @@ static bool search_run(int argc, char **argv, bool quiet, struct error *error)
     const struct application *application =
         workload_find_application(workload, options.application, error);
     struct arena *arena = arena_create();
+    if (application != NULL && isnan(options.question.budget_ms))
+        options.question.budget_ms = sim_to_ms(application->slo);
     const bool done =
         application != NULL &&
         decision_make(arena, workload, application, &options.question, &decision, error) &&

@@ -17,8 +17,8 @@ struct request {
 };
 
 static const struct cli_option slo_table[] = {
-    {"--application", "NAME", "application of the experiment",
-     CLI_MEMBER(struct request, application), .required = true},
+    {"--application", "NAME", "application of the experiment (default: each)",
+     CLI_MEMBER(struct request, application)},
     {"--group-size", "N",
      "most stages planned together, 1..16 (default: the experiment's policy parameter, "
      "else 3)",
@@ -62,16 +62,15 @@ static void put_stage(cJSON *object, const struct workload *workload,
     put_stage_names(object, "chain", application, planned->chain, planned->chain_length);
 }
 
-static bool print_json(const struct workload *workload, const struct application *application,
-                       const struct slo_plan *plan, size_t group_size, struct error *error)
+static void put_plan(cJSON *object, const struct workload *workload,
+                     const struct application *application, const struct slo_plan *plan,
+                     size_t group_size)
 {
-    cJSON *root = cJSON_CreateObject();
-    json_put(root, "application %s slo_ms %g group_size %zu groups %u", application->name,
+    json_put(object, "application %s slo_ms %g group_size %zu groups %u", application->name,
              sim_to_ms(application->slo), group_size, plan->group_count);
-    cJSON *stages = cJSON_AddArrayToObject(root, "stages");
+    cJSON *stages = cJSON_AddArrayToObject(object, "stages");
     for (size_t s = 0; s < plan->stage_count; s++)
         put_stage(json_append(stages), workload, application, plan, s);
-    return cli_print_json(root, error);
 }
 
 /* Prints the dominator tree; children are indented below their parent. */
@@ -112,6 +111,34 @@ static void print_text(const struct application *application, const struct slo_p
     chart_print(&chart, stdout);
 }
 
+/* Of one application, or of all as the array "applications". */
+static bool show(const struct experiment *experiment, const struct request *request,
+                 struct arena *arena, struct error *error)
+{
+    const struct workload *workload = experiment_planned(experiment);
+    const struct application *first = workload->applications, *one = NULL;
+    if (request->application != NULL || workload->application_count == 0) {
+        one = first = workload_find_application(workload, request->application, error);
+        if (one == NULL)
+            return false;
+    }
+    cJSON *root = request->json ? cJSON_CreateObject() : NULL;
+    cJSON *all = root != NULL && one == NULL ? cJSON_AddArrayToObject(root, "applications") : NULL;
+    for (size_t a = 0; a < (one != NULL ? 1 : workload->application_count); a++) {
+        size_t group_size = request->group_size;
+        struct slo_plan *plan = slo_plan_divide(arena, experiment, &first[a], &group_size, error);
+        if (plan == NULL) {
+            cJSON_Delete(root);
+            return false;
+        }
+        if (root != NULL)
+            put_plan(all != NULL ? json_append(all) : root, workload, &first[a], plan, group_size);
+        else
+            print_text(&first[a], plan, group_size, arena);
+    }
+    return root == NULL || cli_print_json(root, error);
+}
+
 static bool slo_run(int argc, char **argv, bool quiet, struct error *error)
 {
     struct request request = {0};
@@ -121,19 +148,8 @@ static bool slo_run(int argc, char **argv, bool quiet, struct error *error)
     struct experiment *experiment = experiment_load(argv[1], NULL, 0, error);
     if (experiment == NULL)
         return false;
-    const struct workload *workload = experiment_planned(experiment);
-    const struct application *application =
-        workload_find_application(workload, request.application, error);
-    size_t group_size = request.group_size;
     struct arena *arena = arena_create();
-    struct slo_plan *plan =
-        application != NULL ? slo_plan_divide(arena, experiment, application, &group_size, error)
-                            : NULL;
-    bool done = plan != NULL;
-    if (done && request.json)
-        done = print_json(workload, application, plan, group_size, error);
-    else if (done)
-        print_text(application, plan, group_size, arena);
+    const bool done = show(experiment, &request, arena, error);
     arena_destroy(arena);
     experiment_free(experiment);
     return done;

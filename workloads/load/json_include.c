@@ -164,10 +164,23 @@ char *json_include_find_document(struct arena *arena, const char *path)
     return found;
 }
 
+/* A shipped experiment whose name is close to that of a path without a folder; else NULL. */
+static const char *nearest_experiment(struct arena *arena, const char *path)
+{
+    const char *folder = json_include_find_operand(arena, "workloads/experiments");
+    const bool ended = strstr(path, ".json") != NULL;
+    return strchr(path, '/') != NULL || folder == NULL
+               ? NULL
+               : find_nearest(arena, folder, arena_text(arena, "%s%s", path, ended ? "" : ".json"));
+}
+
 bool json_include_open(struct json_include *document, struct arena *arena, struct inputs *inputs,
                        const char *path, struct error *error)
 {
     const char *found = json_include_find_document(arena, path);
+    const char *nearest = found == NULL ? nearest_experiment(arena, path) : NULL;
+    if (nearest != NULL)
+        return error_input(error, "%s: does not exist; did you mean \"%s\"?", path, nearest);
     if (found == NULL)
         return error_input(error,
                            "%s: does not exist, neither here nor in the data folder \"%s\" "

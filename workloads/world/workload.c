@@ -192,12 +192,20 @@ const struct application *workload_find_application(const struct workload *workl
         return NULL;
     }
     const struct application *all = workload->applications;
-    for (size_t a = 0; a < count; a++)
+    if (name == NULL && count == 1)
+        return all;
+    for (size_t a = 0; name != NULL && a < count; a++)
         if (strcmp(all[a].name, name) == 0)
             return &all[a];
-    const char *nearest = error_nearest_of(name, &all[0].name, count, sizeof *all);
-    (void)error_input(error, "--application: the experiment has no '%s'; %s '%s'", name,
-                      nearest != NULL ? "did you mean" : "it has, for example,",
-                      nearest != NULL ? nearest : all[0].name);
+    struct arena *arena = arena_create();
+    char *names = NULL;
+    for (size_t a = 0; a < count; a++)
+        arena_append(arena, &names, "%s%s", a > 0 ? ", " : "", all[a].name);
+    if (name == NULL)
+        (void)error_input(error, "--application NAME is missing; the experiment has %s", names);
+    else
+        (void)error_input(error, "--application: the experiment has no '%.60s'; it has %s", name,
+                          names);
+    arena_destroy(arena);
     return NULL;
 }

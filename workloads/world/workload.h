@@ -229,8 +229,8 @@ static inline sim_time_t configuration_held(const struct function *function,
 /* Fills a function's own fields of these: costs, ranges, minimum, reference and fastest. */
 void workload_derive_function(struct function *function, const struct workload *workload);
 
-/* Returns the application of that name, which --application gives. NULL: ERROR_INPUT, with the
- * nearest name. */
+/* Returns the application of that name, which --application gives; of no name, the only one. NULL:
+ * ERROR_INPUT, with the names of all. */
 const struct application *workload_find_application(const struct workload *workload,
                                                     const char *name, struct error *error);
 
