@@ -14,8 +14,13 @@ static void add_policy(struct descriptions *all, const struct policy *policy)
 {
     static const char *const serves[] = {
         [SERVES_REQUESTS] = "requests", [SERVES_TRAININGS] = "trainings", [SERVES_BOTH] = "both"};
-    if (policy != NULL)
-        add(all, policy->name, policy->summary, serves[policy->serves], policy->parameters);
+    if (policy == NULL)
+        return;
+    const char *how = policy_refusal(all->arena, policy, NULL, NULL);
+    add(all, policy->name,
+        arena_text(all->arena, "%s%s%s", policy->summary, how == NULL ? "" : "; refuses requests ",
+                   how == NULL ? "" : how),
+        serves[policy->serves], policy->parameters);
 }
 
 static bool describe_policies(const char *path, const char *name, struct descriptions *all,
