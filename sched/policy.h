@@ -45,7 +45,7 @@
 #include "sim/base/units.h"
 #include "workloads/world/workload.h"
 
-#define POLICY_ABI 10
+#define POLICY_ABI 11
 
 struct platform; /* the simulator's side; opaque */
 
@@ -112,8 +112,14 @@ struct policy {
     /* The policy says which containers live where, by a plan or by its instances. The experiment's
      * platform.cold_dispatch and platform.pool do not apply to it. */
     bool places_containers;
-    /* The policy judges single requests, as its idea, so platform.admission does not apply. */
+    /* Which requests the policy refuses by a rule of its own, as in "what cannot be in time". Its
+     * parameter own_admission, if it has one, switches the rule off. NULL: it has no such rule. */
+    const char *refuses;
+    /* That rule judges single requests, so platform.admission does not apply beside it. */
     bool admits_requests;
+    /* What the platform refuses for the policy if the experiment has no platform.admission: "lost",
+     * or the name of a rate, as "efficient". NULL: nothing. */
+    const char *admission;
     /* A full queue refused a job after `invoker` ran its first predecessor: its request is dropped.
      * It never entered the queue. Actions are not allowed here. */
     void (*on_refused)(void *state, struct platform *platform, uint32_t invoker);

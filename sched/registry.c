@@ -95,6 +95,12 @@ static bool plugin_check(const struct policy *policy, const char *path, struct e
     if (policy->decide == NULL)
         return error_input(error, "%s: policy \"%s\" has no decide function; set .decide", path,
                            policy->name);
+    struct admission_spec admission;
+    if (policy->admission != NULL && !admission_named(policy->admission, &admission))
+        return error_input(error,
+                           "%s: policy \"%s\": .admission is \"%.64s\", must be \"lost\" or a "
+                           "rate: \"efficient\", \"proportional\" or \"max-min\"",
+                           path, policy->name, policy->admission);
     char owner[256];
     (void)snprintf(owner, sizeof owner, "%.120s: policy \"%.64s\"", path, policy->name);
     return parameters_check(policy->parameters, policy->parameters_bytes, owner, error);

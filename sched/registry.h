@@ -38,6 +38,16 @@ bool policy_configure(const struct policy *policy, const struct setting *setting
 const struct policy *policy_resolve(const struct experiment *experiment, double **values,
                                     struct error *error);
 
+/* The admission in force for a policy with these values of its parameters (NULL: their defaults):
+ * the experiment's, else the policy's default. None beside a rule of the policy's own that judges
+ * single requests. `experiment` NULL: one that does not say. */
+struct admission_spec policy_admission(const struct policy *policy, const double *values,
+                                       const struct experiment *experiment);
+/* How requests are refused then, as in "by its default admission (efficient)"; NULL: by nobody. In
+ * the arena. */
+const char *policy_refusal(struct arena *arena, const struct policy *policy, const double *values,
+                           const struct experiment *experiment);
+
 /* What is registered, as a kind of entry: policies, each in all its forms, and keep-alive policies.
  */
 enum { REGISTERED_KINDS = 2 };

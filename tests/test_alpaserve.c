@@ -55,13 +55,14 @@ static void go(const struct groups_world *of, const uint32_t *times, const uint3
               "'gpus':[{'count':%u,'sharing':'exclusive','units':1,'memory_mb':16384}]}]},",
               of->groups, of->stages);
     functions_add(json, of);
-    world_add(json,
-              "],'arrivals':{'process':'trace','file':'%s'},'slo':{'ms':%g},'policy':{'name':"
-              "'alpaserve','params':{'admission':'%s','margin_ms':%g}},'platform':{'keep_alive_s':"
-              "'infinite','prewarm':'none','interference':false,'queue_capacity':%u,"
-              "'decision_cost':{'model':'zero'},'transfer':{'latency_ms':0,'bandwidth_gbps':1e9},"
-              "'initial':{",
-              path, of->slo / 1e3, of->admission, of->margin / 1e3, of->capacity);
+    world_add(
+        json,
+        "],'arrivals':{'process':'trace','file':'%s'},'slo':{'ms':%g},'policy':{'name':"
+        "'alpaserve','params':{'own_admission':'%s','margin_ms':%g}},'platform':{'keep_alive_s':"
+        "'infinite','prewarm':'none','interference':false,'queue_capacity':%u,"
+        "'decision_cost':{'model':'zero'},'transfer':{'latency_ms':0,'bandwidth_gbps':1e9},"
+        "'initial':{",
+        path, of->slo / 1e3, of->admission, of->margin / 1e3, of->capacity);
     for (uint32_t m = 0; m < of->models; m++)
         for (uint32_t s = 0; s < of->stages; s++) {
             const char *first = "[";
@@ -99,7 +100,7 @@ static const struct groups_world pair = {.groups = 3,
                                          .service = {{10000}, {10000}},
                                          .turnaround = {{2500}, {2500}},
                                          .slo = 22500,
-                                         .admission = "predicted"};
+                                         .admission = "on"};
 
 /* Ties go to the first. m1 is not on group 0, and the third of m0 finds 1, 1 and 0 unfinished. */
 CASE(a_request_goes_to_the_first_group_with_the_fewest)
@@ -122,7 +123,7 @@ CASE(a_request_is_refused_if_its_end_after_turnarounds_is_late)
     go(&of, times, models, 3);
     assert_int_equal(result.overall.dropped, 1);
     assert_int_equal(rows.requests[2].dropped, 1);
-    of.admission = "all";
+    of.admission = "off";
     go(&of, times, models, 3);
     assert_int_equal(result.overall.dropped, 0);
     of = pair;
@@ -141,7 +142,7 @@ CASE(what_a_full_queue_refuses_is_unfinished_no_more)
                                     .service = {{10000, 100000}, {10000, 1000}},
                                     .slo = 1000000,
                                     .capacity = 1,
-                                    .admission = "all"};
+                                    .admission = "off"};
     static const uint32_t times[] = {0, 11000, 22000, 33000, 44000, 2000000, 2001000, 2002000};
     static const uint32_t models[] = {0, 0, 0, 0, 0, 1, 1, 1};
     go(&of, times, models, 8);
@@ -179,7 +180,8 @@ static void recur(const struct groups_world *of, const uint32_t *times, const ui
             end = (end > servers[best][s] ? end : servers[best][s]) + of->service[m][s];
             after[s] = end + of->turnaround[m][s];
         }
-        if (best == GROUPS || (of->admission[0] == 'p' && end + of->margin > times[i] + of->slo))
+        if (best == GROUPS ||
+            (strcmp(of->admission, "on") == 0 && end + of->margin > times[i] + of->slo))
             continue;
         for (uint32_t s = 0; s < of->stages; s++)
             servers[best][s] = after[s];
@@ -228,7 +230,7 @@ static void world_draw(struct groups_world *of, gsl_rng *rng)
                                 .stages = draw(rng, 1, STAGES),
                                 .slo = draw(rng, 20000, 200000),
                                 .margin = draw(rng, 0, 1) * 5000,
-                                .admission = draw(rng, 0, 3) == 0 ? "all" : "predicted"};
+                                .admission = draw(rng, 0, 3) == 0 ? "off" : "on"};
     for (uint32_t m = 0; m < of->models; m++) {
         for (uint32_t g = 0; g < of->groups; g++)
             of->hosted[m][g] = draw(rng, 0, 2) > 0;
@@ -287,7 +289,7 @@ CASE(no_rule_is_broken_in_random_worlds_of_chains)
                           "'invokers':[{'count':1,'vcpus':1,'memory_mb':900,'gpus':[]},");
         if (world % 4 == 2)
             world_replace(json, "'prewarm':'none'", "'prewarm':'none','queue_capacity':3");
-        world_serve(json, policy, world % 5 == 3 ? "admission" : NULL, 1, NULL, &dropped);
+        world_serve(json, policy, world % 5 == 3 ? "own_admission" : NULL, 0, NULL, &dropped);
         most += dropped < WORLD_REQUESTS;
     }
     assert_true(most > 30);

@@ -259,8 +259,8 @@ static const struct policy *gpulet(void)
 CASE(no_rule_is_broken_and_no_job_lost_in_any_world)
 {
     static const struct world_case cases[] = {
-        {NULL, 0},     {"early_drop", 1},   {"epoch_s", 0.3}, {"rate", 1},   {"split", 1},
-        {"margin", 2}, {"interference", 1}, {"max_batch", 1}, {"keep_s", 0}, {"slack", 15}};
+        {NULL, 0},     {"own_admission", 0}, {"epoch_s", 0.3}, {"rate", 1},   {"split", 1},
+        {"margin", 2}, {"interference", 1},  {"max_batch", 1}, {"keep_s", 0}, {"slack", 15}};
     worlds_check(gpulet(), cases, sizeof cases / sizeof *cases, 10);
 }
 

@@ -374,7 +374,7 @@ static double after_a_burst(double late)
                                 .applications = "one: a=f",
                                 .every_ms = {20, 20},
                                 .slo_ms = 300,
-                                .platform = "'initial':0,'cold_dispatch':'wait'",
+                                .platform = "'initial':0,'cold_dispatch':'wait','admission':'none'",
                                 .requests = 400};
     char json[WORLD_BYTES];
     RESULT result = {0};
@@ -433,6 +433,7 @@ CASE(with_every_step_off_it_is_a_plain_planner)
         world_replace(json, "'name':'c','function':'g','after':['a']",
                       "'name':'c','function':'g','after':['b']");
         world_replace(json, "['b','c']", "['c']");
+        world_replace(json, "'platform':{", "'platform':{'admission':'none',");
         OWNED(free) double *values = policy_values(policy, NULL, 0);
         for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
             const size_t at = parameter_index(policy->parameters, plain[i].name);
@@ -441,6 +442,8 @@ CASE(with_every_step_off_it_is_a_plain_planner)
         }
         const struct policy *esg = policy_find("esg", NULL);
         OWNED(free) double *frontier = policy_values(esg, "method", 1);
+        frontier[parameter_index(esg->parameters, "headroom")] = 0;
+        frontier[parameter_index(esg->parameters, "late")] = 0;
         const struct policy *both[] = {policy, esg};
         const double *settings[] = {values, frontier};
         for (int i = 0; i < 2; i++) {

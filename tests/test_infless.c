@@ -773,7 +773,7 @@ CASE(every_world_runs_to_its_end_and_again_to_the_same_bytes)
                                                  {"beta", 1},
                                                  {"placement", 1},
                                                  {"keep_alive", 1},
-                                                 {"excess", 1},
+                                                 {"own_admission", 0},
                                                  {"scale_s", 0.1},
                                                  {"window_s", 1},
                                                  {"first", 1}};
@@ -796,7 +796,7 @@ CASE(every_world_runs_to_its_end_and_again_to_the_same_bytes)
                 world_serve(json, &policy, variants[v].key, variants[v].number, &logs[i], &dropped);
             assert_same_rows(&logs[0], &logs[1]);
             /* Requests are given up as excess only. */
-            if (variants[v].key != NULL && strcmp(variants[v].key, "excess") == 0)
+            if (variants[v].key != NULL && strcmp(variants[v].key, "own_admission") == 0)
                 assert_int_equal(dropped, 0);
             failed += dropped;
             for (size_t i = 0; i < logs[0].batch_count; i++)
@@ -1022,7 +1022,7 @@ CASE(arrivals_beyond_the_capacity_fail_or_wait)
     for (size_t i = STEADY - 400; i < STEADY; i++)
         assert_true(log->requests[i].hit || log->requests[i].dropped);
     simulation_result_clear(&result);
-    run_well_with(json, &policy, "excess", 1, log, &result);
+    run_well_with(json, &policy, "own_admission", 0, log, &result);
     assert_int_equal(result.overall.dropped, 0);
     assert_true(result.overall.slo_hit_rate < 0.01);
     simulation_result_clear(&result);

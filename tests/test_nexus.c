@@ -370,15 +370,22 @@ static const struct policy *nexus(void)
 
 CASE(no_rule_is_broken_and_no_job_lost_in_any_world)
 {
-    static const struct world_case cases[] = {
-        {NULL, 0},    {"vgpu", 1},       {"vgpu", 2},     {"early_drop", 1}, {"min_epoch_s", 0.3},
-        {"split", 2}, {"split_cost", 1}, {"residual", 0}, {"overhead", 1},   {"max_batch", 1},
-        {"keep_s", 0}};
+    static const struct world_case cases[] = {{NULL, 0},
+                                              {"vgpu", 1},
+                                              {"vgpu", 2},
+                                              {"own_admission", 0},
+                                              {"min_epoch_s", 0.3},
+                                              {"split", 2},
+                                              {"split_cost", 1},
+                                              {"residual", 0},
+                                              {"overhead", 1},
+                                              {"max_batch", 1},
+                                              {"keep_s", 0}};
     worlds_check(nexus(), cases, sizeof cases / sizeof *cases, 10);
 }
 
 /* What Nexus is known for: under overload it drops what is lost and serves the rest in time. */
-CASE(early_drop_keeps_serving_in_time_under_overload)
+CASE(refusing_keeps_serving_in_time_under_overload)
 {
     struct log *log = log_one();
     STRING *json = malloc(sizeof diamond + 16);
@@ -390,7 +397,7 @@ CASE(early_drop_keeps_serving_in_time_under_overload)
     double hits[2];
     for (int off = 0; off < 2; off++) {
         RESULT result = {0};
-        run_well_with(json, nexus(), "early_drop", off, log, &result);
+        run_well_with(json, nexus(), "own_admission", !off, log, &result);
         hits[off] = result.overall.slo_hit_rate;
         assert_true(off == 1 ? result.overall.dropped == 0 : result.overall.dropped > 0);
     }

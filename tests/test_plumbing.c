@@ -367,6 +367,26 @@ CASE(requests_that_nothing_saves_are_dropped_under_every_policy)
     }
 }
 
+/* Nobody refuses where the platform admits all and a policy's own rule is off. With its own rule a
+ * policy refuses in the same worlds. */
+CASE(a_policy_refuses_only_by_the_rule_that_it_states)
+{
+    static const char *const names[] = {"clockwork", "gpulet", "infless", "nexus"};
+    for (size_t p = 0; p < sizeof names / sizeof *names; p++)
+        for (int own = 0; own < 2; own++) {
+            const struct policy *policy = policy_find(names[p], NULL);
+            uint64_t dropped = 0, all = 0;
+            for (uint64_t world = 0; world < 6; world++) {
+                char json[WORLD_BYTES];
+                world_scarce(json, world);
+                world_replace(json, "'platform':{", "'platform':{'admission':'none',");
+                world_serve(json, policy, "own_admission", own, NULL, &dropped);
+                all += dropped;
+            }
+            assert_true(own == 1 ? all > 0 : all == 0);
+        }
+}
+
 /* The second request cannot be met once the first has run, and it stands behind one that can. */
 CASE(a_request_that_nothing_saves_is_dropped_wherever_it_stands)
 {
@@ -510,18 +530,18 @@ CASE(a_rate_keeps_an_overloaded_cluster_useful_under_every_policy)
     for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
         double hits[2];
         for (size_t with = 0; with < 2; with++) {
-            static const struct override overrides[] = {
+            const struct override overrides[] = {
                 {"cluster", "../clusters/esg-16-mig.json"},
                 {"platform.cold_dispatch", "wait"},
                 {"arrivals.load", "1.3"},
                 {"requests", "3000"},
                 {"warmup_requests", "1000"},
-                {"platform.admission", "{\"rate\":\"efficient\"}"},
+                {"platform.admission", with == 0 ? "none" : "{\"rate\":\"efficient\"}"},
             };
             struct error error = {0};
             RESULT result = {0};
-            EXPERIMENT *e = experiment_load("workloads/experiments/moderate-normal.json", overrides,
-                                            5 + with, &error);
+            EXPERIMENT *e =
+                experiment_load("workloads/experiments/moderate-normal.json", overrides, 6, &error);
             assert_good(e != NULL, &error);
             const struct policy *policy = policy_find(policies[p], NULL);
             OWNED(free) double *values = policy_values(policy, NULL, 0);

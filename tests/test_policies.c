@@ -81,7 +81,7 @@ CASE(policy_file_of_another_version_or_without_the_symbol_is_refused)
 {
     char path[32];
     compile_plugin("tests/plugins/bad_abi.c", path);
-    expect_not_found(path, "version 11 of sched/policy.h");
+    expect_not_found(path, "version 12 of sched/policy.h");
     unlink(path);
     compile_plugin("-Desgsim_policy=elsewhere tests/plugins/bad_abi.c", path);
     expect_not_found(path, "no symbol esgsim_policy");

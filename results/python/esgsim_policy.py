@@ -246,6 +246,8 @@ class Loaded:
             value = getattr(own, name, None)
             if name in ("serves", "places_containers", "admits_requests", "reads_file"):
                 setattr(self.policy, name, constants.get(value, value or 0))
+            elif name in ("refuses", "admission") and value:
+                setattr(self.policy, name, value.encode())
             elif name in ("init", "finish") or (callable(value) and name not in LEFT_OUT):
                 setattr(self.policy, name, kind(self.callback(name)))
 

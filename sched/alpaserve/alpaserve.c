@@ -15,8 +15,8 @@
  *   or a full queue has refused it [derived].
  * - A group has a clock per stage: when its last accepted batch will have ended, its turnaround
  *   included. A request whose end by these clocks, plus `margin_ms`, is after its deadline is
- *   refused at once [code; the margin stands for the way of the answer]. `admission` "all" refuses
- *   none.
+ *   refused at once [code; the margin stands for the way of the answer]. `own_admission` "off"
+ * refuses none.
  * - Each stage of a group serves one batch at a time, each of one job, in the order in which jobs
  *   come to it [code: the published runs do not batch].
  *
@@ -43,7 +43,7 @@ struct group {
 };
 
 struct alpaserve_parameters {
-    enum { ADMISSION_PREDICTED, ADMISSION_ALL } admission;
+    bool own_admission;
     sim_time_t margin_ms;
 };
 
@@ -148,7 +148,7 @@ static void request_assign(struct alpaserve *self, struct platform *platform, ui
     const sim_time_t end = clocks_advance(self, platform, queue, group->clocks, after);
     platform_charge(platform, 1);
     if (chosen == SIM_NONE ||
-        (self->parameters->admission == ADMISSION_PREDICTED &&
+        (self->parameters->own_admission &&
          end + self->parameters->margin_ms > platform_job(platform, queue, position).deadline)) {
         platform_drop(platform, queue, position);
         return;
@@ -263,8 +263,8 @@ static bool alpaserve_init(void *state, struct platform *platform, const void *p
 }
 
 static const struct key alpaserve_parameters[] = {
-    PARAMETER_WORD(alpaserve, admission, WORDS("predicted", "all"), ADMISSION_PREDICTED,
-                   "refuse requests whose predicted end is late (code), or none"),
+    PARAMETER_SWITCH(alpaserve, own_admission, true,
+                     "refuse requests whose predicted end is late (on: code)"),
     PARAMETER_MS(alpaserve, margin_ms, 0, 1e6, 5,
                  "predicted ends are this much before the deadline (code)"),
     KEY_END,
@@ -275,8 +275,9 @@ const struct policy policy_alpaserve = {
     .abi = POLICY_ABI,
     .places_containers = true,
     .admits_requests = true,
+    .refuses = "what is predicted to be late",
     .name = "alpaserve",
-    .summary = "models on groups of GPUs as pipelines; requests that would be late are refused",
+    .summary = "models on groups of GPUs as pipelines",
     .parameters = alpaserve_parameters,
     .parameters_bytes = sizeof(struct alpaserve_parameters),
     .state_bytes = sizeof(struct alpaserve),

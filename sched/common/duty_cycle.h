@@ -27,9 +27,6 @@ struct duty_cycle_slot {
                     * deadline, drop nothing */
 };
 
-/* Whether policies drop jobs that cannot be in time (`rest`). */
-enum early_drop { EARLY_DROP_ON, EARLY_DROP_OFF };
-
 struct duty_cycle;
 
 /* What the policy supplies. `orphan` fills the slot with which a server of `size` (the caller's

@@ -18,11 +18,13 @@
  * - `infeasible`: what is dispatched if no path meets the deadline, among the configurations that
  *   the queue can fill: the fastest (recalled), the one that costs least per job, or the minimum
  *   configuration. If it can fill none, it is the minimum configuration, partly empty.
- * - `late`: "lead" (recalled): the oldest job sets the budget, so that one late job plans for all.
- *   "ride" (assumed): the oldest job that can still be met sets it, and those before it ride along.
- *   The minimum configuration is then the smallest of the largest batch that the queue can fill.
+ * - `late`: "ride" (assumed), the default: the oldest job that can still be met sets the budget,
+ * and those before it ride along. The minimum configuration is then the smallest of the largest
+ * batch that the queue can fill. "lead" (recalled): the oldest job sets it, so that one late job
+ * plans for all: after one burst the queue is served one by one on large shares, and stays late.
  *
- * Ablation: every idea has a parameter that disables it. The defaults are the paper's.
+ * Ablation: every idea has a parameter that disables it. The defaults are the paper's, but for
+ * `headroom` (assumed), the part of the SLO that plans leave unused.
  * - `sharing` off: only whole GPUs.
  * - `batching` off: batches of 1.
  * - `redistribution` off: a stage's budget is its own quota of the SLO, fixed when the request

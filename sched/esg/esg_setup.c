@@ -20,7 +20,8 @@ const struct key esg_parameters[] = {
                    "configuration if no path meets the deadline (fastest: recalled)"),
     PARAMETER_WORD(esg, split, SPLIT_WORDS, SLO_DOMINATOR,
                    "a stage's share of the SLO; dominator: the paper's (published)"),
-    PARAMETER_NUMBER(esg, headroom, 0, 0.9, 0, "fraction of the SLO that plans reserve (assumed)"),
+    PARAMETER_NUMBER(esg, headroom, 0, 0.9, 0.1,
+                     "fraction of the SLO that plans reserve (0.1, as INFless has: assumed)"),
     PARAMETER_SWITCH(esg, sharing, true, "off: whole GPUs only (on: published)"),
     PARAMETER_SWITCH(esg, batching, true, "off: batches of 1 (on: secondary)"),
     PARAMETER_SWITCH(esg, redistribution, true,
@@ -34,8 +35,9 @@ const struct key esg_parameters[] = {
                    "batches of later stages: any (recalled), or at most the first"),
     PARAMETER_WORD(esg, recheck, WORDS("changed", "each-step"), RECHECK_CHANGED,
                    "rechecks after capacity was freed, or at each step (recalled)"),
-    PARAMETER_WORD(esg, late, WORDS("lead", "ride"), LATE_LEAD,
-                   "late jobs set their queue's budget (recalled), or ride with one in time"),
+    PARAMETER_WORD(esg, late, WORDS("lead", "ride"), LATE_RIDE,
+                   "late jobs set their queue's budget (recalled), or ride with one in time "
+                   "(assumed)"),
     KEY_END,
 };
 

@@ -33,8 +33,8 @@
  * - A plan that leaves a task with less than 85 % of its rate is a failure in their code. Here all
  *   rates are then scaled down by one factor until no task is below that. Gpu-lets that remain
  *   empty then serve all tasks as far as they can in time, and Nexus's early drop sheds the excess
- *   [derived]. Theirs drops nothing [code], early_drop "off": the queues of an overloaded cluster
- *   then grow without limit.
+ *   [derived]. Theirs drops nothing [code], own_admission "off": the queues of an overloaded
+ * cluster then grow without limit.
  * - Each kind of GPU has a plan of its own, for a part of the rates in proportion to what its GPUs
  *   could serve. Invokers without a GPU serve tasks without a gpu-let. On an invoker with several
  * GPUs the platform chooses among them [derived].
@@ -317,6 +317,7 @@ const struct policy policy_gpulet = {
     .abi = POLICY_ABI,
     .places_containers = true,
     .name = "gpulet",
+    .refuses = "what its next batch would finish too late",
     .summary = "gpulet (ATC'22): at most two partitions per GPU, sized at the knee, shared in time",
     .parameters = gpulet_parameters,
     .parameters_bytes = sizeof(struct gpulet_parameters),

@@ -20,7 +20,7 @@ struct gpulet_parameters {
     double margin;
     enum { INTERFERENCE_PROFILE, INTERFERENCE_NONE } interference;
     double slack;
-    enum early_drop early_drop;
+    bool own_admission;
     sim_time_t keep_s;
 };
 /* A GPU, or an invoker without any. */

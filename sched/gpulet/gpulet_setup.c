@@ -20,8 +20,9 @@ const struct key gpulet_parameters[] = {
                    "interference between two gpu-lets in the plan (derived)"),
     PARAMETER_NUMBER(gpulet, slack, 0, 1e6, 1e-6,
                      "jobs per second that may remain unplanned (derived; code: 15)"),
-    PARAMETER_WORD(gpulet, early_drop, WORDS("on", "off"), EARLY_DROP_ON,
-                   "drop jobs that the next batch would finish too late (derived; code: off)"),
+    PARAMETER_SWITCH(
+        gpulet, own_admission, true,
+        "early drop of jobs that the next batch would finish too late (on: derived; code: off)"),
     PARAMETER_SECONDS(gpulet, keep_s, 0, 1e6, 600,
                       "keep-alive of containers that are not in the plan (assumed)"),
     KEY_END,
@@ -216,12 +217,12 @@ static bool set_up(struct gpulets *self, struct platform *platform, struct error
         latency_tables_fill(self, arena, k);
     for (size_t a = 0; a < workload->application_count; a++)
         queues_fill(self, &workload->applications[a]);
-    const struct duty_cycle_rule rule = {
-        .orphan = gpulet_orphan,
-        .context = self,
-        .rest = self->parameters->early_drop == EARLY_DROP_ON ? self->rest : NULL,
-        .retry_timer = TIMER_RETRY,
-        .retry = self->parameters->epoch_s / 200};
+    const struct duty_cycle_rule rule = {.orphan = gpulet_orphan,
+                                         .context = self,
+                                         .rest =
+                                             self->parameters->own_admission ? self->rest : NULL,
+                                         .retry_timer = TIMER_RETRY,
+                                         .retry = self->parameters->epoch_s / 200};
     self->cycle = duty_cycle_create(arena, workload, rule);
     for (size_t g = 0; g < self->gpu_count; g++)
         duty_cycle_add_server(self->cycle, self->gpus[g].invoker,

@@ -468,7 +468,8 @@ extern const struct policy policy_headway;
 const struct policy policy_headway = {
     .abi = POLICY_ABI,
     .name = "headway",
-    .summary = "ours: risk-aware plans for the time left, admission by rate",
+    .admission = "efficient",
+    .summary = "ours: risk-aware plans for the time left",
     .parameters = headway_parameters,
     .parameters_bytes = sizeof(struct headway_parameters),
     .state_bytes = sizeof(struct headway),

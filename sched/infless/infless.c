@@ -6,13 +6,13 @@
  *
  * Once per second [code: gpu/aside/dispatcher.go:15] a deployment's rate R is divided among its
  * instances. What exceeds their capacity goes to a virtual instance without a server, so that it
- * fails (`excess`) [code: dispatcher.go, updateFunctionsLottery; gpu/repository/repository.go:366].
- * Every 10 s [code: handlers/deploy.go:35] an excess above 3 % of R [deploy.go:490] makes instances
- * until it is served. If there is none, an instance without a share is ended once three earlier
- * steps in a row found it so [deploy.go:34, 500-511]. Jobs are routed to the instances' buffers by
- * deficit round robin with the instances' rates, and the virtual one gets its part as evenly
- * [derived; the repository draws at random]. A batch starts when the instance is idle and either
- * its buffer is full or its oldest job has waited s - t.
+ * fails (`own_admission`) [code: dispatcher.go, updateFunctionsLottery;
+ * gpu/repository/repository.go:366]. Every 10 s [code: handlers/deploy.go:35] an excess above 3 %
+ * of R [deploy.go:490] makes instances until it is served. If there is none, an instance without a
+ * share is ended once three earlier steps in a row found it so [deploy.go:34, 500-511]. Jobs are
+ * routed to the instances' buffers by deficit round robin with the instances' rates, and the
+ * virtual one gets its part as evenly [derived; the repository draws at random]. A batch starts
+ * when the instance is idle and either its buffer is full or its oldest job has waited s - t.
  *
  * Porting assumptions [derived unless marked otherwise]:
  * - A deployment is a function, shared by all applications that use it (`pool`: or one per stage of
@@ -93,8 +93,8 @@ static const struct key infless_parameters[] = {
                    "limits of instances: half a GPU; repo: and max(2, batch) vCPUs (code)"),
     PARAMETER_WORD(infless, load, WORDS("backlog", "arrivals"), LOAD_BACKLOG,
                    "load divided: arrivals and jobs without a buffer (derived), or arrivals"),
-    PARAMETER_WORD(infless, excess, WORDS("fail", "queue"), EXCESS_FAIL,
-                   "arrivals beyond the capacity: fail (code), or wait (derived)"),
+    PARAMETER_SWITCH(infless, own_admission, true,
+                     "arrivals beyond the capacity fail (on: code), or wait (off: derived)"),
     PARAMETER_WORD(
         infless, first, WORDS("one", "largest"), FIRST_ONE,
         "batch of a deployment's first instance: one (code), or the largest that meets the SLO "
@@ -400,6 +400,7 @@ const struct policy policy_infless = {
     .abi = POLICY_ABI,
     .places_containers = true,
     .name = "infless",
+    .refuses = "what exceeds the capacity of its instances",
     .summary = "INFless: instances of many batch sizes that follow the load, greedily packed",
     .parameters = infless_parameters,
     .parameters_bytes = sizeof(struct infless_parameters),

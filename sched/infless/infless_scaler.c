@@ -247,9 +247,8 @@ static void divide(struct infless *self, struct infless_pool *pool)
     if (count == 0)
         count = collect(self, pool, false, true);
     const double beyond = pool->observed - sum_up(self->shares, count);
-    pool->failing = self->parameters->excess == EXCESS_FAIL && count > 0 && beyond > 0
-                        ? beyond / pool->observed
-                        : 0;
+    pool->failing =
+        self->parameters->own_admission && count > 0 && beyond > 0 ? beyond / pool->observed : 0;
     const bool logged = self->rule.form == INFLESS_LOGGED;
     const double load = pool->observed + backlog;
     const struct infless_split split =

@@ -61,7 +61,7 @@ struct infless_parameters {
     double alpha, margin;
     enum { LIMITS_NONE, LIMITS_HALF_GPU, LIMITS_REPO } limits;
     enum { LOAD_BACKLOG, LOAD_ARRIVALS } load;
-    enum { EXCESS_FAIL, EXCESS_QUEUE } excess;
+    bool own_admission;
     enum { FIRST_ONE, FIRST_LARGEST } first;
     double tick_s, window_s;
     sim_time_t scale_s;

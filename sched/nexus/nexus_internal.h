@@ -18,7 +18,7 @@ struct nexus_parameters {
     size_t split_steps;
     enum squishy_rule residual;
     enum { OVERHEAD_MEASURED, OVERHEAD_NONE } overhead;
-    enum early_drop early_drop;
+    bool own_admission;
     sim_time_t epoch_s, min_epoch_s, keep_s;
 };
 /* A share of a GPU. */

@@ -16,8 +16,8 @@ const struct key nexus_parameters[] = {
                    "batch of a residual load: l(b)+b/r (recall) or l(b)+(b-1)/r <= SLO"),
     PARAMETER_WORD(nexus, overhead, WORDS("measured", "none"), OVERHEAD_MEASURED,
                    "time added to execution in the plan (derived)"),
-    PARAMETER_WORD(nexus, early_drop, WORDS("on", "off"), EARLY_DROP_ON,
-                   "drop jobs that the next batch would finish too late (code)"),
+    PARAMETER_SWITCH(nexus, own_admission, true,
+                     "early drop of jobs that the next batch would finish too late (on: code)"),
     PARAMETER_SECONDS(nexus, epoch_s, 0.1, 86400, 30, "largest age of a plan (code)"),
     PARAMETER_SECONDS(nexus, min_epoch_s, 0.1, 86400, 10,
                       "interval between measurements of the rates (code)"),
@@ -200,12 +200,12 @@ static bool set_up(struct nexus *nexus, struct platform *platform, struct error 
                     .slo = planner_budget(nexus->planner, queue, application->slo)};
         }
     }
-    const struct duty_cycle_rule rule = {
-        .orphan = nexus_orphan,
-        .context = nexus,
-        .rest = nexus->parameters->early_drop == EARLY_DROP_ON ? nexus->rest : NULL,
-        .retry_timer = TIMER_RETRY,
-        .retry = nexus->parameters->min_epoch_s / 100};
+    const struct duty_cycle_rule rule = {.orphan = nexus_orphan,
+                                         .context = nexus,
+                                         .rest =
+                                             nexus->parameters->own_admission ? nexus->rest : NULL,
+                                         .retry_timer = TIMER_RETRY,
+                                         .retry = nexus->parameters->min_epoch_s / 100};
     nexus->cycle = duty_cycle_create(platform_arena(platform), workload, rule);
     for (uint32_t n = 0; n < nexus->node_count; n++)
         duty_cycle_add_server(nexus->cycle, nexus->nodes[n].invoker, n);

@@ -53,6 +53,7 @@ struct clockwork_parameters {
     uint32_t vgpu;
     uint32_t window;      /* measurements per estimate; 0: nominal times */
     sim_time_t buffer_ms; /* deadlines are aimed at this much early */
+    bool own_admission;
 };
 
 struct clockwork {
@@ -131,7 +132,17 @@ static sim_time_t needed(const struct clockwork *self, uint32_t queue, size_t ro
     return estimate->time + self->rest[estimate->size * self->queue_count + queue];
 }
 
-/* The oldest jobs that would be in time in a batch of one size. The others are passed over. */
+/* Whether the job would miss its deadline even alone. */
+static bool is_lost(const struct clockwork *self, const struct platform *platform, uint32_t queue,
+                    uint32_t position)
+{
+    const sim_time_t alone =
+        time_of(self, platform_queue_function(platform, queue), 1) + self->rest[queue];
+    return deadline_of(self, platform, queue, position) - alone < platform_now(platform);
+}
+
+/* The oldest jobs that would be in time in a batch of one size. The others are passed over. Where
+ * nothing is refused, a lost job goes with any batch, and none is passed over. */
 struct takers {
     uint32_t count, last; /* at most the size; position of the last of them */
     sim_time_t first;     /* deadline of the oldest */
@@ -145,7 +156,11 @@ static struct takers takers_of(const struct clockwork *self, const struct platfo
     const sim_time_t now = platform_now(platform);
     struct takers takers = {.earliest = SIM_FOREVER};
     for (uint32_t i = 0; i < length && takers.count < batch; i++) {
-        const sim_time_t deadline = deadline_of(self, platform, queue, i);
+        sim_time_t deadline = deadline_of(self, platform, queue, i);
+        if (!self->parameters->own_admission && is_lost(self, platform, queue, i))
+            deadline = SIM_FOREVER;
+        if (deadline - need < now && !self->parameters->own_admission)
+            break;
         if (deadline - need < now)
             continue;
         takers.first = takers.count++ == 0 ? deadline : takers.first;
@@ -271,7 +286,7 @@ static uint32_t clockwork_place(void *state, struct platform *platform, uint32_t
             return SIM_NONE;
         }
     }
-    if (invoker != SIM_NONE)
+    if (invoker != SIM_NONE && self->parameters->own_admission)
         drop_passed_over(self, platform, queue, &strategy);
     return invoker;
 }
@@ -279,9 +294,7 @@ static uint32_t clockwork_place(void *state, struct platform *platform, uint32_t
 /* Drops the oldest job if it would miss its deadline even alone. */
 static bool drop_lost(const struct clockwork *self, struct platform *platform, uint32_t queue)
 {
-    const uint32_t function = platform_queue_function(platform, queue);
-    const sim_time_t alone = time_of(self, function, 1) + self->rest[queue];
-    if (deadline_of(self, platform, queue, 0) - alone >= platform_now(platform))
+    if (!self->parameters->own_admission || !is_lost(self, platform, queue, 0))
         return false;
     platform_charge(platform, 1);
     return platform_drop(platform, queue, 0);
@@ -437,6 +450,8 @@ static const struct key clockwork_parameters[] = {
                     "measured times whose 99th percentile is the expected time (code); 0: nominal"),
     PARAMETER_MS(clockwork, buffer_ms, 0, 1e6, 0,
                  "time before the deadline that is aimed at (code: 5)"),
+    PARAMETER_SWITCH(clockwork, own_admission, true,
+                     "requests that cannot be in time are dropped (on: code), or served in turn"),
     KEY_END,
 };
 
@@ -445,8 +460,8 @@ const struct policy policy_clockwork = {
     .abi = POLICY_ABI,
     .name = "clockwork",
     .admits_requests = true,
-    .summary = "largest batch in time, earliest latest start first; drops requests that cannot "
-               "meet the SLO",
+    .refuses = "what cannot be in time even alone, or in its queue's largest batch",
+    .summary = "largest batch in time, earliest latest start first",
     .parameters = clockwork_parameters,
     .parameters_bytes = sizeof(struct clockwork_parameters),
     .state_bytes = sizeof(struct clockwork),

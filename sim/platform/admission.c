@@ -34,7 +34,7 @@ static void rate_init(struct platform *platform)
     const size_t applications = planned->application_count;
     struct rate_admission *rate = arena_allocate(arena, 1, sizeof *rate);
     rate->rates = arrival_rates_create(arena, applications);
-    rate->limit = load_limit_create(arena, applications, &platform->experiment->platform.admission);
+    rate->limit = load_limit_create(arena, applications, &platform->admission);
     rate->work = arena_allocate(arena, planned->queue_count, sizeof *rate->work);
     rate->seen = arena_allocate(arena, planned->queue_count, sizeof *rate->seen);
     rate->told = arena_allocate(arena, applications, sizeof *rate->told);
@@ -52,14 +52,13 @@ static void rate_init(struct platform *platform)
 void admission_init(struct platform *platform)
 {
     const struct workload *planned = platform->planned;
-    if (platform->experiment->platform.admission.rule == ADMISSION_NONE ||
-        platform->policy->admits_requests)
+    if (platform->admission.rule == ADMISSION_NONE)
         return;
     platform->ways = arena_allocate(&platform->arena, planned->queue_count, sizeof *platform->ways);
     platform->earliest =
         arena_allocate(&platform->arena, planned->queue_count, sizeof *platform->earliest);
     slo_fastest_paths(planned, platform->ways);
-    if (platform->experiment->platform.admission.rule == ADMISSION_RATE)
+    if (platform->admission.rule == ADMISSION_RATE)
         rate_init(platform);
 }
 
@@ -120,7 +119,7 @@ static bool rate_load(const struct platform *platform, struct rate_admission *ra
         slo += rate->share[a] * (double)application->slo;
     }
     const double waiting = (double)platform->waiting_jobs * work / jobs;
-    return waiting > platform->experiment->platform.admission.waiting * slo;
+    return waiting > platform->admission.waiting * slo;
 }
 
 void admission_judge(struct platform *platform, uint32_t slot)

@@ -6,8 +6,7 @@
 
 /* Computes the fastest way through the rest of an application from each of its stages, by planning
  * times and without waiting, transfers or cold starts; for a rate also the work of a job in its
- * minimum configuration. Does nothing without an admission, or if the policy admits requests
- * itself. */
+ * minimum configuration. Does nothing without an admission. */
 void admission_init(struct platform *platform);
 /* Notes a job that has just entered a queue. */
 void admission_note(struct platform *platform, uint32_t queue, uint32_t job);

@@ -8,6 +8,7 @@
 
 #include "sched/common/capacity_bound.h"
 #include "sched/module.h"
+#include "sched/registry.h"
 #include "sim/platform/batches.h"
 #include "sim/platform/gpu_work.h"
 #include "sim/platform/instances.h"
@@ -44,6 +45,8 @@ static bool policy_init(struct platform *platform, const double *values)
     if (platform->foreign && !world_show(platform))
         return false;
     platform->policy_state = arena_allocate(&platform->arena, 1, policy->state_bytes);
+    platform->admission = policy_admission(policy, values, platform->experiment);
+    platform->refusal = policy_refusal(&platform->arena, policy, values, platform->experiment);
     return policy_call_init(platform, values) && !policy_call_refuses_gang(platform);
 }
 
@@ -154,6 +157,9 @@ static bool result_complete(struct platform *platform, const struct cursor *curs
     const bool measured = result->overall.requests > 0;
     if (platform->options->bounds && measured)
         metrics_report_bounds(&platform->arena, platform->workload, platform->bound, result);
+    if (platform->refusal != NULL && experiment->workload.application_count > 0)
+        notices_add(&result->notices, NOTICE_OF(REFUSES), platform->policy->name,
+                    platform->refusal);
     if (platform->remarks != NULL)
         notices_add(&result->notices, NOTICE_OF(REMARK), platform->policy->name, platform->remarks);
     result->callbacks_s = module_has(platform->policy) ? platform->callbacks_s : NAN;

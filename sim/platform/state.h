@@ -231,10 +231,11 @@ struct platform {
     const struct workload *planned;  /* as policies see it */
     struct shown *shown; /* as a policy of a module sees it, and more; NULL: it is not of one */
     const struct policy *policy;
-    void *policy_state; /* NULL: init has not been called */
-    struct arena arena; /* memory of the policies, and most of the platform's */
-    char *remarks;      /* of the policy, for a notice; NULL: none */
-    jmp_buf exhausted;  /* where the run goes on: that memory is exhausted, or chance was taken */
+    void *policy_state;  /* NULL: init has not been called */
+    struct arena arena;  /* memory of the policies, and most of the platform's */
+    char *remarks;       /* of the policy, for a notice; NULL: none */
+    const char *refusal; /* how requests are refused, for a notice; NULL: by nobody */
+    jmp_buf exhausted;   /* where the run goes on: that memory is exhausted, or chance was taken */
     struct simulation_place *place; /* own_place, or memory shared with another process */
     struct simulation_place own_place;
     bool foreign;                   /* the policy is of a module (sched/module.h) */
@@ -251,13 +252,14 @@ struct platform {
     struct metrics metrics;
     struct predictor *predictors; /* per function */
     struct keep_alive_state keep_alive_state;
+    struct admission_spec admission; /* in force */
     sim_time_t *ways;     /* by queue: the fastest way to the end; NULL: lost requests are served */
     sim_time_t *earliest; /* by queue, beside `ways`: no waiting job's deadline is before it */
     struct choices *choices;               /* NULL: they are not recorded (choices.h) */
     struct waits *waits;                   /* NULL: they are not recorded (waits.h) */
     bool observed;                         /* what holds until the clock's next time is noted */
     bool asking;                           /* policy.shadow is asked: no action has an effect */
-    struct rate_admission *rate_admission; /* NULL: platform.admission is no rate */
+    struct rate_admission *rate_admission; /* NULL: the admission is no rate */
     uint32_t *pool_targets;                /* of the warm pool, by invoker; NULL: there is none */
 
     sim_time_t now;

@@ -422,10 +422,14 @@ static bool task_note(struct runner *runner, const struct task *task, struct err
     const struct capacity_point *point = capacity_search_find(&task->curve->search, task->value);
     struct resolved_run run;
     bool good = run_load(runner, task->curve, task->value, answer->first_seed, &run, error);
+    const char *refusal =
+        good ? policy_refusal(answer->arena, run.policy, run.values, run.experiment) : NULL;
     for (size_t i = task->known; good && i < task->seeds; i++) {
         struct simulation_result result =
             runner->outcomes[task->first_job + i - task->known].result;
         notices_fill(answer->arena, run.experiment, false, &result);
+        if (refusal != NULL)
+            notices_add(&result.notices, NOTICE_OF(REFUSES), run.policy->name, refusal);
         if (task->seeds > 1 && capacity_point_is_exact(point))
             notices_add(&result.notices, NOTICE_OF(SEEDS_COPIES));
         else if (task->seeds > 1 && task->seeds < SEEDS_FEW)

@@ -78,7 +78,8 @@ static void text_notice(FILE *stream, const char *lead, const struct notice *not
     for (size_t i = 0; i < count; i++)
         with += run_has(&runs[i], notice);
     fprintf(stream, "%s%s: ", lead, notice->warning ? "warning" : "note");
-    for (size_t i = 0, left = with; with < count && i < count; i++)
+    const bool named = notice->kind == NOTICE_REFUSES; /* its text names the policy */
+    for (size_t i = 0, left = with; with < count && !named && i < count; i++)
         if (run_has(&runs[i], notice))
             fprintf(stream, "%s%s", name_of(runs, count, i), --left > 0 ? ", " : ": ");
     fprintf(stream, "%s\n", notice->text);

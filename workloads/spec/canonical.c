@@ -339,10 +339,10 @@ static void write_pool(cJSON *object, const struct platform_spec *platform)
 
 static void write_admission(cJSON *object, const struct platform_spec *platform)
 {
-    if (platform->admission.rule == ADMISSION_LOST)
-        json_put(object, "admission %s", "lost");
-    else if (platform->admission.rule == ADMISSION_RATE)
+    if (platform->admission.rule == ADMISSION_RATE)
         keys_write(admission_keys, platform, cJSON_AddObjectToObject(object, "admission"));
+    else if (platform->admission.rule != ADMISSION_DEFAULT)
+        json_put(object, "admission %s", admission_name(&platform->admission));
 }
 
 static void write_failures(cJSON *object, const struct platform_spec *platform)

@@ -33,8 +33,9 @@ enum prewarm_kind { PREWARM_NONE, PREWARM_EWMA };
 enum cold_dispatch { COLD_DISPATCH_START, COLD_DISPATCH_WAIT, COLD_DISPATCH_LATE };
 enum decision_cost_kind { DECISION_ZERO, DECISION_FIXED, DECISION_MODELLED, DECISION_MEASURED };
 /* Requests that the platform drops. LOST: those that even their fastest way cannot save. RATE:
- * these, and on arrival what exceeds a limit on the load (sim/platform/load_limit.h). */
-enum admission_rule { ADMISSION_NONE, ADMISSION_LOST, ADMISSION_RATE };
+ * these, and on arrival what exceeds a limit on the load (sim/platform/load_limit.h). DEFAULT: the
+ * experiment does not say, and each policy has its own (sched/registry.h). */
+enum admission_rule { ADMISSION_NONE, ADMISSION_LOST, ADMISSION_RATE, ADMISSION_DEFAULT };
 struct admission_spec {
     enum admission_rule rule;
     enum { ADMISSION_EFFICIENT, ADMISSION_PROPORTIONAL, ADMISSION_MAX_MIN } rate;
@@ -42,6 +43,11 @@ struct admission_spec {
     double step, misses;       /* what a miss takes from it; the fraction that may miss */
     double waiting; /* waiting work, as a fraction of the mean SLO, from which on it sheds */
 };
+/* What a name alone asks for: "lost", or a rate with the defaults of its keys. False: no such name.
+ */
+bool admission_named(const char *name, struct admission_spec *admission);
+/* "none", "lost" or the rate. */
+const char *admission_name(const struct admission_spec *admission);
 /* When invokers fail: at random, each by itself, or by a list. */
 struct failure_spec {
     double mtbf_s,

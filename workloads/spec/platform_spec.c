@@ -208,7 +208,7 @@ static bool load_admission(const struct json_value *value, struct platform_spec 
                            struct error *error)
 {
     struct json_value place;
-    int rule = ADMISSION_NONE;
+    int rule = ADMISSION_DEFAULT;
     if (!json_child(value, "admission", &place) || !cJSON_IsObject(place.node)) {
         const bool good = json_choice(value, "admission", admission_names, &rule, error);
         platform->admission.rule = (enum admission_rule)rule;
@@ -216,6 +216,27 @@ static bool load_admission(const struct json_value *value, struct platform_spec 
     }
     platform->admission.rule = ADMISSION_RATE;
     return keys_load(admission_keys, &place, platform, error);
+}
+
+bool admission_named(const char *name, struct admission_spec *admission)
+{
+    struct platform_spec platform = {.admission.rule = ADMISSION_LOST};
+    size_t rate = 0;
+    keys_default(admission_keys, &platform);
+    while (rate_names[rate] != NULL && strcmp(rate_names[rate], name) != 0)
+        rate++;
+    if (rate_names[rate] != NULL) {
+        platform.admission.rule = ADMISSION_RATE;
+        platform.admission.rate = rate;
+    }
+    *admission = platform.admission;
+    return rate_names[rate] != NULL || strcmp(name, admission_names[ADMISSION_LOST]) == 0;
+}
+
+const char *admission_name(const struct admission_spec *admission)
+{
+    return admission->rule == ADMISSION_RATE ? rate_names[admission->rate]
+                                             : admission_names[admission->rule];
 }
 
 /* Loads [invoker, from_s, until_s]. */
@@ -338,7 +359,8 @@ static bool load_keep_alive_policy(const struct json_value *value, struct platfo
 bool platform_load(const struct json_value *value, const struct workload *workload,
                    struct platform_spec *platform, struct error *error)
 {
-    *platform = (struct platform_spec){.initial = INITIAL_WARM, .keep_alive = 600 * SIM_S};
+    *platform = (struct platform_spec){
+        .initial = INITIAL_WARM, .keep_alive = 600 * SIM_S, .admission.rule = ADMISSION_DEFAULT};
     keys_default(platform_keys, platform);
     keys_default(pool_keys, platform);
     keys_default(admission_keys, platform);
