@@ -21,8 +21,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOUR = ("infless", "fast-gshare", "orion", "aquatope")
-ESG = ("esg", "esg headroom=0.1", "esg headroom=0.15", "esg late=ride")
-ADMITTED = ", admission by rate"  # ends the label of a setting in which the platform admits by rate
+ESG = ("esg", "esg headroom=0 late=lead", "esg headroom=0.15")
+OPEN = ", nobody refuses"  # ends the label of a setting in which the platform refuses nothing
+OFF = " own_admission=off"  # ends a row whose policy does not refuse by its own rule
 WORDS = "none one two three four five six seven eight nine ten".split()
 WIDTH = 150
 
@@ -48,7 +49,8 @@ def report(*arguments):
 
 
 class Loads:
-    """The greatest load that each policy sustains: {admitted: {(label, conditions): {policy: load}}}, 0 where it sustains none."""
+    """The greatest load that each policy sustains: {open: {(label, conditions): {policy: load}}}, 0 where it sustains none.
+    Where nobody refuses, a policy with a rule of its own has the row in which that rule is off, and no other."""
 
     def __init__(self, esgsim, results):
         curves = report(esgsim, "report", results)["curves"]
@@ -56,9 +58,11 @@ class Loads:
         values, seeds = set(), set()
         for panel in curves["panels"]:
             label = panel["label"] or panel["setting"]
-            case = (label.removesuffix(ADMITTED), panel["conditions"])
-            self.sustained[label.endswith(ADMITTED)][case] = {f"{line['policy']} {line['variant']}".strip(): line["sustained"] or 0
-                                                                       for line in panel["policies"]}
+            case = (label.removesuffix(OPEN), panel["conditions"])
+            rows = {f"{line['policy']} {line['variant']}".strip(): line["sustained"] or 0 for line in panel["policies"]}
+            ruled = {row.split()[0] for row in rows if row.endswith(OFF)}
+            kept = {row: load for row, load in rows.items() if row.endswith(OFF) == (label.endswith(OPEN) and row.split()[0] in ruled)}
+            self.sustained[label.endswith(OPEN)][case] = {row.removesuffix(OFF): load for row, load in kept.items()}
             values.update(point["value"] for line in panel["policies"] for point in line["points"])
             seeds.update(point[curves["metric"]]["seeds"] for line in panel["policies"] for point in line["points"])
         self.first, self.last, self.seeds = min(values), max(values), max(seeds)
@@ -68,17 +72,17 @@ class Loads:
         """How many sharings (0) and latencies (1) the labels name, of which each is 'sharing, latency'."""
         return word(len({label.split(", ")[key] for label, _ in self.sustained[False]}))
 
-    def of(self, admitted, policy):
+    def of(self, opened, policy):
         """{case: load} of one policy."""
         try:
-            return {case: of[policy] for case, of in self.sustained[admitted].items()}
+            return {case: of[policy] for case, of in self.sustained[opened].items()}
         except KeyError:
-            sys.exit(f"sentences.py: {self.results} has no policy '{policy}' in one of its settings{ADMITTED if admitted else ''}")
+            sys.exit(f"sentences.py: {self.results} has no policy '{policy}' in one of its settings{OPEN if opened else ''}")
 
-    def best_other(self, admitted):
+    def best_other(self, opened):
         """{case: (greatest load of a policy that is not headway, the names of those that sustain it)}."""
         best = {}
-        for case, of in self.sustained[admitted].items():
+        for case, of in self.sustained[opened].items():
             others = {policy: load for policy, load in of.items() if policy.split()[0] != "headway"}
             most = max(others.values())
             best[case] = most, {policy.split()[0] for policy, load in others.items() if load == most}
@@ -90,11 +94,11 @@ def against(ours, others):
     return tuple(sum(sign == (ours[case] > others[case]) - (ours[case] < others[case]) for case in ours) for sign in (1, 0, -1))
 
 
-def at_least_the_four(loads, admitted, name):
+def at_least_the_four(loads, opened, name):
     """In how many cases a row of ESG sustains at least as much as every row of its four rivals."""
-    ours = loads.of(admitted, name)
+    ours = loads.of(opened, name)
     return sum(all(ours[case] >= load for policy, load in of.items() if policy.split()[0] in FOUR)
-               for case, of in loads.sustained[admitted].items())
+               for case, of in loads.sustained[opened].items())
 
 
 class Pairs:
@@ -106,8 +110,7 @@ class Pairs:
         for of_file in report(esgsim, "report", *files, "--paper", paper, "--verdicts")["files"]:
             for figure in of_file["figures"]:
                 rivals = {pair["policy"] for pair in figure["ours"]}
-                alone = len(rivals) == 1 and rivals.pop().startswith("infless ")  # by the formula of its text
-                key = figure["metric"], figure["policy"], "paper" if alone else "four"
+                key = figure["metric"], figure["policy"], rivals.pop().split()[0] if len(rivals) == 1 else "four"
                 self.counts[key, "holds"] += figure["pairs"]["holds"]
                 self.counts[key, "all"] += sum(figure["pairs"].values())
                 self.ranges[figure["metric"]] = f"{figure['low'] or 0:g}–{figure['high']:g} %"
@@ -119,9 +122,9 @@ class Pairs:
 
 # ---- What is said ---------------------------------------------------------------------------------
 
-def lead(loads, admitted):
+def lead(loads, opened):
     """(cases in which headway sustains the greatest load, in which it does so alone, sentences on the others)."""
-    ours, best = loads.of(admitted, "headway"), loads.best_other(admitted)
+    ours, best = loads.of(opened, "headway"), loads.best_other(opened)
     above, equal, below = against(ours, {case: most for case, (most, _) in best.items()})
     said = []
     if below:
@@ -141,46 +144,39 @@ def headway(loads):
     if not loads.sustained[True]:
         return text
     own, alone, said = lead(loads, True)
-    text += [f"**Where the platform admits by rate, for all policies alike, it is {some(own, cases)} cases, and {word(alone)} alone.**", *said]
+    text += [f"**Where nobody refuses requests, it is {some(own, cases)} cases, and {word(alone)} alone.**", *said]
     changed = []
-    for name in ("headway", "clockwork", "fifo", "esg"):
-        above, _, below = map(word, against(loads.of(True, name), loads.of(False, name)))
+    for name in ("headway", "clockwork"):
+        above, _, below = map(word, against(loads.of(False, name), loads.of(True, name)))
         changed.append(f"`{name}` in {above} ({below})")
-    text.append(f"Admission raises (lowers) the load of {listed(changed)} of the {cases} cases.")
-    plain, same = loads.best_other(False), loads.best_other(True)
-    led = [case for case, load in loads.of(True, "headway").items() if load > plain[case][0]]
-    caught = sum(loads.of(True, "headway")[case] <= same[case][0] for case in led)
-    text.append(f"Were `headway` the only one with admission, it would be alone in {some(len(led), cases)} cases."
-                + (f" With admission for all, others catch up in {word(caught)} of these." if led else ""))
+    text.append(f"Refusing raises (lowers) the load of {listed(changed)} of the {cases} cases.")
     return text
 
 
 def esg(loads):
     cases = len(loads.sustained[False])
-    tenth, more, ride = (word(at_least_the_four(loads, False, name)) for name in ESG[1:])
+    none, more = (word(at_least_the_four(loads, False, name)) for name in ESG[1:])
     above, equal, below = map(word, against(loads.of(False, "fifo"), loads.of(False, "esg")))
     text = ["**ESG sustains at least as much as each of the four systems that it was compared with in "
             f"{some(at_least_the_four(loads, False, 'esg'), cases)} cases.**",
             f"A static plan served in order of arrival (`fifo`) sustains more than ESG in {above}, as much in {equal}, and less in {below}.",
-            f"ESG alone plans without a margin: with 10 % of the SLO left unused it is {tenth}, and with 15 % {more}.",
-            f"Where late jobs ride along (`late=ride`) it is {ride}."]
+            "ESG here leaves a tenth of the SLO unused, and late jobs ride along: both are our assumptions.",
+            f"Without a margin, and where a late job leads its queue (`headroom=0 late=lead`), it is {none}. With a margin of 15 % it is {more}."]
     if not loads.sustained[True]:
         return text
-    admitted = listed([word(at_least_the_four(loads, True, name)) for name in ESG])
-    above, equal, below = map(word, against(loads.of(True, "fifo"), loads.of(True, "esg")))
-    text.append(f"With admission these four counts are {admitted}.")
-    text.append(f"`fifo` then sustains more than ESG in {above}, as much in {equal}, and less in {below}.")
+    counts = listed([word(at_least_the_four(loads, True, name)) for name in ESG])
+    text.append(f"Where nobody refuses, these three counts are {counts}.")
     return text
 
 
 def published(pairs):
-    hits, cost, by_all = "slo_hit_rate_gain", "cost_saving", "cost_saving_per_arrival"
+    hits, cost, by_all, held = "slo_hit_rate_gain", "cost_saving", "cost_saving_per_arrival", "cost_saving_held"
     text = [f"**ESG's published hit-rate gain of {pairs.ranges[hits]} holds in {pairs.holds(hits)} pairs of baseline and setting.**",
-            f"The published cost saving of {pairs.ranges[cost]} holds in {pairs.holds(cost)} per request served, and in {pairs.holds(by_all)} per request, "
-            "dropped ones included.",
-            f"Against INFless by the formula of its text, in place of its authors' logs, the saving holds in {pairs.holds(cost, rivals='paper')}."]
-    text += [f"With {float(name.split('=')[1]) * 100:g} % of the SLO left unused, the gain holds in {pairs.holds(hits, name)}, the saving in {pairs.holds(cost, name)}."
-             for name in ESG[1:3]]
+            f"The published cost saving of {pairs.ranges[cost]} holds in {pairs.holds(cost)} per request served, in {pairs.holds(by_all)} per request, "
+            f"dropped ones included, and in {pairs.holds(held)} per request served with all that is held, by idle instances, too.",
+            f"Against INFless by the formula of its text, in place of its authors' logs, the saving holds in {pairs.holds(cost, rivals='infless')}."]
+    text += [f"{margin} margin the gain holds in {pairs.holds(hits, name)}, the saving in {pairs.holds(cost, name)}."
+             for margin, name in zip(("Without a", "With a 15 %"), ESG[1:])]
     text.append("Which assumption changes which verdict: `REPRODUCING.md`.")
     return text
 
@@ -193,7 +189,8 @@ def reproduce(esgsim, headline, paper):
                 f"deadlines, {loads.parts(0)} ways to share a GPU and {loads.parts(1)} assumptions about latency, which makes "
                 f"{len(loads.sustained[False])} cases."]
     if loads.sustained[True]:
-        question.append("Each case is run without admission, and where the platform admits only the rate that it can serve (`platform.admission`).")
+        question.append("Each case is run twice: each policy refuses requests by its default rule, if it has one (`esgsim list policies`), and nobody "
+                        "refuses (`platform.admission` `none`, `own_admission=off`).")
     basis = [f"Each figure rests on {word(loads.seeds)} seeds of {int(loads.lengths['requests']):,} requests after "
              f"{int(loads.lengths['warmup_requests']):,}.",
              f"A load counts as sustained if the whole 95 % interval is above {100 * loads.limit:g} %, at this load and at all below it."]
@@ -217,7 +214,7 @@ def wider(esgsim, headline, scalers, *papers):
              "With these loads in place of those of short runs, ESG sustains at least as much as each of its four in "
              f"{some(at_least_the_four(loads, False, 'esg'), cases)} cases."],
             [f"Under MPS and with few warm containers, too, the published {pairs.ranges[hits]} hold in {pairs.holds(hits)} pairs.",
-             f"The {pairs.ranges[cost]} hold in {pairs.holds(cost)}, and against INFless by its text in {pairs.holds(cost, rivals='paper')}."]]
+             f"The {pairs.ranges[cost]} hold in {pairs.holds(cost)}, and against INFless by its text in {pairs.holds(cost, rivals='infless')}."]]
 
 
 # ---- Pages ----------------------------------------------------------------------------------------
