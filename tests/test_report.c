@@ -199,11 +199,11 @@ CASE(the_published_figures_that_ship_can_be_read)
         expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, &error);
     assert_non_null(reference);
     assert_int_equal(reference->count, 12);
-    assert_string_equal(reference->list[0].metric, REPORT_HIT_RELATIVE);
-    assert_string_equal(reference->list[1].metric, REPORT_HIT_POINTS);
+    assert_string_equal(reference->list[0].metric, paired_gains[GAIN_RELATIVE].name);
+    assert_string_equal(reference->list[1].metric, paired_gains[GAIN_POINTS].name);
     for (size_t i = 0; i < 2; i++)
         assert_true(reference->list[i].low == 61 && reference->list[i].high == 80);
-    assert_string_equal(reference->list[2].metric, REPORT_SAVING);
+    assert_string_equal(reference->list[2].metric, paired_gains[GAIN_SAVING].name);
     assert_true(reference->list[2].low == 47 && reference->list[2].high == 187);
 }
 
@@ -393,8 +393,8 @@ CASE(without_esg_the_first_policy_is_compared_with_the_others)
     assert_string_equal(report_reference_name(scenario), "mine");
     const struct report_comparison comparison = report_compare(opened.report, scenario, 1, NULL);
     /* 0.6 of the requests hit as the fixture says, 0.4 half as often: 0.8 × (85 − 50). */
-    assert_float_equal(comparison.hit_points.mean, 28, 1e-9);
-    assert_float_equal(comparison.saving.mean, 100, 1e-9);
+    assert_float_equal(comparison.gains[GAIN_POINTS].mean, 28, 1e-9);
+    assert_float_equal(comparison.gains[GAIN_SAVING].mean, 100, 1e-9);
     char *text = printed(&opened, report_text);
     assert_contains(text, "mine against");
     assert_contains(text, "Above 0: mine is better.");
@@ -408,13 +408,14 @@ CASE(without_esg_the_first_policy_is_compared_with_the_others)
     assert_contains(text, "fifo against");
     assert_contains(text, "Above 0: fifo is better.");
     free(text);
-    assert_absolute(report_compare(opened.report, scenario, 0, NULL).hit_points.mean, -28, 1e-9);
+    assert_absolute(report_compare(opened.report, scenario, 0, NULL).gains[GAIN_POINTS].mean, -28,
+                    1e-9);
     assert_false(report_set_reference(opened.report, "fifo max_batch=2", &error));
     assert_contains(error.message, "made-up.h5: no run of \"fifo max_batch=2\"");
 
     /* A published figure of ESG is not one of whoever stands first. */
     const char *against[] = {scenario->contenders[0].policy};
-    struct expectation figure = {.metric = REPORT_SAVING,
+    struct expectation figure = {.metric = paired_gains[GAIN_SAVING].name,
                                  .policy = "esg",
                                  .unit = "%",
                                  .evidence = "published",
@@ -435,12 +436,12 @@ CASE(comparisons_are_paired_by_seed)
     struct report_comparison comparison =
         report_compare(opened.report, &opened.report->scenarios[0], 1, "classification");
     /* Points: 40, 37, 34. */
-    assert_int_equal(comparison.hit_points.n, 3);
-    assert_true(fabs(comparison.hit_points.mean - 37) < 1e-9);
-    assert_true(fabs(comparison.hit_points.sd - 3) < 1e-9);
-    assert_true(fabs(comparison.hit_points.half_width - 4.302653 * 3 / sqrt(3)) < 1e-4);
-    assert_true(fabs(comparison.saving.mean - 150) < 1e-9);
-    assert_true(comparison.saving.half_width < 1e-9);
+    assert_int_equal(comparison.gains[GAIN_POINTS].n, 3);
+    assert_true(fabs(comparison.gains[GAIN_POINTS].mean - 37) < 1e-9);
+    assert_true(fabs(comparison.gains[GAIN_POINTS].sd - 3) < 1e-9);
+    assert_true(fabs(comparison.gains[GAIN_POINTS].half_width - 4.302653 * 3 / sqrt(3)) < 1e-4);
+    assert_true(fabs(comparison.gains[GAIN_SAVING].mean - 150) < 1e-9);
+    assert_true(comparison.gains[GAIN_SAVING].half_width < 1e-9);
 }
 
 /* Hits of ESG − FIFO: 10, 12, 17 points, p = 0.0247. Costs are equal. Of two comparisons Holm's

@@ -206,7 +206,7 @@ CASE(without_a_common_seed_rows_are_marked)
 static enum verdict verdict_with(void (*change)(struct results *), enum standing *standing)
 {
     const char *against[] = {"fifo"};
-    struct expectation figure = {.metric = REPORT_SAVING,
+    struct expectation figure = {.metric = paired_gains[GAIN_SAVING].name,
                                  .evidence = "published",
                                  .unit = "%",
                                  .policy = "esg",
@@ -300,10 +300,10 @@ CASE(copies_of_one_run_have_no_interval)
     assert_true(estimate_of(&opened, 0).exact && estimate_of(&opened, 0).n == 1);
     const struct report_comparison compared =
         report_compare(opened.report, &opened.report->scenarios[0], 1, NULL);
-    assert_int_equal(compared.saving.n, 1);
-    assert_true(isnan(compared.saving.half_width));
+    assert_int_equal(compared.gains[GAIN_SAVING].n, 1);
+    assert_true(isnan(compared.gains[GAIN_SAVING].half_width));
     /* The value is not a sample, so a range holds it or not. */
-    assert_int_equal(standing_of(100, 200, compared.saving), STANDING_HOLDS);
+    assert_int_equal(standing_of(100, 200, compared.gains[GAIN_SAVING]), STANDING_HOLDS);
     free(text);
 }
 
@@ -317,8 +317,8 @@ CASE(only_the_policy_whose_runs_are_equal_loses_its_interval)
     assert_true(estimate_of(&opened, 1).half_width > 0);
     const struct report_comparison compared =
         report_compare(opened.report, &opened.report->scenarios[0], 1, NULL);
-    assert_int_equal(compared.hit_points.n, 2);
-    assert_true(compared.hit_points.half_width > 0);
+    assert_int_equal(compared.gains[GAIN_POINTS].n, 2);
+    assert_true(compared.gains[GAIN_POINTS].half_width > 0);
 }
 
 /* ESG draws nothing, has one run and says so. */
@@ -335,7 +335,7 @@ CASE(the_only_run_of_a_policy_that_draws_nothing_is_paired_with_all_seeds)
 {
     OPENED opened = report_open(runs, 5, leave_one_of_esg);
     const struct estimate saving =
-        report_compare(opened.report, &opened.report->scenarios[0], 2, NULL).saving;
+        report_compare(opened.report, &opened.report->scenarios[0], 2, NULL).gains[GAIN_SAVING];
     assert_string_equal(opened.report->scenarios[0].contenders[2].policy, "fifo");
     assert_int_equal(saving.n, 2);
     assert_true(fabs(saving.mean - (150 + 200) / 2.0) < 1e-9);

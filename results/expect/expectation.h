@@ -69,25 +69,14 @@
 
 struct metric;
 
-/* A comparison of ESG with another policy that has a name of its own, as a metric has. */
-struct esg_comparison {
-    const char *name;
-    const char *metric; /* what is compared */
-    enum paired_formula formula;
-    bool turned;         /* the other policy is the first */
-    const char *subject; /* "ESG's SLO hit rate is" */
-    const char *unit;
-    const char *undefined; /* why there is no value */
-};
-
 enum claim_group { CLAIM_SELF_CHECK, CLAIM_REAL, CLAIM_SIZE, CLAIM_SIGN, CLAIM_GROUP_COUNT };
 #define CLAIM_FACTOR 1.5 /* how far from the published effect ours may be */
 
 /* Texts are of the file's document. */
 struct expectation {
-    const char *metric;               /* as the file names it */
-    const struct esg_comparison *esg; /* NULL: `metric` is a metric */
-    const struct metric *measured;    /* the metric of the runs */
+    const char *metric;            /* as the file names it */
+    const struct paired_gain *esg; /* of ESG; NULL: `metric` is a metric */
+    const struct metric *measured; /* the metric of the runs */
     enum paired_formula comparison;
     double scale;            /* of the result of the formula: 100 in per cent and points, else 1 */
     const char *unit;        /* "%", "points", "x", or the metric's; may be "" */

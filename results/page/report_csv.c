@@ -78,10 +78,9 @@ static void print_comparison(const struct report *report, FILE *out,
     struct line line =
         line_of(report, scenario, &scenario->contenders[scenario->reference], application);
     line.against = scenario->contenders[contender].title;
-    print_line(out, &line, REPORT_HIT_POINTS, "percentage points", comparison.hit_points);
-    print_line(out, &line, REPORT_HIT_RELATIVE, "%", comparison.hit_relative);
-    print_line(out, &line, REPORT_SAVING, "%", comparison.saving);
-    print_line(out, &line, REPORT_SAVING_PER_ARRIVAL, "%", comparison.saving_per_arrival);
+    for (size_t g = 0; g < GAINS; g++)
+        print_line(out, &line, paired_gains[g].name, paired_gains[g].long_unit,
+                   comparison.gains[g]);
 }
 
 /* Prints the metrics of a contender, for an application or, with those of the run and of its

@@ -28,10 +28,8 @@ static void add_comparison(const struct report *report, const struct report_scen
     cJSON *value = cJSON_AddObjectToObject(object, "reference_gain");
     (void)cJSON_AddStringToObject(value, "reference",
                                   scenario->contenders[scenario->reference].title);
-    estimate_json(value, REPORT_HIT_POINTS, comparison.hit_points);
-    estimate_json(value, REPORT_HIT_RELATIVE, comparison.hit_relative);
-    estimate_json(value, REPORT_SAVING, comparison.saving);
-    estimate_json(value, REPORT_SAVING_PER_ARRIVAL, comparison.saving_per_arrival);
+    for (size_t g = 0; g < GAINS; g++)
+        estimate_json(value, paired_gains[g].name, comparison.gains[g]);
     (void)cJSON_AddBoolToObject(value, "costs_compare", report_costs_compare(&comparison));
 }
 

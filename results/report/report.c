@@ -430,28 +430,26 @@ struct report_comparison report_compare(const struct report *report,
                                         const struct report_scenario *scenario, size_t contender,
                                         const char *application)
 {
-    struct report_comparison comparison = {statistics_none, statistics_none, statistics_none,
-                                           statistics_none, NAN};
-    if (scenario->reference == REPORT_NONE)
-        return comparison;
-    const struct paired_contenders gain = {.first = &scenario->contenders[scenario->reference],
-                                           .second = &scenario->contenders[contender]};
-    const struct paired_contenders saved = {.first = gain.second, .second = gain.first};
-    const struct metric *hits = metric_find("slo_hit_rate");
-    const struct metric *cost = metric_find("cost_per_request_usd");
-    comparison = (struct report_comparison){
-        paired_estimate(report, &gain, 1, application, hits, PAIRED_DIFFERENCE),
-        paired_estimate(report, &gain, 1, application, hits, PAIRED_GAIN),
-        paired_estimate(report, &saved, 1, application, cost, PAIRED_GAIN),
-        paired_estimate(report, &saved, 1, application, metric_find("cost_per_arrival_usd"),
-                        PAIRED_GAIN),
-        100 * paired_estimate(report, &gain, 1, application, metric_find("drop_rate"),
-                              PAIRED_DIFFERENCE)
-                  .mean};
-    comparison.hit_points = statistics_scaled(comparison.hit_points, 100);
-    comparison.hit_relative = statistics_scaled(comparison.hit_relative, 100);
-    comparison.saving = statistics_scaled(comparison.saving, 100);
-    comparison.saving_per_arrival = statistics_scaled(comparison.saving_per_arrival, 100);
+    struct report_comparison comparison = {.drops = NAN};
+    const struct report_contender *reference =
+        scenario->reference == REPORT_NONE ? NULL : &scenario->contenders[scenario->reference];
+    const struct report_contender *other = &scenario->contenders[contender];
+    for (size_t g = 0; g < GAINS; g++) {
+        const struct paired_gain *gain = &paired_gains[g];
+        const struct paired_contenders sides = {gain->turned ? other : reference,
+                                                gain->turned ? reference : other};
+        comparison.gains[g] =
+            reference == NULL
+                ? statistics_none
+                : statistics_scaled(paired_estimate(report, &sides, 1, application,
+                                                    metric_find(gain->metric), gain->formula),
+                                    100);
+    }
+    if (reference != NULL)
+        comparison.drops =
+            100 * paired_estimate(report, &(struct paired_contenders){reference, other}, 1,
+                                  application, metric_find("drop_rate"), PAIRED_DIFFERENCE)
+                      .mean;
     return comparison;
 }
 
