@@ -7,7 +7,7 @@
 #include <gsl/gsl_sort_int.h>
 
 #include "plots/families.h"
-#include "sched/tree/tree.h"
+#include "sched/choices/tree.h"
 #include "sim/base/atomic_file.h"
 #include "traces/readers/arrival_trace.h"
 #include "traces/readers/listing.h"

@@ -1,7 +1,7 @@
 /* Fragmentation: figures of FGD's own test, its typical shapes, and the measures of random runs
  * computed anew, by a scan of the whole cluster at every change, from the rows of the run. */
 #include "sched/policy_training.h"
-#include "sim/cluster/fragmentation.h"
+#include "sched/common/fragmentation.h"
 #include "sim/engine/random.h"
 #include "tests/fixture_simulation.h"
 #include "tests/suite.h"

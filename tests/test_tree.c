@@ -1,6 +1,6 @@
 /* The record of choices, and trees learned from it. */
 #include "sched/registry.h"
-#include "sched/tree/actions.h"
+#include "sched/choices/actions.h"
 #include "sched/tree/learn.h"
 #include "sim/engine/random.h"
 #include "tests/fixture_simulation.h"

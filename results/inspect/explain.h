@@ -17,7 +17,7 @@
 
 #include "results/inspect/chart.h"
 #include "results/store/store.h"
-#include "sched/tree/tree.h"
+#include "sched/choices/tree.h"
 #include "sim/base/error.h"
 #include "workloads/world/outline.h"
 
