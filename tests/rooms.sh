@@ -32,7 +32,7 @@ results/page: results/expect results/report results/store
 results/compare: results/page results/report results/store sim/engine workloads/world
 plots: results/* sched sched/common sched/paths sched/choices sim/platform sim/engine workloads/* traces/*
 sim/run: results/* sched sim/platform sim/backend sim/engine workloads/*
-results/verify: plots results/page results/report sim/run sim/platform workloads/*
+results/verify: plots results/compare results/page results/report sim/run sim/platform workloads/*
 sim/cli: *
 sim: sim/run sim/cli
 workloads/schemas: results/expect workloads/sweep

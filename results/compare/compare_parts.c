@@ -222,9 +222,8 @@ static bool requests_same(const struct request_row **const rows[2], size_t count
     return true;
 }
 
-/* `application`: SIZE_MAX for all. */
-static void part_fill(struct arena *arena, const struct request_row **const rows[2], size_t count,
-                      size_t application, uint64_t seed, struct compare_part *part)
+void compare_fill_part(struct arena *arena, const struct request_row **const rows[2], size_t count,
+                       size_t application, uint64_t seed, struct compare_part *part)
 {
     const struct arena_block *mark = arena->blocks;
     struct side sides[2] = {{0}};
@@ -261,8 +260,8 @@ static bool parts_fill(struct compare_run *run, const struct request_row **const
     for (size_t p = 0; p < parts; p++) {
         const bool all = p + 1 == parts;
         run->parts[p].application = all ? NULL : workload->applications[p].name;
-        part_fill(run->arena, rows, count, all ? SIZE_MAX : p, run->simulated->seed,
-                  &run->parts[p]);
+        compare_fill_part(run->arena, rows, count, all ? SIZE_MAX : p, run->simulated->seed,
+                          &run->parts[p]);
     }
     return true;
 }
