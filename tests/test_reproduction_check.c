@@ -346,7 +346,7 @@ CASE(averages_over_the_settings_are_of_each_baseline)
     judge(&judged, runs, RUNS, GAIN("\"edf\", \"llf\", \"infless\""));
     assert_int_equal(judged.judgement->worlds, 1);
     assert_int_equal(judged.judgement->average_count, 2);
-    const struct verdict_average *average = judged.judgement->averages;
+    const struct verdict_pair *average = judged.judgement->averages;
     if (average == NULL) {
         fail_msg("no averages");
         return;

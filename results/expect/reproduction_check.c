@@ -285,8 +285,11 @@ static void averages_fill(const struct report *report, struct judgement *judgeme
         if (count == 0)
             continue;
         const struct estimate ours = paired_expected(report, pairs, count, figure);
-        judgement->averages[judgement->average_count++] = (struct verdict_average){
+        judgement->averages[judgement->average_count++] = (struct verdict_pair){
+            .contender = REPORT_NONE,
+            .setting = "",
             .policy = policy,
+            .name = policy,
             .settings = count,
             .ours = ours,
             .standing = incomplete ? STANDING_INCOMPLETE : standing_in(figure, ours)};

@@ -241,14 +241,8 @@ static void world_lines(FILE *out, const char *file, const struct judgement *jud
             pair.setting = pair.scenario->setting;
         verdict_line(out, file, judgement, "pair", &pair);
     }
-    for (size_t a = 0; a < judgement->average_count; a++) {
-        const struct verdict_average *average = &judgement->averages[a];
-        const struct verdict_pair part = {.setting = "",
-                                          .policy = average->policy,
-                                          .ours = average->ours,
-                                          .standing = average->standing};
-        verdict_line(out, file, judgement, "average", &part);
-    }
+    for (size_t a = 0; a < judgement->average_count; a++)
+        verdict_line(out, file, judgement, "average", &judgement->averages[a]);
 }
 
 bool verdicts_csv(const struct report *const *reports, size_t count, FILE *out, struct error *error)

@@ -158,7 +158,7 @@ static void add_world(const struct judgement *judgement, cJSON *worlds)
     (void)cJSON_AddNumberToObject(entry, "no run", (double)judgement->counts[STANDING_NO_RUN]);
     cJSON *averages = cJSON_AddArrayToObject(entry, "averages");
     for (size_t i = 0; i < judgement->average_count; i++) {
-        const struct verdict_average *average = &judgement->averages[i];
+        const struct verdict_pair *average = &judgement->averages[i];
         cJSON *item = json_append(averages);
         json_put(item, "policy %s settings %zu standing %s", average->policy, average->settings,
                  standing_name(average->standing));
