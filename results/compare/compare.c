@@ -246,9 +246,7 @@ static size_t partner_find(const struct files *files, const struct comparison *a
 
 static void alone_add(struct comparison *against, const struct summary_row *row, const char *what)
 {
-    arena_reserve(against->arena, &against->alone, against->alone_count + 1,
-                  sizeof *against->alone);
-    against->alone[against->alone_count++] =
+    *ARENA_NEXT(against->arena, against->alone, against->alone_count) =
         arena_text(against->arena, "%s: %s", run_title(against->arena, row), what);
 }
 

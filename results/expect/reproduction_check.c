@@ -165,8 +165,7 @@ static void pair_add(const struct report *report, struct judgement *judgement,
     else if (is_assumed(report, judgement->figure, &pair))
         pair.standing = STANDING_ASSUMED;
     judgement->incomplete = judgement->incomplete || lacks;
-    arena_reserve(report->arena, &judgement->pairs, judgement->pair_count + 1, sizeof pair);
-    judgement->pairs[judgement->pair_count++] = pair;
+    *ARENA_NEXT(report->arena, judgement->pairs, judgement->pair_count) = pair;
     judgement->counts[pair.standing]++;
 }
 
@@ -348,8 +347,7 @@ static void judge_apart(const struct report *report, struct judgement *judgement
         if (one.counts[STANDING_NO_RUN] == one.pair_count)
             continue;
         averages_fill(report, &one);
-        arena_reserve(report->arena, &judgement->apart, judgement->apart_count + 1, sizeof one);
-        judgement->apart[judgement->apart_count++] = one;
+        *ARENA_NEXT(report->arena, judgement->apart, judgement->apart_count) = one;
     }
     if (judgement->worlds <= 1)
         averages_fill(report, judgement);

@@ -72,9 +72,8 @@ static struct report_contender *contender_of(const struct report *report,
     for (size_t c = 0; c < scenario->contender_count; c++)
         if (report_is_like(&scenario->contenders[c], run->policy, run->policy_label, variant))
             return &scenario->contenders[c];
-    arena_reserve(report->arena, &scenario->contenders, scenario->contender_count + 1,
-                  sizeof *scenario->contenders);
-    struct report_contender *contender = &scenario->contenders[scenario->contender_count++];
+    struct report_contender *contender =
+        ARENA_NEXT(report->arena, scenario->contenders, scenario->contender_count);
     *contender = (struct report_contender){
         .policy = run->policy, .label = run->policy_label, .variant = variant};
     return contender;

@@ -97,9 +97,7 @@ static void part_scan(struct run_folder *folder, size_t part)
                sweep_metadata_equal(&run_source_results(source)->sweep, &folder->metadata)) {
         runs_note(folder, part, source);
     } else {
-        arena_reserve(folder->arena, &folder->foreign, folder->foreign_count + 1,
-                      sizeof *folder->foreign);
-        folder->foreign[folder->foreign_count++] = path;
+        *ARENA_NEXT(folder->arena, folder->foreign, folder->foreign_count) = path;
     }
     run_source_close(source);
 }

@@ -69,8 +69,7 @@ bool swept_keys_add(struct swept_keys *keys, const char *name, bool number, size
         column = *shared;
     column.offset = keys->row_bytes;
     column.name = arena_text(keys->arena, "%s", name);
-    arena_reserve(keys->arena, &keys->columns, keys->count + 1, sizeof *keys->columns);
-    keys->columns[keys->count++] = column;
+    *ARENA_NEXT(keys->arena, keys->columns, keys->count) = column;
     keys->row_bytes += column.type == COLUMN_TEXT ? (column.length + 8) / 8 * 8 : 8;
     return true;
 }

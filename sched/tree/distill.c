@@ -8,8 +8,7 @@
 static void sample_add(const struct lessons *lessons, struct samples *samples,
                        const struct choice_row *row, uint32_t class)
 {
-    arena_reserve(lessons->arena, &samples->rows, samples->count + 1, sizeof *samples->rows);
-    struct tree_sample *sample = &samples->rows[samples->count++];
+    struct tree_sample *sample = ARENA_NEXT(lessons->arena, samples->rows, samples->count);
     tree_features_recorded(row, sample->values);
     sample->class = class;
 }

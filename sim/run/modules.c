@@ -145,8 +145,7 @@ bool modules_note(struct modules *modules, const struct resolved_run *run,
             return true;
         return clash(modules, other, &module, error);
     }
-    arena_reserve(modules->arena, &modules->entries, modules->count + 1, sizeof module);
-    modules->entries[modules->count++] = module;
+    *ARENA_NEXT(modules->arena, modules->entries, modules->count) = module;
     return true;
 }
 
