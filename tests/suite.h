@@ -146,6 +146,12 @@ OWNER(cJSON_Delete, cJSON)
 #define JSON OWNED(cJSON_Delete) cJSON
 #define STRING OWNED(free) char
 
+/* FILE *out, whose bytes are `text`, a pointer of the block, once it is closed. */
+#define MEMORY_STREAM(out, text)                                                                   \
+    size_t out##_size = 0;                                                                         \
+    FILE *out = open_memstream(&(text), &out##_size);                                              \
+    assert_non_null(out)
+
 /* ---- Files ----------------------------------------------------------------------------------- */
 
 static inline void write_text(const char *path, const char *text)

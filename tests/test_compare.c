@@ -461,10 +461,8 @@ typedef bool print(const struct comparison *against, FILE *out, struct error *er
 static char *printed(const struct comparison *against, print *function)
 {
     char *text = NULL;
-    size_t size = 0;
     struct error error = {0};
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
+    MEMORY_STREAM(out, text);
     assert_true(function(against, out, &error));
     assert_int_equal(fclose(out), 0);
     return text;

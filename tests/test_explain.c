@@ -212,9 +212,7 @@ CASE(the_words_are_those_of_the_golden_file)
     CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
     STRING *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
+    MEMORY_STREAM(out, text);
     for (uint64_t request = 0; request < 3; request++) {
         struct error error = {0};
         struct explanation *told =
@@ -271,8 +269,7 @@ CASE(the_json_holds_the_same_figures)
         explanation_build(&recorded.results->runs[0], recorded.record, 2, &error);
     assert_non_null(told);
     STRING *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    MEMORY_STREAM(out, text);
     assert_true(explanation_json(told, out, &error));
     fclose(out);
     JSON *root = cJSON_Parse(text);
@@ -291,8 +288,7 @@ CASE(the_latest_are_listed_first)
     record_by_hand("all", &recorded);
     struct error error = {0};
     STRING *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    MEMORY_STREAM(out, text);
     const struct summary_row *run = &recorded.results->runs[0];
     assert_true(explanation_worst(run, recorded.record, "pair", 2, false, out, &error));
     assert_true(explanation_worst(run, recorded.record, NULL, 9, true, out, &error));

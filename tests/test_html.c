@@ -396,8 +396,7 @@ CASE(a_figure_that_is_not_there_is_a_dash_and_the_page_goes_on)
 CASE(what_is_no_text_of_a_page_is_replaced)
 {
     STRING *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    MEMORY_STREAM(out, text);
     html_text(out, "a\x01"
                    "b\xc3"
                    "c\xff");

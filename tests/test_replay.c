@@ -165,14 +165,12 @@ CASE(interference_is_the_backend_s_own)
     override_add(&on, "platform.interference", "true");
     override_add(&on, "seed", "8");
     override_add(&off, "seed", "8");
-    struct experiment *with = parse(json, &on), *without = parse(json, &off);
+    EXPERIMENT *with = parse(json, &on), *without = parse(json, &off);
     OUTCOME disturbed = play_well(with, NULL);
     OUTCOME replayed = rehearse(with, 1, 0, 0, NULL);
     OUTCOME alone = play_well(without, NULL);
     assert_true(disturbed.result.run.slowdown_mean > 1.01);
     assert_outcomes_equal(&replayed, &alone);
-    experiment_free(with);
-    experiment_free(without);
 }
 
 CASE(a_factor_on_reality_is_the_slowdown_of_every_batch)
@@ -529,8 +527,7 @@ CASE(a_replay_s_file_says_that_no_gpu_took_part)
 {
     char path[] = "/tmp/esgsim-replay-XXXXXX";
     struct error error = {0};
-    struct experiment *good = lone(NULL, NULL, NULL),
-                      *cold = lone(NULL, "platform.initial", "cold");
+    EXPERIMENT *good = lone(NULL, NULL, NULL), *cold = lone(NULL, "platform.initial", "cold");
     struct resolved_run run = {.experiment = good};
     run.policy = policy_resolve(good, &run.values, &error);
     const struct resolved_run refused = {cold, run.policy, run.values};
@@ -558,8 +555,6 @@ CASE(a_replay_s_file_says_that_no_gpu_took_part)
     assert_true(run_details_has(details, good->hash, "batches"));
     run_details_close(details);
     unlink(path);
-    experiment_free(good);
-    experiment_free(cold);
 }
 
 CASE(a_plan_tells_what_a_replay_takes)

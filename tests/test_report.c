@@ -499,8 +499,7 @@ CASE(a_text_that_could_be_a_formula_begins_with_an_apostrophe)
         {"-1.5e3", "-1.5e3"},      {"a=1", "a=1"}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         STRING *cell = NULL;
-        size_t size = 0;
-        FILE *out = open_memstream(&cell, &size);
+        MEMORY_STREAM(out, cell);
         csv_text(out, texts[i][0]);
         assert_int_equal(fclose(out), 0);
         assert_string_equal(cell, texts[i][1]);

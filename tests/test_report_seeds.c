@@ -98,12 +98,11 @@ CASE(every_format_says_first_which_runs_are_missing)
 
 CASE(the_table_of_runs_has_the_number_of_missing_ones)
 {
-    STRING *text = NULL;
-    size_t size = 0;
     struct error error = {0};
     OPENED opened = report_open(runs, RUNS, lose_fifo_of_seed_3);
     const struct results *files[] = {opened.results};
-    FILE *out = open_memstream(&text, &size);
+    STRING *text = NULL;
+    MEMORY_STREAM(out, text);
     assert_true(tidy_csv(files, 1, out, &error));
     assert_int_equal(fclose(out), 0);
     assert_memory_equal(text, "file,missing_runs,hash,", strlen("file,missing_runs,hash,"));
@@ -289,7 +288,7 @@ static struct estimate estimate_of(const struct opened *opened, size_t contender
 CASE(copies_of_one_run_have_no_interval)
 {
     OPENED opened = report_open(runs, 5, copy_all);
-    char *text = printed(&opened, report_text);
+    STRING *text = printed(&opened, report_text);
     const char *tables = strstr(text, "== light");
     assert_non_null(tables);
     assert_null(strstr(tables, " \xC2\xB1 "));
@@ -304,7 +303,6 @@ CASE(copies_of_one_run_have_no_interval)
     assert_true(isnan(compared.gains[GAIN_SAVING].half_width));
     /* The value is not a sample, so a range holds it or not. */
     assert_int_equal(standing_of(100, 200, compared.gains[GAIN_SAVING]), STANDING_HOLDS);
-    free(text);
 }
 
 /* Beside a policy that draws, a copy keeps its seeds for the pairs. */

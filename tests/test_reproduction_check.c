@@ -262,9 +262,8 @@ static char *printed(const struct judged *judged,
                      bool (*print)(const struct report *, FILE *, struct error *))
 {
     char *text = NULL;
-    size_t size = 0;
     struct error error = {0};
-    FILE *out = open_memstream(&text, &size);
+    MEMORY_STREAM(out, text);
     assert_true(print(judged->report, out, &error));
     assert_int_equal(fclose(out), 0);
     return text;
@@ -452,8 +451,7 @@ CASE(assumptions_are_judged_apart_and_shown_in_one_table)
         "setting, is below in 1.");
     const struct report *reports[] = {judged.report, judged.report};
     STRING *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    MEMORY_STREAM(out, text);
     assert_true(verdicts_text(reports, 2, out, &error));
     assert_int_equal(fclose(out), 0);
     static const char *const order[] = {

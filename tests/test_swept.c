@@ -119,8 +119,7 @@ static void write_objects(FILE *out)
 static char *random_sweep(void)
 {
     char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    MEMORY_STREAM(out, text);
     (void)fputs("\"matrix\": {", out);
     const bool objects_first = draw(2) == 0;
     if (objects_first)
@@ -350,7 +349,8 @@ static size_t fields_split(char *line, char **fields, size_t most)
 
 CASE(a_table_of_two_files_has_every_run_and_every_key)
 {
-    char *text = NULL, *rest = NULL, *fields[200], *names[200];
+    STRING *text = NULL;
+    char *rest = NULL, *fields[200], *names[200];
     size_t size = 0;
     struct error error = {0};
     execute(kinds, out_path, 1, 1);
@@ -384,7 +384,6 @@ CASE(a_table_of_two_files_has_every_run_and_every_key)
     assert_null(strtok_r(NULL, "\r\n", &rest));
     results_free(files[0]);
     results_free(files[1]);
-    free(text);
 }
 
 /* ---- Files of others ------------------------------------------------------------------------- */

@@ -9,9 +9,8 @@
 static char *folded(const char *text)
 {
     char *bytes = NULL;
-    size_t size = 0;
     assert_int_equal(setenv("ESGSIM_WIDTH", "40", 1), 0);
-    FILE *memory = open_memstream(&bytes, &size);
+    MEMORY_STREAM(memory, bytes);
     FILE *stream = text_open(memory);
     assert_non_null(stream);
     assert_true(fputs(text, stream) >= 0);

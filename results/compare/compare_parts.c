@@ -118,8 +118,7 @@ static double metric_error(enum compare_metric metric, double simulated, double 
  * drawn. */
 static void blocks_draw(uint64_t seed, uint64_t replicate, double *drawn, size_t blocks)
 {
-    struct random_stream stream;
-    random_stream_open(&stream, seed, RANDOM_BOOTSTRAP, replicate, 0);
+    RANDOM_STREAM(stream, seed, RANDOM_BOOTSTRAP, replicate, 0);
     memset(drawn, 0, blocks * sizeof *drawn);
     for (size_t b = 0; b < blocks; b++)
         drawn[gsl_rng_uniform_int(&stream.rng, blocks)]++;

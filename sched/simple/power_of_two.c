@@ -71,8 +71,7 @@ static void draw_two(struct power_of_two *state, const struct platform *platform
 {
     const size_t first = kind > 0 ? state->end[kind - 1] : 0;
     const uint32_t count = (uint32_t)(state->end[kind] - first);
-    struct random_stream stream;
-    random_stream_open(&stream, platform_seed(platform), RANDOM_POLICY, state->questions++, 0);
+    RANDOM_STREAM(stream, platform_seed(platform), RANDOM_POLICY, state->questions++, 0);
     drawn[0] = (uint32_t)gsl_rng_uniform_int(&stream.rng, count);
     drawn[1] = drawn[0];
     if (count > 1) {

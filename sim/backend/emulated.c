@@ -85,8 +85,7 @@ static sim_time_t duration_draw(const struct emulated *rehearsal, const struct b
     const struct emulated_options *options = &rehearsal->options;
     double factor = options->factor;
     if (options->jitter_cv > 0) {
-        struct random_stream stream;
-        random_stream_open(&stream, rehearsal->seed, RANDOM_EMULATED, batch->number, 0);
+        RANDOM_STREAM(stream, rehearsal->seed, RANDOM_EMULATED, batch->number, 0);
         factor *= random_noise(&stream, options->jitter_cv);
     }
     return factor == 1 ? batch->modelled : (sim_time_t)ceil((double)batch->modelled * factor);
