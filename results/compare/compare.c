@@ -322,9 +322,7 @@ static bool compare_fill(const struct files *files, struct comparison *against, 
 struct comparison *compare_load(const char *simulated, const char *real, struct error *error)
 {
     struct files files = {.paths = {simulated, real}};
-    struct arena *arena = arena_create();
-    struct comparison *against = arena_allocate(arena, 1, sizeof *against);
-    against->arena = arena;
+    struct comparison *against = arena_home(sizeof *against);
     against->simulated = results_load(simulated, error);
     if (against->simulated != NULL)
         against->real = results_load(real, error);

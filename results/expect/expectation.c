@@ -337,14 +337,13 @@ static bool file_read(const struct json_value *root, enum expectation_form form,
 struct expectations *expectations_load(const char *path, enum expectation_form form,
                                        struct error *error)
 {
-    struct arena *arena = arena_create();
-    struct expectations *expectations = arena_allocate(arena, 1, sizeof *expectations);
-    struct json_value root = json_load(arena, json_include_operand(arena, path), error);
+    struct expectations *expectations = arena_home(sizeof *expectations);
+    struct json_value root =
+        json_load(expectations->arena, json_include_operand(expectations->arena, path), error);
     root.file = path;
-    expectations->arena = arena;
     if (root.node != NULL && file_read(&root, form, expectations, error))
         return expectations;
-    arena_destroy(arena);
+    arena_destroy(expectations->arena);
     return NULL;
 }
 

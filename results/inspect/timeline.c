@@ -538,9 +538,7 @@ static cJSON *about(const struct experiment *const *experiments, size_t count)
 struct timeline *timeline_create(const char *path, const struct experiment *const *experiments,
                                  size_t count, struct error *error)
 {
-    struct arena *arena = arena_create();
-    struct timeline *timeline = arena_allocate(arena, 1, sizeof *timeline);
-    timeline->arena = arena;
+    struct timeline *timeline = arena_home(sizeof *timeline);
     timeline->experiments = experiments;
     timeline->count = count;
     if (trace_events_begin(&timeline->events, path, about(experiments, count), error))

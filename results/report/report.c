@@ -247,11 +247,10 @@ static void titles_part(struct report *report)
 
 struct report *report_build(const struct results *results)
 {
-    struct arena *arena = arena_create();
-    struct report *report = arena_allocate(arena, 1, sizeof *report);
-    report->arena = arena;
+    struct report *report = arena_home(sizeof *report);
     report->results = results;
-    report->scenarios = arena_allocate(arena, results->run_count, sizeof *report->scenarios);
+    report->scenarios =
+        arena_allocate(report->arena, results->run_count, sizeof *report->scenarios);
     rows_link(report);
     for (size_t i = 0; i < results->run_count; i++) {
         struct report_scenario *scenario = scenario_of(report, &results->runs[i]);

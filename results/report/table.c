@@ -59,9 +59,7 @@ static struct line *line_add(struct text_table *table)
 
 struct text_table *text_table_create(const char *const *headers, size_t columns)
 {
-    struct arena *arena = arena_create();
-    struct text_table *table = arena_allocate(arena, 1, sizeof *table);
-    table->arena = arena;
+    struct text_table *table = arena_home(sizeof *table);
     table->columns = columns;
     table->gap = 2;
     table->headers = 1;

@@ -55,9 +55,8 @@ struct run_metadata *run_metadata_create(const struct experiment *experiment,
                                          const struct policy *policy, const double *values,
                                          bool bounds, const char *label)
 {
-    struct arena *arena = arena_create();
-    struct run_metadata *metadata = arena_allocate(arena, 1, sizeof *metadata);
-    metadata->arena = arena;
+    struct run_metadata *metadata = arena_home(sizeof *metadata);
+    struct arena *arena = metadata->arena;
     char recorded[TEXT_RECORDED];
     (void)snprintf(recorded, sizeof recorded, "%s%s", experiment_record_names[experiment->record],
                    bounds ? " bounds" : "");

@@ -30,14 +30,12 @@ static const struct layout layout_request_part = {
 struct run_details *run_details_open(const char *path, struct error *error)
 {
     hdf5_silence();
-    struct arena *arena = arena_create();
-    struct run_details *details = arena_allocate(arena, 1, sizeof *details);
-    details->arena = arena;
-    details->path = arena_text(arena, "%s", path);
+    struct run_details *details = arena_home(sizeof *details);
+    details->path = arena_text(details->arena, "%s", path);
     details->file = store_open_read(path, error);
     if (details->file >= 0)
         return details;
-    arena_destroy(arena);
+    arena_destroy(details->arena);
     return NULL;
 }
 
@@ -178,15 +176,13 @@ struct run_record *run_record_load(const char *path, const char *hash, bool of_t
     struct run_details *details = run_details_open(path, error);
     if (details == NULL)
         return NULL;
-    struct arena *arena = arena_create();
-    struct run_record *record = arena_allocate(arena, 1, sizeof *record);
-    record->arena = arena;
+    struct run_record *record = arena_home(sizeof *record);
     const bool good = record_open(details, hash, of_trainings, record, error) &&
                       record_read(details, hash, of_trainings, record, error);
     run_details_close(details);
     if (good)
         return record;
-    arena_destroy(arena);
+    arena_destroy(record->arena);
     return NULL;
 }
 

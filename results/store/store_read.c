@@ -212,9 +212,8 @@ struct results *results_load(const char *path, struct error *error)
     HANDLE file = store_open_read(path, error);
     if (file < 0)
         return NULL;
-    struct arena *arena = arena_create();
-    struct results *results = arena_allocate(arena, 1, sizeof *results);
-    results->arena = arena;
+    struct results *results = arena_home(sizeof *results);
+    struct arena *arena = results->arena;
     results->path = arena_text(arena, "%s", path);
     results->version = hdf5_get_text(arena, file, "version");
     results->sources = hdf5_get_text(arena, file, "sources");

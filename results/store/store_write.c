@@ -227,8 +227,7 @@ static bool metadata_write(hid_t run, const struct run_metadata *metadata)
 static struct run_metadata *facts_copy(const struct run_metadata *metadata)
 {
     struct arena *arena = arena_create();
-    struct run_metadata *copy = arena_allocate(arena, 1, sizeof *copy);
-    *copy = *metadata;
+    struct run_metadata *copy = arena_copy(arena, metadata, 1, sizeof *copy);
     copy->arena = arena;
 #define TEXT_OF(field) copy->field = arena_text(arena, "%s", metadata->field);
     RUN_METADATA(TEXT_OF)

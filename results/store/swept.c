@@ -40,10 +40,7 @@ bool swept_is_shared(const char *name)
 
 struct swept_keys *swept_keys_create(void)
 {
-    struct arena *arena = arena_create();
-    struct swept_keys *keys = arena_allocate(arena, 1, sizeof *keys);
-    keys->arena = arena;
-    return keys;
+    return arena_home(sizeof(struct swept_keys));
 }
 
 void swept_keys_free(struct swept_keys *keys)

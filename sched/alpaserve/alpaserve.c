@@ -269,7 +269,6 @@ static const struct key alpaserve_parameters[] = {
     KEY_END,
 };
 
-extern const struct policy policy_alpaserve;
 const struct policy policy_alpaserve = {
     .abi = POLICY_ABI,
     .places_containers = true,

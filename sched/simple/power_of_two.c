@@ -142,7 +142,6 @@ static const struct key power_of_two_parameters[] = {
     KEY_END,
 };
 
-extern const struct policy policy_power_of_two;
 const struct policy policy_power_of_two = {
     .name = "power-of-two",
     .summary = "requests in order of arrival, each to the less loaded of two random invokers",

@@ -161,7 +161,6 @@ static bool tree_decide(void *state, struct platform *platform)
     return false;
 }
 
-extern const struct policy policy_tree;
 const struct policy policy_tree = {
     .abi = POLICY_ABI,
     .name = "tree",

@@ -24,9 +24,7 @@ struct emulated {
 
 struct emulated *emulated_create(const struct emulated_options *options)
 {
-    struct arena *arena = arena_create();
-    struct emulated *rehearsal = arena_allocate(arena, 1, sizeof *rehearsal);
-    rehearsal->arena = arena;
+    struct emulated *rehearsal = arena_home(sizeof *rehearsal);
     rehearsal->options = *options;
     if (options->factor == 0)
         rehearsal->options.factor = 1;

@@ -378,9 +378,7 @@ static bool backend_wait(void *context, sim_time_t until, uint32_t *ended, sim_t
 struct worker_backend *worker_backend_create(struct worker *worker, bool side_by_side,
                                              double warm_s)
 {
-    struct arena *arena = arena_create();
-    struct worker_backend *backend = arena_allocate(arena, 1, sizeof *backend);
-    backend->arena = arena;
+    struct worker_backend *backend = arena_home(sizeof *backend);
     backend->worker = worker;
     backend->side_by_side = side_by_side;
     backend->warm_s = warm_s;

@@ -63,6 +63,9 @@ void arena_clear(struct arena *arena);
  * unfinished files (unfinished.h), says so on standard error, and ends the process with status 1.
  * End it with arena_destroy (NULL allowed). */
 struct arena *arena_create(void);
+/* The same, with `size` bytes in it, all 0, of a structure whose first member points to the arena.
+ */
+void *arena_home(size_t size);
 void arena_destroy(struct arena *arena);
 
 /* A text of the arena; and the same added to a text, which is NULL at first. O(length). */

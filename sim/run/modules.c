@@ -98,11 +98,9 @@ void modules_label(const struct sweep *sweep, const struct resolved_run *run,
 
 struct modules *modules_create(const struct sweep *sweep)
 {
-    struct arena *arena = arena_create();
-    struct modules *modules = arena_allocate(arena, 1, sizeof *modules);
-    modules->arena = arena;
+    struct modules *modules = arena_home(sizeof *modules);
     modules->sweep = sweep;
-    modules->used = arena_allocate(arena, sweep->label_count + 1, sizeof *modules->used);
+    modules->used = arena_allocate(modules->arena, sweep->label_count + 1, sizeof *modules->used);
     return modules;
 }
 

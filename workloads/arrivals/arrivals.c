@@ -369,9 +369,7 @@ struct arrival_stream *arrival_stream_open(const struct arrival_spec *spec,
 {
     if (spec->process == ARRIVAL_MMPP && !check_mmpp(spec, error))
         return NULL;
-    struct arena *arena = arena_create();
-    struct arrival_stream *stream = arena_allocate(arena, 1, sizeof *stream);
-    stream->arena = arena;
+    struct arrival_stream *stream = arena_home(sizeof *stream);
     stream->spec = spec;
     stream->workload = workload;
     stream->seed = seed;
