@@ -125,7 +125,7 @@ static bool gantt_read(struct gantt *gantt, const struct source *source, const c
         gantt->gpus.count = gantt->gpus.count < GPUS_MOST ? gantt->gpus.count : GPUS_MOST;
         if (good)
             (trains ? trained_add : served_add)(gantt, record);
-        run_record_free(record);
+        arena_home_free(record);
     }
     if (gantt->held_count > 0)
         qsort(gantt->held, gantt->held_count, sizeof *gantt->held, compare_held);

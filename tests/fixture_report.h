@@ -26,7 +26,7 @@ static inline struct opened report_open(const struct fixture *runs, size_t count
 
 static inline void report_close(struct opened *opened)
 {
-    report_free(opened->report);
+    arena_home_free(opened->report);
     results_free(opened->results);
 }
 

@@ -54,7 +54,7 @@ static void made_build(struct made *made)
 
 static void made_free(struct made *made)
 {
-    report_free(made->report);
+    arena_home_free(made->report);
     free(made);
 }
 

@@ -80,7 +80,7 @@ static void record(const char *json, const struct policy *policy, struct recorde
 
 static void recorded_clear(struct recorded *recorded)
 {
-    run_record_free(recorded->record);
+    arena_home_free(recorded->record);
     results_free(recorded->results);
     unlink(recorded->path);
 }
@@ -159,7 +159,7 @@ CASE(a_request_that_waited_for_room_is_told_to_the_nanosecond)
     assert_true(fabs(told->stages[1].job->cost_usd - 0.0007315) < 1e-15);
     assert_true(told->stages[0].on_path && told->stages[1].on_path);
     assert_ms(told->path.parts[PART_vcpus], 141);
-    explanation_free(told);
+    arena_home_free(told);
 }
 
 static void add_a_faster_gpu(char *json)
@@ -181,7 +181,7 @@ CASE(room_on_a_gpu_of_another_kind_is_no_room)
     assert_non_null(told);
     assert_ms(told->stages[0].time.parts[PART_vcpus], 81);
     assert_ms(total(&told->stages[0].time), 182);
-    explanation_free(told);
+    arena_home_free(told);
 }
 
 CASE(a_cold_start_and_a_slowed_execution_are_told_apart)
@@ -202,7 +202,7 @@ CASE(a_cold_start_and_a_slowed_execution_are_told_apart)
     assert_int_equal(told->stages[0].decision->alternatives, 3);
     assert_true(told->stages[0].decision->plan_cost_usd == 0.25);
     assert_ms(told->stages[0].decision->plan_time_ns, 120);
-    explanation_free(told);
+    arena_home_free(told);
 }
 
 /* In words, from the second line on: the first names the run's hash, which depends on the name of
@@ -219,7 +219,7 @@ CASE(the_words_are_those_of_the_golden_file)
             explanation_build(&recorded.results->runs[0], recorded.record, request, &error);
         assert_non_null(told);
         explanation_text(told, out);
-        explanation_free(told);
+        arena_home_free(told);
     }
     fclose(out);
     char *hash = text;
@@ -257,7 +257,7 @@ CASE(the_chart_holds_the_same_times)
             assert_true(span->row == 1 && span->other == 0 && span->from == span->until);
     }
     assert_true(fabs(at - 310.5) < 1e-9); /* it came at 20 and ended at 330.5 */
-    explanation_free(told);
+    arena_home_free(told);
 }
 
 CASE(the_json_holds_the_same_figures)
@@ -279,7 +279,7 @@ CASE(the_json_holds_the_same_figures)
     assert_true(cJSON_GetObjectItemCaseSensitive(time, "vcpus_ms")->valuedouble == 60);
     assert_true(cJSON_GetObjectItemCaseSensitive(time, "slowed_ms")->valuedouble == 6.5);
     assert_true(cJSON_GetObjectItemCaseSensitive(root, "finish_ms")->valuedouble == 330.5);
-    explanation_free(told);
+    arena_home_free(told);
 }
 
 CASE(the_latest_are_listed_first)
@@ -383,7 +383,7 @@ CASE(in_any_world_the_parts_add_up_to_latency_and_cost)
                 explanation_build(&recorded.results->runs[0], recorded.record, request, &error);
             assert_non_null(told);
             check_told(told);
-            explanation_free(told);
+            arena_home_free(told);
         }
     }
 }

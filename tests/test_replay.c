@@ -11,7 +11,6 @@
 #include "tests/fixture_rows.h"
 #include "tests/worlds.h"
 
-OWNER(emulated_destroy, struct emulated)
 OWNER(results_free, struct results)
 
 enum { WORLDS = 12 };
@@ -76,7 +75,7 @@ static struct outcome rehearse(const struct experiment *experiment, double facto
 {
     const struct emulated_options options = {
         .speedup = speedup, .factor = factor, .jitter_cv = jitter_cv, .seed = 9};
-    OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options);
+    OWNED(arena_home_free) struct emulated *rehearsal = emulated_create(&options);
     assert_non_null(rehearsal);
     const struct backend backend = emulated_backend(rehearsal);
     struct outcome outcome = play_well(experiment, &backend);
@@ -488,7 +487,7 @@ CASE(parts_of_the_time_and_shares_that_change_are_refused)
         world_random(json, 2, true);
         EXPERIMENT *experiment = parse(json, &overrides);
         const struct emulated_options options = {0};
-        OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options);
+        OWNED(arena_home_free) struct emulated *rehearsal = emulated_create(&options);
         assert_non_null(rehearsal);
         const struct backend backend = emulated_backend(rehearsal);
         refused(experiment, &backend, cases[c].says);
@@ -532,7 +531,7 @@ CASE(a_replay_s_file_says_that_no_gpu_took_part)
     run.policy = policy_resolve(good, &run.values, &error);
     const struct resolved_run refused = {cold, run.policy, run.values};
     const struct emulated_options options = {.factor = 1.5};
-    OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options);
+    OWNED(arena_home_free) struct emulated *rehearsal = emulated_create(&options);
     const struct replay_target target = replay_rehearsal(rehearsal);
     RESULT result = {0};
     write_temporary(path, "");

@@ -7,8 +7,6 @@
 #include "results/report/table.h"
 #include "tests/fixture_report.h"
 
-OWNER(expectations_free, struct expectations)
-
 /* FIFO's runs come in another order of seeds. */
 static const struct fixture light[] = {
     FIXTURE_ESG_RUNS,
@@ -179,7 +177,7 @@ CASE(published_figures_stand_beside_ours)
 {
     struct error error = {0};
     OPENED opened = report_open(light, LIGHT, NULL);
-    OWNED(expectations_free)
+    OWNED(arena_home_free)
     struct expectations *reference =
         expectations_load("tests/golden/reference.json", EXPECTATION_FIGURES, &error);
     assert_non_null(reference);
@@ -194,7 +192,7 @@ CASE(published_figures_stand_beside_ours)
 CASE(the_published_figures_that_ship_can_be_read)
 {
     struct error error = {0};
-    OWNED(expectations_free)
+    OWNED(arena_home_free)
     struct expectations *reference =
         expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, &error);
     assert_non_null(reference);
@@ -531,7 +529,7 @@ CASE(json_holds_the_same_figures)
 {
     struct error error = {0};
     OPENED opened = report_open(light, LIGHT, NULL);
-    OWNED(expectations_free)
+    OWNED(arena_home_free)
     struct expectations *reference =
         expectations_load("tests/golden/reference.json", EXPECTATION_FIGURES, &error);
     report_judge(opened.report, reference);

@@ -9,9 +9,6 @@
 #include "results/report/curve.h"
 #include "tests/fixture_report.h"
 
-OWNER(assumptions_free, struct assumptions)
-OWNER(report_free, struct report)
-
 /* ESG has three seeds, FIFO one and two. EDF, alone in another setting, has all. */
 static const struct fixture runs[] = {
     FIXTURE_ESG_RUNS,
@@ -57,7 +54,7 @@ static char *page_of(const struct opened *opened)
     char *text = NULL;
     size_t size = 0;
     struct error error = {0};
-    OWNED(assumptions_free)
+    OWNED(arena_home_free)
     struct assumptions *assumptions = assumptions_load("results/page/assumptions.json", &error);
     const struct page page = {.report = opened->report, .assumptions = assumptions, .options = ""};
     FILE *out = open_memstream(&text, &size);
@@ -248,7 +245,7 @@ CASE(a_curve_does_not_end_where_runs_are_missing)
                    "policy.name=esg setting=light arrivals.load=0.4");
     for (size_t first = 0; first < 2; first++) {
         char text[64];
-        OWNED(report_free) struct report *report = report_build(results);
+        OWNED(arena_home_free) struct report *report = report_build(results);
         const struct curve_request request = {.key = "arrivals.load", .limit = 0.5};
         assert_true(report_follow(report, &request, &error));
         const struct curve_panel *panel = &report->curves->groups[0].panels[0];

@@ -67,8 +67,8 @@ static void judge(struct judged *judged, const struct fixture *made, size_t coun
 
 static void judged_clear(struct judged *judged)
 {
-    expectations_free(judged->reference);
-    report_free(judged->report);
+    arena_home_free(judged->reference);
+    arena_home_free(judged->report);
     results_free(judged->results);
 }
 
@@ -314,7 +314,7 @@ CASE(settings_on_two_profiles_stay_apart_and_show_their_evidence)
     };
     JUDGED judged = {0};
     judge(&judged, both, 12, GAIN("\"orion\""));
-    report_free(judged.report);
+    arena_home_free(judged.report);
     for (size_t i = 6; i < 12; i++) {
         struct summary_row *run = &judged.results->runs[i];
         column_copy_text(run->name, sizeof run->name, "other");

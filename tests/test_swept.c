@@ -10,7 +10,6 @@
 #include "workloads/sweep/sweep_keys.h"
 
 OWNER(experiment_free, struct experiment)
-OWNER(report_free, struct report)
 OWNER(results_free, struct results)
 #define RESULTS OWNED(results_free) struct results
 OWNER(sweep_free, struct sweep)
@@ -297,7 +296,7 @@ CASE(a_key_that_only_named_settings_set_can_be_followed)
     const struct curve_request constant = {"slo.ms", CURVE_METRIC, CURVE_AT_LEAST, false};
     execute(kinds, out_path, 1, 1);
     RESULTS *results = results_of(out_path);
-    OWNED(report_free) struct report *report = report_build(results);
+    OWNED(arena_home_free) struct report *report = report_build(results);
     assert_non_null(report);
     assert_null(report->curves);
     assert_true(report_follow(report, &request, &error));

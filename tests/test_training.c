@@ -14,7 +14,6 @@
 #include "traces/readers/line_reader.h"
 
 OWNER(results_free, struct results)
-OWNER(run_record_free, struct run_record)
 
 enum { TRAININGS_MAX = 12000, LEASES_MAX = 20000, LEASE_GPUS_MAX = 20000 };
 
@@ -984,7 +983,7 @@ CASE(the_results_file_has_trainings_and_leases)
     assert_string_equal(experiment->profile_sha256, "");
     assert_memory_equal(&results->training[0].measures, &measures, sizeof measures);
     assert_true(fabs(measures.jct_s_mean / 3600 - 4.623) < 0.0005);
-    OWNED(run_record_free)
+    OWNED(arena_home_free)
     struct run_record *record = run_record_load(path, experiment->hash, true, &error);
     assert_non_null(record);
     check_record(record);

@@ -266,8 +266,8 @@ static bool pair_add(const struct files *files, struct comparison *against, size
     const bool good =
         records[1] != NULL &&
         run_compare(run, (const struct run_record *const[2]){records[0], records[1]}, error);
-    run_record_free(records[0]);
-    run_record_free(records[1]);
+    arena_home_free(records[0]);
+    arena_home_free(records[1]);
     if (good)
         mean_batches_fill(against, run);
     return good;

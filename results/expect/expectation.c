@@ -346,9 +346,3 @@ struct expectations *expectations_load(const char *path, enum expectation_form f
     arena_destroy(expectations->arena);
     return NULL;
 }
-
-void expectations_free(struct expectations *expectations)
-{
-    if (expectations != NULL)
-        arena_destroy(expectations->arena);
-}

@@ -121,10 +121,9 @@ struct expectations {
 enum expectation_form { EXPECTATION_FIGURES, EXPECTATION_CLAIMS };
 
 /* The path is searched in the data folder, too. Returns NULL with ERROR_INPUT, which names the
- * file, the JSON path and the fault. Free with expectations_free (NULL allowed). */
+ * file, the JSON path and the fault. Free with arena_home_free (NULL allowed). */
 struct expectations *expectations_load(const char *path, enum expectation_form form,
                                        struct error *error);
-void expectations_free(struct expectations *expectations);
 
 /* Sets `esg`, `measured`, `comparison` and `scale` of a published figure by its metric's name and
  * its comparison. False: the metric is unknown. */

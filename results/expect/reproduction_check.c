@@ -379,6 +379,6 @@ struct report *judged_open(const char *path, const struct expectations *expected
 void judged_close(struct report *report)
 {
     struct results *results = report == NULL ? NULL : (struct results *)(uintptr_t)report->results;
-    report_free(report);
+    arena_home_free(report);
     results_free(results);
 }

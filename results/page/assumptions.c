@@ -56,9 +56,3 @@ struct assumptions *assumptions_load(const char *path, struct error *error)
     arena_destroy(assumptions->arena);
     return NULL;
 }
-
-void assumptions_free(struct assumptions *assumptions)
-{
-    if (assumptions != NULL)
-        arena_destroy(assumptions->arena);
-}

@@ -270,12 +270,6 @@ struct report *report_build(const struct results *results)
     return report;
 }
 
-void report_free(struct report *report)
-{
-    if (report != NULL)
-        arena_destroy(report->arena);
-}
-
 bool report_serves(const struct report *report)
 {
     return report->results->application_count > 0 || report->results->training_count == 0;

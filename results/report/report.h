@@ -116,9 +116,8 @@ void report_seeds_text(const struct report *report, const struct report_contende
 /* "all 36 runs", "the run" or "12 of 36 runs, in TITLE, TITLE and 3 more settings". */
 const char *report_notice_where(const struct report *report, const struct report_notice *notice);
 
-/* `results` must outlive the report. Free with report_free (NULL allowed). */
+/* `results` must outlive the report. Free with arena_home_free (NULL allowed). */
 struct report *report_build(const struct results *results);
-void report_free(struct report *report);
 
 /* Returns whether the file is of requests; false: of trainings alone. */
 bool report_serves(const struct report *report);

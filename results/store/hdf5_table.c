@@ -481,7 +481,7 @@ struct swept_keys *table_find_swept(hid_t file, const char *path, const char *na
         good = swept_add_stored(keys, stored, line);
     if (good)
         return keys;
-    swept_keys_free(keys);
+    arena_home_free(keys);
     (void)error_input(
         error, "%s: attribute 'swept_keys' does not list columns of /%s; run it again", path, name);
     return NULL;

@@ -102,12 +102,6 @@ struct run_metadata *run_metadata_create(const struct experiment *experiment,
     return metadata;
 }
 
-void run_metadata_free(struct run_metadata *metadata)
-{
-    if (metadata != NULL)
-        arena_destroy(metadata->arena);
-}
-
 /* ---- Two recorders as one -------------------------------------------------------------------- */
 
 #define RECORD(row_type, table, event, level, title)                                               \

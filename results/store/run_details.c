@@ -185,9 +185,3 @@ struct run_record *run_record_load(const char *path, const char *hash, bool of_t
     arena_destroy(record->arena);
     return NULL;
 }
-
-void run_record_free(struct run_record *record)
-{
-    if (record != NULL)
-        arena_destroy(record->arena);
-}

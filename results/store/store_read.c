@@ -235,6 +235,6 @@ void results_free(struct results *results)
         return;
     for (size_t run = 0; results->notices != NULL && run < results->run_count; run++)
         notices_clear(&results->notices[run]);
-    swept_keys_free(results->swept);
+    arena_home_free(results->swept);
     arena_destroy(results->arena);
 }

@@ -43,12 +43,6 @@ struct swept_keys *swept_keys_create(void)
     return arena_home(sizeof(struct swept_keys));
 }
 
-void swept_keys_free(struct swept_keys *keys)
-{
-    if (keys != NULL)
-        arena_destroy(keys->arena);
-}
-
 bool swept_keys_add(struct swept_keys *keys, const char *name, bool number, size_t length)
 {
     const struct column *shared = shared_column(name);

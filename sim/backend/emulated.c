@@ -31,13 +31,6 @@ struct emulated *emulated_create(const struct emulated_options *options)
     return rehearsal;
 }
 
-void emulated_destroy(struct emulated *rehearsal)
-{
-    if (rehearsal == NULL)
-        return;
-    arena_destroy(rehearsal->arena);
-}
-
 static bool rehearsal_open(void *context, const struct experiment *experiment, struct error *error)
 {
     struct emulated *rehearsal = context;

@@ -385,12 +385,6 @@ struct worker_backend *worker_backend_create(struct worker *worker, bool side_by
     return backend;
 }
 
-void worker_backend_destroy(struct worker_backend *backend)
-{
-    if (backend != NULL)
-        arena_destroy(backend->arena);
-}
-
 struct backend worker_backend(struct worker_backend *backend)
 {
     return (struct backend){backend, backend_open, backend_start, backend_wait};

@@ -161,6 +161,12 @@ void *arena_home(size_t size)
     return memcpy(arena_allocate(arena, 1, size), &arena, sizeof(struct arena *));
 }
 
+void arena_home_free(void *home)
+{
+    if (home != NULL)
+        arena_destroy(*(struct arena **)home);
+}
+
 void arena_destroy(struct arena *arena)
 {
     if (arena != NULL)

@@ -66,6 +66,8 @@ struct arena *arena_create(void);
 /* The same, with `size` bytes in it, all 0, of a structure whose first member points to the arena.
  */
 void *arena_home(size_t size);
+/* Ends the arena of such a structure, and it. NULL: nothing. */
+void arena_home_free(void *home);
 void arena_destroy(struct arena *arena);
 
 /* A text of the arena; and the same added to a text, which is NULL at first. O(length). */

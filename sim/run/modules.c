@@ -104,12 +104,6 @@ struct modules *modules_create(const struct sweep *sweep)
     return modules;
 }
 
-void modules_free(struct modules *modules)
-{
-    if (modules != NULL)
-        arena_destroy(modules->arena);
-}
-
 /* Two policies with one display name are an error: their runs would be averaged as seeds of one
  * policy. */
 static bool clash(const struct modules *modules, const struct module *one,
