@@ -114,7 +114,7 @@ bool embed_page(const struct page *page, FILE *out, struct error *error)
     whole.figures = embedded.figures;
     whole.figure_count = embedded.count;
     good = good && report_html(&whole, out, error);
-    assumptions_free(assumptions);
+    arena_home_free(assumptions);
     run_details_close(details);
     arena_destroy(arena);
     return good;

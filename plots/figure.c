@@ -33,8 +33,7 @@ void figure_list_note(struct figure_list *list, const char *format, ...)
     struct arena *arena = figure_memory(list);
     va_list args;
     va_start(args, format);
-    arena_reserve(arena, &list->notes, list->note_count + 1, sizeof *list->notes);
-    arena_append_of(arena, &list->notes[list->note_count++], format, args);
+    arena_append_of(arena, ARENA_NEXT(arena, list->notes, list->note_count), format, args);
     va_end(args);
 }
 
@@ -87,8 +86,7 @@ static struct figure *figure_add(struct figure_list *list, const char *script, c
                                  const char *subject, const char *caption)
 {
     struct arena *arena = figure_memory(list);
-    arena_reserve(arena, &list->figures, list->count + 1, sizeof *list->figures);
-    struct figure *figure = &list->figures[list->count++];
+    struct figure *figure = ARENA_NEXT(arena, list->figures, list->count);
     *figure = (struct figure){.script = arena_text(arena, "%s", script),
                               .name = arena_text(arena, "%s", name),
                               .subject = arena_text(arena, "%s", subject),

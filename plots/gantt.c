@@ -43,8 +43,7 @@ static void held_add(struct gantt *gantt, uint32_t gpu, enum part part, uint64_t
     gantt->end = times[3] > gantt->end ? times[3] : gantt->end;
     if (part < DROP && gpu >= gantt->gpus.count)
         return;
-    arena_reserve(gantt->arena, &gantt->held, gantt->held_count + 1, sizeof *gantt->held);
-    gantt->held[gantt->held_count++] =
+    *ARENA_NEXT(gantt->arena, gantt->held, gantt->held_count) =
         (struct held){gpu, part, number, units, {times[0], times[1], times[2], times[3]}};
 }
 
@@ -126,7 +125,7 @@ static bool gantt_read(struct gantt *gantt, const struct source *source, const c
         gantt->gpus.count = gantt->gpus.count < GPUS_MOST ? gantt->gpus.count : GPUS_MOST;
         if (good)
             (trains ? trained_add : served_add)(gantt, record);
-        run_record_free(record);
+        arena_home_free(record);
     }
     if (gantt->held_count > 0)
         qsort(gantt->held, gantt->held_count, sizeof *gantt->held, compare_held);

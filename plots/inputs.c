@@ -7,7 +7,7 @@
 #include <gsl/gsl_sort_int.h>
 
 #include "plots/families.h"
-#include "sched/tree/tree.h"
+#include "sched/choices/tree.h"
 #include "sim/base/atomic_file.h"
 #include "traces/readers/arrival_trace.h"
 #include "traces/readers/listing.h"
@@ -89,8 +89,7 @@ static bool arrivals_read(const char *path, const char *given, struct arena *are
         return false;
     *format = trace_format(reader);
     while (trace_next(reader, &record, &fault)) {
-        arena_reserve(arena, &arrivals->times, arrivals->count + 1, sizeof *arrivals->times);
-        arrivals->times[arrivals->count++] = sim_to_s(record.time);
+        *ARENA_NEXT(arena, arrivals->times, arrivals->count) = sim_to_s(record.time);
     }
     trace_close(reader);
     if (fault.kind != ERROR_NONE) {
@@ -244,8 +243,7 @@ static bool point_read(const struct line_reader *lines, char *const *fields,
     const char *function = fields[places[COLUMN_FUNCTION]];
     if (function[0] == '\0')
         return line_fault(lines, error, "names no function");
-    arena_reserve(points->arena, &points->items, points->count + 1, sizeof *points->items);
-    points->items[points->count++] =
+    *ARENA_NEXT(points->arena, points->items, points->count) =
         (struct point){arena_text(points->arena, "%s", function),
                        (int)values[COLUMN_BATCH],
                        (int)values[COLUMN_VCPU],

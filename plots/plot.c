@@ -25,7 +25,7 @@ static bool results_file(const char *path, struct figure_list *list, struct erro
         good = error_input(error, "%s: holds no finished run; there is nothing to draw", path);
     good = good && plot_results(report, list, error);
     judged_close(report);
-    expectations_free(expected);
+    arena_home_free(expected);
     return good;
 }
 

@@ -13,7 +13,7 @@ static void world_rows(struct arena *arena, const struct judgement *in, size_t p
 {
     const struct expectation *figure = in->figure;
     for (size_t a = 0; a < in->average_count; a++) {
-        const struct verdict_average *average = &in->averages[a];
+        const struct verdict_pair *average = &in->averages[a];
         const size_t word = strcspn(average->policy, " ");
         const struct look look = palette_policy(
             arena_text(arena, "%.*s", (int)word, average->policy), average->policy[word] != '\0');

@@ -85,7 +85,7 @@ uint32_t platform_gang(const struct platform *platform, uint32_t id, struct trai
 uint32_t platform_resident(const struct platform *platform, uint32_t invoker, uint32_t gpu,
                            uint32_t which);
 
-struct fragment_shape; /* sim/cluster/fragmentation.h */
+struct fragment_shape; /* sched/common/fragmentation.h */
 /* What the training, which must have arrived, asks of one invoker. False: it has not. O(1). */
 bool platform_training_shape(const struct platform *platform, uint32_t id,
                              struct fragment_shape *shape);

@@ -26,7 +26,7 @@ static inline struct opened report_open(const struct fixture *runs, size_t count
 
 static inline void report_close(struct opened *opened)
 {
-    report_free(opened->report);
+    arena_home_free(opened->report);
     results_free(opened->results);
 }
 
@@ -37,10 +37,9 @@ __attribute__((noinline, unused)) static char *
 printed(const struct opened *opened, bool (*print)(const struct report *, FILE *, struct error *))
 {
     char *text = NULL;
-    size_t size = 0;
     struct error error = {0};
     assert_int_equal(setenv("ESGSIM_WIDTH", "160", 1), 0); /* no table is cut */
-    FILE *out = open_memstream(&text, &size);
+    MEMORY_STREAM(out, text);
     assert_true(print(opened->report, out, &error));
     assert_int_equal(fclose(out), 0);
     return text;

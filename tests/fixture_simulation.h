@@ -26,6 +26,16 @@ OWNER(experiment_free, struct experiment)
 #define POLICY(title, ...)                                                                         \
     static const struct policy title = {.abi = POLICY_ABI, .name = #title, __VA_ARGS__}
 
+/* A recorder's function that appends rows to an array of the test and counts them:
+ * KEEPER(keep_lease, lease_row, leases, lease_count) */
+#define KEEPER(function, row_type, array, count)                                                   \
+    static bool function(void *context, const struct row_type *row, struct error *error)           \
+    {                                                                                              \
+        assert_true(count < sizeof(array) / sizeof *(array));                                      \
+        (array)[count++] = *row;                                                                   \
+        return true;                                                                               \
+    }
+
 /* The log, empty, of a test that needs one at a time. */
 static inline struct log *log_one(void)
 {
@@ -59,7 +69,6 @@ static inline const struct policy *policy_for_requests(size_t index)
 static inline bool log_request(void *context, const struct request_row *row, struct error *error)
 {
     struct log *log = context;
-    (void)error;
     assert_true(row->request < ROWS_MAX);
     log->requests[row->request] = *row;
     log->request_count++;
@@ -69,7 +78,6 @@ static inline bool log_request(void *context, const struct request_row *row, str
 static inline bool log_batch(void *context, const struct batch_row *row, struct error *error)
 {
     struct log *log = context;
-    (void)error;
     assert_true(log->batch_count < ROWS_MAX);
     log->batches[log->batch_count++] = *row;
     return true;

@@ -10,14 +10,12 @@ static char trace_path[] = "/tmp/esgsim-trace-XXXXXX";
 /* A group's set-up and tear-down. */
 static inline int trace_create(void **state)
 {
-    (void)state;
     const int file = mkstemp(trace_path);
     return file < 0 ? -1 : close(file);
 }
 
 static inline int trace_remove(void **state)
 {
-    (void)state;
     return unlink(trace_path);
 }
 

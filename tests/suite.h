@@ -17,6 +17,7 @@
 #include <cjson/cJSON.h>
 #include <cmocka.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/error.h"
 
 enum { SUITE_CASES_MAX = 200 };
@@ -143,8 +144,22 @@ static inline void free_owned(void *pointer)
 }
 
 OWNER(cJSON_Delete, cJSON)
+/* For any structure that has its arena. */
+static inline void arena_home_free_owned(void *pointer)
+{
+    void *owned = NULL;
+    memcpy(&owned, pointer, sizeof owned);
+    arena_home_free(owned);
+}
+
 #define JSON OWNED(cJSON_Delete) cJSON
 #define STRING OWNED(free) char
+
+/* FILE *out, whose bytes are `text`, a pointer of the block, once it is closed. */
+#define MEMORY_STREAM(out, text)                                                                   \
+    size_t out##_size = 0;                                                                         \
+    FILE *out = open_memstream(&(text), &out##_size);                                              \
+    assert_non_null(out)
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 

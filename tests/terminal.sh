@@ -49,10 +49,11 @@ shown() {
     script -qec "stty cols $1; $esgsim $2" /dev/null </dev/null 2>&1 | tr -d '\r' >"$folder/out"
 }
 
-# longer COLUMNS: lines that are longer, colours not counted; words that fit on no line may be.
+# longer COLUMNS: lines that are longer, colours not counted; words that fit on no line may be, and
+# commands, which can be pasted.
 longer() {
     sed 's/\x1b\[[0-9;]*m//g' "$folder/out" | LC_ALL=C sed 's/[\x80-\xbf]//g' |
-        LC_ALL=C awk -v most="$1" 'length($0) > most && $0 !~ "^ *[^ ]*$"'
+        LC_ALL=C awk -v most="$1" 'length($0) > most && $0 !~ "^ *[^ ]*$" && $0 !~ "^(Examples?:)? +esgsim "'
 }
 
 while read -r command; do

@@ -41,8 +41,7 @@ CASE(shares_of_draws_are_the_weights)
 CASE(a_larger_number_never_belongs_to_an_earlier_application)
 {
     struct application applications[30];
-    struct random_stream random;
-    random_stream_open(&random, 2, RANDOM_TEST, 0, 0);
+    RANDOM_STREAM(random, 2, RANDOM_TEST, 0, 0);
     for (int round = 0; round < 50; round++) {
         weights_draw(applications, 30, &random);
         const struct workload workload = {.applications = applications, .application_count = 30};
@@ -59,8 +58,7 @@ CASE(a_larger_number_never_belongs_to_an_earlier_application)
 CASE(a_request_draws_from_the_stream_of_its_number)
 {
     struct application applications[30];
-    struct random_stream random;
-    random_stream_open(&random, 3, RANDOM_TEST, 0, 0);
+    RANDOM_STREAM(random, 3, RANDOM_TEST, 0, 0);
     weights_draw(applications, 30, &random);
     const struct workload workload = {.applications = applications, .application_count = 30};
     for (uint64_t request = 0; request < 3000; request += request % 5 == 0 ? 3 : 1) {

@@ -69,8 +69,7 @@ struct data {
 
 static void data_draw(struct data *data, uint64_t instance)
 {
-    struct random_stream stream;
-    random_stream_open(&stream, 3, RANDOM_TEST, instance, 0);
+    RANDOM_STREAM(stream, 3, RANDOM_TEST, instance, 0);
     for (size_t i = 0; i < POINTS; i++) {
         double sum = 0;
         for (size_t d = 0; d < DIMENSIONS; d++) {
@@ -215,8 +214,7 @@ CASE(fitting_raises_the_evidence_and_finds_what_does_not_matter)
     enum { MANY = 60 };
     double x[MANY * 2];
     double y[MANY];
-    struct random_stream stream;
-    random_stream_open(&stream, 8, RANDOM_TEST, 0, 0);
+    RANDOM_STREAM(stream, 8, RANDOM_TEST, 0, 0);
     for (size_t i = 0; i < MANY; i++) {
         x[2 * i] = random_uniform(&stream);
         x[2 * i + 1] = random_uniform(&stream);
@@ -239,8 +237,7 @@ CASE(draws_from_the_posterior_have_its_mean_and_variance)
     data_draw(&data, 5);
     struct gp *gp = gp_create(&arena, POINTS, DIMENSIONS);
     gp_observe(gp, data.x, data.y, POINTS, &data.hyper);
-    struct random_stream stream;
-    random_stream_open(&stream, 9, RANDOM_TEST, 0, 0);
+    RANDOM_STREAM(stream, 9, RANDOM_TEST, 0, 0);
     struct gp_paths *paths = gp_paths_create(gp, DRAWS, &stream);
     static double means[DRAWS];
     double solved[POINTS];
@@ -317,8 +314,7 @@ CASE(a_planted_outlier_is_found_and_few_others)
         double x[MANY];
         double y[MANY];
         bool flags[MANY] = {false};
-        struct random_stream stream;
-        random_stream_open(&stream, 21, RANDOM_TEST, instance, 0);
+        RANDOM_STREAM(stream, 21, RANDOM_TEST, instance, 0);
         for (size_t i = 0; i < MANY; i++) {
             x[i] = (double)i / MANY;
             y[i] = sin(5 * x[i]) + 0.05 * gsl_ran_gaussian(&stream.rng, 1);
@@ -466,8 +462,7 @@ static double chain_cheapest(const struct chain *chain, enum tune_batching batch
 
 static void chain_create(struct chain *chain, uint64_t instance)
 {
-    struct random_stream stream;
-    random_stream_open(&stream, 13, RANDOM_TEST, instance, 0);
+    RANDOM_STREAM(stream, 13, RANDOM_TEST, instance, 0);
     memset(chain, 0, sizeof *chain);
     for (size_t s = 0; s < STAGES; s++)
         chain_surface(chain, s, &stream);

@@ -29,8 +29,7 @@ CASE(blocks_keep_their_bytes_whatever_is_resized_and_released)
 {
     struct arena arena = {0};
     struct block blocks[BLOCKS] = {0};
-    struct random_stream stream;
-    random_stream_open(&stream, 28, RANDOM_TEST, 1, 0);
+    RANDOM_STREAM(stream, 28, RANDOM_TEST, 1, 0);
     for (int step = 0; step < STEPS; step++) {
         struct block *block = &blocks[gsl_rng_uniform_int(&stream.rng, BLOCKS)];
         const size_t bytes = gsl_rng_uniform_int(&stream.rng, BYTES_MAX);

@@ -455,8 +455,7 @@ static struct arrival_stream *open_stream(const struct arrival_spec *spec, uint6
 /* By the stream that the request's name gives. */
 static uint32_t drawn_application(uint64_t seed, uint64_t request)
 {
-    struct random_stream random;
-    random_stream_open(&random, seed, RANDOM_APPLICATION, request, 0);
+    RANDOM_STREAM(random, seed, RANDOM_APPLICATION, request, 0);
     return application_draw_walk(&workload, random_uniform(&random));
 }
 

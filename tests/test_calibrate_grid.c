@@ -52,9 +52,7 @@ static char *profile_text(const struct calibration *calibration,
 {
     struct error error = {0};
     char *text = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&text, &size);
-    assert_non_null(stream);
+    MEMORY_STREAM(stream, text);
     assert_good(calibration_write_profile(calibration, options, stream, &error), &error);
     assert_int_equal(fclose(stream), 0);
     return text;
@@ -107,8 +105,7 @@ static char *law_table(int skipped, double cv, unsigned long seed)
     OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, seed);
     char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    MEMORY_STREAM(out, text);
     fputs("model,batch,mps_pct,latency_ms\n", out);
     for (int batch = 1; batch <= 32; batch *= 2)
         for (int share = 10; share <= 100; share += 10) {
@@ -255,8 +252,7 @@ static double staircase_ms(int batch, int vcpu, int percent)
 static void read_staircase(struct sample_set *set)
 {
     STRING *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    MEMORY_STREAM(out, text);
     fputs("model,batch,cpu_cores,gpu_pct,latency_ms\n", out);
     for (int vcpu = 2; vcpu <= 16; vcpu *= 2)
         for (int batch = vcpu / 2; batch <= 4 * vcpu; batch *= 2)
@@ -581,8 +577,7 @@ CASE(most_of_a_surface_is_predicted_from_a_part_as_a_simulation_sees_it)
 static void random_table(gsl_rng *rng, struct sample_set *set)
 {
     STRING *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    MEMORY_STREAM(out, text);
     const int vcpus = 1 + (int)gsl_rng_uniform_int(rng, 2);
     fputs("model,batch,share_pct,vcpu,latency_ms\n", out);
     for (int vcpu = 1; vcpu <= vcpus; vcpu++)

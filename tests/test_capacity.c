@@ -33,8 +33,7 @@ static void search_run(struct capacity_search *search, const struct capacity_ran
 
 CASE(a_step_is_found_within_the_tolerance)
 {
-    struct random_stream stream;
-    random_stream_open(&stream, 17, RANDOM_TEST, 1, 1);
+    RANDOM_STREAM(stream, 17, RANDOM_TEST, 1, 1);
     for (size_t i = 0; i < trials(3000); i++) {
         const bool below = i % 2 == 0;
         const double edge = exp(6 * gsl_rng_uniform(&stream.rng) - 3);

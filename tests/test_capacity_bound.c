@@ -251,8 +251,7 @@ CASE(no_schedule_of_a_tiny_case_has_more_hits)
 {
     size_t binding = 0;
     size_t equal = 0;
-    struct random_stream stream;
-    random_stream_open(&stream, 17, RANDOM_TEST, 2, 1);
+    RANDOM_STREAM(stream, 17, RANDOM_TEST, 2, 1);
     for (size_t c = 0; c < TINY_CASES; c++)
         tiny_case(&stream, false, c, &binding, &equal);
     print_message("of %d cases the bound is below all requests in %zu, and reached in %zu\n",
@@ -264,8 +263,7 @@ CASE(nor_of_a_case_with_unlike_gpus)
 {
     size_t binding = 0;
     size_t equal = 0;
-    struct random_stream stream;
-    random_stream_open(&stream, 17, RANDOM_TEST, 2, 2);
+    RANDOM_STREAM(stream, 17, RANDOM_TEST, 2, 2);
     for (size_t c = 0; c < TINY_CASES; c++)
         tiny_case(&stream, true, c, &binding, &equal);
     print_message("of %d cases the bound is below all requests in %zu, and reached in %zu\n",

@@ -80,8 +80,8 @@ static void judge(struct judged *judged, const char *claims)
 
 static void judged_clear(struct judged *judged)
 {
-    expectations_free(judged->claims);
-    report_free(judged->report);
+    arena_home_free(judged->claims);
+    arena_home_free(judged->report);
     results_free(judged->results);
 }
 
@@ -256,7 +256,7 @@ CASE(latencies_of_a_real_run_are_read_as_their_mean_and_limits_in_per_cent)
                         "a", "AlpaServe on two V100s", "bert-2.6b-apart") "\"note\": \"\"}"),
              &error);
     assert_good(claims != NULL, &error);
-    cJSON *root = json_parse_file("results/reality/runs.json", &error);
+    JSON *root = json_parse_file("results/reality/runs.json", &error);
     const cJSON *one = NULL,
                 *list = cJSON_GetObjectItem(
                     cJSON_GetObjectItem(cJSON_GetArrayItem(cJSON_GetObjectItem(root, "sets"), 0),
@@ -267,8 +267,7 @@ CASE(latencies_of_a_real_run_are_read_as_their_mean_and_limits_in_per_cent)
     sum /= cJSON_GetArraySize(list);
     assert_relative(claims->list[0].real, sum, 1e-12);
     assert_relative(claims->list[0].low, 0.975 * sum, 1e-12);
-    cJSON_Delete(root);
-    expectations_free(claims);
+    arena_home_free(claims);
 }
 
 /* Values of one application are 1 / 0.8 of those of all together. */
@@ -407,8 +406,7 @@ CASE(self_checks_come_first_and_signs_last)
     for (size_t c = 0; c < 3; c++)
         assert_true(claim_estimate(judged.report, &judged.claims->list[c], &ours[c], &error));
     char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    MEMORY_STREAM(out, text);
     assert_true(claims_text(judged.claims, ours, true, out, &error));
     assert_int_equal(fclose(out), 0);
     static const char *const order[] = {
@@ -561,11 +559,11 @@ CASE(the_sides_of_each_shipped_claim_differ_in_nothing_but_the_named_keys)
         compared++;
         cJSON_Delete(one);
         cJSON_Delete(other);
-        report_free(report);
+        arena_home_free(report);
         free(rows);
     }
     assert_true(compared > 30);
-    expectations_free(claims);
+    arena_home_free(claims);
 }
 
 /* At least five seeds for each that draws numbers, a source, and a cause where it may be needed. A
@@ -588,7 +586,7 @@ CASE(the_shipped_claims_have_sources_and_five_seeds)
         if (sweep->seeds < 5 && !claim->deterministic)
             fail_msg("%s has fewer than 5 seeds", claim->sweep);
     }
-    expectations_free(claims);
+    arena_home_free(claims);
 }
 
 SUITE("claims")

@@ -343,8 +343,7 @@ static void check_better(struct look *look, struct platform *platform, bool warm
     const uint32_t configuration = look->chosen.configuration;
     const uint32_t count = look->workload->cluster.invoker_count;
     const uint32_t chosen = look->chosen.invoker;
-    struct random_stream stream;
-    random_stream_open(&stream, platform_seed(platform), RANDOM_POLICY, look->dispatches, 0);
+    RANDOM_STREAM(stream, platform_seed(platform), RANDOM_POLICY, look->dispatches, 0);
     const uint32_t first = (uint32_t)gsl_rng_uniform_int(&stream.rng, count);
     if (count == 1)
         return;

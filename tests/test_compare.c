@@ -15,8 +15,6 @@
 #include "tests/worlds.h"
 
 OWNER(compare_free, struct comparison)
-OWNER(emulated_destroy, struct emulated)
-OWNER(run_record_free, struct run_record)
 
 enum { RUNS_MAX = 4, PATH_SIZE = 64 };
 
@@ -76,7 +74,7 @@ static void replay_into(struct store *store, const struct experiment *experiment
         return;
     const struct emulated_options options = {
         .factor = factor, .jitter_cv = jitter_cv, .seed = experiment->seed};
-    OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options);
+    OWNED(arena_home_free) struct emulated *rehearsal = emulated_create(&options);
     struct replay_target target = replay_rehearsal(rehearsal);
     struct resolved_run run = {.experiment = (struct experiment *)experiment};
     run.policy = policy_resolve(experiment, &run.values, &error);
@@ -260,7 +258,7 @@ CASE(figures_are_those_of_the_rows)
     const char *const hashes[] = {run->simulated->hash, run->real->hash};
     for (size_t s = 0; s < 2; s++) {
         struct error error = {0};
-        OWNED(run_record_free)
+        OWNED(arena_home_free)
         struct run_record *record = run_record_load(pair.paths[s], hashes[s], false, &error);
         assert_non_null(record);
         for (uint32_t a = 0; a < 3; a++) {
@@ -322,7 +320,7 @@ CASE(company_and_causes_are_what_pairwise_counting_gives)
     double jobs[2] = {0}, execution[2] = {0};
     for (size_t s = 0; s < 2; s++) {
         struct error error = {0};
-        OWNED(run_record_free)
+        OWNED(arena_home_free)
         struct run_record *record = run_record_load(pair.paths[s], hashes[s], false, &error);
         assert_non_null(record);
         for (size_t i = 0; i < record->batch_count; i++) {
@@ -461,10 +459,8 @@ typedef bool print(const struct comparison *against, FILE *out, struct error *er
 static char *printed(const struct comparison *against, print *function)
 {
     char *text = NULL;
-    size_t size = 0;
     struct error error = {0};
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
+    MEMORY_STREAM(out, text);
     assert_true(function(against, out, &error));
     assert_int_equal(fclose(out), 0);
     return text;

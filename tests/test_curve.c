@@ -54,7 +54,7 @@ static void made_build(struct made *made)
 
 static void made_free(struct made *made)
 {
-    report_free(made->report);
+    arena_home_free(made->report);
     free(made);
 }
 
@@ -267,11 +267,9 @@ typedef bool print_function(const struct report *, FILE *, struct error *);
 static char *printed(const struct made *made, print_function *print)
 {
     char *text = NULL;
-    size_t size = 0;
     struct error error = {0};
     assert_int_equal(setenv("ESGSIM_WIDTH", "160", 1), 0); /* no table is cut */
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
+    MEMORY_STREAM(out, text);
     assert_true(print(made->report, out, &error));
     fclose(out);
     return text;

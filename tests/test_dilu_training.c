@@ -95,8 +95,7 @@ CASE(shares_by_hand)
  * kappa stays within [0, 1]. */
 CASE(shares_stay_within_limits)
 {
-    struct random_stream random;
-    random_stream_open(&random, 1, RANDOM_TEST, 7, 0);
+    RANDOM_STREAM(random, 1, RANDOM_TEST, 7, 0);
     for (int run = 0; run < 200; run++) {
         struct rckm rckm;
         struct rckm_task task = {0};
@@ -134,19 +133,9 @@ static struct lease_row leases[ROWS];
 static size_t trained_count, lease_count;
 static struct simulation_result result;
 
-static bool keep_training(void *context, const struct training_result_row *row, struct error *error)
-{
-    assert_true(trained_count < sizeof trained / sizeof *trained);
-    trained[trained_count++] = *row;
-    return true;
-}
+KEEPER(keep_training, training_result_row, trained, trained_count)
 
-static bool keep_lease(void *context, const struct lease_row *row, struct error *error)
-{
-    assert_true(lease_count < ROWS);
-    leases[lease_count++] = *row;
-    return true;
-}
+KEEPER(keep_lease, lease_row, leases, lease_count)
 
 /* Runs an experiment; false with an error. */
 static bool try_run(const char *json, struct error *error)
@@ -313,8 +302,7 @@ CASE(shares_on_the_platform_stay_within_limits)
         char trace[1024], policy[128];
         char *at = trace;
         double arrival = 0;
-        struct random_stream random;
-        random_stream_open(&random, i, RANDOM_TEST, 8, 0);
+        RANDOM_STREAM(random, i, RANDOM_TEST, 8, 0);
         for (unsigned t = 0; t < 12; t++) {
             arrival += floor(random_uniform(&random) * 8);
             at += sprintf(at, "%u,%s,%.0f,%u,%u\n", t, random_uniform(&random) < 0.5 ? "a" : "b",

@@ -49,8 +49,7 @@ CASE(random_sequences_give_the_order_of_a_sorted_array)
     const size_t sequences = trials(10000);
     for (uint32_t i = 0; i < sequences; i++) {
         OWNED(model_destroy) struct model *model = model_create(6000, i % 3 * 100);
-        struct random_stream stream;
-        random_stream_open(&stream, 11, RANDOM_TEST, i, 0);
+        RANDOM_STREAM(stream, 11, RANDOM_TEST, i, 0);
         model_run(model, &stream, &mixes[i % (sizeof mixes / sizeof *mixes)], 60);
         assert_true(event_queue_is_sound(model->event_queue));
         assert_true(model_drain(model));
@@ -64,8 +63,7 @@ CASE(thousands_pending_with_delays_of_all_lengths_come_in_order)
                             shrink = {{1, 6, 6, 3, 2, 1}, 4};
     static const struct mix *const phases[] = {&grow, &keep, &shrink, &grow, &shrink};
     OWNED(model_destroy) struct model *model = model_create(20000, 0);
-    struct random_stream stream;
-    random_stream_open(&stream, 12, RANDOM_TEST, 0, 0);
+    RANDOM_STREAM(stream, 12, RANDOM_TEST, 0, 0);
     for (int i = 0; i < 100; i++) {
         model_run(model, &stream, phases[i / 20], 1000);
         assert_true(event_queue_is_sound(model->event_queue));
@@ -97,8 +95,7 @@ CASE(a_large_heap_pops_in_order)
 {
     enum { EVENTS = 200000 };
     OWNED(queue_destroy) struct event_queue *event_queue = queue_create(0);
-    struct random_stream stream;
-    random_stream_open(&stream, 1, RANDOM_TEST, 7, 0);
+    RANDOM_STREAM(stream, 1, RANDOM_TEST, 7, 0);
     for (uint32_t i = 0; i < EVENTS; i++)
         assert_true(
             event_queue_push(event_queue, (sim_time_t)(random_uint64(&stream) >> 40), 0, i) != 0);
@@ -120,8 +117,7 @@ CASE(orders_drawn_first_come_first_however_often_they_are_used)
 {
     enum { SUBJECTS = 40, STEPS = 200000, OTHER = 1, OWN = 2 };
     OWNED(queue_destroy) struct event_queue *queue = queue_create(0);
-    struct random_stream stream;
-    random_stream_open(&stream, 5, RANDOM_TEST, 0, 0);
+    RANDOM_STREAM(stream, 5, RANDOM_TEST, 0, 0);
     const uint64_t first = event_queue_draw_order(queue);
     event_queue_handle handles[SUBJECTS] = {0};
     sim_time_t times[SUBJECTS], now = 0;
@@ -248,8 +244,7 @@ CASE(the_end_of_the_sequence_numbers_changes_nothing)
     static const struct mix mix = {{5, 4, 1, 3, 4, 1}, 10};
     for (uint32_t instance = 200; instance < 212; instance++) {
         OWNED(model_destroy) struct model *model = model_create(6000, 0);
-        struct random_stream stream;
-        random_stream_open(&stream, 11, RANDOM_TEST, instance, 0);
+        RANDOM_STREAM(stream, 11, RANDOM_TEST, instance, 0);
         for (int i = 0; i < 50; i++) {
             if (i % 10 == 9)
                 event_queue_age(model->event_queue, UINT64_MAX);

@@ -80,7 +80,7 @@ static void record(const char *json, const struct policy *policy, struct recorde
 
 static void recorded_clear(struct recorded *recorded)
 {
-    run_record_free(recorded->record);
+    arena_home_free(recorded->record);
     results_free(recorded->results);
     unlink(recorded->path);
 }
@@ -159,7 +159,7 @@ CASE(a_request_that_waited_for_room_is_told_to_the_nanosecond)
     assert_true(fabs(told->stages[1].job->cost_usd - 0.0007315) < 1e-15);
     assert_true(told->stages[0].on_path && told->stages[1].on_path);
     assert_ms(told->path.parts[PART_vcpus], 141);
-    explanation_free(told);
+    arena_home_free(told);
 }
 
 static void add_a_faster_gpu(char *json)
@@ -181,7 +181,7 @@ CASE(room_on_a_gpu_of_another_kind_is_no_room)
     assert_non_null(told);
     assert_ms(told->stages[0].time.parts[PART_vcpus], 81);
     assert_ms(total(&told->stages[0].time), 182);
-    explanation_free(told);
+    arena_home_free(told);
 }
 
 CASE(a_cold_start_and_a_slowed_execution_are_told_apart)
@@ -202,7 +202,7 @@ CASE(a_cold_start_and_a_slowed_execution_are_told_apart)
     assert_int_equal(told->stages[0].decision->alternatives, 3);
     assert_true(told->stages[0].decision->plan_cost_usd == 0.25);
     assert_ms(told->stages[0].decision->plan_time_ns, 120);
-    explanation_free(told);
+    arena_home_free(told);
 }
 
 /* In words, from the second line on: the first names the run's hash, which depends on the name of
@@ -212,16 +212,14 @@ CASE(the_words_are_those_of_the_golden_file)
     CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
     STRING *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
+    MEMORY_STREAM(out, text);
     for (uint64_t request = 0; request < 3; request++) {
         struct error error = {0};
         struct explanation *told =
             explanation_build(&recorded.results->runs[0], recorded.record, request, &error);
         assert_non_null(told);
         explanation_text(told, out);
-        explanation_free(told);
+        arena_home_free(told);
     }
     fclose(out);
     char *hash = text;
@@ -259,7 +257,7 @@ CASE(the_chart_holds_the_same_times)
             assert_true(span->row == 1 && span->other == 0 && span->from == span->until);
     }
     assert_true(fabs(at - 310.5) < 1e-9); /* it came at 20 and ended at 330.5 */
-    explanation_free(told);
+    arena_home_free(told);
 }
 
 CASE(the_json_holds_the_same_figures)
@@ -271,8 +269,7 @@ CASE(the_json_holds_the_same_figures)
         explanation_build(&recorded.results->runs[0], recorded.record, 2, &error);
     assert_non_null(told);
     STRING *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    MEMORY_STREAM(out, text);
     assert_true(explanation_json(told, out, &error));
     fclose(out);
     JSON *root = cJSON_Parse(text);
@@ -282,7 +279,7 @@ CASE(the_json_holds_the_same_figures)
     assert_true(cJSON_GetObjectItemCaseSensitive(time, "vcpus_ms")->valuedouble == 60);
     assert_true(cJSON_GetObjectItemCaseSensitive(time, "slowed_ms")->valuedouble == 6.5);
     assert_true(cJSON_GetObjectItemCaseSensitive(root, "finish_ms")->valuedouble == 330.5);
-    explanation_free(told);
+    arena_home_free(told);
 }
 
 CASE(the_latest_are_listed_first)
@@ -291,8 +288,7 @@ CASE(the_latest_are_listed_first)
     record_by_hand("all", &recorded);
     struct error error = {0};
     STRING *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    MEMORY_STREAM(out, text);
     const struct summary_row *run = &recorded.results->runs[0];
     assert_true(explanation_worst(run, recorded.record, "pair", 2, false, out, &error));
     assert_true(explanation_worst(run, recorded.record, NULL, 9, true, out, &error));
@@ -387,7 +383,7 @@ CASE(in_any_world_the_parts_add_up_to_latency_and_cost)
                 explanation_build(&recorded.results->runs[0], recorded.record, request, &error);
             assert_non_null(told);
             check_told(told);
-            explanation_free(told);
+            arena_home_free(told);
         }
     }
 }

@@ -19,31 +19,15 @@ static struct {
 
 static bool row_lease(void *context, const struct lease_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     rows.leased[row->training] += row->until_ns - row->from_ns;
     rows.restarts[row->training] += row->restart_ns;
     rows.saves[row->training] += row->save_ns;
     return true;
 }
 
-static bool row_outage(void *context, const struct outage_row *row, struct error *error)
-{
-    (void)context;
-    (void)error;
-    assert_true(rows.outage_count < OUTAGES_MAX);
-    rows.outages[rows.outage_count++] = *row;
-    return true;
-}
+KEEPER(row_outage, outage_row, rows.outages, rows.outage_count)
 
-static bool row_training(void *context, const struct training_result_row *row, struct error *error)
-{
-    (void)context;
-    (void)error;
-    assert_true(rows.training_count < TRAININGS_MAX);
-    rows.trainings[rows.training_count++] = *row;
-    return true;
-}
+KEEPER(row_training, training_result_row, rows.trainings, rows.training_count)
 
 #define NEAR(a, b, within) assert_true(fabs((a) - (b)) <= (within))
 

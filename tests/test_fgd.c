@@ -266,8 +266,6 @@ static uint32_t taken[4]; /* the first invoker of each pod */
 
 static bool note_lease(void *context, const struct lease_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     taken[row->training] = row->first_invoker;
     return true;
 }

@@ -1,7 +1,7 @@
 /* Fragmentation: figures of FGD's own test, its typical shapes, and the measures of random runs
  * computed anew, by a scan of the whole cluster at every change, from the rows of the run. */
 #include "sched/policy_training.h"
-#include "sim/cluster/fragmentation.h"
+#include "sched/common/fragmentation.h"
 #include "sim/engine/random.h"
 #include "tests/fixture_simulation.h"
 #include "tests/suite.h"
@@ -90,12 +90,7 @@ static sim_time_t first_arrival, last_finish;
 static struct training_measures measures;
 static double summary_fragmentation;
 
-static bool keep_lease(void *context, const struct lease_row *row, struct error *error)
-{
-    assert_true(lease_count < LEASES_MAX);
-    leases[lease_count++] = *row;
-    return true;
-}
+KEEPER(keep_lease, lease_row, leases, lease_count)
 
 static bool keep_training(void *context, const struct training_result_row *row, struct error *error)
 {

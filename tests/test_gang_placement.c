@@ -130,8 +130,7 @@ CASE(the_prototypes_decisions_are_reproduced)
  * the other goes on alone; or the resident first, then the incoming one. */
 CASE(the_share_check_compares_mean_completion_times)
 {
-    struct random_stream random;
-    random_stream_open(&random, 3, RANDOM_TEST, 0, 0);
+    RANDOM_STREAM(random, 3, RANDOM_TEST, 0, 0);
     for (int i = 0; i < 1000; i++) {
         const struct gang_work a = {floor(1 + 1e5 * random_uniform(&random)),
                                     0.01 + random_uniform(&random),
@@ -187,8 +186,7 @@ CASE(arrivals_and_departures_keep_the_counts)
     CLOSED(arena_clear) struct arena arena = {0};
     struct gang_cluster cluster;
     struct resident residents[TRAININGS] = {0};
-    struct random_stream random;
-    random_stream_open(&random, 4, RANDOM_TEST, 0, 0);
+    RANDOM_STREAM(random, 4, RANDOM_TEST, 0, 0);
     gang_cluster_open(&cluster, &arena, gpus, 5, 16000);
     unsigned placed = 0;
     unsigned crossing = 0;

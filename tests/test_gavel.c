@@ -21,8 +21,7 @@ static const double gpus_of[TYPES] = {5, 7, 9};
 /* Random classes of trainings; some cannot run on some types. */
 static void draw(struct gavel_class *classes, size_t count, size_t types, uint64_t seed)
 {
-    struct random_stream random;
-    random_stream_open(&random, seed, 0, 0, 0);
+    RANDOM_STREAM(random, seed, 0, 0, 0);
     for (size_t i = 0; i < count; i++) {
         classes[i] = (struct gavel_class){.count = 1 + floor(3 * random_uniform(&random)),
                                           .gpus = exp2(floor(3 * random_uniform(&random)))};
@@ -105,11 +104,10 @@ CASE(what_the_least_leaves_goes_to_the_rest)
     static const double gpus[] = {1, 1};
     struct gavel_class classes[2] = {{.count = 2, .gpus = 1, .rates = {1, 0}},
                                      {.count = 1, .gpus = 1, .rates = {0, 1}}};
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     gavel_share(&arena, false, classes, 2, gpus, 2);
     assert_true(fabs(classes[0].shares[0] - 0.5) < 1e-9);
     assert_true(fabs(classes[1].shares[1] - 1) < 1e-9);
-    arena_clear(&arena);
 }
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
@@ -155,8 +153,6 @@ static unsigned leases;
 
 static bool check_placed(void *context, const struct lease_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     leases++;
     assert_true((accepted[row->training] >> row->first_invoker / 2 & 1) != 0);
     return true;
@@ -197,7 +193,6 @@ CASE(no_policy_gives_a_gpu_of_a_model_that_is_not_accepted)
 
 static const char *refuse_nothing(void *state, uint32_t gpus, double memory_mb, uint64_t types)
 {
-    (void)state;
     (void)gpus;
     (void)memory_mb;
     (void)types;
@@ -207,7 +202,6 @@ static const char *refuse_nothing(void *state, uint32_t gpus, double memory_mb, 
 static bool misplace(void *state, struct platform *platform)
 {
     const struct training_grant grant = {.share = 100, .quota = 100};
-    (void)state;
     if (platform_next_training(platform, 0) != SIM_NONE)
         (void)platform_place(platform, 0, &grant, 1, SIM_FOREVER);
     return false;

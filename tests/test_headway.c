@@ -276,8 +276,7 @@ CASE(tables_are_filled_again_only_after_a_move)
 CASE(the_estimator_converges_to_the_known_mean_and_deviation)
 {
     for (uint64_t seed = 0; seed < 10; seed++) {
-        struct random_stream stream;
-        random_stream_open(&stream, 1, RANDOM_TEST, seed, 0);
+        RANDOM_STREAM(stream, 1, RANDOM_TEST, seed, 0);
         struct risk risk;
         risk_start(&risk, 1, 0.05);
         for (int i = 0; i < 20000; i++)

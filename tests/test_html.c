@@ -10,9 +10,6 @@
 #include "tests/fixture_results.h"
 #include "tests/suite.h"
 
-OWNER(assumptions_free, struct assumptions)
-OWNER(report_free, struct report)
-
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 /* ---- A strict reader ------------------------------------------------------------------------ */
@@ -180,13 +177,13 @@ static char *page_of(const struct fixture *runs, size_t count, bool paper, const
     if (trained)
         trainings_make(results, runs);
     results->command = made_by == NULL ? NULL : arena_text(results->arena, "%s", made_by);
-    OWNED(report_free) struct report *report = report_build(results);
+    OWNED(arena_home_free) struct report *report = report_build(results);
     struct expectations *reference =
         paper ? expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, &error)
               : NULL;
     if (reference != NULL)
         report_judge(report, reference);
-    OWNED(assumptions_free)
+    OWNED(arena_home_free)
     struct assumptions *assumptions = assumptions_load("results/page/assumptions.json", &error);
     assert_non_null(assumptions);
     const struct page_figure figures[] = {
@@ -201,7 +198,7 @@ static char *page_of(const struct fixture *runs, size_t count, bool paper, const
     FILE *out = open_memstream(&text, &size);
     assert_true(report_html(&page, out, &error));
     assert_int_equal(fclose(out), 0);
-    expectations_free(reference);
+    arena_home_free(reference);
     return text;
 }
 
@@ -282,14 +279,14 @@ static char *text_of(const struct fixture *runs, size_t count,
     size_t size = 0;
     struct error error = {0};
     RESULTS *results = fixture_results(runs, count);
-    OWNED(report_free) struct report *report = report_build(results);
+    OWNED(arena_home_free) struct report *report = report_build(results);
     struct expectations *reference =
         expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, &error);
     FILE *out = open_memstream(&text, &size);
     report_judge(report, reference);
     assert_true(print(report, out));
     assert_int_equal(fclose(out), 0);
-    expectations_free(reference);
+    arena_home_free(reference);
     return text;
 }
 
@@ -396,8 +393,7 @@ CASE(a_figure_that_is_not_there_is_a_dash_and_the_page_goes_on)
 CASE(what_is_no_text_of_a_page_is_replaced)
 {
     STRING *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    MEMORY_STREAM(out, text);
     html_text(out, "a\x01"
                    "b\xc3"
                    "c\xff");

@@ -106,7 +106,6 @@ static bool slots_next(void *context, struct infless_slot *slot)
 static bool slots_fit(void *context, const struct infless_candidate *candidate,
                       const struct infless_slot *slot)
 {
-    (void)context;
     return slot_fits(slot, candidate);
 }
 

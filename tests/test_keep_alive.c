@@ -241,8 +241,7 @@ CASE(hybrid_windows_equal_a_recomputation)
 {
     unsigned seen[3] = {0};
     for (unsigned kind = 0; kind < 4; kind++) {
-        struct random_stream stream;
-        random_stream_open(&stream, 12, RANDOM_TEST, kind, 1);
+        RANDOM_STREAM(stream, 12, RANDOM_TEST, kind, 1);
         BENCH bench = bench_open("hybrid-histogram", NULL, NULL);
         static sim_time_t idle[DRAWS_MAX];
         double now = 0, forecast = -1;
@@ -279,8 +278,7 @@ CASE(lsth_mixes_the_windows_of_both_memories)
     static const char *const keys[] = {"long_samples", "short_samples", "gamma", NULL};
     static const double numbers[] = {90, 17, 0.3};
     for (unsigned kind = 0; kind < 3; kind++) {
-        struct random_stream stream;
-        random_stream_open(&stream, 13, RANDOM_TEST, kind, 1);
+        RANDOM_STREAM(stream, 13, RANDOM_TEST, kind, 1);
         BENCH bench = bench_open("lsth", keys, numbers);
         static sim_time_t idle[DRAWS_MAX];
         double now = 0;
@@ -570,8 +568,7 @@ static size_t naive_run(const struct cache *cache, enum naive_rule rule, bool *m
 
 static void cache_draw(struct cache *cache, uint64_t number, bool alike)
 {
-    struct random_stream stream;
-    random_stream_open(&stream, 77, RANDOM_TEST, number, 3);
+    RANDOM_STREAM(stream, 77, RANDOM_TEST, number, 3);
     gsl_rng *rng = &stream.rng;
     double largest = 0, sum = 0;
     for (unsigned f = 0; f < FUNCTIONS; f++) {

@@ -54,8 +54,7 @@ static void mixed_world(char json[WORLD_BYTES], uint64_t number, bool nominal)
 {
     static const char *const quarters[] = {"1", "2", "4"};
     static const char *const hundredths[] = {"25", "50", "100"};
-    struct random_stream stream;
-    random_stream_open(&stream, 2026, RANDOM_TEST, number, 8);
+    RANDOM_STREAM(stream, 2026, RANDOM_TEST, number, 8);
     gsl_rng *rng = &stream.rng;
     json[0] = '\0';
     world_add(json,
@@ -211,8 +210,7 @@ static double hits_with(const char *policy, uint64_t number, bool both)
     static const char *const hundredths[] = {"25", "50", "100"};
     char json[WORLD_BYTES] = "";
     RESULT result = {0};
-    struct random_stream stream;
-    random_stream_open(&stream, 2026, RANDOM_TEST, number, 9);
+    RANDOM_STREAM(stream, 2026, RANDOM_TEST, number, 9);
     world_add(json, "{'name':'alone','cluster':{'invokers':[{'count':2,'vcpus':8,'memory_mb':4000,'"
                     "gpus':[" QUARTERS "]}");
     if (both)

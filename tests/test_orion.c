@@ -94,8 +94,7 @@ static double sampled(const struct orion_model *model, const uint16_t *steps, do
                       uint64_t instance)
 {
     static double ends[SAMPLES];
-    struct random_stream stream;
-    random_stream_open(&stream, 77, RANDOM_TEST, instance, 0);
+    RANDOM_STREAM(stream, 77, RANDOM_TEST, instance, 0);
     const struct application *application = model->application;
     for (size_t i = 0; i < SAMPLES; i++) {
         double end[STAGES];

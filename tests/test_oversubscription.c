@@ -12,19 +12,9 @@ static struct log requests;
 static size_t training_count, lease_count;
 static struct simulation_result result;
 
-static bool keep_training(void *context, const struct training_result_row *row, struct error *error)
-{
-    assert_true(training_count < TRAININGS_MAX);
-    trainings[training_count++] = *row;
-    return true;
-}
+KEEPER(keep_training, training_result_row, trainings, training_count)
 
-static bool keep_lease(void *context, const struct lease_row *row, struct error *error)
-{
-    assert_true(lease_count < LEASES_MAX);
-    leases[lease_count++] = *row;
-    return true;
-}
+KEEPER(keep_lease, lease_row, leases, lease_count)
 
 static void simulate(const char *json, const struct policy *policy)
 {

@@ -13,7 +13,6 @@
 #include "workloads/spec/experiment.h"
 
 OWNER(experiment_free, struct experiment)
-OWNER(assumptions_free, struct assumptions)
 
 static const char model_page[] = "sim/README.md";
 static const char results_page[] = "results/README.md";
@@ -33,7 +32,7 @@ static char *page_read(const char *path)
 CASE(the_model_page_has_every_assumption_with_its_grade)
 {
     struct error error = {0};
-    OWNED(assumptions_free)
+    OWNED(arena_home_free)
     struct assumptions *assumptions = assumptions_load("results/page/assumptions.json", &error);
     assert_non_null(assumptions);
     STRING *page = page_read(model_page);

@@ -413,8 +413,8 @@ CASE(a_file_has_planned_times_only_where_there_is_a_plan)
         assert_true(records[0]->batches[i].planned_ms == 0); /* absent from the file */
         assert_true(records[1]->batches[i].planned_ms > 0);
     }
-    run_record_free(records[0]);
-    run_record_free(records[1]);
+    arena_home_free(records[0]);
+    arena_home_free(records[1]);
 }
 
 SUITE("planning")

@@ -163,7 +163,6 @@ CASE(a_container_that_started_late_is_kept_for_the_keep_alive)
 
 static bool pairs_decide(void *state, struct platform *platform)
 {
-    (void)state;
     uint32_t pair = 0; /* the least configuration for a batch of two */
     while (platform_workload(platform)->functions[0].configurations[pair].batch != 2)
         pair++;
@@ -433,7 +432,7 @@ static const double thirds[APPLICATIONS] = {1.0 / 3, 1.0 / 3, 1.0 / 3};
 
 CASE(counters_thin_evenly)
 {
-    struct arena arena;
+    CLOSED(arena_clear) struct arena arena = {0};
     struct admission_spec settings;
     struct load_limit *limit = limit_start(&arena, &settings, ADMISSION_PROPORTIONAL);
     load_limit_balance(limit, thirds, thirds);
@@ -445,7 +444,6 @@ CASE(counters_thin_evenly)
     }
     for (int i = 0; i < 10; i++)
         assert_true(load_limit_admit(limit, 0, false));
-    arena_clear(&arena);
 }
 
 CASE(a_rate_sheds_the_heaviest_first_or_all_alike_or_down_to_one_load)
@@ -469,7 +467,7 @@ CASE(a_rate_sheds_the_heaviest_first_or_all_alike_or_down_to_one_load)
 
 CASE(the_limit_rests_where_the_target_fraction_misses)
 {
-    struct arena arena;
+    CLOSED(arena_clear) struct arena arena = {0};
     struct admission_spec settings;
     struct load_limit *limit = limit_start(&arena, &settings, ADMISSION_EFFICIENT);
     for (int i = 0; i < 1000; i++)
@@ -481,19 +479,17 @@ CASE(the_limit_rests_where_the_target_fraction_misses)
     for (int i = 0; i < 1000; i++)
         load_limit_outcome(limit, true);
     assert_true(fabs(load_limit_value(limit) - 1) < 1e-9);
-    arena_clear(&arena);
 }
 
 CASE(the_mix_of_arrivals_is_learned)
 {
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     struct arrival_rates *rates = arrival_rates_create(&arena, 2);
     assert_true(isinf(arrival_rates_interval(rates, 0)));
     for (uint32_t i = 0; i < 4000; i++) /* one per ms, every fourth of application 1 */
         arrival_rates_note(rates, i % 4 == 3, i * SIM_MS);
     assert_true(fabs(arrival_rates_share(rates, 1) - 0.25) < 0.01);
     assert_true(fabs(arrival_rates_interval(rates, 1) / (4 * SIM_MS) - 1) < 0.04);
-    arena_clear(&arena);
 }
 
 /* Requests of which a rate drops all that it may, where four can run at a time: those that nothing

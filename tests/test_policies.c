@@ -212,8 +212,7 @@ CASE(queue_order_agrees_with_a_scan_after_any_change)
 {
     bool present[QUEUES] = {false};
     struct queue_rank rank[QUEUES] = {{0, 0}};
-    struct random_stream stream;
-    random_stream_open(&stream, 5, RANDOM_TEST, 1, 0);
+    RANDOM_STREAM(stream, 5, RANDOM_TEST, 1, 0);
     CLOSED(arena_clear) struct arena arena = {0};
     struct queue_order *order = queue_order_create(&arena, QUEUES);
     for (int step = 0; step < STEPS; step++) {

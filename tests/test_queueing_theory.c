@@ -147,8 +147,7 @@ enum { POOL_SLOTS = 256, POOL_ARRIVALS = 400000 };
 static double pool_by_brute_force(double rate, double mean, double keep, uint64_t seed)
 {
     static double free_at[POOL_SLOTS];
-    struct random_stream stream;
-    random_stream_open(&stream, seed, RANDOM_TEST, 0, 0);
+    RANDOM_STREAM(stream, seed, RANDOM_TEST, 0, 0);
     for (size_t i = 0; i < POOL_SLOTS; i++)
         free_at[i] = -INFINITY;
     double now = 0;

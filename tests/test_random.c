@@ -44,8 +44,7 @@ CASE(a_stream_hands_out_the_blocks_of_its_name_in_order)
                  {1, 17, RANDOM_NOISE, 2},
                  {0xfedcba9876543210, 0x0123456789abcdef, RANDOM_TEST, 0xffffff}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct random_stream stream;
-        random_stream_open(&stream, names[i].seed, names[i].purpose, names[i].a, names[i].b);
+        RANDOM_STREAM(stream, names[i].seed, names[i].purpose, names[i].a, names[i].b);
         const uint32_t key[2] = {(uint32_t)names[i].seed, (uint32_t)(names[i].seed >> 32)};
         for (uint32_t block = 0; block < 1000; block++) {
             const uint32_t counter[4] = {block, (uint32_t)names[i].a, (uint32_t)(names[i].a >> 32),
@@ -102,8 +101,7 @@ CASE(gsl_sees_a_generator_of_64_bits_named_philox)
 
 CASE(the_extreme_outputs_give_uniforms_from_zero_to_just_below_one)
 {
-    struct random_stream stream;
-    random_stream_open(&stream, 1, RANDOM_TEST, 0, 0);
+    RANDOM_STREAM(stream, 1, RANDOM_TEST, 0, 0);
     stream.state.ready[0] = 0;
     stream.state.ready[1] = UINT64_MAX;
     stream.state.ready_next = 0;
@@ -141,8 +139,7 @@ static void assert_uniform(double *u)
 CASE(long_streams_follow_their_distributions)
 {
     OWNED(free) double *u = malloc(DRAWS * sizeof *u);
-    struct random_stream stream;
-    random_stream_open(&stream, 2, RANDOM_TEST, 0, 0);
+    RANDOM_STREAM(stream, 2, RANDOM_TEST, 0, 0);
     for (size_t i = 0; i < DRAWS; i++)
         u[i] = gsl_rng_uniform(&stream.rng);
     assert_uniform(u);
@@ -163,9 +160,8 @@ CASE(first_numbers_of_neighbouring_streams_are_uniform_in_every_coordinate)
     OWNED(free) double *u = malloc(DRAWS * sizeof *u);
     for (int coordinate = 0; coordinate < 3; coordinate++) {
         for (uint32_t i = 0; i < DRAWS; i++) {
-            struct random_stream stream;
-            random_stream_open(&stream, coordinate == 0 ? i : 1, RANDOM_NOISE,
-                               coordinate == 1 ? i : 0, coordinate == 2 ? i : 0);
+            RANDOM_STREAM(stream, coordinate == 0 ? i : 1, RANDOM_NOISE, coordinate == 1 ? i : 0,
+                          coordinate == 2 ? i : 0);
             u[i] = random_uniform(&stream);
         }
         assert_uniform(u);
@@ -198,8 +194,7 @@ CASE(successive_numbers_and_all_bits_are_uncorrelated)
 {
     OWNED(free) double *u = malloc((DRAWS + 4) * sizeof *u);
     size_t ones[64] = {0};
-    struct random_stream stream;
-    random_stream_open(&stream, 4, RANDOM_TEST, 0, 0);
+    RANDOM_STREAM(stream, 4, RANDOM_TEST, 0, 0);
     for (size_t i = 0; i < DRAWS + 4; i++) {
         uint64_t bits = random_uint64(&stream);
         u[i] = (double)(bits >> 11) * 0x1p-53;

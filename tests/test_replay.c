@@ -11,7 +11,6 @@
 #include "tests/fixture_rows.h"
 #include "tests/worlds.h"
 
-OWNER(emulated_destroy, struct emulated)
 OWNER(results_free, struct results)
 
 enum { WORLDS = 12 };
@@ -76,7 +75,7 @@ static struct outcome rehearse(const struct experiment *experiment, double facto
 {
     const struct emulated_options options = {
         .speedup = speedup, .factor = factor, .jitter_cv = jitter_cv, .seed = 9};
-    OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options);
+    OWNED(arena_home_free) struct emulated *rehearsal = emulated_create(&options);
     assert_non_null(rehearsal);
     const struct backend backend = emulated_backend(rehearsal);
     struct outcome outcome = play_well(experiment, &backend);
@@ -165,14 +164,12 @@ CASE(interference_is_the_backend_s_own)
     override_add(&on, "platform.interference", "true");
     override_add(&on, "seed", "8");
     override_add(&off, "seed", "8");
-    struct experiment *with = parse(json, &on), *without = parse(json, &off);
+    EXPERIMENT *with = parse(json, &on), *without = parse(json, &off);
     OUTCOME disturbed = play_well(with, NULL);
     OUTCOME replayed = rehearse(with, 1, 0, 0, NULL);
     OUTCOME alone = play_well(without, NULL);
     assert_true(disturbed.result.run.slowdown_mean > 1.01);
     assert_outcomes_equal(&replayed, &alone);
-    experiment_free(with);
-    experiment_free(without);
 }
 
 CASE(a_factor_on_reality_is_the_slowdown_of_every_batch)
@@ -490,7 +487,7 @@ CASE(parts_of_the_time_and_shares_that_change_are_refused)
         world_random(json, 2, true);
         EXPERIMENT *experiment = parse(json, &overrides);
         const struct emulated_options options = {0};
-        OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options);
+        OWNED(arena_home_free) struct emulated *rehearsal = emulated_create(&options);
         assert_non_null(rehearsal);
         const struct backend backend = emulated_backend(rehearsal);
         refused(experiment, &backend, cases[c].says);
@@ -529,13 +526,12 @@ CASE(a_replay_s_file_says_that_no_gpu_took_part)
 {
     char path[] = "/tmp/esgsim-replay-XXXXXX";
     struct error error = {0};
-    struct experiment *good = lone(NULL, NULL, NULL),
-                      *cold = lone(NULL, "platform.initial", "cold");
+    EXPERIMENT *good = lone(NULL, NULL, NULL), *cold = lone(NULL, "platform.initial", "cold");
     struct resolved_run run = {.experiment = good};
     run.policy = policy_resolve(good, &run.values, &error);
     const struct resolved_run refused = {cold, run.policy, run.values};
     const struct emulated_options options = {.factor = 1.5};
-    OWNED(emulated_destroy) struct emulated *rehearsal = emulated_create(&options);
+    OWNED(arena_home_free) struct emulated *rehearsal = emulated_create(&options);
     const struct replay_target target = replay_rehearsal(rehearsal);
     RESULT result = {0};
     write_temporary(path, "");
@@ -558,8 +554,6 @@ CASE(a_replay_s_file_says_that_no_gpu_took_part)
     assert_true(run_details_has(details, good->hash, "batches"));
     run_details_close(details);
     unlink(path);
-    experiment_free(good);
-    experiment_free(cold);
 }
 
 CASE(a_plan_tells_what_a_replay_takes)

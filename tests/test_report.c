@@ -7,8 +7,6 @@
 #include "results/report/table.h"
 #include "tests/fixture_report.h"
 
-OWNER(expectations_free, struct expectations)
-
 /* FIFO's runs come in another order of seeds. */
 static const struct fixture light[] = {
     FIXTURE_ESG_RUNS,
@@ -179,7 +177,7 @@ CASE(published_figures_stand_beside_ours)
 {
     struct error error = {0};
     OPENED opened = report_open(light, LIGHT, NULL);
-    OWNED(expectations_free)
+    OWNED(arena_home_free)
     struct expectations *reference =
         expectations_load("tests/golden/reference.json", EXPECTATION_FIGURES, &error);
     assert_non_null(reference);
@@ -194,16 +192,16 @@ CASE(published_figures_stand_beside_ours)
 CASE(the_published_figures_that_ship_can_be_read)
 {
     struct error error = {0};
-    OWNED(expectations_free)
+    OWNED(arena_home_free)
     struct expectations *reference =
         expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, &error);
     assert_non_null(reference);
     assert_int_equal(reference->count, 18);
-    assert_string_equal(reference->list[0].metric, REPORT_HIT_RELATIVE);
-    assert_string_equal(reference->list[1].metric, REPORT_HIT_POINTS);
+    assert_string_equal(reference->list[0].metric, paired_gains[GAIN_RELATIVE].name);
+    assert_string_equal(reference->list[1].metric, paired_gains[GAIN_POINTS].name);
     for (size_t i = 0; i < 2; i++)
         assert_true(reference->list[i].low == 61 && reference->list[i].high == 80);
-    assert_string_equal(reference->list[2].metric, REPORT_SAVING);
+    assert_string_equal(reference->list[2].metric, paired_gains[GAIN_SAVING].name);
     assert_true(reference->list[2].low == 47 && reference->list[2].high == 187);
 }
 
@@ -393,8 +391,8 @@ CASE(without_esg_the_first_policy_is_compared_with_the_others)
     assert_string_equal(report_reference_name(scenario), "mine");
     const struct report_comparison comparison = report_compare(opened.report, scenario, 1, NULL);
     /* 0.6 of the requests hit as the fixture says, 0.4 half as often: 0.8 × (85 − 50). */
-    assert_float_equal(comparison.hit_points.mean, 28, 1e-9);
-    assert_float_equal(comparison.saving.mean, 100, 1e-9);
+    assert_float_equal(comparison.gains[GAIN_POINTS].mean, 28, 1e-9);
+    assert_float_equal(comparison.gains[GAIN_SAVING].mean, 100, 1e-9);
     char *text = printed(&opened, report_text);
     assert_contains(text, "mine against");
     assert_contains(text, "Above 0: mine is better.");
@@ -408,13 +406,14 @@ CASE(without_esg_the_first_policy_is_compared_with_the_others)
     assert_contains(text, "fifo against");
     assert_contains(text, "Above 0: fifo is better.");
     free(text);
-    assert_absolute(report_compare(opened.report, scenario, 0, NULL).hit_points.mean, -28, 1e-9);
+    assert_absolute(report_compare(opened.report, scenario, 0, NULL).gains[GAIN_POINTS].mean, -28,
+                    1e-9);
     assert_false(report_set_reference(opened.report, "fifo max_batch=2", &error));
     assert_contains(error.message, "made-up.h5: no run of \"fifo max_batch=2\"");
 
     /* A published figure of ESG is not one of whoever stands first. */
     const char *against[] = {scenario->contenders[0].policy};
-    struct expectation figure = {.metric = REPORT_SAVING,
+    struct expectation figure = {.metric = paired_gains[GAIN_SAVING].name,
                                  .policy = "esg",
                                  .unit = "%",
                                  .evidence = "published",
@@ -435,12 +434,12 @@ CASE(comparisons_are_paired_by_seed)
     struct report_comparison comparison =
         report_compare(opened.report, &opened.report->scenarios[0], 1, "classification");
     /* Points: 40, 37, 34. */
-    assert_int_equal(comparison.hit_points.n, 3);
-    assert_true(fabs(comparison.hit_points.mean - 37) < 1e-9);
-    assert_true(fabs(comparison.hit_points.sd - 3) < 1e-9);
-    assert_true(fabs(comparison.hit_points.half_width - 4.302653 * 3 / sqrt(3)) < 1e-4);
-    assert_true(fabs(comparison.saving.mean - 150) < 1e-9);
-    assert_true(comparison.saving.half_width < 1e-9);
+    assert_int_equal(comparison.gains[GAIN_POINTS].n, 3);
+    assert_true(fabs(comparison.gains[GAIN_POINTS].mean - 37) < 1e-9);
+    assert_true(fabs(comparison.gains[GAIN_POINTS].sd - 3) < 1e-9);
+    assert_true(fabs(comparison.gains[GAIN_POINTS].half_width - 4.302653 * 3 / sqrt(3)) < 1e-4);
+    assert_true(fabs(comparison.gains[GAIN_SAVING].mean - 150) < 1e-9);
+    assert_true(comparison.gains[GAIN_SAVING].half_width < 1e-9);
 }
 
 /* Hits of ESG − FIFO: 10, 12, 17 points, p = 0.0247. Costs are equal. Of two comparisons Holm's
@@ -498,8 +497,7 @@ CASE(a_text_that_could_be_a_formula_begins_with_an_apostrophe)
         {"-1.5e3", "-1.5e3"},      {"a=1", "a=1"}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         STRING *cell = NULL;
-        size_t size = 0;
-        FILE *out = open_memstream(&cell, &size);
+        MEMORY_STREAM(out, cell);
         csv_text(out, texts[i][0]);
         assert_int_equal(fclose(out), 0);
         assert_string_equal(cell, texts[i][1]);
@@ -531,7 +529,7 @@ CASE(json_holds_the_same_figures)
 {
     struct error error = {0};
     OPENED opened = report_open(light, LIGHT, NULL);
-    OWNED(expectations_free)
+    OWNED(arena_home_free)
     struct expectations *reference =
         expectations_load("tests/golden/reference.json", EXPECTATION_FIGURES, &error);
     report_judge(opened.report, reference);

@@ -9,9 +9,6 @@
 #include "results/report/curve.h"
 #include "tests/fixture_report.h"
 
-OWNER(assumptions_free, struct assumptions)
-OWNER(report_free, struct report)
-
 /* ESG has three seeds, FIFO one and two. EDF, alone in another setting, has all. */
 static const struct fixture runs[] = {
     FIXTURE_ESG_RUNS,
@@ -57,7 +54,7 @@ static char *page_of(const struct opened *opened)
     char *text = NULL;
     size_t size = 0;
     struct error error = {0};
-    OWNED(assumptions_free)
+    OWNED(arena_home_free)
     struct assumptions *assumptions = assumptions_load("results/page/assumptions.json", &error);
     const struct page page = {.report = opened->report, .assumptions = assumptions, .options = ""};
     FILE *out = open_memstream(&text, &size);
@@ -98,12 +95,11 @@ CASE(every_format_says_first_which_runs_are_missing)
 
 CASE(the_table_of_runs_has_the_number_of_missing_ones)
 {
-    STRING *text = NULL;
-    size_t size = 0;
     struct error error = {0};
     OPENED opened = report_open(runs, RUNS, lose_fifo_of_seed_3);
     const struct results *files[] = {opened.results};
-    FILE *out = open_memstream(&text, &size);
+    STRING *text = NULL;
+    MEMORY_STREAM(out, text);
     assert_true(tidy_csv(files, 1, out, &error));
     assert_int_equal(fclose(out), 0);
     assert_memory_equal(text, "file,missing_runs,hash,", strlen("file,missing_runs,hash,"));
@@ -206,7 +202,7 @@ CASE(without_a_common_seed_rows_are_marked)
 static enum verdict verdict_with(void (*change)(struct results *), enum standing *standing)
 {
     const char *against[] = {"fifo"};
-    struct expectation figure = {.metric = REPORT_SAVING,
+    struct expectation figure = {.metric = paired_gains[GAIN_SAVING].name,
                                  .evidence = "published",
                                  .unit = "%",
                                  .policy = "esg",
@@ -249,7 +245,7 @@ CASE(a_curve_does_not_end_where_runs_are_missing)
                    "policy.name=esg setting=light arrivals.load=0.4");
     for (size_t first = 0; first < 2; first++) {
         char text[64];
-        OWNED(report_free) struct report *report = report_build(results);
+        OWNED(arena_home_free) struct report *report = report_build(results);
         const struct curve_request request = {.key = "arrivals.load", .limit = 0.5};
         assert_true(report_follow(report, &request, &error));
         const struct curve_panel *panel = &report->curves->groups[0].panels[0];
@@ -289,7 +285,7 @@ static struct estimate estimate_of(const struct opened *opened, size_t contender
 CASE(copies_of_one_run_have_no_interval)
 {
     OPENED opened = report_open(runs, 5, copy_all);
-    char *text = printed(&opened, report_text);
+    STRING *text = printed(&opened, report_text);
     const char *tables = strstr(text, "== light");
     assert_non_null(tables);
     assert_null(strstr(tables, " \xC2\xB1 "));
@@ -300,11 +296,10 @@ CASE(copies_of_one_run_have_no_interval)
     assert_true(estimate_of(&opened, 0).exact && estimate_of(&opened, 0).n == 1);
     const struct report_comparison compared =
         report_compare(opened.report, &opened.report->scenarios[0], 1, NULL);
-    assert_int_equal(compared.saving.n, 1);
-    assert_true(isnan(compared.saving.half_width));
+    assert_int_equal(compared.gains[GAIN_SAVING].n, 1);
+    assert_true(isnan(compared.gains[GAIN_SAVING].half_width));
     /* The value is not a sample, so a range holds it or not. */
-    assert_int_equal(standing_of(100, 200, compared.saving), STANDING_HOLDS);
-    free(text);
+    assert_int_equal(standing_of(100, 200, compared.gains[GAIN_SAVING]), STANDING_HOLDS);
 }
 
 /* Beside a policy that draws, a copy keeps its seeds for the pairs. */
@@ -317,8 +312,8 @@ CASE(only_the_policy_whose_runs_are_equal_loses_its_interval)
     assert_true(estimate_of(&opened, 1).half_width > 0);
     const struct report_comparison compared =
         report_compare(opened.report, &opened.report->scenarios[0], 1, NULL);
-    assert_int_equal(compared.hit_points.n, 2);
-    assert_true(compared.hit_points.half_width > 0);
+    assert_int_equal(compared.gains[GAIN_POINTS].n, 2);
+    assert_true(compared.gains[GAIN_POINTS].half_width > 0);
 }
 
 /* ESG draws nothing, has one run and says so. */
@@ -335,7 +330,7 @@ CASE(the_only_run_of_a_policy_that_draws_nothing_is_paired_with_all_seeds)
 {
     OPENED opened = report_open(runs, 5, leave_one_of_esg);
     const struct estimate saving =
-        report_compare(opened.report, &opened.report->scenarios[0], 2, NULL).saving;
+        report_compare(opened.report, &opened.report->scenarios[0], 2, NULL).gains[GAIN_SAVING];
     assert_string_equal(opened.report->scenarios[0].contenders[2].policy, "fifo");
     assert_int_equal(saving.n, 2);
     assert_true(fabs(saving.mean - (150 + 200) / 2.0) < 1e-9);

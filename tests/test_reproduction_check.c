@@ -67,8 +67,8 @@ static void judge(struct judged *judged, const struct fixture *made, size_t coun
 
 static void judged_clear(struct judged *judged)
 {
-    expectations_free(judged->reference);
-    report_free(judged->report);
+    arena_home_free(judged->reference);
+    arena_home_free(judged->report);
     results_free(judged->results);
 }
 
@@ -262,9 +262,8 @@ static char *printed(const struct judged *judged,
                      bool (*print)(const struct report *, FILE *, struct error *))
 {
     char *text = NULL;
-    size_t size = 0;
     struct error error = {0};
-    FILE *out = open_memstream(&text, &size);
+    MEMORY_STREAM(out, text);
     assert_true(print(judged->report, out, &error));
     assert_int_equal(fclose(out), 0);
     return text;
@@ -315,7 +314,7 @@ CASE(settings_on_two_profiles_stay_apart_and_show_their_evidence)
     };
     JUDGED judged = {0};
     judge(&judged, both, 12, GAIN("\"orion\""));
-    report_free(judged.report);
+    arena_home_free(judged.report);
     for (size_t i = 6; i < 12; i++) {
         struct summary_row *run = &judged.results->runs[i];
         column_copy_text(run->name, sizeof run->name, "other");
@@ -346,7 +345,7 @@ CASE(averages_over_the_settings_are_of_each_baseline)
     judge(&judged, runs, RUNS, GAIN("\"edf\", \"llf\", \"infless\""));
     assert_int_equal(judged.judgement->worlds, 1);
     assert_int_equal(judged.judgement->average_count, 2);
-    const struct verdict_average *average = judged.judgement->averages;
+    const struct verdict_pair *average = judged.judgement->averages;
     if (average == NULL) {
         fail_msg("no averages");
         return;
@@ -452,8 +451,7 @@ CASE(assumptions_are_judged_apart_and_shown_in_one_table)
         "setting, is below in 1.");
     const struct report *reports[] = {judged.report, judged.report};
     STRING *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    MEMORY_STREAM(out, text);
     assert_true(verdicts_text(reports, 2, out, &error));
     assert_int_equal(fclose(out), 0);
     static const char *const order[] = {

@@ -10,7 +10,6 @@
 #include "workloads/sweep/sweep_keys.h"
 
 OWNER(experiment_free, struct experiment)
-OWNER(report_free, struct report)
 OWNER(results_free, struct results)
 #define RESULTS OWNED(results_free) struct results
 OWNER(sweep_free, struct sweep)
@@ -119,8 +118,7 @@ static void write_objects(FILE *out)
 static char *random_sweep(void)
 {
     char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    MEMORY_STREAM(out, text);
     (void)fputs("\"matrix\": {", out);
     const bool objects_first = draw(2) == 0;
     if (objects_first)
@@ -298,7 +296,7 @@ CASE(a_key_that_only_named_settings_set_can_be_followed)
     const struct curve_request constant = {"slo.ms", CURVE_METRIC, CURVE_AT_LEAST, false};
     execute(kinds, out_path, 1, 1);
     RESULTS *results = results_of(out_path);
-    OWNED(report_free) struct report *report = report_build(results);
+    OWNED(arena_home_free) struct report *report = report_build(results);
     assert_non_null(report);
     assert_null(report->curves);
     assert_true(report_follow(report, &request, &error));
@@ -350,7 +348,8 @@ static size_t fields_split(char *line, char **fields, size_t most)
 
 CASE(a_table_of_two_files_has_every_run_and_every_key)
 {
-    char *text = NULL, *rest = NULL, *fields[200], *names[200];
+    STRING *text = NULL;
+    char *rest = NULL, *fields[200], *names[200];
     size_t size = 0;
     struct error error = {0};
     execute(kinds, out_path, 1, 1);
@@ -384,7 +383,6 @@ CASE(a_table_of_two_files_has_every_run_and_every_key)
     assert_null(strtok_r(NULL, "\r\n", &rest));
     results_free(files[0]);
     results_free(files[1]);
-    free(text);
 }
 
 /* ---- Files of others ------------------------------------------------------------------------- */

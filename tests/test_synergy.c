@@ -181,7 +181,7 @@ static size_t read_programme(const char *line, const struct training_models *mod
 CASE(the_optima_of_an_integer_programme_solver_are_found)
 {
     struct error error = {0};
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     OWNED(training_models_free)
     struct training_models *models =
         training_models_read("workloads/models/synergy-v100.json", &error);
@@ -204,7 +204,6 @@ CASE(the_optima_of_an_integer_programme_solver_are_found)
         if (!(fabs(ours - optimum) <= 1e-9 * optimum))
             fail_msg("programme %zu: %.17g, not %.17g", p, ours, optimum);
     }
-    arena_clear(&arena);
 }
 
 /* The best sum of speeds by trying every cell for every training. */
@@ -345,7 +344,7 @@ static double planned_speed(struct arena *arena, const struct training_models *m
 CASE(the_profiler_measures_the_authors_points)
 {
     struct error error = {0};
-    struct arena arena = {0};
+    CLOSED(arena_clear) struct arena arena = {0};
     OWNED(training_models_free)
     struct training_models *models = training_models_read(MODELS_OF_3, &error);
     assert_non_null(models);
@@ -380,7 +379,6 @@ CASE(the_profiler_measures_the_authors_points)
         assert_float_equal(planned_speed(&arena, models, "alexnet", between[i].points,
                                          between[i].vcpus, between[i].memory_gb),
                            between[i].speed, 1e-12);
-    arena_clear(&arena);
 }
 
 SUITE("synergy")

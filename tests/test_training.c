@@ -14,7 +14,6 @@
 #include "traces/readers/line_reader.h"
 
 OWNER(results_free, struct results)
-OWNER(run_record_free, struct run_record)
 
 enum { TRAININGS_MAX = 12000, LEASES_MAX = 20000, LEASE_GPUS_MAX = 20000 };
 
@@ -26,31 +25,10 @@ struct rows {
     size_t count, lease_count, lease_gpu_count;
 };
 
-static bool row_training(void *context, const struct training_result_row *row, struct error *error)
-{
-    struct rows *rows = context;
-    assert_true(rows->count < TRAININGS_MAX);
-    rows->trainings[rows->count++] = *row;
-    return true;
-}
-
-static bool row_lease(void *context, const struct lease_row *row, struct error *error)
-{
-    struct rows *rows = context;
-    assert_true(rows->lease_count < sizeof rows->leases / sizeof *rows->leases);
-    rows->leases[rows->lease_count++] = *row;
-    return true;
-}
-
-static bool row_lease_gpu(void *context, const struct lease_gpu_row *row, struct error *error)
-{
-    struct rows *rows = context;
-    assert_true(rows->lease_gpu_count < LEASE_GPUS_MAX);
-    rows->lease_gpus[rows->lease_gpu_count++] = *row;
-    return true;
-}
-
 static struct rows rows;
+KEEPER(row_training, training_result_row, rows.trainings, rows.count)
+KEEPER(row_lease, lease_row, rows.leases, rows.lease_count)
+KEEPER(row_lease_gpu, lease_gpu_row, rows.lease_gpus, rows.lease_gpu_count)
 static bool record_leases = true, record_lease_gpus;
 static struct notices notices; /* of the last run that ended well */
 
@@ -390,8 +368,7 @@ CASE(one_gpu_is_a_queue_m_m_1)
     const double rho = 0.7;
     char *at = trace;
     double arrival = 0, sum = 0;
-    struct random_stream random;
-    random_stream_open(&random, 20240, RANDOM_TEST, 1, 0);
+    RANDOM_STREAM(random, 20240, RANDOM_TEST, 1, 0);
     for (unsigned i = 0; i < CUSTOMERS; i++) {
         arrival += floor(-log(1 - random_uniform(&random)) / rho * 1000 + 0.5);
         const double length = 1 + floor(-log(1 - random_uniform(&random)) * 1000);
@@ -560,8 +537,7 @@ CASE(random_gangs_keep_work_and_ledger)
         static char trace[8192];
         char rules[128], *at = trace;
         double arrival = 0;
-        struct random_stream random;
-        random_stream_open(&random, seed, RANDOM_TEST, 3, 0);
+        RANDOM_STREAM(random, seed, RANDOM_TEST, 3, 0);
         for (unsigned i = 0; i < 30; i++) {
             arrival += floor(random_uniform(&random) * 20);
             at += sprintf(at, "%u,%s,%.0f,%u,%u\n", i, random_uniform(&random) < 0.5 ? "a" : "b",
@@ -676,7 +652,7 @@ CASE(a_gang_takes_the_time_of_its_slowest_gpu_model)
     struct error error = {0};
     STRING *text = json_read_text(path, NULL, &error);
     assert_non_null(text);
-    cJSON *models = cJSON_Parse(text);
+    JSON *models = cJSON_Parse(text);
     unsigned mixed = 0, on[3] = {0};
     for (unsigned g = 0; g < 3; g++)
         (void)snprintf(json + strlen(json), sizeof json - strlen(json),
@@ -710,7 +686,6 @@ CASE(a_gang_takes_the_time_of_its_slowest_gpu_model)
     }
     print_message("%zu trainings, %u on GPUs of several models\n", rows.count, mixed);
     assert_true(rows.count > 99 && mixed > 0 && on[0] > 0 && on[1] > 0 && on[2] > 0);
-    cJSON_Delete(models);
 }
 
 /* ---- Leases, restarts ------------------------------------------------------------------------ */
@@ -1008,7 +983,7 @@ CASE(the_results_file_has_trainings_and_leases)
     assert_string_equal(experiment->profile_sha256, "");
     assert_memory_equal(&results->training[0].measures, &measures, sizeof measures);
     assert_true(fabs(measures.jct_s_mean / 3600 - 4.623) < 0.0005);
-    OWNED(run_record_free)
+    OWNED(arena_home_free)
     struct run_record *record = run_record_load(path, experiment->hash, true, &error);
     assert_non_null(record);
     check_record(record);

@@ -1,6 +1,6 @@
 /* The record of choices, and trees learned from it. */
 #include "sched/registry.h"
-#include "sched/tree/actions.h"
+#include "sched/choices/actions.h"
 #include "sched/tree/learn.h"
 #include "sim/engine/random.h"
 #include "tests/fixture_simulation.h"
@@ -11,21 +11,9 @@ static struct choice_row choices[MOST];
 static struct decision_row decisions[MOST];
 static size_t choice_count, decision_count;
 
-static bool take_choice(void *context, const struct choice_row *row, struct error *error)
-{
-    (void)context, (void)error;
-    assert_true(choice_count < MOST);
-    choices[choice_count++] = *row;
-    return true;
-}
+KEEPER(take_choice, choice_row, choices, choice_count)
 
-static bool take_decision(void *context, const struct decision_row *row, struct error *error)
-{
-    (void)context, (void)error;
-    assert_true(decision_count < MOST);
-    decisions[decision_count++] = *row;
-    return true;
-}
+KEEPER(take_decision, decision_row, decisions, decision_count)
 
 /* Runs the shipped experiment under the policy, and takes both records of its decisions. */
 static void record_run(const char *named, const char *seed)
@@ -215,8 +203,7 @@ static double brute_force(const struct tree_sample *rows, uint32_t least)
 
 CASE(the_first_test_is_that_of_exhaustive_search)
 {
-    struct random_stream stream;
-    random_stream_open(&stream, 17, RANDOM_MODULE, 0, 0);
+    RANDOM_STREAM(stream, 17, RANDOM_MODULE, 0, 0);
     for (int round = 0; round < 300; round++) {
         struct tree_sample rows[ROWS];
         rows_draw(&stream, rows, 2);
@@ -268,8 +255,7 @@ static size_t errors(const struct tree_node *tree, const struct tree_sample *row
 
 CASE(trees_keep_their_limits_and_pruning_by_noise_leaves_the_root)
 {
-    struct random_stream stream;
-    random_stream_open(&stream, 18, RANDOM_MODULE, 0, 0);
+    RANDOM_STREAM(stream, 18, RANDOM_MODULE, 0, 0);
     for (int round = 0; round < 100; round++) {
         struct tree_sample rows[ROWS], others[ROWS];
         struct arena *arena = arena_create();
@@ -322,8 +308,7 @@ static bool load_text(const char *text, struct arena *arena, struct trees *trees
     const bool good = trees_load(arena, path, &experiment->workload, trees, error);
     if (good) {
         char *written = NULL;
-        size_t size = 0;
-        FILE *out = open_memstream(&written, &size);
+        MEMORY_STREAM(out, written);
         trees_write(out, trees);
         fclose(out);
         assert_string_equal(written, strchr(text, '\n') + 1);

@@ -43,8 +43,7 @@ CASE(halves_wholes_and_their_neighbours_round_as_the_library_rounds_them)
 
 CASE(random_values_of_every_size_round_as_the_library_rounds_them)
 {
-    struct random_stream random;
-    random_stream_open(&random, 1, RANDOM_TEST, 0, 0);
+    RANDOM_STREAM(random, 1, RANDOM_TEST, 0, 0);
     for (int k = 0; k < 1000000; k++) {
         double value = ldexp(random_uniform(&random), (int)(random_uint64(&random) % 100) - 37);
         assert_rounds(value);

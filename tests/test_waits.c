@@ -10,8 +10,6 @@ static struct {
 
 static bool add_part(void *context, const struct part_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     assert_true(row->part < REQUEST_PARTS && row->time_ns > 0);
     told.parts[row->part] += row->time_ns;
     return true;
@@ -19,24 +17,18 @@ static bool add_part(void *context, const struct part_row *row, struct error *er
 
 static bool add_job(void *context, const struct job_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     told.jobs += row->queue_ns + row->cold_ns;
     return true;
 }
 
 static bool add_batch(void *context, const struct batch_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     told.jobs += row->jobs * (row->transfer_ns + row->finished_ns - row->started_ns);
     return true;
 }
 
 static bool add_lost(void *context, const struct lost_row *row, struct error *error)
 {
-    (void)context;
-    (void)error;
     told.jobs += row->lost_ns - row->ready_ns;
     told.lost++;
     return true;
@@ -44,9 +36,6 @@ static bool add_lost(void *context, const struct lost_row *row, struct error *er
 
 static bool add_decision(void *context, const struct decision_row *row, struct error *error)
 {
-    (void)context;
-    (void)row;
-    (void)error;
     return true;
 }
 
@@ -80,7 +69,6 @@ static uint32_t choice;
 
 static bool greedy_decide(void *state, struct platform *platform)
 {
-    (void)state;
     const struct workload *workload = platform_workload(platform);
     for (uint32_t queue = 0; queue < workload->queue_count; queue++) {
         const uint32_t function = platform_queue_function(platform, queue);

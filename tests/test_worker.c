@@ -150,7 +150,7 @@ CASE(a_replay_decides_as_the_simulation)
         run_rows_clear(&rows[i]);
         simulation_result_clear(&results[i]);
     }
-    worker_backend_destroy(replayed);
+    arena_home_free(replayed);
     stop(worker);
 }
 
@@ -234,7 +234,7 @@ CASE(a_worker_is_warmed_once_with_all_and_in_a_hurry_with_all_parts)
             open_run(backend, experiment);
             assert_int_equal(read_log(path, told), count);
         }
-        worker_backend_destroy(backend);
+        arena_home_free(backend);
         stop(worker);
     }
     assert_int_equal(unsetenv("FAKE_LOG"), 0);
@@ -329,7 +329,7 @@ static void two_free_units(bool side_by_side, bool waits)
     assert_false(
         backend.wait(backend.context, SIM_FOREVER, &(uint32_t){0}, &(sim_time_t){0}, &error));
     assert_contains(error.message, "while no batch executes");
-    worker_backend_destroy(pool);
+    arena_home_free(pool);
     stop(worker);
 }
 

@@ -214,8 +214,7 @@ static inline void world_function(char *json, struct random_stream *stream, cons
  * requests. * Without noise and interference every execution takes its nominal time. */
 static inline void world_random(char json[WORLD_BYTES], uint64_t number, bool nominal)
 {
-    struct random_stream stream;
-    random_stream_open(&stream, 2026, RANDOM_TEST, number, 7);
+    RANDOM_STREAM(stream, 2026, RANDOM_TEST, number, 7);
     gsl_rng *rng = &stream.rng;
     json[0] = '\0';
     world_add(json,

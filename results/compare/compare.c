@@ -246,9 +246,7 @@ static size_t partner_find(const struct files *files, const struct comparison *a
 
 static void alone_add(struct comparison *against, const struct summary_row *row, const char *what)
 {
-    arena_reserve(against->arena, &against->alone, against->alone_count + 1,
-                  sizeof *against->alone);
-    against->alone[against->alone_count++] =
+    *ARENA_NEXT(against->arena, against->alone, against->alone_count) =
         arena_text(against->arena, "%s: %s", run_title(against->arena, row), what);
 }
 
@@ -268,8 +266,8 @@ static bool pair_add(const struct files *files, struct comparison *against, size
     const bool good =
         records[1] != NULL &&
         run_compare(run, (const struct run_record *const[2]){records[0], records[1]}, error);
-    run_record_free(records[0]);
-    run_record_free(records[1]);
+    arena_home_free(records[0]);
+    arena_home_free(records[1]);
     if (good)
         mean_batches_fill(against, run);
     return good;
@@ -324,9 +322,7 @@ static bool compare_fill(const struct files *files, struct comparison *against, 
 struct comparison *compare_load(const char *simulated, const char *real, struct error *error)
 {
     struct files files = {.paths = {simulated, real}};
-    struct arena *arena = arena_create();
-    struct comparison *against = arena_allocate(arena, 1, sizeof *against);
-    against->arena = arena;
+    struct comparison *against = arena_home(sizeof *against);
     against->simulated = results_load(simulated, error);
     if (against->simulated != NULL)
         against->real = results_load(real, error);

@@ -126,6 +126,12 @@ struct comparison {
 struct comparison *compare_load(const char *simulated, const char *real, struct error *error);
 void compare_free(struct comparison *against);
 
+/* Compares requests, simulated and real, in order of their numbers, from the first measured one on:
+ * the part's counts, figures and distance. `application`: an index, SIZE_MAX for all. `seed`: of
+ * the bootstrap. */
+void compare_fill_part(struct arena *arena, const struct request_row **const rows[2], size_t count,
+                       size_t application, uint64_t seed, struct compare_part *part);
+
 /* Whether both sides serve the same: as many requests, to 0.5 %, in batches of one size, to 10 %.
  * If not, their latencies are not judged. Memory and slices are equal by the pairing. */
 bool compare_served_alike(const struct compare_run *run);

@@ -118,8 +118,7 @@ static double metric_error(enum compare_metric metric, double simulated, double 
  * drawn. */
 static void blocks_draw(uint64_t seed, uint64_t replicate, double *drawn, size_t blocks)
 {
-    struct random_stream stream;
-    random_stream_open(&stream, seed, RANDOM_BOOTSTRAP, replicate, 0);
+    RANDOM_STREAM(stream, seed, RANDOM_BOOTSTRAP, replicate, 0);
     memset(drawn, 0, blocks * sizeof *drawn);
     for (size_t b = 0; b < blocks; b++)
         drawn[gsl_rng_uniform_int(&stream.rng, blocks)]++;
@@ -222,9 +221,8 @@ static bool requests_same(const struct request_row **const rows[2], size_t count
     return true;
 }
 
-/* `application`: SIZE_MAX for all. */
-static void part_fill(struct arena *arena, const struct request_row **const rows[2], size_t count,
-                      size_t application, uint64_t seed, struct compare_part *part)
+void compare_fill_part(struct arena *arena, const struct request_row **const rows[2], size_t count,
+                       size_t application, uint64_t seed, struct compare_part *part)
 {
     const struct arena_block *mark = arena->blocks;
     struct side sides[2] = {{0}};
@@ -261,8 +259,8 @@ static bool parts_fill(struct compare_run *run, const struct request_row **const
     for (size_t p = 0; p < parts; p++) {
         const bool all = p + 1 == parts;
         run->parts[p].application = all ? NULL : workload->applications[p].name;
-        part_fill(run->arena, rows, count, all ? SIZE_MAX : p, run->simulated->seed,
-                  &run->parts[p]);
+        compare_fill_part(run->arena, rows, count, all ? SIZE_MAX : p, run->simulated->seed,
+                          &run->parts[p]);
     }
     return true;
 }

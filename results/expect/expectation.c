@@ -13,23 +13,6 @@
 static const char *const grades[] = {"published", "readme",  "secondary",
                                      "recalled",  "assumed", NULL};
 
-static const struct esg_comparison esg_comparisons[] = {
-    {REPORT_HIT_POINTS, "slo_hit_rate", PAIRED_DIFFERENCE, false, "ESG's SLO hit rate is",
-     " points", "does not exist in"},
-    {REPORT_HIT_RELATIVE, "slo_hit_rate", PAIRED_GAIN, false, "ESG's SLO hit rate is", " %",
-     "is undefined, the baseline's hit rate being 0 in a seed, in"},
-    {REPORT_SAVING, "cost_per_request_usd", PAIRED_GAIN, true,
-     "the baseline's cost, relative to ESG's, is", " %",
-     "is undefined, ESG's cost being 0 in a seed, in"},
-    {REPORT_SAVING_PER_ARRIVAL, "cost_per_arrival_usd", PAIRED_GAIN, true,
-     "the baseline's cost per request, dropped ones included, relative to ESG's, is", " %",
-     "is undefined, ESG's cost being 0 in a seed, in"},
-    {REPORT_SAVING_HELD, "cost_held_per_request_usd", PAIRED_GAIN, true,
-     "the baseline's cost with all that it holds, relative to ESG's, is", " %",
-     "is undefined, ESG's cost being 0 in a seed, in"},
-};
-enum { ESG_COMPARISONS = sizeof esg_comparisons / sizeof esg_comparisons[0] };
-
 bool expectation_is_comparison(const struct expectation *expectation)
 {
     return expectation->comparison != PAIRED_VALUE;
@@ -48,10 +31,10 @@ bool expectation_is_free(const struct expectation *expectation)
 
 bool expectation_resolve(struct expectation *expectation)
 {
-    const struct esg_comparison *esg = NULL;
-    for (size_t i = 0; i < ESG_COMPARISONS; i++)
-        if (strcmp(expectation->metric, esg_comparisons[i].name) == 0)
-            esg = &esg_comparisons[i];
+    const struct paired_gain *esg = NULL;
+    for (size_t g = 0; g < GAINS; g++)
+        if (strcmp(expectation->metric, paired_gains[g].name) == 0)
+            esg = &paired_gains[g];
     expectation->esg = esg;
     if (esg != NULL)
         expectation->comparison = esg->formula;
@@ -135,8 +118,8 @@ static bool metric_fault(const struct json_value *value, bool comparisons, struc
     int count = 0;
     struct json_value metric;
     (void)json_child(value, "metric", &metric);
-    for (size_t i = 0; comparisons && i < ESG_COMPARISONS; i++)
-        names[count++] = esg_comparisons[i].name;
+    for (size_t g = 0; comparisons && g < GAINS; g++)
+        names[count++] = paired_gains[g].name;
     names[count++] = report_late_rate.name;
     names[count++] = report_miss_rate.name;
     names[count++] = report_gpu_use.name;
@@ -354,19 +337,12 @@ static bool file_read(const struct json_value *root, enum expectation_form form,
 struct expectations *expectations_load(const char *path, enum expectation_form form,
                                        struct error *error)
 {
-    struct arena *arena = arena_create();
-    struct expectations *expectations = arena_allocate(arena, 1, sizeof *expectations);
-    struct json_value root = json_load(arena, json_include_operand(arena, path), error);
+    struct expectations *expectations = arena_home(sizeof *expectations);
+    struct json_value root =
+        json_load(expectations->arena, json_include_operand(expectations->arena, path), error);
     root.file = path;
-    expectations->arena = arena;
     if (root.node != NULL && file_read(&root, form, expectations, error))
         return expectations;
-    arena_destroy(arena);
+    arena_destroy(expectations->arena);
     return NULL;
-}
-
-void expectations_free(struct expectations *expectations)
-{
-    if (expectations != NULL)
-        arena_destroy(expectations->arena);
 }

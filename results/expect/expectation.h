@@ -69,25 +69,14 @@
 
 struct metric;
 
-/* A comparison of ESG with another policy that has a name of its own, as a metric has. */
-struct esg_comparison {
-    const char *name;
-    const char *metric; /* what is compared */
-    enum paired_formula formula;
-    bool turned;         /* the other policy is the first */
-    const char *subject; /* "ESG's SLO hit rate is" */
-    const char *unit;
-    const char *undefined; /* why there is no value */
-};
-
 enum claim_group { CLAIM_SELF_CHECK, CLAIM_REAL, CLAIM_SIZE, CLAIM_SIGN, CLAIM_GROUP_COUNT };
 #define CLAIM_FACTOR 1.5 /* how far from the published effect ours may be */
 
 /* Texts are of the file's document. */
 struct expectation {
-    const char *metric;               /* as the file names it */
-    const struct esg_comparison *esg; /* NULL: `metric` is a metric */
-    const struct metric *measured;    /* the metric of the runs */
+    const char *metric;            /* as the file names it */
+    const struct paired_gain *esg; /* of ESG; NULL: `metric` is a metric */
+    const struct metric *measured; /* the metric of the runs */
     enum paired_formula comparison;
     double scale;            /* of the result of the formula: 100 in per cent and points, else 1 */
     const char *unit;        /* "%", "points", "x", or the metric's; may be "" */
@@ -132,10 +121,9 @@ struct expectations {
 enum expectation_form { EXPECTATION_FIGURES, EXPECTATION_CLAIMS };
 
 /* The path is searched in the data folder, too. Returns NULL with ERROR_INPUT, which names the
- * file, the JSON path and the fault. Free with expectations_free (NULL allowed). */
+ * file, the JSON path and the fault. Free with arena_home_free (NULL allowed). */
 struct expectations *expectations_load(const char *path, enum expectation_form form,
                                        struct error *error);
-void expectations_free(struct expectations *expectations);
 
 /* Sets `esg`, `measured`, `comparison` and `scale` of a published figure by its metric's name and
  * its comparison. False: the metric is unknown. */

@@ -165,8 +165,7 @@ static void pair_add(const struct report *report, struct judgement *judgement,
     else if (is_assumed(report, judgement->figure, &pair))
         pair.standing = STANDING_ASSUMED;
     judgement->incomplete = judgement->incomplete || lacks;
-    arena_reserve(report->arena, &judgement->pairs, judgement->pair_count + 1, sizeof pair);
-    judgement->pairs[judgement->pair_count++] = pair;
+    *ARENA_NEXT(report->arena, judgement->pairs, judgement->pair_count) = pair;
     judgement->counts[pair.standing]++;
 }
 
@@ -285,8 +284,11 @@ static void averages_fill(const struct report *report, struct judgement *judgeme
         if (count == 0)
             continue;
         const struct estimate ours = paired_expected(report, pairs, count, figure);
-        judgement->averages[judgement->average_count++] = (struct verdict_average){
+        judgement->averages[judgement->average_count++] = (struct verdict_pair){
+            .contender = REPORT_NONE,
+            .setting = "",
             .policy = policy,
+            .name = policy,
             .settings = count,
             .ours = ours,
             .standing = incomplete ? STANDING_INCOMPLETE : standing_in(figure, ours)};
@@ -345,8 +347,7 @@ static void judge_apart(const struct report *report, struct judgement *judgement
         if (one.counts[STANDING_NO_RUN] == one.pair_count)
             continue;
         averages_fill(report, &one);
-        arena_reserve(report->arena, &judgement->apart, judgement->apart_count + 1, sizeof one);
-        judgement->apart[judgement->apart_count++] = one;
+        *ARENA_NEXT(report->arena, judgement->apart, judgement->apart_count) = one;
     }
     if (judgement->worlds <= 1)
         averages_fill(report, judgement);
@@ -378,6 +379,6 @@ struct report *judged_open(const char *path, const struct expectations *expected
 void judged_close(struct report *report)
 {
     struct results *results = report == NULL ? NULL : (struct results *)(uintptr_t)report->results;
-    report_free(report);
+    arena_home_free(report);
     results_free(results);
 }

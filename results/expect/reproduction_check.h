@@ -63,21 +63,15 @@ enum verdict {
     VERDICT_COUNT
 };
 
-/* Texts are owned by the report or the expectations. */
+/* A policy in a setting, or on average over the settings of a world. Texts are owned by the report
+ * or the expectations. */
 struct verdict_pair {
     const struct report_scenario *scenario; /* NULL: the setting was not run */
     size_t contender;                       /* index in the scenario; REPORT_NONE: not run there */
     const char *setting; /* title of the scenario, or the name in the reference file */
     const char *policy;  /* title of the contender, or the name in the reference file */
     const char *name;    /* of the policy in the reference file */
-    struct estimate ours;
-    enum standing standing;
-};
-
-/* Of one policy over the settings of a world. */
-struct verdict_average {
-    const char *policy; /* the name in the reference file */
-    size_t settings;    /* number of settings with a run of the policy */
+    size_t settings;     /* of an average: those with a run of the policy */
     struct estimate ours;
     enum standing standing;
 };
@@ -94,8 +88,8 @@ struct judgement {
     struct verdict_pair *pairs; /* sorted by policy, then in the order of the scenarios */
     size_t pair_count;
     size_t counts[STANDING_COUNT];
-    bool incomplete;                  /* runs of a policy of the figure are missing */
-    struct verdict_average *averages; /* in the order of the pairs; none for several worlds */
+    bool incomplete;               /* runs of a policy of the figure are missing */
+    struct verdict_pair *averages; /* in the order of the pairs; none for several worlds */
     size_t average_count;
     const char *sentence; /* one sentence: the verdict, the range of our means, and the standing of
                        the pairs, which it names if they are of one world */

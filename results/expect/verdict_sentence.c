@@ -36,12 +36,12 @@ static void say_subject(struct sentence *to)
 /* "12.3 % (± 0.5) lower" of ESG, else "12.3 % (± 0.48)". */
 static void say_value(struct sentence *to, const struct verdict_pair *pair)
 {
-    const struct esg_comparison *esg = to->figure->esg;
+    const struct paired_gain *esg = to->figure->esg;
     const char *unit = to->figure->unit;
     const struct estimate *ours = &pair->ours;
     const bool bare = strcmp(unit, "1") == 0 || unit[0] == '\0';
     if (esg != NULL)
-        say(to, "%.1f%s", fabs(ours->mean), esg->unit);
+        say(to, "%.1f %s", fabs(ours->mean), esg->unit);
     else if (to->figure->comparison == PAIRED_GAIN)
         say(to, "%.1f %%", ours->mean);
     else
@@ -211,7 +211,7 @@ const char *verdict_sentence(const struct report *report, const struct judgement
     static const char *const openings[] = {"Reproduced", "Partly reproduced", "Not reproduced",
                                            "Cannot be said", "Assumed"};
     const struct expectation *figure = judgement->figure;
-    const struct esg_comparison *esg = figure->esg;
+    const struct paired_gain *esg = figure->esg;
     const struct {
         enum standing standing;
         const char *text;

@@ -12,8 +12,8 @@ void chart_row(struct chart *chart, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    arena_reserve(chart->arena, &chart->rows, chart->row_count + 1, sizeof *chart->rows);
-    arena_append_of(chart->arena, &chart->rows[chart->row_count++], format, args);
+    arena_append_of(chart->arena, ARENA_NEXT(chart->arena, chart->rows, chart->row_count), format,
+                    args);
     va_end(args);
 }
 
@@ -21,8 +21,7 @@ struct chart_span *chart_add(struct chart *chart, enum chart_shape shape,
                              const struct chart_kind *kind, double from, double until)
 {
     static const struct chart_kind none = {"", ' ', 0};
-    arena_reserve(chart->arena, &chart->spans, chart->span_count + 1, sizeof *chart->spans);
-    struct chart_span *span = &chart->spans[chart->span_count++];
+    struct chart_span *span = ARENA_NEXT(chart->arena, chart->spans, chart->span_count);
     *span = (struct chart_span){shape, chart->row_count - 1,        0, from,
                                 until, kind != NULL ? *kind : none, ""};
     return span;

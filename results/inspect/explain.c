@@ -222,19 +222,11 @@ struct explanation *explanation_build(const struct summary_row *run,
     const struct request_row *row = find_request(run, record, request, error);
     if (row == NULL)
         return NULL;
-    struct arena *arena = arena_create();
-    struct explanation *explanation = arena_allocate(arena, 1, sizeof *explanation);
-    explanation->arena = arena;
+    struct explanation *explanation = arena_home(sizeof *explanation);
     explanation->run = run;
     explanation->request = row;
     if (explanation_fill(explanation, record, error))
         return explanation;
-    explanation_free(explanation);
+    arena_home_free(explanation);
     return NULL;
-}
-
-void explanation_free(struct explanation *explanation)
-{
-    if (explanation != NULL)
-        arena_destroy(explanation->arena);
 }

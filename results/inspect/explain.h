@@ -17,7 +17,7 @@
 
 #include "results/inspect/chart.h"
 #include "results/store/store.h"
-#include "sched/tree/tree.h"
+#include "sched/choices/tree.h"
 #include "sim/base/error.h"
 #include "workloads/world/outline.h"
 
@@ -44,6 +44,7 @@ struct explained_stage {
 };
 
 struct explanation {
+    struct arena *arena; /* has all but what outlives it */
     const struct summary_row *run;
     const struct request_row *request;
     const char *application;
@@ -52,15 +53,13 @@ struct explanation {
     struct stage_time path; /* sum over the longest path, equal to the latency */
     struct trees trees;     /* of policy "tree": why each stage was served so; else NULL */
     struct outline outline; /* owns the names */
-    struct arena *arena;    /* has all else */
 };
 
-/* Builds the explanation. `run`, `record` and `results` must outlive it. NULL: ERROR_INPUT if the
- * run has no such request or its rows are inconsistent. O(rows). */
+/* Builds the explanation. `run` and `record` must outlive it. Free it with arena_home_free. NULL:
+ * ERROR_INPUT if the run has no such request or its rows are inconsistent. O(rows). */
 struct explanation *explanation_build(const struct summary_row *run,
                                       const struct run_record *record, uint64_t request,
                                       struct error *error);
-void explanation_free(struct explanation *explanation);
 
 /* Makes its chart, which the explanation owns. */
 void explanation_chart(const struct explanation *explanation, struct chart *chart);

@@ -498,7 +498,7 @@ bool explanation_worst(const struct summary_row *run, const struct run_record *r
         good = told != NULL;
         if (good)
             worst_print(told, json ? list : NULL, out);
-        explanation_free(told);
+        arena_home_free(told);
     }
     if (good && json)
         good = json_write(root, out, "standard output", error);

@@ -252,9 +252,7 @@ static bool add_part(void *context, const struct part_row *row, struct error *er
     (void)error;
     if (row->part >= PART_down && row->part <= PART_deciding) {
         struct flight *flight = flight_of(timeline, row->request);
-        arena_reserve(timeline->arena, &flight->parts, flight->part_count + 1,
-                      sizeof *flight->parts);
-        flight->parts[flight->part_count++] = *row;
+        *ARENA_NEXT(timeline->arena, flight->parts, flight->part_count) = *row;
     }
     return true;
 }
@@ -465,9 +463,8 @@ static bool add_lease_gpu(void *context, const struct lease_gpu_row *row, struct
 {
     struct timeline *timeline = context;
     (void)error;
-    arena_reserve(timeline->arena, &timeline->leased, timeline->leased_count + 1,
-                  sizeof *timeline->leased);
-    timeline->leased[timeline->leased_count++] = (struct leased){timeline->last_lease, *row};
+    *ARENA_NEXT(timeline->arena, timeline->leased, timeline->leased_count) =
+        (struct leased){timeline->last_lease, *row};
     return true;
 }
 
@@ -541,9 +538,7 @@ static cJSON *about(const struct experiment *const *experiments, size_t count)
 struct timeline *timeline_create(const char *path, const struct experiment *const *experiments,
                                  size_t count, struct error *error)
 {
-    struct arena *arena = arena_create();
-    struct timeline *timeline = arena_allocate(arena, 1, sizeof *timeline);
-    timeline->arena = arena;
+    struct timeline *timeline = arena_home(sizeof *timeline);
     timeline->experiments = experiments;
     timeline->count = count;
     if (trace_events_begin(&timeline->events, path, about(experiments, count), error))

@@ -46,21 +46,13 @@ struct assumptions *assumptions_load(const char *path, struct error *error)
 {
     static const char *const keys[] = {"note", "grades", "assumptions", NULL};
     struct json_value grades, entries;
-    struct arena *arena = arena_create();
-    struct assumptions *assumptions = arena_allocate(arena, 1, sizeof *assumptions);
-    const struct json_value root = json_load(arena, path, error);
-    assumptions->arena = arena;
+    struct assumptions *assumptions = arena_home(sizeof *assumptions);
+    const struct json_value root = json_load(assumptions->arena, path, error);
     if (root.node != NULL && json_is_object(&root, keys, error) &&
         json_require(&root, "grades", &grades, error) &&
         json_require(&root, "assumptions", &entries, error) &&
         grades_take(&grades, assumptions, error) && entries_take(&entries, assumptions, error))
         return assumptions;
-    arena_destroy(arena);
+    arena_destroy(assumptions->arena);
     return NULL;
-}
-
-void assumptions_free(struct assumptions *assumptions)
-{
-    if (assumptions != NULL)
-        arena_destroy(assumptions->arena);
 }

@@ -36,8 +36,7 @@ struct assumptions {
 };
 
 /* Returns NULL with ERROR_INPUT, which names the file, the JSON path and the fault. Free with
- * assumptions_free (NULL allowed). */
+ * arena_home_free (NULL allowed). */
 struct assumptions *assumptions_load(const char *path, struct error *error);
-void assumptions_free(struct assumptions *assumptions);
 
 #endif

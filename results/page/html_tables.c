@@ -62,7 +62,8 @@ static void names_write(const struct page *page, const struct report_scenario *s
     (void)scenario_signs(page->report, scenario, &signs);
     for (size_t c = 0; c < scenario->contender_count; c++) {
         const struct report_comparison comparison = report_compare(page->report, scenario, c, NULL);
-        const struct estimate gain = cost ? comparison.saving : comparison.hit_points;
+        const struct estimate gain =
+            cost ? comparison.gains[GAIN_SAVING] : comparison.gains[GAIN_POINTS];
         if (c == scenario->reference || scenario_pair_lacks(scenario, c) || gain.n < 2 ||
             isnan(gain.mean) || (cost ? signs[c].saving : signs[c].hits) != sign)
             continue;

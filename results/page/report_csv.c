@@ -78,11 +78,9 @@ static void print_comparison(const struct report *report, FILE *out,
     struct line line =
         line_of(report, scenario, &scenario->contenders[scenario->reference], application);
     line.against = scenario->contenders[contender].title;
-    print_line(out, &line, REPORT_HIT_POINTS, "percentage points", comparison.hit_points);
-    print_line(out, &line, REPORT_HIT_RELATIVE, "%", comparison.hit_relative);
-    print_line(out, &line, REPORT_SAVING, "%", comparison.saving);
-    print_line(out, &line, REPORT_SAVING_PER_ARRIVAL, "%", comparison.saving_per_arrival);
-    print_line(out, &line, REPORT_SAVING_HELD, "%", comparison.saving_held);
+    for (size_t g = 0; g < GAINS; g++)
+        print_line(out, &line, paired_gains[g].name, paired_gains[g].long_unit,
+                   comparison.gains[g]);
 }
 
 /* Prints the metrics of a contender, for an application or, with those of the run and of its
@@ -243,14 +241,8 @@ static void world_lines(FILE *out, const char *file, const struct judgement *jud
             pair.setting = pair.scenario->setting;
         verdict_line(out, file, judgement, "pair", &pair);
     }
-    for (size_t a = 0; a < judgement->average_count; a++) {
-        const struct verdict_average *average = &judgement->averages[a];
-        const struct verdict_pair part = {.setting = "",
-                                          .policy = average->policy,
-                                          .ours = average->ours,
-                                          .standing = average->standing};
-        verdict_line(out, file, judgement, "average", &part);
-    }
+    for (size_t a = 0; a < judgement->average_count; a++)
+        verdict_line(out, file, judgement, "average", &judgement->averages[a]);
 }
 
 bool verdicts_csv(const struct report *const *reports, size_t count, FILE *out, struct error *error)

@@ -28,11 +28,8 @@ static void add_comparison(const struct report *report, const struct report_scen
     cJSON *value = cJSON_AddObjectToObject(object, "reference_gain");
     (void)cJSON_AddStringToObject(value, "reference",
                                   scenario->contenders[scenario->reference].title);
-    estimate_json(value, REPORT_HIT_POINTS, comparison.hit_points);
-    estimate_json(value, REPORT_HIT_RELATIVE, comparison.hit_relative);
-    estimate_json(value, REPORT_SAVING, comparison.saving);
-    estimate_json(value, REPORT_SAVING_PER_ARRIVAL, comparison.saving_per_arrival);
-    estimate_json(value, REPORT_SAVING_HELD, comparison.saving_held);
+    for (size_t g = 0; g < GAINS; g++)
+        estimate_json(value, paired_gains[g].name, comparison.gains[g]);
     (void)cJSON_AddBoolToObject(value, "costs_compare", report_costs_compare(&comparison));
 }
 
@@ -161,7 +158,7 @@ static void add_world(const struct judgement *judgement, cJSON *worlds)
     (void)cJSON_AddNumberToObject(entry, "no run", (double)judgement->counts[STANDING_NO_RUN]);
     cJSON *averages = cJSON_AddArrayToObject(entry, "averages");
     for (size_t i = 0; i < judgement->average_count; i++) {
-        const struct verdict_average *average = &judgement->averages[i];
+        const struct verdict_pair *average = &judgement->averages[i];
         cJSON *item = json_append(averages);
         json_put(item, "policy %s settings %zu standing %s", average->policy, average->settings,
                  standing_name(average->standing));

@@ -132,12 +132,12 @@ size_t scenario_signs(const struct report *report, const struct report_scenario 
     for (size_t c = 0; c < count; c++) {
         const struct report_comparison comparison = report_compare(report, scenario, c, NULL);
         const bool told = c != scenario->reference && !scenario_pair_lacks(scenario, c);
-        p[2 * c] = told ? statistics_p_value(&comparison.hit_points) : NAN;
+        p[2 * c] = told ? statistics_p_value(&comparison.gains[GAIN_POINTS]) : NAN;
         p[2 * c + 1] = told && report_costs_compare(&comparison)
-                           ? statistics_p_value(&comparison.saving)
+                           ? statistics_p_value(&comparison.gains[GAIN_SAVING])
                            : NAN;
-        (*signs)[c] = (struct scenario_sign){comparison.hit_points.mean > 0 ? 1 : -1,
-                                             comparison.saving.mean > 0 ? 1 : -1};
+        (*signs)[c] = (struct scenario_sign){comparison.gains[GAIN_POINTS].mean > 0 ? 1 : -1,
+                                             comparison.gains[GAIN_SAVING].mean > 0 ? 1 : -1};
     }
     const size_t tests = statistics_holm(p, 2 * count, adjusted);
     for (size_t c = 0; c < count; c++) {
@@ -172,18 +172,21 @@ static bool comparison_rows(const struct report *report, const struct report_sce
             report_compare(report, scenario, c, application);
         text_table_row(table);
         text_table_name(table, 0, "%s", scenario->contenders[c].title);
-        text_table_number(table, 1, (double)comparison.saving.n, 17, "%zu", comparison.saving.n);
-        text_table_estimate(table, 2, comparison.hit_points, 1);
-        text_table_estimate(table, 3, comparison.hit_relative, 1);
-        text_table_estimate(table, 4, comparison.saving, 1);
-        defined =
-            defined && !(comparison.hit_relative.n > 0 && isnan(comparison.hit_relative.mean));
+        text_table_number(table, 1, (double)comparison.gains[GAIN_SAVING].n, 17, "%zu",
+                          comparison.gains[GAIN_SAVING].n);
+        text_table_estimate(table, 2, comparison.gains[GAIN_POINTS], 1);
+        text_table_estimate(table, 3, comparison.gains[GAIN_RELATIVE], 1);
+        text_table_estimate(table, 4, comparison.gains[GAIN_SAVING], 1);
+        defined = defined && !(comparison.gains[GAIN_RELATIVE].n > 0 &&
+                               isnan(comparison.gains[GAIN_RELATIVE].mean));
         if (signs == NULL)
             continue;
         const bool lacks = scenario_pair_lacks(scenario, c);
-        text_table_name(table, 5, "%s", mark_of(&comparison.hit_points, signs[c].hits, lacks));
+        text_table_name(table, 5, "%s",
+                        mark_of(&comparison.gains[GAIN_POINTS], signs[c].hits, lacks));
         if (report_costs_compare(&comparison))
-            text_table_name(table, 6, "%s", mark_of(&comparison.saving, signs[c].saving, lacks));
+            text_table_name(table, 6, "%s",
+                            mark_of(&comparison.gains[GAIN_SAVING], signs[c].saving, lacks));
         else
             text_table_name(table, 6, "not judged: %.3g points more dropped by %s",
                             fabs(comparison.drops),

@@ -19,8 +19,7 @@ static void keys_add(struct arena *arena, const struct results *file, const char
             listed = strcmp((*keys)[i], name) == 0;
         if (listed)
             continue;
-        arena_reserve(arena, keys, *count + 1, sizeof name);
-        (*keys)[(*count)++] = name;
+        *ARENA_NEXT(arena, *keys, *count) = name;
     }
 }
 

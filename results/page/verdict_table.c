@@ -35,7 +35,7 @@ static void add_row(const struct judgement *judgement, struct text_table *table)
                     judgement->counts[STANDING_HOLDS],
                     judgement->pair_count - judgement->counts[STANDING_NO_RUN]);
     for (size_t i = 0; i < judgement->average_count; i++) {
-        const struct verdict_average *average = &judgement->averages[i];
+        const struct verdict_pair *average = &judgement->averages[i];
         hold += average->standing == STANDING_HOLDS;
         for (size_t c = POLICIES; c < count; c++)
             if (strcmp(average->policy, headers[c]) == 0 && average->ours.n > 0)

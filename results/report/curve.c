@@ -28,8 +28,7 @@ static struct curve_group *group_of(const struct report *report, struct curves *
             strcmp(like->evidence, scenario->evidence) == 0)
             return &curves->groups[g];
     }
-    arena_reserve(report->arena, &curves->groups, curves->group_count + 1, sizeof *curves->groups);
-    struct curve_group *group = &curves->groups[curves->group_count++];
+    struct curve_group *group = ARENA_NEXT(report->arena, curves->groups, curves->group_count);
     *group = (struct curve_group){.like = scenario, .named = named};
     return group;
 }
@@ -40,8 +39,7 @@ static struct curve_panel *panel_of(const struct report *report, struct curve_gr
     for (size_t p = 0; p < group->panel_count; p++)
         if (strcmp(group->panels[p].conditions, conditions) == 0)
             return &group->panels[p];
-    arena_reserve(report->arena, &group->panels, group->panel_count + 1, sizeof *group->panels);
-    struct curve_panel *panel = &group->panels[group->panel_count++];
+    struct curve_panel *panel = ARENA_NEXT(report->arena, group->panels, group->panel_count);
     *panel = (struct curve_panel){.conditions = conditions};
     return panel;
 }

@@ -2,6 +2,24 @@
 
 #include <math.h>
 
+const struct paired_gain paired_gains[GAINS] = {
+    [GAIN_POINTS] = {"slo_hit_rate_gain_points", "slo_hit_rate", PAIRED_DIFFERENCE, false,
+                     "ESG's SLO hit rate is", "points", "percentage points", "does not exist in"},
+    [GAIN_RELATIVE] = {"slo_hit_rate_gain", "slo_hit_rate", PAIRED_GAIN, false,
+                       "ESG's SLO hit rate is", "%", "%",
+                       "is undefined, the baseline's hit rate being 0 in a seed, in"},
+    [GAIN_SAVING] = {"cost_saving", "cost_per_request_usd", PAIRED_GAIN, true,
+                     "the baseline's cost, relative to ESG's, is", "%", "%",
+                     "is undefined, ESG's cost being 0 in a seed, in"},
+    [GAIN_SAVING_PER_ARRIVAL] =
+        {"cost_saving_per_arrival", "cost_per_arrival_usd", PAIRED_GAIN, true,
+         "the baseline's cost per request, dropped ones included, relative to ESG's, is", "%", "%",
+         "is undefined, ESG's cost being 0 in a seed, in"},
+    [GAIN_SAVING_HELD] = {"cost_saving_held", "cost_held_per_request_usd", PAIRED_GAIN, true,
+                          "the baseline's cost with all that it holds, relative to ESG's, is", "%",
+                          "%", "is undefined, ESG's cost being 0 in a seed, in"},
+};
+
 size_t paired_run(const struct report *report, const struct report_contender *contender,
                   uint64_t seed)
 {

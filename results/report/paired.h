@@ -18,6 +18,18 @@ enum paired_formula {
     PAIRED_GAIN        /* (first - second) / second */
 };
 
+/* A gain of a reference over another policy. */
+struct paired_gain {
+    const char *name;   /* in CSV, JSON and files of published figures */
+    const char *metric; /* what is compared */
+    enum paired_formula formula;
+    bool turned;         /* the other policy is the first */
+    const char *subject; /* of ESG, in sentences: "ESG's SLO hit rate is" */
+    const char *unit, *long_unit;
+    const char *undefined; /* in sentences: why there is no value */
+};
+extern const struct paired_gain paired_gains[GAINS];
+
 struct paired_contenders {
     const struct report_contender *first, *second; /* may be of different scenarios */
 };

@@ -72,9 +72,8 @@ static struct report_contender *contender_of(const struct report *report,
     for (size_t c = 0; c < scenario->contender_count; c++)
         if (report_is_like(&scenario->contenders[c], run->policy, run->policy_label, variant))
             return &scenario->contenders[c];
-    arena_reserve(report->arena, &scenario->contenders, scenario->contender_count + 1,
-                  sizeof *scenario->contenders);
-    struct report_contender *contender = &scenario->contenders[scenario->contender_count++];
+    struct report_contender *contender =
+        ARENA_NEXT(report->arena, scenario->contenders, scenario->contender_count);
     *contender = (struct report_contender){
         .policy = run->policy, .label = run->policy_label, .variant = variant};
     return contender;
@@ -248,11 +247,10 @@ static void titles_part(struct report *report)
 
 struct report *report_build(const struct results *results)
 {
-    struct arena *arena = arena_create();
-    struct report *report = arena_allocate(arena, 1, sizeof *report);
-    report->arena = arena;
+    struct report *report = arena_home(sizeof *report);
     report->results = results;
-    report->scenarios = arena_allocate(arena, results->run_count, sizeof *report->scenarios);
+    report->scenarios =
+        arena_allocate(report->arena, results->run_count, sizeof *report->scenarios);
     rows_link(report);
     for (size_t i = 0; i < results->run_count; i++) {
         struct report_scenario *scenario = scenario_of(report, &results->runs[i]);
@@ -270,12 +268,6 @@ struct report *report_build(const struct results *results)
     /* Without a key to follow the request has no fault. */
     report_follow(report, &(struct curve_request){.limit = NAN}, NULL);
     return report;
-}
-
-void report_free(struct report *report)
-{
-    if (report != NULL)
-        arena_destroy(report->arena);
 }
 
 bool report_serves(const struct report *report)
@@ -426,32 +418,31 @@ struct estimate report_estimate(const struct report *report,
     return estimate;
 }
 
-/* In per cent, or in points of a share. */
-static struct estimate compared(const struct report *report, const struct paired_contenders *pair,
-                                const char *application, const char *metric,
-                                enum paired_formula formula)
-{
-    return statistics_scaled(
-        paired_estimate(report, pair, 1, application, metric_find(metric), formula), 100);
-}
-
 struct report_comparison report_compare(const struct report *report,
                                         const struct report_scenario *scenario, size_t contender,
                                         const char *application)
 {
-    if (scenario->reference == REPORT_NONE)
-        return (struct report_comparison){statistics_none, statistics_none, statistics_none,
-                                          statistics_none, statistics_none, NAN};
-    const struct paired_contenders gain = {.first = &scenario->contenders[scenario->reference],
-                                           .second = &scenario->contenders[contender]};
-    const struct paired_contenders saved = {.first = gain.second, .second = gain.first};
-    return (struct report_comparison){
-        compared(report, &gain, application, "slo_hit_rate", PAIRED_DIFFERENCE),
-        compared(report, &gain, application, "slo_hit_rate", PAIRED_GAIN),
-        compared(report, &saved, application, "cost_per_request_usd", PAIRED_GAIN),
-        compared(report, &saved, application, "cost_per_arrival_usd", PAIRED_GAIN),
-        compared(report, &saved, application, "cost_held_per_request_usd", PAIRED_GAIN),
-        compared(report, &gain, application, "drop_rate", PAIRED_DIFFERENCE).mean};
+    struct report_comparison comparison = {.drops = NAN};
+    const struct report_contender *reference =
+        scenario->reference == REPORT_NONE ? NULL : &scenario->contenders[scenario->reference];
+    const struct report_contender *other = &scenario->contenders[contender];
+    for (size_t g = 0; g < GAINS; g++) {
+        const struct paired_gain *gain = &paired_gains[g];
+        const struct paired_contenders sides = {gain->turned ? other : reference,
+                                                gain->turned ? reference : other};
+        comparison.gains[g] =
+            reference == NULL
+                ? statistics_none
+                : statistics_scaled(paired_estimate(report, &sides, 1, application,
+                                                    metric_find(gain->metric), gain->formula),
+                                    100);
+    }
+    if (reference != NULL)
+        comparison.drops =
+            100 * paired_estimate(report, &(struct paired_contenders){reference, other}, 1,
+                                  application, metric_find("drop_rate"), PAIRED_DIFFERENCE)
+                      .mean;
+    return comparison;
 }
 
 bool report_costs_compare(const struct report_comparison *comparison)

@@ -116,9 +116,8 @@ void report_seeds_text(const struct report *report, const struct report_contende
 /* "all 36 runs", "the run" or "12 of 36 runs, in TITLE, TITLE and 3 more settings". */
 const char *report_notice_where(const struct report *report, const struct report_notice *notice);
 
-/* `results` must outlive the report. Free with report_free (NULL allowed). */
+/* `results` must outlive the report. Free with arena_home_free (NULL allowed). */
 struct report *report_build(const struct results *results);
-void report_free(struct report *report);
 
 /* Returns whether the file is of requests; false: of trainings alone. */
 bool report_serves(const struct report *report);
@@ -203,14 +202,19 @@ double report_observations(const struct report *report, size_t run, const char *
 /* Name of the scenario's reference in sentences: "ESG", or its title if it has another policy. */
 const char *report_reference_name(const struct report_scenario *scenario);
 
+/* The gains of a reference over a contender, which have names as metrics have (paired_gains). */
+enum report_gain {
+    GAIN_POINTS,
+    GAIN_RELATIVE,
+    GAIN_SAVING,
+    GAIN_SAVING_PER_ARRIVAL,
+    GAIN_SAVING_HELD,
+    GAINS
+};
+
 /* Comparison of a contender with the scenario's reference, over the seeds of both. */
 struct report_comparison {
-    struct estimate hit_points; /* SLO hit rate: reference − contender, percentage points */
-    /* (reference − contender) / contender, %; NAN if the contender's hit rate is 0 for any seed */
-    struct estimate hit_relative;
-    struct estimate saving; /* cost per served request: (contender − reference) / reference, % */
-    struct estimate saving_per_arrival; /* the same, dropped requests included */
-    struct estimate saving_held;        /* per served request, with all that is held */
+    struct estimate gains[GAINS]; /* a relative one is NAN if it divides by 0 in any seed */
     double drops; /* share dropped: reference − contender, points; NAN without a common seed */
 };
 /* Two shares dropped that differ by more points: costs of served requests are not judged. */
@@ -220,13 +224,6 @@ bool report_costs_compare(const struct report_comparison *comparison);
 struct report_comparison report_compare(const struct report *report,
                                         const struct report_scenario *scenario, size_t contender,
                                         const char *application);
-
-/* Names of the comparisons as metrics, in CSV, JSON and reference files. */
-#define REPORT_HIT_POINTS "slo_hit_rate_gain_points"
-#define REPORT_HIT_RELATIVE "slo_hit_rate_gain"
-#define REPORT_SAVING "cost_saving"
-#define REPORT_SAVING_PER_ARRIVAL "cost_saving_per_arrival"
-#define REPORT_SAVING_HELD "cost_saving_held"
 
 /* Print the report, and the verdicts on what is expected (report_judge). False: ERROR_RUN. */
 bool report_text(const struct report *report, FILE *out, struct error *error);

@@ -82,8 +82,7 @@ bool report_name_add(const struct report *report, const char ***names, size_t *c
     for (size_t i = 0; i < *count; i++)
         if (strcmp((*names)[i], name) == 0)
             return false;
-    arena_reserve(report->arena, names, *count + 1, sizeof name);
-    (*names)[(*count)++] = name;
+    *ARENA_NEXT(report->arena, *names, *count) = name;
     return true;
 }
 

@@ -54,15 +54,12 @@ struct width {
 
 static struct line *line_add(struct text_table *table)
 {
-    arena_reserve(table->arena, &table->lines, table->count + 1, sizeof *table->lines);
-    return &table->lines[table->count++];
+    return ARENA_NEXT(table->arena, table->lines, table->count);
 }
 
 struct text_table *text_table_create(const char *const *headers, size_t columns)
 {
-    struct arena *arena = arena_create();
-    struct text_table *table = arena_allocate(arena, 1, sizeof *table);
-    table->arena = arena;
+    struct text_table *table = arena_home(sizeof *table);
     table->columns = columns;
     table->gap = 2;
     table->headers = 1;

@@ -171,25 +171,16 @@ bool hdf5_get_f64(hid_t object, const char *name, double *value)
 /* Numbers are little-endian in the file and native in memory. */
 static hid_t scalar_type(enum column_type type, bool in_file)
 {
-    switch (type) {
-    case COLUMN_U8:
-        return in_file ? H5T_STD_U8LE : H5T_NATIVE_UINT8;
-    case COLUMN_U16:
-        return in_file ? H5T_STD_U16LE : H5T_NATIVE_UINT16;
-    case COLUMN_U32:
-        return in_file ? H5T_STD_U32LE : H5T_NATIVE_UINT32;
-    case COLUMN_U64:
-        return in_file ? H5T_STD_U64LE : H5T_NATIVE_UINT64;
-    case COLUMN_I32:
-        return in_file ? H5T_STD_I32LE : H5T_NATIVE_INT32;
-    case COLUMN_I64:
-        return in_file ? H5T_STD_I64LE : H5T_NATIVE_INT64;
-    case COLUMN_F64:
-        return in_file ? H5T_IEEE_F64LE : H5T_NATIVE_DOUBLE;
-    case COLUMN_TEXT:
-        break;
-    }
-    return -1;
+    const hid_t types[][2] = {
+        [COLUMN_U8] = {H5T_NATIVE_UINT8, H5T_STD_U8LE},
+        [COLUMN_U16] = {H5T_NATIVE_UINT16, H5T_STD_U16LE},
+        [COLUMN_U32] = {H5T_NATIVE_UINT32, H5T_STD_U32LE},
+        [COLUMN_U64] = {H5T_NATIVE_UINT64, H5T_STD_U64LE},
+        [COLUMN_I32] = {H5T_NATIVE_INT32, H5T_STD_I32LE},
+        [COLUMN_I64] = {H5T_NATIVE_INT64, H5T_STD_I64LE},
+        [COLUMN_F64] = {H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE},
+    };
+    return types[type][in_file];
 }
 
 /* Returns a new type, which the caller closes. A text uses the full column in the file. In memory
@@ -490,7 +481,7 @@ struct swept_keys *table_find_swept(hid_t file, const char *path, const char *na
         good = swept_add_stored(keys, stored, line);
     if (good)
         return keys;
-    swept_keys_free(keys);
+    arena_home_free(keys);
     (void)error_input(
         error, "%s: attribute 'swept_keys' does not list columns of /%s; run it again", path, name);
     return NULL;

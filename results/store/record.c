@@ -55,9 +55,8 @@ struct run_metadata *run_metadata_create(const struct experiment *experiment,
                                          const struct policy *policy, const double *values,
                                          bool bounds, const char *label)
 {
-    struct arena *arena = arena_create();
-    struct run_metadata *metadata = arena_allocate(arena, 1, sizeof *metadata);
-    metadata->arena = arena;
+    struct run_metadata *metadata = arena_home(sizeof *metadata);
+    struct arena *arena = metadata->arena;
     char recorded[TEXT_RECORDED];
     (void)snprintf(recorded, sizeof recorded, "%s%s", experiment_record_names[experiment->record],
                    bounds ? " bounds" : "");
@@ -101,12 +100,6 @@ struct run_metadata *run_metadata_create(const struct experiment *experiment,
     metadata->offered_load =
         metadata->arrival_rate_per_s / capacity_find(&experiment->workload).rate_per_s;
     return metadata;
-}
-
-void run_metadata_free(struct run_metadata *metadata)
-{
-    if (metadata != NULL)
-        arena_destroy(metadata->arena);
 }
 
 /* ---- Two recorders as one -------------------------------------------------------------------- */

@@ -59,11 +59,10 @@ void lines_copy(const char *lines, size_t index, char *text, size_t capacity);
 
 /* Creates the metadata of `experiment` under `policy` with the parameter values `values`. `label`
  * may be NULL (a single run); `bounds`: the run computes bounds. NULL: ERROR_RUN, memory exhausted.
- * Free with run_metadata_free. */
+ * Free with arena_home_free. */
 struct run_metadata *run_metadata_create(const struct experiment *experiment,
                                          const struct policy *policy, const double *values,
                                          bool bounds, const char *label);
-void run_metadata_free(struct run_metadata *metadata);
 
 /* Returns a recorder that passes every row to pair[0], then to pair[1]. One of them may be all
  * zero. `pair` must outlive the recorder. */

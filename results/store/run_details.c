@@ -30,14 +30,12 @@ static const struct layout layout_request_part = {
 struct run_details *run_details_open(const char *path, struct error *error)
 {
     hdf5_silence();
-    struct arena *arena = arena_create();
-    struct run_details *details = arena_allocate(arena, 1, sizeof *details);
-    details->arena = arena;
-    details->path = arena_text(arena, "%s", path);
+    struct run_details *details = arena_home(sizeof *details);
+    details->path = arena_text(details->arena, "%s", path);
     details->file = store_open_read(path, error);
     if (details->file >= 0)
         return details;
-    arena_destroy(arena);
+    arena_destroy(details->arena);
     return NULL;
 }
 
@@ -134,45 +132,42 @@ static bool record_read(const struct run_details *details, const char *hash, boo
     const struct {
         const char *name;
         const struct layout *layout;
-        bool of_trainings;
-        size_t *count;
+        bool of_trainings, later; /* later: not in every file */
+        size_t rows, count;       /* where the record has them */
     } tables[] = {
-        {"requests", &requests, false, &record->request_count},
-        {"batches", &layout_batches, false, &record->batch_count},
-        {"jobs", &layout_jobs, false, &record->job_count},
-        {"decisions", &layout_decisions, false, &record->decision_count},
-        {"trainings", &layout_trainings, true, &record->training_count},
-        {"leases", &layout_leases, true, &record->lease_count},
-        {"parts", &layout_parts, false, &record->part_count},
-        /* Not in every file: */
-        {"lost", &layout_lost, false, &record->lost_count},
-        {"containers", &layout_containers, false, &record->container_count},
-        {"lease_gpus", &layout_lease_gpus, true, &record->lease_gpu_count},
+#define ROWS(table, layout, of_trainings, later, count)                                            \
+    {#table,                                                                                       \
+     layout,                                                                                       \
+     of_trainings,                                                                                 \
+     later,                                                                                        \
+     offsetof(struct run_record, table),                                                           \
+     offsetof(struct run_record, count)}
+        ROWS(requests, &requests, false, false, request_count),
+        ROWS(batches, &layout_batches, false, false, batch_count),
+        ROWS(jobs, &layout_jobs, false, false, job_count),
+        ROWS(decisions, &layout_decisions, false, false, decision_count),
+        ROWS(trainings, &layout_trainings, true, false, training_count),
+        ROWS(leases, &layout_leases, true, false, lease_count),
+        ROWS(parts, &layout_parts, false, false, part_count),
+        ROWS(lost, &layout_lost, false, true, lost_count),
+        ROWS(containers, &layout_containers, false, true, container_count),
+        ROWS(choices, &layout_choices, false, true, choice_count),
+        ROWS(lease_gpus, &layout_lease_gpus, true, true, lease_gpu_count),
     };
-    enum { TABLES = sizeof tables / sizeof tables[0] };
-    void *rows[TABLES] = {NULL};
     bool good = true;
-    for (size_t i = 0; good && i < TABLES; i++) {
+    for (size_t i = 0; good && i < sizeof tables / sizeof *tables; i++) {
         char name[64];
+        void *rows = NULL;
+        size_t count = 0;
         (void)snprintf(name, sizeof name, "runs/%s/%s", hash, tables[i].name);
         if (tables[i].of_trainings == of_trainings &&
-            (i + 3 < TABLES || run_details_has(details, hash, tables[i].name)))
+            (!tables[i].later || run_details_has(details, hash, tables[i].name)))
             good = table_read(record->arena, details->file, details->path, name, tables[i].layout,
-                              &rows[i], tables[i].count, error);
+                              &rows, &count, error);
+        memcpy((char *)record + tables[i].rows, &rows, sizeof rows);
+        memcpy((char *)record + tables[i].count, &count, sizeof count);
     }
-    record->requests = rows[0];
-    record->batches = rows[1];
-    record->jobs = rows[2];
-    record->decisions = rows[3];
-    record->trainings = rows[4];
-    record->leases = rows[5];
-    record->parts = rows[6];
-    record->lost = rows[7];
-    record->containers = rows[8];
-    record->lease_gpus = rows[9];
-    return good && (!run_details_has(details, hash, "choices") ||
-                    run_details_choices(record->arena, details, hash, &record->choices,
-                                        &record->choice_count, error));
+    return good;
 }
 
 struct run_record *run_record_load(const char *path, const char *hash, bool of_trainings,
@@ -181,20 +176,12 @@ struct run_record *run_record_load(const char *path, const char *hash, bool of_t
     struct run_details *details = run_details_open(path, error);
     if (details == NULL)
         return NULL;
-    struct arena *arena = arena_create();
-    struct run_record *record = arena_allocate(arena, 1, sizeof *record);
-    record->arena = arena;
+    struct run_record *record = arena_home(sizeof *record);
     const bool good = record_open(details, hash, of_trainings, record, error) &&
                       record_read(details, hash, of_trainings, record, error);
     run_details_close(details);
     if (good)
         return record;
-    arena_destroy(arena);
+    arena_destroy(record->arena);
     return NULL;
-}
-
-void run_record_free(struct run_record *record)
-{
-    if (record != NULL)
-        arena_destroy(record->arena);
 }

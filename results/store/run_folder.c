@@ -97,9 +97,7 @@ static void part_scan(struct run_folder *folder, size_t part)
                sweep_metadata_equal(&run_source_results(source)->sweep, &folder->metadata)) {
         runs_note(folder, part, source);
     } else {
-        arena_reserve(folder->arena, &folder->foreign, folder->foreign_count + 1,
-                      sizeof *folder->foreign);
-        folder->foreign[folder->foreign_count++] = path;
+        *ARENA_NEXT(folder->arena, folder->foreign, folder->foreign_count) = path;
     }
     run_source_close(source);
 }
@@ -205,14 +203,12 @@ static bool folder_make(const struct run_folder *folder, struct error *error)
 struct run_folder *run_folder_open(const char *path, const struct sweep_metadata *metadata,
                                    enum run_folder_start start, struct error *error)
 {
-    struct arena *arena = arena_create();
-    struct run_folder *folder = arena_allocate(arena, 1, sizeof *folder);
+    struct run_folder *folder = arena_home(sizeof *folder);
     const size_t runs = (size_t)metadata->runs;
-    folder->arena = arena;
     folder->metadata = *metadata;
-    folder->path = arena_text(arena, "%s", path);
-    folder->parts = arena_allocate(arena, runs + 1, sizeof *folder->parts);
-    folder->states = arena_allocate(arena, runs + 1, sizeof *folder->states);
+    folder->path = arena_text(folder->arena, "%s", path);
+    folder->parts = arena_allocate(folder->arena, runs + 1, sizeof *folder->parts);
+    folder->states = arena_allocate(folder->arena, runs + 1, sizeof *folder->states);
     if (folder_make(folder, error) && folder_fill(folder, start, error))
         return folder;
     run_folder_close(folder, false);

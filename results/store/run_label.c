@@ -21,155 +21,138 @@ static size_t pair_length(const char *at)
     return length;
 }
 
-/* Returns the pair after `pair`, which has `length` characters. */
-static const char *pair_after(const char *pair, size_t length)
-{
-    return pair + length + (pair[length] == ' ');
-}
-
 static bool starts_with(const char *text, const char *head)
 {
     return strncmp(text, head, strlen(head)) == 0;
 }
 
-static bool has_pair(const char *pairs, const char *pair, size_t length)
+struct pair {
+    const char *text;
+    size_t length;
+};
+
+/* Takes the next pair from the rest of some; false: it has none. */
+static bool pair_take(const char **rest, struct pair *pair)
 {
-    while (*pairs != '\0') {
-        const size_t other = pair_length(pairs);
-        if (other == length && strncmp(pairs, pair, length) == 0)
+    *pair = (struct pair){*rest, pair_length(*rest)};
+    *rest += pair->length + ((*rest)[pair->length] == ' ');
+    return pair->length > 0;
+}
+
+static bool has_pair(struct pair wanted, const char *pairs)
+{
+    for (struct pair pair; pair_take(&pairs, &pair);)
+        if (pair.length == wanted.length && strncmp(pair.text, wanted.text, wanted.length) == 0)
             return true;
-        pairs = pair_after(pairs, other);
-    }
     return false;
 }
 
-/* Appends a pair to the pairs in [begin, end). Returns their new end. */
-static char *pair_append(const char *begin, char *end, const char *pair, size_t length)
+static bool lacks_pair(struct pair wanted, const char *pairs)
 {
-    if (end != begin)
-        *end++ = ' ';
-    memmove(end, pair, length);
-    end[length] = '\0';
-    return end + length;
+    return !has_pair(wanted, pairs);
 }
 
-static char *label_part(struct arena *arena, const char *label, bool of_policy)
+static bool is_of(struct pair pair, const char *key)
 {
-    char *part = arena_allocate(arena, strlen(label) + 1, 1);
-    char *end = part;
-    while (*label != '\0') {
-        const size_t length = pair_length(label);
-        const bool policy = starts_with(label, "policy.") || starts_with(label, "policy=");
-        const bool named = starts_with(label, "policy.name=") || starts_with(label, "setting=");
-        if (policy == of_policy && !named) {
-            const size_t skip = starts_with(label, "policy.params.") ? strlen("policy.params.") : 0;
-            end = pair_append(part, end, label + skip, length - skip);
-        }
-        label = pair_after(label, length);
+    return starts_with(pair.text, key) && pair.text[strlen(key)] == '=';
+}
+
+static bool is_not_of(struct pair pair, const char *key)
+{
+    return !is_of(pair, key);
+}
+
+/* `part`: "policy.params.", or "": what sets neither policy nor setting. */
+static bool is_in_part(struct pair pair, const char *part)
+{
+    const bool policy = starts_with(pair.text, "policy.") || starts_with(pair.text, "policy=");
+    return policy == (part[0] != '\0') && !is_of(pair, "policy.name") && !is_of(pair, "setting");
+}
+
+/* Copies to `to` the pairs that `keep` keeps; with is_in_part without the part. `to` may be `from`.
+ */
+static char *pairs_copy(char *to, const char *from, bool (*keep)(struct pair, const char *),
+                        const char *with)
+{
+    char *end = to;
+    for (struct pair pair; pair_take(&from, &pair);) {
+        if (!keep(pair, with))
+            continue;
+        const size_t skip = keep == is_in_part && starts_with(pair.text, with) ? strlen(with) : 0;
+        if (end != to)
+            *end++ = ' ';
+        memmove(end, pair.text + skip, pair.length - skip);
+        end += pair.length - skip;
     }
-    return part;
+    *end = '\0';
+    return to;
+}
+
+static char *pairs_kept(struct arena *arena, const char *pairs,
+                        bool (*keep)(struct pair, const char *), const char *with)
+{
+    return pairs_copy(arena_allocate(arena, strlen(pairs) + 1, 1), pairs, keep, with);
 }
 
 char *run_label_of_policy(struct arena *arena, const char *label)
 {
-    return label_part(arena, label, true);
+    return pairs_kept(arena, label, is_in_part, "policy.params.");
 }
 
 char *run_label_conditions(struct arena *arena, const char *label)
 {
-    return label_part(arena, label, false);
-}
-
-/* Copies from `from` to `to` the pairs that are in `other` (`common`), or those that are not.
- * `to` may equal `from`. */
-static void pairs_filter(char *to, const char *from, const char *other, bool common)
-{
-    char *end = to;
-    while (*from != '\0') {
-        const size_t length = pair_length(from);
-        const char *next = pair_after(from, length);
-        if (has_pair(other, from, length) == common)
-            end = pair_append(to, end, from, length);
-        from = next;
-    }
-    *end = '\0';
+    return pairs_kept(arena, label, is_in_part, "");
 }
 
 void run_label_keep_common(char *pairs, const char *other)
 {
-    pairs_filter(pairs, pairs, other, true);
+    (void)pairs_copy(pairs, pairs, has_pair, other);
 }
 
 char *run_label_without(struct arena *arena, const char *pairs, const char *other)
 {
-    char *rest = arena_allocate(arena, strlen(pairs) + 1, 1);
-    pairs_filter(rest, pairs, other, false);
-    return rest;
+    return pairs_kept(arena, pairs, lacks_pair, other);
+}
+
+char *run_label_drop(struct arena *arena, const char *pairs, const char *key)
+{
+    return pairs_kept(arena, pairs, is_not_of, key);
 }
 
 bool run_label_within(const char *pairs, const char *one, const char *other)
 {
-    bool within = true;
-    while (within && *pairs != '\0') {
-        const size_t length = pair_length(pairs);
-        within = has_pair(one, pairs, length) || has_pair(other, pairs, length);
-        pairs = pair_after(pairs, length);
-    }
-    return within;
-}
-
-static bool pair_is_of(const char *pair, const char *key)
-{
-    return starts_with(pair, key) && pair[strlen(key)] == '=';
+    for (struct pair pair; pair_take(&pairs, &pair);)
+        if (!has_pair(pair, one) && !has_pair(pair, other))
+            return false;
+    return true;
 }
 
 bool run_label_number(const char *label, const char *key, double *value)
 {
-    for (const char *pair = label; *pair != '\0'; pair = pair_after(pair, pair_length(pair))) {
-        if (!pair_is_of(pair, key))
+    for (struct pair pair; pair_take(&label, &pair);) {
+        if (!is_of(pair, key))
             continue;
-        const char *text = pair + strlen(key) + 1;
+        const char *text = pair.text + strlen(key) + 1;
         char *end = NULL;
         *value = strtod(text, &end);
-        return end != text && end == pair + pair_length(pair) && isfinite(*value);
+        return end != text && end == pair.text + pair.length && isfinite(*value);
     }
     return false;
 }
 
 bool run_label_has(const char *label, const char *key)
 {
-    const char *pair = label;
-    while (*pair != '\0' && !pair_is_of(pair, key))
-        pair = pair_after(pair, pair_length(pair));
-    return *pair != '\0';
-}
-
-char *run_label_drop(struct arena *arena, const char *pairs, const char *key)
-{
-    char *rest = arena_allocate(arena, strlen(pairs) + 1, 1);
-    char *end = rest;
-    for (const char *pair = pairs; *pair != '\0';) {
-        const size_t length = pair_length(pair);
-        if (!pair_is_of(pair, key))
-            end = pair_append(rest, end, pair, length);
-        pair = pair_after(pair, length);
-    }
-    return rest;
+    for (struct pair pair; pair_take(&label, &pair);)
+        if (is_of(pair, key))
+            return true;
+    return false;
 }
 
 char *run_label_keys(struct arena *arena, const char *label)
 {
-    /* A pair has a key, '=' and a blank: no less than a key and ", ". */
-    char *keys = arena_allocate(arena, strlen(label) + 1, 2);
-    char *end = keys;
-    for (const char *pair = label; *pair != '\0'; pair = pair_after(pair, pair_length(pair))) {
-        const size_t length = strcspn(pair, "=");
-        if (end != keys) {
-            memcpy(end, ", ", 2);
-            end += 2;
-        }
-        memcpy(end, pair, length);
-        end += length;
-    }
+    char *keys = arena_text(arena, "%s", "");
+    for (struct pair pair; pair_take(&label, &pair);)
+        arena_append(arena, &keys, "%s%.*s", keys[0] == '\0' ? "" : ", ",
+                     (int)strcspn(pair.text, "="), pair.text);
     return keys;
 }

@@ -39,9 +39,7 @@ static bool positions_read(struct run_source *source, struct error *error)
 
 struct run_source *run_source_open(const char *path, struct error *error)
 {
-    struct arena *arena = arena_create();
-    struct run_source *source = arena_allocate(arena, 1, sizeof *source);
-    source->arena = arena;
+    struct run_source *source = arena_home(sizeof *source);
     source->file = -1;
     source->results = results_load(path, error);
     if (source->results != NULL)

@@ -217,10 +217,9 @@ struct run_record {
 };
 
 /* Loads the rows of the run with that hash: of its requests, or `of_trainings`. NULL: ERROR_INPUT.
- * It is also an error if the run has no trainings, was not recorded with "record": "all", or by a
- * version that did not write all of these tables. */
+ * Free with arena_home_free. It is also an error if the run has no trainings, was not recorded with
+ * "record": "all", or by a version that did not write all of these tables. */
 struct run_record *run_record_load(const char *path, const char *hash, bool of_trainings,
                                    struct error *error);
-void run_record_free(struct run_record *record);
 
 #endif

@@ -87,23 +87,28 @@ static bool results_check(const struct results *results, struct error *error)
 
 static bool tables_read(hid_t file, struct results *results, struct error *error)
 {
-    void *runs = NULL, *applications = NULL, *training = NULL, *missing = NULL;
-    const char *path = results->path;
-    bool good = table_read(results->arena, file, path, "summary", &layout_summary, &runs,
-                           &results->run_count, error) &&
-                table_read(results->arena, file, path, "applications", &layout_applications,
-                           &applications, &results->application_count, error);
-    results->runs = runs;
-    results->applications = applications;
-    if (good && H5Lexists(file, "training", H5P_DEFAULT) > 0)
-        good = table_read(results->arena, file, path, "training", &layout_training, &training,
-                          &results->training_count, error);
-    if (good && H5Lexists(file, "missing", H5P_DEFAULT) > 0)
-        good = table_read(results->arena, file, path, "missing", &layout_missing, &missing,
-                          &results->missing_count, error);
-    results->training = training;
-    results->missing = missing;
-    return good && results_check(results, error);
+    void *rows[4] = {NULL};
+    const struct {
+        const char *name;
+        const struct layout *layout;
+        size_t *count;
+        bool always; /* it is in every file */
+    } tables[] = {
+        {"summary", &layout_summary, &results->run_count, true},
+        {"applications", &layout_applications, &results->application_count, true},
+        {"training", &layout_training, &results->training_count, false},
+        {"missing", &layout_missing, &results->missing_count, false},
+    };
+    for (size_t i = 0; i < 4; i++)
+        if ((tables[i].always || H5Lexists(file, tables[i].name, H5P_DEFAULT) > 0) &&
+            !table_read(results->arena, file, results->path, tables[i].name, tables[i].layout,
+                        &rows[i], tables[i].count, error))
+            return false;
+    results->runs = rows[0];
+    results->applications = rows[1];
+    results->training = rows[2];
+    results->missing = rows[3];
+    return results_check(results, error);
 }
 
 /* Reads the columns of the swept keys. Earlier versions wrote none. */
@@ -207,9 +212,8 @@ struct results *results_load(const char *path, struct error *error)
     HANDLE file = store_open_read(path, error);
     if (file < 0)
         return NULL;
-    struct arena *arena = arena_create();
-    struct results *results = arena_allocate(arena, 1, sizeof *results);
-    results->arena = arena;
+    struct results *results = arena_home(sizeof *results);
+    struct arena *arena = results->arena;
     results->path = arena_text(arena, "%s", path);
     results->version = hdf5_get_text(arena, file, "version");
     results->sources = hdf5_get_text(arena, file, "sources");
@@ -231,6 +235,6 @@ void results_free(struct results *results)
         return;
     for (size_t run = 0; results->notices != NULL && run < results->run_count; run++)
         notices_clear(&results->notices[run]);
-    swept_keys_free(results->swept);
+    arena_home_free(results->swept);
     arena_destroy(results->arena);
 }

@@ -40,7 +40,7 @@ bool store_fault(struct store *store, struct error *error, const char *what)
 static void store_free(struct store *store)
 {
     free(store->row);
-    run_metadata_free(store->metadata);
+    arena_home_free(store->metadata);
     free(store);
 }
 
@@ -227,8 +227,7 @@ static bool metadata_write(hid_t run, const struct run_metadata *metadata)
 static struct run_metadata *facts_copy(const struct run_metadata *metadata)
 {
     struct arena *arena = arena_create();
-    struct run_metadata *copy = arena_allocate(arena, 1, sizeof *copy);
-    *copy = *metadata;
+    struct run_metadata *copy = arena_copy(arena, metadata, 1, sizeof *copy);
     copy->arena = arena;
 #define TEXT_OF(field) copy->field = arena_text(arena, "%s", metadata->field);
     RUN_METADATA(TEXT_OF)
@@ -321,7 +320,7 @@ bool store_begin_experiment(struct store *store, const struct experiment *experi
     struct run_metadata *metadata = run_metadata_create(experiment, policy, values, bounds, NULL);
     metadata->position = position;
     bool good = store_begin_run(store, metadata, error);
-    run_metadata_free(metadata);
+    arena_home_free(metadata);
     return good;
 }
 
@@ -424,7 +423,7 @@ static bool run_close(struct store *store)
     if (store->run >= 0)
         good = H5Gclose(store->run) >= 0 && good;
     store->run = -1;
-    run_metadata_free(store->metadata);
+    arena_home_free(store->metadata);
     store->metadata = NULL;
     return good;
 }

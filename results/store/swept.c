@@ -40,16 +40,7 @@ bool swept_is_shared(const char *name)
 
 struct swept_keys *swept_keys_create(void)
 {
-    struct arena *arena = arena_create();
-    struct swept_keys *keys = arena_allocate(arena, 1, sizeof *keys);
-    keys->arena = arena;
-    return keys;
-}
-
-void swept_keys_free(struct swept_keys *keys)
-{
-    if (keys != NULL)
-        arena_destroy(keys->arena);
+    return arena_home(sizeof(struct swept_keys));
 }
 
 bool swept_keys_add(struct swept_keys *keys, const char *name, bool number, size_t length)
@@ -69,8 +60,7 @@ bool swept_keys_add(struct swept_keys *keys, const char *name, bool number, size
         column = *shared;
     column.offset = keys->row_bytes;
     column.name = arena_text(keys->arena, "%s", name);
-    arena_reserve(keys->arena, &keys->columns, keys->count + 1, sizeof *keys->columns);
-    keys->columns[keys->count++] = column;
+    *ARENA_NEXT(keys->arena, keys->columns, keys->count) = column;
     keys->row_bytes += column.type == COLUMN_TEXT ? (column.length + 8) / 8 * 8 : 8;
     return true;
 }

@@ -25,9 +25,8 @@ struct swept_keys {
     size_t row_bytes; /* a multiple of 8 */
 };
 
-/* An empty list. Free with swept_keys_free. */
+/* An empty list. Free with arena_home_free. */
 struct swept_keys *swept_keys_create(void);
-void swept_keys_free(struct swept_keys *keys); /* NULL is allowed */
 
 /* Appends a key: numbers, or texts of at most `length` bytes (longer ones are cut as by
  * column_copy_text). False: more than SWEPT_MOST keys. */

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include <cjson/cJSON.h>
-#include <gsl/gsl_sort_double.h>
 #include <gsl/gsl_statistics_double.h>
 
 #include "plots/palette.h"
 #include "plots/plot.h"
+#include "results/compare/compare.h"
 #include "results/report/table.h"
 #include "sim/base/arena.h"
 #include "sim/base/json.h"
@@ -30,24 +30,28 @@ enum { BUSY, BATCH, SHARE, OVERS };
 
 static const struct {
     const char *key, *title;
-} quantities[] = {{"mean_ms", "mean latency (%)"},    {"p99_ms", "99th percentile (%)"},
-                  {"hit_rate", "in time (points)"},   {"gpu_percent", "GPU held (%)"},
-                  {"median_ms", "median (%)"},        {"p95_ms", "95th percentile (%)"},
-                  {"completed", "completed (points)"}};
+    enum compare_metric metric; /* of latencies; COMPARE_METRICS: none */
+    bool share;                 /* its error is in points */
+} quantities[] = {{"mean_ms", "mean latency (%)", COMPARE_MEAN, false},
+                  {"p99_ms", "99th percentile (%)", COMPARE_P99, false},
+                  {"hit_rate", "in time (points)", COMPARE_HIT, true},
+                  {"gpu_percent", "GPU held (%)", COMPARE_METRICS, false},
+                  {"median_ms", "median (%)", COMPARE_P50, false},
+                  {"p95_ms", "95th percentile (%)", COMPARE_P95, false},
+                  {"completed", "completed (points)", COMPARE_METRICS, true}};
 static const char *const over_titles[] = {"GPUs busy (%)", "mean batch (ms)",
                                           "GPU share of a batch (%)"};
 
-/* What was measured of a run [0], and what was simulated [1]. */
 struct held {
     const char *assumed, *latency, *setting; /* of the sweep; "": it has no such key */
     const struct workload *workload;
     bool trainings; /* in place of requests */
     uint64_t requests;
-    double *ms[2];             /* their times in order of arrival; NULL: not measured */
-    double *instance_s;        /* time of instances by configuration; NULL: not measured */
-    struct instance_life kept; /* that began first */
+    struct request_row *rows[2]; /* by number, simulated [0] and real; NULL: not measured */
+    double *instance_s;          /* time of instances by configuration; NULL: not measured */
+    struct instance_life kept;   /* that began first */
     sim_time_t end;
-    double figures[QUANTITIES][2], error[QUANTITIES]; /* error: NAN if not measured */
+    struct compare_figure figures[QUANTITIES]; /* real, error: NAN if not measured */
     double over[OVERS], correlation, largest;
     double batches, batch_s, unit_s; /* batches, their time, GPU units x time */
     double allocated_percent;        /* of the GPUs' time, which trainings held */
@@ -58,20 +62,17 @@ static bool latency_take(void *context, const struct request_row *row, struct er
 {
     const struct held *held = context;
     (void)error;
-    if (held->ms[1] == NULL || row->request >= held->requests)
-        return true;
-    held->ms[1][row->request] = sim_to_ms(row->finish_ns - row->arrival_ns);
-    held->ms[1][held->requests + row->request] = sim_to_ms(row->slo_ns);
+    if (held->rows[0] != NULL && row->request < held->requests)
+        held->rows[0][row->request] = *row;
     return true;
 }
 
+/* A training counts as a request without an SLO. */
 static bool training_take(void *context, const struct training_result_row *row, struct error *error)
 {
-    const struct held *held = context;
-    (void)error;
-    if (held->ms[1] != NULL && row->training < held->requests)
-        held->ms[1][row->training] = sim_to_ms(row->finish_ns - row->arrival_ns);
-    return true;
+    const struct request_row as_request = {
+        .request = row->training, .arrival_ns = row->arrival_ns, .finish_ns = row->finish_ns};
+    return latency_take(context, &as_request, error);
 }
 
 static bool batch_take(void *context, const struct batch_row *row, struct error *error)
@@ -108,38 +109,52 @@ static const char *swept_name(const struct plan *plan, const struct sweep *sweep
     return "";
 }
 
-/* Reads a setting's list of latencies. One allocation has both sides, then the SLOs. */
+/* Reads a setting's list of latencies, as requests that arrive at 0. */
 static bool latencies_read(const struct json_value *list, struct held *held, struct error *error)
 {
     struct json_value one = {0};
-    size_t read = 0;
+    double ms = 0;
     if (!json_is_array(list, held->requests, held->requests, error))
         return false;
-    held->ms[0] = arena_allocate(list->arena, 3 * held->requests, sizeof *held->ms[0]);
-    held->ms[1] = held->ms[0] + held->requests;
-    while (json_next(list, &one))
-        if (!json_as_number(&one, 0, 1e12, &held->ms[0][read++], error))
+    for (size_t s = 0; s < 2; s++)
+        held->rows[s] = arena_allocate(list->arena, held->requests, sizeof *held->rows[s]);
+    while (json_next(list, &one)) {
+        if (!json_as_number(&one, 0, 1e12, &ms, error))
             return false;
+        held->rows[1][one.index].finish_ns = sim_from_ms(ms);
+    }
     return true;
 }
 
-/* Sorts the latencies after their correlation is known. */
-static void latencies_compare(struct held *held)
+static double row_ms(const struct request_row *row)
+{
+    return sim_to_ms(row->finish_ns - row->arrival_ns);
+}
+
+/* Compares the requests as `report --against` compares a simulation and its replay. */
+static void latencies_compare(struct arena *arena, struct held *held)
 {
     const size_t count = held->requests;
-    const double *slo_ms = held->ms[1] + count;
-    held->correlation = gsl_stats_correlation(held->ms[0], 1, held->ms[1], 1, count);
-    for (size_t i = 0; i < 2; i++) {
-        size_t hits = 0;
-        for (size_t r = 0; r < count; r++)
-            hits += held->ms[i][r] <= slo_ms[r];
-        gsl_sort(held->ms[i], 1, count);
-        held->figures[HITS][i] = held->trainings ? NAN : (double)hits / (double)count;
-        held->figures[MEAN][i] = gsl_stats_mean(held->ms[i], 1, count);
-        held->figures[MEDIAN][i] = gsl_stats_median_from_sorted_data(held->ms[i], 1, count);
-        held->figures[P95][i] = gsl_stats_quantile_from_sorted_data(held->ms[i], 1, count, 0.95);
-        held->figures[P99][i] = gsl_stats_quantile_from_sorted_data(held->ms[i], 1, count, 0.99);
+    const struct request_row **rows[2];
+    struct compare_part part = {.application = NULL};
+    double *ms[2];
+    for (size_t s = 0; s < 2; s++) {
+        rows[s] = arena_allocate(arena, count, sizeof *rows[s]);
+        ms[s] = arena_allocate(arena, count, sizeof *ms[s]);
+        for (size_t r = 0; r < count; r++) {
+            struct request_row *row = &held->rows[s][r];
+            ms[s][r] = row_ms(row);
+            row->measured = true;
+            row->dropped = false; /* the logs have an end of each */
+            row->hit = row->finish_ns - row->arrival_ns <= held->rows[0][r].slo_ns;
+            rows[s][r] = row;
+        }
     }
+    held->correlation = gsl_stats_correlation(ms[0], 1, ms[1], 1, count);
+    compare_fill_part(arena, rows, count, SIZE_MAX, 0, &part);
+    for (size_t i = 0; i < QUANTITIES; i++)
+        if (quantities[i].metric != COMPARE_METRICS && !(held->trainings && i == HITS))
+            held->figures[i] = part.figures[quantities[i].metric];
 }
 
 /* Compares the instances' shares of time with the measured ones: [batch, vCPUs, GPU %, share %].
@@ -180,17 +195,17 @@ static bool setting_read(const struct json_value *setting, struct held *held, st
     struct json_value child;
     if (cJSON_IsObject(setting->node) && json_child(setting, "completed", &child))
         return json_is_object(setting, frames, error) &&
-               json_number(setting, "completed", 0, 1, held->figures[COMPLETED], error) &&
-               json_number(setting, "in_time", 0, 1, held->figures[HITS], error);
+               json_number(setting, "completed", 0, 1, &held->figures[COMPLETED].real, error) &&
+               json_number(setting, "in_time", 0, 1, &held->figures[HITS].real, error);
     if (cJSON_IsArray(setting->node))
         return latencies_read(setting, held, error);
     if (!cJSON_IsObject(setting->node))
-        return json_as_number(setting, 0, 1, &held->figures[HITS][0], error);
+        return json_as_number(setting, 0, 1, &held->figures[HITS].real, error);
     held->kept.created = SIM_FOREVER;
     held->instance_s = arena_allocate(
         setting->arena, held->workload->functions[0].configuration_count, sizeof(double));
     return json_is_object(setting, keys, error) &&
-           json_number(setting, "gpu_percent", 0, 1e6, held->figures[GPU], error);
+           json_number(setting, "gpu_percent", 0, 1e6, &held->figures[GPU].real, error);
 }
 
 /* Compares a run that has ended. */
@@ -202,23 +217,24 @@ static bool held_compare(const struct json_value *setting, struct held *held, st
     struct json_value shares;
     for (size_t i = 0; held->instance_s == NULL && i < GPUS_MOST; i++)
         time[1] += held->used[i] ? units * end_s : 0;
-    if (held->ms[0] != NULL)
-        latencies_compare(held);
+    if (held->rows[0] != NULL)
+        latencies_compare(setting->arena, held);
     if (held->instance_s != NULL &&
         (!json_require(setting, "shares", &shares, error) ||
          !json_is_array(&shares, 1, 100, error) || !instances_compare(&shares, held, time, error)))
         return false;
-    held->figures[GPU][1] = held->instance_s != NULL ? 100 * time[1] / units / end_s : NAN;
+    held->figures[GPU].simulated = held->instance_s != NULL ? 100 * time[1] / units / end_s : NAN;
     for (size_t i = 0; i < QUANTITIES; i++) {
-        const double *of = held->figures[i];
-        held->error[i] = 100 * (of[1] - of[0]) / (i == HITS || i == COMPLETED ? 1 : of[0]);
+        struct compare_figure *of = &held->figures[i];
+        of->error = 100 * (of->simulated - of->real) / (quantities[i].share ? 1 : of->real);
     }
+    const double completed = held->figures[COMPLETED].error;
     if (held->instance_s == NULL)
-        held->largest = fabs(held->error[isnan(held->error[COMPLETED]) ? HITS : COMPLETED]);
+        held->largest = fabs(isnan(completed) ? held->figures[HITS].error : completed);
     held->over[BUSY] = time[1] > 0 ? 100 * held->unit_s / time[1] : 0;
     held->over[BATCH] = held->batches > 0 ? 1000 * held->batch_s / held->batches : 0;
     held->over[SHARE] *= held->batches > 0 ? 100 / units / held->batches : 0;
-    if (!isnan(held->error[COMPLETED])) /* batches share a GPU in streams */
+    if (!isnan(completed)) /* batches share a GPU in streams */
         held->over[BUSY] = NAN;
     if (held->trainings) {
         held->batches = 1; /* the weight of the run in its row */
@@ -241,6 +257,22 @@ struct verification {
     size_t settings;              /* of that row; 0: none is open */
 };
 
+/* `error`: the format of errors; means of absolute ones have no sign. */
+static void table_row(struct text_table *table, const struct held *row, const char *error)
+{
+    static const int errors[] = {MEAN, MEDIAN, P95, P99, HITS, COMPLETED};
+    const struct compare_figure *gpu = &row->figures[GPU];
+    char texts[7][32];
+    for (size_t i = 0; i < 6; i++)
+        (void)snprintf(texts[i], sizeof texts[i], error, 1, row->figures[errors[i]].error);
+    (void)snprintf(texts[6], sizeof texts[6], error, 0, gpu->error);
+    text_table_add(
+        table, "%s\t%llu\t%.0f\t%.1f\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t%.3f\t%.1f\t%.1f\t%s",
+        row->latency[0] != '\0' ? row->latency : row->setting, (unsigned long long)row->requests,
+        row->over[BUSY], row->over[BATCH], texts[0], texts[1], texts[2], texts[3], texts[4],
+        texts[5], row->largest, row->correlation, gpu->real, gpu->simulated, texts[6]);
+}
+
 static void row_end(struct verification *all)
 {
     struct held *row = &all->row;
@@ -249,27 +281,17 @@ static void row_end(struct verification *all)
     const struct look look = palette_series(all->groups - 1);
     const bool together = row->latency[0] != '\0';
     for (size_t i = 0; i < QUANTITIES; i++)
-        row->error[i] /= (double)all->settings;
+        row->figures[i].error /= (double)all->settings;
     for (size_t i = 0; i < OVERS; i++)
         row->over[i] /= row->batches;
     for (size_t i = 0; i < DRAWN; i++)
         for (size_t o = 0; o < OVERS; o++)
-            if (!isnan(row->error[i]) && !isnan(row->over[o]) && (o != SHARE || i == GPU))
+            if (!isnan(row->figures[i].error) && !isnan(row->over[o]) && (o != SHARE || i == GPU))
                 sheet_row(&all->envelope, "%zu %s %zu %s %zu %s %g %g %x %d", i + 1,
                           quantities[i].title, o + 1, over_titles[o], all->groups, all->group,
-                          row->over[o], row->error[i], look.colour, look.point);
+                          row->over[o], row->figures[i].error, look.colour, look.point);
     if (all->table != NULL)
-        text_table_add(all->table,
-                       together ? "%s\t%llu\t%.0f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%."
-                                  "1f\t%.3f\t%.1f\t%.1f\t%.0f"
-                                : "%s\t%llu\t%.0f\t%.1f\t%+.1f\t%+.1f\t%+.1f\t%+.1f\t%+.1f\t%+."
-                                  "1f\t%.1f\t%.3f\t%.1f\t"
-                                  "%.1f\t%+.0f",
-                       together ? row->latency : row->setting, (unsigned long long)row->requests,
-                       row->over[BUSY], row->over[BATCH], row->error[MEAN], row->error[MEDIAN],
-                       row->error[P95], row->error[P99], row->error[HITS], row->error[COMPLETED],
-                       row->largest, row->correlation, row->figures[GPU][0], row->figures[GPU][1],
-                       row->error[GPU]);
+        table_row(all->table, row, together ? "%.*f" : "%+.*f");
     all->settings = 0;
     *row = (struct held){.requests = 0};
 }
@@ -285,7 +307,8 @@ static void row_add(struct verification *all, const struct held *held)
     const struct held before = *row; /* all zero: the row is new */
     *row = *held;
     for (size_t i = 0; i < QUANTITIES; i++)
-        row->error[i] = before.error[i] + (together ? fabs(held->error[i]) : held->error[i]);
+        row->figures[i].error = before.figures[i].error +
+                                (together ? fabs(held->figures[i].error) : held->figures[i].error);
     for (size_t i = 0; i < OVERS; i++)
         row->over[i] = before.over[i] + held->over[i] * held->batches;
     row->requests += before.requests;
@@ -302,11 +325,13 @@ static void json_add(struct verification *all, const struct held *held)
     cJSON_AddStringToObject(run, all->assumption, held->assumed);
     json_put(run, "gpu_busy_percent %g batch_ms_mean %g batch_gpu_percent %g", held->over[BUSY],
              held->over[BATCH], held->over[SHARE]);
-    for (size_t i = 0; i < QUANTITIES; i++)
-        if (!isnan(held->error[i]))
+    for (size_t i = 0; i < QUANTITIES; i++) {
+        const struct compare_figure *of = &held->figures[i];
+        if (!isnan(of->error))
             json_put(cJSON_AddObjectToObject(run, quantities[i].key),
-                     "measured %g simulated %g error %g", held->figures[i][0], held->figures[i][1],
-                     held->error[i]);
+                     "measured %g simulated %g error %g low_95 %g high_95 %g", of->real,
+                     of->simulated, of->error, of->low, of->high);
+    }
     json_put(run, "largest_error_points %g correlation %g", held->largest, held->correlation);
 }
 
@@ -321,8 +346,8 @@ static void latencies_draw(struct verification *all, size_t panel, size_t row,
     for (size_t i = 0; i < held->requests; i += step)
         sheet_row(held->trainings ? &all->trainings : &all->latencies,
                   "%zu %s %zu %s %g %g %s %x %d", panel + 1, title, row + 1, held->setting,
-                  held->ms[0][i] / unit, held->ms[1][i] / unit, held->trainings ? "h" : "ms",
-                  look.colour, look.point);
+                  row_ms(&held->rows[1][i]) / unit, row_ms(&held->rows[0][i]) / unit,
+                  held->trainings ? "h" : "ms", look.colour, look.point);
 }
 
 /* Completed and missed frames against the tasks. */
@@ -333,8 +358,8 @@ static void frames_draw(struct verification *all, size_t panel, const struct hel
     for (size_t row = 0; row < 2; row++)
         for (size_t s = 0; s < 2; s++) {
             const struct look look = palette_series(s);
-            const double share =
-                row == 0 ? held->figures[COMPLETED][s] : 1 - held->figures[HITS][s];
+            const struct compare_figure *of = &held->figures[row == 0 ? COMPLETED : HITS];
+            const double is = s == 0 ? of->real : of->simulated, share = row == 0 ? is : 1 - is;
             sheet_row(&all->frames, "%zu %s %d %g %zu %s %zu %s %s %zu %g %g %g %x %d %d", row + 1,
                       axes[row], 0, NAN, panel + 1, held->latency, s + 1, names[s], "tasks",
                       held->workload->application_count, 100 * share, NAN, NAN, look.colour,
@@ -363,16 +388,16 @@ static bool held_run(struct verification *all, const struct plan *plan, size_t r
         !setting_read(&setting, held, error) ||
         !resolved_run_simulate(&plan->run, &options, &result, error))
         return false;
-    held->figures[HITS][1] = result.overall.slo_hit_rate;
-    held->figures[COMPLETED][1] =
+    held->figures[HITS].simulated = result.overall.slo_hit_rate;
+    held->figures[COMPLETED].simulated =
         1 - (double)result.overall.dropped / (double)result.overall.requests;
     held->allocated_percent = held->trainings ? 100 * result.training->gpu_allocated : NAN;
     simulation_result_clear(&result);
-    if (held->ms[0] != NULL) /* before they are sorted */
+    if (held->rows[0] != NULL)
         latencies_draw(all, run / settings, run % settings, held);
     const bool good = held_compare(&setting, held, error);
     /* Of the first assumption. */
-    if (good && !isnan(held->error[COMPLETED]) && run / settings < latencies)
+    if (good && !isnan(held->figures[COMPLETED].error) && run / settings < latencies)
         frames_draw(all, run / settings, held);
     return good;
 }
@@ -393,8 +418,9 @@ static bool run_add(struct verification *all, const struct sweep *sweep, size_t 
                         .workload = &experiment->workload,
                         .trainings = trainings != NULL,
                         .requests = trainings != NULL ? trainings->count : experiment->requests,
-                        .figures = {{NAN}, {NAN}, {NAN}, {NAN}, {NAN}, {NAN}, {NAN}},
                         .correlation = NAN};
+    for (size_t i = 0; i < QUANTITIES; i++)
+        held.figures[i] = (struct compare_figure){NAN, NAN, NAN, NAN, NAN};
     const bool good = held_run(all, &plan, run, measured, &held, error);
     (void)snprintf(group, sizeof group, "%s, %s: %s", all->set, all->assumption, held.assumed);
     if (good && strcmp(all->group, group) != 0) {

@@ -68,8 +68,7 @@ static void line_push(struct platform *platform, struct line *line, uint32_t que
         line->count -= line->head;
         line->head = 0;
     }
-    arena_reserve(arena, &line->queues, (size_t)line->count + 1, sizeof *line->queues);
-    line->queues[line->count++] = queue;
+    *ARENA_NEXT(arena, line->queues, line->count) = queue;
 }
 
 /* ---- On arrival ------------------------------------------------------------------------------ */
@@ -270,7 +269,6 @@ static const struct key alpaserve_parameters[] = {
     KEY_END,
 };
 
-extern const struct policy policy_alpaserve;
 const struct policy policy_alpaserve = {
     .abi = POLICY_ABI,
     .places_containers = true,

@@ -340,7 +340,6 @@ static void aquatope_on_finish(void *state, struct platform *platform,
     aquatope->active = true;
 }
 
-extern const struct policy policy_aquatope;
 const struct policy policy_aquatope = {
     .abi = POLICY_ABI,
     .name = "aquatope",

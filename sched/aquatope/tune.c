@@ -198,9 +198,8 @@ static void tune_evaluate(void *context, const uint32_t *choice, size_t number, 
 {
     struct tune *tune = context;
     const size_t executions = tune->settings->executions;
-    struct random_stream stream;
-    random_stream_open(&stream, tune->settings->search.tuning_seed, RANDOM_POLICY, number + 1,
-                       tune->index);
+    RANDOM_STREAM(stream, tune->settings->search.tuning_seed, RANDOM_POLICY, number + 1,
+                  tune->index);
     *cost = 0;
     for (size_t e = 0; e < executions; e++) {
         sim_time_t last = 0;

@@ -135,16 +135,13 @@ void duty_cycle_begin(struct duty_cycle *cycle)
 
 void duty_cycle_add_server(struct duty_cycle *cycle, uint32_t invoker, uint32_t size)
 {
-    arena_reserve(cycle->arena, &cycle->servers, cycle->server_count + (size_t)1,
-                  sizeof *cycle->servers);
-    cycle->servers[cycle->server_count++] = (struct server){
+    *ARENA_NEXT(cycle->arena, cycle->servers, cycle->server_count) = (struct server){
         .invoker = invoker, .size = size, .first = cycle->slot_count, .state = SERVER_BUSY};
 }
 
 void duty_cycle_add_slot(struct duty_cycle *cycle, struct duty_cycle_slot slot)
 {
-    arena_reserve(cycle->arena, &cycle->slots, cycle->slot_count + (size_t)1, sizeof slot);
-    cycle->slots[cycle->slot_count++] = slot;
+    *ARENA_NEXT(cycle->arena, cycle->slots, cycle->slot_count) = slot;
     cycle->servers[cycle->server_count - 1].count++;
     cycle->planned[slot.queue] = true;
 }

@@ -160,8 +160,7 @@ uint32_t fleet_create(struct fleet *fleet, uint32_t deployment,
         return SIM_NONE;
     instances_reserve(fleet, id);
     fleet->instances[id] = (struct fleet_instance){.deployment = deployment};
-    arena_reserve(fleet->arena, &owner->instances, owner->instance_count + (size_t)1, sizeof id);
-    owner->instances[owner->instance_count++] = id;
+    *ARENA_NEXT(fleet->arena, owner->instances, owner->instance_count) = id;
     fleet->starving -= owner->starving ? 1 : 0;
     owner->starving = false;
     unique_fifo_add(&fleet->turns, deployment);

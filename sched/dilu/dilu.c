@@ -351,7 +351,6 @@ static bool dilu_decide(void *state, struct platform *platform)
     return self->moved;
 }
 
-extern const struct policy policy_dilu;
 const struct policy policy_dilu = {
     .abi = POLICY_ABI,
     .places_containers = true,

@@ -18,8 +18,7 @@ static void list_remove(struct dilu_list *list, uint32_t number)
 
 static void list_append(struct dilu_list *list, struct arena *arena, uint32_t number)
 {
-    arena_reserve(arena, &list->numbers, list->count + (size_t)1, sizeof number);
-    list->numbers[list->count++] = number;
+    *ARENA_NEXT(arena, list->numbers, list->count) = number;
 }
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */

@@ -246,8 +246,7 @@ static void move_in(struct dilu_hosts *hosts, uint32_t id, uint32_t host)
 {
     const struct dilu_need need = need_of(hosts, hosts->instances[id].profile);
     struct dilu_gpu *gpu = &hosts->gpus[host];
-    arena_reserve(hosts->fleet->arena, &gpu->residents, gpu->instances + (size_t)1, sizeof id);
-    gpu->residents[gpu->instances++] = id;
+    *ARENA_NEXT(hosts->fleet->arena, gpu->residents, gpu->instances) = id;
     gpu->request += need.request;
     gpu->limit += need.limit;
     gpu->used_mb += need.memory_mb;

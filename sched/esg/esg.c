@@ -378,7 +378,6 @@ static void esg_on_finish(void *state, struct platform *platform,
     esg->changes++;
 }
 
-extern const struct policy policy_esg;
 const struct policy policy_esg = {
     .abi = POLICY_ABI,
     .name = "esg",

@@ -472,7 +472,6 @@ static bool fast_gshare_decide(void *state, struct platform *platform)
     return self->moved;
 }
 
-extern const struct policy policy_fast_gshare;
 const struct policy policy_fast_gshare = {
     .abi = POLICY_ABI,
     .places_containers = true,

@@ -16,8 +16,7 @@ static bool contains(struct rectangle outer, struct rectangle inner)
 
 static void push(struct arena *arena, struct rectangle **list, size_t *count, struct rectangle one)
 {
-    arena_reserve(arena, list, *count + 1, sizeof one);
-    (*list)[(*count)++] = one;
+    *ARENA_NEXT(arena, *list, *count) = one;
 }
 
 void rectangles_init(struct rectangles *plane, struct arena *arena, uint32_t width, uint32_t height)

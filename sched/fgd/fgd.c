@@ -309,7 +309,6 @@ static void fgd_on_finished(void *state, struct platform *platform, uint32_t tra
     self->next = 0;
 }
 
-extern const struct policy policy_fgd;
 const struct policy policy_fgd = {
     .abi = POLICY_ABI,
     .name = "fgd",

@@ -11,7 +11,7 @@
 
 #include "sched/common/kinds.h"
 #include "sched/policy_training.h"
-#include "sim/cluster/fragmentation.h"
+#include "sched/common/fragmentation.h"
 
 /* GPUs of one invoker, and classes of pods: shares of one GPU (0), and 1, 2, … whole GPUs. */
 enum { FGD_GPUS_MOST = 64, FGD_CLASSES = FGD_GPUS_MOST + 1 };

@@ -312,7 +312,6 @@ static sim_time_t gpulet_keep_alive(void *state, struct platform *platform, uint
                : self->parameters->keep_s;
 }
 
-extern const struct policy policy_gpulet;
 const struct policy policy_gpulet = {
     .abi = POLICY_ABI,
     .places_containers = true,

@@ -464,7 +464,6 @@ static bool headway_decide(void *state, struct platform *platform)
     return serve_first(self, platform) && queue_order_first(self->order, NULL) != SIM_NONE;
 }
 
-extern const struct policy policy_headway;
 const struct policy policy_headway = {
     .abi = POLICY_ABI,
     .name = "headway",

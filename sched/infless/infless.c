@@ -395,7 +395,6 @@ static bool infless_decide(void *state, struct platform *platform)
     return false;
 }
 
-extern const struct policy policy_infless;
 const struct policy policy_infless = {
     .abi = POLICY_ABI,
     .places_containers = true,

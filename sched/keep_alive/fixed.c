@@ -38,7 +38,6 @@ static const struct key fixed_parameters[] = {
     KEY_END,
 };
 
-extern const struct keep_alive keep_alive_fixed;
 const struct keep_alive keep_alive_fixed = {
     .name = "fixed",
     .summary = "keeps every idle container for the same time; evicts the least recently used first",

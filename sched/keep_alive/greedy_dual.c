@@ -151,7 +151,6 @@ static const struct key greedy_dual_parameters[] = {
     KEY_END,
 };
 
-extern const struct keep_alive keep_alive_greedy_dual;
 const struct keep_alive keep_alive_greedy_dual = {
     .name = "greedy-dual",
     .summary = "FaasCache: evicts only for memory, lowest clock + frequency x cost / size first",

@@ -109,7 +109,6 @@ static const struct key hybrid_parameters[] = {
     KEY_END,
 };
 
-extern const struct keep_alive keep_alive_hybrid_histogram;
 const struct keep_alive keep_alive_hybrid_histogram = {
     .name = "hybrid-histogram",
     .summary = "Serverless in the Wild: evicts at once, starts before the head of the idle times, "

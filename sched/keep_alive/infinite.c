@@ -13,7 +13,6 @@ static struct keep_windows infinite_on_idle(void *state, const struct idle_conta
     return (struct keep_windows){.keep_for = SIM_FOREVER};
 }
 
-extern const struct keep_alive keep_alive_infinite;
 const struct keep_alive keep_alive_infinite = {
     .name = "infinite",
     .summary = "evicts only when memory is short, the least recently used first (LRU)",

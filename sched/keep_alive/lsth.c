@@ -108,7 +108,6 @@ static const struct key lsth_parameters[] = {
     KEY_END,
 };
 
-extern const struct keep_alive keep_alive_lsth;
 const struct keep_alive keep_alive_lsth = {
     .name = "lsth",
     .summary = "INFless: mixes the hybrid histogram's windows of a long and a short memory",

@@ -11,7 +11,6 @@ static struct keep_windows none_on_idle(void *state, const struct idle_container
     return (struct keep_windows){0};
 }
 
-extern const struct keep_alive keep_alive_none;
 const struct keep_alive keep_alive_none = {
     .name = "none",
     .summary = "evicts every container after its use: every batch starts cold",

@@ -283,7 +283,6 @@ static sim_time_t nexus_keep_alive(void *state, struct platform *platform, uint3
                : nexus->parameters->keep_s;
 }
 
-extern const struct policy policy_nexus;
 const struct policy policy_nexus = {
     .abi = POLICY_ABI,
     .places_containers = true,

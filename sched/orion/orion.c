@@ -553,7 +553,6 @@ static bool orion_decide(void *state, struct platform *platform)
     return false;
 }
 
-extern const struct policy policy_orion;
 const struct policy policy_orion = {
     .abi = POLICY_ABI,
     .name = "orion",

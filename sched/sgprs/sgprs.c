@@ -351,7 +351,6 @@ static const struct key sgprs_parameters[] = {
     KEY_END,
 };
 
-extern const struct policy policy_sgprs;
 const struct policy policy_sgprs = {
     .abi = POLICY_ABI,
     .name = "sgprs",

@@ -246,7 +246,6 @@ static const char *gavel_refuses(void *state, uint32_t gpus, double gpu_memory_m
     return reason;
 }
 
-extern const struct policy policy_gavel;
 const struct policy policy_gavel = {
     .abi = POLICY_ABI,
     .name = "gavel",

@@ -180,7 +180,6 @@ static const struct key clipper_parameters[] = {
     KEY_END,
 };
 
-extern const struct policy policy_clipper;
 const struct policy policy_clipper = {
     .abi = POLICY_ABI,
     .name = "clipper",

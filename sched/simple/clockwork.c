@@ -455,7 +455,6 @@ static const struct key clockwork_parameters[] = {
     KEY_END,
 };
 
-extern const struct policy policy_clockwork;
 const struct policy policy_clockwork = {
     .abi = POLICY_ABI,
     .name = "clockwork",

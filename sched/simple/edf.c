@@ -22,7 +22,6 @@ static const struct key edf_parameters[] = {
     KEY_END,
 };
 
-extern const struct policy policy_edf;
 const struct policy policy_edf = {
     .name = "edf",
     .summary = "earliest deadline first, each stage replanned from the remaining slack",

@@ -32,7 +32,6 @@ static const struct key fifo_parameters[] = {
     KEY_END,
 };
 
-extern const struct policy policy_fifo;
 const struct policy policy_fifo = {
     .name = "fifo",
     .summary =

@@ -151,7 +151,6 @@ static const struct key grandslam_parameters[] = {
     KEY_END,
 };
 
-extern const struct policy policy_grandslam;
 const struct policy policy_grandslam = {
     .name = "grandslam",
     .summary = "stage slack in proportion to stage time, filled with the largest possible batch",

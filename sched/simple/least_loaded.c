@@ -82,7 +82,6 @@ static const struct key least_loaded_parameters[] = {
     KEY_END,
 };
 
-extern const struct policy policy_least_loaded;
 const struct policy policy_least_loaded = {
     .abi = POLICY_ABI,
     .name = "least-loaded",

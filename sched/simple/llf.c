@@ -72,7 +72,6 @@ static const struct key llf_parameters[] = {
     KEY_END,
 };
 
-extern const struct policy policy_llf;
 const struct policy policy_llf = {
     .name = "llf",
     .summary = "least laxity first: deadline minus the remaining nominal time",

@@ -20,7 +20,6 @@ static const struct key max_config_parameters[] = {
     KEY_END,
 };
 
-extern const struct policy policy_max_config;
 const struct policy policy_max_config = {
     .name = "max-config",
     .summary = "every job with the most vGPUs and vCPUs (exclusive), in order of arrival",

@@ -21,7 +21,6 @@ static const struct key min_config_parameters[] = {
     KEY_END,
 };
 
-extern const struct policy policy_min_config;
 const struct policy policy_min_config = {
     .name = "min-config",
     .summary = "every batch with the fewest vGPUs and vCPUs, in order of arrival",

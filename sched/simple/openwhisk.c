@@ -44,7 +44,6 @@ static const struct key openwhisk_parameters[] = {
     KEY_END,
 };
 
-extern const struct policy policy_openwhisk;
 const struct policy policy_openwhisk = {
     .name = "openwhisk",
     .summary =

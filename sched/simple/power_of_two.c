@@ -71,8 +71,7 @@ static void draw_two(struct power_of_two *state, const struct platform *platform
 {
     const size_t first = kind > 0 ? state->end[kind - 1] : 0;
     const uint32_t count = (uint32_t)(state->end[kind] - first);
-    struct random_stream stream;
-    random_stream_open(&stream, platform_seed(platform), RANDOM_POLICY, state->questions++, 0);
+    RANDOM_STREAM(stream, platform_seed(platform), RANDOM_POLICY, state->questions++, 0);
     drawn[0] = (uint32_t)gsl_rng_uniform_int(&stream.rng, count);
     drawn[1] = drawn[0];
     if (count > 1) {
@@ -143,7 +142,6 @@ static const struct key power_of_two_parameters[] = {
     KEY_END,
 };
 
-extern const struct policy policy_power_of_two;
 const struct policy policy_power_of_two = {
     .name = "power-of-two",
     .summary = "requests in order of arrival, each to the less loaded of two random invokers",

@@ -24,7 +24,6 @@ static const struct key sjf_parameters[] = {
     KEY_END,
 };
 
-extern const struct policy policy_sjf;
 const struct policy policy_sjf = {
     .name = "sjf",
     .summary = "shortest predicted execution first, one static configuration per stage",

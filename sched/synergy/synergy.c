@@ -286,7 +286,6 @@ static bool synergy_decide(void *state, struct platform *platform)
     return false;
 }
 
-extern const struct policy policy_synergy;
 const struct policy policy_synergy = {
     .abi = POLICY_ABI,
     .name = "synergy",

@@ -8,8 +8,7 @@
 static void sample_add(const struct lessons *lessons, struct samples *samples,
                        const struct choice_row *row, uint32_t class)
 {
-    arena_reserve(lessons->arena, &samples->rows, samples->count + 1, sizeof *samples->rows);
-    struct tree_sample *sample = &samples->rows[samples->count++];
+    struct tree_sample *sample = ARENA_NEXT(lessons->arena, samples->rows, samples->count);
     tree_features_recorded(row, sample->values);
     sample->class = class;
 }
@@ -158,43 +157,42 @@ void lessons_learn(const struct lessons *lessons, struct tree_limits limits, boo
 
 /* ---- Agreement ------------------------------------------------------------------------------- */
 
-/* Whether the tree's first action that serves is the teacher's, in the batches that the function
- * was seen with. */
-static bool configures_alike(const struct lessons *lessons, const struct tree_node *tree,
-                             const struct choice_row *row, const int64_t *values)
+/* Whether the student serves the row as the teacher did, in the batches that the function was seen
+ * with. */
+static bool configures_alike(const struct lessons *lessons, const struct trees *trees,
+                             const struct choice_row *row)
 {
-    const struct tree_node *leaf = tree_leaf(tree, values);
-    size_t v = 0;
-    while (v < leaf->vote_count && leaf->votes[v].action.batch == 0)
-        v++;
-    if (v == leaf->vote_count)
-        return false;
-    uint32_t batch = leaf->votes[v].action.batch;
+    int64_t values[TREE_FEATURE_COUNT];
+    tree_features_recorded(row, values);
+    const struct tree_vote *vote = tree_serves(tree_leaf(trees->configuration, values), false);
+    if (vote == NULL)
+        return false; /* it would wait */
+    uint32_t batch = vote->action.batch;
     while (batch > 1 &&
            (batch > row->queue_length ||
             (batch <= 64 && (lessons->batches[row->function] >> (batch - 1) & 1) == 0)))
         batch--;
-    return batch == row->batch && leaf->votes[v].action.rank == row->rank;
+    return batch == row->batch && vote->action.rank == row->rank;
 }
 
-/* The row that the tree would serve: the greatest share, then the least slack, then the first. */
-static size_t queue_of(const struct tree_node *tree, const struct choice_row *rows, size_t count)
+/* Whether the queue that the student would serve first, of those in which it does not wait, is the
+ * teacher's. */
+static bool serves_alike(const struct lessons *lessons, const struct trees *trees,
+                         const struct choice_row *rows, size_t count)
 {
-    size_t best = 0;
-    const struct tree_node *best_leaf = NULL;
+    struct tree_candidate *all = arena_allocate(lessons->arena, count, sizeof *all), *first;
     for (size_t i = 0; i < count; i++) {
-        int64_t values[TREE_FEATURE_COUNT];
-        tree_features_recorded(&rows[i], values);
-        const struct tree_node *leaf = tree_leaf(tree, values);
-        const uint64_t one = (uint64_t)leaf->chosen * (best_leaf != NULL ? best_leaf->rows : 1);
-        const uint64_t other = (uint64_t)leaf->rows * (best_leaf != NULL ? best_leaf->chosen : 0);
-        if (best_leaf == NULL || one > other ||
-            (one == other && rows[i].slack < rows[best].slack)) {
-            best = i;
-            best_leaf = leaf;
-        }
+        all[i].queue = (uint32_t)i;
+        tree_features_recorded(&rows[i], all[i].values);
+        all[i].leaf = tree_leaf(trees->queue, all[i].values);
     }
-    return best;
+    do
+        first = tree_first(all, count);
+    while (first != NULL &&
+           tree_serves(tree_leaf(trees->configuration, first->values), false) == NULL);
+    const bool alike = first != NULL && rows[first->queue].chosen;
+    arena_release(lessons->arena, all);
+    return alike;
 }
 
 struct agreement lessons_test(const struct lessons *lessons, const struct trees *trees,
@@ -211,18 +209,15 @@ struct agreement lessons_test(const struct lessons *lessons, const struct trees 
         const struct choice_row *rows = &lessons->tests[i];
         if (served && end - i >= 2) {
             found.queues++;
-            found.queue_hits += rows[queue_of(trees->queue, rows, end - i)].chosen;
-            found.slack_hits += rows[queue_of(plain->queue, rows, end - i)].chosen;
+            found.queue_hits += serves_alike(lessons, trees, rows, end - i);
+            found.slack_hits += serves_alike(lessons, plain, rows, end - i);
         }
         for (size_t j = 0; j < end - i; j++) {
-            int64_t values[TREE_FEATURE_COUNT];
-            tree_features_recorded(&rows[j], values);
             if (!rows[j].chosen)
                 continue;
             found.batches++;
-            found.batch_hits += configures_alike(lessons, trees->configuration, &rows[j], values);
-            found.frequent_hits +=
-                configures_alike(lessons, plain->configuration, &rows[j], values);
+            found.batch_hits += configures_alike(lessons, trees, &rows[j]);
+            found.frequent_hits += configures_alike(lessons, plain, &rows[j]);
         }
     }
     return found;

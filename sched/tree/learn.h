@@ -8,7 +8,7 @@
 #ifndef ESGSIM_SCHED_TREE_LEARN_H
 #define ESGSIM_SCHED_TREE_LEARN_H
 
-#include "sched/tree/tree.h"
+#include "sched/choices/tree.h"
 
 struct tree_sample {
     int64_t values[TREE_FEATURE_COUNT];

@@ -12,20 +12,12 @@
 #include "sched/common/placement.h"
 #include "sched/memory.h"
 #include "sched/policy.h"
-#include "sched/tree/actions.h"
-#include "sched/tree/tree.h"
+#include "sched/choices/actions.h"
+#include "sched/choices/tree.h"
 
 struct tree_parameters {
     enum placement_rule placement;
     sim_time_t retry_ms;
-};
-
-/* A queue in which jobs wait. */
-struct candidate {
-    uint32_t queue;
-    const struct tree_node *leaf; /* of the first tree */
-    int64_t values[TREE_FEATURE_COUNT];
-    bool tried;
 };
 
 struct tree_policy {
@@ -33,7 +25,7 @@ struct tree_policy {
     struct trees trees;
     struct tree_features *features;
     struct tree_actions *actions;
-    struct candidate *candidates;
+    struct tree_candidate *candidates;
     bool timed; /* a timer is set */
     bool waits; /* a leaf of this decision would rather wait */
 };
@@ -90,31 +82,13 @@ static size_t candidates_read(struct tree_policy *self, struct platform *platfor
         const uint32_t queue = platform_next_queue(platform, from);
         if (queue == SIM_NONE || queue < from)
             break;
-        struct candidate *candidate = &self->candidates[count++];
-        *candidate = (struct candidate){.queue = queue};
+        struct tree_candidate *candidate = &self->candidates[count++];
+        *candidate = (struct tree_candidate){.queue = queue};
         tree_features_read(self->features, platform, queue, candidate->values);
         candidate->leaf = tree_leaf(self->trees.queue, candidate->values);
         from = queue + 1;
     }
     return count;
-}
-
-static bool is_before(const struct candidate *a, const struct candidate *b)
-{
-    const uint64_t one = (uint64_t)a->leaf->chosen * b->leaf->rows;
-    const uint64_t other = (uint64_t)b->leaf->chosen * a->leaf->rows;
-    return one != other ? one > other : a->values[TREE_slack] < b->values[TREE_slack];
-}
-
-static struct candidate *candidate_next(struct tree_policy *self, size_t count)
-{
-    struct candidate *best = NULL;
-    for (size_t i = 0; i < count; i++)
-        if (!self->candidates[i].tried && (best == NULL || is_before(&self->candidates[i], best)))
-            best = &self->candidates[i];
-    if (best != NULL)
-        best->tried = true;
-    return best;
 }
 
 static bool dispatch(struct tree_policy *self, struct platform *platform, uint32_t queue,
@@ -135,21 +109,21 @@ static bool dispatch(struct tree_policy *self, struct platform *platform, uint32
 /* Tries the leaf's actions, then the least configuration. A leaf that would rather wait does, but
  * for `forced`. */
 static bool serve(struct tree_policy *self, struct platform *platform,
-                  const struct candidate *candidate, bool forced)
+                  const struct tree_candidate *candidate, bool forced)
 {
     const struct tree_node *leaf = tree_leaf(self->trees.configuration, candidate->values);
     const uint32_t queue = candidate->queue, function = platform_queue_function(platform, queue);
     const uint32_t waiting = platform_queue_length(platform, queue);
     platform_charge(platform, 1);
-    if (leaf->votes[0].action.batch == 0 && !forced) {
+    const struct tree_vote *vote = tree_serves(leaf, forced);
+    if (vote == NULL && !forced) {
         self->waits = true;
         return false;
     }
-    for (size_t v = 0; v < leaf->vote_count; v++)
-        if (leaf->votes[v].action.batch > 0 &&
-            dispatch(
-                self, platform, queue,
-                tree_action_configuration(self->actions, function, leaf->votes[v].action, waiting)))
+    for (; vote != NULL && vote < leaf->votes + leaf->vote_count; vote++)
+        if (vote->action.batch > 0 &&
+            dispatch(self, platform, queue,
+                     tree_action_configuration(self->actions, function, vote->action, waiting)))
             return true;
     return dispatch(
         self, platform, queue,
@@ -169,9 +143,9 @@ static bool tree_decide(void *state, struct platform *platform)
 {
     struct tree_policy *self = state;
     const size_t count = candidates_read(self, platform);
-    const struct candidate *first = NULL, *candidate;
+    const struct tree_candidate *first = NULL, *candidate;
     self->waits = false;
-    while ((candidate = candidate_next(self, count)) != NULL) {
+    while ((candidate = tree_first(self->candidates, count)) != NULL) {
         first = first != NULL ? first : candidate;
         if (serve(self, platform, candidate, false))
             return true;
@@ -187,7 +161,6 @@ static bool tree_decide(void *state, struct platform *platform)
     return false;
 }
 
-extern const struct policy policy_tree;
 const struct policy policy_tree = {
     .abi = POLICY_ABI,
     .name = "tree",

@@ -24,20 +24,11 @@ struct emulated {
 
 struct emulated *emulated_create(const struct emulated_options *options)
 {
-    struct arena *arena = arena_create();
-    struct emulated *rehearsal = arena_allocate(arena, 1, sizeof *rehearsal);
-    rehearsal->arena = arena;
+    struct emulated *rehearsal = arena_home(sizeof *rehearsal);
     rehearsal->options = *options;
     if (options->factor == 0)
         rehearsal->options.factor = 1;
     return rehearsal;
-}
-
-void emulated_destroy(struct emulated *rehearsal)
-{
-    if (rehearsal == NULL)
-        return;
-    arena_destroy(rehearsal->arena);
 }
 
 static bool rehearsal_open(void *context, const struct experiment *experiment, struct error *error)
@@ -85,8 +76,7 @@ static sim_time_t duration_draw(const struct emulated *rehearsal, const struct b
     const struct emulated_options *options = &rehearsal->options;
     double factor = options->factor;
     if (options->jitter_cv > 0) {
-        struct random_stream stream;
-        random_stream_open(&stream, rehearsal->seed, RANDOM_EMULATED, batch->number, 0);
+        RANDOM_STREAM(stream, rehearsal->seed, RANDOM_EMULATED, batch->number, 0);
         factor *= random_noise(&stream, options->jitter_cv);
     }
     return factor == 1 ? batch->modelled : (sim_time_t)ceil((double)batch->modelled * factor);

@@ -26,11 +26,11 @@ struct emulated_options {
 
 struct emulated;
 
-/* It can be used for several runs in sequence, because `open` resets it. */
+/* It can be used for several runs in sequence, because `open` resets it. End it with
+ * arena_home_free. */
 struct emulated *emulated_create(const struct emulated_options *options);
-void emulated_destroy(struct emulated *rehearsal); /* NULL is allowed */
 
-/* Valid until emulated_destroy. */
+/* Valid until that. */
 struct backend emulated_backend(struct emulated *rehearsal);
 
 /* Figures of the run since `open`. */

@@ -89,10 +89,8 @@ static int open_and_spawn(struct worker *worker)
 
 struct worker *worker_start(const char *command, double silent_s, int stop, struct error *error)
 {
-    struct arena *arena = arena_create();
-    struct worker *worker = arena_allocate(arena, 1, sizeof *worker);
-    worker->arena = arena;
-    worker->command = arena_text(arena, "%s", command);
+    struct worker *worker = arena_home(sizeof *worker);
+    worker->command = arena_text(worker->arena, "%s", command);
     worker->input = worker->output = -1;
     worker->silent_s = silent_s;
     worker->stop = stop;

@@ -164,9 +164,7 @@ static bool warm_up(struct worker_backend *backend, uint32_t set, const char *fu
                     struct error *error)
 {
     uint64_t ticket;
-    arena_reserve(backend->arena, &backend->warmed, backend->warmed_count + 1,
-                  sizeof *backend->warmed);
-    struct combination *warm = &backend->warmed[backend->warmed_count++];
+    struct combination *warm = ARENA_NEXT(backend->arena, backend->warmed, backend->warmed_count);
     *warm = (struct combination){.batch = batch, .set = set};
     (void)snprintf(warm->function, sizeof warm->function, "%s", function);
     return worker_run(backend->worker, function, batch, set, &ticket, error) &&
@@ -370,8 +368,7 @@ static bool backend_wait(void *context, sim_time_t until, uint32_t *ended, sim_t
         first->row.ended_ns = backend->told;
     backend->told = *time = first->row.ended_ns;
     *ended = first->id;
-    arena_reserve(backend->arena, &backend->rows, backend->row_count + 1, sizeof *backend->rows);
-    backend->rows[backend->row_count++] = first->row;
+    *ARENA_NEXT(backend->arena, backend->rows, backend->row_count) = first->row;
     backend->flight_count--;
     memmove(first, first + 1,
             (size_t)(&backend->flights[backend->flight_count] - first) * sizeof *first);
@@ -381,19 +378,11 @@ static bool backend_wait(void *context, sim_time_t until, uint32_t *ended, sim_t
 struct worker_backend *worker_backend_create(struct worker *worker, bool side_by_side,
                                              double warm_s)
 {
-    struct arena *arena = arena_create();
-    struct worker_backend *backend = arena_allocate(arena, 1, sizeof *backend);
-    backend->arena = arena;
+    struct worker_backend *backend = arena_home(sizeof *backend);
     backend->worker = worker;
     backend->side_by_side = side_by_side;
     backend->warm_s = warm_s;
     return backend;
-}
-
-void worker_backend_destroy(struct worker_backend *backend)
-{
-    if (backend != NULL)
-        arena_destroy(backend->arena);
 }
 
 struct backend worker_backend(struct worker_backend *backend)

@@ -34,10 +34,10 @@ struct worker_backend;
 /* The backend serves one run after another. `side_by_side`: batches execute on sets of neighbouring
  * units only. The worker must outlive it. Opening a run warms the worker: it executes every
  * combination once, one after the other, those that it executed for an earlier run excepted. After
- * `warm_s` seconds only every function at every batch size, and every set, are executed once. */
+ * `warm_s` seconds only every function at every batch size, and every set, are executed once. End
+ * it with arena_home_free. */
 struct worker_backend *worker_backend_create(struct worker *worker, bool side_by_side,
                                              double warm_s);
-void worker_backend_destroy(struct worker_backend *backend); /* NULL is allowed */
 struct backend worker_backend(struct worker_backend *backend);
 
 /* Rows of the latest run, in the order of the ends. Valid until the next call of the backend. */

@@ -155,6 +155,18 @@ struct arena *arena_create(void)
     return arena;
 }
 
+void *arena_home(size_t size)
+{
+    struct arena *arena = arena_create();
+    return memcpy(arena_allocate(arena, 1, size), &arena, sizeof(struct arena *));
+}
+
+void arena_home_free(void *home)
+{
+    if (home != NULL)
+        arena_destroy(*(struct arena **)home);
+}
+
 void arena_destroy(struct arena *arena)
 {
     if (arena != NULL)

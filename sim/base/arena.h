@@ -39,6 +39,11 @@ void *arena_reallocate(struct arena *arena, void *memory, size_t count, size_t s
  * doubles if it is too small, so that an entry costs O(1) on average. New entries are 0. */
 void arena_reserve(struct arena *arena, void *array, size_t wanted, size_t size);
 
+/* The next entry of such an array, which it counts: *ARENA_NEXT(arena, list, count) = entry.
+ * `array` and `count` are variables. */
+#define ARENA_NEXT(arena, array, count)                                                            \
+    (arena_reserve(arena, &(array), (size_t)(count) + 1, sizeof *(array)), &(array)[(count)++])
+
 /* Entries of `size` bytes for which a growing array has room. */
 size_t arena_room(const void *entries, size_t size);
 
@@ -58,6 +63,11 @@ void arena_clear(struct arena *arena);
  * unfinished files (unfinished.h), says so on standard error, and ends the process with status 1.
  * End it with arena_destroy (NULL allowed). */
 struct arena *arena_create(void);
+/* The same, with `size` bytes in it, all 0, of a structure whose first member points to the arena.
+ */
+void *arena_home(size_t size);
+/* Ends the arena of such a structure, and it. NULL: nothing. */
+void arena_home_free(void *home);
 void arena_destroy(struct arena *arena);
 
 /* A text of the arena; and the same added to a text, which is NULL at first. O(length). */

@@ -21,8 +21,7 @@ void notices_add(struct notices *notices, enum notice_kind kind, const char *tex
     va_start(args, text);
     arena_append_of(notices->arena, &notice.text, text, args);
     va_end(args);
-    arena_reserve(notices->arena, &notices->rows, notices->count + 1, sizeof notice);
-    notices->rows[notices->count++] = notice;
+    *ARENA_NEXT(notices->arena, notices->rows, notices->count) = notice;
 }
 
 void notices_clear(struct notices *notices)

@@ -53,29 +53,28 @@ size_t text_width(const char *text, size_t bytes)
     return width;
 }
 
-/* Returns the command in a line such as "Example: esgsim run …"; NULL: it has none. */
-static const char *command_in(const char *line)
+/* Whether it shows a command, which is one line so that it can be pasted. */
+static bool is_command(const char *line)
 {
-    const size_t example = strncmp(line, "Example", 7) == 0 ? strcspn(line, ":") + 1 : 0;
-    const char *command = line + example + strspn(line + example, " ");
-    return command > line && strncmp(command, "esgsim ", 7) == 0 ? command : NULL;
+    const size_t label = strncmp(line, "Example", 7) == 0 ? strcspn(line, ":") + 1 : 0;
+    const size_t start = label + strspn(line + label, " ");
+    return start > 0 && strncmp(line + start, "esgsim ", 7) == 0;
 }
 
-/* Where the lines below begin: within a command, or behind the last gap of the left part; below a
- * label ("warning: "), or below the line. */
+/* Where the lines below begin: behind the last gap of the left part; below a label ("warning: "),
+ * or below the line. */
 static size_t hang_of(const char *line, size_t width)
 {
     const size_t start = strspn(line, " "), word = start + strcspn(line + start, " ");
     const size_t second = line[word] == ' ' ? word + 1 + strcspn(line + word + 1, " ") : word;
     const bool label = word > 0 && (line[word - 1] == ':' || line[second - 1] == ':');
-    const char *command = command_in(line);
     size_t hang = start > 2 ? start : start > 0 || label ? start + 2 : 0;
     for (const char *gap = line + start; (gap = strstr(gap, "  ")) != NULL;) {
         const size_t behind = text_width(line, (size_t)(gap - line)) + strspn(gap, " ");
         hang = behind <= width * 3 / 5 ? behind : hang;
         gap += strspn(gap, " ");
     }
-    return command != NULL ? (size_t)(command - line) + 4 : hang > width * 3 / 5 ? width / 2 : hang;
+    return hang > width * 3 / 5 ? width / 2 : hang;
 }
 
 /* Whether the blank at `i` binds a number to a short unit or its sign: "2.5 ms", "± 0.3". */
@@ -86,29 +85,19 @@ static bool binds(const char *line, size_t i)
            (i > 1 && strncmp(line + i - 2, "\xC2\xB1", 2) == 0);
 }
 
-/* Bytes of the line that fit into `width`: up to a blank, if possible to one outside brackets, and
- * outside a command's quotes, and not far left; or up to a choice between alternatives. */
-static size_t fitting(const char *line, size_t width, bool command)
+/* Bytes of the line before the last blank that `width` has room for; a longer word is whole. */
+static size_t fitting(const char *line, size_t width)
 {
-    size_t outside = 0, inside = 0, choice = 0, i = strspn(line, " "), column = i;
-    bool quoted = false;
-    int depth = 0;
-    for (; line[i] != '\0' && (column <= width || inside + choice == 0); i++) {
-        depth += (line[i] == '[') - (line[i] == ']');
-        quoted = quoted != (command && line[i] == '\'');
-        if (line[i] == ' ' && !binds(line, i)) {
-            inside = i;
-            outside = depth <= 0 && !quoted ? i : outside;
-        }
+    size_t end = 0, i = strspn(line, " "), column = i;
+    for (; line[i] != '\0' && (column <= width || end == 0); i++) {
+        if (line[i] == ' ' && !binds(line, i))
+            end = i;
         column += ((unsigned char)line[i] & 0xC0U) != 0x80U;
-        if (strchr("|,", line[i]) != NULL && column <= width)
-            choice = i + 1;
     }
-    return line[i] == '\0' && column <= width ? i
-           : outside > width / 3              ? outside
-           : inside > 0                       ? inside
-           : choice > 0                       ? choice
-                                              : i;
+    end = end == 0 || (line[i] == '\0' && column <= width) ? i : end;
+    while (end > 0 && line[end - 1] == ' ')
+        end--;
+    return end;
 }
 
 static const char *colour_of(const struct fold *fold, const char *line)
@@ -124,22 +113,15 @@ static void line_write(const struct fold *fold, const char *line)
 {
     const size_t width = fold->width > 0 ? fold->width : text_line_width();
     const size_t hang = hang_of(line, width);
-    const bool command = command_in(line) != NULL;
     const char *colour = colour_of(fold, line);
-    bool first = true;
+    size_t before = 0;
     (void)fputs(colour, fold->out);
     do {
-        const size_t before = first ? 0 : hang;
-        size_t length = fitting(line, width - before, command), shown = length;
-        if (line[length] != '\0' && command) /* " \" needs room */
-            length = shown = fitting(line, width - before - 2, command);
-        while (shown > 0 && line[shown - 1] == ' ')
-            shown--;
-        (void)fprintf(fold->out, "%*s%.*s%s", (int)before, "", (int)shown, line,
-                      line[length] != '\0' && command ? " \\" : "");
-        (void)fputs(line[length] == '\0' && colour[0] != '\0' ? "\033[0m\n" : "\n", fold->out);
+        const size_t length = is_command(line) ? strlen(line) : fitting(line, width - before);
+        (void)fprintf(fold->out, "%*s%.*s", (int)before, "", (int)length, line);
         line += length + strspn(line + length, " ");
-        first = false;
+        (void)fputs(*line == '\0' && colour[0] != '\0' ? "\033[0m\n" : "\n", fold->out);
+        before = hang;
     } while (*line != '\0');
 }
 

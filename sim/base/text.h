@@ -1,9 +1,9 @@
-/* Text for people: lines are folded at words to the width of the terminal.
+/* Text for people: lines are folded at blanks to the width of the terminal.
  *
  * A line that is too long goes on below, indented as far as its text: behind the first gap of two
  * blanks ("  note       text"), or else as the line itself and two blanks. A word longer than a
- * line is kept whole. Widths are in characters of UTF-8. What programs read (JSON, CSV) is not
- * written through here.
+ * line is kept whole, and so are a number with its unit, and a command, which can be pasted. Widths
+ * are in characters of UTF-8. What programs read (JSON, CSV) is not written through here.
  */
 #ifndef ESGSIM_SIM_BASE_TEXT_H
 #define ESGSIM_SIM_BASE_TEXT_H

@@ -63,7 +63,7 @@ static bool check_file(const char *path, const char *format, struct input_found 
         return true;
     struct expectations *expectations =
         expectations_load(path, claims ? EXPECTATION_CLAIMS : EXPECTATION_FIGURES, error);
-    expectations_free(expectations);
+    arena_home_free(expectations);
     return expectations != NULL;
 }
 

@@ -130,7 +130,7 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
                (options.json ? cli_print_json(claims_json(claims, ours), error)
                              : claims_text(claims, ours, options.details, stdout, error));
     arena_destroy(arena);
-    expectations_free(claims);
+    arena_home_free(claims);
     return good;
 }
 

@@ -80,7 +80,7 @@ static bool explain_training(const struct options *options, const struct summary
         picture_draw(&options->picture, &chart, error) &&
         training_explain(run, record, options->training, options->json, &chart, stdout, error);
     arena_destroy(chart.arena);
-    run_record_free(record);
+    arena_home_free(record);
     return good;
 }
 
@@ -91,7 +91,7 @@ static bool explain_worst(const struct options *options, const struct summary_ro
     const bool good =
         record != NULL && explanation_worst(run, record, options->application, options->worst,
                                             options->json, stdout, error);
-    run_record_free(record);
+    arena_home_free(record);
     return good;
 }
 
@@ -115,8 +115,8 @@ static bool explain_print(const struct options *options, const struct results *r
         good = explanation_json(explanation, stdout, error);
     else if (good)
         explanation_text(explanation, stdout);
-    explanation_free(explanation);
-    run_record_free(record);
+    arena_home_free(explanation);
+    arena_home_free(record);
     return good;
 }
 

@@ -209,7 +209,7 @@ static bool replay(struct session *s, struct error *error)
         return false;
     s->replay.backend = worker_backend_create(s->worker, o->sets == 0, WARM_S);
     const bool good = play_all(s, error);
-    worker_backend_destroy(s->replay.backend);
+    arena_home_free(s->replay.backend);
     worker_stop(s->worker);
     return good;
 }

@@ -169,7 +169,7 @@ static bool run_reports(const struct options *options, FILE *out, struct error *
                           reports[i]->incomplete);
         judged_close(reports[i]);
     }
-    expectations_free(expected);
+    arena_home_free(expected);
     return good;
 }
 

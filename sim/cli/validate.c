@@ -17,7 +17,7 @@ static void print_row(const struct theory_check *check, const struct theory_outc
     (void)snprintf(title, sizeof title, "%s%s", metric->face.title,
                    metric->type == COLUMN_U64 ? " / all" : "");
     printf("%-29s %-26s %11.5g %11.5g ± %-9.2g %s\n", check->name, title, scale * outcome->theory,
-           scale * outcome->mean, scale * outcome->half_width, theory_verdict(outcome));
+           scale * outcome->ours.mean, scale * outcome->ours.half_width, theory_verdict(outcome));
     fflush(stdout);
 }
 
@@ -31,8 +31,8 @@ static bool print_json(const struct theory_outcome *outcomes, const struct theor
         json_put(row, "check %s quantity %s unit %s experiment %s theory %g", theory_checks[i].name,
                  theory_checks[i].metric, metric_find(theory_checks[i].metric)->unit,
                  theory_checks[i].file, outcomes[i].theory);
-        json_put(row, "simulated %g half_width_95 %g requests %g verdict %s", outcomes[i].mean,
-                 outcomes[i].half_width, (double)outcomes[i].requests,
+        json_put(row, "simulated %g half_width_95 %g requests %g verdict %s", outcomes[i].ours.mean,
+                 outcomes[i].ours.half_width, (double)outcomes[i].requests,
                  theory_verdict(&outcomes[i]));
     }
     json_put(root, "seeds %g outside %u wrong %u chance %g passed %hhd", (double)seeds,

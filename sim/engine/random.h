@@ -55,6 +55,10 @@ struct random_stream {
 /* Opens the stream (seed, purpose, a, b) at its beginning. `b` < 2^24, purpose < 256 (asserted). */
 void random_stream_open(struct random_stream *stream, uint64_t seed, enum random_purpose purpose,
                         uint64_t a, uint32_t b);
+/* Declares a stream and opens it. */
+#define RANDOM_STREAM(stream, ...)                                                                 \
+    struct random_stream stream;                                                                   \
+    random_stream_open(&stream, __VA_ARGS__)
 
 /* Computes the output words of one block: the bijection of `counter` under `key`. */
 void random_philox_block(const uint32_t counter[4], const uint32_t key[2], uint32_t output[4]);

@@ -1,8 +1,8 @@
 #include "sim/platform/choices.h"
 
 #include "sched/registry.h"
-#include "sched/tree/actions.h"
-#include "sched/tree/features.h"
+#include "sched/choices/actions.h"
+#include "sched/choices/features.h"
 
 struct choices {
     struct tree_features *features;

@@ -147,8 +147,7 @@ void simulation_user_thinks(struct platform *platform, uint32_t user, uint64_t r
     const struct arrival_spec *spec = &platform->experiment->arrivals;
     sim_time_t think = sim_from_ms(spec->think_mean_ms);
     if (!spec->think_constant && spec->think_mean_ms > 0) {
-        struct random_stream stream;
-        random_stream_open(&stream, platform->experiment->seed, RANDOM_THINK, request, 0);
+        RANDOM_STREAM(stream, platform->experiment->seed, RANDOM_THINK, request, 0);
         think = sim_from_ms(gsl_ran_exponential(&stream.rng, spec->think_mean_ms));
     }
     platform_schedule(platform, platform->now + think, EVENT_USER, user);

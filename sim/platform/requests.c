@@ -258,8 +258,7 @@ static inline double draw_noise(const struct platform *platform, uint64_t reques
     if (function->service == SERVICE_CONSTANT)
         return sim_to_ms(function->service_mean);
     const double mean_ms = sim_to_ms(function->service_mean);
-    struct random_stream stream;
-    random_stream_open(&stream, platform->experiment->seed, RANDOM_NOISE, request, stage);
+    RANDOM_STREAM(stream, platform->experiment->seed, RANDOM_NOISE, request, stage);
     switch (function->service) {
     case SERVICE_EXPONENTIAL:
         return sim_to_ms(sim_from_ms(random_exponential_gsl(&stream, mean_ms)));

@@ -2,7 +2,7 @@
 #ifndef ESGSIM_SIM_PLATFORM_SHOWN_H
 #define ESGSIM_SIM_PLATFORM_SHOWN_H
 
-#include "sim/cluster/fragmentation.h"
+#include "sched/common/fragmentation.h"
 #include "workloads/training/training_models.h"
 #include "workloads/world/workload.h"
 

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "sim/cluster/cluster_internal.h"
-#include "sim/cluster/fragmentation.h"
+#include "sched/common/fragmentation.h"
 
 /* Most GPUs of one invoker (workloads/world/cluster_spec.c). */
 enum { GPUS_MOST = 64 };

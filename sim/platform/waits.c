@@ -69,8 +69,7 @@ static void turnarounds_end(const struct platform *platform, struct invoker_view
 static struct look *look_add(struct platform *platform, uint32_t invoker)
 {
     struct waits *waits = platform->waits;
-    arena_reserve(&waits->arena, &waits->looks, waits->look_count + 1, sizeof *waits->looks);
-    struct look *look = &waits->looks[waits->look_count++];
+    struct look *look = ARENA_NEXT(&waits->arena, waits->looks, waits->look_count);
     *look = (struct look){platform->now, {.invoker = invoker}};
     if (invoker == SIM_NONE)
         return look;
@@ -360,8 +359,7 @@ static void end_record(struct platform *platform, const struct batch *batch,
         look_later(&platform->cluster, batch->invoker);
     if (batch->instance == SIM_NONE)
         return;
-    arena_reserve(&waits->arena, &waits->runs, waits->run_count + 1, sizeof *waits->runs);
-    waits->runs[waits->run_count++] =
+    *ARENA_NEXT(&waits->arena, waits->runs, waits->run_count) =
         (struct run){batch->dispatched, platform->now, platform->now + turnaround, batch->instance};
 }
 

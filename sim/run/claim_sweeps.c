@@ -71,7 +71,7 @@ static bool sweep_preview(const struct expectations *claims, size_t first,
         if (first_of_sweep(claims, c) == first)
             good = claim_estimate(report, &claims->list[c], &ours, error);
     }
-    report_free(report);
+    arena_home_free(report);
     arena_destroy(arena);
     return good;
 }

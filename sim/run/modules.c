@@ -98,18 +98,10 @@ void modules_label(const struct sweep *sweep, const struct resolved_run *run,
 
 struct modules *modules_create(const struct sweep *sweep)
 {
-    struct arena *arena = arena_create();
-    struct modules *modules = arena_allocate(arena, 1, sizeof *modules);
-    modules->arena = arena;
+    struct modules *modules = arena_home(sizeof *modules);
     modules->sweep = sweep;
-    modules->used = arena_allocate(arena, sweep->label_count + 1, sizeof *modules->used);
+    modules->used = arena_allocate(modules->arena, sweep->label_count + 1, sizeof *modules->used);
     return modules;
-}
-
-void modules_free(struct modules *modules)
-{
-    if (modules != NULL)
-        arena_destroy(modules->arena);
 }
 
 /* Two policies with one display name are an error: their runs would be averaged as seeds of one
@@ -145,8 +137,7 @@ bool modules_note(struct modules *modules, const struct resolved_run *run,
             return true;
         return clash(modules, other, &module, error);
     }
-    arena_reserve(modules->arena, &modules->entries, modules->count + 1, sizeof module);
-    modules->entries[modules->count++] = module;
+    *ARENA_NEXT(modules->arena, modules->entries, modules->count) = module;
     return true;
 }
 

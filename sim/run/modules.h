@@ -14,10 +14,9 @@ enum { POLICY_LABEL = 64 };
 void modules_label(const struct sweep *sweep, const struct resolved_run *run,
                    char label[POLICY_LABEL]);
 
-struct modules; /* policies seen so far */
+struct modules; /* policies seen so far; end them with arena_home_free */
 
 struct modules *modules_create(const struct sweep *sweep);
-void modules_free(struct modules *modules); /* NULL is allowed */
 
 /* Adds the policy of a run, whose label is `label`. ERROR_INPUT if a different policy has the same
  * display name. O(policies). */

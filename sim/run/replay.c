@@ -74,7 +74,7 @@ bool replay_plan(const struct resolved_run *run, struct replay_plan *plan, struc
                                      .together = figures.together};
         simulation_result_clear(&result);
     }
-    emulated_destroy(rehearsal);
+    arena_home_free(rehearsal);
     return good;
 }
 

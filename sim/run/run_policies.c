@@ -74,7 +74,7 @@ static bool sinks_open(struct arena *arena, const struct policies_request *reque
 /* Closes both files; a failed run leaves neither. */
 static bool sinks_close(struct sinks *sinks, bool good, struct error *error)
 {
-    emulated_destroy(sinks->rehearsal);
+    arena_home_free(sinks->rehearsal);
     if (sinks->store != NULL && good)
         good = store_finish(sinks->store, error);
     else

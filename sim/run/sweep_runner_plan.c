@@ -12,7 +12,7 @@
 
 void plan_clear(struct plan *plan)
 {
-    run_metadata_free(plan->metadata);
+    arena_home_free(plan->metadata);
     resolved_run_clear(&plan->run);
 }
 
@@ -212,13 +212,13 @@ bool plans_make(struct plans *plans, const struct sweep *sweep, uint64_t shard, 
         arena_exhaust(arena, 1, size);
     if (good)
         hash_bytes(text, size, plans->metadata.identity);
-    modules_free(modules);
+    arena_home_free(modules);
     free(text);
     return good;
 }
 
 void plans_clear(struct plans *plans)
 {
-    swept_keys_free(plans->swept);
+    arena_home_free(plans->swept);
     arena_destroy(plans->arena);
 }

@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include <gsl/gsl_cdf.h>
-#include <gsl/gsl_statistics_double.h>
 
-#include "results/store/columns.h"
+#include "results/expect/reproduction_check.h"
 #include "sim/engine/queueing_theory.h"
 
 enum { SEED_STRIDE = 1000, THEORY_SETTINGS = 4 };
@@ -155,11 +154,6 @@ static size_t settings_split(char *text, struct override settings[THEORY_SETTING
     return count;
 }
 
-static double t_half_width(double deviation, size_t count, double level)
-{
-    return gsl_cdf_tdist_Qinv(level / 2, (double)count - 1) * deviation / sqrt((double)count);
-}
-
 static double check_figure(const struct theory_check *check, const struct measures *measures)
 {
     const struct metric *metric = metric_find(check->metric);
@@ -185,29 +179,28 @@ bool theory_run(size_t index, size_t seeds, struct theory_outcome *outcome, stru
         figures[r] = good ? check_figure(check, &result.overall) : NAN;
         simulation_result_clear(&result);
     }
+    struct seed_values values = {.values = figures, .valued = seeds, .seeds = seeds};
     if (good) {
-        const double deviation = gsl_stats_sd(figures, 1, seeds);
-        *outcome = (struct theory_outcome){
-            .theory = check->theory(run.experiment),
-            .mean = gsl_stats_mean(figures, 1, seeds),
-            .half_width = t_half_width(deviation, seeds, 0.05),
-            .joint_half_width = t_half_width(deviation, seeds, false_alarm / THEORY_CHECKS),
-            .requests = run.experiment->requests};
+        *outcome = (struct theory_outcome){.theory = check->theory(run.experiment),
+                                           .ours = statistics_of_seeds(&values),
+                                           .requests = run.experiment->requests};
+        values.confidence = 1 - false_alarm / THEORY_CHECKS;
+        outcome->joint = statistics_of_seeds(&values);
     }
     resolved_run_clear(&run);
     return good;
 }
 
-static bool lies_inside(const struct theory_outcome *outcome, double half_width)
+static bool misses(const struct theory_outcome *outcome, struct estimate estimate)
 {
-    return fabs(outcome->mean - outcome->theory) <= half_width;
+    return standing_of(outcome->theory, outcome->theory, estimate) != STANDING_UNDECIDED;
 }
 
 const char *theory_verdict(const struct theory_outcome *outcome)
 {
-    if (lies_inside(outcome, outcome->half_width))
-        return "inside";
-    return lies_inside(outcome, outcome->joint_half_width) ? "outside" : "WRONG";
+    return !misses(outcome, outcome->ours)    ? "inside"
+           : !misses(outcome, outcome->joint) ? "outside"
+                                              : "WRONG";
 }
 
 /* ---- All checks ------------------------------------------------------------------------------ */
@@ -216,8 +209,8 @@ struct theory_summary theory_summarise(const struct theory_outcome outcomes[THEO
 {
     struct theory_summary summary = {0};
     for (size_t i = 0; i < THEORY_CHECKS; i++) {
-        summary.outside += !lies_inside(&outcomes[i], outcomes[i].half_width);
-        summary.wrong += !lies_inside(&outcomes[i], outcomes[i].joint_half_width);
+        summary.outside += misses(&outcomes[i], outcomes[i].ours);
+        summary.wrong += misses(&outcomes[i], outcomes[i].joint);
     }
     summary.chance =
         summary.outside == 0 ? 1 : gsl_cdf_binomial_Q(summary.outside - 1, 0.05, THEORY_CHECKS);

@@ -14,6 +14,7 @@
 #ifndef ESGSIM_SIM_RUN_THEORY_H
 #define ESGSIM_SIM_RUN_THEORY_H
 
+#include "sim/engine/statistics.h"
 #include "sim/run/run_once.h"
 
 enum { THEORY_CHECKS = 22, THEORY_SEEDS_MOST = 1000 };
@@ -29,9 +30,7 @@ extern const struct theory_check theory_checks[THEORY_CHECKS];
 
 struct theory_outcome {
     double theory;
-    double mean;
-    double half_width;       /* of the 95 % interval */
-    double joint_half_width; /* of the interval at the joint level */
+    struct estimate ours, joint; /* with its 95 % interval, and with that of the joint level */
     uint64_t requests;
 };
 

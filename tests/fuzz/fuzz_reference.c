@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         input_require_refusal(&error);
     for (size_t i = 0; reference != NULL && i < reference->count; i++)
         (void)expectation_is_comparison(&reference->list[i]);
-    expectations_free(reference);
+    arena_home_free(reference);
     (void)close(file);
     return 0;
 }

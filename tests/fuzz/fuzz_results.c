@@ -74,12 +74,12 @@ static void read_back(const char *path)
     }
     struct report *report = report_build(results);
     report_all(report);
-    report_free(report);
+    arena_home_free(report);
     if (results->run_count > 0) {
         struct run_record *record = run_record_load(path, results->runs[0].hash, false, &error);
         if (record == NULL)
             input_require_refusal(&error);
-        run_record_free(record);
+        arena_home_free(record);
         copy_runs(path);
     }
     results_free(results);

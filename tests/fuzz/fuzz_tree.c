@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sched/tree/tree.h"
+#include "sched/choices/tree.h"
 #include "tests/fuzz/input.h"
 
 static char *text_of(const struct trees *trees)

@@ -134,8 +134,7 @@ static bool next_poisson(struct arrival_stream *stream, struct error *error)
 
 static bool enter_state(struct arrival_stream *stream, struct error *error)
 {
-    struct random_stream random;
-    random_stream_open(&random, stream->seed, RANDOM_MMPP, stream->transition++, 0);
+    RANDOM_STREAM(random, stream->seed, RANDOM_MMPP, stream->transition++, 0);
     double sojourn = gsl_ran_exponential(
         &random.rng, stream->spec->states[stream->state].mean_sojourn_s * (double)SIM_S);
     if (!(sojourn < (double)(SIM_CLOCK_END - stream->now)))
@@ -357,8 +356,7 @@ static void open_periodic(struct arrival_stream *stream)
     stream->frames = arena_allocate(stream->arena, tasks, sizeof *stream->frames);
     for (uint32_t task = 0; task < tasks; task++) {
         double ms = spec->phase == PHASE_LIST ? spec->phases_ms[task] : 0;
-        struct random_stream random;
-        random_stream_open(&random, stream->seed, RANDOM_ARRIVAL, task, 0);
+        RANDOM_STREAM(random, stream->seed, RANDOM_ARRIVAL, task, 0);
         if (spec->phase == PHASE_RANDOM)
             ms = random_uniform(&random) * spec->first_period * spec->period_ms;
         stream->frames[task].time = sim_from_ms(ms);
@@ -371,9 +369,7 @@ struct arrival_stream *arrival_stream_open(const struct arrival_spec *spec,
 {
     if (spec->process == ARRIVAL_MMPP && !check_mmpp(spec, error))
         return NULL;
-    struct arena *arena = arena_create();
-    struct arrival_stream *stream = arena_allocate(arena, 1, sizeof *stream);
-    stream->arena = arena;
+    struct arrival_stream *stream = arena_home(sizeof *stream);
     stream->spec = spec;
     stream->workload = workload;
     stream->seed = seed;

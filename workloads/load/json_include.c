@@ -120,8 +120,7 @@ static void add_source(struct json_include *document, const cJSON *node, const c
                        const char *directory)
 {
     struct arena *arena = document->arena;
-    arena_reserve(arena, &document->sources, document->source_count + 1, sizeof *document->sources);
-    document->sources[document->source_count++] = (struct json_include_source){
+    *ARENA_NEXT(arena, document->sources, document->source_count) = (struct json_include_source){
         .node = node,
         .path = arena_text(arena, "%s", path),
         .directory =

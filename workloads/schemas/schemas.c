@@ -72,7 +72,7 @@ static bool read_as(const char *path, const char *kind, struct error *error)
     if (claims || strcmp(kind, "reference figures") == 0) {
         struct expectations *expectations =
             expectations_load(path, claims ? EXPECTATION_CLAIMS : EXPECTATION_FIGURES, error);
-        expectations_free(expectations);
+        arena_home_free(expectations);
         return expectations != NULL;
     }
     return input_check(path, &(struct input_found){0}, error);

@@ -31,8 +31,7 @@ struct description *describe_add(struct descriptions *all, const char *name, con
                                  const char *note)
 {
     const bool wanted = text != NULL && describe_wants(all, name);
-    arena_reserve(all->arena, &all->list, all->count + 1, sizeof *all->list);
-    struct description *is = &all->list[all->count++];
+    struct description *is = ARENA_NEXT(all->arena, all->list, all->count);
     is->name = arena_text(all->arena, "%s", name);
     is->text = wanted ? arena_text(all->arena, "%s", text) : NULL;
     is->note = arena_text(all->arena, "%s", note);

@@ -167,8 +167,8 @@ static void rebase_paths(struct arena *arena, cJSON *node, const char *directory
 static void add_override(struct arena *arena, struct sweep_run *run, const char *key,
                          const char *value)
 {
-    arena_reserve(arena, &run->overrides, run->override_count + 1, sizeof *run->overrides);
-    run->overrides[run->override_count++] = (struct override){.key = key, .value = value};
+    *ARENA_NEXT(arena, run->overrides, run->override_count) =
+        (struct override){.key = key, .value = value};
 }
 
 static void add_value(struct sweep *sweep, struct sweep_run *run, const struct json_value *value,

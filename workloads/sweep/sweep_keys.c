@@ -85,8 +85,8 @@ static bool text_add(void *context, const char *name, const char *text, const cJ
     const size_t length = strlen(text);
     swept->number = swept->number && cJSON_IsNumber(value);
     swept->length = swept->length > length ? swept->length : length;
-    arena_reserve(arena, &choice->steps, choice->count + 1, sizeof *choice->steps);
-    choice->steps[choice->count++] = (struct sweep_step){key, arena_text(arena, "%s", text)};
+    *ARENA_NEXT(arena, choice->steps, choice->count) =
+        (struct sweep_step){key, arena_text(arena, "%s", text)};
     return true;
 }
 

@@ -282,8 +282,7 @@ static bool convert_row(const struct training_row *row, const char *path,
         return fill_time(spec, row->duration_s, path, error);
     }
     if (row->model == TRAINING_NO_MODEL) {
-        struct random_stream random;
-        random_stream_open(&random, seed, RANDOM_TRAINING, number, 0);
+        RANDOM_STREAM(random, seed, RANDOM_TRAINING, number, 0);
         spec->model = draw_model(models, draw, &random);
         return fill_iterations(spec, models, row->duration_s, path, error);
     }

@@ -1,11 +1,11 @@
-/* What a decision tree knows of a queue, in whole numbers.
+/* What a decision knows of a queue, in whole numbers: the features of a recorded choice.
  *
  * The platform records these features beside each choice of a policy ("record": "choices"), and the
  * policy `tree` reads them before it decides. Hu et al. (arXiv 2405.19131) name no features for
  * this system, so the list is assumed.
  */
-#ifndef ESGSIM_SCHED_TREE_FEATURES_H
-#define ESGSIM_SCHED_TREE_FEATURES_H
+#ifndef ESGSIM_SCHED_CHOICES_FEATURES_H
+#define ESGSIM_SCHED_CHOICES_FEATURES_H
 
 #include <stdint.h>
 

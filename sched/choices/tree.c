@@ -1,4 +1,4 @@
-#include "sched/tree/tree.h"
+#include "sched/choices/tree.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -44,6 +44,32 @@ size_t tree_depth(const struct tree_node *tree)
         return 0;
     const size_t yes = tree_depth(tree->yes), no = tree_depth(tree->no);
     return 1 + (yes > no ? yes : no);
+}
+
+static bool is_before(const struct tree_candidate *a, const struct tree_candidate *b)
+{
+    const uint64_t one = (uint64_t)a->leaf->chosen * b->leaf->rows;
+    const uint64_t other = (uint64_t)b->leaf->chosen * a->leaf->rows;
+    return one != other ? one > other : a->values[TREE_slack] < b->values[TREE_slack];
+}
+
+struct tree_candidate *tree_first(struct tree_candidate *candidates, size_t count)
+{
+    struct tree_candidate *best = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (!candidates[i].tried && (best == NULL || is_before(&candidates[i], best)))
+            best = &candidates[i];
+    if (best != NULL)
+        best->tried = true;
+    return best;
+}
+
+const struct tree_vote *tree_serves(const struct tree_node *leaf, bool forced)
+{
+    size_t v = 0;
+    while (forced && v < leaf->vote_count && leaf->votes[v].action.batch == 0)
+        v++;
+    return v < leaf->vote_count && leaf->votes[v].action.batch > 0 ? &leaf->votes[v] : NULL;
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-#include "sim/cluster/fragmentation.h"
+#include "sched/common/fragmentation.h"
 
 #include <stdlib.h>
 

@@ -21,15 +21,15 @@
  * After Hu et al. (arXiv 2405.19131), who distil a learned scheduler into trees. Their code is not
  * public: features, sizes, actions and this format are assumed.
  */
-#ifndef ESGSIM_SCHED_TREE_TREE_H
-#define ESGSIM_SCHED_TREE_TREE_H
+#ifndef ESGSIM_SCHED_CHOICES_TREE_H
+#define ESGSIM_SCHED_CHOICES_TREE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include "sched/tree/features.h"
+#include "sched/choices/features.h"
 #include "sim/base/arena.h"
 #include "sim/base/error.h"
 
@@ -73,6 +73,21 @@ const struct tree_node *tree_leaf(const struct tree_node *tree, const int64_t *v
 /* Leaves of a tree, and its depth: 0 for a leaf. */
 size_t tree_leaves(const struct tree_node *tree);
 size_t tree_depth(const struct tree_node *tree);
+
+/* A queue in which jobs wait. */
+struct tree_candidate {
+    uint32_t queue;
+    const struct tree_node *leaf; /* of the first tree */
+    int64_t values[TREE_FEATURE_COUNT];
+    bool tried;
+};
+
+/* Tries the best of the candidates that are not tried: of the leaf with the greatest share of
+ * served rows; ties: the least slack, then the first. NULL: all are tried. O(count). */
+struct tree_candidate *tree_first(struct tree_candidate *candidates, size_t count);
+/* The first vote of a leaf of the second tree that serves. NULL: the leaf's first vote is to wait,
+ * unless it is `forced`; or all are. */
+const struct tree_vote *tree_serves(const struct tree_node *leaf, bool forced);
 
 /* Reads the file into the arena. Only the names of the workload's functions are used; NULL: those
  * that the file names. False: ERROR_INPUT "FILE:LINE: …" that says what would be right; also if

@@ -1,4 +1,4 @@
-#include "sched/tree/actions.h"
+#include "sched/choices/actions.h"
 
 #include <stdlib.h>
 

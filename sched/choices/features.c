@@ -1,4 +1,4 @@
-#include "sched/tree/features.h"
+#include "sched/choices/features.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* Configurations relative to their function: a batch, and a rank by time among the function's
  * configurations of that batch. */
-#ifndef ESGSIM_SCHED_TREE_ACTIONS_H
-#define ESGSIM_SCHED_TREE_ACTIONS_H
+#ifndef ESGSIM_SCHED_CHOICES_ACTIONS_H
+#define ESGSIM_SCHED_CHOICES_ACTIONS_H
 
-#include "sched/tree/tree.h"
+#include "sched/choices/tree.h"
 #include "workloads/world/workload.h"
 
 struct tree_actions;

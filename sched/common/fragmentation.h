@@ -5,8 +5,8 @@
  * pkg/utils/frag.go (NodeGpuShareFragAmount, GetTypicalPods), in our own words. For a node and a
  * shape m of work, what is left of a GPU is a fragment if m does not fit the node, or if m fits
  * but cannot use this GPU. F is the mean over the shapes, weighted by their frequency. */
-#ifndef ESGSIM_SIM_CLUSTER_FRAGMENTATION_H
-#define ESGSIM_SIM_CLUSTER_FRAGMENTATION_H
+#ifndef ESGSIM_SCHED_COMMON_FRAGMENTATION_H
+#define ESGSIM_SCHED_COMMON_FRAGMENTATION_H
 
 #include <stdbool.h>
 #include <stddef.h>
