@@ -21,8 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOUR = ("infless", "fast-gshare", "orion", "aquatope")
-ESG = ("esg", "esg headroom=0.1", "esg headroom=0.15", "esg late=ride")
-ADMITTED = ", admission by rate"  # ends the label of a setting in which the platform admits by rate
+PLAIN = "esg headroom=0 late=lead"
 WORDS = "none one two three four five six seven eight nine ten".split()
 WIDTH = 150
 
@@ -48,17 +47,15 @@ def report(*arguments):
 
 
 class Loads:
-    """The greatest load that each policy sustains: {admitted: {(label, conditions): {policy: load}}}, 0 where it sustains none."""
+    """The greatest load that each policy sustains: {(label, conditions): {policy: load}}, 0 where it sustains none."""
 
     def __init__(self, esgsim, results):
         curves = report(esgsim, "report", results)["curves"]
-        self.results, self.limit, self.sustained = results, curves["at_least"], {False: {}, True: {}}
+        self.results, self.limit, self.sustained = results, curves["at_least"], {}
         values, seeds = set(), set()
         for panel in curves["panels"]:
-            label = panel["label"] or panel["setting"]
-            case = (label.removesuffix(ADMITTED), panel["conditions"])
-            self.sustained[label.endswith(ADMITTED)][case] = {f"{line['policy']} {line['variant']}".strip(): line["sustained"] or 0
-                                                                       for line in panel["policies"]}
+            self.sustained[panel["label"] or panel["setting"], panel["conditions"]] = {f"{line['policy']} {line['variant']}".strip(): line["sustained"] or 0
+                                                                                          for line in panel["policies"]}
             values.update(point["value"] for line in panel["policies"] for point in line["points"])
             seeds.update(point[curves["metric"]]["seeds"] for line in panel["policies"] for point in line["points"])
         self.first, self.last, self.seeds = min(values), max(values), max(seeds)
@@ -66,19 +63,19 @@ class Loads:
 
     def parts(self, key):
         """How many sharings (0) and latencies (1) the labels name, of which each is 'sharing, latency'."""
-        return word(len({label.split(", ")[key] for label, _ in self.sustained[False]}))
+        return word(len({label.split(", ")[key] for label, _ in self.sustained}))
 
-    def of(self, admitted, policy):
+    def of(self, policy):
         """{case: load} of one policy."""
         try:
-            return {case: of[policy] for case, of in self.sustained[admitted].items()}
+            return {case: of[policy] for case, of in self.sustained.items()}
         except KeyError:
-            sys.exit(f"sentences.py: {self.results} has no policy '{policy}' in one of its settings{ADMITTED if admitted else ''}")
+            sys.exit(f"sentences.py: {self.results} has no policy '{policy}' in one of its settings")
 
-    def best_other(self, admitted):
+    def best_other(self):
         """{case: (greatest load of a policy that is not headway, the names of those that sustain it)}."""
         best = {}
-        for case, of in self.sustained[admitted].items():
+        for case, of in self.sustained.items():
             others = {policy: load for policy, load in of.items() if policy.split()[0] != "headway"}
             most = max(others.values())
             best[case] = most, {policy.split()[0] for policy, load in others.items() if load == most}
@@ -90,11 +87,11 @@ def against(ours, others):
     return tuple(sum(sign == (ours[case] > others[case]) - (ours[case] < others[case]) for case in ours) for sign in (1, 0, -1))
 
 
-def at_least_the_four(loads, admitted, name):
+def at_least_the_four(loads, name):
     """In how many cases a row of ESG sustains at least as much as every row of its four rivals."""
-    ours = loads.of(admitted, name)
+    ours = loads.of(name)
     return sum(all(ours[case] >= load for policy, load in of.items() if policy.split()[0] in FOUR)
-               for case, of in loads.sustained[admitted].items())
+               for case, of in loads.sustained.items())
 
 
 class Pairs:
@@ -119,81 +116,48 @@ class Pairs:
 
 # ---- What is said ---------------------------------------------------------------------------------
 
-def lead(loads, admitted):
-    """(cases in which headway sustains the greatest load, in which it does so alone, sentences on the others)."""
-    ours, best = loads.of(admitted, "headway"), loads.best_other(admitted)
+def headway(loads):
+    ours, best = loads.of("headway"), loads.best_other()
     above, equal, below = against(ours, {case: most for case, (most, _) in best.items()})
-    said = []
+    text = [f"**`headway` sustains the greatest load in {some(above + equal, len(ours))} cases, and alone in {word(above)}.**",
+            "It learns how late batches are and plans with that risk."]
     if below:
         rivals = Counter(name for case, (most, names) in best.items() if most > ours[case] for name in sorted(names))
-        said.append("More is sustained by " + listed([f"`{name}` in {word(count)}" for name, count in rivals.most_common()]) + ".")
+        text.append("More is sustained by " + listed([f"`{name}` in {word(count)}" for name, count in rivals.most_common()]) + ".")
     ended = sum(ours[case] == most == loads.last for case, (most, _) in best.items())
     if ended:
-        said.append(f"In {some(ended, equal)} ties the sweep ends before either fails.")
-    return above + equal, above, said
-
-
-def headway(loads):
-    cases = len(loads.sustained[False])
-    most, alone, said = lead(loads, False)
-    text = [f"**`headway` sustains the greatest load in {some(most, cases)} cases, and alone in {word(alone)}.**",
-            "It learns how late batches are and plans with that risk.", *said]
-    if not loads.sustained[True]:
-        return text
-    own, alone, said = lead(loads, True)
-    text += [f"**Where the platform admits by rate, for all policies alike, it is {some(own, cases)} cases, and {word(alone)} alone.**", *said]
-    changed = []
-    for name in ("headway", "clockwork", "fifo", "esg"):
-        above, _, below = map(word, against(loads.of(True, name), loads.of(False, name)))
-        changed.append(f"`{name}` in {above} ({below})")
-    text.append(f"Admission raises (lowers) the load of {listed(changed)} of the {cases} cases.")
-    plain, same = loads.best_other(False), loads.best_other(True)
-    led = [case for case, load in loads.of(True, "headway").items() if load > plain[case][0]]
-    caught = sum(loads.of(True, "headway")[case] <= same[case][0] for case in led)
-    text.append(f"Were `headway` the only one with admission, it would be alone in {some(len(led), cases)} cases."
-                + (f" With admission for all, others catch up in {word(caught)} of these." if led else ""))
+        text.append(f"In {some(ended, equal)} ties the sweep ends before either fails.")
     return text
 
 
 def esg(loads):
-    cases = len(loads.sustained[False])
-    tenth, more, ride = (word(at_least_the_four(loads, False, name)) for name in ESG[1:])
-    above, equal, below = map(word, against(loads.of(False, "fifo"), loads.of(False, "esg")))
-    text = ["**ESG sustains at least as much as each of the four systems that it was compared with in "
-            f"{some(at_least_the_four(loads, False, 'esg'), cases)} cases.**",
-            f"A static plan served in order of arrival (`fifo`) sustains more than ESG in {above}, as much in {equal}, and less in {below}.",
-            f"ESG alone plans without a margin: with 10 % of the SLO left unused it is {tenth}, and with 15 % {more}.",
-            f"Where late jobs ride along (`late=ride`) it is {ride}."]
-    if not loads.sustained[True]:
-        return text
-    admitted = listed([word(at_least_the_four(loads, True, name)) for name in ESG])
-    above, equal, below = map(word, against(loads.of(True, "fifo"), loads.of(True, "esg")))
-    text.append(f"With admission these four counts are {admitted}.")
-    text.append(f"`fifo` then sustains more than ESG in {above}, as much in {equal}, and less in {below}.")
-    return text
+    above, equal, below = map(word, against(loads.of("fifo"), loads.of("esg")))
+    return ["**ESG sustains at least as much as each of the four systems that it was compared with in "
+            f"{some(at_least_the_four(loads, 'esg'), len(loads.sustained))} cases.**",
+            "Its plans leave a tenth of the SLO unused, and late jobs ride along.",
+            f"Without this margin, and with late jobs first (`{PLAIN.removeprefix('esg ')}`), it is {word(at_least_the_four(loads, PLAIN))}.",
+            f"A static plan served in order of arrival (`fifo`) sustains more than ESG in {above}, as much in {equal}, and less in {below}."]
 
 
 def published(pairs):
-    hits, cost, by_all = "slo_hit_rate_gain", "cost_saving", "cost_saving_per_arrival"
-    text = [f"**ESG's published hit-rate gain of {pairs.ranges[hits]} holds in {pairs.holds(hits)} pairs of baseline and setting.**",
+    hits, points, cost, by_all = "slo_hit_rate_gain", "slo_hit_rate_gain_points", "cost_saving", "cost_saving_per_arrival"
+    text = [f"**ESG's published hit-rate gain of {pairs.ranges[hits]} holds in {pairs.holds(hits)} pairs of baseline and setting, and read as points in {pairs.holds(points)}.**",
             f"The published cost saving of {pairs.ranges[cost]} holds in {pairs.holds(cost)} per request served, and in {pairs.holds(by_all)} per request, "
             "dropped ones included.",
             f"Against INFless by the formula of its text, in place of its authors' logs, the saving holds in {pairs.holds(cost, rivals='paper')}."]
-    text += [f"With {float(name.split('=')[1]) * 100:g} % of the SLO left unused, the gain holds in {pairs.holds(hits, name)}, the saving in {pairs.holds(cost, name)}."
-             for name in ESG[1:3]]
+    text += [f"{words}, the gain holds in {pairs.holds(hits, name)}, the saving in {pairs.holds(cost, name)}."
+             for words, name in (("Without ESG's margin", PLAIN), ("With a margin of 15 % of the SLO", "esg headroom=0.15"))]
     text.append("Which assumption changes which verdict: `REPRODUCING.md`.")
     return text
 
 
 def reproduce(esgsim, headline, paper):
     loads, pairs = Loads(esgsim, headline), Pairs(esgsim, [paper])
-    factors = len({part for _, conditions in loads.sustained[False] for part in conditions.split() if part.startswith("slo.factor=")})
+    factors = len({part for _, conditions in loads.sustained for part in conditions.split() if part.startswith("slo.factor=")})
     question = [f"How much load does each scheduler sustain, with at least {100 * loads.limit:g} % of the requests in time?",
                 f"`make reproduce` answers this for loads of {loads.first:g} to {loads.last:g} of the cluster's capacity, {word(factors)} "
                 f"deadlines, {loads.parts(0)} ways to share a GPU and {loads.parts(1)} assumptions about latency, which makes "
-                f"{len(loads.sustained[False])} cases."]
-    if loads.sustained[True]:
-        question.append("Each case is run without admission, and where the platform admits only the rate that it can serve (`platform.admission`).")
+                f"{len(loads.sustained)} cases.", "Each scheduler refuses requests as it does by default."]
     basis = [f"Each figure rests on {word(loads.seeds)} seeds of {int(loads.lengths['requests']):,} requests after "
              f"{int(loads.lengths['warmup_requests']):,}.",
              f"A load counts as sustained if the whole 95 % interval is above {100 * loads.limit:g} %, at this load and at all below it."]
@@ -203,19 +167,19 @@ def reproduce(esgsim, headline, paper):
 def wider(esgsim, headline, scalers, *papers):
     loads, long, pairs = Loads(esgsim, headline), Loads(esgsim, scalers), Pairs(esgsim, papers)
     times = int(long.lengths["requests"]) / int(loads.lengths["requests"])
-    rows = next(iter(long.sustained[False].values()))
-    most = [f"`{row}` {max(long.of(False, row).values()):g}" for row in rows]
+    rows = next(iter(long.sustained.values()))
+    most = [f"`{row}` {max(long.of(row).values()):g}" for row in rows]
     longer = {(label, dict(part.split("=", 1) for part in conditions.split() if "=" in part)["slo.factor"]): of
-              for (label, conditions), of in long.sustained[False].items()}
-    for (label, conditions), of in loads.sustained[False].items():
+              for (label, conditions), of in long.sustained.items()}
+    for (label, conditions), of in loads.sustained.items():
         factor = dict(part.split("=", 1) for part in conditions.split() if "=" in part)["slo.factor"]
         of.update({row: load for row, load in longer[label, factor].items() if row in of})
-    cases = len(loads.sustained[False])
+    cases = len(loads.sustained)
     hits, cost = "slo_hit_rate_gain", "cost_saving"
     return [[f"INFless, FaST-GShare and Dilu change their instances every 10 s or more, so their runs are repeated {times:g} times as long.",
              f"The greatest load that they then sustain in any case is: {listed(most)}.",
              "With these loads in place of those of short runs, ESG sustains at least as much as each of its four in "
-             f"{some(at_least_the_four(loads, False, 'esg'), cases)} cases."],
+             f"{some(at_least_the_four(loads, 'esg'), cases)} cases."],
             [f"Under MPS and with few warm containers, too, the published {pairs.ranges[hits]} hold in {pairs.holds(hits)} pairs.",
              f"The {pairs.ranges[cost]} hold in {pairs.holds(cost)}, and against INFless by its text in {pairs.holds(cost, rivals='paper')}."]]
 
