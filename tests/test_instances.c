@@ -133,6 +133,9 @@ CASE(a_quota_of_half_takes_twice_the_time_at_half_the_gpu_price)
     const sim_time_t life = rows.requests[2].finish_ns - rows.requests[0].arrival_ns;
     assert_true(life == 2080 * SIM_MS);
     assert_near(result.run.cost_instance_usd, (double)(life - 240 * SIM_MS) * rate);
+    /* Nothing is held but by the instance, busy or idle. */
+    assert_near(result.run.cost_held_per_request_usd * (double)result.overall.requests,
+                (double)life * rate);
     assert_near(result.run.gpu_utilisation, 2 * 0.5 / 8);
     assert_int_equal(result.run.instances, 1);
 }

@@ -24,6 +24,9 @@ static const struct esg_comparison esg_comparisons[] = {
     {REPORT_SAVING_PER_ARRIVAL, "cost_per_arrival_usd", PAIRED_GAIN, true,
      "the baseline's cost per request, dropped ones included, relative to ESG's, is", " %",
      "is undefined, ESG's cost being 0 in a seed, in"},
+    {REPORT_SAVING_HELD, "cost_held_per_request_usd", PAIRED_GAIN, true,
+     "the baseline's cost with all that it holds, relative to ESG's, is", " %",
+     "is undefined, ESG's cost being 0 in a seed, in"},
 };
 enum { ESG_COMPARISONS = sizeof esg_comparisons / sizeof esg_comparisons[0] };
 

@@ -31,7 +31,7 @@
  *
  * A published figure:
  * - `metric` may also be a comparison of ESG with another policy: slo_hit_rate_gain (%, relative),
- *   slo_hit_rate_gain_points, cost_saving (%).
+ *   slo_hit_rate_gain_points, cost_saving (%), cost_saving_per_arrival, cost_saving_held.
  * - `comparison` compares `policy` with each policy in `against`: ratio (policy / other), gain
  *   (policy / other - 1, in %), difference (policy - other).
  * - Defaults: all `settings`, all applications together, `policy` esg.

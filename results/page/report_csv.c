@@ -82,6 +82,7 @@ static void print_comparison(const struct report *report, FILE *out,
     print_line(out, &line, REPORT_HIT_RELATIVE, "%", comparison.hit_relative);
     print_line(out, &line, REPORT_SAVING, "%", comparison.saving);
     print_line(out, &line, REPORT_SAVING_PER_ARRIVAL, "%", comparison.saving_per_arrival);
+    print_line(out, &line, REPORT_SAVING_HELD, "%", comparison.saving_held);
 }
 
 /* Prints the metrics of a contender, for an application or, with those of the run and of its

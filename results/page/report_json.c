@@ -32,6 +32,7 @@ static void add_comparison(const struct report *report, const struct report_scen
     estimate_json(value, REPORT_HIT_RELATIVE, comparison.hit_relative);
     estimate_json(value, REPORT_SAVING, comparison.saving);
     estimate_json(value, REPORT_SAVING_PER_ARRIVAL, comparison.saving_per_arrival);
+    estimate_json(value, REPORT_SAVING_HELD, comparison.saving_held);
     (void)cJSON_AddBoolToObject(value, "costs_compare", report_costs_compare(&comparison));
 }
 

@@ -431,7 +431,7 @@ struct report_comparison report_compare(const struct report *report,
                                         const char *application)
 {
     struct report_comparison comparison = {statistics_none, statistics_none, statistics_none,
-                                           statistics_none, NAN};
+                                           statistics_none, statistics_none, NAN};
     if (scenario->reference == REPORT_NONE)
         return comparison;
     const struct paired_contenders gain = {.first = &scenario->contenders[scenario->reference],
@@ -445,6 +445,8 @@ struct report_comparison report_compare(const struct report *report,
         paired_estimate(report, &saved, 1, application, cost, PAIRED_GAIN),
         paired_estimate(report, &saved, 1, application, metric_find("cost_per_arrival_usd"),
                         PAIRED_GAIN),
+        paired_estimate(report, &saved, 1, application, metric_find("cost_held_per_request_usd"),
+                        PAIRED_GAIN),
         100 * paired_estimate(report, &gain, 1, application, metric_find("drop_rate"),
                               PAIRED_DIFFERENCE)
                   .mean};
@@ -452,6 +454,7 @@ struct report_comparison report_compare(const struct report *report,
     comparison.hit_relative = statistics_scaled(comparison.hit_relative, 100);
     comparison.saving = statistics_scaled(comparison.saving, 100);
     comparison.saving_per_arrival = statistics_scaled(comparison.saving_per_arrival, 100);
+    comparison.saving_held = statistics_scaled(comparison.saving_held, 100);
     return comparison;
 }
 

@@ -210,6 +210,7 @@ struct report_comparison {
     struct estimate hit_relative;
     struct estimate saving; /* cost per served request: (contender − reference) / reference, % */
     struct estimate saving_per_arrival; /* the same, dropped requests included */
+    struct estimate saving_held;        /* per served request, with all that is held */
     double drops; /* share dropped: reference − contender, points; NAN without a common seed */
 };
 /* Two shares dropped that differ by more points: costs of served requests are not judged. */
@@ -220,11 +221,12 @@ struct report_comparison report_compare(const struct report *report,
                                         const struct report_scenario *scenario, size_t contender,
                                         const char *application);
 
-/* Names of the three comparisons as metrics, in CSV, JSON and reference files. */
+/* Names of the comparisons as metrics, in CSV, JSON and reference files. */
 #define REPORT_HIT_POINTS "slo_hit_rate_gain_points"
 #define REPORT_HIT_RELATIVE "slo_hit_rate_gain"
 #define REPORT_SAVING "cost_saving"
 #define REPORT_SAVING_PER_ARRIVAL "cost_saving_per_arrival"
+#define REPORT_SAVING_HELD "cost_saving_held"
 
 /* Print the report, and the verdicts on what is expected (report_judge). False: ERROR_RUN. */
 bool report_text(const struct report *report, FILE *out, struct error *error);

@@ -177,6 +177,9 @@ static void run_measures_fill(struct run_measures *out, const struct metrics *me
     out->cost_instance_usd = metrics->instance_cost;
     out->cost_provisioned_usd =
         overall->cost_usd + overall->cost_hold_usd + metrics->idle_cost + metrics->instance_cost;
+    out->cost_held_per_request_usd =
+        ratio(overall->cost_usd + overall->cost_hold_usd + metrics->instance_cost,
+              (double)(overall->requests - overall->dropped));
     out->cost_cluster_usd =
         elapsed / (double)SIM_HOUR *
         ((double)capacity->vcpus * workload->cluster.vcpu_hour_usd + gpu_rent(workload));
