@@ -223,8 +223,8 @@ def texts(given):
     """[(page, what its block has to say)]."""
     if given.block == "headline":
         page = Path(given.files[0]).read_text(encoding="utf-8")
-        first = page[slice(*block(page, "headline", given.files[0]))].partition("\n* ")[0]
-        return [("README.md", first.removeprefix("* ").rstrip("\n") + "\n")]
+        first = page[slice(*block(page, "headline", given.files[0]))].partition("\n\n")[0]
+        return [("README.md", rendered("headline", [sentences_of(first)]))]
     paragraphs = {"reproduce": reproduce, "wider": wider}[given.block](*given.files)
     whole = [("REPRODUCING.md", rendered(given.block, paragraphs))]
     if given.block == "wider":

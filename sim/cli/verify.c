@@ -67,7 +67,7 @@ static bool verify_run(int argc, char **argv, bool quiet, struct error *error)
     if (!cli_parse(&command_verify, &argc, argv, &options, error))
         return false;
     const bool headline = argc == 2 && strcmp(argv[1], "headline") == 0;
-    const size_t given = (options.world != NULL) + (options.policy != NULL);
+    const int given = (options.world != NULL ? 1 : 0) + (options.policy != NULL ? 1 : 0);
     char *row[] = {argv[1], (char *)options.world, (char *)options.policy, NULL};
     if (given != (headline ? 2 : 0))
         return cli_usage_error(&command_verify, error,
