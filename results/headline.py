@@ -322,7 +322,7 @@ def row_of(cell, name):
     edges = {}
     for words in {best: 0, "": 0, **({PLAIN: 0} if name == "esg" else {})}:
         low, high = brackets[words]
-        near = words in (best, PLAIN) or name == "esg" or name in FOUR or (low and low >= 0.8 * brackets[best][0])
+        near = words in (best, PLAIN) or name == "esg" or (low and low >= 0.8 * brackets[best][0])
         edges[words] = cell.edge(name, words, low, high) if low and high and near else clamp(low, high)
     if name == "aquatope" and all(brackets[best]):
         draws = [edges[best], *(cell.edge(name, f"{best} {draw}".strip(), *brackets[best]) for draw in DRAWS[1:])]
