@@ -41,7 +41,7 @@ struct admission_spec {
     enum { ADMISSION_EFFICIENT, ADMISSION_PROPORTIONAL, ADMISSION_MAX_MIN } rate;
     double start, least, most; /* of the limit */
     double step, misses;       /* what a miss takes from it; the fraction that may miss */
-    double waiting; /* waiting work, as a fraction of the mean SLO, from which on it sheds */
+    double waiting; /* the part of the cluster that jobs may wait for beyond what is free */
 };
 /* What a name alone asks for: "lost", or a rate with the defaults of its keys. False: no such name.
  */
