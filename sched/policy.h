@@ -112,8 +112,8 @@ struct policy {
     /* The policy says which containers live where, by a plan or by its instances. The experiment's
      * platform.cold_dispatch and platform.pool do not apply to it. */
     bool places_containers;
-    /* Which requests the policy refuses by a rule of its own, as in "what cannot be in time". Its
-     * parameter own_admission, if it has one, switches the rule off. NULL: it has no such rule. */
+    /* Which requests it refuses by a rule of its own, as in "what cannot be in time"; NULL: none. A
+     * parameter own_admission, if it has one, switches the rule off. */
     const char *refuses;
     /* That rule judges single requests, so platform.admission does not apply beside it. */
     bool admits_requests;

@@ -95,8 +95,8 @@ static bool plugin_check(const struct policy *policy, const char *path, struct e
     if (policy->decide == NULL)
         return error_input(error, "%s: policy \"%s\" has no decide function; set .decide", path,
                            policy->name);
-    struct admission_spec admission;
-    if (policy->admission != NULL && !admission_named(policy->admission, &admission))
+    if (policy->admission != NULL &&
+        !admission_named(policy->admission, &(struct admission_spec){0}))
         return error_input(error,
                            "%s: policy \"%s\": .admission is \"%.64s\", must be \"lost\" or a "
                            "rate: \"efficient\", \"proportional\" or \"max-min\"",
@@ -235,29 +235,6 @@ static bool policy_serves(const struct policy *policy, const struct experiment *
                        trainings ? "training" : "applications", list);
 }
 
-/* Parameters that the platform's keys have replaced, for every policy without an own one. */
-static const struct {
-    const char *parameter, *key;
-} replaced[] = {{"containers", "platform.cold_dispatch"},
-                {"pool", "platform.pool"},
-                {"pool_ms", "platform.pool"},
-                {"drop", "platform.admission"},
-                {"lost", "platform.admission"},
-                {"shedding", "platform.admission"}};
-
-static bool refuse_replaced(const struct policy *policy, const char *name, const char *where,
-                            struct error *error)
-{
-    for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++)
-        if (strcmp(replaced[i].parameter, name) == 0 &&
-            parameter_index(policy->parameters, name) == keys_count(policy->parameters))
-            return error_input(error,
-                               "%s: policy.params.%s: policy \"%.64s\" has no such parameter; set "
-                               "\"%s\" of the experiment, which holds for every policy",
-                               where, name, policy->name, replaced[i].key);
-    return true;
-}
-
 bool policy_configure(const struct policy *policy, const struct setting *settings,
                       size_t setting_count, const char *where, double *values, struct error *error)
 {
@@ -265,9 +242,6 @@ bool policy_configure(const struct policy *policy, const struct setting *setting
     char owner[96];
     (void)snprintf(place, sizeof place, "%s: policy.params", where);
     (void)snprintf(owner, sizeof owner, "policy \"%.64s\"", policy->name);
-    for (size_t s = 0; s < setting_count; s++)
-        if (!refuse_replaced(policy, settings[s].key, where, error))
-            return false;
     return parameters_configure(policy->parameters, settings, setting_count, place, owner, values,
                                 error);
 }

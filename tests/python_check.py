@@ -100,7 +100,7 @@ def check_summary_is_that_of_h5dump_and_of_the_tidy_csv():
     draw = random.Random(18)
     for instance in range(3):
         path = str(FOLDER / f"random-{instance}.h5")
-        runs = esgsim.sweep(random_sweep(draw), out=path, jobs=2)
+        runs = esgsim.sweep(random_sweep(draw), out=path)
         rows = dumped(path, "/summary")
         assert len(rows) == len(runs)
         for place, row in enumerate(rows):
@@ -172,6 +172,10 @@ def check_an_error_is_the_one_line_of_the_program():
     assert isinstance(error, esgsim.Error) and error.status == 2
     assert "slo" in str(error) and '"m"' in str(error) and "\n" not in str(error)
     assert error_of(lambda: esgsim.sweep("no-such.json")).status == 2
+    answer = esgsim.capacity("workloads/experiments/theory/mm1.json", "arrivals.rate_per_s", at_least=0.9, policies=["fifo", "edf max_batch=1"],
+                             seeds=3, requests=200)
+    assert list(answer["policy"]) == ["fifo", "edf max_batch=1"] and (answer["surely_holds"] < answer["surely_fails"]).all()
+    assert "unknown key" in str(error_of(lambda: esgsim.capacity("workloads/experiments/theory/mm1.json", "arrivals.rate", at_least=1)))
     assert "record='all'" in str(error_of(lambda: esgsim.load(FOLDER / "random-0.h5", "batches")))
     assert isinstance(error_of(lambda: esgsim.load(FOLDER / "no.h5")), OSError)
 

@@ -748,7 +748,7 @@ CASE(a_measured_decision_cost_marks_the_result)
         EXPERIMENT *experiment = load(json);
         FILE *file = tmpfile();
         assert_non_null(file);
-        const struct policy_run shown = {{experiment, &simple, NULL}, result};
+        const struct policy_run shown = {{experiment, &simple, NULL}, NULL, result};
         JSON *json_output = policy_run_json(&shown);
         char *printed = cJSON_Print(json_output);
         assert_non_null(printed);

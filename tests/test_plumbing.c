@@ -228,32 +228,6 @@ CASE(the_rule_does_not_apply_to_policies_that_place_containers)
     }
 }
 
-CASE(a_parameter_that_the_platform_replaced_names_its_key)
-{
-    static const struct {
-        const char *policy, *parameter, *key;
-    } cases[] = {{"fifo", "containers", "platform.cold_dispatch"},
-                 {"headway", "pool", "platform.pool"},
-                 {"headway", "pool_ms", "platform.pool"},
-                 {"headway", "shedding", "platform.admission"},
-                 {"headway", "lost", "platform.admission"},
-                 {"edf", "drop", "platform.admission"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char key[32], wanted[64];
-        double values[64];
-        struct error error = {0};
-        struct setting setting = {.key = key, .number = 1};
-        snprintf(key, sizeof key, "%s", cases[i].parameter);
-        assert_false(policy_configure(policy_find(cases[i].policy, NULL), &setting, 1, "e.json",
-                                      values, &error));
-        snprintf(wanted, sizeof wanted, "set \"%s\"", cases[i].key);
-        assert_input_error(&error, wanted);
-    }
-    /* But a policy's own pool is its idea. */
-    assert_true(parameter_index(policy_find("aquatope", NULL)->parameters, "pool") <
-                keys_count(policy_find("aquatope", NULL)->parameters));
-}
-
 /* ---- The pool -------------------------------------------------------------------------------- */
 
 static uint32_t target_wanted;

@@ -529,4 +529,56 @@ CASE(policies_that_break_a_rule_are_stopped_by_name)
     }
 }
 
+/* Who refuses: a rule of the policy's own, its default, or the experiment in place of that. */
+CASE(who_refuses_is_said_of_rules_defaults_and_the_experiment)
+{
+    static const struct {
+        const char *policy, *admission, *how;
+    } cases[] = {{"fifo", NULL, NULL},
+                 {"headway", NULL, "by its default admission (efficient)"},
+                 {"headway", "none", NULL},
+                 {"headway", "lost", "by platform.admission"},
+                 {"fifo", "lost", "by platform.admission"},
+                 {"clockwork", "lost",
+                  "by a rule of its own (what cannot be in time even alone, or in its "
+                  "queue's largest batch)"},
+                 {"clockwork own_admission=off", NULL, NULL},
+                 {"clockwork own_admission=off", "lost", "by platform.admission"},
+                 {"infless", "lost",
+                  "by a rule of its own (what exceeds the capacity of its instances) and "
+                  "by platform.admission"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error error = {0};
+        const struct override overrides[] = {{"policy.name", cases[i].policy},
+                                             {"platform.admission", cases[i].admission}};
+        EXPERIMENT *e = experiment_load("workloads/experiments/strict-light.json", overrides,
+                                        cases[i].admission == NULL ? 1 : 2, &error);
+        double *values = NULL;
+        assert_good(e != NULL, &error);
+        const struct policy *policy = policy_resolve(e, &values, &error);
+        assert_good(policy != NULL, &error);
+        const char *how = policy_refusal(e->arena, policy, values, e);
+        if (cases[i].how == NULL)
+            assert_null(how);
+        else
+            assert_string_equal(how, cases[i].how);
+    }
+}
+
+CASE(parameters_behind_the_name_of_a_policy_are_set)
+{
+    struct error error = {0};
+    const struct override good[] = {{"policy.name", "esg headroom=0 late=lead"}};
+    const struct override bad[] = {{"policy.name", "esg k=3 late"}};
+    double *values = NULL;
+    EXPERIMENT *e = experiment_load("workloads/experiments/strict-light.json", good, 1, &error);
+    assert_good(e != NULL, &error);
+    const struct policy *policy = policy_resolve(e, &values, &error);
+    assert_good(policy != NULL, &error);
+    assert_true(values[parameter_index(policy->parameters, "headroom")] == 0);
+    assert_true(values[parameter_index(policy->parameters, "late")] == 0);
+    assert_null(experiment_load("workloads/experiments/strict-light.json", bad, 1, &error));
+    assert_input_error(&error, "PARAMETER=VALUE");
+}
+
 SUITE("policies")

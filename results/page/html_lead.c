@@ -7,11 +7,9 @@
 #include "results/page/report_html.h"
 #include "results/report/curve.h"
 #include "results/report/html.h"
+#include "results/report/paired.h"
 
 enum { WORDS_MOST = 20, NAME_WORDS = 7 };
-
-/* What counts as level: as printed, in points of the hit rate; as a share of a completion time. */
-static const double level_points = 0.05, level_share = 5e-4;
 
 struct entrant {
     const char *name;
@@ -29,7 +27,7 @@ struct race {
     double low, high; /* of all values */
 };
 
-static void race_enter(struct race *race, const char *name, double value, double best, double level)
+static void race_enter(struct race *race, const char *name, double value, bool first)
 {
     size_t e = 0;
     while (e < race->count && strcmp(race->entrants[e].name, name) != 0)
@@ -38,28 +36,20 @@ static void race_enter(struct race *race, const char *name, double value, double
         arena_reserve(race->report->arena, &race->entrants, ++race->count, sizeof *race->entrants);
         race->entrants[e] = (struct entrant){name, value, 0};
     }
-    race->entrants[e].first += fabs(value - best) <= level;
+    race->entrants[e].first += first;
     race->low = fmin(race->low, value);
     race->high = fmax(race->high, value);
 }
 
-static double value_of(const struct race *race, const struct report_contender *contender)
-{
-    const char *name = race->least ? "jct_s_mean" : "slo_hit_rate";
-    return report_column_estimate(race->report, contender, NULL, report_metric_find(name)).mean;
-}
-
 static void scenario_race(struct race *race, const struct report_scenario *scenario)
 {
-    double best = NAN;
-    for (size_t c = 0; c < scenario->contender_count; c++) {
-        const double value = value_of(race, &scenario->contenders[c]);
-        best = race->least ? fmin(best, value) : fmax(best, value);
-    }
+    const struct metric *metric = report_metric_find(race->least ? "jct_s_mean" : "slo_hit_rate");
     race->places++;
     for (size_t c = 0; c < scenario->contender_count; c++)
-        race_enter(race, scenario->contenders[c].title, value_of(race, &scenario->contenders[c]),
-                   best, race->least ? level_share * best : level_points);
+        race_enter(
+            race, scenario->contenders[c].title,
+            report_column_estimate(race->report, &scenario->contenders[c], NULL, metric).mean,
+            paired_place(race->report, scenario, c, metric, race->least, NULL) == 1);
 }
 
 static void panel_race(struct race *race, const struct curve_panel *panel)
@@ -69,7 +59,8 @@ static void panel_race(struct race *race, const struct curve_panel *panel)
         best = fmax(best, panel->lines[l].sustained);
     race->places++;
     for (size_t l = 0; l < panel->line_count; l++)
-        race_enter(race, panel->lines[l].title, panel->lines[l].sustained, best, 0);
+        race_enter(race, panel->lines[l].title, panel->lines[l].sustained,
+                   panel->lines[l].sustained >= best);
 }
 
 static size_t words_count(const char *text)

@@ -167,6 +167,7 @@ static void print_comparisons(const struct report *report, const struct report_s
                   "saving = (baseline - %s) / %s, in cost per request. Above 0: %s is better.\n\n",
                   name, name, name, name, name);
     scenario_comparisons(report, scenario, false, out);
+    scenario_places(report, scenario, out);
 }
 
 /* What the columns of trainings are. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "results/page/report_columns.h"
+#include "results/report/paired.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -190,6 +191,31 @@ static bool comparison_rows(const struct report *report, const struct report_sce
                                                  : scenario->contenders[c].title);
     }
     return defined;
+}
+
+void scenario_places(const struct report *report, const struct report_scenario *scenario, FILE *out)
+{
+    const struct metric *hits = metric_find("slo_hit_rate"), *drops = metric_find("drop_rate");
+    const size_t count = scenario->contender_count;
+    bool *refuses = arena_allocate(report->arena, count, sizeof *refuses);
+    char *behind = arena_text(report->arena, "%s", "");
+    for (size_t c = 0; c < count; c++)
+        refuses[c] = report_estimate(report, &scenario->contenders[c], NULL, drops).mean > 0.05;
+    (void)fputs("\nPlaces by SLO hits, shared unless a paired 95 % interval separates", out);
+    for (size_t place = 1; place <= count; place++)
+        for (size_t c = 0, told = 0; c < count; c++) {
+            const char *title = scenario->contenders[c].title;
+            if (paired_place(report, scenario, c, hits, false, refuses) != place)
+                continue;
+            if (refuses[c])
+                arena_append(report->arena, &behind, "; %s (%zu)", title, place);
+            else if (told++ == 0)
+                (void)fprintf(out, "; %zu: %s", place, title);
+            else
+                (void)fprintf(out, ", %s", title);
+        }
+    (void)fprintf(out, "%s%s\n", behind[0] != '\0' ? ". Without one, as over 5 % is refused" : "",
+                  behind);
 }
 
 void scenario_comparisons(const struct report *report, const struct report_scenario *scenario,

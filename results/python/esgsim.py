@@ -23,7 +23,7 @@ from pathlib import Path
 import h5py
 import pandas
 
-__all__ = ["Error", "program", "run", "sweep", "load"]
+__all__ = ["Error", "program", "run", "sweep", "capacity", "load"]
 
 #: Attributes of a run that identify it, as columns of its tables.
 _RUN = ("hash", "setting", "policy", "seed")
@@ -84,6 +84,31 @@ def sweep(file, out=None, jobs=None, resume=False, **settings):
     options = [] if jobs is None else ["--jobs", str(jobs)]
     options += ["--resume"] if resume else []
     return _execute("sweep", file, out, options, settings)
+
+
+def capacity(experiment, over, at_least=None, at_most=None, policies=None, seeds=None, metric=None, **settings):
+    """Find the greatest or least value of a key at which a metric meets a limit; return a row per policy.
+
+    over: the key, as "arrivals.load"; at_least or at_most: the limit. policies: a list of names, with
+    parameters behind them if any: ["esg headroom=0", "fifo"]. The columns `surely_holds` and
+    `surely_fails` are the ends of the interval, `crossing` is between them. `attrs["visited"]` has
+    every visited value by policy, `attrs["notices"]` what a reader of the figures must know.
+    """
+    given = {"--over": over, "--at-least": at_least, "--at-most": at_most, "--seeds": seeds, "--metric": metric,
+             "--policies": policies and ",".join(policies)}
+    options = [text for option, value in given.items() if value is not None for text in (option, str(value))]
+    folder = Path(tempfile.mkdtemp(prefix="esgsim-"))
+    try:
+        answer = json.loads(_call("capacity", experiment, ["--json", *options], settings, folder))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    found = answer["policies"]
+    frame = pandas.DataFrame([{"policy": of["policy"], "verdict": of["verdict"], "surely_holds": of["interval"][0],
+                               "surely_fails": of["interval"][1], "crossing": of["crossing"], "seeds": of["seeds"]}
+                              for of in found])
+    frame.attrs["visited"] = {of["policy"]: of["visited"] for of in found}
+    frame.attrs["notices"] = [of["text"] for of in answer["warnings"] + answer["notes"]]
+    return frame
 
 
 def load(file, table="summary"):
@@ -158,28 +183,36 @@ def _json(value):
     return json.dumps(value, default=_plain)
 
 
+def _call(command, file, options, settings, folder, kept=None):
+    """What the command prints. A file from a dict is written into `folder`; `kept`: left to the caller on a failure."""
+    if isinstance(file, dict):
+        own = folder / "own.json"
+        own.write_text(_json(file), encoding="utf-8")
+        file = own
+    for key, value in settings.items():
+        text = value if isinstance(value, str) else _json(value)
+        options = [*options, "--set", f"{key.replace('__', '.')}={text}"]
+    done = subprocess.run([program(), command, str(file), "--quiet", *options], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        left = kept if kept is not None and kept.exists() else None
+        lines = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
+        message = lines[-1].removeprefix("esgsim: ")
+        if left is not None:
+            message += f"; the finished runs are in {left}"
+        raise Error(message, done.returncode, left)
+    return done.stdout
+
+
 def _execute(command, file, out, options, settings):
     folder = Path(tempfile.mkdtemp(prefix="esgsim-"))
+    kept = out if out is not None else folder / "results.h5"
     left = None
     try:
-        if isinstance(file, dict):
-            own = folder / "own.json"
-            own.write_text(_json(file), encoding="utf-8")
-            file = own
-        kept = out if out is not None else folder / "results.h5"
-        for key, value in settings.items():
-            text = value if isinstance(value, str) else _json(value)
-            options += ["--set", f"{key.replace('__', '.')}={text}"]
-        arguments = [program(), command, str(file), "--out", str(kept), "--quiet", *options]
-        done = subprocess.run(arguments, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            left = kept if out is None and kept.exists() else None
-            lines = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
-            message = lines[-1].removeprefix("esgsim: ")
-            if left is not None:
-                message += f"; the finished runs are in {left}"
-            raise Error(message, done.returncode, left)
+        _call(command, file, ["--out", str(kept), *options], settings, folder, kept if out is None else None)
         return load(kept)
+    except Error as error:
+        left = error.file
+        raise
     finally:
         if left is None:
             shutil.rmtree(folder, ignore_errors=True)

@@ -101,3 +101,21 @@ struct estimate paired_estimate(const struct report *report, const struct paired
     arena_release(report->arena, values);
     return estimate;
 }
+
+size_t paired_place(const struct report *report, const struct report_scenario *scenario,
+                    size_t contender, const struct metric *metric, bool least, const bool *out)
+{
+    const struct report_contender *own = &scenario->contenders[contender];
+    size_t place = 1;
+    if (isnan(report_estimate(report, own, NULL, metric).mean))
+        return 0;
+    for (size_t c = 0; c < scenario->contender_count; c++) {
+        const struct report_contender *other = &scenario->contenders[c];
+        const struct paired_contenders pair = {least ? own : other, least ? other : own};
+        const struct estimate lead =
+            paired_estimate(report, &pair, 1, NULL, metric, PAIRED_DIFFERENCE);
+        if ((out == NULL || !out[c]) && (lead.n > 1 ? lead.low : lead.mean) > 0)
+            place++;
+    }
+    return place;
+}

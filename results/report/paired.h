@@ -34,4 +34,10 @@ struct estimate paired_estimate(const struct report *report, const struct paired
                                 size_t count, const char *application, const struct metric *metric,
                                 enum paired_formula formula);
 
+/* The contender's place by a metric: 1, and one more for each contender that a paired 95 % interval
+ * puts before it; with one seed, whose mean is better. `out` (NULL: none) tells which contenders
+ * are put before nobody. 0: it has no value. O(contenders). */
+size_t paired_place(const struct report *report, const struct report_scenario *scenario,
+                    size_t contender, const struct metric *metric, bool least, const bool *out);
+
 #endif

@@ -426,36 +426,32 @@ struct estimate report_estimate(const struct report *report,
     return estimate;
 }
 
+/* In per cent, or in points of a share. */
+static struct estimate compared(const struct report *report, const struct paired_contenders *pair,
+                                const char *application, const char *metric,
+                                enum paired_formula formula)
+{
+    return statistics_scaled(
+        paired_estimate(report, pair, 1, application, metric_find(metric), formula), 100);
+}
+
 struct report_comparison report_compare(const struct report *report,
                                         const struct report_scenario *scenario, size_t contender,
                                         const char *application)
 {
-    struct report_comparison comparison = {statistics_none, statistics_none, statistics_none,
-                                           statistics_none, statistics_none, NAN};
     if (scenario->reference == REPORT_NONE)
-        return comparison;
+        return (struct report_comparison){statistics_none, statistics_none, statistics_none,
+                                          statistics_none, statistics_none, NAN};
     const struct paired_contenders gain = {.first = &scenario->contenders[scenario->reference],
                                            .second = &scenario->contenders[contender]};
     const struct paired_contenders saved = {.first = gain.second, .second = gain.first};
-    const struct metric *hits = metric_find("slo_hit_rate");
-    const struct metric *cost = metric_find("cost_per_request_usd");
-    comparison = (struct report_comparison){
-        paired_estimate(report, &gain, 1, application, hits, PAIRED_DIFFERENCE),
-        paired_estimate(report, &gain, 1, application, hits, PAIRED_GAIN),
-        paired_estimate(report, &saved, 1, application, cost, PAIRED_GAIN),
-        paired_estimate(report, &saved, 1, application, metric_find("cost_per_arrival_usd"),
-                        PAIRED_GAIN),
-        paired_estimate(report, &saved, 1, application, metric_find("cost_held_per_request_usd"),
-                        PAIRED_GAIN),
-        100 * paired_estimate(report, &gain, 1, application, metric_find("drop_rate"),
-                              PAIRED_DIFFERENCE)
-                  .mean};
-    comparison.hit_points = statistics_scaled(comparison.hit_points, 100);
-    comparison.hit_relative = statistics_scaled(comparison.hit_relative, 100);
-    comparison.saving = statistics_scaled(comparison.saving, 100);
-    comparison.saving_per_arrival = statistics_scaled(comparison.saving_per_arrival, 100);
-    comparison.saving_held = statistics_scaled(comparison.saving_held, 100);
-    return comparison;
+    return (struct report_comparison){
+        compared(report, &gain, application, "slo_hit_rate", PAIRED_DIFFERENCE),
+        compared(report, &gain, application, "slo_hit_rate", PAIRED_GAIN),
+        compared(report, &saved, application, "cost_per_request_usd", PAIRED_GAIN),
+        compared(report, &saved, application, "cost_per_arrival_usd", PAIRED_GAIN),
+        compared(report, &saved, application, "cost_held_per_request_usd", PAIRED_GAIN),
+        compared(report, &gain, application, "drop_rate", PAIRED_DIFFERENCE).mean};
 }
 
 bool report_costs_compare(const struct report_comparison *comparison)

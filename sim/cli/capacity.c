@@ -40,7 +40,8 @@ static const struct cli_option capacity_table[] = {
     {"--at-most", "X", "or at most X, e.g. for latency_ms_p99, or for queueing_s_mean of trainings",
      CLI_MEMBER(struct options, at_most), .low = -LARGEST, .high = LARGEST},
     {"--policies", "A,B,…",
-     "policies to compare, by name or file, with their default parameters (default: the "
+     "policies to compare, by name or file; parameters may follow, as in \"esg headroom=0,fifo\" "
+     "(default: the "
      "experiment's policy with its own)",
      CLI_MEMBER(struct options, policies), .most = CAPACITY_POLICIES},
     {"--seeds", "N",

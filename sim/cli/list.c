@@ -15,7 +15,7 @@ static const struct cli_option list_table[] = {
      CLI_MEMBER(struct options, details)},
     {"--json", NULL,
      "one object: {KIND: [{\"name\", \"description\"}]}; policies and keep-alives also have "
-     "\"parameters\", policies \"serves\" and \"refuses\"",
+     "\"parameters\", policies \"serves\"",
      CLI_MEMBER(struct options, json)},
     {.name = NULL},
 };
@@ -28,8 +28,7 @@ const struct command command_list = {
     .help = "Without a kind: the number of each. With a NAME: that entry in full, for a policy "
             "or keep-alive with its parameters: name = default [range or choices], meaning "
             "(grade of the default). In brackets: whether a policy serves requests, trainings or "
-            "both, and by which rule requests are refused, if by any. Traces are listed with their "
-            "format, as in `esgsim trace --help` and an "
+            "both. Traces are listed with their format, as in `esgsim trace --help` and an "
             "experiment's \"arrivals\" or \"training.arrivals\". The others are the files of "
             "workloads/ and traces/ in the working folder or, if it has none, in the data folder "
             "($ESGSIM_DATA or the installed one).\n"
@@ -91,11 +90,8 @@ static void print_parameter(const struct key *parameter, struct arena *arena)
 
 static void entry_print(const struct description *is, bool full, struct arena *arena)
 {
-    printf("%-28s %s", is->name, entry_text(is, full, arena));
-    if (is->serves != NULL)
-        printf(" [%s%s%s]", is->serves, is->refuses != NULL ? "; refuses " : "",
-               is->refuses != NULL ? is->refuses : "");
-    putchar('\n');
+    printf(is->serves != NULL ? "%-28s %s [%s]\n" : "%-28s %s\n", is->name,
+           entry_text(is, full, arena), is->serves);
     for (size_t p = 0; full && p < keys_count(is->parameters); p++)
         print_parameter(&is->parameters[p], arena);
 }
@@ -116,8 +112,8 @@ static void put_parameter(cJSON *list, const struct key *parameter)
 
 static void entry_put(const struct description *is, struct arena *arena, cJSON *row)
 {
-    json_put(row, "name %s description %s serves %s refuses %s", is->name,
-             entry_text(is, true, arena), is->serves, is->refuses);
+    json_put(row, "name %s description %s serves %s", is->name, entry_text(is, true, arena),
+             is->serves);
     cJSON *list = is->parameters != NULL ? cJSON_AddArrayToObject(row, "parameters") : NULL;
     for (size_t p = 0; list != NULL && p < keys_count(is->parameters); p++)
         put_parameter(list, &is->parameters[p]);

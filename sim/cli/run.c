@@ -75,7 +75,8 @@ static const struct cli_option run_table[] = {
      "compiled (.so); a policy other than the experiment's uses its default parameters",
      CLI_MEMBER(struct run_options, settings), .key = "policy.name"},
     {"--policies", "A,B,…",
-     "run several policies, by name or file, on the same arrivals and noise; one row each",
+     "run several policies on the same arrivals and noise, by name or file, each with parameters "
+     "if they follow, as in \"esg headroom=0,fifo\"; one row each",
      CLI_MEMBER(struct run_options, policies), .most = CLI_POLICIES_MAX},
     {"--out", "F.h5",
      "write the results: /summary, /applications and, as the experiment's \"record\" "
@@ -117,6 +118,12 @@ static bool options_check(const struct run_options *options, struct error *error
                                       "policy.name");
     if (options->policies.count > 1 && options->rehearse)
         return error_input(error, "--rehearse takes one policy; use --policy");
+    for (size_t i = 0; options->request.out != NULL && i < options->policies.count; i++)
+        if (strchr(options->policies.list[i], '=') != NULL)
+            return error_input(error,
+                               "--out keeps policies by name, and \"%s\" has parameters; a "
+                               "sweep tells them apart",
+                               options->policies.list[i]);
     return true;
 }
 

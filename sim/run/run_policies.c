@@ -93,6 +93,8 @@ static bool runs_load(struct arena *arena, const struct policies_request *reques
         overrides[i] = request->overrides[i];
     bool good = true;
     for (size_t i = 0; good && i < count; i++) {
+        if (request->policy_count > 0 && strchr(request->policies[i], '=') != NULL)
+            runs[i].variant = request->policies[i];
         if (request->policy_count > 0)
             overrides[settings] = (struct override){"policy.name", request->policies[i]};
         good = resolved_run_load(&runs[i].run, inputs, request->path, overrides,

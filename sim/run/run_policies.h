@@ -12,6 +12,7 @@
 
 struct policy_run {
     struct resolved_run run;
+    const char *variant; /* the policy with its parameters as asked for; NULL: without any */
     struct simulation_result result;
 };
 
@@ -19,7 +20,7 @@ struct policies_request {
     const char *path; /* of the experiment */
     const struct override *overrides;
     size_t override_count;
-    const char *const *policies;              /* names or files, with their default parameters */
+    const char *const *policies;              /* names or files; parameters may follow */
     size_t policy_count;                      /* 0: the experiment's policy */
     const char *out, *timeline;               /* files to write; NULL: none */
     const struct emulated_options *rehearsal; /* the run is replayed on it; NULL: simulated */

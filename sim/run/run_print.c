@@ -55,6 +55,8 @@ static void json_add_notices(cJSON *root, const struct notices *notices)
 static const char *name_of(const struct policy_run *runs, size_t count, size_t run)
 {
     const struct policy *policy = runs[run].run.policy;
+    if (runs[run].variant != NULL)
+        return runs[run].variant;
     for (size_t i = 0; i < count; i++)
         if (runs[i].run.policy != policy && strcmp(runs[i].run.policy->name, policy->name) == 0)
             return runs[run].run.experiment->policy_name;
@@ -162,7 +164,8 @@ cJSON *policy_run_json(const struct policy_run *shown)
     const struct simulation_result *result = &shown->result;
     cJSON *root = cJSON_CreateObject();
     json_put(root, "name %s policy %s keep_alive %s seed %" PRIu64, experiment->name,
-             experiment->policy_name, keep_alive_in_force(&shown->run), experiment->seed);
+             shown->variant != NULL ? shown->variant : experiment->policy_name,
+             keep_alive_in_force(&shown->run), experiment->seed);
     json_add_load(root, experiment);
     json_add_metrics(root, METRIC_OF_APPLICATION, &result->overall);
     json_add_metrics(root, METRIC_OF_RUN, &result->run);

@@ -342,7 +342,8 @@ static void write_admission(cJSON *object, const struct platform_spec *platform)
     if (platform->admission.rule == ADMISSION_RATE)
         keys_write(admission_keys, platform, cJSON_AddObjectToObject(object, "admission"));
     else if (platform->admission.rule != ADMISSION_DEFAULT)
-        json_put(object, "admission %s", admission_name(&platform->admission));
+        json_put(object, "admission %s",
+                 platform->admission.rule == ADMISSION_LOST ? "lost" : "none");
 }
 
 static void write_failures(cJSON *object, const struct platform_spec *platform)

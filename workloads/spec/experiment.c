@@ -376,13 +376,32 @@ static bool drop_parameters(struct json_include *document, const struct override
     return true;
 }
 
+/* "policy.name" may have parameters behind the name, as in "esg headroom=0 late=lead". */
+static bool override_apply(struct json_include *document, const char *key, const char *value,
+                           struct error *error)
+{
+    char *word = arena_text(document->arena, "%s", value), *rest = strchr(word, ' ');
+    if (strcmp(key, "policy.name") != 0 || rest == NULL || strchr(rest, '=') == NULL)
+        return json_include_override(document, key, value, error);
+    bool good = json_include_override(document, key, strsep(&word, " "), error);
+    for (char *name; good && (name = strsep(&word, " ")) != NULL;) {
+        char *parameter = arena_text(document->arena, "policy.params.%s", strsep(&name, "="));
+        good = name != NULL ? json_include_override(document, parameter, name, error)
+                            : error_input(error,
+                                          "%s: policy.name: \"%s\": after the name it wants "
+                                          "PARAMETER=VALUE, separated by single blanks",
+                                          json_include_root(document).file, value);
+    }
+    return good;
+}
+
 struct experiment *experiment_resolve(bool opened, struct json_include *document,
                                       const struct override *overrides, size_t count,
                                       struct error *error)
 {
     bool good = opened && drop_parameters(document, overrides, count, error);
     for (size_t i = 0; i < count && good; i++)
-        good = json_include_override(document, overrides[i].key, overrides[i].value, error);
+        good = override_apply(document, overrides[i].key, overrides[i].value, error);
     struct experiment *experiment = good ? resolve(document, error) : NULL;
     if (experiment == NULL)
         arena_destroy(document->arena);

@@ -43,11 +43,8 @@ struct admission_spec {
     double step, misses;       /* what a miss takes from it; the fraction that may miss */
     double waiting; /* the part of the cluster that jobs may wait for beyond what is free */
 };
-/* What a name alone asks for: "lost", or a rate with the defaults of its keys. False: no such name.
- */
+/* Sets the rule by its name alone: "lost", or a rate. False: no such name. */
 bool admission_named(const char *name, struct admission_spec *admission);
-/* "none", "lost" or the rate. */
-const char *admission_name(const struct admission_spec *admission);
 /* When invokers fail: at random, each by itself, or by a list. */
 struct failure_spec {
     double mtbf_s,

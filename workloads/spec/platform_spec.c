@@ -220,23 +220,12 @@ static bool load_admission(const struct json_value *value, struct platform_spec 
 
 bool admission_named(const char *name, struct admission_spec *admission)
 {
-    struct platform_spec platform = {.admission.rule = ADMISSION_LOST};
-    size_t rate = 0;
-    keys_default(admission_keys, &platform);
-    while (rate_names[rate] != NULL && strcmp(rate_names[rate], name) != 0)
-        rate++;
-    if (rate_names[rate] != NULL) {
-        platform.admission.rule = ADMISSION_RATE;
-        platform.admission.rate = rate;
-    }
-    *admission = platform.admission;
-    return rate_names[rate] != NULL || strcmp(name, admission_names[ADMISSION_LOST]) == 0;
-}
-
-const char *admission_name(const struct admission_spec *admission)
-{
-    return admission->rule == ADMISSION_RATE ? rate_names[admission->rate]
-                                             : admission_names[admission->rule];
+    admission->rule = ADMISSION_RATE;
+    for (size_t rate = 0; rate_names[rate] != NULL; rate++)
+        if (strcmp(rate_names[admission->rate = rate], name) == 0)
+            return true;
+    admission->rule = ADMISSION_LOST;
+    return strcmp(name, admission_names[ADMISSION_LOST]) == 0;
 }
 
 /* Loads [invoker, from_s, until_s]. */

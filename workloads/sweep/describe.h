@@ -12,7 +12,6 @@ struct description {
     const char *note;             /* of the file; "": none */
     const struct key *parameters; /* of what is no file, but in a registry; NULL: a file */
     const char *serves;           /* of a policy: requests, trainings or both */
-    const char *refuses;          /* how a policy's requests are refused; NULL: by nobody */
 };
 
 struct descriptions {
