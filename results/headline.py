@@ -380,6 +380,8 @@ def load_words(edge, hits=()):
         low, high = edge["holds"], edge["fails"]
         return f"{edge['crossing']:.2f} [{low:.2f}, {high:.2f}]" if high else f"> {low:.2f}"
     seen = edge["visited"] or [[float(load), value] for load, value in dict(hits).items()]
+    if not seen:  # of a setting of which the choice needed to know no more
+        return f"< {edge['fails']:.2g}"
     loads, values = [load for load, _ in seen], [100 * value for _, value in seen]
     return f"no edge: {min(values):.0f}–{max(values):.0f} % at loads {min(loads):.2g}–{max(loads):.2g}"
 
@@ -471,20 +473,19 @@ def ratio_table(cells):
 
 
 def load_sentence(cells):
-    def counted(more, less):
-        return f"surely more in {len(more)}, surely less in {len(less)}"
-    parts = []
-    for words, measured in GROUPS:
-        chosen = [told for told in cells if told.world.measured == measured]
-        ratios, more, less = compared(chosen, TABLES[0][1])
-        if ratios:
-            parts.append(f"in {len(chosen)} {'world' if len(chosen) == 1 else 'worlds'} with {words} {ratio_words(ratios)}, {counted(more, less)}")
-    ratios, more, less = compared(cells, TABLES[1][1])
+    def counted(chosen, edges_of):
+        ratios, more, less = compared(chosen, edges_of)
+        return f"{ratio_words(ratios)}: surely more in {len(more)}, surely less in {len(less)}"
+    measured, others = ([told for told in cells if told.world.measured == measured] for _, measured in GROUPS)
     firsts = Counter(name for told in cells for name, place in places(told.edges).items() if place == 1)
     alone = sum([name for name, place in places(told.edges).items() if place == 1] == [OURS] for told in cells)
-    return (f"With {100 * THRESHOLD:g} % in time, `{OURS}` at its defaults sustains this much of the load that the best other scheduler does at its best listed setting, where each refuses "
-            f"requests as it does by default (median, range): {'; '.join(parts)}. Where nobody refuses, it is {ratio_words(ratios)} over all {len(cells)}, {counted(more, less)}. "
-            f"First places, shared unless intervals are disjoint: {', '.join(f'`{name}` {count}' for name, count in firsts.most_common())}. `{OURS}` is alone there in {alone}.")
+    less = compared(cells, TABLES[0][1])[2]
+    return (f"How much load does each scheduler sustain, with {100 * THRESHOLD:g} % in time? Each refuses requests as it does by default, and each rival has the best of its listed settings. "
+            f"`{OURS}`, at its defaults, sustains this part of what the best rival does (median, range). In {len(measured)} worlds with measured profiles: {counted(measured, TABLES[0][1])}. "
+            f"In {len(others)} with reconstructed profiles: {counted(others, TABLES[0][1])}. Where nobody refuses, in all {len(cells)}: {counted(cells, TABLES[1][1])}. "
+            + (f"Surely less by default: {', '.join(less)}. " if less else "")
+            + f"Places are shared unless intervals are disjoint: `{OURS}` is first in {firsts.pop(OURS, 0)} of {len(cells)} worlds, alone in {alone}. Other firsts: "
+            f"{', '.join(f'`{name}` {count}' for name, count in firsts.most_common()) or 'none'}.")
 
 
 def esg_sentence(cells):
@@ -610,7 +611,7 @@ Loads sustained; "-": none. Policies share a place unless their intervals are di
   the middle of {len(DRAWS)} draws of the tuning, and the interval covers all of them. Its hits are of the first draw.
 """)
     print(table(["policy", "settings beside the shipped one", "why", "refuses by default"],
-                [[f"`{name}`", ", ".join(f"`{one}`" for one in words) or "none", why, refusals(runs).get(name, "nothing")] for name, (words, why) in SETTINGS.items()]))
+                [[f"`{name}`", ", ".join(f"`{one}`" for one in words) or "none", why, refusals(runs).get(name, "nothing")] for name, (words, why) in SETTINGS.items()]) + "\n")
     for title, items in ((f"Where `{OURS}` hits over {LOSS:g} points less", [words for _, _, words in hits]), (f"Where `{OURS}` is over {DEARER:g} % dearer at equal hits", dearer)):
         print(f"## {title}\n\n" + ("\n".join(f"* {item}" for item in items) or "Nowhere.") + "\n")
     print(f"""## Everyone refuses by its default
