@@ -496,6 +496,29 @@ CASE(the_mix_of_arrivals_is_learned)
     arena_clear(&arena);
 }
 
+/* Requests of which a rate drops all that it may, where four can run at a time: those that nothing
+ * keeps from a start are served all the same. */
+CASE(a_rate_sheds_no_request_for_which_there_is_a_free_slot)
+{
+    enum { BURSTS = 20 };
+    for (unsigned together = 1; together <= 8; together++) {
+        char trace[8192] = "time_ms,application\n";
+        for (unsigned i = 0; i < BURSTS * together; i++)
+            world_add(trace, "%u,one\n", i / together * 500);
+        RESULT result = {0};
+        run_traced((struct world){.functions = {{"f", "1", "1", "1", "[[100]]", 0, 0, 0}},
+                                  .applications = "one: a=f",
+                                  .slo_ms = 1000,
+                                  .platform = "'initial':{'f':8},'admission':{'rate':'efficient',"
+                                              "'start':0,'least':0,'most':0}",
+                                  .requests = BURSTS * together},
+                   trace, policy_find("fifo", NULL), log_one(), &result);
+        const unsigned over = together > 4 ? together - 4 : 0;
+        assert_true(result.overall.dropped <= BURSTS * over);
+        assert_true(result.overall.dropped >= (BURSTS - 1) * over); /* no rate is known at first */
+    }
+}
+
 /* At 1.3 times its capacity first come, first served serves next to nothing in time. With a rate it
  * serves most of what the cluster can, and sheds the rest. */
 CASE(a_rate_keeps_an_overloaded_cluster_useful_under_every_policy)
@@ -522,7 +545,7 @@ CASE(a_rate_keeps_an_overloaded_cluster_useful_under_every_policy)
             assert_good(simulation_run(e, policy, values, NULL, NULL, &result, &error), &error);
             hits[with] = result.overall.slo_hit_rate;
         }
-        assert_true(hits[1] > 0.6);
+        assert_true(hits[1] > 0.5);
         assert_true(hits[1] > hits[0] + 0.1);
     }
 }

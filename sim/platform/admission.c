@@ -1,5 +1,7 @@
 #include "sim/platform/admission.h"
 
+#include <math.h>
+
 #include "sched/common/arrival_rates.h"
 #include "sched/common/slo.h"
 #include "sim/platform/load_limit.h"
@@ -11,20 +13,24 @@ struct rate_admission {
     struct load_limit *limit;
     double *told;         /* by application: what the policy said of a request; 0: nothing */
     double *work;         /* by queue: mean ns of the whole cluster that a job takes */
-    uint64_t *seen;       /* by queue: batches from which it was learned */
+    double *part;         /* by queue: mean part of the cluster that a job holds meanwhile */
+    uint64_t *seen;       /* by queue: batches from which these were learned */
     double *share, *load; /* by application; scratch */
 };
 
-/* Ns of the whole cluster for `time` with the resources of `spec`: its dominant share (Ghodsi et
- * al., NSDI 2011), because the scarcer resource limits what else can run. */
-static double work_of(const struct platform *platform, const struct configuration *spec,
-                      unsigned quota, sim_time_t time)
+/* The dominant share of the cluster (Ghodsi et al., NSDI 2011): the scarcer resource limits what
+ * else can run. */
+static double dominant_part(const struct cluster *cluster, double unit_parts, double vcpus)
 {
-    const struct cluster *cluster = &platform->cluster;
-    const double parts = (double)spec->vgpu * quota * cluster_unit_weight(cluster, spec->kind);
-    const double units = parts > 0 ? parts / (double)cluster->capacity.unit_parts : 0;
-    const double vcpus = (double)spec->vcpu / (double)cluster->capacity.vcpus;
-    return (double)time * (units > vcpus ? units : vcpus);
+    const double units = unit_parts > 0 ? unit_parts / (double)cluster->capacity.unit_parts : 0;
+    return fmax(units, vcpus / (double)cluster->capacity.vcpus);
+}
+
+static double part_of(const struct cluster *cluster, const struct configuration *spec,
+                      unsigned quota)
+{
+    return dominant_part(
+        cluster, (double)spec->vgpu * quota * cluster_unit_weight(cluster, spec->kind), spec->vcpu);
 }
 
 static void rate_init(struct platform *platform)
@@ -36,6 +42,7 @@ static void rate_init(struct platform *platform)
     rate->rates = arrival_rates_create(arena, applications);
     rate->limit = load_limit_create(arena, applications, &platform->admission);
     rate->work = arena_allocate(arena, planned->queue_count, sizeof *rate->work);
+    rate->part = arena_allocate(arena, planned->queue_count, sizeof *rate->part);
     rate->seen = arena_allocate(arena, planned->queue_count, sizeof *rate->seen);
     rate->told = arena_allocate(arena, applications, sizeof *rate->told);
     rate->share = arena_allocate(arena, applications, sizeof *rate->share);
@@ -44,7 +51,8 @@ static void rate_init(struct platform *platform)
         const struct function *function = &planned->functions[platform->queues[q].function];
         const struct configuration *least =
             &function->configurations[function->minimum_configuration];
-        rate->work[q] = work_of(platform, least, UNIT_PARTS, least->time);
+        rate->part[q] = part_of(&platform->cluster, least, UNIT_PARTS);
+        rate->work[q] = rate->part[q] * (double)least->time;
     }
     platform->rate_admission = rate;
 }
@@ -99,12 +107,10 @@ void admission_drop_lost(struct platform *platform)
 
 /* ---- By rate --------------------------------------------------------------------------------- */
 
-/* The load of each application if all of its requests were admitted. Returns true if the jobs that
- * wait would keep the cluster busy for more than the gate allows. */
-static bool rate_load(const struct platform *platform, struct rate_admission *rate)
+/* The load of each application if all of its requests were admitted. */
+static void rate_load(const struct platform *platform, struct rate_admission *rate)
 {
     const struct workload *planned = platform->planned;
-    double work = 0, jobs = 0, slo = 0;
     for (size_t a = 0; a < planned->application_count; a++) {
         const struct application *application = &planned->applications[a];
         double each = 0;
@@ -114,12 +120,19 @@ static bool rate_load(const struct platform *platform, struct rate_admission *ra
             each = rate->told[a];
         rate->share[a] = arrival_rates_share(rate->rates, a);
         rate->load[a] = each / arrival_rates_interval(rate->rates, a);
-        work += rate->share[a] * each;
-        jobs += rate->share[a] * (double)application->stage_count;
-        slo += rate->share[a] * (double)application->slo;
     }
-    const double waiting = (double)platform->waiting_jobs * work / jobs;
-    return waiting > platform->admission.waiting * slo;
+}
+
+/* True if the jobs that wait would hold more of the cluster than is free and the gate allows. */
+static bool much_waits(const struct platform *platform, const struct rate_admission *rate)
+{
+    const struct cluster *cluster = &platform->cluster;
+    double room =
+        1 + platform->admission.waiting -
+        dominant_part(cluster, (double)cluster->use.unit_parts, (double)cluster->use.vcpus);
+    for (uint32_t q = 0; q < platform->planned->queue_count; q++)
+        room -= (double)platform->queues[q].length * rate->part[q];
+    return room < 0;
 }
 
 void admission_judge(struct platform *platform, uint32_t slot)
@@ -129,9 +142,10 @@ void admission_judge(struct platform *platform, uint32_t slot)
     if (rate == NULL)
         return;
     arrival_rates_note(rate->rates, request->application, platform->now);
-    const bool much = rate_load(platform, rate);
+    rate_load(platform, rate);
     load_limit_balance(rate->limit, rate->share, rate->load);
-    if (load_limit_admit(rate->limit, request->application, much) || request->dropped)
+    if (load_limit_admit(rate->limit, request->application, much_waits(platform, rate)) ||
+        request->dropped)
         return;
     request->shed = true;
     jobs_drop(platform, slot);
@@ -144,11 +158,12 @@ void admission_learn(struct platform *platform, const struct batch *batch,
     struct rate_admission *rate = platform->rate_admission;
     if (rate == NULL)
         return;
-    const double work =
-        work_of(platform, spec, batch->quota, platform->now - batch->started) / batch->jobs;
+    const double part = part_of(&platform->cluster, spec, batch->quota) / batch->jobs;
+    const double work = part * (double)(platform->now - batch->started);
     const uint64_t seen = rate->seen[batch->queue]++ + YOUNG;
-    rate->work[batch->queue] +=
-        (work - rate->work[batch->queue]) / (double)(seen < OLD ? seen : OLD);
+    const double weight = 1 / (double)(seen < OLD ? seen : OLD);
+    rate->part[batch->queue] += (part - rate->part[batch->queue]) * weight;
+    rate->work[batch->queue] += (work - rate->work[batch->queue]) * weight;
 }
 
 void platform_tell_work(struct platform *platform, uint32_t application, sim_time_t work)

@@ -41,7 +41,7 @@ struct admission_spec {
     enum { ADMISSION_EFFICIENT, ADMISSION_PROPORTIONAL, ADMISSION_MAX_MIN } rate;
     double start, least, most; /* of the limit */
     double step, misses;       /* what a miss takes from it; the fraction that may miss */
-    double waiting; /* waiting work, as a fraction of the mean SLO, from which on it sheds */
+    double waiting; /* the part of the cluster that jobs may wait for beyond what is free */
 };
 /* Sets the rule by its name alone: "lost", or a rate. False: no such name. */
 bool admission_named(const char *name, struct admission_spec *admission);

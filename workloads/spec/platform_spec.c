@@ -39,7 +39,7 @@ const struct key admission_keys[] = {
     KEY_NUMBER("start", OF, admission.start, 0, 100, 1, OPTIONAL),
     KEY_NUMBER("least", OF, admission.least, 0, 100, 0.6, OPTIONAL),
     KEY_NUMBER("most", OF, admission.most, 0, 100, 2, OPTIONAL),
-    KEY_NUMBER("waiting", OF, admission.waiting, 0, 100, 0.003, OPTIONAL),
+    KEY_NUMBER("waiting", OF, admission.waiting, 0, 100, 0, OPTIONAL),
     KEY_NOTES,
     KEY_END};
 const struct key failure_keys[] = {
