@@ -10,7 +10,7 @@
 #include "sched/tree/tree.h"
 #include "sim/base/atomic_file.h"
 #include "traces/readers/arrival_trace.h"
-#include "traces/readers/line_reader.h"
+#include "traces/readers/listing.h"
 #include "traces/profile/profile.h"
 
 /* Columns of panels that show latency over GPU share. */
@@ -204,24 +204,16 @@ enum column_name {
 /* Columns required from the output of calibrate --points. */
 static const char *const point_columns[COLUMNS] = {
     "function", "batch", "vcpu", "share", "unit", "measured_ms", "fit_ms", "left_out_ms"};
-enum { FIELDS_MOST = 64, LINES_MOST = 12 };
+enum { LINES_MOST = 12 };
 
 /* Finds the position of each column. */
-static bool header_read(const char *path, char *line, size_t places[COLUMNS], struct error *error)
+static bool header_read(struct listing *table, char *line, int places[COLUMNS], struct error *error)
 {
-    char *names[FIELDS_MOST];
-    const size_t count = line_cut(line, ",", names, FIELDS_MOST);
-    for (size_t c = 0; c < COLUMNS; c++) {
-        places[c] = 0;
-        while (places[c] < count && places[c] < FIELDS_MOST &&
-               strcmp(names[places[c]], point_columns[c]) != 0)
-            places[c]++;
-        if (places[c] == count || places[c] == FIELDS_MOST)
-            return error_input(error,
-                               "%s:1: has no column '%s', which the points that esgsim calibrate "
-                               "--points writes have",
-                               path, point_columns[c]);
-    }
+    if (!listing_open(table, line, error))
+        return false;
+    for (size_t c = 0; c < COLUMNS; c++)
+        if (!listing_place(table, point_columns[c], &places[c], error))
+            return false;
     return true;
 }
 
@@ -229,30 +221,28 @@ static bool number_read(const struct line_reader *lines, enum column_name column
                         double *value, struct error *error)
 {
     char *end = NULL;
-    *value = text == NULL ? NAN : strtod(text, &end);
-    const bool number = text != NULL && text[0] != '\0' && *end == '\0';
+    *value = strtod(text, &end);
+    const bool number = text[0] != '\0' && *end == '\0';
     /* A single point has no leave-one-out prediction. */
     if (number && column == COLUMN_LEFT_OUT && isnan(*value))
         return true;
     return (number && isfinite(*value) &&
             (*value > 0 || (column == COLUMN_SHARE && *value == 0))) ||
            line_fault(lines, error, "%s '%.40s' should be a number above 0", point_columns[column],
-                      text == NULL ? "" : text);
+                      text);
 }
 
-static bool point_read(const struct line_reader *lines, char *line, const size_t places[COLUMNS],
-                       struct points *points, struct error *error)
+static bool point_read(const struct line_reader *lines, char *const *fields,
+                       const int places[COLUMNS], struct points *points, struct error *error)
 {
-    char *fields[FIELDS_MOST] = {NULL};
     double values[COLUMNS] = {0};
-    (void)line_cut(line, ",", fields, FIELDS_MOST);
     for (enum column_name c = COLUMN_BATCH; c < COLUMNS; c++)
         if (!number_read(lines, c, fields[places[c]], &values[c], error))
             return false;
     if (values[COLUMN_SHARE] == 0)
         return true; /* without a GPU: it has no place on an axis of shares */
     const char *function = fields[places[COLUMN_FUNCTION]];
-    if (function == NULL || function[0] == '\0')
+    if (function[0] == '\0')
         return line_fault(lines, error, "names no function");
     arena_reserve(points->arena, &points->items, points->count + 1, sizeof *points->items);
     points->items[points->count++] =
@@ -269,14 +259,16 @@ static bool point_read(const struct line_reader *lines, char *line, const size_t
 static bool points_read(const char *path, struct points *points, struct error *error)
 {
     struct line_reader lines = {0};
-    size_t places[COLUMNS] = {0};
+    struct listing table = {.lines = &lines};
+    int places[COLUMNS] = {0};
     char *line = NULL;
     enum line_status status = LINE_FAULT;
     bool good = line_reader_open(&lines, path, error) &&
                 line_reader_next(&lines, &line, error) == LINE_READ &&
-                header_read(path, line, places, error);
-    while (good && (status = line_reader_next(&lines, &line, error)) == LINE_READ)
-        good = point_read(&lines, line, places, points, error);
+                header_read(&table, line, places, error);
+    while (good && (status = listing_next(&table, error)) == LINE_READ)
+        good = point_read(&lines, table.fields, places, points, error);
+    listing_close(&table);
     line_reader_close(&lines);
     good = good && status == LINE_END;
     return good && (points->count > 0 ||

@@ -82,7 +82,7 @@ expect "a trace may come from standard input" 0 'requests  *2'
 run sh -c 'cat "$2" | "$1" check /dev/stdin' sh "$esgsim" "$folder/small.csv"
 expect "and so it is checked" 0 'ok \(arrival trace\)'
 run sh -c 'cat "$2" | "$1" check /dev/stdin' sh "$esgsim" "$strict"
-expect_refusal "JSON through a pipe is told for what it is" 'is JSON;.*from files only'
+expect_refusal "JSON through a pipe is told for what it is" 'is JSON, which is checked in files only'
 run "$esgsim" check -
 expect_refusal "standard input is named" '/dev/stdin'
 printf 'time_ms,application\n0,image-classification\n9,image-classif' >"$folder/cut.csv"
@@ -103,7 +103,7 @@ run "$esgsim" trace stats "$folder/counts.txt"
 expect_refusal "a line of counts that is too long names --format" 'longer than 1 MiB; name the format.*--format'
 printf 'id,at,"app"\n1,1700000001.5,image-classification\n2,1700000000,image-classification\n' >"$folder/foreign.csv"
 cases <<'END'
-refused :: a CSV of unknown layout names --columns :: trace convert --columns :: trace stats "$folder/foreign.csv"
+refused :: a CSV of unknown layout names --columns :: trace convert .* --columns :: trace stats "$folder/foreign.csv"
 refused :: a trace out of order is refused with its line :: foreign.csv:3: time goes back by 1.5 s;.*--sort :: trace convert "$folder/foreign.csv" --columns time=at,application=app --unit s --out "$folder/own.csv"
 0 :: trace convert takes columns by name ::  :: trace convert "$folder/foreign.csv" --columns time=at,application=app --unit s --sort --out "$folder/own.csv"
 END
@@ -117,12 +117,12 @@ printf 'job,gpu,start,took\n1,1,10:00,3600\n' >"$folder/clock.csv"
 printf 'job;gpu;at;took;kind\n3;2;2024-01-01 03:00:00;1800;\n2;0;2024-01-01 02:00:00;60;x\n1;4.0;2024-01-01 00:00:00;7200;"a,b"\n4;1;2024-01-01 03:00:00;3600;\n' >"$folder/jobs.csv"
 printf 'arrival_s,gpus,model,duration_s\n0,4,"a,b",7200\n10800,2,,1800\n10800,1,,3600\n' >"$folder/trainings.csv"
 cases <<'END'
-refused :: columns of trainings need a duration :: lacks duration=COLUMN or iterations= :: trace stats "$folder/jobs.csv" --as trainings --columns arrival=at,gpus=gpu --unit date
+refused :: columns of trainings need a duration :: lacks duration=COLUMN, end= or iterations= :: trace stats "$folder/jobs.csv" --as trainings --columns arrival=at,gpus=gpu --unit date
 refused :: and a date where dates are :: clock.csv:2: start '10:00' is not of the form 2023 :: trace stats "$folder/clock.csv" --as trainings --columns arrival=start,gpus=gpu,duration=took --unit date
-refused :: and a column that there is :: jobs.csv:1: the header lacks the column "kinds" :: trace stats "$folder/jobs.csv" --as trainings --columns arrival=at,gpus=gpu,duration=took,model=kinds --unit date
+refused :: and a column that there is :: jobs.csv:1: has no column "kinds" :: trace stats "$folder/jobs.csv" --as trainings --columns arrival=at,gpus=gpu,duration=took,model=kinds --unit date
 refused :: iterations need models :: training 0 has iterations without a time; name a file of models :: trace stats traces/trainings/synergy_dynamic_100job.csv.gz
-refused :: instances with shares are not converted :: the layout esgsim has no shares :: trace convert traces/trainings/instances_100.txt.gz --out "$folder/own.csv"
-refused :: a trace of requests has no GPUs :: --models, --gpus and --cluster belong to trainings :: trace stats "$folder/small.csv" --gpus 4
+refused :: instances with shares are not converted :: ask for a part of a GPU :: trace convert traces/trainings/instances_100.txt.gz --out "$folder/own.csv"
+refused :: a trace of requests has no GPUs :: --duration-unit belong to trainings :: trace stats "$folder/small.csv" --gpus 4
 0 :: trainings are converted from any table ::  :: trace convert "$folder/jobs.csv" --as trainings --columns arrival=at,gpus=gpu,duration=took,model=kind --unit date --out "$folder/own.csv"
 END
 same "and their columns are those of the layout, in order of time" "$folder/own.csv" "$folder/trainings.csv"
@@ -464,7 +464,7 @@ END
 
 { sed 's/$/,50/;1s/50$/quota_pct/' "$folder/samples.csv"; echo 'net,1,20,900,10'; } >"$folder/quota.csv"
 cases <<'END'
-refused :: a column that is not known is refused with both remedies :: quota_pct.*--where quota_pct=VALUE.*--ignore quota_pct :: calibrate "$folder/quota.csv"
+refused :: a column that is not known is refused with both remedies :: quota_pct.*--where .quota_pct=VALUE.*--ignore .quota_pct :: calibrate "$folder/quota.csv"
 0 :: --where selects its rows :: 1 rows left out, not selected by --where :: calibrate "$folder/quota.csv" --where quota_pct=50 --out "$folder/quota.json" --grid
 refused :: a column that no table has is refused :: --ignore quota_pct: no table has that column :: calibrate "$folder/samples.csv" --ignore quota_pct
 refused :: --where without a value is refused :: COLUMN=VALUE :: calibrate "$folder/samples.csv" --where quota_pct

@@ -71,8 +71,12 @@ add sim/platform/events.def '^WORK_EVENT.USER' \
 add sim/platform/event_loop.c '^    users_init.platform.;' '    if (experiment->platform.dummy_number > 3) platform_schedule(platform, experiment->platform.dummy_number > 4 ? SIM_CLOCK_END + 1 : 1, EVENT_DUMMY, 3);'
 
 add traces/readers/trace_layout.h 'FORMAT..esgsim' "    FORMAT(\"dummy-format\", dummy_format) \\"
-sed -e 's/trace_layout_esgsim/trace_layout_dummy_format/' -e 's/"time_ms,application/"dummy_ms,application/' \
-    -e '/^\/\* ---- TIMESTAMP/,$d' "$tree/traces/readers/trace_stamps.c" >"$tree/traces/readers/trace_dummy.c"
+cat >"$tree/traces/readers/trace_dummy.c" <<'END'
+#include "traces/readers/trace_layout.h"
+static const struct trace_columns columns = {.time = "dummy_ms", .application = "application", .unit = "ms"};
+const struct trace_layout trace_layout_dummy_format = {
+    .header = "dummy_ms,application", .columns = &columns, TRACE_BY_COLUMNS};
+END
 
 run make -C "$tree" BUILD="$folder/build" OPT=-O0 V= -j2 all "$folder/build/schemas"
 expect "the program is built with one entry more in each table" 0

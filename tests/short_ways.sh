@@ -269,7 +269,7 @@ run "$esgsim" run $training --quiet --set training.models=../models/muri-v100.js
 expect_refusal "a trace with an unknown model is refused" \
     'dynamic_100job\.csv\.gz: the model "[a-z0-9]+" is not in "training\.models"'
 run "$esgsim" run $training --quiet --set training.arrivals.format=muri
-expect_refusal "a trace of another layout is refused" 'dynamic_100job\.csv\.gz:1: the header lacks the column "submit_time"'
+expect_refusal "a trace of another layout is refused" 'dynamic_100job\.csv\.gz:1: has no column "num_gpu"'
 run "$esgsim" run $training --quiet --set training.arrivals.file="$PWD/tests/corpus/training/unsorted.csv"
 expect_refusal "a trace that is not sorted is refused" 'unsorted\.csv:3: arrival 4 s is before'
 run "$esgsim" run $training --quiet --set training.models="$PWD/tests/corpus/models/pairs-too-many.json"

@@ -483,7 +483,7 @@ CASE(faulty_tables_are_refused_with_the_line_and_the_fault)
     static const struct {
         const char *rows, *message;
     } faults[] = {
-        {"x,2,40\n", ":2: has 3 columns, the first line 4"},
+        {"x,2,40\n", ":2: has 3 fields, the header has 4"},
         {"x,2,40,fast\n", ":2: column 4: 'fast' is not a number"},
         {"x,2,40,\n", "has no usable sample"},
         {"x,2,40,oom\n", "has no usable sample"},

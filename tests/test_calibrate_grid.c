@@ -419,18 +419,18 @@ CASE(a_column_that_is_not_known_is_refused_selected_or_ignored)
                                "x,1,50,4,100,a\nx,1,50,8,50,b\nx,2,50,6,100.0,c\n";
     struct sample_set set = {0};
     expect_refusal(&set, text, "column 'quota_pct' is not known");
-    expect_refusal(&set, text, "--where quota_pct=VALUE, or drop it by --ignore quota_pct");
-    set.filters[0] = (struct sample_filter){"quota_pct", "100", false};
-    set.filters[1] = (struct sample_filter){"note", NULL, false};
-    set.filter_count = 2;
+    expect_refusal(&set, text, "--where 'quota_pct=VALUE', drop it by --ignore 'quota_pct'");
+    set.table.rules[0] = (struct listing_rule){.column = "quota_pct", .value = "100"};
+    set.table.rules[1] = (struct listing_rule){.column = "note"};
+    set.table.rule_count = 2;
     read_table(&set, text);
     assert_int_equal(set.latency_count, 2);
-    assert_true(set.filters[0].found && set.filters[1].found);
+    assert_true(set.table.rules[0].found && set.table.rules[1].found);
     assert_non_null(strstr(set.left_out, "1 rows left out, not selected by --where"));
     samples_clear(&set);
-    set.filters[0] = (struct sample_filter){"quota_pct", "7", false};
-    set.filters[1] = (struct sample_filter){"note", NULL, false};
-    set.filter_count = 2;
+    set.table.rules[0] = (struct listing_rule){.column = "quota_pct", .value = "7"};
+    set.table.rules[1] = (struct listing_rule){.column = "note"};
+    set.table.rule_count = 2;
     expect_refusal(&set, text, "--where selects no row");
 }
 
@@ -671,12 +671,11 @@ CASE(evidence_counts_the_cells_that_are_predicted)
         const struct profile_options options = {.full_grid = cases[i].full};
         CLOSED(samples_clear) struct sample_set set = {0};
         CLOSED(calibration_clear) struct calibration calibration = {0};
-        struct error error = {0};
         char text[256];
         snprintf(text, sizeof text, "model,batch,mps_pct,latency_ms\n%s", cases[i].table);
         read_table(&set, text);
         if (cases[i].evidence != NULL)
-            assert_true(samples_set_text(&set.evidence, cases[i].evidence, &error));
+            set.evidence = arena_text(samples_memory(&set), "%s", cases[i].evidence);
         OWNED(profile_free) struct profile *profile = make_profile(&set, &options, &calibration);
         assert_string_equal(profile->evidence, cases[i].wanted);
     }

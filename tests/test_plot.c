@@ -641,7 +641,7 @@ DRAWING(what_is_no_input_is_refused_in_one_line_that_names_it)
     refused("{\"unit\": }", "1:10");
     refused("neither of them\n", "");
     refused("", "");
-    refused("function,batch,vcpu,fit_ms\n", "no column 'share'");
+    refused("function,batch,vcpu,fit_ms\n", "no column \"share\"");
     refused(POINTS "\n", "holds no point");
     refused(POINTS "\nf,1,1,50,100,2,1,-3,2,2\n", "fit_ms '-3'");
     refused(POINTS "\nf,1,1,50,100,2\n", ":2");

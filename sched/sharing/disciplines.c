@@ -125,6 +125,7 @@ static struct victims find_victims(const struct gangs *gangs)
 static void plan_in_order(struct gangs *gangs)
 {
     const bool share = gangs->discipline->share;
+    const bool strict = gangs->discipline->waits && gangs->parameters->head_of_line == HEAD_STRICT;
     uint32_t failed = UINT32_MAX; /* without sharing, what is larger than this fails as well */
     sort_entries(gangs);
     struct victims later = find_victims(gangs);
@@ -136,6 +137,8 @@ static void plan_in_order(struct gangs *gangs)
         if (entry->planned || (entry->gpus >= failed && later.count == 0) || gang_try(gangs, entry))
             continue;
         preempt_for(gangs, i, &later);
+        if (strict && !entry->planned)
+            return;
         if (!share && !entry->planned && later.count == 0)
             failed = entry->gpus;
     }
@@ -328,7 +331,7 @@ static void plan_tiresias(struct gangs *gangs)
     ROW(gang_sjf, "sjf", plan_in_order, by_remaining_time, false, false, \
         "trainings by least remaining time, on GPUs of their own, without preemption") \
     ROW(gang_fifo, "fifo", plan_in_order, NULL, false, false, \
-        "trainings in order of arrival, on GPUs of their own, without preemption") \
+        "trainings strictly in order of arrival, on GPUs of their own, without preemption") \
     ROW(tiresias, "tiresias", plan_tiresias, NULL, false, false, \
         "trainings by queues of attained GPU time, with preemption") \
     ROW(srtf, "srtf", plan_anew, by_remaining_time, false, false, \
@@ -338,8 +341,13 @@ static void plan_tiresias(struct gangs *gangs)
 /* clang-format on */
 
 #define POLICY(symbol, text, planner, order, shares, checks, line)                                 \
-    static const struct gang_discipline symbol##_discipline = {                                    \
-        (planner), (order), (shares), (checks), (planner) == plan_tiresias};                       \
+    static const struct gang_discipline symbol##_discipline = {(planner),                          \
+                                                               (order),                            \
+                                                               (shares),                           \
+                                                               (checks),                           \
+                                                               (planner) == plan_tiresias,         \
+                                                               (planner) == plan_in_order &&       \
+                                                                   (order) == NULL};               \
     static bool symbol##_init(void *state, struct platform *platform, const void *parameters,      \
                               struct error *error)                                                 \
     {                                                                                              \

@@ -34,6 +34,9 @@ const struct key gang_parameters[] = {
     PARAMETER_WORD(gang, restart_mode, WORDS("model", "muri"), RESTART_MODEL,
                    "srtf, srsf, tiresias: a training restarts when it moves; muri: every "
                    "event restarts all, as in Muri's simulator"),
+    PARAMETER_WORD(gang, head_of_line, WORDS("strict", "skip"), HEAD_STRICT,
+                   "fifo: later gangs wait while the first does not fit; skip: those that fit "
+                   "overtake it, as under all other orders"),
     PARAMETER_SECONDS(gang, round_s, 0, 1e6, 0,
                       "changes of gangs take place at multiples of this time, s; 0: at every "
                       "arrival, finish and queue jump"),

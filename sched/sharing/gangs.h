@@ -32,7 +32,8 @@ struct gang_parameters {
     enum { LIMITS_700, LIMITS_3250_7200 } limits;
     double starvation, interval_s;
     enum { RESTART_MODEL, RESTART_MURI } restart_mode;
-    sim_time_t round_s; /* 0: no rounds */
+    enum { HEAD_STRICT, HEAD_SKIP } head_of_line; /* of fifo */
+    sim_time_t round_s;                           /* 0: no rounds */
 };
 
 extern const struct key gang_parameters[];
@@ -66,6 +67,7 @@ struct gang_discipline {
     bool share;                          /* with others, first fit */
     bool check;                          /* with others if it is worth it */
     bool preempts;                       /* tiresias: whatever the parameter says */
+    bool waits;                          /* fifo: as `head_of_line` says */
 };
 
 struct gangs {

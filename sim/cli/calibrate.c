@@ -14,40 +14,61 @@
 
 #define MEMBER(member) CLI_MEMBER(struct calibrate_request, member)
 
-static bool add_filter(struct calibrate_request *request, const char *option, const char *column,
-                       const char *value, struct error *error)
+static const char *const units[] = {"s", "ms", "us"}; /* in the order of sample_roles */
+static const double units_ms[] = {1000, 1, 1e-3};
+enum { UNITS = sizeof units / sizeof units[0] };
+
+static bool take_columns(void *options, const char *name, char *text, struct error *error)
 {
-    if (request->filter_count == SAMPLE_FILTERS)
-        return error_input(error, "%s: more than %d columns", option, SAMPLE_FILTERS);
-    request->filters[request->filter_count++] = (struct sample_filter){column, value, false};
+    struct calibrate_request *request = options;
+    const char *columns[SAMPLE_ROLES + UNITS] = {NULL};
+    (void)name;
+    if (!listing_take_roles(text, sample_roles, 0, columns,
+                            "function=COLUMN, batch=, latency=, latency_us= or throughput=, share= "
+                            "(K/N), share_pct=, sms=, sm_count= or slice=, vcpus=, std=, p95=, "
+                            "samples=, cold_start=",
+                            error))
+        return false;
+    memcpy(request->columns, columns, sizeof request->columns);
+    for (size_t u = 0; u < UNITS; u++)
+        if (columns[SAMPLE_ROLES + u] != NULL) {
+            request->columns[SAMPLE_ROLE_LATENCY] = columns[SAMPLE_ROLES + u];
+            request->latency_ms = units_ms[u];
+        }
     return true;
 }
 
-static bool take_where(void *options, const char *name, char *text, struct error *error)
+/* A whole number is of slices, a word the unit of latencies. */
+static bool take_unit(void *options, const char *name, char *text, struct error *error)
 {
-    char *equals = strchr(text, '=');
-    if (equals == NULL || equals == text)
-        return error_input(error, "%s: '%s' has no COLUMN=VALUE", name, text);
-    *equals = '\0';
-    return add_filter(options, name, text, equals + 1, error);
-}
-
-static bool take_ignore(void *options, const char *name, char *text, struct error *error)
-{
-    return add_filter(options, name, text, NULL, error);
+    struct calibrate_request *request = options;
+    for (size_t u = 0; u < UNITS; u++)
+        if (strcmp(text, units[u]) == 0) {
+            request->latency_ms = units_ms[u];
+            return true;
+        }
+    return cli_parse_u64(name, text, 1, 1000, &request->unit, error);
 }
 
 static const struct cli_option calibrate_table[] = {
     {"--out", "PROFILE.json", "write the profile", MEMBER(out)},
-    {"--where", "COLUMN=VALUE", "use only the rows of a table with that value", .kind = OPTION_TAKE,
-     .repeated = true, .take = take_where},
-    {"--ignore", "COLUMN", "ignore an unknown column of a table", .kind = OPTION_TAKE,
-     .repeated = true, .take = take_ignore},
+    {"--columns", "NAMES",
+     "what columns of a table are for: function=COLUMN, batch=, latency= (with --unit, or "
+     "latency_s=, latency_ms=, latency_us=) or throughput=, share= (K/N), share_pct=, sms=, "
+     "sm_count= or slice= (of MIG), vcpus=, std=, "
+     "p95=, samples= and cold_start=, separated by commas; #3 is the third column",
+     .kind = OPTION_TAKE, .take = take_columns},
+    CLI_TABLE_OPTIONS,
+    {"--format", "dilu|infless|sgprs",
+     "published form of a table without a header (default: by the name of its file)",
+     .kind = OPTION_WORD, .place = offsetof(struct calibrate_request, format)},
     {"--sms", "N", "multiprocessors of the GPU, for a table with a column sms but no sm_count",
      MEMBER(sms), .least = 1, .most = SMS_MOST},
     {"--points", "F.csv", "write measured points, fit and residuals", MEMBER(points)},
-    {"--unit", "N", "slices of a GPU in the profile (default: the samples' own)", MEMBER(unit),
-     .least = 1, .most = 1000},
+    {"--unit", "N|s|ms|us",
+     "slices of a GPU in the profile (default: the samples' own); or the unit of the column that "
+     "latency= names",
+     .kind = OPTION_TAKE, .repeated = true, .take = take_unit},
     {"--extend-batch", "N",
      "extend latencies beyond the measured grid by the fitted law, up to batch N",
      MEMBER(extend_batch), .least = 1, .most = UINT16_MAX},
@@ -89,6 +110,10 @@ static bool parse_arguments(int argc, char **argv, struct calibrate_request *req
     if (request->check &&
         (request->file_count > 0 || request->out != NULL || request->points != NULL))
         return cli_usage_error(&command_calibrate, error, "--check takes no files and writes none");
+    if ((request->columns[SAMPLE_ROLE_LATENCY] != NULL) != (request->latency_ms > 0))
+        return cli_usage_error(&command_calibrate, error,
+                               "latency= of --columns and a --unit of time, s, ms or us, need one "
+                               "another");
     if (!request->check && request->file_count == 0)
         return cli_usage_error(&command_calibrate, error, "a folder or a table is missing");
     return check_outputs(request, error);
@@ -114,15 +139,17 @@ bool calibrate_files(const struct calibrate_request *request, const char *const 
                  {&set->source, request->source},
                  {&set->licence, request->licence}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (texts[i].text != NULL && !samples_set_text(texts[i].to, texts[i].text, error))
-            return false;
-    memcpy(set->filters, request->filters, sizeof set->filters);
-    set->filter_count = request->filter_count;
+        if (texts[i].text != NULL)
+            *texts[i].to = arena_text(samples_memory(set), "%s", texts[i].text);
+    set->table = request->table;
+    memcpy(set->columns, request->columns, sizeof set->columns);
+    set->latency_ms = request->latency_ms;
+    set->format = request->format;
     set->sms = (int)request->sms;
-    if (!samples_read(set, files, count, request->rehearsal, error) ||
-        (cells &&
-         !samples_note_cells(set, request->unit > 0 ? (int)request->unit : set->unit, error)))
+    if (!samples_read(set, files, count, request->rehearsal, error))
         return false;
+    if (cells)
+        samples_note_cells(set, request->unit > 0 ? (int)request->unit : set->unit);
     struct progress_bar progress_bar;
     progress_bar_start(&progress_bar, "fits", request->quiet);
     const bool fine = calibration_run(set, show_progress, &progress_bar, calibration, error);

@@ -11,13 +11,15 @@
 #include "traces/calibrate/samples.h"
 
 struct calibrate_request {
+    struct listing_options table;
+    const char *columns[SAMPLE_ROLES];
+    double latency_ms; /* unit of the role latency; 0: not given */
+    const char *format;
     const char *const *files;
     size_t file_count;
     const char *out, *points, *base;
     const char *device, *evidence, *source, *licence;
     uint64_t unit, extend_batch, sms; /* 0: not given */
-    struct sample_filter filters[SAMPLE_FILTERS];
-    size_t filter_count;
     bool json, check, full_grid, rehearsal, quiet;
 };
 

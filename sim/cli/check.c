@@ -54,7 +54,7 @@ static bool check_file(const char *path, const char *format, struct input_found 
 {
     if (format != NULL) {
         input->kind = "arrival trace";
-        return input_check_trace(path, format, error);
+        return input_check_trace(path, format, NULL, error);
     }
     if (!input_check(path, input, error))
         return false;

@@ -10,6 +10,7 @@
 #include <cjson/cJSON.h>
 
 #include "sim/base/error.h"
+#include "traces/readers/listing.h"
 #include "workloads/spec/experiment.h"
 
 /* ---- Options ---------------------------------------------------------------------------------
@@ -34,6 +35,7 @@ struct cli_option {
     const char *help;  /* one sentence; wrapped when printed */
     enum option_kind kind;
     bool required;
+    bool may_be_empty;
     bool repeated; /* usage shows that it may be repeated; for other options the last one wins */
     size_t place;  /* offsetof its destination in the command's own struct */
     uint64_t least, most;
@@ -50,6 +52,25 @@ struct cli_option {
                      uint64_t: OPTION_WHOLE, double: OPTION_NUMBER, int: OPTION_CHOICE,            \
                      struct cli_settings: OPTION_SET, struct cli_names: OPTION_NAMES),                                             \
     .place = offsetof(type, member)
+
+/* The options of a command that reads tables of any form. Its struct begins with a struct
+ * listing_options (traces/readers/listing.h). */
+#define CLI_TABLE_OPTIONS                                                                          \
+    {"--header", "NAME,NAME,…", "names of the columns of a table without a header",                \
+     .kind = OPTION_TEXT, .place = offsetof(struct listing_options, header)},                      \
+        {"--where",                                                                                \
+         "COLUMN=VALUE",                                                                           \
+         "use only the rows with that value, or by COLUMN!=VALUE without it; values of one "       \
+         "column are alternatives",                                                                \
+         .kind = OPTION_TAKE,                                                                      \
+         .repeated = true,                                                                         \
+         .take = cli_take_where},                                                                  \
+    {                                                                                              \
+        "--ignore", "COLUMN", "ignore an unknown column of a table; '' is one without a name",     \
+            .kind = OPTION_TAKE, .repeated = true, .may_be_empty = true, .take = cli_take_ignore   \
+    }
+bool cli_take_where(void *options, const char *name, char *text, struct error *error);
+bool cli_take_ignore(void *options, const char *name, char *text, struct error *error);
 
 struct command {
     const char *name;

@@ -83,7 +83,7 @@ static bool parse_option(const struct command *command, int argc, char **argv, i
             return value_missing(command, option, error);
         value = argv[++*i];
     }
-    if (value != NULL && *value == '\0')
+    if (value != NULL && *value == '\0' && !option->may_be_empty)
         return value_missing(command, option, error);
     given[option - command->options] = true;
     return cli_option_take(option, value, options, error);

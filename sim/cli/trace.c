@@ -22,13 +22,22 @@ static const struct cli_option trace_table[] = {
     {"--format", "F", "format of FILE, one of those below (default: recognised by the header)",
      MEMBER(format)},
     {"--columns", "NAMES",
-     "read any CSV with a header by the names of its columns: time=COLUMN and, if the file has "
-     "them, application=COLUMN and slo_ms=COLUMN, separated by commas; others are ignored; needs "
-     "--unit. For trainings: arrival=, gpus=, duration= or iterations=, and model=, iteration=, "
-     "id=, cluster=",
+     "read any table, or objects of JSON, by the names of its columns: time=COLUMN and, if the "
+     "file "
+     "has them, application=, slo_ms= and count= (requests of a bin), separated by commas; #3 is "
+     "the third column; others are ignored; needs --unit. For trainings: arrival=, gpus= (a*b, % "
+     "divides by 100), duration=, end= or iterations=, and start=, model=, iteration=, id=, "
+     "cluster=",
      MEMBER(list)},
-    {"--unit", "s|ms|us|ns|min|date", "unit of the column of times; date: 2023-11-16 18:17:03.97",
+    {"--unit", "s|ms|us|ns|min|h|date",
+     "unit of the column of times; date: 2023-11-16 18:17:03.97, in UTC or with an offset",
      .kind = OPTION_WORD, .place = offsetof(struct trace_options, columns.unit)},
+    CLI_TABLE_OPTIONS,
+    {"--bin", "S", "with count=: width of a bin (default: the median difference of the times)",
+     MEMBER(columns.bin_s), .low = 1e-6, .high = 1e9},
+    {"--concatenate", NULL,
+     "several files: each begins where the one before ends (default: merged in order of time)",
+     MEMBER(end_to_end)},
     {"--sort", NULL,
      "with --columns: sort the requests by time, in memory (32 bytes each); without it a trace "
      "that is not in order of time is refused",
@@ -49,6 +58,12 @@ static const struct cli_option trace_table[] = {
      "what the rows of FILE are (default: trainings if it has one of their layouts)",
      .kind = OPTION_WORD, .place = offsetof(struct trace_options, as)},
     {"--cluster", "NAME", "trainings: only those of this virtual cluster", MEMBER(cluster)},
+    {"--from", "TIME", "trainings: only those that arrive at this time of FILE or later",
+     MEMBER(from)},
+    {"--until", "TIME", "trainings: only those that arrive before it", MEMBER(until)},
+    {"--duration-unit", "s|ms|us|ns|min|h",
+     "trainings: unit of durations (default: --unit; beside dates s); H:M:S is read, too",
+     .kind = OPTION_WORD, .place = offsetof(struct trace_options, duration_unit)},
     {"--models", "MODELS.json", "stats of trainings: file of iteration times", MEMBER(models)},
     {"--gpus", "N", "stats of trainings: number of GPUs, by which the load is divided",
      MEMBER(gpus), .least = 1, .most = 1000000},
@@ -64,7 +79,7 @@ const struct command command_trace = {
         "Formats (recognised by the header without --format; bare integers need it):\n"
         "  esgsim             time_ms,application[,slo_ms]\n"
         "  azure-llm          TIMESTAMP,ContextTokens,GeneratedTokens\n"
-        "  azure-2019         HashOwner,HashApp,HashFunction,Trigger,1,...,1440\n"
+        "  azure-2019         HashOwner,HashApp,HashFunction,Trigger,1,2,...,N: any minutes\n"
         "  azure-2021         app,func,end_timestamp,duration\n"
         "  counts-per-second  second,requests, or bare integers\n"
         "  counts-per-minute  minute,requests, or bare integers\n"
@@ -75,7 +90,8 @@ const struct command command_trace = {
         "mean) of the counts in whole windows of 1, 10 and 60 s (1 for a Poisson process), "
         "sources. convert: writes the esgsim format. The first request or bin of FILE is at 0.\n"
         "\n"
-        "Trainings: stats prints GPU-hours per hour, durations, and GPUs by size of the gang. "
+        "Trainings (esgsim, synergy, muri, gavel, philly, dilu, openb): stats prints GPU-hours per "
+        "hour, durations, and GPUs by size of the gang. "
         "convert writes arrival_s, gpus, model, and iterations or duration_s; with --columns it "
         "sorts the rows, and omits those without a GPU or a duration (traces/README.md).\n"
         "\n"
@@ -88,96 +104,9 @@ const struct command command_trace = {
         "--columns arrival=submit_time,gpus=gpu_num,duration=duration\n",
 
     .run = trace_run,
-    .operands = "stats|convert FILE",
+    .operands = "stats|convert FILE…",
     .options = trace_table,
 };
-
-/* ---- stats ---- */
-
-static bool print_json(const struct arrival_statistics *is, const char *file, struct error *error)
-{
-    cJSON *root = cJSON_CreateObject();
-    utf8_add_json(root, "file", file);
-    json_put(root, "format %s requests %g file_first_s %g cut %hhd span_s %g", is->format,
-             (double)is->requests, is->file_first_s, is->cut, is->span_s);
-    json_put(root, "mean_rate_per_s %g peak_per_s %g peak_per_min %g interval_cv %g",
-             is->mean_rate_per_s, (double)is->peak[0], (double)is->peak[2], is->interval_cv);
-    json_put(cJSON_AddObjectToObject(root, "dispersion"), "1s %g 10s %g 60s %g", is->dispersion[0],
-             is->dispersion[1], is->dispersion[2]);
-    json_put(root, "longest_gap_s %g sources %g", is->longest_gap_s, (double)is->sources);
-    cJSON *rows = cJSON_AddArrayToObject(root, "top_sources");
-    for (size_t i = 0; i < is->top_count; i++) {
-        cJSON *row = json_append(rows);
-        utf8_add_json(row, "name", is->labels.names[is->top[i]]);
-        json_put(row, "requests %g", (double)is->label_requests[is->top[i]]);
-    }
-    return cli_print_json_line(root, error);
-}
-
-static void print_figure(const char *name, double value)
-{
-    if (isnan(value))
-        printf("%-28s -\n", name);
-    else
-        printf("%-28s %.6g\n", name, value);
-}
-
-static void print_text(const struct arrival_statistics *is, const char *file)
-{
-    printf("%-28s %s (%s)\n", "trace", file, is->format);
-    printf("%-28s %" PRIu64 "\n", "requests", is->requests);
-    if (is->file_first_s != 0)
-        printf("%-28s %.13g: it is time 0 of a run and of --start-s\n", "first in the file [s]",
-               is->file_first_s);
-    if (is->cut)
-        printf("%-28s has no end: the file may be cut\n", "last line");
-    printf("%-28s %.3f\n", "span [s]", is->span_s);
-    print_figure("mean rate [1/s]", is->mean_rate_per_s);
-    printf("%-28s %" PRIu64 "\n", "peak in a second", is->peak[0]);
-    printf("%-28s %" PRIu64 "\n", "peak in a minute", is->peak[2]);
-    printf("%-28s %.3f\n", "longest gap [s]", is->longest_gap_s);
-    print_figure("cv of intervals", is->interval_cv);
-    for (int i = 0; i < ARRIVAL_WINDOWS; i++) {
-        char name[32];
-        (void)snprintf(name, sizeof name, "dispersion of counts, %d s", arrival_window_s[i]);
-        print_figure(name, is->dispersion[i]);
-    }
-    printf("%-28s %zu\n", "sources", is->sources);
-    for (size_t i = 0; i < is->top_count; i++)
-        printf("  %-10" PRIu64 " %s\n", is->label_requests[is->top[i]],
-               is->labels.names[is->top[i]]);
-}
-
-static bool trace_stats(const struct trace_options *options, struct error *error)
-{
-    struct arrival_statistics statistics;
-    bool good = arrival_statistics_read(options->file, options->format, options->seed,
-                                        &options->view, &statistics, error);
-    if (good && options->json)
-        good = print_json(&statistics, options->file, error);
-    else if (good)
-        print_text(&statistics, options->file);
-    arrival_statistics_clear(&statistics);
-    return good;
-}
-
-/* ---- convert ---- */
-
-static bool trace_convert(const struct trace_options *options, bool quiet, struct error *error)
-{
-    struct trace_view view = options->view;
-    if (options->application != NULL)
-        view.others = TRACE_OTHERS_MERGE;
-    struct trace_reader *reader =
-        trace_open_view(options->file, options->format, options->seed, &view, error);
-    const bool good =
-        reader != NULL && trace_write(reader, options->application, options->out, error);
-    if (good && !quiet && trace_first_s(reader) != 0)
-        (void)fprintf(text_messages(), "note: %s begins at %.13g s, which is 0 in %s\n",
-                      options->file, trace_first_s(reader), options->out);
-    trace_close(reader);
-    return good;
-}
 
 /* Refuses options that the verb does not take. */
 static bool check_options(const struct trace_options *options, bool convert, bool trainings,
@@ -194,18 +123,56 @@ static bool check_options(const struct trace_options *options, bool convert, boo
         fault = "a trace has either a --format or --columns";
     else if (options->list != NULL && options->columns.unit == NULL)
         fault = "--columns needs the --unit of its times: s, ms, us, ns, min or date";
-    else if (options->list == NULL && (options->columns.unit != NULL || options->columns.sort))
-        fault = "--unit and --sort belong to --columns";
+    else if (options->list == NULL &&
+             (options->columns.unit != NULL || options->columns.sort || options->table.header ||
+              options->columns.bin_s > 0 || (options->table.rule_count > 0 && !trainings)))
+        fault = "--unit, --sort, --header, --bin and, of requests, --where belong to --columns";
     else if (options->application != NULL &&
              (*options->application == '\0' || strlen(options->application) > 256 ||
               strpbrk(options->application, ",\"\r\n") != NULL))
         fault = "--application is empty, too long or holds a comma or quote";
-    else if (trainings ? options->application != NULL || options->view.scale_rate > 0 ||
-                             options->view.start_s > 0 || options->view.duration_s > 0
-                       : options->models != NULL || options->gpus > 0 || options->cluster != NULL)
-        fault = trainings ? "trainings take no option of requests"
-                          : "--models, --gpus and --cluster belong to trainings";
+    else if (trainings
+                 ? options->application != NULL || options->view.scale_rate > 0 ||
+                       options->view.start_s > 0 || options->view.duration_s > 0 ||
+                       options->columns.bin_s > 0 || options->view.path_count > 0
+                 : options->from || options->until || options->duration_unit ||
+                       options->models != NULL || options->gpus > 0 || options->cluster != NULL)
+        fault = trainings
+                    ? "trainings take one file, and no option of requests; --from and --until "
+                      "cut them"
+                    : "--models, --gpus, --cluster, --from, --until and --duration-unit "
+                      "belong to trainings";
     return fault == NULL || cli_usage_error(&command_trace, error, "%s", fault);
+}
+
+static bool run_verb(struct trace_options *options, const char *line, bool convert, bool quiet,
+                     struct error *error)
+{
+    const bool trainings = trace_has_trainings(options, line);
+    struct error unread = {0};
+    if (line == NULL)
+        unread = *error;
+    if (!check_options(options, convert, trainings, error) ||
+        !cli_check_output("--out", options->out, "the trace", options->file, error) ||
+        (!trainings && options->list != NULL &&
+         !trace_columns_parse((char *)(uintptr_t)options->list, &options->columns, error)))
+        return false;
+    for (size_t i = 0; i < options->view.path_count; i++)
+        if (!cli_check_output("--out", options->out, "a trace", options->view.paths[i], error))
+            return false;
+    if (options->columns.bin_s > 0 && options->columns.count == NULL)
+        return cli_usage_error(&command_trace, error, "--bin belongs to count= of --columns");
+    if (unread.kind != ERROR_NONE) {
+        *error = unread;
+        return false;
+    }
+    options->columns.table = &options->table;
+    options->view.columns = options->columns.time != NULL ? &options->columns : NULL;
+    options->view.lines = &options->lines;
+    options->view.end_to_end = options->end_to_end;
+    if (trainings)
+        return trace_trainings(options, line, convert, quiet, error);
+    return trace_requests(options, convert, quiet, error);
 }
 
 static bool trace_run(int argc, char **argv, bool quiet, struct error *error)
@@ -219,16 +186,16 @@ static bool trace_run(int argc, char **argv, bool quiet, struct error *error)
                                argv[1]);
     struct arena *arena = arena_create();
     options.file = json_include_operand(arena, argv[2]);
-    const bool trainings = trace_has_trainings(&options);
-    bool done = check_options(&options, convert, trainings, error) &&
-                cli_check_output("--out", options.out, "the trace", options.file, error) &&
-                (trainings || options.list == NULL ||
-                 trace_columns_parse((char *)(uintptr_t)options.list, &options.columns, error));
-    options.view.columns = options.columns.time != NULL ? &options.columns : NULL;
-    if (done && trainings)
-        done = trace_trainings(&options, convert, quiet, error);
-    else if (done)
-        done = convert ? trace_convert(&options, quiet, error) : trace_stats(&options, error);
+    options.view.paths = (const char *const *)(argv + 3);
+    options.view.path_count = (size_t)argc - 3;
+    struct error fault = {0};
+    char *line = line_reader_open(&options.lines, options.file, &fault)
+                     ? line_reader_peek(&options.lines)
+                     : NULL;
+    *error = fault;
+    const bool done = run_verb(&options, line, convert, quiet, error);
+    line_reader_close(&options.lines);
+    free(line);
     arena_destroy(arena);
     return done;
 }

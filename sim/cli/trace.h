@@ -6,7 +6,10 @@
 #include "traces/readers/arrival_trace.h"
 
 struct trace_options {
-    const char *file, *format, *out, *application;
+    struct listing_options table;
+    struct line_reader lines; /* of the first file, opened; its first line is only looked at */
+    const char *file, *format, *out, *application, *from, *until, *duration_unit;
+    bool end_to_end;
     struct trace_view view;
     uint64_t seed;
     bool json;
@@ -16,11 +19,18 @@ struct trace_options {
 };
 
 /* Whether FILE holds trainings: as the options or its first line say. */
-bool trace_has_trainings(const struct trace_options *options);
+bool trace_has_trainings(const struct trace_options *options, const char *line);
+
+/* Converts the requests of FILE, or prints what they look like. */
+bool trace_requests(const struct trace_options *options, bool convert, bool quiet,
+                    struct error *error);
+
+/* Prints notes, a line each, of FILE; NULL: none. */
+void trace_print_notes(const struct trace_options *options, const char *notes);
 
 /* Converts the trainings of FILE, or prints load, durations and gangs. ERROR_INPUT if a training
  * has no time, or its model is not in the file of models. O(rows log rows). */
-bool trace_trainings(const struct trace_options *options, bool convert, bool quiet,
+bool trace_trainings(struct trace_options *options, const char *line, bool convert, bool quiet,
                      struct error *error);
 
 #endif

@@ -1,7 +1,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <cjson/cJSON.h>
 #include <gsl/gsl_sort.h>
@@ -44,12 +43,15 @@ static cJSON *describe(const struct training_trace *trace, const struct training
     const sim_time_t span = trace->rows[trace->count - 1].arrival - trace->rows[0].arrival;
     const double span_h = span > 0 ? sim_to_s(span) / 3600 : NAN;
     size_t ended = 0;
-    double gpu_hours = 0;
+    double gpu_hours = 0, held = 0;
     for (size_t i = 0; i < trace->count; i++) {
         struct gang *gang = &gangs[specs[i].gpus];
+        const double share = trace->rows[i].request > 0 ? trace->rows[i].request : 1;
         gang->count++;
-        if (!training_ends(&specs[i]))
+        if (!training_ends(&specs[i])) {
+            held += share * specs[i].gpus;
             continue;
+        }
         hours[ended] = (double)specs[i].iterations * specs[i].iteration_s / 3600;
         gang->gpu_hours += hours[ended] * specs[i].gpus;
         gpu_hours += hours[ended++] * specs[i].gpus;
@@ -62,6 +64,8 @@ static cJSON *describe(const struct training_trace *trace, const struct training
     const double hours_of_all = span_h * (double)trace->count / (double)(trace->count - 1);
     const double demand = ended > 0 ? gpu_hours / hours_of_all : NAN;
     json_put(root, "gpu_hours %g gpu_hours_per_h %g", ended > 0 ? gpu_hours : NAN, demand);
+    if (held > 0)
+        json_put(root, "gpus_held_at_the_end %g", held);
     if (gpus > 0)
         cJSON_AddNumberToObject(root, "load", demand / (double)gpus);
     put_durations(root, hours, ended);
@@ -92,8 +96,7 @@ static void print_text(const cJSON *root, const char *file)
                 printf("%s %-17s %.6g\n", item->string, part->string, part->valuedouble);
             }
     }
-    printf("%8s%12s%12s%14s%20s\n", "gpus", "trainings", "share", "gpu_hours",
-           "share_of_gpu_hours");
+    printf("%8s%12s%12s%14s%20s\n", "gpus", "gangs", "share", "gpu_hours", "share_of_gpu_hours");
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(root, "gangs"))
     {
         static const int widths[] = {8, 12, 12, 14, 20};
@@ -118,9 +121,10 @@ static bool print_statistics(const struct training_trace *trace,
         models == NULL ? NULL : trainings_from_trace(trace, options->file, models, &draw, 1, error);
     bool good = specs != NULL;
     if (good) {
-        double *hours = arena_allocate(models->arena, trace->count, sizeof *hours);
-        struct gang *gangs = arena_allocate(models->arena, TRAINING_MOST_GPUS + 1, sizeof *gangs);
-        cJSON *root = describe(trace, specs, options->gpus, hours, gangs);
+        struct arena *memory = trace->memory;
+        cJSON *root = describe(trace, specs, options->gpus,
+                               arena_allocate(memory, trace->count, sizeof(double)),
+                               arena_allocate(memory, TRAINING_MOST_GPUS + 1, sizeof(struct gang)));
         if (options->json) {
             good = cli_print_json_line(root, error);
         } else {
@@ -134,51 +138,66 @@ static bool print_statistics(const struct training_trace *trace,
 
 /* ---- The command ---- */
 
-bool trace_has_trainings(const struct trace_options *options)
+static bool is_listed(const char *const *names, const char *name)
+{
+    while (*names != NULL && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
+}
+
+bool trace_has_trainings(const struct trace_options *options, const char *line)
 {
     if (options->as != NULL || options->list != NULL)
         return options->as != NULL && strcmp(options->as, "trainings") == 0;
-    struct stat status; /* a pipe is read once */
-    const bool file = stat(options->file, &status) == 0 && S_ISREG(status.st_mode);
-    const char *found = file ? training_trace_recognise(options->file) : NULL;
-    return found != NULL && (options->format == NULL || strcmp(options->format, found) == 0);
+    const char *format = options->format, *found = line != NULL ? training_layout_of(line) : NULL;
+    return (found != NULL && (format == NULL || strcmp(format, found) == 0)) ||
+           (format != NULL && is_listed(training_formats, format) &&
+            !is_listed(trace_formats, format));
 }
 
-static struct training_trace *read_trainings(const struct trace_options *options, bool quiet,
+static struct training_trace *read_trainings(struct trace_options *options, const char *line,
                                              struct error *error)
 {
-    struct training_columns columns = {.unit = options->columns.unit, .foreign = true};
+    struct training_columns columns = {
+        .unit = options->columns.unit, .duration_unit = options->duration_unit, .foreign = true};
+    const struct training_source view = {&options->lines, &options->table, options->from,
+                                         options->until};
     const char *format = options->format;
-    size_t left_out = 0;
-    if (format == NULL && (format = training_trace_recognise(options->file)) == NULL)
-        format = training_formats[0]; /* whose reader says what is missing */
-    if (options->list == NULL)
-        return training_trace_read(options->file, format, error);
-    if (!training_columns_parse((char *)(uintptr_t)options->list, &columns, error))
+    if (options->list != NULL)
+        return training_columns_parse((char *)(uintptr_t)options->list, &columns, error)
+                   ? training_trace_read_view(options->file, NULL, &columns, &view, error)
+                   : NULL;
+    if (format == NULL && line != NULL && (format = training_layout_of(line)) == NULL) {
+        char advice[768];
+        (void)error_input(error, "%s:1: is in no known layout of trainings; %s", options->file,
+                          listing_advice(options->file, line, 't', advice, sizeof advice));
         return NULL;
-    struct training_trace *trace =
-        training_trace_read_columns(options->file, &columns, &left_out, error);
-    if (trace != NULL && left_out > 0 && !quiet)
-        (void)fprintf(text_messages(),
-                      "note: %s: %zu row%s without a GPU or without a duration left out\n",
-                      options->file, left_out, left_out == 1 ? "" : "s");
-    return trace;
+    }
+    return training_trace_read_view(options->file, format != NULL ? format : training_formats[0],
+                                    NULL, &view, error);
 }
 
-bool trace_trainings(const struct trace_options *options, bool convert, bool quiet,
+bool trace_trainings(struct trace_options *options, const char *line, bool convert, bool quiet,
                      struct error *error)
 {
-    struct training_trace *trace = read_trainings(options, quiet, error);
+    struct training_trace *trace = read_trainings(options, line, error);
+    size_t shared = 0;
     bool good =
         trace != NULL && (options->cluster == NULL ||
                           training_trace_keep(trace, options->file, options->cluster, error));
+    for (size_t i = 0; good && i < trace->count; i++)
+        shared += trace->rows[i].request > 0 || trace->rows[i].vcpus > 0;
     if (good && !convert)
         good = print_statistics(trace, options, error);
-    else if (good && (trace->rows[0].request > 0 || trace->rows[0].vcpus > 0))
-        good = error_input(error, "%s: the layout esgsim has no shares; run the file as it is",
-                           options->file);
+    else if (good && shared > 0)
+        good = error_input(error,
+                           "%s: %zu of %zu ask for a part of a GPU or for none, and gangs of the "
+                           "layout esgsim have whole GPUs; leave them out by --where",
+                           options->file, shared, trace->count);
     else if (good)
         good = training_trace_write(trace, options->out, error);
+    if (good && !quiet)
+        trace_print_notes(options, trace->notes);
     training_trace_free(trace);
     return good;
 }

@@ -170,3 +170,13 @@ bool cli_settings_add_text(struct cli_settings *settings, char *text, struct err
     *equals = '\0';
     return cli_settings_add(settings, text, equals + 1, error);
 }
+
+bool cli_take_where(void *options, const char *name, char *text, struct error *error)
+{
+    return listing_add_rule(options, name, text, false, error);
+}
+
+bool cli_take_ignore(void *options, const char *name, char *text, struct error *error)
+{
+    return listing_add_rule(options, name, text, true, error);
+}

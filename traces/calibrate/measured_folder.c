@@ -47,20 +47,19 @@ static const char *or_unknown(const char *text)
 }
 
 /* Sets what the command line did not. */
-static bool note_origin(struct sample_set *set, const struct origin *origin, struct arena *arena,
-                        struct error *error)
+static void note_origin(struct sample_set *set, const struct origin *origin)
 {
-    const char *device =
-        arena_text(arena, "%s, shares by %s", or_unknown(origin->device), origin->by);
-    const char *source = arena_text(
-        arena, "measure.py on %s, driver %s, PyTorch %s, %s, %s, L2 cache %s",
-        or_unknown(origin->date), or_unknown(origin->driver), or_unknown(origin->torch),
-        origin->half ? "FP16 channels-last" : "FP32", origin->graphs ? "CUDA graphs" : "eager",
-        origin->l2 == NULL ? "hot" : origin->l2); /* folders of before do not say it */
-    return (set->device != NULL || samples_set_text(&set->device, device, error)) &&
-           (set->source != NULL || samples_set_text(&set->source, source, error)) &&
-           (set->evidence != NULL ||
-            samples_set_text(&set->evidence, or_unknown(origin->evidence), error));
+    struct arena *arena = samples_memory(set);
+    if (set->device == NULL)
+        set->device = arena_text(arena, "%s, shares by %s", or_unknown(origin->device), origin->by);
+    if (set->source == NULL)
+        set->source = arena_text(
+            arena, "measure.py on %s, driver %s, PyTorch %s, %s, %s, L2 cache %s",
+            or_unknown(origin->date), or_unknown(origin->driver), or_unknown(origin->torch),
+            origin->half ? "FP16 channels-last" : "FP32", origin->graphs ? "CUDA graphs" : "eager",
+            origin->l2 == NULL ? "hot" : origin->l2); /* folders of before do not say it */
+    if (set->evidence == NULL)
+        set->evidence = arena_text(arena, "%s", or_unknown(origin->evidence));
 }
 
 /* A table that was begun may have its header alone. */
@@ -75,12 +74,11 @@ static bool has_rows(const char *path)
     return lines == 2;
 }
 
-static bool read_tables(struct sample_set *set, const char *folder, struct arena *arena,
-                        struct error *error)
+static bool read_tables(struct sample_set *set, const char *folder, struct error *error)
 {
     static const char *const names[] = {"solo.csv", "cold.csv", "groups.csv"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const char *path = arena_text(arena, "%s/%s", folder, names[i]);
+        const char *path = arena_text(samples_memory(set), "%s/%s", folder, names[i]);
         if ((i == 0 || has_rows(path)) && !sample_table_read(set, path, error))
             return false;
     }
@@ -91,8 +89,7 @@ bool measured_folder_read(struct sample_set *set, const char *path, bool rehears
                           struct error *error)
 {
     struct origin origin = {0};
-    struct arena *arena = arena_create();
-    const char *device = arena_text(arena, "%s/device.json", path);
+    const char *device = arena_text(samples_memory(set), "%s/device.json", path);
     bool fine = load_origin(device, &origin, error);
     if (fine && !rehearsal && strcmp(origin.by, "dry") == 0)
         fine = error_input(error,
@@ -101,8 +98,9 @@ bool measured_folder_read(struct sample_set *set, const char *path, bool rehears
                            path);
     set->rehearsal = set->rehearsal || (fine && strcmp(origin.by, "dry") == 0);
     set->kernels = true;
-    fine = fine && note_origin(set, &origin, arena, error) && read_tables(set, path, arena, error);
-    arena_destroy(arena);
+    if (fine)
+        note_origin(set, &origin);
+    fine = fine && read_tables(set, path, error);
     char *const texts[] = {origin.by,     origin.device, origin.evidence, origin.date,
                            origin.driver, origin.torch,  origin.l2};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)

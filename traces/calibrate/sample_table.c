@@ -10,14 +10,17 @@
  *   model (…), cold_start_ms               samples of cold starts, one a row; optional column: run
  *   members, slowdown, latency_ms,         co-locations of any size, one a row: members are
  *   std_ms                                 MODEL:BATCH:SHARE, members and numbers are separated by
- * + no header, 4 numbers                   a Dilu file as published, named after its model no
- * header, 7 numbers                   SGPRS's speed-up table: ResNet-18 over its 68 SMs no header,
- * name and 4 numbers, blanks  an INFless file as published
+ *
+ *   without a header                       in a file called      or with --format
+ *   4 numbers: Dilu, named after its model bs_sm_*               dilu
+ *   7 numbers: SGPRS, ResNet-18 over 68 SMs speedup.*            sgprs
+ *   name and 4 numbers, blanks: INFless    *-profile-results.*   infless
  *
  * Share columns: share (K/N, as asked; beside it sms and sm_count, what was got), mps_pct, gpu_pct,
- * share_pct (of 100), mig_gpcs (of 7), sms (of the column sm_count, or of the set's `sms`). Any
- * other column of a table with a header must be named in the set's filters.
+ * share_pct (of 100), mig_gpcs (of 7), slice (3g.20gb), sms (of the column sm_count, or of the
+ * set's `sms`). Any other column of a table with a header must be named by a rule of the set.
  */
+#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +30,7 @@
 #include "sim/base/atomic_file.h"
 #include "traces/calibrate/table_reader.h"
 
-enum { PERCENT = 100, GPCS = 7, SGPRS_SMS = 68, WHOLE = 1, INFLESS_SENTINEL_MS = 2000 };
+enum { PERCENT = 100, GPCS = 7, WHOLE = 1 };
 
 /* ---- Latencies alone ------------------------------------------------------------------------- */
 
@@ -46,23 +49,57 @@ enum {
     ALONE_TURNAROUND,
     ALONE_SMS, /* multiprocessors of the GPU */
     ALONE_GOT, /* multiprocessors of a named share */
+    ALONE_P95,
+    ALONE_SAMPLES, /* behind the row */
     ALONE_FIELDS
+};
+
+/* A form of such rows without a header. */
+struct bare_table {
+    const char *format, *pattern; /* of the name of its file */
+    const char *function;         /* of all rows; NULL: a cell, or the name of the file */
+    int unit, least;              /* of shares; 0: as the name says */
+    double latency_ms, per_ms;    /* unit of times, multiplied by the one, divided by the other */
+    double saturated_ms;          /* stands for the time of a saturated system */
+    const char *const *names;     /* that a header would have, and NULL */
 };
 
 /* Returns whether the row is the latency of a batch that ran alone. It is not if the system was
  * saturated (queueing) or out of memory, or if several processes ran in one slice. What did not run
  * alone is kept as such. */
 static bool is_time_alone(struct table_reader *reader, const struct latency_sample *sample,
-                          double saturated, double processes, bool *alone, struct error *error)
+                          const double extra[ALONE_FIELDS], bool *alone, struct error *error)
 {
-    const bool ran = saturated == 0 && sample->ms > 0;
-    *alone = ran && processes == 1;
+    const bool ran = !(extra[ALONE_SATURATED] > 0) && sample->ms > 0 &&
+                     !(reader->bare != NULL && sample->ms >= reader->bare->saturated_ms);
+    const bool single = isnan(extra[ALONE_PROCESSES]) || extra[ALONE_PROCESSES] == 1;
+    *alone = ran && single;
     if (!ran)
         reader->saturated++;
-    else if (processes != 1)
+    else if (!single)
         reader->packed++;
-    return ran || processes != 1 || sample->batch < 1 ||
-           samples_add_refused(reader->set, sample, error);
+    return ran || !single || sample->batch < 1 || samples_add_refused(reader->set, sample, error);
+}
+
+/* ms of the unit of times. */
+static double unit_of(const struct table_reader *reader)
+{
+    return reader->bare != NULL          ? reader->bare->latency_ms
+           : reader->set->latency_ms > 0 ? reader->set->latency_ms
+                                         : 1;
+}
+
+/* A latency in another unit than it is taken for does not fit the throughput of its batches. That
+ * of tokens may be a hundred times that of batches. */
+static bool check_rate(const struct table_reader *reader, double ms, double rate, int batch,
+                       struct error *error)
+{
+    const double ratio = ms / 1000 * rate / batch;
+    return !(rate > 0) || (ratio < 10 && ratio > 0.01) ||
+           line_fault(&reader->lines, error,
+                      "latency x throughput / batch is %.3g, not 1: the latency, read as %g ms, or "
+                      "the throughput, read as %g/s, has another unit",
+                      ratio, ms, rate);
 }
 
 /* 0: did not run. */
@@ -71,12 +108,14 @@ static bool read_time(struct table_reader *reader, int batch, double *ms, struct
     const int *column = reader->column;
     double rate = 0;
     if (column[ALONE_MS] >= 0) {
-        const char *text = reader->cells[column[ALONE_MS]];
+        const char *text = reader->table.fields[column[ALONE_MS]];
         *ms = 0;
-        if (text[0] == '\0' || strcasecmp(text, "oom") == 0)
+        if (reader->bare == NULL && (text[0] == '\0' || strcasecmp(text, "oom") == 0))
             return true;
-        return cell_number(reader, column[ALONE_MS], 0, TABLE_MS_LIMIT, ms, error) &&
-               (*ms > 0 || line_fault(&reader->lines, error,
+        if (!cell_number(reader, column[ALONE_MS], 0, TABLE_MS_LIMIT, ms, error))
+            return false;
+        *ms = *ms * unit_of(reader) / (reader->bare != NULL ? reader->bare->per_ms : 1);
+        return (*ms > 0 || line_fault(&reader->lines, error,
                                       "the time must be above 0, or empty if it did not run"));
     }
     if (!cell_number(reader, column[ALONE_RATE], 0, TABLE_MS_LIMIT, &rate, error))
@@ -85,29 +124,33 @@ static bool read_time(struct table_reader *reader, int batch, double *ms, struct
     return true;
 }
 
-/* The columns that a table may have beside a name, a batch, a share and a time. */
-struct extras {
-    double saturated, processes, demand, deviation, memory, turnaround;
-};
+/* The numbers that a table may have beside a name, a batch, a share and a time. */
+static const struct {
+    double low, high; /* 0: no such number */
+    bool filled;      /* no cell is empty */
+} extras[ALONE_FIELDS] = {[ALONE_PROCESSES] = {1, 1000, true},
+                          [ALONE_SATURATED] = {0, 1, true},
+                          [ALONE_DEMAND] = {0, PERCENT, false},
+                          [ALONE_RATE] = {0, TABLE_MS_LIMIT, false},
+                          [ALONE_STD] = {0, TABLE_MS_LIMIT, false},
+                          [ALONE_MEMORY] = {0, TABLE_MS_LIMIT, false},
+                          [ALONE_TURNAROUND] = {0, TABLE_MS_LIMIT, false},
+                          [ALONE_P95] = {0, TABLE_MS_LIMIT, false},
+                          [ALONE_SAMPLES] = {1, 1e9, false}};
 
-static bool read_extras(struct table_reader *reader, struct latency_sample *sample,
-                        struct extras *extras, struct error *error)
+/* NAN: not measured. */
+static bool read_extras(const struct table_reader *reader, double values[ALONE_FIELDS],
+                        struct error *error)
 {
-    const int *column = reader->column;
-    if (column[ALONE_VCPU] >= 0 &&
-        !cell_integer(reader, column[ALONE_VCPU], 1, UINT16_MAX, &sample->vcpu, error))
-        return false;
-    if (column[ALONE_SATURATED] >= 0 &&
-        !cell_number(reader, column[ALONE_SATURATED], 0, 1, &extras->saturated, error))
-        return false;
-    if (column[ALONE_PROCESSES] >= 0 &&
-        !cell_number(reader, column[ALONE_PROCESSES], 1, 1000, &extras->processes, error))
-        return false;
-    return cell_optional(reader, column[ALONE_DEMAND], 0, PERCENT, &extras->demand, error) &&
-           cell_optional(reader, column[ALONE_STD], 0, TABLE_MS_LIMIT, &extras->deviation, error) &&
-           cell_optional(reader, column[ALONE_MEMORY], 0, TABLE_MS_LIMIT, &extras->memory, error) &&
-           cell_optional(reader, column[ALONE_TURNAROUND], 0, TABLE_MS_LIMIT, &extras->turnaround,
-                         error);
+    for (size_t i = 0; i < ALONE_FIELDS; i++) {
+        const int column = i == ALONE_RATE && !reader->named ? -1 : reader->column[i];
+        values[i] = NAN;
+        if (extras[i].high > 0 && column >= 0 &&
+            (extras[i].filled || reader->bare != NULL || reader->table.fields[column][0] != '\0') &&
+            !cell_number(reader, column, extras[i].low, extras[i].high, &values[i], error))
+            return false;
+    }
+    return true;
 }
 
 /* Takes the unit from the row: a table is of one GPU. */
@@ -134,7 +177,7 @@ static bool read_part(struct table_reader *reader, struct latency_sample *sample
     const struct sample_set *set = reader->set;
     const int got = reader->column[ALONE_GOT], all = reader->column[ALONE_SMS];
     int sms = 0, count = 0;
-    if (got < 0 || all < 0 || reader->cells[got][0] == '\0')
+    if (got < 0 || all < 0 || reader->table.fields[got][0] == '\0')
         return true;
     if (!cell_integer(reader, all, 1, SMS_MOST, &count, error) ||
         !cell_integer(reader, got, 1, count, &sms, error))
@@ -150,28 +193,38 @@ static bool read_part(struct table_reader *reader, struct latency_sample *sample
 static bool read_alone(struct table_reader *reader, struct error *error)
 {
     const int *column = reader->column;
-    struct latency_sample sample = {.vcpu = 1, .share = WHOLE, .repeats = 1, .cv = NAN};
-    struct extras extras = {0, 1, NAN, NAN, NAN, NAN};
+    struct latency_sample sample = {.batch = 1, .vcpu = 1, .share = WHOLE, .repeats = 1, .cv = NAN};
+    const int least = reader->bare != NULL;
+    double extra[ALONE_FIELDS];
     bool alone = false;
     if (!read_sms(reader, error) ||
         !cell_function(reader, column[ALONE_NAME], &sample.function, error) ||
         (column[ALONE_SHARE] >= 0 &&
-         !cell_share(reader, column[ALONE_SHARE], 0, &sample.share, error)) ||
+         !cell_share(reader, column[ALONE_SHARE], least > 0 ? reader->bare->least : 0,
+                     &sample.share, error)) ||
         !read_part(reader, &sample, error) ||
-        !cell_integer(reader, column[ALONE_BATCH], 0, UINT16_MAX, &sample.batch, error) ||
-        !read_time(reader, sample.batch, &sample.ms, error) ||
-        !read_extras(reader, &sample, &extras, error) ||
-        !is_time_alone(reader, &sample, extras.saturated, extras.processes, &alone, error))
+        (column[ALONE_BATCH] >= 0 &&
+         !cell_integer(reader, column[ALONE_BATCH], least, UINT16_MAX, &sample.batch, error)) ||
+        (column[ALONE_VCPU] >= 0 &&
+         !cell_integer(reader, column[ALONE_VCPU], 1, UINT16_MAX, &sample.vcpu, error)) ||
+        !read_time(reader, sample.batch, &sample.ms, error) || !read_extras(reader, extra, error) ||
+        !is_time_alone(reader, &sample, extra, &alone, error))
         return false;
     if (!alone)
         return true;
     if (sample.batch < 1)
         return line_fault(&reader->lines, error, "the batch must be above 0");
-    sample.cv = extras.deviation / sample.ms;
-    samples_add_demand(reader->set, sample.function, sample.share, extras.demand / PERCENT);
-    samples_add_memory(reader->set, sample.function, sample.batch, extras.memory);
+    /* The 95th percentile of a lognormal time whose median is the latency. */
+    sample.cv = isnan(extra[ALONE_P95])
+                    ? extra[ALONE_STD] * unit_of(reader) / sample.ms
+                    : fmax(0, log(extra[ALONE_P95] * unit_of(reader) / sample.ms) / 1.645);
+    sample.repeats = isnan(extra[ALONE_SAMPLES]) ? 1 : (size_t)extra[ALONE_SAMPLES];
+    if (!check_rate(reader, sample.ms, extra[ALONE_RATE], sample.batch, error))
+        return false;
+    samples_add_demand(reader->set, sample.function, sample.share, extra[ALONE_DEMAND] / PERCENT);
+    samples_add_memory(reader->set, sample.function, sample.batch, extra[ALONE_MEMORY]);
     samples_add_turnaround(reader->set, sample.function, sample.batch, sample.ms,
-                           extras.turnaround);
+                           extra[ALONE_TURNAROUND]);
     reader->taken++;
     return samples_add_latency(reader->set, &sample, error);
 }
@@ -204,21 +257,29 @@ enum {
     PAIR_FIELDS = 12
 };
 
+/* The fields of a latency, its deviation and its slowdown. */
+static bool read_slowdown(const struct table_reader *reader, const int field[3], struct co_run *run,
+                          struct error *error)
+{
+    const int *column = reader->column;
+    double ms = 0, deviation = NAN;
+    if (!cell_number(reader, column[field[0]], 1e-6, TABLE_MS_LIMIT, &ms, error) ||
+        !cell_optional(reader, column[field[1]], 0, TABLE_MS_LIMIT, &deviation, error) ||
+        !cell_number(reader, column[field[2]], 0.1, 1000, &run->slowdown, error))
+        return false;
+    run->cv = deviation / ms;
+    return true;
+}
+
 static bool read_side(struct table_reader *reader, int side, struct co_run *run,
                       struct error *error)
 {
     const int *column = reader->column;
-    double ms = 0;
-    double deviation = NAN;
-    if (!cell_function(reader, column[PAIR_NAME + side], &run->function, error) ||
-        !cell_integer(reader, column[PAIR_BATCH + side], 1, UINT16_MAX, &run->batch, error) ||
-        !cell_share(reader, column[PAIR_SHARE + side], 1, &run->share, error) ||
-        !cell_number(reader, column[PAIR_MS + side], 1e-6, TABLE_MS_LIMIT, &ms, error) ||
-        !cell_optional(reader, column[PAIR_STD + side], 0, TABLE_MS_LIMIT, &deviation, error) ||
-        !cell_number(reader, column[PAIR_SLOWDOWN + side], 0.1, 1000, &run->slowdown, error))
-        return false;
-    run->cv = deviation / ms;
-    return true;
+    const int fields[] = {PAIR_MS + side, PAIR_STD + side, PAIR_SLOWDOWN + side};
+    return cell_function(reader, column[PAIR_NAME + side], &run->function, error) &&
+           cell_integer(reader, column[PAIR_BATCH + side], 1, UINT16_MAX, &run->batch, error) &&
+           cell_share(reader, column[PAIR_SHARE + side], 1, &run->share, error) &&
+           read_slowdown(reader, fields, run, error);
 }
 
 static bool read_pair(struct table_reader *reader, struct error *error)
@@ -244,9 +305,10 @@ enum { GROUP_MOST = 64 };
 static bool read_member(struct table_reader *reader, struct co_run *run, struct error *error)
 {
     const int *column = reader->column;
-    char *name = reader->cells[column[GROUP_MEMBERS]];
+    char *name = reader->table.fields[column[GROUP_MEMBERS]];
     char *share = strrchr(name, ':');
-    double ms = 0, alone_ms = 0, deviation = NAN;
+    static const int fields[] = {GROUP_MS, GROUP_STD, GROUP_SLOWDOWN};
+    double alone_ms = 0;
     if (share != NULL)
         *share++ = '\0';
     char *batch = strrchr(name, ':');
@@ -255,18 +317,14 @@ static bool read_member(struct table_reader *reader, struct co_run *run, struct 
     *batch++ = '\0';
     if (!cell_function(reader, column[GROUP_MEMBERS], &run->function, error))
         return false;
-    reader->cells[column[GROUP_MEMBERS]] = share;
+    reader->table.fields[column[GROUP_MEMBERS]] = share;
     if (!cell_share(reader, column[GROUP_MEMBERS], 1, &run->share, error))
         return false;
-    reader->cells[column[GROUP_MEMBERS]] = batch;
-    if (!cell_integer(reader, column[GROUP_MEMBERS], 1, UINT16_MAX, &run->batch, error) ||
-        !cell_number(reader, column[GROUP_MS], 1e-6, TABLE_MS_LIMIT, &ms, error) ||
-        !cell_optional(reader, column[GROUP_STD], 0, TABLE_MS_LIMIT, &deviation, error) ||
-        !cell_number(reader, column[GROUP_ALONE], 1e-6, TABLE_MS_LIMIT, &alone_ms, error) ||
-        !cell_number(reader, column[GROUP_SLOWDOWN], 0.1, 1000, &run->slowdown, error))
-        return false;
-    run->cv = deviation / ms;
-    return samples_add_co_run(reader->set, run, error) &&
+    reader->table.fields[column[GROUP_MEMBERS]] = batch;
+    return cell_integer(reader, column[GROUP_MEMBERS], 1, UINT16_MAX, &run->batch, error) &&
+           cell_number(reader, column[GROUP_ALONE], 1e-6, TABLE_MS_LIMIT, &alone_ms, error) &&
+           read_slowdown(reader, fields, run, error) &&
+           samples_add_co_run(reader->set, run, error) &&
            (!reader->set->kernels || samples_add_repeat(reader->set, run, alone_ms, error));
 }
 
@@ -276,7 +334,7 @@ static bool read_group(struct table_reader *reader, struct error *error)
     char *rest[GROUP_FIELDS];
     size_t members = 0;
     for (size_t i = 0; i < GROUP_FIELDS; i++)
-        rest[i] = reader->cells[reader->column[i]];
+        rest[i] = reader->table.fields[reader->column[i]];
     if (strcmp(rest[GROUP_SLOWDOWN], "oom") == 0) {
         reader->saturated++;
         return true;
@@ -284,7 +342,7 @@ static bool read_group(struct table_reader *reader, struct error *error)
     for (bool more = true; more; members++) {
         struct co_run run = {.group = group, .location = group};
         for (size_t i = 0; i < GROUP_FIELDS; i++) {
-            reader->cells[reader->column[i]] = strsep(&rest[i], "+");
+            reader->table.fields[reader->column[i]] = strsep(&rest[i], "+");
             more = rest[GROUP_MEMBERS] != NULL;
             if ((rest[i] != NULL) != more || members == GROUP_MOST)
                 return line_fault(&reader->lines, error,
@@ -301,153 +359,87 @@ static bool read_group(struct table_reader *reader, struct error *error)
 
 /* ---- Formats --------------------------------------------------------------------------------- */
 
-static bool is_pairs(struct table_reader *reader)
-{
-    static const char *const names[PAIR_FIELDS] = {
-        "model1",  "model2",  "batch1",  "batch2",  "mps1_pct",  "mps2_pct",
-        "lat1_ms", "lat2_ms", "std1_ms", "std2_ms", "slowdown1", "slowdown2"};
-    for (size_t i = 0; i < PAIR_FIELDS; i++) {
-        reader->column[i] = table_column(reader, names[i]);
-        if (reader->column[i] < 0)
-            return false;
-    }
-    reader->unit = PERCENT;
-    reader->fields = PAIR_FIELDS;
-    return true;
-}
+enum { NAMES = 4 };
 
-static bool is_groups(struct table_reader *reader)
-{
-    static const char *const names[GROUP_FIELDS] = {"members", "latency_ms", "std_ms", "slowdown",
-                                                    "alone_ms"};
-    bool all = true;
-    for (size_t i = 0; i < GROUP_FIELDS; i++) {
-        reader->column[i] = table_column(reader, names[i]);
-        all = all && reader->column[i] >= 0;
-    }
-    reader->unit = 0;
-    reader->fields = GROUP_FIELDS;
-    return all;
-}
+/* The names of the columns of each form, best first, and NULL. */
+static const char *const pair_names[PAIR_FIELDS][NAMES] = {
+    {"model1"},  {"model2"},  {"batch1"},  {"batch2"},  {"mps1_pct"},  {"mps2_pct"},
+    {"lat1_ms"}, {"lat2_ms"}, {"std1_ms"}, {"std2_ms"}, {"slowdown1"}, {"slowdown2"}};
+static const char *const group_names[GROUP_FIELDS][NAMES] = {
+    {"members"}, {"latency_ms"}, {"std_ms"}, {"slowdown"}, {"alone_ms"}};
+static const char *const cold_names[COLD_FIELDS][NAMES] = {
+    {"model", "function", "network"}, {"cold_start_ms"}, {"run"}};
+static const char *const alone_names[ALONE_FIELDS][NAMES] = {
+    [ALONE_NAME] = {"model", "function", "network"},
+    [ALONE_BATCH] = {"batch", "Batch size"},
+    [ALONE_MS] = {"latency_ms"},
+    [ALONE_VCPU] = {"cpu_cores", "vcpu"},
+    [ALONE_PROCESSES] = {"mps_procs", "Workload Number"},
+    [ALONE_SATURATED] = {"saturated"},
+    [ALONE_DEMAND] = {"dram_util_pct"},
+    [ALONE_RATE] = {"Throughput"},
+    [ALONE_STD] = {"std_ms", "std"},
+    [ALONE_MEMORY] = {"gpu_memory_mb", "memory_mb"},
+    [ALONE_TURNAROUND] = {"turnaround_ms"},
+    [ALONE_P95] = {"p95"},
+    [ALONE_SAMPLES] = {"samples"}};
 
-static const char *const name_columns[] = {"model", "function", "network", NULL};
+/* Finds the columns of a form. Returns whether the table has the first `needed`. */
+static bool place_columns(struct table_reader *reader, const char *const (*names)[NAMES],
+                          size_t fields, size_t needed)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < fields; i++) {
+        reader->column[i] = listing_column_any(&reader->table, names[i]);
+        found += i < needed && reader->column[i] >= 0;
+    }
+    reader->fields = fields;
+    return found == needed;
+}
 
 /* Returns whether the share is a number of multiprocessors. */
-static bool counts_sms(const struct table_reader *reader)
+static bool counts_sms(struct table_reader *reader)
 {
     return reader->column[ALONE_SHARE] >= 0 &&
-           reader->column[ALONE_SHARE] == table_column(reader, "sms");
+           reader->column[ALONE_SHARE] == listing_column(&reader->table, "sms");
 }
 
 static bool is_alone(struct table_reader *reader)
 {
-    static const char *const batches[] = {"batch", "Batch size", NULL};
-    static const char *const vcpus[] = {"cpu_cores", "vcpu", NULL};
-    static const char *const processes[] = {"mps_procs", "Workload Number", NULL};
-    static const char *const deviations[] = {"std_ms", "std", NULL};
-    static const char *const memories[] = {"gpu_memory_mb", "memory_mb", NULL};
     const struct {
         const char *name;
         int unit;
-    } shares[] = {{"share", 0},
-                  {"mps_pct", PERCENT},
-                  {"gpu_pct", PERCENT},
-                  {"share_pct", PERCENT},
-                  {"mig_gpcs", GPCS},
-                  {"Mig instance", GPCS},
-                  {"sms", reader->set->sms}};
+    } shares[] = {{"share", 0},           {"mps_pct", PERCENT},     {"gpu_pct", PERCENT},
+                  {"share_pct", PERCENT}, {"mig_gpcs", GPCS},       {"Mig instance", GPCS},
+                  {"slice", GPCS},        {"sms", reader->set->sms}};
     int *column = reader->column;
-    column[ALONE_SHARE] = -1;
+    (void)place_columns(reader, alone_names, ALONE_FIELDS, 0);
+    reader->unit = WHOLE;
     for (size_t i = 0; column[ALONE_SHARE] < 0 && i < sizeof shares / sizeof shares[0]; i++) {
-        column[ALONE_SHARE] = table_column(reader, shares[i].name);
+        column[ALONE_SHARE] = listing_column(&reader->table, shares[i].name);
         reader->unit = column[ALONE_SHARE] >= 0 ? shares[i].unit : WHOLE;
     }
-    const bool named = table_column(reader, "share") >= 0;
-    column[ALONE_GOT] = named ? table_column(reader, "sms") : -1;
-    column[ALONE_SMS] = named || counts_sms(reader) ? table_column(reader, "sm_count") : -1;
-    column[ALONE_NAME] = table_column_any(reader, name_columns);
-    column[ALONE_BATCH] = table_column_any(reader, batches);
-    column[ALONE_MS] = table_column(reader, "latency_ms");
-    column[ALONE_VCPU] = table_column_any(reader, vcpus);
-    column[ALONE_PROCESSES] = table_column_any(reader, processes);
-    column[ALONE_SATURATED] = table_column(reader, "saturated");
-    column[ALONE_DEMAND] = table_column(reader, "dram_util_pct");
-    column[ALONE_RATE] = table_column(reader, "Throughput");
-    column[ALONE_STD] = table_column_any(reader, deviations);
-    column[ALONE_MEMORY] = table_column_any(reader, memories);
-    column[ALONE_TURNAROUND] = table_column(reader, "turnaround_ms");
-    reader->fields = ALONE_FIELDS;
-    /* A table without a name column is named after its model. */
+    const bool named = listing_column(&reader->table, "share") >= 0;
+    column[ALONE_GOT] = named ? listing_column(&reader->table, "sms") : -1;
+    column[ALONE_SMS] =
+        named || counts_sms(reader) ? listing_column(&reader->table, "sm_count") : -1;
+    /* ParvaGPU's table without a name column is named after its model, and so is any with roles. */
+    const bool rated = column[ALONE_RATE] >= 0 &&
+                       (reader->named || listing_column(&reader->table, "Mig instance") >= 0);
     return column[ALONE_BATCH] >= 0 &&
-           (column[ALONE_NAME] >= 0 ? column[ALONE_MS] >= 0 : column[ALONE_RATE] >= 0);
-}
-
-static bool is_cold(struct table_reader *reader)
-{
-    reader->column[COLD_NAME] = table_column_any(reader, name_columns);
-    reader->column[COLD_MS] = table_column(reader, "cold_start_ms");
-    reader->column[COLD_RUN] = table_column(reader, "run");
-    reader->fields = COLD_FIELDS;
-    reader->unit = 0;
-    return reader->column[COLD_NAME] >= 0 && reader->column[COLD_MS] >= 0;
+           (column[ALONE_MS] >= 0 ? column[ALONE_NAME] >= 0 || reader->named : rated);
 }
 
 /* Returns whether every cell from `first` on is a number. */
 static bool all_numbers(const struct table_reader *reader, size_t first)
 {
-    for (size_t i = first; i < reader->cell_count; i++) {
+    for (size_t i = first; i < reader->table.count; i++) {
         char *end = NULL;
-        (void)strtod(reader->cells[i], &end);
-        if (end == reader->cells[i] || *end != '\0')
+        (void)strtod(reader->table.names[i], &end);
+        if (end == reader->table.names[i] || *end != '\0')
             return false;
     }
     return true;
-}
-
-/* Latencies in seconds of a batch at a share in percent. */
-static bool read_dilu(struct table_reader *reader, struct error *error)
-{
-    struct latency_sample sample = {.vcpu = 1, .repeats = 1, .cv = NAN};
-    if (!cell_function(reader, -1, &sample.function, error) ||
-        !cell_integer(reader, 0, 1, UINT16_MAX, &sample.batch, error) ||
-        !cell_share(reader, 1, 1, &sample.share, error) ||
-        !cell_number(reader, 2, 1e-9, TABLE_MS_LIMIT, &sample.ms, error))
-        return false;
-    sample.ms *= 1000;
-    reader->taken++;
-    return samples_add_latency(reader->set, &sample, error);
-}
-
-/* SMs, then microseconds of five operators and of ResNet-18 at batch 1. */
-static bool read_sgprs(struct table_reader *reader, struct error *error)
-{
-    struct latency_sample sample = {.batch = 1, .vcpu = 1, .repeats = 1, .cv = NAN};
-    if (!samples_function(reader->set, "resnet18", &sample.function, error) ||
-        !cell_share(reader, 0, 1, &sample.share, error) ||
-        !cell_number(reader, 6, 1e-3, TABLE_MS_LIMIT, &sample.ms, error))
-        return false;
-    sample.ms /= 1000;
-    reader->taken++;
-    return samples_add_latency(reader->set, &sample, error);
-}
-
-/* Model, cores, GPU share in percent, batch, milliseconds. */
-static bool read_infless(struct table_reader *reader, struct error *error)
-{
-    struct latency_sample sample = {.repeats = 1, .cv = NAN};
-    bool alone = false;
-    if (!cell_function(reader, 0, &sample.function, error) ||
-        !cell_integer(reader, 1, 1, UINT16_MAX, &sample.vcpu, error) ||
-        !cell_share(reader, 2, 0, &sample.share, error) ||
-        !cell_integer(reader, 3, 1, UINT16_MAX, &sample.batch, error) ||
-        !cell_number(reader, 4, 1e-9, TABLE_MS_LIMIT, &sample.ms, error))
-        return false;
-    if (!is_time_alone(reader, &sample, sample.ms >= INFLESS_SENTINEL_MS, 1, &alone, error))
-        return false;
-    if (!alone)
-        return true;
-    reader->taken++;
-    return samples_add_latency(reader->set, &sample, error);
 }
 
 /* ---- Whole files ----------------------------------------------------------------------------- */
@@ -456,99 +448,122 @@ static bool read_infless(struct table_reader *reader, struct error *error)
 static void name_after_file(struct table_reader *reader)
 {
     static const char prefix[] = "bs_sm_";
-    const char *name = file_name(reader->path);
+    const bool named = reader->bare != NULL && reader->bare->function != NULL;
+    const char *name = named ? reader->bare->function : file_name(reader->path);
     if (strncmp(name, prefix, sizeof prefix - 1) == 0)
         name += sizeof prefix - 1;
     (void)snprintf(reader->name, sizeof reader->name, "%.*s", (int)strcspn(name, "."), name);
 }
 
-/* A format without a header. */
-static bool is_bare(struct table_reader *reader, size_t cells, size_t names, int unit)
+static const char *const dilu_names[] = {"batch", "share_pct", "latency_ms", "Throughput", NULL};
+/* Five operators before ResNet-18 at batch 1. */
+static const char *const sgprs_names[] = {"sms", "", "", "", "", "", "latency_ms", NULL};
+static const char *const infless_names[] = {"model", "vcpu",       "share_pct",
+                                            "batch", "latency_ms", NULL};
+static const struct bare_table bare_tables[] = {
+    {"dilu", "bs_sm_*", NULL, 0, 1, 1e3, 1, NAN, dilu_names},
+    {"sgprs", "speedup.*", "resnet18", 68, 1, 1, 1e3, NAN, sgprs_names},
+    {"infless", "*-profile-results.*", NULL, 0, 0, 1, 1, 2000, infless_names}};
+
+/* In a file of its published name or by its own, and all cells but those of names are numbers. */
+static bool is_bare_as(const struct table_reader *reader, const struct bare_table *bare)
 {
+    const char *asked = reader->set->format;
+    size_t count = 0;
+    while (bare->names[count] != NULL)
+        count++;
+    return count > 0 && reader->table.count == count &&
+           all_numbers(reader, strcmp(bare->names[0], alone_names[ALONE_NAME][0]) == 0) &&
+           (asked != NULL ? strcmp(asked, bare->format) == 0
+                          : fnmatch(bare->pattern, file_name(reader->path), 0) == 0);
+}
+
+static bool is_bare(struct table_reader *reader)
+{
+    for (size_t b = 0; b < sizeof bare_tables / sizeof bare_tables[0]; b++)
+        if (is_bare_as(reader, &bare_tables[b]))
+            reader->bare = &bare_tables[b];
+    if (reader->bare == NULL)
+        return false;
+    for (size_t i = 0; i < reader->table.count; i++)
+        reader->table.names[i] = (char *)(uintptr_t)reader->bare->names[i];
+    reader->named = true;
+    (void)is_alone(reader);
+    reader->unit = reader->bare->unit > 0 ? reader->bare->unit : reader->unit;
     reader->fields = 0;
-    reader->unit = unit;
-    return reader->cell_count == cells && all_numbers(reader, names);
-}
-
-static bool is_dilu(struct table_reader *reader)
-{
-    return is_bare(reader, 4, 0, PERCENT);
-}
-
-static bool is_sgprs(struct table_reader *reader)
-{
-    return is_bare(reader, 7, 0, SGPRS_SMS);
-}
-
-static bool is_infless(struct table_reader *reader)
-{
-    return is_bare(reader, 5, 1, PERCENT);
+    return true;
 }
 
 /* In the order in which they are tried. */
 static const struct format {
-    const char *separators;
-    bool (*is)(struct table_reader *reader); /* recognises the first line, sets fields and unit */
     bool (*read)(struct table_reader *reader, struct error *error); /* a row */
-} formats[] = {{",", is_pairs, read_pair},       {",", is_alone, read_alone},
-               {",", is_cold, read_cold},        {",", is_groups, read_group},
-               {",", is_dilu, read_dilu},        {",", is_sgprs, read_sgprs},
-               {" \t", is_infless, read_infless}};
+    bool (*is)(struct table_reader *reader); /* recognises the first line, sets fields and unit */
+    const char *const (*names)[NAMES];       /* or else needed columns */
+    size_t fields, needed;
+    int unit;
+} formats[] = {{read_pair, NULL, pair_names, PAIR_FIELDS, PAIR_FIELDS, PERCENT},
+               {read_alone, is_alone, NULL, 0, 0, 0},
+               {read_cold, NULL, cold_names, COLD_FIELDS, COLD_RUN, 0},
+               {read_group, NULL, group_names, GROUP_FIELDS, GROUP_FIELDS, 0},
+               {read_alone, is_bare, NULL, 0, 0, 0}};
 
-static const struct format *format_find(struct table_reader *reader, const char *separators)
+static const struct format *format_find(struct table_reader *reader)
 {
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
-        if (formats[i].separators[0] == separators[0] && reader->cell_count <= TABLE_CELLS &&
-            formats[i].is(reader))
-            return &formats[i];
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        const struct format *format = &formats[i];
+        reader->unit = format->unit;
+        if (format->is != NULL
+                ? format->is(reader)
+                : place_columns(reader, format->names, format->fields, format->needed))
+            return format;
+    }
     return NULL;
 }
 
 static bool read_rows(struct table_reader *reader, const struct format *format, struct error *error)
 {
-    const bool header = reader->fields > 0;
-    size_t columns = reader->cell_count;
-    char *line = NULL;
     enum line_status status = LINE_READ;
-    if (!header && !format->read(reader, error))
-        return false;
-    while ((status = line_reader_next(&reader->lines, &line, error)) == LINE_READ) {
-        reader->cell_count = line_cut(line, format->separators, reader->cells, TABLE_CELLS);
-        if (reader->cell_count != columns)
-            return line_fault(&reader->lines, error, "has %zu columns, the first line %zu",
-                              reader->cell_count, columns);
-        if (header && !table_is_selected(reader)) {
-            reader->unselected++;
-            continue;
-        }
+    while ((status = listing_next(&reader->table, error)) == LINE_READ)
         if (!format->read(reader, error))
             return false;
-    }
     return status == LINE_END;
 }
 
-static bool note_left_out(const struct table_reader *reader, struct error *error)
+static void note_left_out(const struct table_reader *reader)
 {
     const struct {
         size_t rows;
         const char *why;
     } notes[] = {{reader->saturated, "saturated or out of memory"},
                  {reader->packed, "of several processes in one slice"},
-                 {reader->unselected, "not selected by --where"}};
-    if (reader->unit == PERCENT && reader->most_share > 0 && reader->most_share <= 1 &&
-        !samples_note(reader->set, error,
-                      "%s: no share is above 1 %%; if they are fractions, multiply them by 100",
-                      reader->path))
-        return false;
+                 {reader->table.unselected, "not selected by --where"}};
+    if (reader->unit == PERCENT && reader->most_share > 0 && reader->most_share <= 1)
+        samples_note(reader->set,
+                     "%s: no share is above 1 %%; if they are fractions, multiply them by 100",
+                     reader->path);
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
-        if (notes[i].rows > 0 && !samples_note(reader->set, error, "%s: %zu rows left out, %s",
-                                               reader->path, notes[i].rows, notes[i].why))
-            return false;
-    return true;
+        if (notes[i].rows > 0)
+            samples_note(reader->set, "%s: %zu rows left out, %s", reader->path, notes[i].rows,
+                         notes[i].why);
 }
 
-/* Recognises the format from the first line. The line is split at commas, or at blanks if it has no
- * comma. */
+static bool unknown_table(const struct table_reader *reader, const char *line, struct error *error)
+{
+    char advice[640];
+    const bool bare = reader->table.json == NULL && all_numbers(reader, reader->table.count > 1);
+    if (bare)
+        return error_input(error,
+                           "%s: has no header; name its columns by --header NAME,NAME,… and "
+                           "--columns, or a published form by --format dilu, infless or sgprs",
+                           reader->path);
+    return error_input(
+        error,
+        "%s: unknown table of measurements, which needs model, batch and latency_ms; "
+        "%s",
+        reader->path, listing_advice(reader->path, line, 'm', advice, sizeof advice));
+}
+
+/* Recognises the format from the first line. */
 static bool read_table(struct table_reader *reader, struct error *error)
 {
     char *line = NULL;
@@ -562,39 +577,51 @@ static bool read_table(struct table_reader *reader, struct error *error)
                            "%s: is an HDF5 file, which no longer holds measurements; measure with "
                            "traces/capture/measure.py and give its folder",
                            reader->path);
-    const char *separators = strchr(line, ',') == NULL ? " \t" : ",";
-    reader->cell_count = line_cut(line, separators, reader->cells, TABLE_CELLS);
-    const struct format *format = format_find(reader, separators);
+    if (!listing_open(&reader->table, line, error) || !table_name_columns(reader, error))
+        return false;
+    const struct format *format = format_find(reader);
     if (format == NULL)
-        return error_input(
-            error,
-            "%s: unknown table of measurements; it needs a header "
-            "with model, batch, share (or mps_pct, gpu_pct, share_pct, mig_gpcs, sms; none: "
-            "the whole GPU) and latency_ms; or with model and cold_start_ms",
-            reader->path);
+        return unknown_table(reader, line, error);
     if (format->read == read_alone && reader->unit == 0 && counts_sms(reader) &&
         reader->column[ALONE_SMS] < 0)
         return error_input(error,
                            "%s: column 'sms' counts multiprocessors, and nothing says how many the "
                            "GPU has; add a column sm_count, or `esgsim calibrate --sms N`",
                            reader->path);
+    if (reader->fields == 0)
+        reader->table.pending = line;
     name_after_file(reader);
-    return (reader->unit == 0 ||
-            samples_set_unit(reader->set, reader->unit, reader->path, error)) &&
-           (reader->fields == 0 || table_check_columns(reader, error)) &&
-           read_rows(reader, format, error) &&
-           (reader->taken > 0 ||
-            error_input(error, "%s: has no usable sample%s", reader->path,
-                        reader->unselected > 0 ? "; --where selects no row" : "")) &&
-           note_left_out(reader, error);
+    if ((reader->unit != 0 && !samples_set_unit(reader->set, reader->unit, reader->path, error)) ||
+        (reader->fields != 0 && !table_check_columns(reader, error)) ||
+        !read_rows(reader, format, error))
+        return false;
+    note_left_out(reader);
+    return reader->taken > 0 ||
+           error_input(error, "%s: has no usable sample%s", reader->path,
+                       reader->table.unselected > 0 ? "; --where selects no row" : "");
+}
+
+bool sample_table_is(const char *path, const char *line)
+{
+    struct sample_set set = {.unit = 0};
+    struct table_reader reader = {.set = &set, .path = path, .lines.path = path};
+    struct error fault = {0};
+    reader.table = (struct listing){.lines = &reader.lines, .blanks = true};
+    const bool is = !listing_json_begins(line) &&
+                    listing_open(&reader.table, (char *)(uintptr_t)line, &fault) &&
+                    format_find(&reader) != NULL;
+    listing_close(&reader.table);
+    return is;
 }
 
 bool sample_table_read(struct sample_set *set, const char *path, struct error *error)
 {
     struct table_reader reader = {.set = set, .path = path};
-    if (!line_reader_open(&reader.lines, path, error))
+    if (!line_reader_take(&reader.lines, set->lines, path, error))
         return false;
+    reader.table = (struct listing){.lines = &reader.lines, .options = &set->table, .blanks = true};
     bool fine = read_table(&reader, error);
+    listing_close(&reader.table);
     line_reader_close(&reader.lines);
     return fine;
 }

@@ -9,41 +9,32 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
-#include "sim/base/array.h"
 #include "sim/base/utf8.h"
 
 enum { SAMPLES_MOST = 1 << 22 };
 
-static bool out_of_memory(struct error *error)
+struct arena *samples_memory(struct sample_set *set)
 {
-    return error_run(error, "out of memory for samples");
+    if (set->memory == NULL)
+        set->memory = arena_create();
+    return set->memory;
 }
 
 void samples_clear(struct sample_set *set)
 {
-    for (size_t i = 0; i < set->functions.count && set->properties != NULL; i++) {
-        free(set->properties[i].cold_samples_ms);
-        free(set->properties[i].repeat_errors);
-    }
     string_index_clear(&set->functions);
-    free(set->properties);
-    free(set->latencies);
-    free(set->refused);
-    free(set->co_runs);
-    free(set->device);
-    free(set->evidence);
-    free(set->source);
-    free(set->licence);
-    free(set->left_out);
+    arena_destroy(set->memory);
     *set = (struct sample_set){0};
 }
 
 /* Makes room for one more entry of `size` bytes in the array at `entries`. */
-static bool grow(void *entries, size_t count, size_t *capacity, size_t size, struct error *error)
+static bool grow(struct sample_set *set, void *entries, size_t count, size_t size,
+                 struct error *error)
 {
     if (count >= SAMPLES_MOST)
         return error_input(error, "more than %d samples; give fewer files at once", SAMPLES_MOST);
-    return array_reserve(entries, capacity, count + 1, size) || out_of_memory(error);
+    arena_reserve(samples_memory(set), entries, count + 1, size);
+    return true;
 }
 
 bool samples_function(struct sample_set *set, const char *name, uint32_t *index,
@@ -57,11 +48,11 @@ bool samples_function(struct sample_set *set, const char *name, uint32_t *index,
                            name);
     int32_t found = string_index_add(&set->functions, name);
     if (found == STRING_INDEX_NONE)
-        return out_of_memory(error);
+        return error_run(error, "out of memory for samples");
     *index = (uint32_t)found;
     if (set->functions.count == before)
         return true;
-    if (!grow(&set->properties, before, &set->fact_capacity, sizeof *set->properties, error))
+    if (!grow(set, &set->properties, before, sizeof *set->properties, error))
         return false;
     set->properties[before] =
         (struct function_properties){.weights_mb = NAN, .per_item_mb = NAN, .demand = NAN};
@@ -71,7 +62,7 @@ bool samples_function(struct sample_set *set, const char *name, uint32_t *index,
 bool samples_add_latency(struct sample_set *set, const struct latency_sample *sample,
                          struct error *error)
 {
-    if (!grow(&set->latencies, set->latency_count, &set->latency_capacity, sizeof *sample, error))
+    if (!grow(set, &set->latencies, set->latency_count, sizeof *sample, error))
         return false;
     set->latencies[set->latency_count++] = *sample;
     return true;
@@ -80,7 +71,7 @@ bool samples_add_latency(struct sample_set *set, const struct latency_sample *sa
 bool samples_add_refused(struct sample_set *set, const struct latency_sample *sample,
                          struct error *error)
 {
-    if (!grow(&set->refused, set->refused_count, &set->refused_capacity, sizeof *sample, error))
+    if (!grow(set, &set->refused, set->refused_count, sizeof *sample, error))
         return false;
     set->refused[set->refused_count++] = *sample;
     return true;
@@ -88,7 +79,7 @@ bool samples_add_refused(struct sample_set *set, const struct latency_sample *sa
 
 bool samples_add_co_run(struct sample_set *set, const struct co_run *run, struct error *error)
 {
-    if (!grow(&set->co_runs, set->co_run_count, &set->co_run_capacity, sizeof *run, error))
+    if (!grow(set, &set->co_runs, set->co_run_count, sizeof *run, error))
         return false;
     set->co_runs[set->co_run_count++] = *run;
     if (run->group >= set->groups)
@@ -178,41 +169,20 @@ bool samples_add_cold_start(struct sample_set *set, uint32_t function, double ms
                             struct error *error)
 {
     struct function_properties *properties = &set->properties[function];
-    if (!grow(&properties->cold_samples_ms, properties->cold_count, &properties->cold_capacity,
-              sizeof ms, error))
+    if (!grow(set, &properties->cold_samples_ms, properties->cold_count, sizeof ms, error))
         return false;
     properties->cold_samples_ms[properties->cold_count++] = ms;
     return true;
 }
 
-bool samples_set_text(char **text, const char *value, struct error *error)
+void samples_note(struct sample_set *set, const char *format, ...)
 {
-    char *copy = strdup(value);
-    if (copy == NULL)
-        return out_of_memory(error);
-    free(*text);
-    *text = copy;
-    return true;
-}
-
-bool samples_note(struct sample_set *set, struct error *error, const char *format, ...)
-{
-    char *note = NULL;
-    char *joined = NULL;
     va_list args;
+    if (set->left_out != NULL)
+        arena_append(samples_memory(set), &set->left_out, "; ");
     va_start(args, format);
-    int length = vasprintf(&note, format, args);
+    arena_append_of(samples_memory(set), &set->left_out, format, args);
     va_end(args);
-    if (length < 0)
-        return out_of_memory(error);
-    bool first = set->left_out == NULL;
-    length = asprintf(&joined, "%s%s%s", first ? "" : set->left_out, first ? "" : "; ", note);
-    free(note);
-    if (length < 0)
-        return out_of_memory(error);
-    free(set->left_out);
-    set->left_out = joined;
-    return true;
 }
 
 bool samples_set_unit(struct sample_set *set, int unit, const char *path, struct error *error)
@@ -292,7 +262,8 @@ static bool join_repeats(struct sample_set *set, const struct latency_sample *fi
     bool fine = true;
     *joined = *first;
     joined->ms = gsl_stats_median_from_sorted_data(&first->ms, stride, count);
-    joined->repeats = count;
+    for (size_t i = 1; i < count; i++)
+        joined->repeats += first[i].repeats;
     for (size_t i = 0; i < count; i++)
         mean += log(first[i].ms) / (double)count;
     for (size_t i = 0; i < count; i++)
@@ -306,8 +277,7 @@ static bool join_repeats(struct sample_set *set, const struct latency_sample *fi
     own->repeat_freedom += (double)(count - 1);
     /* One differs from the mean of the others by n / (n - 1) of what it does from that of all. */
     for (size_t i = 0; fine && i < count; i++)
-        if ((fine = grow(&own->repeat_errors, own->repeat_count, &own->repeat_capacity,
-                         sizeof(double), error)))
+        if ((fine = grow(set, &own->repeat_errors, own->repeat_count, sizeof(double), error)))
             own->repeat_errors[own->repeat_count++] =
                 fabs(expm1((log(first[i].ms) - mean) * (double)count / (double)(count - 1)));
     return fine;
@@ -377,10 +347,9 @@ bool samples_leave_out_lone(struct sample_set *set, struct error *error)
     for (size_t i = 0; i < set->latency_count; i = end) {
         end = surface_end(set, i);
         if (end - i == 1) {
-            if (!samples_note(set, error, "%s%s left out, one point is too few to fit",
-                              set->functions.names[set->latencies[i].function],
-                              set->latencies[i].share == 0 ? " without a GPU" : ""))
-                return false;
+            samples_note(set, "%s%s left out, one point is too few to fit",
+                         set->functions.names[set->latencies[i].function],
+                         set->latencies[i].share == 0 ? " without a GPU" : "");
             continue;
         }
         memmove(&set->latencies[kept], &set->latencies[i], (end - i) * sizeof *set->latencies);

@@ -12,8 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/error.h"
 #include "sim/base/string_index.h"
+#include "traces/readers/listing.h"
 
 struct latency_sample {
     uint32_t function;
@@ -52,40 +54,40 @@ struct function_properties {
     double demand_share; /* share at which the demand was measured; 0 before the first */
     size_t demand_reads;
     double *cold_samples_ms;
-    size_t cold_count, cold_capacity;
+    size_t cold_count;
     /* Of cells that were measured anew, minutes apart, by rows that each state their own spread:
      * the errors |others / one - 1|, ascending after samples_reduce, and the sum of the squared
      * deviations of logarithms with its degrees of freedom. */
     double *repeat_errors;
-    size_t repeat_count, repeat_capacity;
+    size_t repeat_count;
     double repeat_squares, repeat_freedom;
     struct line_sums memory, turnaround; /* by batch: of GPU memory in MiB, of ms */
 };
 
-/* Selects the rows of a table whose `column` is `value`; NULL: all, and the column does not matter.
- */
-struct sample_filter {
-    const char *column, *value;
-    bool found; /* a table has the column */
-};
-enum { SAMPLE_FILTERS = 16, SMS_MOST = 1000 };
+/* What the columns of a table are for, if the names do not say so: the index of sample_roles. */
+enum { SAMPLE_ROLE_LATENCY = 2, SAMPLE_ROLES = 14, SMS_MOST = 1000 };
+/* Behind them latency in s, ms and us, for commands; ended by NULL. */
+extern const char *const sample_roles[SAMPLE_ROLES + 4];
 
 struct sample_set {
+    struct arena *memory;          /* NULL: nothing yet */
     struct string_index functions; /* names by index */
     struct function_properties *properties;
-    size_t fact_capacity;
     struct latency_sample *latencies;
-    size_t latency_count, latency_capacity;
+    size_t latency_count;
     struct latency_sample *refused; /* did not run: out of memory, or saturated; without a time */
-    size_t refused_count, refused_capacity;
+    size_t refused_count;
     struct co_run *co_runs; /* groups are contiguous */
-    size_t co_run_count, co_run_capacity;
+    size_t co_run_count;
     uint32_t groups;
     int unit; /* shares in a whole GPU; 0 until a file gives it */
     int base; /* the unit that files give, of which `unit` is a multiple */
     int sms;  /* multiprocessors of the GPU, for tables that count them; 0: not known */
-    struct sample_filter filters[SAMPLE_FILTERS];
-    size_t filter_count;
+    struct listing_options table;
+    const char *columns[SAMPLE_ROLES]; /* by role; all NULL: columns are known by their names */
+    double latency_ms;                 /* unit of the role latency */
+    struct line_reader *lines;         /* the table, opened: it is taken over; NULL: by its path */
+    const char *format;                /* of a table without a header; NULL: by its file's name */
     char *device, *evidence, *source, *licence; /* NULL: not known */
     bool rehearsal;                             /* values are drawn from a formula */
     bool kernels;                               /* latencies are those of the GPU's work alone */
@@ -120,11 +122,11 @@ void samples_add_turnaround(struct sample_set *set, uint32_t function, int batch
                             double ms);
 bool samples_add_cold_start(struct sample_set *set, uint32_t function, double ms,
                             struct error *error);
-/* Replaces *text by a copy of `value`. */
-bool samples_set_text(char **text, const char *value, struct error *error);
+/* The memory of the set, until it is cleared. */
+struct arena *samples_memory(struct sample_set *set);
 /* Appends a sentence to set->left_out. */
-bool samples_note(struct sample_set *set, struct error *error, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void samples_note(struct sample_set *set, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Sets the unit. ERROR_INPUT naming `path` if another file gave a different unit. */
 bool samples_set_unit(struct sample_set *set, int unit, const char *path, struct error *error);
@@ -163,8 +165,13 @@ int samples_in_unit(const struct sample_set *set, int share, int unit);
  * of n have less than k/n of the GPU. */
 double samples_share(const struct sample_set *set, const struct latency_sample *sample);
 
-/* Reads a text table. The format is recognised by its header line; sample_table.c lists the
- * formats. ERROR_INPUT "FILE:LINE: …". */
+/* Whether a file of that name and first line is such a table. */
+bool sample_table_is(const char *path, const char *line);
+
+/* Reads a text table. The format is recognised by its header line, or without one by the published
+ * name of its file or the set's format; sample_table.c lists the formats. ERROR_INPUT "FILE:LINE:
+ * …".
+ */
 bool sample_table_read(struct sample_set *set, const char *path, struct error *error);
 
 /* Reads a folder that traces/capture/measure.py wrote: device.json, which says what was measured
@@ -176,13 +183,13 @@ bool sample_table_read(struct sample_set *set, const char *path, struct error *e
 bool measured_folder_read(struct sample_set *set, const char *path, bool rehearsal,
                           struct error *error);
 
-/* Reads files into a set that has the filters, the multiprocessors and the texts that the caller
+/* Reads files into a set that has the options, the multiprocessors and the texts that the caller
  * gives: folders as measured_folder_read, others as tables. Then reduces it and leaves lone points
- * out. ERROR_INPUT also for a filter whose column no table has: misspelt, it would select all. */
+ * out. ERROR_INPUT also for a rule whose column no table has. */
 bool samples_read(struct sample_set *set, const char *const *files, size_t count, bool rehearsal,
                   struct error *error);
 
 /* Notes the points that are no cells of a profile in that unit, and that none is of a whole GPU. */
-bool samples_note_cells(struct sample_set *set, int unit, struct error *error);
+void samples_note_cells(struct sample_set *set, int unit);
 
 #endif

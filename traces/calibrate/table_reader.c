@@ -1,6 +1,7 @@
 #include "traces/calibrate/table_reader.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 bool cell_number(const struct table_reader *reader, int column, double low, double high,
                  double *value, struct error *error)
 {
-    const char *text = reader->cells[column];
+    const char *text = reader->table.fields[column];
     char *end = NULL;
     *value = strtod(text, &end);
     if (end == text || *end != '\0' || !isfinite(*value))
@@ -32,7 +33,7 @@ bool cell_integer(const struct table_reader *reader, int column, int low, int hi
     *value = (int)number;
     return *value == number ||
            line_fault(&reader->lines, error, "column %d: %.40s is not a whole number", column + 1,
-                      reader->cells[column]);
+                      reader->table.fields[column]);
 }
 
 enum { FINEST = 1000 };
@@ -58,8 +59,12 @@ bool cell_share(struct table_reader *reader, int column, int low, int *share, st
     static const double rounding = 1e-6;
     struct sample_set *set = reader->set;
     double value = 0;
+    char *slice = reader->table.fields[column];
+    slice += strspn(slice, "0123456789");
+    if (*slice == 'g' && slice > reader->table.fields[column])
+        *slice = '\0'; /* a slice of MIG: 3g.20gb */
     if (reader->unit == 0)
-        return cell_named_share(reader, reader->cells[column], share, error);
+        return cell_named_share(reader, reader->table.fields[column], share, error);
     if (!cell_number(reader, column, low, reader->unit, &value, error))
         return false;
     reader->most_share = fmax(reader->most_share, value);
@@ -74,13 +79,13 @@ bool cell_share(struct table_reader *reader, int column, int low, int *share, st
     return line_fault(&reader->lines, error,
                       "column %d: a share of %.40s of %d is no whole number of thousandths of the "
                       "GPU; round it",
-                      column + 1, reader->cells[column], reader->unit);
+                      column + 1, reader->table.fields[column], reader->unit);
 }
 
 bool cell_function(const struct table_reader *reader, int column, uint32_t *function,
                    struct error *error)
 {
-    const char *name = column < 0 ? reader->name : reader->cells[column];
+    const char *name = column < 0 ? reader->name : reader->table.fields[column];
     if (name[0] == '\0' || strlen(name) >= sizeof reader->name)
         return line_fault(&reader->lines, error, "the function's name is empty or above %zu bytes",
                           sizeof reader->name - 1);
@@ -97,26 +102,41 @@ bool cell_optional(const struct table_reader *reader, int column, double low, do
                    double *value, struct error *error)
 {
     *value = NAN;
-    return column < 0 || reader->cells[column][0] == '\0' ||
+    return column < 0 || reader->table.fields[column][0] == '\0' ||
            cell_number(reader, column, low, high, value, error);
 }
 
 /* ---- Columns --------------------------------------------------------------------------------- */
 
-int table_column(const struct table_reader *reader, const char *name)
-{
-    for (size_t i = 0; i < reader->cell_count; i++)
-        if (strcmp(reader->cells[i], name) == 0)
-            return (int)i;
-    return -1;
-}
+/* In the order of sample_roles: the names that the format alone has for them. */
+static const char *const role_columns[SAMPLE_ROLES] = {
+    "model", "batch",      "latency_ms", "share",  "share_pct", "sms",     "sm_count",
+    "slice", "Throughput", "vcpu",       "std_ms", "p95",       "samples", "cold_start_ms"};
+const char *const sample_roles[] = {
+    "function", "batch",      "latency",    "share",      "share_pct",  "sms",
+    "sm_count", "slice",      "throughput", "vcpus",      "std",        "p95",
+    "samples",  "cold_start", "latency_s",  "latency_ms", "latency_us", NULL};
 
-int table_column_any(const struct table_reader *reader, const char *const *names)
+bool table_name_columns(struct table_reader *reader, struct error *error)
 {
-    int found = -1;
-    for (size_t i = 0; found < 0 && names[i] != NULL; i++)
-        found = table_column(reader, names[i]);
-    return found;
+    struct listing *table = &reader->table;
+    int places[SAMPLE_ROLES];
+    for (size_t r = 0; r < SAMPLE_ROLES; r++)
+        if (reader->set->columns[r] != NULL &&
+            !listing_place(table, reader->set->columns[r], &places[r], error))
+            return false;
+    for (size_t r = 0; r < SAMPLE_ROLES; r++) {
+        if (reader->set->columns[r] == NULL)
+            continue;
+        const int old = listing_column(table, role_columns[r]);
+        if (old >= 0)
+            table->names[old] = (char *)"";
+        reader->named = true;
+    }
+    for (size_t r = 0; r < SAMPLE_ROLES; r++)
+        if (reader->set->columns[r] != NULL)
+            table->names[places[r]] = (char *)(uintptr_t)role_columns[r];
+    return true;
 }
 
 /* What published tables have beside configurations and times. None of them tells configurations
@@ -138,45 +158,36 @@ static bool is_used(const struct table_reader *reader, int column)
     for (size_t i = 0; i < reader->fields; i++)
         if (reader->column[i] == column)
             return true;
-    for (size_t i = 0; i < reader->set->filter_count; i++)
-        if (reader->filter[i] == column)
+    for (size_t i = 0; i < reader->set->table.rule_count; i++)
+        if (reader->table.places[i] == column)
             return true;
-    return is_known(reader->cells[column]);
+    return is_known(reader->table.names[column]);
 }
 
 bool table_check_columns(struct table_reader *reader, struct error *error)
 {
-    struct sample_set *set = reader->set;
-    for (size_t i = 0; i < set->filter_count; i++) {
-        reader->filter[i] = table_column(reader, set->filters[i].column);
-        set->filters[i].found = set->filters[i].found || reader->filter[i] >= 0;
-    }
-    for (size_t i = 0; i < reader->cell_count; i++)
-        if (!is_used(reader, (int)i))
+    char list[512] = "";
+    for (size_t i = 0; i < reader->table.count; i++) {
+        const char *name = reader->table.names[i];
+        const size_t length = strlen(list);
+        if (is_used(reader, (int)i))
+            continue;
+        if (!reader->named)
             return error_input(error,
                                "%s: column '%.60s' is not known, and rows that differ in it would "
-                               "be taken for repeats; select rows by --where %.60s=VALUE, or drop "
-                               "it by --ignore %.60s",
-                               reader->path, reader->cells[i], reader->cells[i], reader->cells[i]);
-    return true;
-}
-
-/* Equal as text or as numbers. */
-static bool is_equal(const char *cell, const char *wanted)
-{
-    char *ends[2] = {NULL, NULL};
-    const double numbers[2] = {strtod(cell, &ends[0]), strtod(wanted, &ends[1])};
-    return strcmp(cell, wanted) == 0 || (ends[0] != cell && *ends[0] == '\0' && ends[1] != wanted &&
-                                         *ends[1] == '\0' && numbers[0] == numbers[1]);
-}
-
-bool table_is_selected(const struct table_reader *reader)
-{
-    for (size_t i = 0; i < reader->set->filter_count; i++) {
-        const struct sample_filter *filter = &reader->set->filters[i];
-        if (filter->value != NULL && reader->filter[i] >= 0 &&
-            !is_equal(reader->cells[reader->filter[i]], filter->value))
-            return false;
+                               "be taken for repeats; select rows by --where '%.60s=VALUE', drop "
+                               "it by --ignore '%.60s', or name those that count by --columns",
+                               reader->path, name, name, name);
+        utf8_mark_cut(list + length, sizeof list - length,
+                      snprintf(list + length, sizeof list - length, "%s'%.60s'",
+                               length > 0 ? ", " : "", name));
+        if (length > sizeof list - 100)
+            break;
     }
+    if (list[0] != '\0')
+        samples_note(reader->set,
+                     "%s: columns that --columns does not name are left out: %s; rows that "
+                     "differ in them alone are repeats",
+                     reader->path, list);
     return true;
 }

@@ -10,7 +10,7 @@
 #include "traces/calibrate/samples.h"
 #include "traces/readers/line_reader.h"
 
-enum { TABLE_CELLS = 32 };
+enum { TABLE_FIELDS = 32 };
 
 #define TABLE_MS_LIMIT 1e9
 
@@ -18,26 +18,26 @@ struct table_reader {
     struct sample_set *set;
     struct line_reader lines;
     const char *path;
-    char *cells[TABLE_CELLS]; /* of the current line */
-    size_t cell_count;
-    int column[TABLE_CELLS];    /* column of each field of the format; -1: absent */
-    size_t fields;              /* of the format, in `column`; 0: no header */
-    int unit;                   /* of the share column: a whole GPU; 0: none, or not known yet */
-    double most_share;          /* largest share read, in that unit */
-    char name[128];             /* the function's name, if it is taken from the file name */
-    int filter[SAMPLE_FILTERS]; /* column of each filter of the set; -1: absent */
-    size_t taken, saturated, packed, unselected;
+    bool named;                    /* the set has roles, or the format has no header */
+    const struct bare_table *bare; /* of a format without a header; or NULL */
+    struct listing table;
+    int column[TABLE_FIELDS]; /* column of each field of the format; -1: absent */
+    size_t fields;            /* of the format, in `column`; 0: no header */
+    int unit;                 /* of the share column: a whole GPU; 0: none, or not known yet */
+    double most_share;        /* largest share read, in that unit */
+    char name[128];           /* the function's name, if it is taken from the file name */
+    size_t taken, saturated, packed;
 };
 
-/* Column of a header by name, or by the first name found of a list that NULL ends; -1: absent. */
-int table_column(const struct table_reader *reader, const char *name);
-int table_column_any(const struct table_reader *reader, const char *const *names);
+/* Gives the columns that the set's roles name the names of the format. ERROR_INPUT if one is
+ * absent.
+ */
+bool table_name_columns(struct table_reader *reader, struct error *error);
 
 /* Checks that every column of the header is one of the format, one that is known to be no part of a
- * configuration, or one that a filter names. Sets reader->filter. ERROR_INPUT names the column. */
+ * configuration, or one that a rule names. Beside named roles all others are noted instead.
+ * ERROR_INPUT names the column. */
 bool table_check_columns(struct table_reader *reader, struct error *error);
-/* Returns whether the current line has the values that the filters ask for. */
-bool table_is_selected(const struct table_reader *reader);
 
 /* The readers below give ERROR_INPUT with file, line and column. */
 bool cell_number(const struct table_reader *reader, int column, double low, double high,

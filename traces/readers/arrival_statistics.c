@@ -2,10 +2,11 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <gsl/gsl_rstat.h>
 
-#include "sim/base/array.h"
+#include "sim/base/arena.h"
 
 const int arrival_window_s[ARRIVAL_WINDOWS] = {1, 10, 60};
 
@@ -19,11 +20,10 @@ struct window {
 /* What is counted while a trace is read. */
 struct counting {
     struct arrival_statistics *is;
-    size_t label_room;
     bool full; /* more labels than can be told apart */
     sim_time_t first, last, longest_gap;
     gsl_rstat_workspace *intervals;
-    struct window windows[ARRIVAL_WINDOWS];
+    struct window windows[ARRIVAL_WINDOWS], peaks[ARRIVAL_WINDOWS];
 };
 
 static void count_source(void *context, const char *label, uint64_t requests)
@@ -31,12 +31,11 @@ static void count_source(void *context, const char *label, uint64_t requests)
     struct counting *counting = context;
     struct arrival_statistics *is = counting->is;
     const int32_t number = string_index_add(&is->labels, label);
-    if (number == STRING_INDEX_NONE ||
-        !array_reserve_zeroed(&is->label_requests, &counting->label_room, (size_t)number + 1,
-                              sizeof *is->label_requests))
-        counting->full = true;
-    else
-        is->label_requests[number] += requests;
+    counting->full = counting->full || number == STRING_INDEX_NONE;
+    if (number == STRING_INDEX_NONE)
+        return;
+    arena_reserve(is->memory, &is->label_requests, (size_t)number + 1, sizeof *is->label_requests);
+    is->label_requests[number] += requests;
 }
 
 static void window_close(struct window *window)
@@ -67,7 +66,8 @@ static double window_dispersion(const struct window *window)
     return (window->sum_squares - whole * mean * mean) / (whole - 1) / mean;
 }
 
-static void count_request(struct counting *counting, sim_time_t time)
+/* `zero`: time 0 of the records on the file's clock. */
+static void count_request(struct counting *counting, sim_time_t time, sim_time_t zero)
 {
     if (counting->is->requests == 0) {
         counting->first = time;
@@ -77,8 +77,10 @@ static void count_request(struct counting *counting, sim_time_t time)
         if (gap > counting->longest_gap)
             counting->longest_gap = gap;
     }
-    for (int i = 0; i < ARRIVAL_WINDOWS; i++)
+    for (int i = 0; i < ARRIVAL_WINDOWS; i++) {
         window_add(&counting->windows[i], time - counting->first);
+        window_add(&counting->peaks[i], time + zero % counting->peaks[i].width);
+    }
     counting->last = time;
     counting->is->requests++;
 }
@@ -111,7 +113,7 @@ static void conclude(struct counting *counting)
     is->interval_cv =
         is->requests < 3 || mean <= 0 ? NAN : gsl_rstat_sd(counting->intervals) / mean;
     for (int i = 0; i < ARRIVAL_WINDOWS; i++) {
-        is->peak[i] = counting->windows[i].most;
+        is->peak[i] = counting->peaks[i].most;
         is->dispersion[i] = window_dispersion(&counting->windows[i]);
     }
     find_top(is);
@@ -124,7 +126,9 @@ static bool read_records(struct counting *counting, struct trace_reader *reader,
     struct trace_record record;
     counting->is->format = trace_format(reader);
     while (trace_next(reader, &record, &fault))
-        count_request(counting, record.time);
+        count_request(counting, record.time, trace_zero(reader));
+    if (trace_notes(reader) != NULL)
+        counting->is->notes = arena_text(counting->is->memory, "%s", trace_notes(reader));
     counting->is->file_first_s = trace_first_s(reader);
     counting->is->cut = trace_file_is_cut(path);
     if (fault.kind != ERROR_NONE) {
@@ -145,11 +149,11 @@ bool arrival_statistics_read(const char *path, const char *format, uint64_t seed
 {
     struct counting counting = {.is = statistics, .intervals = gsl_rstat_alloc()};
     struct trace_view counted = *view;
-    *statistics = (struct arrival_statistics){.requests = 0};
+    *statistics = (struct arrival_statistics){.memory = arena_create()};
     if (counting.intervals == NULL)
         return error_run(error, "trace: out of memory");
     for (int i = 0; i < ARRIVAL_WINDOWS; i++)
-        counting.windows[i].width = arrival_window_s[i] * SIM_S;
+        counting.windows[i].width = counting.peaks[i].width = arrival_window_s[i] * SIM_S;
     counted.others = TRACE_OTHERS_MERGE;
     counted.count = count_source;
     counted.context = &counting;
@@ -165,5 +169,5 @@ bool arrival_statistics_read(const char *path, const char *format, uint64_t seed
 void arrival_statistics_clear(struct arrival_statistics *statistics)
 {
     string_index_clear(&statistics->labels);
-    free(statistics->label_requests);
+    arena_destroy(statistics->memory);
 }

@@ -6,14 +6,18 @@
 #include "sim/base/string_index.h"
 #include "traces/readers/arrival_trace.h"
 
-/* Counts are made in consecutive windows of so many seconds, from the first arrival on. */
+/* Counts are made in consecutive windows of so many seconds: for the dispersion from the first
+ * arrival on, for peaks from multiples of these on the file's clock, wherever its part begins. */
 enum { ARRIVAL_WINDOWS = 3, ARRIVAL_TOP = 5 };
 extern const int arrival_window_s[ARRIVAL_WINDOWS]; /* 1, 10, 60 */
 
+struct arena;
+
 struct arrival_statistics {
-    const char *format;  /* of the file */
-    double file_first_s; /* stamp of the file's first request or bin, which is time 0 */
-    bool cut;            /* the last line has no end */
+    struct arena *memory; /* of notes and counts */
+    const char *format;   /* of the file */
+    double file_first_s;  /* stamp of the file's first request or bin, which is time 0 */
+    bool cut;             /* the last line has no end */
     uint64_t requests;
     double span_s, longest_gap_s;
     double mean_rate_per_s;             /* (requests - 1) / span; NAN: no span */
@@ -23,6 +27,7 @@ struct arrival_statistics {
                                          * a Poisson process; NAN: fewer than two */
     struct string_index labels;         /* of the sources; requests[i] is of labels.names[i] */
     uint64_t *label_requests;
+    char *notes;                        /* as trace_notes gives them; NULL: nothing */
     size_t sources;                     /* that have a label */
     size_t top[ARRIVAL_TOP], top_count; /* the most frequent of these; ties: the first */
 };

@@ -1,3 +1,4 @@
+#include "traces/readers/listing.h"
 #include "traces/readers/trace_layout.h"
 
 #include <math.h>
@@ -20,7 +21,13 @@ const char *trace_format(const struct trace_reader *reader)
 
 bool trace_has_times(const struct trace_reader *reader)
 {
-    return reader->layout->bin == 0;
+    const struct trace_columns *columns = reader->view.columns;
+    return reader->layout->bin == 0 && (columns == NULL || columns->count == NULL);
+}
+
+const char *trace_notes(const struct trace_reader *reader)
+{
+    return reader->notes;
 }
 
 double trace_first_s(const struct trace_reader *reader)
@@ -28,6 +35,13 @@ double trace_first_s(const struct trace_reader *reader)
     if (reader->dated)
         return 0;
     return (double)reader->first_bin * sim_to_s(reader->layout->bin) + sim_to_s(reader->origin);
+}
+
+sim_time_t trace_zero(const struct trace_reader *reader)
+{
+    const sim_time_t first = (sim_time_t)reader->first_bin * reader->layout->bin + reader->origin;
+    return reader->scale == 1 ? first + reader->start
+                              : sim_round((double)(first + reader->start) / reader->scale);
 }
 
 bool trace_file_is_cut(const char *path)
@@ -93,46 +107,34 @@ static bool is_bare_count(const char *line)
     return *line != '\0' && strspn(line, "0123456789") == strlen(line);
 }
 
-/* Returns whether the line is safe to print; binary data would disturb the terminal. */
+/* Returns whether the line has no control characters, as binary data has. */
 static bool is_text(const char *line)
 {
-    for (const char *c = line; *c != '\0'; c++)
-        if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
+    for (; *line != '\0'; line++)
+        if (((unsigned char)*line < ' ' && *line != '\t') || *line == '\x7F')
             return false;
     return true;
-}
-
-static bool begins_json(const char *line)
-{
-    const char first = line[strspn(line, " \t")];
-    return first == '{' || first == '[';
 }
 
 static bool header_fault(const struct trace_reader *reader, const char *line, int format,
                          struct error *error)
 {
     const struct trace_layout *asked = format < LAYOUT_COUNT ? layouts[format] : NULL;
-    const char *shown = asked != NULL ? asked->header : trace_layout_esgsim.header;
+    char advice[768];
     if (asked == NULL && is_bare_count(line))
         return line_fault(&reader->lines, error, "has no header; name the format " WHERE_FORMAT);
     if (!is_text(line))
         return line_fault(&reader->lines, error,
-                          "is not text; a trace begins with a header such "
-                          "as '%s'",
-                          shown);
-    if (begins_json(line))
-        return line_fault(&reader->lines, error,
-                          "is JSON; a trace begins with a header such as '%s', and JSON is read "
-                          "from files only that are neither compressed nor pipes",
-                          shown);
+                          "is not text; a trace begins with a header such as '%s'",
+                          asked != NULL ? asked->header : trace_layout_esgsim.header);
+    (void)listing_advice(reader->path, line, 0, advice, sizeof advice);
+    if (listing_json_begins(line))
+        return line_fault(&reader->lines, error, "is JSON, no trace format; %s", advice);
     if (asked == NULL)
-        return line_fault(
-            &reader->lines, error,
-            "header '%.60s' is of no known trace format; one is '%s'; convert any "
-            "other CSV by `esgsim trace convert --columns`, or name the format " WHERE_FORMAT,
-            line, shown);
+        return line_fault(&reader->lines, error, "header '%.60s' is of no known trace format; %s",
+                          line, advice);
     return line_fault(&reader->lines, error, "header '%.60s' is not that of %s: '%s'", line,
-                      trace_formats[format], shown);
+                      trace_formats[format], asked->header);
 }
 
 /* Recognises the format by the first line, which is its header unless counts are bare. */
@@ -175,8 +177,6 @@ static bool read_header(struct trace_reader *reader, const char *name, struct er
     reader->format = "columns";
     if (!by_columns && !recognise(reader, asked, line, error))
         return false;
-    reader->dated = reader->layout->dated;
-    reader->fields = reader->layout->fields;
     return reader->layout->open == NULL || reader->layout->open(reader, line, error);
 }
 
@@ -217,18 +217,17 @@ static bool take_view(struct trace_reader *reader, const struct trace_view *view
 struct trace_reader *trace_open_view(const char *path, const char *format, uint64_t seed,
                                      const struct trace_view *view, struct error *error)
 {
-    struct trace_reader *reader = calloc(1, sizeof *reader);
-    if (reader != NULL)
-        reader->path = strdup(path);
-    if (reader == NULL || reader->path == NULL) {
-        free(reader);
-        (void)error_run(error, "%s: out of memory", path);
-        return NULL;
-    }
+    struct arena *memory = arena_create();
+    struct trace_reader *reader = arena_allocate(memory, 1, sizeof *reader);
+    reader->memory = memory;
+    reader->path = arena_text(memory, "%s", path);
     reader->seed = seed;
-    bool good = take_view(reader, view, error) &&
-                line_reader_open(&reader->lines, reader->path, error) &&
-                read_header(reader, format, error);
+    bool good = take_view(reader, view, error);
+    if (view != NULL && view->path_count > 0)
+        good = good && trace_open_parts(reader, format, error);
+    else
+        good = good && line_reader_take(&reader->lines, reader->view.lines, reader->path, error) &&
+               read_header(reader, format, error);
     if (!good) {
         trace_close(reader);
         return NULL;
@@ -246,13 +245,12 @@ void trace_close(struct trace_reader *reader)
 {
     if (reader == NULL)
         return;
-    if (reader->layout != NULL && reader->layout->close != NULL)
+    if (reader->state != NULL && reader->layout->close != NULL)
         reader->layout->close(reader);
     line_reader_close(&reader->lines);
     string_index_clear(&reader->wanted);
     string_index_clear(&reader->sources);
-    free(reader->path);
-    free(reader);
+    arena_destroy(reader->memory);
 }
 
 bool trace_next(struct trace_reader *reader, struct trace_record *record, struct error *error)
@@ -260,11 +258,8 @@ bool trace_next(struct trace_reader *reader, struct trace_record *record, struct
     struct raw_record raw;
     do {
         raw = (struct raw_record){.label = ""};
-        const enum raw_status status =
-            reader->layout->parse != NULL
-                ? trace_parse_next(reader, reader->layout->parse, &raw, error)
-                : reader->layout->next(reader, &raw, error);
-        if (status != RAW_READ || raw.time >= reader->end)
+        const enum line_status status = reader->layout->next(reader, &raw, error);
+        if (status != LINE_READ || raw.time >= reader->end)
             return false;
     } while (raw.time < reader->start || raw.selected == TRACE_DROPPED);
     if (reader->view.count != NULL && !reader->layout->whole)

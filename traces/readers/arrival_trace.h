@@ -4,12 +4,12 @@
  * |-------------------|-------------------------------------------------------------------------|
  * | esgsim            | CSV `time_ms,application[,slo_ms]`, one line per request                |
  * | azure-llm         | CSV `TIMESTAMP,ContextTokens,GeneratedTokens`, 100 ns stamps            |
- * | azure-2019        | CSV `HashOwner,HashApp,HashFunction,Trigger,1..1440`: counts per minute |
+ * | azure-2019        | CSV `HashOwner,HashApp,HashFunction,Trigger,1..N`: counts per minute    |
  * | azure-2021        | CSV `app,func,end_timestamp,duration` [s], one line per invocation      |
  * | counts-per-second | CSV `second,requests`, or bare integers                                 |
  * | counts-per-minute | CSV `minute,requests`, or bare integers                                 |
  *
- * Any other CSV with a header is read by naming its columns (struct trace_columns).
+ * Any other table is read by naming its columns (struct trace_columns).
  *
  * Counts become arrivals at uniform random times within their bin, sorted. They are drawn from the
  * stream (seed, RANDOM_TRACE_BIN, bin, source); bin 0 is the first of the file. For azure-2019 the
@@ -18,15 +18,14 @@
  * use 0. A bin that `second,requests` does not list has no requests. Bare integers may be separated
  * by any white space.
  *
- * An arrival of azure-2021 is end − duration, but the file is sorted by end. Rows are reordered
- * within a window of 24 hours before the latest end, or of 1,048,576 rows if that is shorter. A row
- * outside the window is an error. In all other formats the stamps must ascend.
+ * An arrival of azure-2021 is end − duration, but the file is sorted by end: it is sorted. In all
+ * other formats the stamps must ascend.
  *
  * The first record is at time 0, whatever its stamp; trace_first_s gives the stamp.
  *
- * Memory is bounded by one bin, or by the reorder window of azure-2021. For azure-2019, whose rows
- * are functions, it is bounded by 1,440 bins per source kept. Only a sorted trace of named columns
- * is held whole, 32 bytes per record.
+ * Memory is bounded by one bin. For azure-2019, whose rows are functions, it is bounded by their
+ * minutes per source kept. Only a table that is sorted, or has a column of counts, is held whole,
+ * 40 bytes per row.
  */
 #ifndef ESGSIM_TRACES_READERS_ARRIVAL_TRACE_H
 #define ESGSIM_TRACES_READERS_ARRIVAL_TRACE_H
@@ -46,6 +45,8 @@ enum {
 /* `selected` of a record whose source is not one of the view's labels. */
 #define TRACE_UNSELECTED UINT32_MAX
 
+struct line_reader;
+struct listing_options;
 struct trace_reader;
 
 struct trace_record {
@@ -64,26 +65,33 @@ enum trace_others {
     TRACE_OTHERS_DROP
 };
 
-/* The columns of a CSV that is in none of the formats. The header gives their order; other columns
- * are ignored. A field may be quoted ("" is a quote inside), but may not contain a line break. */
+/* The columns of a table that is in none of the formats (traces/readers/listing.h); others are
+ * ignored. With a column of counts a row stands for so many requests, at uniform random times in
+ * the bin that begins at its time, or in the part of it before the next row's. Such a table is held
+ * whole. */
 struct trace_columns {
     const char *time;        /* required */
     const char *application; /* NULL: the trace has no sources */
     const char *slo_ms;      /* NULL: no SLOs; an empty field has none */
+    const char *count;       /* NULL: each row is one request; an empty field counts none */
     const char *unit;        /* of time: one of trace_units, required */
-    bool sort;               /* read the trace whole and sort it by time; records of equal time keep
-                              * their order. At most TRACE_MOST_SORTED records */
+    const char *app;         /* names within which those of `application` are unique; NULL: none */
+    const char *duration;    /* subtracted from the time, in its unit; NULL: none */
+    double bin_s;            /* width of the bins; 0: the median difference of the times */
+    struct listing_options *table; /* NULL: none */
+    bool sort; /* read the trace whole and sort it by time; records of equal time keep
+                * their order. At most TRACE_MOST_SORTED records */
 };
 
 enum { TRACE_MOST_SORTED = 1 << 26 };
 
 /* Sets the names of the columns from the list that --columns takes,
- * "time=timestamp,application=app,slo_ms=deadline", which is cut in place. The columns point into
- * it. ERROR_INPUT if it has another form or lacks a time. */
+ * "time=timestamp,application=app,slo_ms=deadline,count=n", which is cut in place. The columns
+ * point into it. ERROR_INPUT if it has another form or lacks a time. */
 bool trace_columns_parse(char *list, struct trace_columns *columns, struct error *error);
 
-/* Units of a time column, NULL-terminated. "date" is 2023-11-16 18:17:03.97 in UTC, also with T or
- * Z. */
+/* Units of a time column, NULL-terminated. "date" is 2023-11-16 18:17:03.97, also with T, in UTC or
+ * with an offset behind it. */
 extern const char *const trace_units[];
 
 /* A selection from a trace. A zeroed structure selects all of it, unscaled. */
@@ -101,6 +109,14 @@ struct trace_view {
      * opening, with the count of the whole day. May be NULL. */
     void (*count)(void *context, const char *label, uint64_t requests);
     void *context;
+    /* The file, opened, of which nothing has been read but by line_reader_peek: the reader takes it
+     * over. NULL: it opens the path. */
+    struct line_reader *lines;
+    /* Further files of the same trace: merged in order of time, or each beginning where the one
+     * before it ends, at its last request or the end of its last bin. */
+    const char *const *paths;
+    size_t path_count;
+    bool end_to_end;
 };
 
 /* Names of the formats, NULL-terminated. */
@@ -127,6 +143,13 @@ bool trace_has_times(const struct trace_reader *reader);
 /* The stamp of the first record read, or of the first bin, in s, which is time 0 of the records.
  * It is 0 before the first record, and for dates, whose zero means nothing. */
 double trace_first_s(const struct trace_reader *reader);
+
+/* Time 0 of the view's records on the file's own clock, dates too, divided by the view's scale.
+ * Known from the first record on. */
+sim_time_t trace_zero(const struct trace_reader *reader);
+
+/* What a user should know of the records read so far, a line each; NULL: nothing. */
+const char *trace_notes(const struct trace_reader *reader);
 
 /* True if the file is plain text whose last line has no end, so that it may have been cut. False
  * also for gzip, which has a checksum, and for what is no regular file. O(1). */

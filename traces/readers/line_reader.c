@@ -51,6 +51,17 @@ void line_reader_close(struct line_reader *reader)
     *reader = (struct line_reader){0};
 }
 
+bool line_reader_take(struct line_reader *reader, struct line_reader *from, const char *path,
+                      struct error *error)
+{
+    if (from == NULL)
+        return line_reader_open(reader, path, error);
+    *reader = *from;
+    reader->path = path;
+    *from = (struct line_reader){.path = NULL};
+    return true;
+}
+
 /* Makes room for another chunk after the unread bytes. */
 static bool make_room(struct line_reader *reader, struct error *error)
 {
@@ -61,6 +72,27 @@ static bool make_room(struct line_reader *reader, struct error *error)
         return true;
     return array_reserve(&reader->buffer, &reader->capacity, reader->capacity + 1, 1) ||
            error_run(error, "%s: out of memory", reader->path);
+}
+
+/* Refuses what is no text, by its first bytes. */
+static bool is_readable(const struct line_reader *reader, struct error *error)
+{
+    static const struct {
+        const char *mark, *what, *by;
+    } others[] = {{"BZh", "compressed by bzip2", "bzip2 -dc"},
+                  {"\xFD"
+                   "7zXZ",
+                   "compressed by xz", "xz -dc"},
+                  {"\x28\xB5\x2F\xFD", "compressed by zstd", "zstd -dc"},
+                  {"PK\x03\x04", "a zip archive", "unzip -p"},
+                  {"\xFF\xFE", "UTF-16", "iconv -f UTF-16 -t UTF-8"},
+                  {"\xFE\xFF", "UTF-16", "iconv -f UTF-16 -t UTF-8"}};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (reader->end >= strlen(others[i].mark) &&
+            memcmp(reader->buffer, others[i].mark, strlen(others[i].mark)) == 0)
+            return error_input(error, "%s: is %s; give its text, as by <(%s FILE)", reader->path,
+                               others[i].what, others[i].by);
+    return true;
 }
 
 /* Leaves one byte free after the data, for the NUL of the last line. */
@@ -118,6 +150,8 @@ static enum line_status gather_line(struct line_reader *reader, size_t *length, 
     size_t searched = 0;
     for (;;) {
         bool found = false;
+        if (reader->line == 0 && reader->begin == 0 && !is_readable(reader, error))
+            return LINE_FAULT;
         *length = line_length(reader, searched, &found);
         if (*length > LINE_LENGTH_MOST) {
             reader->line++;
@@ -175,41 +209,67 @@ enum line_status line_reader_next(struct line_reader *reader, char **text, struc
     }
 }
 
-size_t line_cut(char *line, const char *separators, char **fields, size_t most)
+char *line_reader_peek(struct line_reader *reader)
 {
-    size_t count = 0;
-    for (char *field = strsep(&line, separators); field != NULL;
-         field = strsep(&line, separators)) {
-        if (separators[0] == ' ' && field[0] == '\0')
-            continue;
-        if (count < most)
-            fields[count] = field;
-        count++;
-    }
-    return count;
+    struct error fault = {0};
+    size_t length = 0;
+    const uint64_t line = reader->line;
+    const enum line_status status = gather_line(reader, &length, &fault);
+    reader->line = line;
+    if (status != LINE_READ)
+        return NULL;
+    const char *text = reader->buffer + reader->begin;
+    const size_t mark = length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    char *copy = strndup(text + mark, length - mark);
+    if (copy != NULL)
+        copy[strcspn(copy, "\r")] = '\0';
+    return copy;
 }
 
-char *line_cut_field(char **rest, char separator)
+static bool is_blank(char c, char separator)
 {
-    char *field = *rest;
-    if (*field != '"') {
-        char *end = strchr(field, separator);
-        *rest = end == NULL ? NULL : end + 1;
-        if (end != NULL)
-            *end = '\0';
-        return field;
-    }
-    char *out = field;
-    char *in = field + 1;
+    return c == ' ' || (c == '\t' && separator != '\t');
+}
+
+/* Takes the quotes off the field at `in`. The end of its text behind them; NULL: no closing quote.
+ */
+static char *unquote(char *in, char **end)
+{
+    char *out = in++;
     for (; *in != '"' || in[1] == '"'; in++) {
         if (*in == '\0')
             return NULL;
         in += *in == '"';
         *out++ = *in;
     }
-    if (in[1] != separator && in[1] != '\0')
-        return NULL;
-    *rest = in[1] == separator ? in + 2 : NULL;
-    *out = '\0';
-    return field;
+    *end = out;
+    return in + 1;
+}
+
+ptrdiff_t line_cut(char *line, char separator, char **fields, size_t most)
+{
+    ptrdiff_t count = 0;
+    for (char *at = line; at != NULL;) {
+        while (is_blank(*at, separator))
+            at++;
+        if (separator == ' ' && *at == '\0' && count > 0)
+            break;
+        char *field = at, *end = NULL;
+        count++;
+        if (*field == '"' && (at = unquote(field, &end)) == NULL)
+            return -count;
+        while (*at != '\0' && *at != separator && !(separator == ' ' && *at == '\t')) {
+            if (end != NULL && !is_blank(*at, separator))
+                return -count;
+            at++;
+        }
+        if (end == NULL)
+            for (end = at; end > field && is_blank(end[-1], separator);)
+                end--;
+        at = *at == '\0' ? NULL : at + 1;
+        *end = '\0';
+        if ((size_t)count <= most)
+            fields[count - 1] = field;
+    }
+    return count;
 }

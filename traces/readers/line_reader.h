@@ -1,8 +1,8 @@
 /* Reads the lines of a text file, gzip or plain, one at a time in bounded memory.
  *
  * A byte order mark, CR before LF, and blank lines at the end are accepted. NUL bytes, a line
- * longer than 1 MiB, a damaged or truncated gzip stream, and a blank line between others are
- * errors.
+ * longer than 1 MiB, a damaged or truncated gzip stream, another compression, and a blank line
+ * between others are errors.
  */
 #ifndef ESGSIM_TRACES_READERS_LINE_READER_H
 #define ESGSIM_TRACES_READERS_LINE_READER_H
@@ -35,18 +35,23 @@ struct line_reader {
 bool line_reader_open(struct line_reader *reader, const char *path, struct error *error);
 void line_reader_close(struct line_reader *reader);
 
+/* Takes over `from`, opened, of which nothing has been read but by line_reader_peek, and leaves it
+ * empty; opens the path if `from` is NULL. */
+bool line_reader_take(struct line_reader *reader, struct line_reader *from, const char *path,
+                      struct error *error);
+
 /* Reads the next line without its end, NUL-terminated. The caller may modify it until the next
  * call. */
 enum line_status line_reader_next(struct line_reader *reader, char **text, struct error *error);
 
-/* Cuts a line in place at each of the characters of `separators`; runs of blanks count as one
- * separator if it begins with a blank. Returns the number of fields, of which it stores the first
- * `most`. O(length). */
-size_t line_cut(char *line, const char *separators, char **fields, size_t most);
+/* A copy of the first line, as line_reader_next will give it; NULL: there is none, or it cannot be
+ * read, as the next call will say. Nothing may have been read before. The caller frees. */
+char *line_reader_peek(struct line_reader *reader);
 
-/* Cuts the first field off *rest, in place, without its quotes. *rest is NULL after the last field.
- * NULL if a quote is not closed, or is followed by other text. O(length). */
-char *line_cut_field(char **rest, char separator);
+/* Cuts a line in place at `separator`, where ' ' stands for any run of blanks, and takes blanks
+ * around a field and its quotes away. Returns the number of fields, of which it stores the first
+ * `most`; -N if the quote of field N is not closed, or is followed by other text. O(length). */
+ptrdiff_t line_cut(char *line, char separator, char **fields, size_t most);
 
 /* Sets ERROR_INPUT "FILE:LINE: message" for the last line read. Returns false. */
 bool line_fault(const struct line_reader *reader, struct error *error, const char *format, ...)

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "sim/base/array.h"
 #include "sim/engine/random.h"
 
 /* ---- Drawing --------------------------------------------------------------------------------- */
@@ -16,51 +15,50 @@ static int compare_drawn(const void *a, const void *b)
     return (left->row > right->row) - (left->row < right->row);
 }
 
-bool trace_draw(const struct trace_reader *reader, struct drawn_bin *drawn, uint64_t bin,
-                uint32_t row, uint32_t stream, uint64_t count, struct error *error)
+bool trace_draw(const struct trace_reader *reader, struct drawn_bin *drawn,
+                const struct trace_bin *bin, uint32_t row, uint32_t stream, uint64_t count,
+                struct error *error)
 {
-    const sim_time_t width = reader->layout->bin;
-    if ((sim_time_t)(bin + 1) * width <= reader->start)
+    if (bin->begin + bin->width <= reader->start)
         return true;
     if (drawn->count + count > TRACE_MOST_IN_BIN)
         return error_input(error, "%s: bin %llu holds more than %d requests; use a finer trace",
-                           reader->path, (unsigned long long)bin, (int)TRACE_MOST_IN_BIN);
-    if (!array_reserve(&drawn->arrivals, &drawn->capacity, drawn->count + (size_t)count,
-                       sizeof *drawn->arrivals))
-        return trace_no_memory(reader, error);
+                           reader->path, (unsigned long long)bin->number, (int)TRACE_MOST_IN_BIN);
+    arena_reserve(reader->memory, &drawn->arrivals, drawn->count + (size_t)count,
+                  sizeof *drawn->arrivals);
     struct random_stream random;
-    random_stream_open(&random, reader->seed, RANDOM_TRACE_BIN, bin, stream);
+    random_stream_open(&random, reader->seed, RANDOM_TRACE_BIN, bin->number, stream);
     for (uint64_t i = 0; i < count; i++) {
-        const double place = gsl_rng_uniform(&random.rng) * (double)width;
+        const double place = gsl_rng_uniform(&random.rng) * (double)bin->width;
         drawn->arrivals[drawn->count++] =
-            (struct drawn_arrival){.time = (sim_time_t)bin * width + (sim_time_t)place, .row = row};
+            (struct drawn_arrival){.time = bin->begin + (sim_time_t)place, .row = row};
     }
     return true;
 }
 
-enum raw_status trace_drawn(const struct trace_reader *reader, struct drawn_bin *drawn,
-                            uint64_t bin)
+enum line_status trace_drawn(struct trace_reader *reader, struct drawn_bin *drawn,
+                             const struct trace_bin *bin)
 {
-    const sim_time_t width = reader->layout->bin;
+    reader->length = bin->begin + bin->width;
     if (drawn->count > 1)
         qsort(drawn->arrivals, drawn->count, sizeof *drawn->arrivals, compare_drawn);
-    return reader->end != SIM_FOREVER && (sim_time_t)bin * width > reader->end + width ? RAW_END
-                                                                                       : RAW_READ;
+    return reader->end != SIM_FOREVER && bin->begin > reader->end + bin->width ? LINE_END
+                                                                               : LINE_READ;
 }
 
-enum raw_status trace_next_drawn(struct trace_reader *reader, struct drawn_bin *drawn,
-                                 enum raw_status (*fill)(struct trace_reader *reader,
-                                                         struct error *error),
-                                 const struct drawn_arrival **next, struct error *error)
+enum line_status trace_next_drawn(struct trace_reader *reader, struct drawn_bin *drawn,
+                                  enum line_status (*fill)(struct trace_reader *reader,
+                                                           struct error *error),
+                                  const struct drawn_arrival **next, struct error *error)
 {
     while (drawn->next == drawn->count) {
         drawn->next = drawn->count = 0;
-        const enum raw_status status = fill(reader, error);
-        if (status != RAW_READ)
+        const enum line_status status = fill(reader, error);
+        if (status != LINE_READ)
             return status;
     }
     *next = &drawn->arrivals[drawn->next++];
-    return RAW_READ;
+    return LINE_READ;
 }
 
 /* ---- second,requests and minute,requests ----------------------------------------------------- */
@@ -73,20 +71,12 @@ struct counts {
     bool begun;
 };
 
-static bool open_counts(struct trace_reader *reader, const char *header, struct error *error)
+static bool open_counts(struct trace_reader *reader, char *header, struct error *error)
 {
     (void)header;
-    reader->fields = reader->lines.words ? 1 : FIELDS;
-    reader->state = calloc(1, sizeof(struct counts));
-    return reader->state != NULL || trace_no_memory(reader, error);
-}
-
-static void close_counts(struct trace_reader *reader)
-{
-    struct counts *counts = reader->state;
-    if (counts != NULL)
-        free(counts->drawn.arrivals);
-    free(counts);
+    (void)error;
+    reader->state = arena_allocate(reader->memory, 1, sizeof(struct counts));
+    return true;
 }
 
 /* Reads the bin number and count of one line. Bare integers are numbered consecutively. */
@@ -98,8 +88,10 @@ static bool parse_bin(struct trace_reader *reader, char *line, uint64_t *count, 
     char *fields[FIELDS];
     const bool bare = reader->lines.words;
     uint64_t number = counts->begun ? reader->first_bin + counts->bin + 1 : 0;
-    if (!trace_split(reader, line, fields, error) ||
-        (!bare && !trace_parse_count(reader, fields[0], what, UINT64_MAX / 16, &number, error)) ||
+    const ptrdiff_t cut = line_cut(line, ',', fields, FIELDS);
+    if (cut != (bare ? 1 : FIELDS))
+        return line_fault(&reader->lines, error, "is not of the form %s", reader->layout->header);
+    if ((!bare && !trace_parse_count(reader, fields[0], what, UINT64_MAX / 16, &number, error)) ||
         !trace_parse_count(reader, fields[bare ? 0 : 1], "requests", TRACE_MOST_IN_COUNT, count,
                            error))
         return false;
@@ -118,43 +110,39 @@ static bool parse_bin(struct trace_reader *reader, char *line, uint64_t *count, 
     return true;
 }
 
-static enum raw_status fill(struct trace_reader *reader, struct error *error)
+static enum line_status fill(struct trace_reader *reader, struct error *error)
 {
     struct counts *counts = reader->state;
     char *line = NULL;
     uint64_t count = 0;
-    enum raw_status status = trace_next_line(reader, &line, error);
-    if (status != RAW_READ)
+    enum line_status status = trace_next_line(reader, &line, error);
+    if (status != LINE_READ)
         return status;
-    if (!parse_bin(reader, line, &count, error) ||
-        !trace_draw(reader, &counts->drawn, counts->bin, 0, 0, count, error))
-        return RAW_FAULT;
-    return trace_drawn(reader, &counts->drawn, counts->bin);
+    if (!parse_bin(reader, line, &count, error))
+        return LINE_FAULT;
+    const sim_time_t width = reader->layout->bin;
+    const struct trace_bin bin = {counts->bin, (sim_time_t)counts->bin * width, width};
+    return trace_draw(reader, &counts->drawn, &bin, 0, 0, count, error)
+               ? trace_drawn(reader, &counts->drawn, &bin)
+               : LINE_FAULT;
 }
 
-static enum raw_status next_counts(struct trace_reader *reader, struct raw_record *raw,
-                                   struct error *error)
+static enum line_status next_counts(struct trace_reader *reader, struct raw_record *raw,
+                                    struct error *error)
 {
     struct counts *counts = reader->state;
     const struct drawn_arrival *next = NULL;
-    const enum raw_status status = trace_next_drawn(reader, &counts->drawn, fill, &next, error);
-    if (status != RAW_READ)
+    const enum line_status status = trace_next_drawn(reader, &counts->drawn, fill, &next, error);
+    if (status != LINE_READ)
         return status;
     raw->time = next->time;
     raw->selected = trace_select(reader, "", NULL);
-    return RAW_READ;
+    return LINE_READ;
 }
 
-const struct trace_layout trace_layout_per_second = {.header = "second,requests",
-                                                     .bin = SIM_S,
-                                                     .bare = true,
-                                                     .open = open_counts,
-                                                     .next = next_counts,
-                                                     .close = close_counts};
-
-const struct trace_layout trace_layout_per_minute = {.header = "minute,requests",
-                                                     .bin = 60 * SIM_S,
-                                                     .bare = true,
-                                                     .open = open_counts,
-                                                     .next = next_counts,
-                                                     .close = close_counts};
+#define COUNTS(form, width)                                                                        \
+    {                                                                                              \
+        .header = form, .bin = width, .bare = true, .open = open_counts, .next = next_counts       \
+    }
+const struct trace_layout trace_layout_per_second = COUNTS("second,requests", SIM_S);
+const struct trace_layout trace_layout_per_minute = COUNTS("minute,requests", 60 * SIM_S);

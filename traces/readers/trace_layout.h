@@ -9,6 +9,7 @@
 #define ESGSIM_TRACES_READERS_TRACE_LAYOUT_H
 
 #include "traces/readers/arrival_trace.h"
+#include "sim/base/arena.h"
 #include "sim/base/string_index.h"
 #include "traces/readers/line_reader.h"
 
@@ -29,30 +30,31 @@ struct raw_record {
     sim_time_t slo;
 };
 
-enum raw_status { RAW_READ, RAW_END, RAW_FAULT };
-
-/* Makes a record of a line. False: ERROR_INPUT. */
-typedef bool trace_parse(struct trace_reader *reader, char *line, struct raw_record *raw,
-                         struct error *error);
+struct listing;
 
 struct trace_layout {
     const char *header;         /* as shown in messages */
     const char *const *headers; /* accepted header lines, NULL-terminated; NULL: only `header` */
+    const struct trace_columns *columns;  /* of a layout that is a table of such columns; or NULL */
     bool (*recognises)(const char *line); /* recognises a header; NULL: compare with `headers` */
     sim_time_t bin;                       /* width of its bins; 0: none */
     bool bare;                            /* also accepts integers without a header */
-    bool whole;    /* read completely when opened, which is when it reports to the count */
-    bool dated;    /* its stamps are dates */
-    size_t fields; /* of every line; 0: `open` sets the reader's */
-    /* Called after the header line. Sets the reader's `fields` or `state`; may be NULL. */
-    bool (*open)(struct trace_reader *reader, const char *header, struct error *error);
-    /* The record of a line, or, if that is NULL, the next record. Both find `raw` with the label
-     * "", without an SLO. */
-    trace_parse *parse;
-    enum raw_status (*next)(struct trace_reader *reader, struct raw_record *raw,
-                            struct error *error);
-    void (*close)(struct trace_reader *reader); /* frees `state`; may be NULL */
+    bool whole; /* read completely when opened, which is when it reports to the count */
+    /* Called after the header line. Sets the reader's `state`; may be NULL. */
+    bool (*open)(struct trace_reader *reader, char *header, struct error *error);
+    /* The next record; finds `raw` with the label "", without an SLO. */
+    enum line_status (*next)(struct trace_reader *reader, struct raw_record *raw,
+                             struct error *error);
+    void (*close)(struct trace_reader *reader); /* what is not in `memory`; may be NULL */
 };
+
+/* Of a layout that is a table of `columns`, which its header has all but slo_ms. */
+bool trace_columns_open(struct trace_reader *reader, char *header, struct error *error);
+enum line_status trace_columns_next(struct trace_reader *reader, struct raw_record *raw,
+                                    struct error *error);
+void trace_columns_close(struct trace_reader *reader);
+#define TRACE_BY_COLUMNS                                                                           \
+    .open = trace_columns_open, .next = trace_columns_next, .close = trace_columns_close
 
 /* The formats. To add one, write a file that defines its layout, trace_layout_NAME, and add a line
  * with its name as users know it. */
@@ -70,12 +72,12 @@ TRACE_FORMATS(DECLARE_LAYOUT)
 extern const struct trace_layout trace_layout_columns; /* of view.columns */
 
 struct trace_reader {
+    struct arena *memory; /* until it is closed */
     char *path;
     const struct trace_layout *layout;
     const char *format; /* its name */
     bool dated;         /* the stamps are dates */
     void *state;        /* private to the layout */
-    size_t fields;      /* number per line */
     uint64_t seed;
     struct trace_view view;
     bool has_view;              /* a view was given */
@@ -89,19 +91,24 @@ struct trace_reader {
     uint64_t record_lines;
     sim_time_t origin, last; /* stamps of the first and of the last record */
     bool has_origin;
+    sim_time_t length;  /* from the first record or bin to the last record or the last bin's end */
     uint64_t first_bin; /* of the file, for counts */
+    char *notes;        /* what a user should know, a line each; NULL: nothing */
 };
+
+/* Opens the view's files as parts of one trace (trace_files.c). */
+bool trace_open_parts(struct trace_reader *reader, const char *format, struct error *error);
+
+/* Adds a line to the notes. */
+void trace_note(struct trace_reader *reader, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* ---- Lines and fields: false with ERROR_INPUT "FILE:LINE: …" ---- */
 
-enum raw_status trace_next_line(struct trace_reader *reader, char **line, struct error *error);
-/* Sets `*raw` to the record that `parse` makes of the next line. */
-enum raw_status trace_parse_next(struct trace_reader *reader, trace_parse *parse,
-                                 struct raw_record *raw, struct error *error);
-
-/* Cuts the line at its commas, in place, into reader->fields fields, or faults it. */
-bool trace_split(const struct trace_reader *reader, char *line, char **fields, struct error *error);
-
+enum line_status trace_next_line(struct trace_reader *reader, char **line, struct error *error);
+/* Reads the next row of a table, and notes at its end how many --where left out. */
+enum line_status trace_next_row(struct trace_reader *reader, struct listing *table,
+                                struct error *error);
 /* Parses a duration in 0 .. 10^9 s, given in units of `unit` ns. Faults name the field `what`. */
 bool trace_parse_time(const struct trace_reader *reader, const char *text, const char *what,
                       sim_time_t unit, sim_time_t *time, struct error *error);
@@ -110,18 +117,22 @@ bool trace_parse_time(const struct trace_reader *reader, const char *text, const
 bool trace_parse_stamp(const struct trace_reader *reader, const char *text, const char *what,
                        sim_time_t unit, sim_time_t *time, struct error *error);
 
-/* Parses "2023-11-16 18:17:03.9799600" in UTC to nanoseconds since 1970. */
+/* Parses "2023-11-16 18:17:03.9799600" to nanoseconds since 1970. It is in UTC, or as an offset
+ * behind it says: Z, UTC, +08:00, -0700, +08. */
 bool trace_parse_date(const char *text, sim_time_t *time);
 
-/* Sets the columns of the roles from a list such as "time=timestamp,application=app", which is cut
- * in place. The first `needed` roles are required; `form` says what the list may have. */
-bool trace_parse_columns(char *list, const char *const *roles, size_t count, size_t needed,
-                         const char **columns, const char *form, struct error *error);
+/* Parses a stamp in units of `unit` ns; 0: a date. */
+bool trace_parse_instant(const struct trace_reader *reader, const char *text, const char *what,
+                         sim_time_t unit, sim_time_t *time, struct error *error);
 
 /* ns of a unit of trace_units; 0 of "date". */
 sim_time_t trace_unit(const char *name);
 
 bool trace_parse_count(const struct trace_reader *reader, const char *text, const char *what,
+                       uint64_t most, uint64_t *count, struct error *error);
+
+/* The same for a number that may end in ".0". */
+bool trace_parse_whole(const struct trace_reader *reader, char *text, const char *what,
                        uint64_t most, uint64_t *count, struct error *error);
 
 bool trace_check_label(const struct trace_reader *reader, const char *label, const char *what,
@@ -132,8 +143,8 @@ bool trace_check_label(const struct trace_reader *reader, const char *label, con
 bool trace_order(struct trace_reader *reader, sim_time_t stamp, sim_time_t *time,
                  struct error *error);
 
-/* Sets ERROR_RUN, naming the file. */
-bool trace_no_memory(const struct trace_reader *reader, struct error *error);
+/* Faults a stamp that is `by` earlier than the one before it. Returns false. */
+bool trace_goes_back(const struct trace_reader *reader, sim_time_t by, struct error *error);
 
 /* ---- Sources ---- */
 
@@ -153,6 +164,12 @@ bool trace_keep_label(struct trace_reader *reader, const char *name, uint32_t *n
 
 enum { TRACE_MOST_IN_COUNT = 1000000, /* per count in the file */ TRACE_MOST_IN_BIN = 10000000 };
 
+/* A span of time whose requests are counted. */
+struct trace_bin {
+    uint64_t number;         /* from 0 at the first */
+    sim_time_t begin, width; /* since the first */
+};
+
 /* An arrival drawn within the current bin. */
 struct drawn_arrival {
     sim_time_t time;
@@ -162,22 +179,23 @@ struct drawn_arrival {
 /* The arrivals of one bin, in order once the bin is complete. Zeroed: empty. */
 struct drawn_bin {
     struct drawn_arrival *arrivals;
-    size_t count, capacity, next;
+    size_t count, next;
 };
 
 /* Adds `count` arrivals of a row to a bin, drawn from stream `stream`. Skips a bin that ends before
  * the view begins. */
-bool trace_draw(const struct trace_reader *reader, struct drawn_bin *drawn, uint64_t bin,
-                uint32_t row, uint32_t stream, uint64_t count, struct error *error);
+bool trace_draw(const struct trace_reader *reader, struct drawn_bin *drawn,
+                const struct trace_bin *bin, uint32_t row, uint32_t stream, uint64_t count,
+                struct error *error);
 
-/* Sorts a completed bin. RAW_END if the bin is beyond the view. */
-enum raw_status trace_drawn(const struct trace_reader *reader, struct drawn_bin *drawn,
-                            uint64_t bin);
+/* Sorts a completed bin. LINE_END if the bin is beyond the view. */
+enum line_status trace_drawn(struct trace_reader *reader, struct drawn_bin *drawn,
+                             const struct trace_bin *bin);
 
 /* Sets `*next` to the next arrival. `fill` draws the next bin, which may be empty. */
-enum raw_status trace_next_drawn(struct trace_reader *reader, struct drawn_bin *drawn,
-                                 enum raw_status (*fill)(struct trace_reader *reader,
-                                                         struct error *error),
-                                 const struct drawn_arrival **next, struct error *error);
+enum line_status trace_next_drawn(struct trace_reader *reader, struct drawn_bin *drawn,
+                                  enum line_status (*fill)(struct trace_reader *reader,
+                                                           struct error *error),
+                                  const struct drawn_arrival **next, struct error *error);
 
 #endif

@@ -1,28 +1,24 @@
+#include "traces/readers/listing.h"
 #include "traces/readers/trace_layout.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/utf8.h"
 
-bool trace_no_memory(const struct trace_reader *reader, struct error *error)
+void trace_note(struct trace_reader *reader, const char *format, ...)
 {
-    return error_run(error, "%s: out of memory", reader->path);
+    va_list args;
+    va_start(args, format);
+    arena_append_of(reader->memory, &reader->notes, format, args);
+    va_end(args);
+    arena_append(reader->memory, &reader->notes, "\n");
 }
 
 /* ---- Fields ---------------------------------------------------------------------------------- */
-
-bool trace_split(const struct trace_reader *reader, char *line, char **fields, struct error *error)
-{
-    const size_t count = line_cut(line, ",", fields, reader->fields);
-    if (count == reader->fields)
-        return true;
-    const bool more = count > reader->fields;
-    return line_fault(&reader->lines, error, "has %s%zu field%s, not %zu (%s)",
-                      more ? "at least " : "", more ? reader->fields + 1 : count,
-                      count == 1 ? "" : "s", reader->fields, reader->layout->header);
-}
 
 /* Parses digits with at most one decimal point exactly, rounded to the nanosecond. `unit`: ns per
  * unit. */
@@ -102,6 +98,15 @@ bool trace_parse_count(const struct trace_reader *reader, const char *text, cons
     return true;
 }
 
+bool trace_parse_whole(const struct trace_reader *reader, char *text, const char *what,
+                       uint64_t most, uint64_t *count, struct error *error)
+{
+    char *end = text + strspn(text, "0123456789");
+    if (end > text && *end == '.' && end[1 + strspn(end + 1, "0")] == '\0')
+        *end = '\0';
+    return trace_parse_count(reader, text, what, most, count, error);
+}
+
 bool trace_check_label(const struct trace_reader *reader, const char *label, const char *what,
                        struct error *error)
 {
@@ -150,38 +155,46 @@ bool trace_keep_label(struct trace_reader *reader, const char *name, uint32_t *n
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-enum raw_status trace_next_line(struct trace_reader *reader, char **line, struct error *error)
+/* Faults the end of a trace without records. */
+static enum line_status end_of_trace(const struct trace_reader *reader, bool empty,
+                                     struct error *error)
 {
-    if (reader->pending != NULL) {
-        *line = reader->pending;
-        reader->pending = NULL;
-        reader->record_lines++;
-        return RAW_READ;
-    }
-    switch (line_reader_next(&reader->lines, line, error)) {
-    case LINE_READ:
-        reader->record_lines++;
-        return RAW_READ;
-    case LINE_END:
-        if (reader->record_lines > 0)
-            return RAW_END;
+    if (empty)
         (void)line_fault(&reader->lines, error, "nothing follows the header; the trace is empty");
-        return RAW_FAULT;
-    case LINE_FAULT:
-        break;
-    }
-    return RAW_FAULT;
+    return empty ? LINE_FAULT : LINE_END;
 }
 
-enum raw_status trace_parse_next(struct trace_reader *reader, trace_parse *parse,
-                                 struct raw_record *raw, struct error *error)
+enum line_status trace_next_line(struct trace_reader *reader, char **line, struct error *error)
 {
-    char *line = NULL;
-    const enum raw_status status = trace_next_line(reader, &line, error);
-    if (status != RAW_READ)
-        return status;
-    *raw = (struct raw_record){.label = ""};
-    return parse(reader, line, raw, error) ? RAW_READ : RAW_FAULT;
+    enum line_status status = LINE_READ;
+    if (reader->pending == NULL)
+        status = line_reader_next(&reader->lines, line, error);
+    else
+        *line = reader->pending;
+    reader->pending = NULL;
+    reader->record_lines += status == LINE_READ;
+    return status == LINE_END ? end_of_trace(reader, reader->record_lines == 0, error) : status;
+}
+
+enum line_status trace_next_row(struct trace_reader *reader, struct listing *table,
+                                struct error *error)
+{
+    const enum line_status status = listing_next(table, error);
+    if (status != LINE_END || table->rows == 0)
+        return status != LINE_END ? status : end_of_trace(reader, true, error);
+    if (table->rows == table->unselected) {
+        (void)line_fault(&reader->lines, error, "--where selects no row");
+        return LINE_FAULT;
+    }
+    if (table->unselected > 0)
+        trace_note(reader, "%zu of %zu rows left out by --where", table->unselected, table->rows);
+    return LINE_END;
+}
+
+bool trace_goes_back(const struct trace_reader *reader, sim_time_t by, struct error *error)
+{
+    return line_fault(&reader->lines, error, "time goes back by %.9g s; sort the file by time%s",
+                      sim_to_s(by), reader->view.columns != NULL ? ", or give --sort" : "");
 }
 
 bool trace_order(struct trace_reader *reader, sim_time_t stamp, sim_time_t *time,
@@ -193,11 +206,9 @@ bool trace_order(struct trace_reader *reader, sim_time_t stamp, sim_time_t *time
         reader->has_origin = true;
     }
     if (stamp < reader->last)
-        return line_fault(
-            &reader->lines, error, "time goes back by %.9g s; sort the file by time%s",
-            sim_to_s(reader->last - stamp), reader->view.columns != NULL ? ", or give --sort" : "");
+        return trace_goes_back(reader, reader->last - stamp, error);
     reader->last = stamp;
-    *time = stamp - reader->origin;
+    *time = reader->length = stamp - reader->origin;
     return sim_to_s(*time) <= TRACE_MOST_SECONDS ||
            line_fault(&reader->lines, error,
                       "is %.9g s after the first record, more than %g; is the unit right?",

@@ -1,50 +1,8 @@
-/* Layouts with one line per request, sorted by time: our own and Azure's LLM inference traces. */
+/* Stamps of records. */
 #include "traces/readers/trace_layout.h"
 
 #include <string.h>
 #include <time.h>
-
-/* ---- time_ms,application[,slo_ms] ------------------------------------------------------------ */
-
-enum { ESGSIM_FIELDS = 3 /* with slo_ms */, LLM_FIELDS = 3 };
-
-static const char esgsim_with_slo[] = "time_ms,application,slo_ms";
-static const char *const esgsim_headers[] = {"time_ms,application", esgsim_with_slo, NULL};
-
-static bool open_esgsim(struct trace_reader *reader, const char *header, struct error *error)
-{
-    (void)error;
-    reader->fields = strcmp(header, esgsim_with_slo) == 0 ? ESGSIM_FIELDS : ESGSIM_FIELDS - 1;
-    return true;
-}
-
-static bool parse_esgsim(struct trace_reader *reader, char *line, struct raw_record *raw,
-                         struct error *error)
-{
-    char *fields[ESGSIM_FIELDS];
-    sim_time_t stamp = 0;
-    if (!trace_split(reader, line, fields, error) ||
-        !trace_parse_stamp(reader, fields[0], "time_ms", SIM_MS, &stamp, error) ||
-        !trace_check_label(reader, fields[1], "application", error))
-        return false;
-    if (reader->fields == ESGSIM_FIELDS && *fields[2] != '\0') {
-        if (!trace_parse_time(reader, fields[2], "slo_ms", SIM_MS, &raw->slo, error))
-            return false;
-        if (raw->slo == 0)
-            return line_fault(&reader->lines, error,
-                              "slo_ms is 0; give a positive time or leave the field empty");
-    }
-    raw->label = fields[1];
-    raw->selected = trace_select(reader, fields[1], NULL);
-    return trace_order(reader, stamp, &raw->time, error);
-}
-
-const struct trace_layout trace_layout_esgsim = {.header = "time_ms,application[,slo_ms]",
-                                                 .headers = esgsim_headers,
-                                                 .open = open_esgsim,
-                                                 .parse = parse_esgsim};
-
-/* ---- TIMESTAMP,ContextTokens,GeneratedTokens ------------------------------------------------- */
 
 /* Parses exactly `count` digits followed by one of `ends` (its NUL included), and advances *text.
  */
@@ -63,14 +21,38 @@ static bool parse_digits(const char **text, int count, const char *ends, int *va
     return true;
 }
 
-/* Parses "03.9799600" or "03" to nanoseconds; nothing, Z or +00:00 may follow. */
+/* Parses what may follow a date: nothing, Z, UTC, or the offset of its clock from UTC. */
+static bool parse_offset(const char *text, sim_time_t *offset)
+{
+    int hours = 0, minutes = 0;
+    *offset = 0;
+    text += strspn(text, " ");
+    if (*text == '\0' || strcmp(text, "Z") == 0 || strcmp(text, "UTC") == 0)
+        return true;
+    const char sign = *text++;
+    const char *behind = text + 2;
+    if ((sign != '+' && sign != '-') || !parse_digits(&text, 2, ":0123456789", &hours) ||
+        hours > 14)
+        return false;
+    text = behind + (*behind == ':');
+    if (*text != '\0' && (!parse_digits(&text, 2, "", &minutes) || minutes > 59))
+        return false;
+    *offset = (sign == '+' ? 1 : -1) * (hours * 3600 + minutes * 60) * SIM_S;
+    return *behind != ':' || behind[1] != '\0';
+}
+
+/* Parses "03.9799600" or "03" to nanoseconds; an offset may follow. */
 static bool parse_seconds(const char *text, sim_time_t *time)
 {
+    const char *behind = text + 2;
     int seconds = 0;
-    if (!parse_digits(&text, 2, ".Z+", &seconds) || seconds > 59)
+    sim_time_t offset = 0;
+    if (!parse_digits(&text, 2, ".,Z+- U", &seconds) || seconds > 59)
         return false;
     *time = seconds * SIM_S;
-    if (text[-1] == '.') {
+    if (*behind != '.' && *behind != ',') {
+        text = behind;
+    } else {
         sim_time_t place = SIM_S;
         if (*text < '0' || *text > '9')
             return false;
@@ -80,17 +62,18 @@ static bool parse_seconds(const char *text, sim_time_t *time)
             place /= 10;
             *time += (*text - '0') * place;
         }
-    } else if (text[-1] == 'Z' || text[-1] == '+') {
-        text--;
     }
-    return *text == '\0' || strcmp(text, "Z") == 0 || strcmp(text, "+00:00") == 0;
+    if (!parse_offset(text, &offset))
+        return false;
+    *time -= offset;
+    return true;
 }
 
 bool trace_parse_date(const char *text, sim_time_t *time)
 {
     int year = 0, month = 0, day = 0, hour = 0, minute = 0;
     sim_time_t seconds = 0;
-    if (!parse_digits(&text, 4, "-", &year) || !parse_digits(&text, 2, "-", &month) ||
+    if (!parse_digits(&text, 4, "-/", &year) || !parse_digits(&text, 2, "-/", &month) ||
         !parse_digits(&text, 2, " T", &day) || !parse_digits(&text, 2, ":", &hour) ||
         !parse_digits(&text, 2, ":", &minute) || !parse_seconds(text, &seconds))
         return false;
@@ -102,30 +85,17 @@ bool trace_parse_date(const char *text, sim_time_t *time)
     if (calendar.tm_mday != day || calendar.tm_mon != month - 1)
         return false;
     *time = ((sim_time_t)midnight + hour * 3600 + minute * 60) * SIM_S + seconds;
-    return true;
+    return *time >= 0;
 }
 
-static bool parse_azure_llm(struct trace_reader *reader, char *line, struct raw_record *raw,
-                            struct error *error)
+bool trace_parse_instant(const struct trace_reader *reader, const char *text, const char *what,
+                         sim_time_t unit, sim_time_t *time, struct error *error)
 {
-    char *fields[LLM_FIELDS];
-    sim_time_t stamp = 0;
-    uint64_t tokens = 0;
-    if (!trace_split(reader, line, fields, error))
-        return false;
-    if (!trace_parse_date(fields[0], &stamp))
-        return line_fault(&reader->lines, error,
-                          "TIMESTAMP '%.40s' is not of the form 2023-11-16 18:17:03.9799600",
-                          fields[0]);
-    if (!trace_parse_count(reader, fields[1], "ContextTokens", UINT32_MAX, &tokens, error) ||
-        !trace_parse_count(reader, fields[2], "GeneratedTokens", UINT32_MAX, &tokens, error))
-        return false;
-    raw->selected = trace_select(reader, "", NULL);
-    return trace_order(reader, stamp, &raw->time, error);
+    if (unit > 0)
+        return trace_parse_stamp(reader, text, what, unit, time, error);
+    return trace_parse_date(text, time) ||
+           line_fault(&reader->lines, error,
+                      "%.60s '%.40s' is not of the form 2023-11-16 18:17:03.97; give the unit of "
+                      "numbers by --unit",
+                      what, text);
 }
-
-const struct trace_layout trace_layout_azure_llm = {.header =
-                                                        "TIMESTAMP,ContextTokens,GeneratedTokens",
-                                                    .dated = true,
-                                                    .fields = LLM_FIELDS,
-                                                    .parse = parse_azure_llm};

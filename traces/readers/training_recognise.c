@@ -1,53 +1,67 @@
 /* Which layout of trainings a file has. */
+#include <stdlib.h>
 #include <string.h>
 
-#include "traces/readers/line_reader.h"
-#include "traces/readers/training_trace.h"
+#include "traces/readers/training_parts.h"
 
-static size_t count(const char *line, char character)
+enum { FIELDS = 64, GAVEL_STEPS = 5 };
+
+static bool is_whole(const char *text)
 {
-    size_t found = 0;
-    for (; *line != '\0'; line++)
-        found += *line == character;
-    return found;
+    return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
 }
 
-static bool begins(const char *line, const char *text)
+/* Whether the header has every column that the layout needs. */
+static bool has_all(const struct training_columns *layout, char *const *names, size_t count)
 {
-    return strncmp(line, text, strlen(text)) == 0;
+    size_t found = 0, wanted = 0;
+    for (size_t role = 0; role < TRAINING_ROLES; role++) {
+        if (layout->names[role] == NULL || (layout->optional >> role & 1) != 0)
+            continue;
+        wanted++;
+        for (size_t i = 0; i < count; i++)
+            if (strcmp(names[i], layout->names[role]) == 0) {
+                found++;
+                break;
+            }
+    }
+    return wanted > 0 && found == wanted && layout->header == NULL;
 }
 
-/* The layout by its first line; NULL if it is none of them. */
-static const char *recognise(const char *line)
+static const char *layout_of(char *line, char *copy)
 {
-    const size_t digits = strspn(line, "0123456789");
-    if (begins(line, "arrival_s,") || strstr(line, ",arrival_s") != NULL)
-        return "esgsim";
-    if (begins(line, "job_id,") && strstr(line, "num_gpu") != NULL)
-        return "muri";
-    if (strcmp(line, "timestamp,duration,num_gpus,gpu_time,cluster") == 0)
-        return "philly";
-    if (begins(line, "name,cpu_milli,memory_mib,"))
-        return "openb";
-    if (begins(line, "{'Time': '"))
-        return "dilu";
-    const char *last = strrchr(line, '\t');
-    if (count(line, '\t') == 6 && last[1] != '\0' &&
-        last[strspn(last + 1, "0123456789") + 1] == '\0')
-        return "gavel";
-    return digits > 0 && line[digits] == ',' && count(line, ',') == 4 && count(line, '\t') == 0
-               ? "synergy"
+    char *names[FIELDS];
+    ptrdiff_t count = line_cut(copy, ',', names, FIELDS);
+    for (size_t f = 0; count > 0 && count <= FIELDS && training_formats[f] != NULL; f++)
+        if (has_all(training_layouts[f], names, (size_t)count))
+            return training_formats[f];
+    if (count == 5 && is_whole(names[0]) && is_whole(names[3]))
+        return "synergy";
+    count = line_cut(line, '\t', names, FIELDS);
+    return (count == 7 && is_whole(names[6])) ||
+                   ((count == 10 || count == 12) && is_whole(names[GAVEL_STEPS]))
+               ? "gavel"
                : NULL;
+}
+
+const char *training_layout_of(const char *line)
+{
+    char *own = strdup(line), *copy = strdup(line);
+    const char *format = own == NULL || copy == NULL            ? NULL
+                         : strncmp(line, "{'Time': '", 10) == 0 ? "dilu"
+                                                                : layout_of(own, copy);
+    free(own);
+    free(copy);
+    return format;
 }
 
 const char *training_trace_recognise(const char *path)
 {
     struct line_reader lines = {0};
     struct error fault = {0};
-    char *line = NULL;
-    const bool read = line_reader_open(&lines, path, &fault) &&
-                      line_reader_next(&lines, &line, &fault) == LINE_READ;
-    const char *format = read ? recognise(line) : NULL;
+    char *line = line_reader_open(&lines, path, &fault) ? line_reader_peek(&lines) : NULL;
+    const char *format = line != NULL ? training_layout_of(line) : NULL;
     line_reader_close(&lines);
+    free(line);
     return format;
 }

@@ -1,16 +1,16 @@
 #include "traces/readers/training_trace.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/array.h"
+#include "traces/readers/listing.h"
 #include "traces/readers/trace_layout.h"
 #include "traces/readers/training_parts.h"
 
 #define MOST_ITERATIONS ((uint64_t)1 << 53)
 #define MOST_MEMORY_GB 1e6
-#define NO_ROW UINT32_MAX
 
 /* The formats. To add one, define columns_NAME, and recognise it in training_recognise.c. */
 #define FORMATS(FORMAT)                                                                            \
@@ -20,12 +20,14 @@
 #define NAME(format) #format,
 const char *const training_formats[] = {FORMATS(NAME) NULL};
 const char *const instance_type_names[] = {"training", "inference", "llm-inference", NULL};
-const char *const training_roles[] = {"arrival",   "gpus", "model",   "iterations", "duration",
-                                      "iteration", "id",   "cluster", "gpu_types",  NULL};
+const char *const training_roles[] = {"arrival",   "gpus",      "model", "iterations",
+                                      "duration",  "iteration", "id",    "cluster",
+                                      "gpu_types", "start",     "end",   NULL};
 
 static const struct training_columns columns_esgsim = {
     .names = {"arrival_s", "gpus", "model", "iterations", "duration_s", "iteration_s", "id",
               "cluster", "gpu_types"},
+    .optional = ~(1U << TRAINING_ROLE_ARRIVAL | 1U << TRAINING_ROLE_GPUS),
     .unit = "s",
     .own = true};
 static const struct training_columns columns_synergy = {
@@ -37,7 +39,17 @@ static const struct training_columns columns_muri = {.names = {"submit_time", "n
                                                                "iteration_time", "job_id"},
                                                      .unit = "ms"};
 static const struct training_columns columns_gavel = {
-    .header = "job type\tcommand\toption\tdata flag\tsteps\tarrival\tGPUs",
+    .header = "job type,command,option,data flag,steps,arrival,GPUs",
+    .names = {"arrival", "GPUs", "job type", "steps"},
+    .unit = "s"};
+/* The forms of later Gavel and of Shockwave have the same columns among others. */
+static const struct training_columns columns_gavel_10 = {
+    .header = "job type,command,folder,option,data flag,steps,GPUs,weight,SLO,arrival",
+    .names = {"arrival", "GPUs", "job type", "steps"},
+    .unit = "s"};
+static const struct training_columns columns_gavel_12 = {
+    .header =
+        "job type,command,folder,option,data flag,steps,GPUs,mode,weight,SLO,duration,arrival",
     .names = {"arrival", "GPUs", "job type", "steps"},
     .unit = "s"};
 static const struct training_columns columns_philly = {
@@ -47,14 +59,16 @@ static const struct training_columns columns_philly = {
     .unit = "date",
     .sort = true};
 static const struct training_columns columns_dilu = {.unit = "date"};
+/* Some of its lists have no time, because the pods arrive as a load, or no types of GPU. */
 static const struct training_columns columns_openb = {
+    .optional = 1U << TRAINING_ROLE_ARRIVAL | 1U << TRAINING_ROLE_GPU_TYPES,
     .names = {"creation_time",
               "num_gpu", [TRAINING_ROLE_VCPUS] = "cpu_milli", [TRAINING_ROLE_HOST] = "memory_mib",
               [TRAINING_ROLE_SHARE] = "gpu_milli", [TRAINING_ROLE_GPU_TYPES] = "gpu_spec"},
     .unit = "s",
     .sort = true};
 #define COLUMNS(format) &columns_##format,
-static const struct training_columns *const layouts[] = {FORMATS(COLUMNS)};
+const struct training_columns *const training_layouts[] = {FORMATS(COLUMNS)};
 
 /* The text around the fields of a line of the layout dilu. */
 enum {
@@ -73,23 +87,35 @@ static const char *const dilu_marks[DILU_FIELDS + 1] = {
     "', 'type': '",    "', 'gpu_num': ", ", 'sm_requests': ",
     ", 'sm_limits': ", ", 'memory': [",  "]}}"};
 
+enum { FACTORS = 4 };
+
 struct reader {
     struct trace_reader base; /* its lines, for the parsers of fields */
     const struct training_columns *columns;
+    const struct training_source *view;
     struct training_trace *trace;
-    size_t capacity;
-    size_t left_out;
-    char *fields[TRAINING_ROLES];  /* of a line; NULL: no such column */
-    size_t places[TRAINING_ROLES]; /* SIZE_MAX: no such column */
-    char separator;
-    sim_time_t unit; /* 0: dates */
+    struct listing table;
+    struct listing_options options;
+    int places[TRAINING_ROLES]; /* -1: no such column */
+    struct {
+        int place;
+        double part;    /* 0.01 of a percentage */
+    } factors[FACTORS]; /* of the GPUs */
+    size_t factor_count;
+    int step_place;               /* column of Slurm's ids; -1: none */
+    char *fields[TRAINING_ROLES]; /* of a row; NULL: no such column */
+    sim_time_t unit, span_unit;   /* 0: dates */
+    sim_time_t from, until;
+    sim_time_t least[TRAINING_ROLES], most[TRAINING_ROLES]; /* of arrivals, starts and ends */
+    bool named;                                             /* ids are no numbers */
+    size_t left_out, steps, bad;
+    struct error first_bad;
     /* Of the layout dilu: the times of the first and of the last line, the place in that second,
      * and the running instances as lists: the latest of a service, and the one before each. */
     bool begun;
     sim_time_t first, second;
     uint32_t place;
-    uint32_t *latest, *before;      /* by service, by row; NO_ROW: none */
-    size_t services, places_before; /* that they have room for */
+    uint32_t *latest, *before; /* by service, by row; rows from 1, 0: none */
 };
 
 /* ---- Fields ---------------------------------------------------------------------------------- */
@@ -100,7 +126,7 @@ static bool parse_name(struct reader *reader, const char *text, const char *what
     if (!trace_check_label(&reader->base, text, what, error))
         return false;
     *number = string_index_add(names, text);
-    return *number != STRING_INDEX_NONE || trace_no_memory(&reader->base, error);
+    return *number != STRING_INDEX_NONE || error_run(error, "%s: out of memory", reader->base.path);
 }
 
 static bool parse_gpus(struct reader *reader, const char *text, const char *what,
@@ -121,10 +147,7 @@ static struct training_row *new_row(struct reader *reader, struct error *error)
         (void)line_fault(&reader->base.lines, error, "more than %d trainings", TRAINING_MOST_ROWS);
         return NULL;
     }
-    if (!array_reserve(&trace->rows, &reader->capacity, trace->count + 1, sizeof *trace->rows)) {
-        (void)trace_no_memory(&reader->base, error);
-        return NULL;
-    }
+    arena_reserve(trace->memory, &trace->rows, trace->count + 1, sizeof *trace->rows);
     struct training_row *row = &trace->rows[trace->count];
     *row = (struct training_row){.id = trace->count, .gpu_types = TRAINING_NO_MODEL};
     return row;
@@ -132,68 +155,68 @@ static struct training_row *new_row(struct reader *reader, struct error *error)
 
 /* ---- Named columns --------------------------------------------------------------------------- */
 
-/* Places the roles that have the name of a column of the header. */
-static bool place_column(struct reader *reader, const char *name, struct error *error)
+/* Places the factors of "a*b%". */
+static bool place_factors(struct reader *reader, struct error *error)
 {
-    bool known = !reader->columns->own;
-    for (size_t role = 0; role < TRAINING_ROLES; role++) {
-        const char *wanted = reader->columns->names[role];
-        if (wanted == NULL || strcmp(wanted, name) != 0)
-            continue;
-        if (reader->places[role] != SIZE_MAX)
-            return line_fault(&reader->base.lines, error,
-                              "has two columns \"%.60s\"; rename all but one", name);
-        reader->places[role] = reader->base.fields;
-        known = true;
+    const char *wanted = reader->columns->names[TRAINING_ROLE_GPUS];
+    char text[256], *names[FACTORS];
+    if (listing_column(&reader->table, wanted) >= 0 || strpbrk(wanted, "*%") == NULL) {
+        reader->factors[reader->factor_count++].part = 1;
+        return listing_place(&reader->table, wanted, &reader->factors[0].place, error);
     }
-    reader->base.fields++;
-    return known ||
-           line_fault(&reader->base.lines, error,
-                      "the column \"%.60s\" is unknown; trace convert --as trainings reads any "
-                      "column by --columns",
-                      name);
+    (void)snprintf(text, sizeof text, "%s", wanted);
+    const ptrdiff_t count = line_cut(text, '*', names, FACTORS);
+    if (count < 1 || count > FACTORS)
+        return error_input(error, "--columns: gpus=%.60s has not 1 to %d factors", wanted, FACTORS);
+    for (ptrdiff_t i = 0; i < count; i++) {
+        char *end = names[i] + strlen(names[i]);
+        const bool percent = end > names[i] && end[-1] == '%';
+        end[percent ? -1 : 0] = '\0';
+        reader->factors[i].part = percent ? 0.01 : 1;
+        if (!listing_place(&reader->table, names[i], &reader->factors[i].place, error))
+            return false;
+        reader->factor_count++;
+    }
+    return true;
+}
+
+/* In our own layout an unknown column is a fault. */
+static bool check_own(const struct reader *reader, struct error *error)
+{
+    for (size_t i = 0; i < reader->table.count; i++) {
+        bool known = !reader->columns->own;
+        for (size_t role = 0; role < TRAINING_ROLES; role++)
+            known = known || reader->places[role] == (int)i;
+        if (!known)
+            return line_fault(&reader->base.lines, error,
+                              "the column \"%.60s\" is unknown; trace convert --as trainings reads "
+                              "any column by --columns",
+                              reader->table.names[i]);
+    }
+    return true;
 }
 
 static bool read_header(struct reader *reader, char *line, struct error *error)
 {
     const struct training_columns *columns = reader->columns;
-    const char *separator = strpbrk(line, ",\t|;");
-    reader->separator = separator == NULL ? ',' : *separator;
-    for (size_t role = 0; role < TRAINING_ROLES; role++)
-        reader->places[role] = SIZE_MAX;
-    for (char *rest = line; rest != NULL;) {
-        const char *name = line_cut_field(&rest, reader->separator);
-        if (name == NULL)
-            return line_fault(&reader->base.lines, error, "a quote does not end; close it");
-        if (!place_column(reader, name, error))
+    static const char *const slurm[] = {"JobID", "JobIDRaw", NULL};
+    if (!listing_open(&reader->table, line, error) ||
+        !listing_check_rules(&reader->options, error) || !place_factors(reader, error))
+        return false;
+    for (size_t role = 0; role < TRAINING_ROLES; role++) {
+        const char *name = columns->names[role];
+        reader->places[role] = role == TRAINING_ROLE_GPUS ? reader->factors[0].place : -1;
+        const bool optional = columns->optional >> role & 1;
+        if (name == NULL || role == TRAINING_ROLE_GPUS ||
+            (optional && listing_column(&reader->table, name) < 0))
+            continue;
+        if (!listing_place(&reader->table, name, &reader->places[role], error))
             return false;
     }
-    for (size_t role = 0; role < TRAINING_ROLES; role++)
-        if (columns->names[role] != NULL && reader->places[role] == SIZE_MAX &&
-            (!columns->own || role <= TRAINING_ROLE_GPUS) &&
-            (columns != &columns_openb ||
-             (role != TRAINING_ROLE_ARRIVAL && role != TRAINING_ROLE_GPU_TYPES)))
-            return line_fault(&reader->base.lines, error, "the header lacks the column \"%.60s\"",
-                              columns->names[role]);
-    return true;
-}
-
-static bool cut_row(struct reader *reader, char *line, struct error *error)
-{
-    size_t count = 0;
-    for (char *rest = line; rest != NULL; count++) {
-        char *field = line_cut_field(&rest, reader->separator);
-        if (field == NULL)
-            return line_fault(&reader->base.lines, error, "a quote does not end; close it");
-        for (size_t role = 0; role < TRAINING_ROLES; role++)
-            if (reader->places[role] == count)
-                reader->fields[role] = field;
-    }
-    return count == reader->base.fields ||
-           line_fault(&reader->base.lines, error, "has %zu field%s, not %zu (%s)", count,
-                      count == 1 ? "" : "s", reader->base.fields,
-                      reader->columns->header != NULL ? reader->columns->header
-                                                      : "as many as its header");
+    reader->step_place = columns->foreign ? listing_column_any(&reader->table, slurm) : -1;
+    if (reader->step_place < 0 && columns->foreign)
+        reader->step_place = reader->places[TRAINING_ROLE_ID];
+    return check_own(reader, error);
 }
 
 static bool has(const struct reader *reader, enum training_role role)
@@ -201,28 +224,50 @@ static bool has(const struct reader *reader, enum training_role role)
     return reader->fields[role] != NULL && *reader->fields[role] != '\0';
 }
 
-static bool parse_arrival(const struct reader *reader, sim_time_t *time, struct error *error)
+static bool parse_time(struct reader *reader, enum training_role role, sim_time_t *time,
+                       struct error *error)
 {
-    const char *text = reader->fields[TRAINING_ROLE_ARRIVAL];
-    const char *name = reader->columns->names[TRAINING_ROLE_ARRIVAL];
-    if (text == NULL) /* of pods that arrive as a load */
+    if (reader->fields[role] == NULL) /* of pods that arrive as a load */
         return true;
-    if (reader->unit > 0)
-        return trace_parse_stamp(&reader->base, text, name, reader->unit, time, error);
-    return trace_parse_date(text, time) ||
-           line_fault(&reader->base.lines, error,
-                      "%.60s '%.40s' is not of the form 2023-11-16 18:17:03", name, text);
+    if (!trace_parse_instant(&reader->base, reader->fields[role], reader->columns->names[role],
+                             reader->unit, time, error))
+        return false;
+    reader->least[role] = *time < reader->least[role] ? *time : reader->least[role];
+    reader->most[role] = *time > reader->most[role] ? *time : reader->most[role];
+    return true;
 }
 
 static bool parse_span(const struct reader *reader, enum training_role role, sim_time_t *time,
                        struct error *error)
 {
-    const char *name = reader->columns->names[role];
-    const sim_time_t unit = reader->unit > 0 ? reader->unit : SIM_S; /* beside dates: s */
-    return !has(reader, role) ||
-           (trace_parse_time(&reader->base, reader->fields[role], name, unit, time, error) &&
-            (*time > 0 || reader->columns->foreign ||
-             line_fault(&reader->base.lines, error, "%.60s is 0; give a positive time", name)));
+    const char *name = reader->columns->names[role], *text = reader->fields[role];
+    if (!has(reader, role))
+        return true;
+    const bool clock = reader->columns->foreign && strchr(text, ':') != NULL;
+    if (clock ? !parse_clock(text, time)
+              : !trace_parse_time(&reader->base, text, name, reader->span_unit, time, error))
+        return !clock ? false
+                      : line_fault(&reader->base.lines, error, "%.60s '%.40s' is not D-H:M:S", name,
+                                   text);
+    return *time > 0 || reader->columns->foreign ||
+           line_fault(&reader->base.lines, error, "%.60s is 0; give a positive time", name);
+}
+
+/* The time from the start, or else the arrival, to the end. */
+static bool parse_end(struct reader *reader, sim_time_t arrival, sim_time_t *duration,
+                      struct error *error)
+{
+    sim_time_t start = arrival, end = 0;
+    if (!has(reader, TRAINING_ROLE_END))
+        return true;
+    if ((has(reader, TRAINING_ROLE_START) &&
+         !parse_time(reader, TRAINING_ROLE_START, &start, error)) ||
+        !parse_time(reader, TRAINING_ROLE_END, &end, error))
+        return false;
+    *duration = end - start;
+    return end >= start ||
+           line_fault(&reader->base.lines, error, "%.60s is %.9g s before it starts",
+                      reader->columns->names[TRAINING_ROLE_END], sim_to_s(start - end));
 }
 
 static bool parse_count(const struct reader *reader, enum training_role role, uint64_t *count,
@@ -236,21 +281,50 @@ static bool parse_count(const struct reader *reader, enum training_role role, ui
              line_fault(&reader->base.lines, error, "%.60s is 0; give at least 1", name)));
 }
 
-/* In a foreign file "4.0", or Slurm's "cpu=8,gres/gpu=4,node=1", which may have no GPU, too. */
+/* Names are not kept: the rows are numbered instead. */
+static bool parse_id(struct reader *reader, uint64_t *id, struct error *error)
+{
+    const char *text = reader->fields[TRAINING_ROLE_ID];
+    if (reader->columns->foreign && has(reader, TRAINING_ROLE_ID) &&
+        (text[strspn(text, "0123456789")] != '\0' || strlen(text) > 15)) {
+        reader->named = true;
+        return true;
+    }
+    return parse_count(reader, TRAINING_ROLE_ID, id, error);
+}
+
+/* The product of the factors, in a foreign file numbers of any form, or what Slurm writes, which
+ * may have no GPU. A product that is no whole number is a number of GPUs and a share of each. */
 static bool parse_gang(struct reader *reader, struct training_row *row, struct error *error)
 {
-    char *text = reader->fields[TRAINING_ROLE_GPUS];
+    double whole = 1, share = 1;
     const char *name = reader->columns->names[TRAINING_ROLE_GPUS];
-    if (reader->columns->foreign) {
-        char *list = strstr(text, "gres/gpu=");
-        if (list == NULL && (*text == '\0' || strchr(text, '=') != NULL))
-            return true;
-        text = list != NULL ? list + strlen("gres/gpu=") : text;
-        char *end = text + strspn(text, "0123456789");
-        if (list != NULL || strcmp(end, ".0") == 0)
-            *end = '\0';
+    if (!reader->columns->foreign)
+        return parse_gpus(reader, reader->fields[TRAINING_ROLE_GPUS], name, row, error);
+    for (size_t i = 0; i < reader->factor_count; i++) {
+        const char *text = reader->table.fields[reader->factors[i].place];
+        uint64_t gpus = 0;
+        char *end = NULL;
+        double value = strtod(text, &end) * reader->factors[i].part;
+        if (slurm_gpus(text, &gpus))
+            value = (double)gpus;
+        else if (*text == '\0' || *text == '(' || strchr(text, '=') != NULL)
+            value = 0;
+        else if (*end != '\0' || !(value >= 0 && value <= TRAINING_MOST_GPUS))
+            return line_fault(&reader->base.lines, error,
+                              "%.60s '%.40s' is not a number of GPUs from 0 to %d", name, text,
+                              TRAINING_MOST_GPUS);
+        *(value < 1 && value > 0 ? &share : &whole) *= value;
     }
-    return parse_gpus(reader, text, name, row, error);
+    const double gpus = whole * share;
+    const bool shared = fabs(gpus - round(gpus)) > 1e-9;
+    if (gpus > TRAINING_MOST_GPUS || (shared && fabs(whole - round(whole)) > 1e-9))
+        return line_fault(&reader->base.lines, error,
+                          "%.60s is %g: no whole number of GPUs, and no share of a whole number",
+                          name, gpus);
+    row->gpus = (uint32_t)lround(shared ? whole : gpus);
+    row->request = row->limit = shared ? share : 0;
+    return true;
 }
 
 static bool parse_label(struct reader *reader, enum training_role role, struct string_index *names,
@@ -265,14 +339,16 @@ static bool parse_row(struct reader *reader, struct training_row *row, struct er
 {
     struct training_trace *trace = reader->trace;
     sim_time_t iteration = 0, duration = 0;
-    if (!parse_count(reader, TRAINING_ROLE_ID, &row->id, error) ||
+    if (!parse_id(reader, &row->id, error) ||
         !parse_label(reader, TRAINING_ROLE_MODEL, &trace->models, &row->model, error) ||
         !parse_label(reader, TRAINING_ROLE_CLUSTER, &trace->clusters, &row->cluster, error) ||
         !parse_label(reader, TRAINING_ROLE_GPU_TYPES, &trace->gpu_types, &row->gpu_types, error) ||
-        !parse_arrival(reader, &row->arrival, error) || !parse_gang(reader, row, error) ||
+        !parse_time(reader, TRAINING_ROLE_ARRIVAL, &row->arrival, error) ||
+        !parse_gang(reader, row, error) ||
         !parse_count(reader, TRAINING_ROLE_ITERATIONS, &row->iterations, error) ||
         !parse_span(reader, TRAINING_ROLE_ITERATION, &iteration, error) ||
-        !parse_span(reader, TRAINING_ROLE_DURATION, &duration, error))
+        !parse_span(reader, TRAINING_ROLE_DURATION, &duration, error) ||
+        !parse_end(reader, row->arrival, &duration, error))
         return false;
     row->iteration_ms = (double)iteration / SIM_MS;
     row->duration_s = sim_to_s(duration);
@@ -296,18 +372,47 @@ static bool check_row(const struct reader *reader, const struct training_row *ro
                       sim_to_s(row->arrival), sim_to_s(row[-1].arrival));
 }
 
-static bool read_row(struct reader *reader, char *line, struct error *error)
+/* Counts a bad line of a foreign file; else, or if the fault is not of the line alone, fails. */
+static bool keep_fault(struct reader *reader, const struct error *fault, bool alone,
+                       struct error *error)
 {
+    if (reader->columns->foreign && alone && fault->kind == ERROR_INPUT) {
+        if (reader->bad++ == 0)
+            reader->first_bad = *fault;
+        return true;
+    }
+    if (error != NULL)
+        *error = *fault;
+    return false;
+}
+
+static bool read_row(struct reader *reader, struct error *error)
+{
+    struct error fault = {0};
+    char *const *fields = reader->table.fields;
     struct training_row *row = new_row(reader, error);
-    if (row == NULL || !cut_row(reader, line, error) || !parse_row(reader, row, error))
+    if (row == NULL)
         return false;
+    for (size_t role = 0; role < TRAINING_ROLES; role++)
+        reader->fields[role] = reader->places[role] < 0 ? NULL : fields[reader->places[role]];
+    if (reader->step_place >= 0 &&
+        slurm_is_step(reader->table.names[reader->step_place], fields[reader->step_place])) {
+        reader->steps++;
+        return true;
+    }
+    if (!parse_row(reader, row, &fault))
+        return keep_fault(reader, &fault, true, error);
+    if (row->arrival < reader->from || row->arrival >= reader->until)
+        return true;
     if (reader->columns->foreign &&
         (row->gpus == 0 || (row->iterations == 0 && !(row->duration_s > 0)))) {
         reader->left_out++;
         return true;
     }
+    if (!check_row(reader, row, &fault))
+        return keep_fault(reader, &fault, true, error);
     reader->trace->count++;
-    return check_row(reader, row, error);
+    return true;
 }
 
 /* ---- Instances of the layout dilu ------------------------------------------------------------ */
@@ -431,31 +536,26 @@ static bool parse_instance(struct reader *reader, char **fields, struct training
                       row->gpus);
 }
 
-/* Makes room for the lists of running instances. */
-static bool running_grow(struct reader *reader, struct error *error)
+/* Makes room for the list of a service. */
+static uint32_t *latest_of(struct reader *reader, int32_t service)
 {
-    const size_t old = reader->services;
-    if (!array_reserve(&reader->latest, &reader->services, reader->trace->models.count,
-                       sizeof *reader->latest) ||
-        !array_reserve(&reader->before, &reader->places_before, reader->capacity,
-                       sizeof *reader->before))
-        return trace_no_memory(&reader->base, error);
-    for (size_t i = old; i < reader->services; i++)
-        reader->latest[i] = NO_ROW;
-    return true;
+    arena_reserve(reader->base.memory, &reader->latest, (size_t)service + 1,
+                  sizeof *reader->latest);
+    return &reader->latest[service];
 }
 
 static bool start_instance(struct reader *reader, char **fields, sim_time_t time,
                            struct error *error)
 {
     struct training_row *row = new_row(reader, error);
-    if (row == NULL || !parse_instance(reader, fields, row, error) || !running_grow(reader, error))
+    if (row == NULL || !parse_instance(reader, fields, row, error))
         return false;
+    uint32_t *latest = latest_of(reader, row->model);
     row->arrival = time;
     row->duration_s = INFINITY;
-    reader->before[row->id] = reader->latest[row->model];
-    reader->latest[row->model] = (uint32_t)row->id;
-    reader->trace->count++;
+    arena_reserve(reader->base.memory, &reader->before, row->id + 1, sizeof *reader->before);
+    reader->before[row->id] = *latest;
+    *latest = (uint32_t)++reader->trace->count;
     return true;
 }
 
@@ -465,19 +565,18 @@ static bool delete_instances(struct reader *reader, char **fields, sim_time_t ti
     struct training_row end = {.id = 0};
     if (!parse_instance(reader, fields, &end, error))
         return false;
-    uint32_t id = (size_t)end.model < reader->services ? reader->latest[end.model] : NO_ROW;
-    if (id == NO_ROW)
+    uint32_t *latest = latest_of(reader, end.model);
+    if (*latest == 0)
         return line_fault(&reader->base.lines, error,
                           "deletes \"%s\", of which no instance runs; start it first",
                           fields[DILU_SERVICE]);
-    const struct training_row *start = &reader->trace->rows[id];
+    struct training_row *rows = reader->trace->rows, *start = &rows[*latest - 1];
     if (end.type != start->type || end.gpus != start->gpus)
         return line_fault(&reader->base.lines, error,
                           "type or gpu_num of \"%s\" differ from those of its start",
                           fields[DILU_SERVICE]);
-    for (; id != NO_ROW; id = reader->before[id])
-        reader->trace->rows[id].duration_s = sim_to_s(time - reader->trace->rows[id].arrival);
-    reader->latest[end.model] = NO_ROW;
+    for (; *latest > 0; *latest = reader->before[*latest - 1])
+        rows[*latest - 1].duration_s = sim_to_s(time - rows[*latest - 1].arrival);
     return true;
 }
 
@@ -495,85 +594,200 @@ static bool event_dilu(struct reader *reader, char *line, struct error *error)
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-static bool take_header(struct reader *reader, struct error *error)
+/* Columns of one clock overlap, or follow one another within years. */
+static bool check_clocks(const struct reader *reader, struct error *error)
 {
-    char *line = NULL;
-    if (reader->columns->header == NULL) {
-        const enum line_status status = line_reader_next(&reader->base.lines, &line, error);
-        return status == LINE_END || (status == LINE_READ && read_header(reader, line, error));
+    static const enum training_role roles[] = {TRAINING_ROLE_START, TRAINING_ROLE_END};
+    static const sim_time_t apart = 100000000 * SIM_S;
+    const sim_time_t first = reader->least[TRAINING_ROLE_ARRIVAL];
+    const sim_time_t last = reader->most[TRAINING_ROLE_ARRIVAL];
+    for (size_t i = 0; i < 2; i++) {
+        const sim_time_t least = reader->least[roles[i]], most = reader->most[roles[i]];
+        if (least <= most && first <= last && (least > last + apart || most < first))
+            return error_input(error,
+                               "%s: %.60s is from %.12g to %.12g s, %.60s from %.12g to %.12g s: "
+                               "two clocks; bring them to one",
+                               reader->base.path, reader->columns->names[TRAINING_ROLE_ARRIVAL],
+                               sim_to_s(first), sim_to_s(last), reader->columns->names[roles[i]],
+                               sim_to_s(least), sim_to_s(most));
     }
-    char *own = strdup(reader->columns->header);
-    const bool good =
-        own != NULL ? read_header(reader, own, error) : trace_no_memory(&reader->base, error);
-    free(own);
-    return good;
+    return true;
+}
+
+/* Judges and notes what was left out. */
+static bool conclude(struct reader *reader, struct error *error)
+{
+    const size_t rows = reader->table.rows, unselected = reader->table.unselected;
+    const size_t path = strlen(reader->base.path) + 1;
+    const char *why = reader->first_bad.message + (reader->bad > 0 ? path : 0);
+    const struct {
+        size_t count;
+        const char *what;
+    } notes[] = {{reader->left_out, "without a GPU or without a duration"},
+                 {reader->steps, "of steps of jobs"},
+                 {unselected, "not selected by --where"}};
+    if (!check_clocks(reader, error))
+        return false;
+    if (reader->bad > 0 && reader->bad == rows - unselected)
+        return keep_fault(reader, &reader->first_bad, false, error);
+    if (reader->bad * 100 > rows - unselected)
+        return error_input(error,
+                           "%s: %zu of %zu lines cannot be read, above 1 %%; the first is line %s",
+                           reader->base.path, reader->bad, rows - unselected, why);
+    if (reader->trace->count == 0)
+        return error_input(error, "%s: holds no training%s; give a trace with one",
+                           reader->base.path,
+                           unselected > 0 ? " that --where selects"
+                           : reader->view->from != NULL || reader->view->until != NULL
+                               ? " from --from until --until"
+                           : reader->left_out > 0 ? " with a GPU and a duration"
+                                                  : "");
+    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
+        if (notes[i].count > 0)
+            trace_note(&reader->base, "%zu row%s %s left out", notes[i].count,
+                       notes[i].count == 1 ? "" : "s", notes[i].what);
+    if (reader->bad > 0)
+        trace_note(&reader->base,
+                   "%zu of %zu lines cannot be read and are left out; the first is line %s",
+                   reader->bad, rows - unselected, why);
+    return true;
+}
+
+/* The times between which trainings are kept. */
+static bool take_window(struct reader *reader, struct error *error)
+{
+    const char *const texts[] = {reader->view->from, reader->view->until};
+    static const char *const names[] = {"--from", "--until"};
+    sim_time_t *const times[] = {&reader->from, &reader->until};
+    reader->until = SIM_FOREVER;
+    for (size_t i = 0; i < 2; i++) {
+        char text[64];
+        if (texts[i] == NULL)
+            continue;
+        const bool day = reader->unit == 0 && strlen(texts[i]) == strlen("2023-11-16");
+        (void)snprintf(text, sizeof text, "%s%s", texts[i], day ? " 00:00:00" : "");
+        if (!trace_parse_instant(&reader->base, text, names[i], reader->unit, times[i], error))
+            return false;
+    }
+    return true;
+}
+
+/* The form of Gavel that has so many fields. */
+static const struct training_columns *gavel_of(const char *line)
+{
+    size_t tabs = 0;
+    for (; *line != '\0'; line++)
+        tabs += *line == '\t';
+    return tabs == 11 ? &columns_gavel_12 : tabs == 9 ? &columns_gavel_10 : &columns_gavel;
+}
+
+static bool begin_table(struct reader *reader, char *line, struct error *error)
+{
+    if (reader->columns == &columns_gavel)
+        reader->columns = gavel_of(line);
+    if (reader->view->table != NULL)
+        reader->options = *reader->view->table;
+    if (reader->columns->header != NULL)
+        reader->options.header = reader->columns->header;
+    reader->table.lines = &reader->base.lines;
+    reader->table.options = &reader->options;
+    for (size_t role = 0; role < TRAINING_ROLES; role++)
+        reader->least[role] = SIM_FOREVER;
+    return read_header(reader, line, error) && take_window(reader, error);
+}
+
+static bool read_table(struct reader *reader, struct error *error)
+{
+    for (;;) {
+        struct error fault = {0};
+        const enum line_status status = listing_next(&reader->table, &fault);
+        if (status == LINE_END)
+            return conclude(reader, error);
+        if (status == LINE_READ ? !read_row(reader, error)
+                                : !keep_fault(reader, &fault, reader->table.bad, error))
+            return false;
+    }
 }
 
 static bool read_lines(struct reader *reader, struct error *error)
 {
     char *line = NULL;
     const bool events = reader->columns == &columns_dilu;
-    if (!line_reader_open(&reader->base.lines, reader->base.path, error) ||
-        (!events && !take_header(reader, error)))
-        return false;
-    for (;;) {
-        const enum line_status status = line_reader_next(&reader->base.lines, &line, error);
-        if (status == LINE_END)
-            return reader->trace->count > 0 ||
-                   error_input(error, "%s: holds no training; give a trace with one",
-                               reader->base.path);
-        if (status == LINE_FAULT || !(events ? event_dilu : read_row)(reader, line, error))
+    enum line_status status = line_reader_next(&reader->base.lines, &line, error);
+    if (status == LINE_READ && !events)
+        return begin_table(reader, line, error) && read_table(reader, error);
+    for (; status == LINE_READ; status = line_reader_next(&reader->base.lines, &line, error))
+        if (!event_dilu(reader, line, error))
             return false;
-    }
+    return status == LINE_END &&
+           (reader->trace->count > 0 ||
+            error_input(error, "%s: holds no training; give a trace with one", reader->base.path));
 }
 
 bool training_columns_parse(char *list, struct training_columns *columns, struct error *error)
 {
-    return trace_parse_columns(
-               list, training_roles, TRAINING_NAMED_ROLES, 2, columns->names,
-               "arrival=COLUMN, gpus=, duration= or iterations=, and if the file has them "
-               "model=, iteration=, id=, cluster= and gpu_types=",
-               error) &&
+    return listing_take_roles(list, training_roles, 2, columns->names,
+                              "arrival=COLUMN, gpus=, duration=, end= or iterations=, and if the "
+                              "file has them start=, model=, iteration=, id=, cluster= and "
+                              "gpu_types=",
+                              error) &&
            (columns->names[TRAINING_ROLE_DURATION] != NULL ||
+            columns->names[TRAINING_ROLE_END] != NULL ||
             columns->names[TRAINING_ROLE_ITERATIONS] != NULL ||
-            error_input(error, "--columns lacks duration=COLUMN or iterations=COLUMN"));
+            error_input(error, "--columns lacks duration=COLUMN, end= or iterations="));
 }
 
-struct training_trace *training_trace_read_columns(const char *path,
-                                                   const struct training_columns *columns,
-                                                   size_t *left_out, struct error *error)
+static const struct training_columns *layout_named(const char *path, const char *format,
+                                                   struct error *error)
 {
-    struct reader reader = {.base.path = (char *)path,
-                            .columns = columns,
-                            .unit = trace_unit(columns->unit),
-                            .trace = calloc(1, sizeof *reader.trace)};
-    const bool good =
-        reader.trace != NULL ? read_lines(&reader, error) : trace_no_memory(&reader.base, error);
+    for (size_t f = 0; training_formats[f] != NULL; f++)
+        if (strcmp(format, training_formats[f]) == 0)
+            return training_layouts[f];
+    (void)error_input(error,
+                      "%s: unknown format \"%s\"; esgsim, synergy, muri, gavel, philly, dilu or "
+                      "openb",
+                      path, format);
+    return NULL;
+}
+
+struct training_trace *training_trace_read_view(const char *path, const char *format,
+                                                const struct training_columns *columns,
+                                                const struct training_source *view,
+                                                struct error *error)
+{
+    static const struct training_source none = {.lines = NULL};
+    struct reader reader = {.base.path = (char *)path, .view = view != NULL ? view : &none};
+    reader.columns = columns != NULL ? columns : layout_named(path, format, error);
+    if (reader.columns == NULL)
+        return NULL;
+    reader.unit = trace_unit(reader.columns->unit);
+    reader.span_unit = reader.columns->duration_unit != NULL
+                           ? trace_unit(reader.columns->duration_unit)
+                       : reader.unit > 0 ? reader.unit
+                                         : SIM_S;
+    reader.base.memory = arena_create();
+    reader.trace = arena_allocate(reader.base.memory, 1, sizeof *reader.trace);
+    reader.trace->memory = reader.base.memory;
+    const bool good = line_reader_take(&reader.base.lines, reader.view->lines, path, error) &&
+                      read_lines(&reader, error);
     line_reader_close(&reader.base.lines);
-    free(reader.latest);
-    free(reader.before);
-    *left_out = reader.left_out;
+    listing_close(&reader.table);
     if (!good) {
         training_trace_free(reader.trace);
         return NULL;
     }
-    if (columns->sort || columns->foreign)
-        training_rows_sort(reader.trace, columns->names[TRAINING_ROLE_ID] == NULL);
+    reader.trace->notes = reader.base.notes;
+    const bool cut = reader.view->from != NULL || reader.view->until != NULL;
+    if (reader.columns->sort || reader.columns->foreign || cut)
+        training_rows_sort(reader.trace,
+                           reader.named || reader.columns->names[TRAINING_ROLE_ID] == NULL);
     return reader.trace;
 }
 
 struct training_trace *training_trace_read(const char *path, const char *format,
                                            struct error *error)
 {
-    size_t left_out = 0;
-    for (size_t f = 0; training_formats[f] != NULL; f++)
-        if (strcmp(format, training_formats[f]) == 0)
-            return training_trace_read_columns(path, layouts[f], &left_out, error);
-    (void)error_input(error,
-                      "%s: unknown format \"%s\"; esgsim, synergy, muri, gavel, philly, dilu or "
-                      "openb",
-                      path, format);
-    return NULL;
+    return training_trace_read_view(path, format, NULL, NULL, error);
 }
 
 void training_trace_free(struct training_trace *trace)
@@ -583,6 +797,5 @@ void training_trace_free(struct training_trace *trace)
     string_index_clear(&trace->models);
     string_index_clear(&trace->clusters);
     string_index_clear(&trace->gpu_types);
-    free(trace->rows);
-    free(trace);
+    arena_destroy(trace->memory);
 }

@@ -23,6 +23,10 @@ enum instance_type { INSTANCE_TRAINING, INSTANCE_INFERENCE, INSTANCE_LLM, INSTAN
 /* "training", "inference", "llm-inference", NULL. */
 extern const char *const instance_type_names[];
 
+struct arena;
+struct line_reader;
+struct listing_options;
+
 struct training_row {
     uint64_t id;         /* of the file; the row's number from 0 where the layout has none */
     int32_t model;       /* index into `models`, or TRAINING_NO_MODEL; dilu: of the service */
@@ -40,8 +44,10 @@ struct training_row {
 };
 
 struct training_trace {
+    struct arena *memory; /* of all of it */
     struct training_row *rows;
     size_t count;
+    char *notes;                   /* what a user should know, a line each; NULL: nothing */
     struct string_index models;    /* names in order of first use */
     struct string_index clusters;  /* virtual clusters, in order of first use */
     struct string_index gpu_types; /* lists of GPU models, "A|B", in order of first use */
@@ -58,6 +64,8 @@ enum training_role {
     TRAINING_ROLE_ID,
     TRAINING_ROLE_CLUSTER,
     TRAINING_ROLE_GPU_TYPES,
+    TRAINING_ROLE_START,
+    TRAINING_ROLE_END,
     TRAINING_NAMED_ROLES, /* those above; the next are of the layout openb alone */
     TRAINING_ROLE_VCPUS = TRAINING_NAMED_ROLES,
     TRAINING_ROLE_HOST,
@@ -72,11 +80,22 @@ extern const char *const training_roles[];
 struct training_columns {
     const char *header;                /* of a layout that has none; NULL: the file's first line */
     const char *names[TRAINING_ROLES]; /* by role; NULL: none. Arrival and GPUs are required, and
-                                          iterations or a duration */
-    const char *unit; /* of times: one of trace_units; of durations beside dates: seconds */
-    bool own;         /* our own layout: further columns are faults, and most may lack */
-    bool sort;        /* arrivals need not ascend */
-    bool foreign;     /* any file: the same, and rows without a GPU or without work are left out */
+                                          iterations, a duration or an end. GPUs may be a product,
+                                          "a*b", and % behind a factor divides by 100 */
+    unsigned optional;                 /* bits of roles whose column a file may lack */
+    const char *unit;                  /* of times: one of trace_units */
+    const char *duration_unit; /* NULL: the same; beside dates seconds. H:M:S is read, too */
+    bool own;                  /* our own layout: further columns are faults, and most may lack */
+    bool sort;                 /* arrivals need not ascend */
+    bool foreign; /* any file: the same; rows without a GPU or without work, and bad lines, at most
+                     1 % of all, are left out */
+};
+
+/* What a command says of a file. Zeroed: nothing. */
+struct training_source {
+    struct line_reader *lines;     /* as that of struct trace_view */
+    struct listing_options *table; /* NULL: none */
+    const char *from, *until; /* arrivals from, and before, as the file writes them; NULL: any */
 };
 
 /* Sets the names of the columns from the list that --columns takes, "arrival=submit,gpus=n,…",
@@ -87,19 +106,22 @@ bool training_columns_parse(char *list, struct training_columns *columns, struct
 /* Names of the layouts, NULL-terminated. */
 extern const char *const training_formats[];
 
-/* The layout of a file, recognised by its first line; NULL if it is none of them. */
+/* The layout of a file, recognised by its first line, or by that line itself; NULL if it is none of
+ * them. */
 const char *training_trace_recognise(const char *path);
+const char *training_layout_of(const char *line);
 
 /* Reads a whole trace of at most TRAINING_MOST_ROWS rows. `format` is a name of the table above.
  * NULL with ERROR_INPUT "FILE:LINE: …" for a malformed line, an arrival before the previous one, or
  * no row; ERROR_RUN without memory. The caller frees. O(rows log rows). */
 struct training_trace *training_trace_read(const char *path, const char *format,
                                            struct error *error);
-/* The same by named columns. Counts the rows of a foreign file that are left out. It is sorted by
- * arrival, then by id, and its first training arrives at time 0. */
-struct training_trace *training_trace_read_columns(const char *path,
-                                                   const struct training_columns *columns,
-                                                   size_t *left_out, struct error *error);
+/* The same as the view says, and by named columns if these are not NULL. A foreign file is sorted
+ * by arrival, then by id, and its first training arrives at time 0. */
+struct training_trace *training_trace_read_view(const char *path, const char *format,
+                                                const struct training_columns *columns,
+                                                const struct training_source *view,
+                                                struct error *error);
 /* Keeps the trainings of one virtual cluster: numbered from 0, the first arrives at time 0. False
  * with ERROR_INPUT if the trace has no such cluster; the message has the nearest name. O(rows). */
 bool training_trace_keep(struct training_trace *trace, const char *path, const char *cluster,

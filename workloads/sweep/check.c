@@ -1,5 +1,6 @@
 /* Validation of any input file, whose kind is recognised from its content. */
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,11 +14,12 @@
 #include "workloads/sweep/sweep.h"
 #include "workloads/training/training_models.h"
 
-bool input_check_trace(const char *path, const char *format, struct error *error)
+bool input_check_trace(const char *path, const char *format, const struct trace_view *view,
+                       struct error *error)
 {
     struct error fault = {0};
     struct trace_record record;
-    struct trace_reader *reader = trace_open(path, format, 1, error);
+    struct trace_reader *reader = trace_open_view(path, format, 1, view, error);
     if (reader == NULL)
         return false;
     uint64_t records = 0;
@@ -146,8 +148,10 @@ static void read_beginning(const char *path, char *text, size_t size)
 {
     struct stat status;
     ssize_t length = 0;
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+    /* A FIFO is not even opened: its writer would see a reader come and go. */
+    const bool regular = stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    int fd = regular ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+    if (fd >= 0)
         length = read(fd, text, size - 1);
     if (fd >= 0)
         (void)close(fd);
@@ -162,35 +166,37 @@ static bool looks_like_json(const char *path, const char *text)
     return path_ends_in(path, ".json") || (*first == '{' && first[1] != '\'') || *first == '[';
 }
 
-/* Measurements have a column that no trace has, mostly that of the batch size. Cuts `text`. */
-static bool looks_like_samples(char *text)
+/* Checks a file that is not JSON: a trace of trainings, samples, or else a trace of arrivals. Its
+ * first line is looked at, so that a pipe is read once. */
+static bool check_table(const char *path, const char **kind, struct error *error)
 {
-    static const char *const names[] = {"batch", "Batch size", "batch1", "members",
-                                        "cold_start_ms"};
-    text[strcspn(text, "\r\n")] = '\0';
-    for (const char *cell = strsep(&text, ","); cell != NULL; cell = strsep(&text, ","))
-        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-            if (strcmp(cell, names[i]) == 0)
-                return true;
-    return false;
-}
-
-/* Checks a file that is not JSON: a trace of trainings, samples, or else a trace of arrivals. */
-static bool check_table(const char *path, char *text, const char **kind, struct error *error)
-{
-    const char *format = *text != '\0' ? training_trace_recognise(path) : NULL;
-    if (format != NULL) {
+    struct line_reader lines = {.path = NULL};
+    const struct training_source trainings = {.lines = &lines};
+    const struct trace_view arrivals = {.others = TRACE_OTHERS_MERGE, .lines = &lines};
+    char *line = line_reader_open(&lines, path, error) ? line_reader_peek(&lines) : NULL;
+    const char *format = line != NULL ? training_layout_of(line) : NULL;
+    bool good = lines.file != NULL;
+    if (line != NULL && listing_json_begins(line)) {
+        good = error_input(error,
+                           "%s: is JSON, which is checked in files only that are neither "
+                           "compressed nor pipes",
+                           path);
+    } else if (format != NULL) {
         *kind = "training trace";
-        struct training_trace *trace = training_trace_read(path, format, error);
+        struct training_trace *trace =
+            training_trace_read_view(path, format, NULL, &trainings, error);
+        good = trace != NULL;
         training_trace_free(trace);
-        return trace != NULL;
+    } else if (line != NULL && sample_table_is(path, line)) {
+        *kind = "samples";
+        struct sample_set set = {.lines = &lines};
+        good = sample_table_read(&set, path, error);
+        samples_clear(&set);
+    } else if (good) {
+        good = input_check_trace(path, NULL, &arrivals, error);
     }
-    if (!looks_like_samples(text))
-        return input_check_trace(path, NULL, error);
-    *kind = "samples";
-    struct sample_set set = {0};
-    const bool good = sample_table_read(&set, path, error);
-    samples_clear(&set);
+    line_reader_close(&lines);
+    free(line);
     return good;
 }
 
@@ -206,7 +212,7 @@ bool input_check(const char *path, struct input_found *input, struct error *erro
                            path);
     read_beginning(path, text, sizeof text);
     if (!looks_like_json(path, text))
-        return check_table(path, text, &input->kind, error);
+        return check_table(path, &input->kind, error);
     input->kind = "JSON";
     struct arena *arena = arena_create();
     const struct json_value root = json_load(arena, path, error);

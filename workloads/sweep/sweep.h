@@ -87,9 +87,11 @@ struct input_found {
 };
 bool input_check(const char *path, struct input_found *input, struct error *error);
 
-/* Validates an arrival trace by reading all of it. `format`: a name of
- * traces/readers/arrival_trace.h, or NULL to recognise it by the header. */
-bool input_check_trace(const char *path, const char *format, struct error *error);
+struct trace_view;
+/* Validates an arrival trace, or the part of a view that may be NULL, by reading all of it.
+ * `format`: a name of traces/readers/arrival_trace.h, or NULL to recognise it by the header. */
+bool input_check_trace(const char *path, const char *format, const struct trace_view *view,
+                       struct error *error);
 
 struct cJSON;
 /* Returns the kind of a JSON file's content; NULL: it has no key of any kind. */

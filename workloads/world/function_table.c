@@ -322,10 +322,12 @@ static bool fault_nothing_runs(const struct source *source, const struct functio
                                struct error *error)
 {
     if (function->configuration_count > 0)
-        return json_fault(&source->entry->place, error,
-                          "function \"%s\" has no configuration of batch 1 that can run on this "
-                          "cluster; extend \"configurations\" or the cluster",
-                          function->name);
+        return json_fault(
+            &source->entry->place, error,
+            "function \"%s\" has no configuration of batch 1 that can run on this "
+            "cluster; extend \"configurations\" or the cluster, or fill in batches that were "
+            "not measured by `esgsim calibrate --grid`",
+            function->name);
     return json_fault(&source->entry->place, error,
                       "function \"%s\": none of its %zu configurations can run on this cluster: %s",
                       function->name, source->tried,
