@@ -237,7 +237,7 @@ capacity="--over slo.factor --at-least 0.9 --policies fifo,esg --seeds 3 --toler
 for jobs in 1 3; do
     for form in text json; do
         # shellcheck disable=SC2086,SC2046
-        run "$esgsim" capacity "$strict" $capacity --jobs $jobs --quiet \
+        ESGSIM_WIDTH=10000 run "$esgsim" capacity "$strict" $capacity --jobs $jobs --quiet \
             $([ $form = text ] || echo --json)
         cp "$folder/out" "$folder/capacity$jobs.$form"
         expect "capacity --jobs $jobs succeeds, as $form" 0 'fifo'
@@ -251,10 +251,10 @@ run grep -E '^fifo: least slo\.factor [0-9.]+; surely holds at [0-9.]+, surely f
 expect "it names the crossing, the ends of the interval and what it rests on" 0
 run grep -cE '"(interval|crossing|seeds|within_tolerance)":' "$folder/capacity1.json"
 expect "and so does the JSON" 0
-run "$esgsim" capacity "$strict" --over slo.factor --at-least 0.9 --seeds 3 --max-seeds 4 --policies fifo \
+ESGSIM_WIDTH=10000 run "$esgsim" capacity "$strict" --over slo.factor --at-least 0.9 --seeds 3 --max-seeds 4 --policies fifo \
     --tolerance 0.0001 --set requests=50 --set warmup_requests=5 --quiet
 expect "capacity says that the budget of seeds is spent" 0 '4 seeds: the budget is spent, and the interval is [0-9.]* % wide, not 0.01 %'
-run "$esgsim" capacity "$strict" --over slo.factor --at-most 0.5 --metric slo_hit_rate --least \
+ESGSIM_WIDTH=10000 run "$esgsim" capacity "$strict" --over slo.factor --at-most 0.5 --metric slo_hit_rate --least \
     --low 4 --high 8 --seeds 2 --set requests=50 --quiet
 expect "capacity says that no value holds" 0 'esg: the mean holds at no slo\.factor visited, from 4 to 8; surely holds at none'
 # shellcheck disable=SC2086

@@ -242,13 +242,13 @@ expect_refusal "explain of a training that is not there is refused" 'trainings 0
 run "$esgsim" explain "$folder/trainings.h5" --request 0
 expect_refusal "explain of a request where there are trainings only is refused" 'has no request; --training N'
 # `run` gives 5.986 h with three servers and 4.623 h with four; 20,000 s are 5.556 h.
-run "$esgsim" capacity $training --over cluster.invokers.0.count --metric jct_s_mean --at-most 20000 --seeds 2 --quiet
+ESGSIM_WIDTH=10000 run "$esgsim" capacity $training --over cluster.invokers.0.count --metric jct_s_mean --at-most 20000 --seeds 2 --quiet
 expect "capacity takes a measure of trainings" 0 '^synergy: least cluster.invokers.0.count 4; holds at 4, fails at 3; 1 seed: nothing random is drawn$'
-run "$esgsim" capacity $training --over cluster.invokers.0.count --at-least 0.9 --quiet
+ESGSIM_WIDTH=10000 run "$esgsim" capacity $training --over cluster.invokers.0.count --at-least 0.9 --quiet
 expect_refusal "capacity by a metric that trainings lack is refused" 'slo_hit_rate has no value with policy synergy'
 # One server leaves power-of-two nothing to draw: all seeds replay the trace alike.
 awk 'BEGIN { print "time_ms,application"; for (i = 0; i < 300; i++) print i * 12 + i % 7 ",station" }' >"$folder/even.csv"
-run "$esgsim" capacity workloads/experiments/theory/md1.json --over arrivals.scale_rate --at-least 0.9 \
+ESGSIM_WIDTH=10000 run "$esgsim" capacity workloads/experiments/theory/md1.json --over arrivals.scale_rate --at-least 0.9 \
     --greatest --low 0.5 --high 4 --tolerance 0.2 --seeds 3 --set policy.name=power-of-two --set requests=200 \
     --set warmup_requests=0 --set slo.ms=30 --set "arrivals={\"process\":\"trace\",\"file\":\"$folder/even.csv\"}" --quiet
 expect "capacity has no interval where all seeds give the same run" 0 \

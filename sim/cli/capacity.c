@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plots/plot.h"
+#include "sim/base/text.h"
 #include "sim/cli/cli.h"
 #include "sim/run/capacity_runner.h"
 #include "sim/run/guard.h"
@@ -12,7 +13,7 @@
 struct options {
     const char *metric;
     double at_least, at_most; /* NAN: not given */
-    bool least, greatest, json;
+    bool least, greatest, details, json;
     const char *out; /* folder; NULL: no figure */
     struct capacity_question question;
     struct cli_names policies;
@@ -78,6 +79,8 @@ static const struct cli_option capacity_table[] = {
      "draw the figure sustained in DIR, with the interval of each policy, and write its data as "
      "CSV",
      CLI_MEMBER(struct options, out)},
+    {"--details", NULL, "print each value that was visited, too",
+     CLI_MEMBER(struct options, details)},
     {"--json", NULL, "print one JSON object, with the metric of every seed",
      CLI_MEMBER(struct options, json)},
     {.name = NULL},
@@ -202,6 +205,8 @@ static bool capacity_command(int argc, char **argv, bool quiet, struct error *er
         !options_check(&options, error))
         return false;
     options.question.path = argv[1];
+    if (!options.json)
+        text_begin();
     run_process_begin(options.question.decision_timeout);
     bool good =
         (options.out == NULL || (gnuplot_check(error) && cli_make_folder(options.out, error))) &&
@@ -211,7 +216,7 @@ static bool capacity_command(int argc, char **argv, bool quiet, struct error *er
     if (good && options.json)
         good = cli_print_json(capacity_json(&options.question, &answer), error);
     else if (good)
-        capacity_text(&options.question, &answer, stdout);
+        capacity_text(&options.question, &answer, options.details, stdout);
     capacity_answer_clear(&answer);
     return good;
 }
@@ -228,7 +233,7 @@ const struct command command_capacity = {
             "--max-seeds are spent. Long runs need fewer seeds: a run should be long compared "
             "with the time in which its queues change. Without both --low and --high the search "
             "doubles and halves the experiment's value first. A mean need not be monotone, so "
-            "all visited values are printed, and a contradiction is reported.\n"
+            "--details prints all visited values, and a contradiction is reported.\n"
             "\n"
             "Examples: esgsim capacity workloads/experiments/strict-light.json --at-least 0.95 "
             "--over slo.factor --policies esg,fifo --set requests=1000\n"

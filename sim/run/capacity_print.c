@@ -27,17 +27,18 @@ static struct text text_of(double value)
 static void print_curve(FILE *out, const struct capacity_question *question,
                         const struct capacity_curve *curve)
 {
-    fprintf(out, "\n%s\n%20s %14s %14s %14s %6s  %s\n", curve->policy, question->key, "mean",
-            "lower limit", "upper limit", "seeds", question->metric->name);
+    fprintf(out, "\n%s: mean %s at each %s visited\n%12s %12s %12s %12s %6s  %s\n", curve->policy,
+            question->metric->name, question->key, "value", "mean", "lower limit", "upper limit",
+            "seeds", "answer");
     for (size_t i = 0; i < curve->search.count; i++) {
         const struct capacity_point *point = &curve->search.points[i];
-        fprintf(out, "%20s ", text_of(point->value).bytes);
+        fprintf(out, "%12s ", text_of(point->value).bytes);
         if (isnan(point->mean))
-            fprintf(out, "%14s %14s %14s %6s", "none", "none", "none", "-");
+            fprintf(out, "%12s %12s %12s %6s", "none", "none", "none", "-");
         else if (capacity_point_is_exact(point))
-            fprintf(out, "%14.6g %14s %14s %6zu", point->mean, "-", "-", point->seeds);
+            fprintf(out, "%12.6g %12s %12s %6zu", point->mean, "-", "-", point->seeds);
         else
-            fprintf(out, "%14.6g %14.6g %14.6g %6zu", point->mean, point->low, point->high,
+            fprintf(out, "%12.6g %12.6g %12.6g %6zu", point->mean, point->low, point->high,
                     point->seeds);
         fprintf(out, "  %s\n", capacity_answer_name(point));
     }
@@ -99,7 +100,7 @@ static void print_answer(FILE *out, const struct capacity_question *question,
 }
 
 void capacity_text(const struct capacity_question *question, const struct capacity_answer *answer,
-                   FILE *out)
+                   bool details, FILE *out)
 {
     fprintf(out,
             "%s: mean %s %s %g, at each value with %g %% confidence over %" PRIu64 " to %" PRIu64
@@ -112,9 +113,6 @@ void capacity_text(const struct capacity_question *question, const struct capaci
     else
         fprintf(out, "within %g %%\n", 100 * question->tolerance);
     for (size_t i = 0; i < answer->curve_count; i++)
-        print_curve(out, question, &answer->curves[i]);
-    fprintf(out, "\n");
-    for (size_t i = 0; i < answer->curve_count; i++)
         print_answer(out, question, &answer->curves[i]);
     for (size_t n = 0; n < answer->notice_count; n++) {
         const struct capacity_notice *notice = &answer->notices[n];
@@ -125,6 +123,8 @@ void capacity_text(const struct capacity_question *question, const struct capaci
         fprintf(
             out,
             "this result may not repeat: decision times were measured, or a policy is a module\n");
+    for (size_t i = 0; details && i < answer->curve_count; i++)
+        print_curve(out, question, &answer->curves[i]);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

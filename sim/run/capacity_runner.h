@@ -89,9 +89,10 @@ bool capacity_point_is_exact(const struct capacity_point *point);
 /* "surely holds", "not sure", "surely fails" or "refused"; "holds" or "fails" where it is exact. */
 const char *capacity_answer_name(const struct capacity_point *point);
 
-/* Writes the answer as text; and as JSON, which the caller deletes. */
+/* Writes the answer as text, with `details` also each value that was visited; and as JSON, which
+ * the caller deletes. */
 void capacity_text(const struct capacity_question *question, const struct capacity_answer *answer,
-                   FILE *out);
+                   bool details, FILE *out);
 cJSON *capacity_json(const struct capacity_question *question,
                      const struct capacity_answer *answer);
 
