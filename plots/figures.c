@@ -222,11 +222,9 @@ const struct figure_kind figure_kinds[] = {
      .table = "timeline",
      .missing = "batch-sizes, gantt",
      .columns = "panel,panel_title,row,name,part,from,ready,started,until,low,high,number",
-     .lead = "One row per GPU, at most 128. Height: the share held; the place within the row has "
-             "no meaning. "
-             "Default: ten seconds after the warm-up, or all of a run of trainings alone (--from, "
-             "--until). "
-             "One run of each policy, at most four.",
+     .lead =
+         "One row per GPU, at most 128. Height: the share held; the place within the row has no "
+         "meaning. One run of each policy, at most four.",
      .one_run = true,
      .contender = gantt_rows,
      .joined = true},

@@ -527,6 +527,93 @@ DRAWING(every_script_draws_without_a_warning_and_the_same_bytes_twice)
     a_file_is_drawn_the_same_twice("workloads/trees/esg.txt", "svg");
 }
 
+/* ---- Names ------------------------------------------------------------------------------------
+ */
+
+/* Whether a text of the SVG is the name, or the name without its middle; or begins with it and a
+ * colon. */
+static bool is_named(const char *svg, const char *name)
+{
+    for (const char *at = svg; (at = strstr(at, "<text>")) != NULL;) {
+        at += strlen("<text>");
+        const char *end = strstr(at, "</text>"), *cut = strstr(at, "…");
+        const size_t length = (size_t)(end - at), whole = strlen(name);
+        if (cut != NULL && cut < end) {
+            const size_t ahead = (size_t)(cut - at), behind = length - ahead - strlen("…");
+            if (ahead + behind < whole && strncmp(at, name, ahead) == 0 &&
+                strncmp(end - behind, name + whole - behind, behind) == 0)
+                return true;
+        }
+        if (length >= whole && strncmp(at, name, whole) == 0 &&
+            (length == whole || at[whole] == ':'))
+            return true;
+    }
+    return false;
+}
+
+/* Every name of the figure's data stands in the picture: at the marks, the rows or in a legend. */
+static void assert_named(const struct figure *figure, const char *size)
+{
+    static const char *const columns[] = {"contender", "series_title", "setting", "function"};
+    STRING *svg = file_text(figure->picture);
+    STRING *csv = file_text(figure->csv);
+    bool named[40] = {false};
+    size_t told = 0;
+    char *rest = csv, *line = strsep(&rest, "\n"), *cell;
+    for (size_t c = 0; (cell = strsep(&line, ",")) != NULL; c++)
+        for (size_t k = 0; k < COUNT(columns); k++)
+            named[c] = named[c] || (strcmp(cell, columns[k]) == 0 &&
+                                    (k < 3 || strcmp(figure->script, "calibration") == 0));
+    while ((line = strsep(&rest, "\n")) != NULL && *line != '\0') {
+        const bool pale = strstr(line, ",0xC4C4C4,") != NULL;
+        for (size_t c = 0; (cell = strsep(&line, ",")) != NULL; c++) {
+            if (!named[c])
+                continue;
+            told++;
+            if (!is_named(svg, pale ? "others" : cell))
+                fail_msg("%s, size %s: '%s' is drawn without its name", figure->name, size, cell);
+        }
+    }
+    if (strcmp(figure->script, "curve") == 0 || strcmp(figure->script, "calibration") == 0)
+        assert_true(told > 0);
+}
+
+static void all_sizes_name(const char *path, bool all)
+{
+    static const char *const sizes[] = {NULL, "column", "page", "slide"};
+    struct error error = {0};
+    for (size_t s = 0; s < COUNT(sizes); s++) {
+        FIGURES list = {.folder = folder, .all = all, .style.size = sizes[s]};
+        assert_good(plot_file(path, NULL, &list, &error), &error);
+        assert_good(plot_draw(&list, "svg", &error), &error);
+        assert_true(list.count > 0);
+        for (size_t i = 0; i < list.count; i++)
+            assert_named(&list.figures[i], sizes[s] == NULL ? "default" : sizes[s]);
+    }
+}
+
+DRAWING(at_every_size_what_is_drawn_has_its_name)
+{
+    enum { POLICIES = 9, LOADS = 3 };
+    static char labels[POLICIES * LOADS][96];
+    struct fixture runs[POLICIES * LOADS], one[COUNT(light)];
+    for (size_t i = 0; i < COUNT(runs); i++) {
+        const char *policy = policy_at(i / LOADS)->name;
+        (void)snprintf(labels[i], sizeof labels[i], CURVE_LABEL("%s", "1", "0.%zu"), 2 + i % LOADS,
+                       policy);
+        runs[i] = (struct fixture){"light", policy,        labels[i], 1, 1 - 0.03 * (double)i,
+                                   0.0002,  RECORD_SUMMARY};
+    }
+    memcpy(one, light, sizeof one);
+    for (size_t i = 0; i < COUNT(one); i++)
+        one[i].record = RECORD_ALL;
+    all_sizes_name(results_write(runs, COUNT(runs), 0), true);
+    all_sizes_name(results_write(runs, COUNT(runs), 0), false);
+    all_sizes_name(results_write(one, COUNT(one), 300), true);
+    all_sizes_name(sensitivity_write(), true);
+    all_sizes_name(points_write(), true);
+}
+
 DRAWING(png_and_pdf_are_the_same_bytes_twice_too)
 {
     a_file_is_drawn_the_same_twice(requests_write(0), "png");
