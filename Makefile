@@ -280,10 +280,12 @@ reproduce: deps-reproduce ## install, build, run headline and paper, print table
 	$(if $(STATED),python3 results/sentences.py reproduce $(BUILD)/esgsim $(LOADS) $(RESULTS))
 
 ROBUSTNESS := $(dir $(RESULTS))robustness.h5
+ROBUSTNESS_SVG := $(dir $(RESULTS))paper/robustness.svg
 .PHONY: robustness
 robustness: all ## study what errors in the profile cost each policy: sweep, results/ROBUSTNESS.md, figures
 	$(BUILD)/esgsim sweep workloads/experiments/robustness.json --jobs $(JOBS) --restart --out $(ROBUSTNESS)
-	python3 results/robustness.py $(BUILD)/esgsim $(ROBUSTNESS) >$(ROBUSTNESS:.h5=.txt)
+	mkdir -p $(dir $(ROBUSTNESS_SVG))
+	python3 results/robustness.py $(BUILD)/esgsim $(ROBUSTNESS) $(if $(filter none,$(FIGURES)),,$(ROBUSTNESS_SVG)) >$(ROBUSTNESS:.h5=.txt)
 	mv $(ROBUSTNESS:.h5=.txt) $(dir $(RESULTS))ROBUSTNESS.md
 	test '$(FIGURES)' = none || $(BUILD)/esgsim plot $(ROBUSTNESS) --over planning.error.cv --out $(FIGURES)
 
