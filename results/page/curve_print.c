@@ -170,12 +170,13 @@ static void panel_print(const struct report *report, const struct curve_group *g
     const char *beside = companion(curves->metric);
     if (beside != NULL)
         text_panel_rows(report, panel, report_metric_find(beside), table);
-    const char *title = arena_text(report->arena, "%s%s%s", group->title,
-                                   panel->title[0] == '\0' ? "" : ", ", panel->title);
+    const char *before = group->title, *title = panel->title;
+    before = html ? names_conditions(report->arena, before) : before;
+    title = html ? names_conditions(report->arena, title) : title;
+    title = arena_text(report->arena, "%s%s%s", before, title[0] == '\0' ? "" : ", ", title);
     if (html)
         html_print(out, "<details%s><summary>%s</summary>\n",
-                   isnan(curves->limit) ? " open=\"open\"" : "",
-                   names_conditions(report->arena, title));
+                   isnan(curves->limit) ? " open=\"open\"" : "", title);
     else
         (void)fprintf(out, "\n%s\n\n", title);
     text_table_end(table, html, out);

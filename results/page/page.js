@@ -629,7 +629,7 @@ const hero = () => {
     const panel = source.dataset.kind === 'curve' ? 'row' : 'panel', most = panel === 'panel' && width > 700 ? 3 : 1;
     drawInto(plot, source.dataset.kind, data(source).filter(row => row[panel] === undefined || Number(row[panel]) <= most), width, room, reference);
     place.append(source.querySelector('figcaption').cloneNode(true));
-    if (data(source).some(row => row.by_seed)) compareBuild(place, data(source).map(row => row.contender));
+    if (data(source).filter(row => row.by_seed).length > 1) compareBuild(place, data(source).map(row => row.contender));
   }
   place.append(plot);
   if (source) saveBuild(place, plot, source);
