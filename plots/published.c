@@ -27,11 +27,11 @@ static void world_rows(const struct report *report, const struct judgement *in, 
     struct look look = {0};
     const char *of = contender_title(report, figure->policy, &look);
     const char *metric = figure->esg != NULL ? figure->esg->metric : "";
-    const char *what = figure->esg == NULL                            ? figure->measured->face.words
+    const char *what = figure->esg == NULL                           ? figure->measured->face.words
                        : strcmp(metric, "slo_hit_rate") == 0         ? "hits"
                        : strcmp(metric, "cost_per_request_usd") == 0 ? "cost saved"
                        : strcmp(metric, "cost_per_arrival_usd") == 0 ? "cost saved, drops included"
-                                                                      : "cost saved, idle included";
+                                                                     : "cost saved, idle included";
     for (size_t a = 0; a < in->average_count; a++) {
         const struct verdict_pair *average = &in->averages[a];
         const char *name = contender_title(report, average->policy, &look);

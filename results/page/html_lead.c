@@ -11,9 +11,6 @@
 
 enum { NAME_WORDS = 7, GROUPS_TOLD = 2 };
 
-/* What counts as the same cost. */
-static const double level_share = 5e-4;
-
 struct entrant {
     const char *name;
     double value; /* in its first place */
@@ -70,7 +67,7 @@ static void scenario_race(struct race *race, const struct report_scenario *scena
             least = first ? fmin(least, own) : least;
             if (pass == 1)
                 race_enter(race, contender->title, value_of(race, contender, metric), first)
-                    ->cheapest += first && level > 1 && own <= least * (1 + level_share);
+                    ->cheapest += first && level > 1 && own <= least;
         }
     race->shared += level > 1 && !isnan(least);
 }
@@ -96,22 +93,20 @@ static size_t words_count(const char *text)
 
 /* Appends those whose number at `offset` is the best below `*below`, so that a tie is told as a
  * whole: " esg", " esg and fifo" or " 5 policies". Returns that number, -INFINITY if none is left,
- * and sets `*below` to the end of what is level with it. */
+ * and sets `*below` to it. */
 static double group_write(const struct race *race, size_t offset, double *below, char **text)
 {
     const char *names[2] = {"", ""};
-    double best = -INFINITY, end = 0;
+    double best = -INFINITY;
     size_t count = 0;
-    for (size_t pass = 0; pass < 2; pass++) {
+    for (size_t pass = 0; pass < 2; pass++) /* the second knows the best */
         for (size_t e = 0; e < race->count; e++) {
             const double own = *(const double *)((const char *)&race->entrants[e] + offset);
             if (pass == 0 && own < *below && (own != 0 || race->places == 1))
                 best = fmax(best, own);
-            if (pass == 1 && own < *below && own >= end)
+            if (pass == 1 && own < *below && own >= best)
                 names[count++ % 2] = race->entrants[e].name;
         }
-        end = best;
-    }
     const size_t words = words_count(names[0]) + (count > 1 ? words_count(names[1]) : 0);
     const bool cut = words > NAME_WORDS;
     if (count > 2 || (count == 2 && cut))
@@ -121,7 +116,7 @@ static double group_write(const struct race *race, size_t offset, double *below,
         arena_append(race->report->arena, text, " %.*s%s%s%s",
                      (int)(cut ? strcspn(names[0], " ") : strlen(names[0])), names[0],
                      cut ? " …" : "", count > 1 ? " and " : "", names[1]);
-    *below = end;
+    *below = best;
     return best;
 }
 
@@ -172,7 +167,8 @@ const char *page_verdict(const struct report *report)
     if (race.count == 1 && race.places > 1)
         return arena_text(report->arena, "The %s is %.4g to %.4g%s in %zu settings.", what,
                           race.low, race.high, unit, race.places);
-    for (size_t e = 0; race.places == 1 && e < race.count; e++) { /* a value tells more than a rank */
+    for (size_t e = 0; race.places == 1 && e < race.count;
+         e++) { /* a value tells more than a rank */
         struct entrant *own = &race.entrants[e];
         const double best = race.least ? race.low : race.high;
         own->first = (own->first > 0 ? best : own->value) * (race.least ? -1 : 1);
