@@ -280,12 +280,18 @@ reproduce: deps-reproduce ## install, build, run headline and paper, print table
 	$(if $(STATED),python3 results/sentences.py reproduce $(BUILD)/esgsim $(LOADS) $(RESULTS))
 
 ROBUSTNESS := $(dir $(RESULTS))robustness.h5
+ROBUSTNESS_SVG := $(dir $(RESULTS))paper/robustness.svg
 .PHONY: robustness
 robustness: all ## study what errors in the profile cost each policy: sweep, results/ROBUSTNESS.md, figures
 	$(BUILD)/esgsim sweep workloads/experiments/robustness.json --jobs $(JOBS) --restart --out $(ROBUSTNESS)
-	python3 results/robustness.py $(BUILD)/esgsim $(ROBUSTNESS) >$(ROBUSTNESS:.h5=.txt)
+	mkdir -p $(dir $(ROBUSTNESS_SVG))
+	python3 results/robustness.py $(BUILD)/esgsim $(ROBUSTNESS) $(if $(filter none,$(FIGURES)),,$(ROBUSTNESS_SVG)) >$(ROBUSTNESS:.h5=.txt)
 	mv $(ROBUSTNESS:.h5=.txt) $(dir $(RESULTS))ROBUSTNESS.md
 	test '$(FIGURES)' = none || $(BUILD)/esgsim plot $(ROBUSTNESS) --over planning.error.cv --out $(FIGURES)
+
+.PHONY: gallery
+gallery: all ## draw one figure of each kind from short runs: plots/GALLERY.md
+	sh plots/gallery.sh $(BUILD)/esgsim
 
 COUNT     ?= 2000
 SEED      ?= 1
@@ -419,7 +425,7 @@ $(FORMAT): $(ALL_SRC) $(ALL_HDR) .clang-format
 	@clang-format --dry-run -Werror $(ALL_SRC) $(ALL_HDR) >$@ 2>&1 || \
 	  echo 'clang-format: run `make format`' >>$@
 
-SHELL_SRC := .ci/run .ci/deps.sh .ci/deb.sh $(wildcard tests/*.sh sim/cli/*.sh sim/cli/*.bash results/*.sh results/slurm/*.sh tests/bench/*.sh \
+SHELL_SRC := .ci/run .ci/deps.sh .ci/deb.sh $(wildcard tests/*.sh plots/*.sh sim/cli/*.sh sim/cli/*.bash results/*.sh results/slurm/*.sh tests/bench/*.sh \
              traces/capture/*.sh)
 $(BUILD)/lint/shellcheck.log: $(SHELL_SRC)
 	@mkdir -p $(@D)

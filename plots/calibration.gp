@@ -11,11 +11,27 @@ load folder."common.gp"
 stats data using (column(0) == 0 ? (subject = cell("subject"), 0) : 0) nooutput
 number(name) = strlen(strcol(name)) > 0 ? column(name) : NaN
 error_of(name) = 100 * (number(name) - column("measured_ms")) / column("measured_ms")
-array names[200]; count = 0; longest = 8
-known(n) = sum [i=1:count] (names[i] eq n ? 1 : 0)
-take(n) = known(n) > 0 || count == 200 ? 0 : (count = count + 1, names[count] = n, \
-    longest = strlen(n) > longest ? strlen(n) : longest, 0)
+array functions[200]; found = 0
+known(n) = sum [i=1:found] (functions[i] eq n ? 1 : 0)
+take(n) = known(n) > 0 || found == 200 ? 0 : (found = found + 1, functions[found] = n, 0)
 stats data using (take(cell("function"))) nooutput
+
+# Of "ssd 4 vCPU" the network has the colour and the vCPUs the marker; names without vCPUs have a marker of their own.
+# Entries of the legend: the networks, then the vCPUs.
+array names[2 * found]; array network[found]; array size_of[found]; array sizes[found]; networks = 0; size_count = 0; longest = 8
+do for [f=1:found] {
+    text = functions[f]; blanks = strlen(text) > 5 && text[strlen(text) - 4:] eq " vCPU" ? strlen(text) - 5 : 0
+    at = blanks; while (at > 0 && text[at:at] ne " ") { at = at - 1 }
+    head = at > 0 ? text[:at - 1] : text; tail = at > 0 ? text[at + 1:] : ""
+    network[f] = 0; size_of[f] = 0
+    do for [i=1:networks] { if (names[i] eq head) { network[f] = i } }
+    if (network[f] == 0) { networks = networks + 1; names[networks] = head; network[f] = networks; longest = strlen(head) > longest ? strlen(head) : longest }
+    do for [i=1:size_count] { if (sizes[i] eq tail) { size_of[f] = i } }
+    if (size_of[f] == 0) { size_count = size_count + 1; sizes[size_count] = tail; size_of[f] = size_count }
+}
+by_size = size_count > 1
+count = networks
+if (by_size) { do for [i=1:size_count] { count = count + 1; names[count] = strlen(sizes[i]) > 0 ? sizes[i] : "no vCPUs given" } }
 low = 1e300; high = -1e300
 reach(v) = (low = v < low ? v : low, high = v > high ? v : high, 0)
 stats data using (reach(column("measured_ms"))) nooutput
@@ -27,7 +43,7 @@ tally(p, e) = e == e ? (totals[p] = totals[p] + abs(e), points[p] = points[p] + 
 stats data using (tally(1, error_of("fitted_ms"))) nooutput
 stats data using (tally(2, error_of("left_out_ms"))) nooutput
 caption = sprintf("%d points of %d functions. Mean absolute error of the fit: %.2f %% of the measured latency, largest %.2f %%.", \
-    points[1], count, totals[1] / points[1], widest[1])
+    points[1], found, totals[1] / points[1], widest[1])
 if (points[2] > 0) {
     caption = caption.sprintf(" Of a fit that has not seen the point: %.2f %%, largest %.2f %%.", totals[2] / points[2], widest[2])
 }
@@ -39,7 +55,7 @@ width = wide(1300.0); entries = count
 right = or_sized(50 + 7.0 * longest, 24); left = or_sized(76.0, 90.0); between = 84.0; narrowest = 150.0
 eval(fit_panels)
 tall = high(370.0, 160.0, 220.0); body = lines * tall
-height = 34 + lines * (tall + or_sized(90, 82)) + (!sized && 22 * count > 400 ? 22 * count - 400 : 0)
+height = 34 + lines * (tall + or_sized(90, 82)) + (!sized && 18 * count > 400 ? 18 * count - 400 : 0)
 eval(fit_key); eval(begin)
 tall = tall * stretch; block = tall + 82
 each = (width - left - right - between * (columns - 1)) / columns
@@ -49,9 +65,11 @@ set xrange [from:to]
 eval(log_ticks)
 set format x "%g"
 set xlabel "measured (ms, logarithmic)" offset 0, xlabel_shift
-in(n, v) = cell("function") eq names[n] ? v : NaN
-colour(n) = word(colours, 1 + (n - 1) % 8)
-marker(n) = int(word(markers, 1 + (n - 1) % 13))
+in(f, v) = cell("function") eq functions[f] ? v : NaN
+colour_of(n) = word(colours, 1 + (n - 1) % 8)
+marker_of(n) = int(word(markers, 1 + (n - 1) % 13))
+colour(f) = colour_of(network[f])
+marker(f) = marker_of(by_size ? size_of[f] : network[f])
 do for [p=1:panels] {
     across = left + (p - 1) % columns * (each + between); ceiling = top - 26.0 - (p - 1) / columns * block
     set lmargin at screen across / width
@@ -59,25 +77,27 @@ do for [p=1:panels] {
     set bmargin at screen (ceiling - tall) / full
     set tmargin at screen ceiling / full
     unset key; unset arrow
-    if (sized && p == 1) { do for [f=1:count] { text = names[f]; line_dash = 0; point = marker(f); colour = int("0x".word(colours, 1 + (f - 1) % 8)[2:]); eval(key_add) } }
+    # gnuplot's own key leaves out, without a word, what has no room.
+    if (p == 1) { do for [k=1:count] {
+        text = names[k]; line_dash = 0; point = k > networks ? marker_of(k - networks) : by_size ? 7 : marker_of(k)
+        colour = k > networks ? 0x222222 : int("0x".colour_of(k)[2:])
+        if (sized) { eval(key_add) } else { n = k; x = width - right + 10; y = top - 14.0 - 18 * (k - 1); eval(legend) }
+    } }
     if (p == 1) {
         set logscale y 10; set yrange [from:to]; set format y "%g"
         set title "fit" font size(12) offset 0, -0.6
         text = "fitted (ms, logarithmic)"; eval(y_title)
         set arrow 1 from from, from to to, to nohead back lc rgb middle dt (6 * dash, 4 * dash)
-        plot for [n=1:count] data using (in(n, column("measured_ms"))):(column("fitted_ms")) \
-            with points pt marker(n) ps 0.8 * mark lc rgb colour(n) notitle
+        plot for [f=1:found] data using (in(f, column("measured_ms"))):(column("fitted_ms")) \
+            with points pt marker(f) ps 0.8 * mark lc rgb colour(f) notitle
         eval(once); eval(unlegend)
     } else {
         unset logscale y; set yrange [-1.1 * widest[p - 1] - 0.01:1.1 * widest[p - 1] + 0.01]
         set title (p == 2 ? "residuals of the fit" : "points that the fit has not seen") font size(12) offset 0, -0.6
         text = p == 2 ? "(fitted - measured) / measured (%)" : "(predicted - measured) / measured (%)"; eval(y_title)
         set arrow 1 from graph 0, first 0 to graph 1, first 0 nohead back lc rgb middle dt (6 * dash, 4 * dash)
-        if (!sized && p == panels) {
-            set key at screen 1 - (right - 14.0) / width, screen (top - 2.0) / full left top Left reverse samplen 1 spacing key_spacing maxrows count
-        }
-        plot for [n=1:count] data using (in(n, column("measured_ms"))):(error_of(p == 2 ? "fitted_ms" : "left_out_ms")) \
-            with points pt marker(n) ps 0.8 * mark lc rgb colour(n) title names[n]
+        plot for [f=1:found] data using (in(f, column("measured_ms"))):(error_of(p == 2 ? "fitted_ms" : "left_out_ms")) \
+            with points pt marker(f) ps 0.8 * mark lc rgb colour(f) notitle
     }
 }
 unset multiplot

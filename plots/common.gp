@@ -42,6 +42,10 @@ if (!exists("optional_caption")) {
     if (subject eq "-") { subject = "" }
 }
 
+# Keys that all runs have stand in the CSV alone.
+shared_at = strstrt(caption, " In all runs: ")
+if (shared_at > 0) { rest = caption[shared_at + 1:]; shared_end = strstrt(rest, ". "); caption = caption[:shared_at - 1].(shared_end > 0 ? rest[shared_end + 1:] : "") }
+
 # Scripts lay a figure out in units of the default's pixels. A named canvas is `canvas_width` units
 # wide. One unit is `zoom` pixels of 1/96 inch: the smallest text, 10.5 units, has 7 points in a
 # column and on a page.

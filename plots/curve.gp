@@ -42,16 +42,21 @@ reached(i, x, v) = v == v && x >= end_x[i] ? (end_x[i] = x, end_y[i] = v, 0) : 0
 stats data using (reached(place(int(column("row")), int(column("panel")), int(column("series"))), column("x"), number("value"))) nooutput
 # The pale ones, which are the last, are named once in the legend.
 named = series; while (named > 1 && colours[named] == pale && colours[named - 1] == pale) { named = named - 1 }
-end_width = 20 + 6.6 * (longest < 24 ? longest : 24)
-if (named <= 9 && canvas ne "column") { right = end_width; eval(fit_panels); ends = (width - left - right - between * (columns - 1)) / columns >= 110; if (!ends) { right = 14.0 } }
+end_width = 32 + 6.6 * (longest < 24 ? longest : 24)
+array ended[series]; all_end = 1; shown = colours[named] == pale ? named - 1 : named
+do for [s=1:series] { ended[s] = 0; do for [r=1:rows] { i = place(r, panels, s); ended[s] = ended[s] || end_y[i] == end_y[i] } }
+do for [s=1:shown] { all_end = all_end && ended[s] }
+if (all_end && named <= 9 && canvas ne "column") { right = end_width; eval(fit_panels); ends = (width - left - right - between * (columns - 1)) / columns >= 110; if (!ends) { right = 14.0 } }
 eval(fit_panels)
 # Narrower panels, rather than a last one alone in its line.
 if (sized && lines > 1 && panels % columns == 1 && (width - left - right - between * columns) / (columns + 1) >= 64) { columns = columns + 1; lines = (panels + columns - 1) / columns }
 tall = high(210.0, 112.0, canvas eq "slide" ? 90.0 : 130.0); gap = 14.0; head = 22.0; foot = 58.0; body = lines * rows * tall
 block = head + rows * tall + (rows - 1) * gap + foot
 height = 34 + lines * block
-entries = named; count = named; eval(fit_key)
-if (!sized) { key_lines = (named + key_columns - 1) / key_columns; key_height = 18 * key_lines + 10; height = height + key_height }
+# Lines with names at their ends have no other legend; the pale ones, which have none, do.
+key_from = ends ? shown + 1 : 1; entries = named - key_from + 1; count = named; n = 0
+if (entries > 0) { eval(fit_key) }
+if (!sized && entries > 0) { key_lines = (entries + key_columns - 1) / key_columns; key_height = 18 * key_lines + 10; height = height + key_height }
 heading = "Against ".parameter
 eval(begin)
 tall = tall * stretch; block = head + rows * tall + (rows - 1) * gap + foot
@@ -62,9 +67,8 @@ inside(v, e) = e < edge || e > roof ? v : e
 room = last > first ? 0.05 * (last - first) : 1
 set format x "%g"
 # Intervals at one value stand side by side.
-shown = colours[named] == pale ? named - 1 : named
 apart(s) = shown > 1 ? 0.02 * (last - first) * (s - (shown + 1) / 2.0) / (shown - 1) : 0
-do for [s=1:named] { text = names[s]; line_dash = dashes[s]; point = points[s]; colour = colours[s]; eval(key_add) }
+do for [s=key_from:named] { text = names[s]; line_dash = dashes[s]; point = points[s]; colour = colours[s]; eval(key_add) }
 do for [r=1:rows] {
     low = lowest[r]; high = highest[r]
     if (low > high) { low = scales[r] ? 1 : 0; high = scales[r] ? 10 : 1 }
@@ -112,7 +116,7 @@ do for [r=1:rows] {
                 level[i] = tall * v; order[i] = s } }
             do for [i=2:count] { level[i] = longer(level[i], level[i - 1] + 12) }
             if (count > 0 && level[count > 0 ? count : 1] > tall) { level[count] = tall; do for [k=2:count] { i = count - k + 1; level[i] = level[i] > level[i + 1] - 12 ? level[i + 1] - 12 : level[i] } }
-            limit = 24; do for [i=1:count] { set label 300 + i "".shortened(names[order[i]], 12) at screen (across + each + 8) / width, screen (bottom + level[i]) / full left front font size(10.5) tc rgb sprintf("#%06X", colours[order[i]]) }
+            limit = 24; do for [i=1:count] { set label 300 + i "".shortened(names[order[i]], 12) at screen (across + each + 8) / width, screen (bottom + level[i]) / full left front offset 1.4, 0 font size(10.5) tc rgb sprintf("#%06X", colours[order[i]]) point pt points[order[i]] ps 0.7 * mark lc rgb sprintf("#%06X", colours[order[i]]) }
         }
         # The pale lines are the lowest, without intervals.
         plot for [s=series:1:-1] data using (colours[s] == pale ? here(s, column("x")) : NaN):(number("value")) smooth unique with lines lw 1.2 lc rgb colours[s] notitle, \
@@ -124,7 +128,7 @@ do for [r=1:rows] {
                  smooth unique with linespoints lw 1.6 dt dashes[s] pt points[s] ps 0.8 * mark lc rgb colours[s] notitle
         do for [s=1:series] { unset label 300 + s }
         unset label 4
-        if (r == 1 && p == 1) { eval(once); n = named; eval(unlegend) }
+        if (r == 1 && p == 1) { eval(once); eval(unlegend) }
     }
 }
 unset multiplot

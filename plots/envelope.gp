@@ -50,9 +50,12 @@ do for [q=1:across] {
 line_dash = 0
 set lmargin at screen left / width; set rmargin at screen 0.6
 set bmargin at screen 0.1; set tmargin at screen 0.2
+# In as many columns as keep it above the caption.
+in_column = int((tall + 30) / 18); in_column = (rows + (rows + in_column - 1) / in_column - 1) / ((rows + in_column - 1) / in_column)
+longest = 8; do for [r=1:rows] { longest = longer(longest, strlen(names[r])) }
 do for [r=1:rows] {
     n = r; text = names[r]; point = points[r]; colour = colours[r]
-    x = left; y = top - 46.0 - (down - 1) * block - 22 * (r - 1); eval(legend)
+    x = left + (46 + 6.2 * longest) * ((r - 1) / in_column); y = top - 46.0 - (down - 1) * block - 18 * ((r - 1) % in_column); eval(legend)
 }
 unset arrow 1; unset border; unset tics; unset xlabel; unset ylabel; unset offsets; unset grid
 set xrange [0:1]; set yrange [0:1]

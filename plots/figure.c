@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "results/page/csv.h"
+#include "results/report/report.h"
 #include "sim/base/utf8.h"
 
 enum { NAME_LENGTH = 80 };
@@ -68,9 +69,13 @@ static bool name_taken(const struct figure_list *list, const char *name)
 static void name_make(const struct figure_list *list, const char *script, const char *subject,
                       char name[NAME_LENGTH + 16])
 {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
     size_t length = (size_t)snprintf(name, NAME_LENGTH, "%.40s", script);
     for (bool dash = true; *subject != '\0' && length + 2 < NAME_LENGTH; subject++) {
         const bool plain = isascii((unsigned char)*subject) && isalnum((unsigned char)*subject);
+        const size_t ending = *subject == '.' ? strspn(subject + 1, letters) : 0;
+        if (ending > 0 && strchr(" .,", subject[ending + 1]) != NULL)
+            subject += ending; /* of a file: ".csv" */
         if (plain && dash)
             name[length++] = '-';
         if (plain)

@@ -77,12 +77,6 @@ void figure_drop(struct figure_list *list, size_t at, const char *reason);
  * request figures of the script hit-rate, and "*-strict-light" those of all scripts. */
 bool figure_wanted(const struct figure_list *list, const char *script);
 
-/* A swept key as the title of an axis, "load (share of capacity)" of arrivals.load, and conditions
- * as they are shown, "SLO × 0.8, load 0.4" of "slo.factor=0.8 arrivals.load=0.4" (plots/names.c).
- */
-const char *names_axis(const char *key);
-const char *names_conditions(struct arena *arena, const char *conditions);
-
 /* A CSV being written. */
 struct sheet {
     FILE *out;               /* NULL: the figure is not requested, and all functions do nothing */

@@ -1,4 +1,5 @@
 /* The figures of a results file, one entry each, and what fills their CSVs. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,20 +80,29 @@ static void tradeoff_rows(const struct source *source, const struct report_scena
 {
     const struct metric *const metrics[] = {metric_find("cost_per_request_usd"),
                                             metric_find("slo_hit_rate")};
+    const struct report *report = source->report;
     (void)kind;
     for (size_t c = 0; c < scenario->contender_count; c++) {
         const struct report_contender *contender = &scenario->contenders[c];
         const struct look look = source_look(scenario, c);
         struct estimate values[2], bounds[2];
         for (size_t m = 0; m < 2; m++) {
-            values[m] = report_column_estimate(source->report, contender, NULL, metrics[m]);
-            bounds[m] = report_column_bound(source->report, scenario, NULL, metrics[m]);
+            values[m] = report_column_estimate(report, contender, NULL, metrics[m]);
+            bounds[m] = report_column_bound(report, scenario, NULL, metrics[m]);
         }
-        sheet_row(sheet, "%zu " LABEL " %s %g %g %g %s %g %g %g %d %g %g %x %d", c + 1,
+        char *by_seed = NULL;
+        for (size_t r = 0; r < contender->run_count; r++) {
+            const size_t run = contender->runs[r];
+            arena_append(report->arena, &by_seed, "%s%" PRIu64 " %.7g %.7g", r > 0 ? "; " : "",
+                         report->results->runs[run].seed,
+                         report_value(report, run, NULL, metrics[1]) * metrics[1]->face.scale,
+                         report_value(report, run, NULL, metrics[0]) * metrics[0]->face.scale);
+        }
+        sheet_row(sheet, "%zu " LABEL " %s %g %g %g %s %g %g %g %d %g %g %x %d %s", c + 1,
                   contender->title, metrics[0]->face.title, values[0].mean, values[0].low,
                   values[0].high, metrics[1]->face.title, values[1].mean, values[1].low,
-                  values[1].high, report_is_on_front(source->report, scenario, c), bounds[0].mean,
-                  bounds[1].mean, look.colour, look.point);
+                  values[1].high, report_is_on_front(report, scenario, c), bounds[0].mean,
+                  bounds[1].mean, look.colour, look.point, by_seed);
     }
 }
 
@@ -157,7 +167,7 @@ const struct figure_kind figure_kinds[] = {
     {.script = "hit-against-cost",
      .about = ABOUT_REQUESTS,
      .columns = "row,contender,cost_axis,cost,cost_low,cost_high,hit_axis,hit,hit_low,hit_high,"
-                "front,bound_cost,bound_hit,colour,point",
+                "front,bound_cost,bound_hit,colour,point,by_seed",
      .lead = "All applications. Up and to the left is better.",
      .bounded = "All applications. Up and to the left is better; dashed: the most that can be hit, "
                 "and the cheapest configurations that meet the SLO at nominal times.",
@@ -212,11 +222,9 @@ const struct figure_kind figure_kinds[] = {
      .table = "timeline",
      .missing = "batch-sizes, gantt",
      .columns = "panel,panel_title,row,name,part,from,ready,started,until,low,high,number",
-     .lead = "One row per GPU, at most 128. Height: the share held; the place within the row has "
-             "no meaning. "
-             "Default: ten seconds after the warm-up, or all of a run of trainings alone (--from, "
-             "--until). "
-             "One run of each policy, at most four.",
+     .lead =
+         "One row per GPU, at most 128. Height: the share held; the place within the row has no "
+         "meaning. One run of each policy, at most four.",
      .one_run = true,
      .contender = gantt_rows,
      .joined = true},
@@ -226,7 +234,7 @@ const struct figure_kind figure_kinds[] = {
      .intervals = true,
      .draw = settings_draw},
     {.script = "tornado",
-     .columns = "panel,panel_title,axis,row,setting,base,value,low,high,flip,colour",
+     .columns = "panel,panel_title,axis,row,setting,base,value,low,high,flip",
      .intervals = true,
      .draw = tornado_draw},
     {.script = "sensitivity",

@@ -15,6 +15,7 @@ array titles[panels]; array names[rows]; array seen[9]; first = 1e300; last = -1
 do for [p=1:panels] { titles[p] = "" }
 do for [r=1:rows] { names[r] = "" }
 do for [k=1:9] { seen[k] = 0 }
+array busy[rows]; array place_of[rows]; do for [r=1:rows] { busy[r] = 0 }
 array counts[8 * panels]; do for [k=1:8 * panels] { counts[k] = 0 }; before = ""
 meet(k) = (seen[k] = 1, 0)
 # A batch or lease may lie in several pieces, which follow each other.
@@ -23,10 +24,19 @@ tally(p, part, k) = (one = sprintf("%d %s %s %s", p, strcol("row"), strcol("numb
     (before = one, counts[8 * p - 8 + part] = counts[8 * p - 8 + part] + 1, k ? (counts[8 * p] = counts[8 * p] + 1) : 0, 0))
 frame(r) = (names[r] = cell("name")." ".(r - 1), first = column("from") < first ? column("from") : first, \
     last = longer(last, column("until")), end = longer(end, column("number")), 0)
-take(p, r, part) = (titles[p] = cell("panel_title"), part == 0 ? frame(r) : meet(part), \
+take(p, r, part) = (titles[p] = cell("panel_title"), part == 0 ? frame(r) : meet(part), part > 0 && r > 0 ? (busy[r > 0 ? r : 1] = 1) : 0, \
     part > 0 ? tally(p, part, part < 3 && column("started") > column("ready")) : 0, \
     part < 4 && column("ready") > column("from") ? meet(7) : 0, part < 4 && column("started") > column("ready") ? meet(part < 3 ? 8 : 9) : 0)
 stats data using (take(int(column("panel")), int(column("row")), int(column("part")))) nooutput
+# GPUs beside each other that do nothing in any panel share a row.
+place = 0; opened = 0
+do for [r=1:rows] {
+    fold = r > 1 && !busy[r] && !busy[r > 1 ? r - 1 : 1]
+    if (!fold) { place = place + 1; opened = r; names[place] = names[r] }
+    place_of[r] = place
+    if (!busy[r]) { names[place] = names[place][:strlen(names[place]) - (fold ? strlen(tail) : 0)]; tail = r > opened ? sprintf(" to %d: idle", r - 1) : ": idle"; names[place] = names[place].tail }
+}
+rows = place
 scale = last - first > 7200 ? 3600.0 : 1.0; unit = scale > 1 ? "h" : "s"
 told = "batches in time|late batches|leases of GPUs|containers ahead|dropped|arrivals||cold starts|"
 do for [p=1:panels] { rest = told; link = ": "
@@ -75,7 +85,7 @@ labelled_rows = int(ceil(14.0 / row_height))
 here(part, v) = int(column("panel")) == p && int(column("part")) == part ? v : NaN
 bar(v) = int(column("panel")) == p && int(column("part")) > 0 && int(column("part")) < 4 ? v : NaN
 starting(is) = is && column("started") > column("ready") ? bar(at("started")) : NaN
-spot(share) = column("row") + 0.46 - 0.92 * share
+spot(share) = (column("row") > 0 ? place_of[int(column("row"))] : 0) + 0.46 - 0.92 * share
 # Trainings beside each other differ in shade.
 array shades[4] = [0x009E73, 0x8CD0BC, 0x4DB596, 0xB9E4D8]
 paint(k) = k == 3 ? shades[1 + int(column("number")) % 4] : paints[k == 2 ? 2 : 1]

@@ -39,7 +39,15 @@ do for [r=1:rows] {
 }
 near_floor = near_floor < top_hit - 12 ? top_hit - 12 : near_floor
 near_roof = near_roof > 100 ? 100 : near_roof
-panels = near > 1 && (near < rows || near_roof > near_floor) ? 2 : 1
+# Where most are above 90 %, the second panel has all, by their misses on a logarithmic axis.
+good = 0; least = 1; worst = 100
+do for [r=1:rows] { good = good + (hits[r] > 90)
+    if (hits[r] < 100 && 100 - hits[r] < least) { least = 100 - hits[r] }
+    if (hit_low[r] < worst) { worst = hit_low[r] } }
+misses = 2 * good > rows; least = least / 2 > 0.001 ? least / 2 : 0.001; worst = worst > 0 ? worst : 0
+by_miss(v) = -log10((100 - v > least ? 100 - v : least) / 100.0)
+height_of(v) = misses && p == 2 ? by_miss(v) : v
+panels = misses ? 2 : near > 1 && (near < rows || near_roof > near_floor) ? 2 : 1
 
 # The pale ones, which are the last, are named once.
 named = rows; while (named > 1 && colours[named] == pale && colours[named - 1] == pale) { named = named - 1 }
@@ -68,6 +76,10 @@ do for [p=1:panels] {
         set ylabel hit_axis offset ylabel_shift, 0
         set ytics () nomirror out; do for [i=0:5] { set ytics add (sprintf("%d", 20 * i) 20 * i) }
         if (panels == 2) { set title "all" font size(12) offset 0, -0.6 }
+    } else { if (misses) {
+        from = low - room; to = high + room; bottom = by_miss(worst) - 0.05; roof = by_miss(100) + 0.05
+        set title "the same by misses" font size(12) offset 0, -0.6
+        set ylabel "SLO misses (%, logarithmic)" offset ylabel_shift, 0
     } else {
         spread = near_high > near_low ? 0.08 * (near_high - near_low) : near_high != 0 ? 0.02 * abs(near_high) : 1
         rise = near_roof > near_floor ? 0.08 * (near_roof - near_floor) : 0.5
@@ -75,16 +87,17 @@ do for [p=1:panels] {
         bottom = near_floor - rise; roof = near_roof + rise
         if (columns == 1) { set ylabel hit_axis offset ylabel_shift, 0 }
         set title "within 10 points of the best" font size(12) offset 0, -0.6
-    }
+    } }
     set xrange [from:to]; set yrange [bottom:roof]
     most_ticks = panels == 2 ? 5 : 8; eval(x_ticks)
-    if (p == 2) { start = from; end_x = to; from = bottom; to = roof; most_ticks = 8; eval(y_ticks); from = start; to = end_x }
+    if (p == 2 && misses) { set ytics () nomirror out; do for [d=-2:4] { if (d >= bottom && d <= roof) { set ytics add (sprintf("%g", 100 * 10.0 ** -d) d) } } } \
+    else { if (p == 2) { start = from; end_x = to; from = bottom; to = roof; most_ticks = 8; eval(y_ticks); from = start; to = end_x } }
     if (bound_cost == bound_cost) {
         if (bound_cost >= from && bound_cost <= to) {
             set arrow 1 from bound_cost, graph 0 to bound_cost, graph 1 nohead lc rgb ink dt (6 * dash, 4 * dash) lw 1.2
         }
-        if (bound_hit >= bottom && bound_hit <= roof) {
-            set arrow 2 from graph 0, first bound_hit to graph 1, first bound_hit nohead lc rgb ink dt (6 * dash, 4 * dash) lw 1.2
+        if (height_of(bound_hit) >= bottom && height_of(bound_hit) <= roof) {
+            set arrow 2 from graph 0, first height_of(bound_hit) to graph 1, first height_of(bound_hit) nohead lc rgb ink dt (6 * dash, 4 * dash) lw 1.2
         }
     }
     if (sized && p == 1) {
@@ -95,17 +108,17 @@ do for [p=1:panels] {
         set key at screen 1 - (right - 14.0) / width, screen (top - 20.0) / full left top Left reverse samplen 1.5 spacing key_spacing width 0
     }
     # The first contenders are drawn last, over the others.
-    plot data using (column("front") == 1 ? column("cost") : NaN):(column("hit")) smooth unique \
+    plot data using (column("front") == 1 ? column("cost") : NaN):(height_of(column("hit"))) smooth unique \
              with steps lc rgb "#b8b8b8" lw 3 title "Pareto front of these", \
          NaN with lines lc rgb ink dt (6 * dash, 4 * dash) lw 1.2 title (bound_hit == bound_hit ? "bound" : ""), \
          for [r=1:named] NaN with points pt points[r] ps 1.2 * mark lc rgb colours[r] title names[r], \
-         for [r=rows:1:-1] data using (int(column("row")) == r && colours[r] != pale ? costs[r] : NaN):(hits[r]):(cost_low[r]):(cost_high[r]):(hit_low[r]):(hit_high[r]) \
+         for [r=rows:1:-1] data using (int(column("row")) == r && colours[r] != pale ? costs[r] : NaN):(height_of(hits[r])):(cost_low[r]):(cost_high[r]):(height_of(hit_low[r])):(height_of(hit_high[r])) \
              with xyerrorbars pt -1 lw 1.4 lc rgb colours[r] notitle, \
-         for [r=rows:1:-1] data using (int(column("row")) == r && colours[r] != pale && hits[r] > bottom && hit_low[r] < bottom ? costs[r] : NaN):(hits[r]):(0):(bottom - hits[r]) \
+         for [r=rows:1:-1] data using (int(column("row")) == r && colours[r] != pale && height_of(hits[r]) > bottom && height_of(hit_low[r]) < bottom ? costs[r] : NaN):(height_of(hits[r])):(0):(bottom - height_of(hits[r])) \
              with vectors filled size screen 7.0 / width, 20 lw 1.4 lc rgb colours[r] notitle, \
-         for [r=rows:1:-1] data using (int(column("row")) == r && colours[r] != pale && hits[r] > bottom && cost_low[r] < from && costs[r] > from ? costs[r] : NaN):(hits[r]):(from - costs[r]):(0) \
+         for [r=rows:1:-1] data using (int(column("row")) == r && colours[r] != pale && height_of(hits[r]) > bottom && cost_low[r] < from && costs[r] > from ? costs[r] : NaN):(height_of(hits[r])):(from - costs[r]):(0) \
              with vectors filled size screen 7.0 / width, 20 lw 1.4 lc rgb colours[r] notitle, \
-         for [r=rows:1:-1] data using (int(column("row")) == r ? costs[r] : NaN):(hits[r]) \
+         for [r=rows:1:-1] data using (int(column("row")) == r ? costs[r] : NaN):(height_of(hits[r])) \
              with points pt points[r] ps 1.2 * mark lc rgb colours[r] notitle
     eval(once); eval(unlegend)
 }

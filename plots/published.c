@@ -7,19 +7,37 @@
 
 #define ROW "%zu %s %s %zu %s " LABEL " %g %g %g %g %g %g %x %d"
 
+/* The first contender that is called so, and its look; the name itself, if there is none. */
+static const char *contender_title(const struct report *report, const char *name, struct look *look)
+{
+    for (size_t s = 0; s < report->scenario_count; s++)
+        for (size_t c = 0; c < report->scenarios[s].contender_count; c++)
+            if (report_is_called(report, &report->scenarios[s].contenders[c], name)) {
+                *look = source_look(&report->scenarios[s], c);
+                return report->scenarios[s].contenders[c].title;
+            }
+    return name;
+}
+
 /* Our averages in one world, the row of that number. */
-static void world_rows(struct arena *arena, const struct judgement *in, size_t panel, size_t row,
-                       struct sheet *sheet)
+static void world_rows(const struct report *report, const struct judgement *in, size_t panel,
+                       size_t row, struct sheet *sheet)
 {
     const struct expectation *figure = in->figure;
+    struct look look = {0};
+    const char *of = contender_title(report, figure->policy, &look);
+    const char *metric = figure->esg != NULL ? figure->esg->metric : "";
+    const char *what = figure->esg == NULL                           ? figure->measured->face.words
+                       : strcmp(metric, "slo_hit_rate") == 0         ? "hits"
+                       : strcmp(metric, "cost_per_request_usd") == 0 ? "cost saved"
+                       : strcmp(metric, "cost_per_arrival_usd") == 0 ? "cost saved, drops included"
+                                                                     : "cost saved, idle included";
     for (size_t a = 0; a < in->average_count; a++) {
         const struct verdict_pair *average = &in->averages[a];
-        const size_t word = strcspn(average->policy, " ");
-        const struct look look = palette_policy(
-            arena_text(arena, "%.*s", (int)word, average->policy), average->policy[word] != '\0');
-        sheet_row(sheet, ROW, panel, figure->title,
-                  arena_text(arena, "%s, %s", in->range, figure->evidence), row,
-                  in->world->assumptions, average->policy, average->ours.mean, average->ours.low,
+        const char *name = contender_title(report, average->policy, &look);
+        sheet_row(sheet, ROW, panel, arena_text(report->arena, "%s, %s", what, of),
+                  arena_text(report->arena, "%s, %s", in->range, figure->evidence), row,
+                  in->world->assumptions, name, average->ours.mean, average->ours.low,
                   average->ours.high, figure->low, figure->high,
                   ((double)a + 0.5) / (double)in->average_count - 0.5, look.colour, look.point);
     }
@@ -43,7 +61,7 @@ bool published_draw(const struct source *source, const struct figure_kind *kind,
             count += r == count;
             arena_reserve(report->arena, &worlds, count, sizeof *worlds);
             worlds[r] = all->apart[w].world;
-            world_rows(report->arena, &all->apart[w], panel, r + 1, &sheet);
+            world_rows(report, &all->apart[w], panel, r + 1, &sheet);
         }
     }
     return sheet_end(&sheet, good, error);

@@ -5,7 +5,7 @@
 #include "plots/families.h"
 #include "results/report/paired.h"
 
-enum { FEWEST = 3, OTHERS_MOST = 6, TIE = 0x767676 };
+enum { FEWEST = 3, OTHERS_MOST = 6 };
 
 struct tornado {
     const struct report *report;
@@ -35,21 +35,17 @@ static struct estimate difference_of(const struct tornado *tornado, size_t setti
 static void setting_rows(const struct tornado *tornado, size_t s, struct sheet *sheet)
 {
     const struct report *report = tornado->report;
-    const struct report_scenario *base = report->scenarios;
     for (size_t o = 0; o < tornado->other_count; o++) {
         const struct estimate here = difference_of(tornado, s, o);
         const struct estimate from = difference_of(tornado, 0, o);
-        const bool leads = tornado->serves == (here.mean > 0);
-        const size_t best = leads ? 0 : (size_t)(tornado->others[o] - base->contenders);
         const bool sure = here.low * here.high > 0 && from.low * from.high > 0;
         sheet_row(
-            sheet, "%zu %s %s %zu " LABEL " %g %g %g %g %d %x", o + 1,
+            sheet, "%zu %s %s %zu " LABEL " %g %g %g %g %d", o + 1,
             arena_text(report->arena, "%s − %s", tornado->first->title, tornado->others[o]->title),
             arena_text(report->arena, "%s of %s", tornado->serves ? "points" : "hours",
                        tornado->metric->face.words),
             s + 1, names_conditions(report->arena, report->scenarios[s].title), from.mean,
-            here.mean, here.low, here.high, from.mean * here.mean < 0 ? 2 - sure : 0,
-            here.mean == 0 ? TIE : source_look(base, best).colour);
+            here.mean, here.low, here.high, from.mean * here.mean < 0 ? 2 - sure : 0);
     }
 }
 
@@ -75,11 +71,12 @@ bool tornado_draw(const struct source *source, const struct figure_kind *kind,
     }
     if (report->scenario_count < FEWEST || tornado.other_count == 0)
         return true;
-    const char *lead = arena_text(
-        report->arena,
-        "%s less each other policy (six at most), paired by seed; colour: the better, grey: "
-        "neither. Bar: from \"%s\". Diamond: the order flips; hollow: by the means alone.",
-        base->contenders[0].title, names_conditions(report->arena, base->title));
+    const char *lead =
+        arena_text(report->arena,
+                   "%s minus each other policy (six at most), paired by seed: right of 0 it has "
+                   "more. Red diamond: the order is "
+                   "another than in \"%s\"; hollow: by the means alone.",
+                   base->contenders[0].title, names_conditions(report->arena, base->title));
     const bool good = source_sheet(source, NULL, kind, "", lead, list, &sheet, error);
     for (size_t s = 0; good && sheet.out != NULL && s < report->scenario_count; s++)
         setting_rows(&tornado, s, &sheet);

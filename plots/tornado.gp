@@ -1,22 +1,22 @@
-# Which assumption flips which order: the first policy less another one, a panel each, a row a setting. A
-# bar goes from the first setting's difference to this one's.
+# Which assumption flips which order: the first policy minus another one, a panel each, a row a setting: the
+# difference with its interval, beside a line at zero.
 #
 # Columns: panel (1…), panel_title, axis, row (1…; drawn by their change), setting, base (the first setting's value),
-# value, low, high, flip (1: the order is another than there, 2: by the means alone), colour, subject, caption.
+# value, low, high, flip (1: the order is another than there, 2: by the means alone), subject, caption.
 folder = ARG0[:strstrt(ARG0, "tornado.gp") - 1]
 heading = "Which assumption flips the order"
 load folder."common.gp"
 
 stats data using "panel" nooutput; panels = int(STATS_max)
 stats data using "row" nooutput; rows = int(STATS_max)
-array titles[panels]; array bases[panels]; array names[rows]
-do for [p=1:panels] { titles[p] = ""; bases[p] = NaN }
+array titles[panels]; array names[rows]
+do for [p=1:panels] { titles[p] = "" }
 do for [r=1:rows] { names[r] = "" }
 number(name) = strlen(strcol(name)) > 0 ? column(name) : NaN
 end(name) = strlen(strcol(name)) > 0 ? column(name) : number("value")
 longest = 4; low = 0; high = 0; axis = ""
 reach(v) = v == v ? (low = v < low ? v : low, high = v > high ? v : high, 0) : 0
-take(p, r) = (titles[p] = cell("panel_title"), axis = cell("axis"), names[r] = cell("setting"), bases[p] = number("base"), \
+take(p, r) = (titles[p] = cell("panel_title"), axis = cell("axis"), names[r] = cell("setting"), \
     reach(end("low")), reach(end("high")), longest = strlen(names[r]) > longest ? strlen(names[r]) : longest, 0)
 stats data using (take(int(column("panel")), int(column("row")))) nooutput
 # The first setting comes first, then the one that changes the most.
@@ -62,15 +62,13 @@ do for [p=1:panels] {
     if ((p - 1) % columns == 0) { eval(row_labels) }
     unset arrow
     set arrow 1 from 0, graph 0 to 0, graph 1 nohead back lc rgb ink lw 1.2
-    if (bases[p] == bases[p]) { set arrow 2 from bases[p], graph 0 to bases[p], graph 1 nohead back lc rgb middle dt (4 * dash, 3 * dash) lw 1 }
     text = titles[p]; limit = int((each + between) / 7.0); eval(split)
     set title broken font size(12) offset 0, -0.6
     if (p > panels - columns) { text = axis; eval(x_title) } else { unset xlabel }
-    plot data using (here(number("base"))):(at_row(0)):(number("value") - number("base")):(0):(column("colour")) \
-             with vectors nohead lw 4 lc rgb variable, \
-         data using (here(number("value"))):(at_row(0)):(end("low")):(end("high")) \
-             with xerrorbars pt -1 lw 1.2 lc rgb ink, \
-         data using (here(number("value"))):(at_row(0)):(column("flip") == 0 ? 0.7 * mark : 1.3 * mark):(sign(column("flip"))):(column("colour")) \
+    flipped(f) = f == 0 ? 0x767676 : 0xD55E00
+    plot data using (here(number("value"))):(at_row(0)):(end("low")):(end("high")):(flipped(column("flip"))) \
+             with xerrorbars pt -1 lw 1.4 lc rgb variable, \
+         data using (here(number("value"))):(at_row(0)):(column("flip") == 0 ? 0.9 * mark : 1.3 * mark):(sign(column("flip"))):(flipped(column("flip"))) \
              with points ps variable pt variable lc rgb variable
     eval(once); eval(unrow_labels)
 }

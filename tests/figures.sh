@@ -222,8 +222,8 @@ run "$esgsim" plot "$folder/gantt.h5" --out "$folder/gantt" --only gantt --from 
 expect_refusal "a window that ends before it begins is refused" '--until should be after --from, which is 30 s'
 for script in plots/*.gp; do
     kind=$(basename "$script" .gp)
-    # loaded by others, or drawn by verify (tests/reality.sh)
-    case $kind in common | bars | dots | spans | reality | envelope) continue ;; esac
+    # loaded by others, or drawn by verify (tests/reality.sh), or shipped (tests/shipped.sh)
+    case $kind in common | bars | dots | spans | reality | envelope | robustness | flips) continue ;; esac
     for format in svg pdf png; do
         found=$(find "$folder/$format" -name "$kind*.$format" | head -n 1)
         [ -n "$found" ] || fail "a figure of plots/$kind.gp is drawn as $format" "none there"

@@ -87,9 +87,9 @@ DRAWING(the_pareto_front_is_of_those_that_none_beats_on_both)
     assert_contains(csv, "1,esg,$ per 1\u202F000 requests served,0.336,0.1968882881,0.4751117119,");
     assert_contains(csv, ",SLO hit rate (%),73.6,69.44653748,77.3728046,");
     assert_contains(csv, "2,fifo,$ per 1\u202F000 requests served,0.84,");
-    assert_contains(csv, ",0.14,,,SLO hit rate (%),32,,,1,0.1,98,0x009E73,12,-,-\n");
+    assert_contains(csv, ",0.14,,,SLO hit rate (%),32,,,1,0.1,98,0x009E73,12,1 32 0.14,-,-\n");
     char *fifo = strstr(csv, "2,fifo,");
-    assert_contains(fifo, ",0,0.1,98,0x56B4E9,15,-,-\n");
+    assert_contains(fifo, ",0,0.1,98,0x56B4E9,15,1 40 0.7; 2 44 0.84; 3 48 0.98,-,-\n");
 }
 
 DRAWING(figures_that_need_rows_are_left_out_with_a_note)
@@ -240,8 +240,8 @@ DRAWING(an_order_that_flips_against_the_first_setting_is_marked)
     assert_contains(csv, "1,esg \u2212 fifo,points of SLO hit rate,1,assumed,24.4,24.4,");
     assert_contains(csv, ",3,slow,24.4,-24.4,");
     assert_contains(csv, ",4,noisy,24.4,-16.8,-100,100,2,");
-    assert_contains(csv, ",2,calm,24.4,20,20,20,0,0x0072B2,");
-    assert_contains(strstr(csv, "slow"), ",1,0x56B4E9,");
+    assert_contains(csv, ",2,calm,24.4,20,20,20,0,");
+    assert_contains(strstr(csv, "slow"), ",1,");
 }
 
 DRAWING(two_parameters_of_one_policy_are_colour_and_marker)
@@ -344,14 +344,14 @@ DRAWING(a_calibrations_points_are_drawn_as_residuals_and_as_surfaces)
     assert_int_equal(list.count, 2);
     assert_string_equal(list.figures[0].script, "calibration");
     assert_string_equal(list.figures[1].script, "profile");
-    char *csv = csv_of("calibration-points-of-a-fit-csv");
+    char *csv = csv_of("calibration-points-of-a-fit");
     assert_contains(csv, "function,batch,share,measured_ms,fitted_ms,left_out_ms,");
     assert_contains(csv, "\nresnet,4,20,12.16,");
     size_t rows = 0;
     for (const char *c = csv; *c != '\0'; c++)
         rows += *c == '\n';
     assert_int_equal(rows, 1 + 2 * 4 * 3);
-    csv = csv_of("profile-points-of-a-fit-csv");
+    csv = csv_of("profile-points-of-a-fit");
     /* What was measured bears a marker and no line. */
     assert_contains(csv, "\n2,vgg_19,8,100,10.64,1,0,");
 }
@@ -361,8 +361,8 @@ DRAWING(trees_are_drawn_with_their_tests_and_a_wrong_line_is_named)
     FIGURES list = drawn("workloads/trees/esg.txt");
     assert_int_equal(list.count, 2);
     /* The root of the first tree, between its "yes", a leaf at 1, and its "no" at 3.25. */
-    assert_contains(csv_of("tree-esg-txt-queue-to-serve"), "\n0,2.125,1,3.25,oldest_wait <= 612,,");
-    assert_contains(csv_of("tree-esg-txt-configuration-of-a-batch"),
+    assert_contains(csv_of("tree-esg-queue-to-serve"), "\n0,2.125,1,3.25,oldest_wait <= 612,,");
+    assert_contains(csv_of("tree-esg-configuration-of-a-batch"),
                     ",serve none x 39\u201A 1:30 x 1\u201A 1:31 x 1,41,");
     FIGURES wrong = {.folder = folder};
     struct error error = {0};
@@ -415,7 +415,7 @@ DRAWING(bare_integers_are_drawn_once_their_format_is_named)
     if (!plot_file(in_folder("counts.txt"), "counts-per-minute", &list, &error) ||
         !plot_draw(&list, "svg", &error))
         fail_msg("%s", error.message);
-    char *csv = csv_of("arrivals-counts-txt");
+    char *csv = csv_of("arrivals-counts");
     assert_contains(csv, "counts.txt (counts-per-minute): 70 requests in ");
 }
 
@@ -525,6 +525,93 @@ DRAWING(every_script_draws_without_a_warning_and_the_same_bytes_twice)
     a_file_is_drawn_the_same_twice("traces/profiles/a100-mig-parvagpu.json", "svg");
     a_file_is_drawn_the_same_twice("traces/arrivals/Azure2021_200.csv.gz", "svg");
     a_file_is_drawn_the_same_twice("workloads/trees/esg.txt", "svg");
+}
+
+/* ---- Names ------------------------------------------------------------------------------------
+ */
+
+/* Whether a text of the SVG is the name, or the name without its middle; or begins with it and a
+ * colon. */
+static bool is_named(const char *svg, const char *name)
+{
+    for (const char *at = svg; (at = strstr(at, "<text>")) != NULL;) {
+        at += strlen("<text>");
+        const char *end = strstr(at, "</text>"), *cut = strstr(at, "…");
+        const size_t length = (size_t)(end - at), whole = strlen(name);
+        if (cut != NULL && cut < end) {
+            const size_t ahead = (size_t)(cut - at), behind = length - ahead - strlen("…");
+            if (ahead + behind < whole && strncmp(at, name, ahead) == 0 &&
+                strncmp(end - behind, name + whole - behind, behind) == 0)
+                return true;
+        }
+        if (length >= whole && strncmp(at, name, whole) == 0 &&
+            (length == whole || at[whole] == ':'))
+            return true;
+    }
+    return false;
+}
+
+/* Every name of the figure's data stands in the picture: at the marks, the rows or in a legend. */
+static void assert_named(const struct figure *figure, const char *size)
+{
+    static const char *const columns[] = {"contender", "series_title", "setting", "function"};
+    STRING *svg = file_text(figure->picture);
+    STRING *csv = file_text(figure->csv);
+    bool named[40] = {false};
+    size_t told = 0;
+    char *rest = csv, *line = strsep(&rest, "\n"), *cell;
+    for (size_t c = 0; (cell = strsep(&line, ",")) != NULL; c++)
+        for (size_t k = 0; k < COUNT(columns); k++)
+            named[c] = named[c] || (strcmp(cell, columns[k]) == 0 &&
+                                    (k < 3 || strcmp(figure->script, "calibration") == 0));
+    while ((line = strsep(&rest, "\n")) != NULL && *line != '\0') {
+        const bool pale = strstr(line, ",0xC4C4C4,") != NULL;
+        for (size_t c = 0; (cell = strsep(&line, ",")) != NULL; c++) {
+            if (!named[c])
+                continue;
+            told++;
+            if (!is_named(svg, pale ? "others" : cell))
+                fail_msg("%s, size %s: '%s' is drawn without its name", figure->name, size, cell);
+        }
+    }
+    if (strcmp(figure->script, "curve") == 0 || strcmp(figure->script, "calibration") == 0)
+        assert_true(told > 0);
+}
+
+static void all_sizes_name(const char *path, bool all)
+{
+    static const char *const sizes[] = {NULL, "column", "page", "slide"};
+    struct error error = {0};
+    for (size_t s = 0; s < COUNT(sizes); s++) {
+        FIGURES list = {.folder = folder, .all = all, .style.size = sizes[s]};
+        assert_good(plot_file(path, NULL, &list, &error), &error);
+        assert_good(plot_draw(&list, "svg", &error), &error);
+        assert_true(list.count > 0);
+        for (size_t i = 0; i < list.count; i++)
+            assert_named(&list.figures[i], sizes[s] == NULL ? "default" : sizes[s]);
+    }
+}
+
+DRAWING(at_every_size_what_is_drawn_has_its_name)
+{
+    enum { POLICIES = 9, LOADS = 3 };
+    static char labels[POLICIES * LOADS][96];
+    struct fixture runs[POLICIES * LOADS], one[COUNT(light)];
+    for (size_t i = 0; i < COUNT(runs); i++) {
+        const char *policy = policy_at(i / LOADS)->name;
+        (void)snprintf(labels[i], sizeof labels[i], CURVE_LABEL("%s", "1", "0.%zu"), 2 + i % LOADS,
+                       policy);
+        runs[i] = (struct fixture){"light", policy,        labels[i], 1, 1 - 0.03 * (double)i,
+                                   0.0002,  RECORD_SUMMARY};
+    }
+    memcpy(one, light, sizeof one);
+    for (size_t i = 0; i < COUNT(one); i++)
+        one[i].record = RECORD_ALL;
+    all_sizes_name(results_write(runs, COUNT(runs), 0), true);
+    all_sizes_name(results_write(runs, COUNT(runs), 0), false);
+    all_sizes_name(results_write(one, COUNT(one), 300), true);
+    all_sizes_name(sensitivity_write(), true);
+    all_sizes_name(points_write(), true);
 }
 
 DRAWING(png_and_pdf_are_the_same_bytes_twice_too)

@@ -197,7 +197,7 @@ expect "the study of robustness has every policy that serves requests but those 
 run "$esgsim" sweep "$robustness" --set seeds=2 --set 'matrix.requests=[40]' --quiet --jobs 2 \
     --set 'matrix.policy=[{"name":"esg"},{"name":"min-config"}]' --out "$folder/robustness.h5"
 expect "a short study runs" 0
-run "$(python_find json)" results/robustness.py "$esgsim" "$folder/robustness.h5"
+run "$(python_find json)" -B results/robustness.py "$esgsim" "$folder/robustness.h5"
 expect "and its page says that a policy without plans loses nothing" 0 \
     '^. .min-config. keeps its hits in ESG heavy, and keeps its hits in A100 MIG normal.$'
 cp "$folder/out" "$folder/robustness.md"

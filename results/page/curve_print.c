@@ -52,7 +52,6 @@ static bool line_is_listed(const struct curve_group *group, size_t panel,
 static void sustained_rows(const struct curve_group *group, const char **titles, size_t count,
                            struct text_table *table)
 {
-    text_table_group(table, group->title);
     for (size_t p = 0; p < group->panel_count; p++)
         for (size_t l = 0; l < group->panels[p].line_count; l++) {
             const struct curve_line *line = &group->panels[p].lines[l];
@@ -78,26 +77,31 @@ static void sustained_print(const struct report *report, bool html, FILE *out)
     for (size_t g = 0; g < curves->group_count; g++)
         for (size_t p = 0; p < curves->groups[g].panel_count; p++) {
             const char *title = curves->groups[g].panels[p].title;
-            if (report_name_add(report, &titles, &count, title))
-                report_name_add(report, &headers, &columns, title[0] != '\0' ? title : curves->key);
+            if (!report_name_add(report, &titles, &count, title))
+                continue;
+            title = title[0] == '\0' ? curves->key : title;
+            title = html ? names_conditions(report->arena, title) : title;
+            report_name_add(report, &headers, &columns, title);
         }
     struct text_table *table = text_table_create(headers, columns);
     text_table_indent(table, "setting");
-    for (size_t g = 0; g < curves->group_count; g++)
+    for (size_t g = 0; g < curves->group_count; g++) {
+        const char *title = curves->groups[g].title;
+        text_table_group(table, html ? names_conditions(report->arena, title) : title);
         sustained_rows(&curves->groups[g], titles, count, table);
+    }
     text_table_end(table, html, out);
 }
 
 /* "arrivals.load sustained with SLO hit % of at least 95"; "mean JCT h by arrivals.per_hour" */
-static const char *sustained_title(const struct report *report)
+static const char *sustained_title(const struct report *report, const char *key)
 {
     const struct curves *curves = report->curves;
     const char *metric = curves->metric->face.header;
-    return isnan(curves->limit)
-               ? arena_text(report->arena, "%s by %s", metric, curves->key)
-               : arena_text(report->arena, "%s sustained with %s of at %s %g", curves->key, metric,
-                            curves->at_most ? "most" : "least",
-                            curves->limit * curves->metric->face.scale);
+    return isnan(curves->limit) ? arena_text(report->arena, "%s by %s", metric, key)
+                                : arena_text(report->arena, "%s sustained with %s of at %s %g", key,
+                                             metric, curves->at_most ? "most" : "least",
+                                             curves->limit * curves->metric->face.scale);
 }
 
 static const char rule[] =
@@ -107,7 +111,7 @@ static const char rule[] =
 
 void curves_text_sustained(const struct report *report, FILE *out)
 {
-    (void)fprintf(out, "%s\n%s\n\n", sustained_title(report), rule);
+    (void)fprintf(out, "%s\n%s\n\n", sustained_title(report, report->curves->key), rule);
     sustained_print(report, false, out);
 }
 
@@ -150,13 +154,14 @@ static void text_panel_rows(const struct report *report, const struct curve_pane
     }
 }
 
-static void text_panel(const struct report *report, const struct curve_group *group,
-                       const struct curve_panel *panel, FILE *out)
+/* A row per policy, a column per value. */
+static void panel_print(const struct report *report, const struct curve_group *group,
+                        const struct curve_panel *panel, bool html, FILE *out)
 {
     const struct curves *curves = report->curves;
     const size_t columns = panel->value_count + 1;
     const char **headers = arena_allocate(report->arena, columns, sizeof *headers);
-    headers[0] = curves->key;
+    headers[0] = html ? names_axis(curves->key) : curves->key;
     for (size_t v = 0; v < panel->value_count; v++)
         headers[v + 1] = arena_text(report->arena, "%.6g", panel->values[v]);
     struct text_table *table = text_table_create(headers, columns);
@@ -165,17 +170,25 @@ static void text_panel(const struct report *report, const struct curve_group *gr
     const char *beside = companion(curves->metric);
     if (beside != NULL)
         text_panel_rows(report, panel, report_metric_find(beside), table);
-    (void)fprintf(out, "\n%s%s%s\n\n", group->title, panel->title[0] == '\0' ? "" : ", ",
-                  panel->title);
-    text_table_end(table, false, out);
+    const char *before = group->title, *title = panel->title;
+    before = html ? names_conditions(report->arena, before) : before;
+    title = html ? names_conditions(report->arena, title) : title;
+    title = arena_text(report->arena, "%s%s%s", before, title[0] == '\0' ? "" : ", ", title);
+    if (html)
+        html_print(out, "<details%s><summary>%s</summary>\n",
+                   isnan(curves->limit) ? " open=\"open\"" : "", title);
+    else
+        (void)fprintf(out, "\n%s\n\n", title);
+    text_table_end(table, html, out);
+    (void)fputs(html ? "</details>\n" : "", out);
 }
 
-void curves_text_panels(const struct report *report, FILE *out)
+void curves_panels(const struct report *report, bool html, FILE *out)
 {
     const struct curves *curves = report->curves;
     for (size_t g = 0; g < curves->group_count; g++)
         for (size_t p = 0; p < curves->groups[g].panel_count; p++)
-            text_panel(report, &curves->groups[g], &curves->groups[g].panels[p], out);
+            panel_print(report, &curves->groups[g], &curves->groups[g].panels[p], html, out);
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
@@ -244,45 +257,14 @@ void curves_json(const struct report *report, cJSON *root)
 
 /* ---- HTML ----------------------------------------------------------------------------------- */
 
-/* One row per policy and value, so that a click sorts by either. */
-static void html_panel(const struct report *report, const struct curve_group *group,
-                       const struct curve_panel *panel, FILE *out)
-{
-    const bool trainings = report->curves->metric->scope == METRIC_OF_TRAININGS;
-    const struct metric *beside =
-        report_metric_find(trainings ? companion(report->curves->metric) : cost);
-    const struct metric *const shown[] = {report->curves->metric, beside,
-                                          metric_find("latency_ms_p95")};
-    const char *const headers[] = {"policy", report->curves->key, shown[0]->face.header,
-                                   shown[1]->face.header, shown[2]->face.header};
-    html_print(out, isnan(report->curves->limit) ? "<details open=\"open\">" : "<details>");
-    html_print(out, "<summary>%s%s%s</summary>\n", group->title,
-               panel->title[0] == '\0' ? "" : ", ", panel->title);
-    const size_t count = trainings ? 2 : 3;
-    struct text_table *table = text_table_create(headers, 2 + count);
-    for (size_t l = 0; l < panel->line_count; l++)
-        for (size_t i = 0; i < panel->lines[l].point_count; i++) {
-            const struct curve_point *point = &panel->lines[l].points[i];
-            text_table_row(table);
-            text_table_name(table, 0, "%s", panel->lines[l].title);
-            text_table_number(table, 1, point->value, 17, "%.6g", point->value);
-            for (size_t m = 0; m < count; m++)
-                report_column_cell(report, point->contender, NULL, shown[m],
-                                   panel_decimals(report, panel, shown[m]), "", table, 2 + m);
-        }
-    text_table_end(table, true, out);
-    html_print(out, "</details>\n");
-}
-
 void curves_html(const struct report *report, FILE *out)
 {
     const struct curves *curves = report->curves;
-    html_print(out, "<h2 id=\"sustained\">%s</h2>", sustained_title(report));
+    html_print(out, "<h2 id=\"sustained\">%s</h2>",
+               sustained_title(report, names_axis(curves->key)));
     if (!isnan(curves->limit)) {
         html_print(out, "<p>%s</p>", rule);
         sustained_print(report, true, out);
     }
-    for (size_t g = 0; g < curves->group_count; g++)
-        for (size_t p = 0; p < curves->groups[g].panel_count; p++)
-            html_panel(report, &curves->groups[g], &curves->groups[g].panels[p], out);
+    curves_panels(report, true, out);
 }

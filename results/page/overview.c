@@ -190,7 +190,10 @@ static void print_legend(const struct report *report, FILE *out)
 void overview_print(const struct report *report, bool html, FILE *out)
 {
     const bool settings = settings_exist(report);
-    (void)fputs(html ? "<h2 id=\"overview\">Overview</h2>\n<p>" : "", out);
+    (void)fputs(!html                   ? ""
+                : report_serves(report) ? "<h2 id=\"overview\" class=\"rates\">Overview</h2>\n<p>"
+                                        : "<h2 id=\"overview\">Overview</h2>\n<p>",
+                out);
     print_legend(report, out);
     (void)fputs(html ? "</p>\n" : "", out);
     for (size_t s = 0; s < report->scenario_count; s++)

@@ -45,6 +45,7 @@ const colours = new Map(), looks = new Map(); // by contender; looks: marker and
 const spare = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000', '#767676'];
 const colourOf = row => {
   const name = row.contender === undefined ? row.series_title : row.contender;
+  if (row.flip !== undefined) return row.flip === '0' ? '#767676' : '#d55e00';
   if (row.colour) colours.set(name, '#' + row.colour.slice(2));
   if (row.point) looks.set(name, row);
   if (!colours.has(name)) colours.set(name, spare[colours.size % spare.length]);
@@ -192,6 +193,19 @@ const dot = (svg, x, y, colour, name, tip, radius = 3.5) => {
 };
 const dashOf = name => ['', '', '6 3', '2 3', '8 3 2 3', '1 2'][Number((looks.get(name) || {}).dash) || 0];
 const fit = (text, width, each = 6.4) => shorten(text, Math.max(4, Math.floor(width / each)));
+// A text in at most `most` lines, broken at blanks; only what has no room in the last one is cut.
+const linesOfText = (text, width, each = 6.4, most = 3) => {
+  const lines = [''], room = Math.max(4, Math.floor(width / each));
+  text.split(' ').forEach(word => {
+    const last = lines[lines.length - 1];
+    if (last === '' || last.length + word.length < room || lines.length === most) lines[lines.length - 1] = last === '' ? word : last + ' ' + word;
+    else lines.push(word);
+  });
+  return lines.map(line => shorten(line, room));
+};
+const titleAdd = (svg, x, bottom, lines) => lines.forEach((line, i) =>
+  add(svg, 'text', {x, y: bottom - 13 * (lines.length - 1 - i), 'font-weight': 600}, line));
+const titled = (panels, each) => panels.map(panel => linesOfText((panel[0].panel_title || '').replace(/_/g, ' '), each - 8, 6.6));
 
 // ---- Figures ----------------------------------------------------------------------------------
 
@@ -225,14 +239,14 @@ const drawDots = (plot, rows, width, height) => {
   const label = row => row.setting === undefined ? row.contender : row.setting;
   const titles = distinct(rows.map(label)), panels = [...group(rows, 'panel').values()];
   const shown = rows[0].setting === undefined ? titles.map(named) : partsOf(titles).map(parts => parts.join(', '));
-  const left = Math.min(width * 0.36, 12 + 6 * Math.max(...shown.map(text => text.length)));
+  const left = Math.min(width * 0.4, 14 + 6.5 * Math.max(...shown.map(text => text.length)));
   const {columns, lines, each} = grid(panels.length, width, left, 130);
   const tall = height ? Math.max(13, Math.min(40, (height - 62) / titles.length)) : titles.length > 12 ? 13 : 16;
-  const block = titles.length * tall + 62;
+  const heads = titled(panels, each), head = 17 + 13 * Math.max(...heads.map(lines => lines.length)), block = titles.length * tall + head + 32;
   const svg = add(plot, 'svg', {width, height: lines * block, viewBox: `0 0 ${width} ${lines * block}`, role: 'img'});
   const used = new Map(), equal = new Map();
   panels.forEach((panel, p) => {
-    const x = left + p % columns * each, y = Math.floor(p / columns) * block + 30, bottom = y + titles.length * tall;
+    const x = left + p % columns * each, y = Math.floor(p / columns) * block + head, bottom = y + titles.length * tall;
     const log = panel[0].logarithmic === '1' || /µs|units/.test(panel[0].axis || '');
     const values = panel.flatMap(row => ['value', 'low', 'high', 'range_low', 'range_high'].map(k => number(row[k])));
     const share = !log && panel[0].range_low === undefined && isShare(panel[0].axis || panel[0].panel_title) &&
@@ -247,7 +261,7 @@ const drawDots = (plot, rows, width, height) => {
     const axis = axisOf(...span, x + 6, x + each - 12, log, each < 170 ? 3 : 4);
     const at = value => Math.max(x + 6, Math.min(x + each - 12, axis.at(value)));
     const text = panel[0].axis === undefined ? '' : panel[0].axis;
-    add(svg, 'text', {x, y: y - 10, 'font-weight': 600}, fit((panel[0].panel_title || '').replace(/_/g, ' '), each - 6, 7));
+    titleAdd(svg, x, y - 10, heads[p]);
     xAxis(svg, axis, bottom, y, fit(text, each), x + each / 2);
     if (ranged) {
       const from = isFinite(low) ? at(low) : x + 6, to = isFinite(high) ? at(high) : x + each - 12;
@@ -287,15 +301,16 @@ const drawDots = (plot, rows, width, height) => {
 // Panels of stacked bars.
 const drawBars = (plot, rows, width) => {
   const titles = distinct(rows.map(row => row.contender)), panels = [...group(rows, 'panel').values()];
-  const left = Math.min(width * 0.36, 12 + 6 * Math.max(...titles.map(text => named(text).length)));
+  const left = Math.min(width * 0.4, 14 + 6.5 * Math.max(...titles.map(text => named(text).length)));
   const {columns, lines, each} = grid(panels.length, width, left, 160);
-  const tall = titles.length > 12 ? 13 : 17, block = titles.length * tall + 62;
+  const heads = titled(panels, each), head = 17 + 13 * Math.max(...heads.map(lines => lines.length));
+  const tall = titles.length > 12 ? 13 : 17, block = titles.length * tall + head + 32;
   const svg = add(plot, 'svg', {width, height: lines * block, viewBox: `0 0 ${width} ${lines * block}`, role: 'img'});
   const used = new Map();
   panels.forEach((panel, p) => {
-    const x = left + p % columns * each, y = Math.floor(p / columns) * block + 30, bottom = y + titles.length * tall;
+    const x = left + p % columns * each, y = Math.floor(p / columns) * block + head, bottom = y + titles.length * tall;
     const axis = axisOf(0, Math.max(...panel.map(row => number(row.to)).filter(isFinite)), x + 4, x + each - 46, false, each < 200 ? 2 : 4);
-    add(svg, 'text', {x, y: y - 10, 'font-weight': 600}, fit((panel[0].panel_title || '').replace(/_/g, ' '), each - 6, 7));
+    titleAdd(svg, x, y - 10, heads[p]);
     xAxis(svg, axis, bottom, y, fit(panel[0].axis || '', each), x + each / 2);
     if (p % columns === 0) titles.forEach((title, r) =>
       add(svg, 'text', {x: left - 4, y: y + (r + 0.5) * tall + 4, 'text-anchor': 'end', 'data-tip': title}, fit(named(title), left - 8)));
@@ -350,37 +365,87 @@ const drawLines = (plot, lines, width, tall) => {
   key(plot, used);
 };
 
-// Hit rate against cost, the Pareto front named.
-const drawFront = (plot, rows, width, height) => {
+// Puts names beside their marks, where they touch neither another name nor a mark; a line leads to one that is away.
+// Marks of one place have one name.
+const nameMarks = (svg, marks, width, height) => {
+  const places = group(marks.map(mark => ({...mark, at: `${Math.round(mark.x / 2)} ${Math.round(mark.y / 2)}`})), 'at');
+  const taken = marks.map(mark => [mark.x - 5, mark.y - 5, mark.x + 5, mark.y + 5]);
+  const hits = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+  [...places.values()].sort((one, other) => one[0].y - other[0].y).forEach(same => {
+    const {x, y, name} = same[0], text = same.map(mark => named(mark.name)).join(' = '), wide = 6.3 * text.length + 2;
+    let best = null;
+    for (let ring = 0; ring < 30 && !best; ring++) {
+      const [far, angles] = [6 + 8 * ring, ring === 0 ? 8 : 16];
+      for (let k = 0; k < angles && !best; k++) {
+        const turn = (k % 2 ? 1 : -1) * Math.ceil(k / 2) * 2 * Math.PI / angles, across = Math.cos(turn);
+        const left = x + far * across - (across < -0.3 ? wide : across < 0.3 ? wide / 2 : 0), top = y + far * Math.sin(turn) * (ring === 0 ? 2 : 1) - 6;
+        const box = [left, top, left + wide, top + 12];
+        if (left > 44 && left + wide < width && top > 0 && top + 12 < height - 34 && !taken.some(other => hits(box, other))) best = box;
+      }
+    }
+    if (!best) best = [Math.min(x + 6, width - wide), y - 6, 0, 0];
+    taken.push(best);
+    const end = [Math.max(best[0], Math.min(x, best[2])), Math.max(best[1] + 2, Math.min(y, best[3] - 2))];
+    if (Math.hypot(end[0] - x, end[1] - y) > 12) add(svg, 'path', {d: `M${x} ${y}L${end[0]} ${end[1]}`, class: 'lead', 'data-c': name});
+    add(svg, 'text', {x: best[0], y: best[1] + 10, 'font-weight': 600, class: 'halo', 'data-c': name, 'data-names': same.map(mark => mark.name).join('\n')}, text);
+  });
+};
+
+// Hit rate against cost. Where most hit rates are above 90 %, their axis is that of the misses, logarithmic. With
+// `against`, the differences to that policy, seed by seed.
+const NAMED_MOST = 14;
+const drawFront = (plot, all_rows, width, height, against) => {
+  const base = against === undefined ? undefined : all_rows.find(row => row.contender === against);
+  const rows = base ? all_rows.filter(row => row !== base).map(row => paired(row, base)).filter(row => row) : all_rows;
+  const hits = rows.map(row => number(row.hit)).filter(isFinite).sort((a, b) => a - b);
+  const misses = !base && hits[Math.floor((hits.length - 1) / 2)] > 90;
+  const least = Math.max(0.001, Math.min(...hits.map(v => 100 - v).filter(v => v > 0), 1) / 2), high = misses ? v => Math.max(least, 100 - v) : v => v;
   const svg = add(plot, 'svg', {width, height, viewBox: `0 0 ${width} ${height}`, role: 'img'});
-  const of = keys => rows.flatMap(row => keys.map(k => number(row[k])));
-  const x = axisOf(...spanOf(of(['cost', 'cost_low', 'cost_high', 'bound_cost']), false), 44, width - 12, false, 5);
-  const y = axisOf(...spanOf(of(['hit', 'hit_low', 'hit_high']), false, true), height - 34, 14, false, 5);
-  xAxis(svg, x, height - 34, 14, rows[0].cost_axis, width / 2);
-  yAxis(svg, y, 44, width - 12, true);
-  add(svg, 'text', {x: 12, y: height / 2, transform: `rotate(-90 12 ${height / 2})`, 'text-anchor': 'middle'}, rows[0].hit_axis);
-  const [cost, hit] = [number(rows[0].bound_cost), number(rows[0].bound_hit)];
-  if (isFinite(cost)) add(svg, 'path', {d: `M${x.at(cost)} 14V${height - 34}`, stroke: '#444', 'stroke-dasharray': '4 3', 'data-tip': `bound: $${printed(cost)}`});
-  if (isFinite(hit)) add(svg, 'path', {d: `M44 ${y.at(hit)}H${width - 12}`, stroke: '#444', 'stroke-dasharray': '4 3', 'data-tip': `bound: ${printed(hit)} %`});
-  const front = rows.filter(row => row.front === '1').sort((a, b) => number(a.cost) - number(b.cost));
+  const of = (keys, take = v => v) => rows.flatMap(row => keys.map(k => take(number(row[k]))));
+  const x = axisOf(...spanOf([...of(['cost', 'cost_low', 'cost_high', 'bound_cost']), ...(base ? [0] : [])], false), 50, width - 12, false, 5);
+  const ends = [...of(['hit', 'hit_low', 'hit_high'], high), ...(base ? [0] : [])];
+  const span = misses ? [least, Math.min(100, Math.max(...ends.filter(isFinite)) * 1.1)] : spanOf(ends, false, !base);
+  const up = misses ? axisOf(...span, 14, height - 34, true, 6) : axisOf(...span, height - 34, 14, false, 5);
+  const y = {...up, at: v => up.at(high(v))};
+  xAxis(svg, x, height - 34, 14, base ? `cost minus that of ${named(against)} ($ per 1,000)` : rows[0].cost_axis, width / 2);
+  yAxis(svg, up, 50, width - 12, true);
+  const title = base ? `hit rate minus that of ${named(against)} (points)` : misses ? 'SLO misses (%, logarithmic)' : rows[0].hit_axis;
+  add(svg, 'text', {x: 12, y: height / 2, transform: `rotate(-90 12 ${height / 2})`, 'text-anchor': 'middle'}, title);
+  if (base) add(svg, 'path', {class: 'zero', d: `M50 ${y.at(0)}H${width - 12}M${x.at(0)} 14V${height - 34}`});
+  const [cost, hit] = base ? [NaN, NaN] : [number(rows[0].bound_cost), number(rows[0].bound_hit)];
+  if (isFinite(cost)) add(svg, 'path', {class: 'bound', d: `M${x.at(cost)} 14V${height - 34}`, 'data-tip': `bound: $${printed(cost)}`});
+  if (isFinite(hit)) add(svg, 'path', {class: 'bound', d: `M50 ${y.at(hit)}H${width - 12}`, 'data-tip': `bound: ${printed(hit)} %`});
+  const front = base ? [] : rows.filter(row => row.front === '1').sort((a, b) => number(a.cost) - number(b.cost));
   add(svg, 'path', {class: 'axis', d: front.map((row, i) => i ? `H${x.at(number(row.cost))}V${y.at(number(row.hit))}` : `M${x.at(number(row.cost))} ${y.at(number(row.hit))}`).join('')});
-  const told = [];
+  const marks = [];
   rows.forEach(row => {
-    const at = [x.at(number(row.cost)), y.at(number(row.hit))], colour = colourOf(row);
+    const at = [x.at(number(row.cost)), y.at(number(row.hit))], colour = colourOf(row), name = row.contender;
     if (!at.every(isFinite)) return;
-    if (isFinite(number(row.hit_low))) add(svg, 'path', {d: `M${at[0]} ${y.at(number(row.hit_low))}V${y.at(number(row.hit_high))}`, stroke: colour, 'stroke-opacity': 0.5, 'data-c': row.contender});
-    if (isFinite(number(row.cost_low))) add(svg, 'path', {d: `M${x.at(number(row.cost_low))} ${at[1]}H${x.at(number(row.cost_high))}`, stroke: colour, 'stroke-opacity': 0.5, 'data-c': row.contender});
-    dot(svg, ...at, colour, row.contender, `${row.contender}\nhit rate ${interval(number(row.hit), number(row.hit_low), number(row.hit_high))} %\n` +
+    const line = d => add(svg, 'path', {d, stroke: colour, 'stroke-opacity': 0.5, 'data-c': name});
+    if (isFinite(number(row.hit_low))) line(`M${at[0]} ${y.at(number(row.hit_low))}V${y.at(number(row.hit_high))}`);
+    if (isFinite(number(row.cost_low))) line(`M${x.at(number(row.cost_low))} ${at[1]}H${x.at(number(row.cost_high))}`);
+    dot(svg, ...at, colour, name, `${name}${base ? ' minus ' + against : ''}\nhit rate ${interval(number(row.hit), number(row.hit_low), number(row.hit_high))} ${base ? 'points' : '%'}\n` +
       `$ ${interval(number(row.cost), number(row.cost_low), number(row.cost_high))} per 1,000`, 4.5);
-    if (row.front === '1' || rows.length < 7) told.push([row.contender, ...at]);
+    marks.push({name, x: at[0], y: at[1], colour, front: row.front === '1'});
   });
-  told.sort((a, b) => a[2] - b[2]).forEach(([name, at, level], i) => {
-    const before = told.slice(0, i).filter(other => Math.abs(other[1] - at) < 90), text = fit(named(name), width * 0.4);
-    const line = before.reduce((to, other) => Math.max(to, other[2] + 12), level + 14);
-    told[i][2] = line;
-    add(svg, 'text', {x: at + 6 + text.length * 5.6 > width ? at - 6 : at + 6, y: Math.min(line, height - 38),
-      'text-anchor': at + 6 + text.length * 5.6 > width ? 'end' : 'start', 'font-weight': 600, 'data-c': name}, text);
-  });
+  const told = marks.length <= NAMED_MOST ? marks : marks.filter(mark => mark.front);
+  nameMarks(svg, told, width, height);
+  if (told.length < marks.length) key(plot, new Map(marks.map(mark => [mark.name, mark.colour])));
+};
+// The mean and 95 % interval of paired differences; by_seed is "seed hit cost" for each run.
+const quantiles = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131, 2.12, 2.11, 2.101, 2.093,
+  2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045];
+const meanOf = values => {
+  const n = values.length, mean = values.reduce((a, b) => a + b, 0) / n;
+  const deviation = Math.sqrt(values.reduce((a, b) => a + (b - mean) ** 2, 0) / (n - 1)), half = n > 1 ? (quantiles[n - 2] || 1.96) * deviation / Math.sqrt(n) : NaN;
+  return [mean, mean - half, mean + half].map(String);
+};
+const paired = (row, base) => {
+  const of = one => new Map((one.by_seed || '').split(';').map(text => text.trim().split(' ')).map(([seed, ...rest]) => [seed, rest.map(Number)]));
+  const own = of(row), other = of(base), seeds = [...own.keys()].filter(seed => other.has(seed) && own.get(seed).length === 2);
+  if (seeds.length === 0) return null;
+  const [hits, costs] = [0, 1].map(i => meanOf(seeds.map(seed => own.get(seed)[i] - other.get(seed)[i])));
+  return {...row, front: '', hit: hits[0], hit_low: hits[1], hit_high: hits[2], cost: costs[0], cost_low: costs[1], cost_high: costs[2]};
 };
 
 // The lines of the kinds that have any.
@@ -412,11 +477,11 @@ const partsAsBars = rows => rows.flatMap(row => {
 });
 
 // Draws the figure's data into a plot; false: of a kind that is not known here.
-const drawInto = (plot, kind, rows, width, height) => {
+const drawInto = (plot, kind, rows, width, height, against) => {
   const shown = rows.filter(row => !hidden(row.contender === undefined ? row.series_title : row.contender));
   plot.replaceChildren();
   if (shown.length === 0) return add(plot, 'p', {}, 'No policy is chosen.');
-  if (shown[0].cost !== undefined) drawFront(plot, shown, width, height);
+  if (shown[0].cost !== undefined) drawFront(plot, shown, width, height, against);
   else if (shown[0].x !== undefined || shown[0].percent !== undefined || shown[0].time_s !== undefined) {
     const lines = linesOf(kind, shown);
     drawLines(plot, lines, width, Math.max(110, Math.min(190, (height - 60) / distinct(lines.map(line => line.metric)).length)));
@@ -426,6 +491,43 @@ const drawInto = (plot, kind, rows, width, height) => {
   else return false;
   return true;
 };
+// What the page's style sheet says about a figure, for a file of its own.
+const saved = 'svg{background:#fff;font:11px sans-serif}text{fill:#222}.axis{stroke:#777;fill:none}.grid{stroke:#e4e4e4;fill:none}' +
+  '.lead,.zero,.bound{stroke:#767676;fill:none}.bound{stroke-dasharray:4 3}';
+const save = (name, type, text) => {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([text], {type}));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+};
+const asFile = svg => {
+  const copy = svg.cloneNode(true);
+  copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
+  copy.prepend(add(copy, 'style', {}, saved));
+  return copy.outerHTML;
+};
+const button = (place, text, act) => { add(place, 'button', {type: 'button'}, text).onclick = act; };
+const saveBuild = (place, plot, source) => {
+  const bar = add(place, 'div', {class: 'save'}), name = [source.dataset.kind, source.dataset.subject].join('-').replace(/[^\w.]+/g, '-').replace(/-$/, '');
+  all('svg[role]', plot).forEach((svg, i) => button(bar, 'Save SVG', () => save(`${name}${i ? '-' + (i + 1) : ''}.svg`, 'image/svg+xml', asFile(svg))));
+  button(bar, 'Save CSV', () => { data(source); save(name + '.csv', 'text/csv', source.querySelector('pre').textContent + '\n'); });
+};
+const tablesUse = () => all('.scroll, #matrix').forEach(box => {
+  const bar = document.createElement('div');
+  bar.className = 'save';
+  if (box.id === 'matrix') box.querySelector('caption').append(bar); else box.after(bar);
+  const cells = row => [...row.cells].map(cell => cell.textContent.trim()).join('\t');
+  button(bar, 'Copy table', event => {
+    const text = [...box.querySelector('table').rows].filter(row => !row.classList.contains('off')).map(cells).join('\n');
+    const area = add(document.body, 'textarea', {readonly: ''}, text); // of a file, the clipboard may be closed to scripts
+    area.select();
+    const good = document.execCommand('copy');
+    area.remove();
+    event.target.textContent = good ? 'Copied' : 'Not copied';
+    setTimeout(() => { event.target.textContent = 'Copy table'; }, 1500);
+  });
+});
 const draw = figure => {
   const plot = figure.querySelector('.plot') || figure.insertBefore(document.createElement('div'), figure.firstChild);
   plot.className = 'plot';
@@ -433,6 +535,8 @@ const draw = figure => {
   const width = Math.max(300, Math.min(1180, figure.clientWidth));
   figure.classList.toggle('drawn', Boolean(drawInto(plot, figure.dataset.kind, data(figure), width, 420)));
   all('svg', plot).forEach(svg => svg.setAttribute('aria-label', figure.querySelector('figcaption').textContent));
+  all('.save', figure).forEach(bar => bar.remove());
+  if (figure.classList.contains('drawn')) saveBuild(figure, plot, figure);
 };
 
 // ---- Matrix -----------------------------------------------------------------------------------
@@ -441,6 +545,7 @@ const draw = figure => {
 const cellsFind = () => {
   const sustained = document.querySelector('#sustained ~ .scroll table');
   const limited = figuresOf('curve').some(figure => data(figure).some(row => isFinite(number(row.limit))));
+  figuresOf('curve').forEach(figure => data(figure).forEach(colourOf)); // a policy has one colour everywhere
   if (limited && sustained) {
     const head = [...sustained.rows[0].cells].map(cell => cell.textContent);
     return {what: document.querySelector('#sustained').textContent, lead: 'sustained', cells: [...sustained.tBodies[0].rows].flatMap(row =>
@@ -456,9 +561,10 @@ const cellsFind = () => {
   if (hits) return {what: data(hits)[0].axis, cells: take(hits, row => row.panel_title || 'all', () => true)};
   return jct ? {what: `${data(jct)[0].panel_title} (${data(jct)[0].axis})`, cells: take(jct, row => row.panel_title, row => row.panel === '1')} : null;
 };
-const shades = share => {
+const shades = share => { // the darker or lighter text, whichever has more contrast
   const from = [247, 251, 255], to = [8, 81, 156], rgb = from.map((c, i) => Math.round(c + (to[i] - c) * share));
-  return `background:rgb(${rgb});color:${share > 0.55 ? '#fff' : '#222'}`;
+  const linear = rgb.map(c => c / 255 <= 0.04 ? c / 3295 : ((c / 255 + 0.055) / 1.055) ** 2.4), light = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+  return `background:rgb(${rgb});color:${light > 0.18 ? '#000' : '#fff'}`;
 };
 let matrix = null;
 let chosen = '';
@@ -475,7 +581,7 @@ const matrixBuild = place => {
   columns.forEach((column, c) => {
     const th = add(head, 'th', {scope: 'col', 'data-tip': column, 'aria-label': column}), turned = add(th, 'div');
     th.dataset.subject = byColumn.get(column)[0].subject;
-    heads[c].slice(0, 3).forEach(part => add(turned, 'span', {}, shorten(part, innerWidth < 640 ? 15 : 19)));
+    [heads[c][0], heads[c].slice(1).join(', ')].filter(part => part).forEach(part => add(turned, 'span', {}, shorten(part, innerWidth < 640 ? 22 : 30)));
   });
   const body = add(table, 'tbody');
   names.forEach(name => {
@@ -486,13 +592,22 @@ const matrixBuild = place => {
       if (!cell || !isFinite(cell.value)) return add(row, 'td', {}, cell ? '-' : '');
       const best = Math.min(...here.map(one => one.value).filter(isFinite));
       const share = rates ? cell.value / 100 : least ? best / cell.value : most > 0 ? cell.value / most : 0;
-      const text = cell.text || (rates ? (cell.value > 99 ? Math.floor(cell.value) : cell.value.toFixed(0)) + '' : printed(Number(cell.value.toPrecision(2))));
+      const text = cell.text || (rates ? cell.value.toFixed(0) : printed(Number(cell.value.toPrecision(2))));
       return add(row, 'td', {'data-v': cell.value, style: shades(Math.max(0, Math.min(1, share || 0))),
         'data-tip': `${name}, ${column}\n${what}: ${cell.text || interval(cell.value, cell.low, cell.high)}`}, text.replace('≥ ', '≥'));
     });
   });
   add(place, 'figure', {id: 'hero'});
   chosen = cells[0].subject;
+};
+// A choice of the policy to which all others are compared.
+let reference;
+const compareBuild = (place, list) => {
+  const label = add(place, 'label', {class: 'compare'}, 'Differences to '), select = add(label, 'select');
+  add(select, 'option', {value: ''}, 'none: show the values');
+  list.forEach(name => { const option = add(select, 'option', {value: name}, named(name)); option.selected = name === reference; });
+  if (!list.includes(reference)) reference = undefined;
+  select.onchange = () => { reference = select.value || undefined; hero(); document.querySelector('#hero select').focus(); };
 };
 // The picture beside the matrix: what the settings sustain, or the front of the chosen setting.
 const hero = () => {
@@ -508,14 +623,16 @@ const hero = () => {
     const mean = name => { const v = matrix.cells.filter(cell => cell.name === name).map(cell => cell.value); return v.reduce((a, b) => a + b, 0) / v.length; };
     const order = [...names].sort((a, b) => mean(b) - mean(a));
     drawInto(plot, 'sustained', order.flatMap(name => matrix.cells.filter(cell => cell.name === name)).map(cell => ({panel: '1', panel_title: '',
-      axis: matrix.what, contender: cell.name, value: String(cell.value), where: cell.column, text: cell.text})), width, room);
+      axis: matrix.what.split(' with ')[0], contender: cell.name, value: String(cell.value), where: cell.column, text: cell.text})), width, room);
     add(place, 'figcaption', {}, 'A mark is a setting. ▶: the sweep ends before the policy fails; ◀: it fails at the least value.');
   } else {
     const panel = source.dataset.kind === 'curve' ? 'row' : 'panel', most = panel === 'panel' && width > 700 ? 3 : 1;
-    drawInto(plot, source.dataset.kind, data(source).filter(row => row[panel] === undefined || Number(row[panel]) <= most), width, room);
+    drawInto(plot, source.dataset.kind, data(source).filter(row => row[panel] === undefined || Number(row[panel]) <= most), width, room, reference);
     place.append(source.querySelector('figcaption').cloneNode(true));
+    if (data(source).filter(row => row.by_seed).length > 1) compareBuild(place, data(source).map(row => row.contender));
   }
   place.append(plot);
+  if (source) saveBuild(place, plot, source);
   all('svg', plot).forEach(svg => svg.setAttribute('aria-label', place.querySelector('figcaption').textContent));
   place.classList.add('drawn');
   const several = distinct(matrix.cells.map(cell => cell.subject)).length > 1;
@@ -587,6 +704,8 @@ if (first) {
   figuresOf('published').forEach(draw);
 }
 all('th').forEach(header => { header.tabIndex = 0; });
+all('pre').forEach(pre => { pre.tabIndex = 0; });
+tablesUse();
 all('.part').forEach(part => {
   part.addEventListener('toggle', () => partDraw(part));
   partDraw(part);

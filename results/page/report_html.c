@@ -52,13 +52,27 @@ static void distinct_write(const struct report *report, const char *term, size_t
     term_write(out, term, list == NULL ? "none" : list);
 }
 
+/* Above the tables how many there are, below them each. */
+static void notices_count(const struct report *report, FILE *out)
+{
+    size_t warnings = 0;
+    for (size_t n = 0; n < report->notice_count; n++)
+        warnings += report->notices[n].notice.warning;
+    if (report->notice_count > 0)
+        html_print(out, "<p><a href=\"#notes\">Warnings: %zu, notes: %zu</a></p>\n", warnings,
+                   report->notice_count - warnings);
+}
+
 static void notices_write(const struct report *report, FILE *out)
 {
+    html_print(out,
+               report->notice_count > 0 ? "<h2 id=\"notes\">Warnings and notes</h2>\n<dl>\n" : "");
     for (size_t n = 0; n < report->notice_count; n++)
         html_print(out, "<dt>%s</dt><dd>%s (%s)</dd>\n",
                    report->notices[n].notice.warning ? "Warning" : "Note",
                    report->notices[n].notice.text,
                    report_notice_where(report, &report->notices[n]));
+    html_print(out, report->notice_count > 0 ? "</dl>\n" : "");
 }
 
 /* A text of the details of a run, "" if there is none. */
@@ -115,8 +129,8 @@ static void what_was_run(const struct page *page, FILE *out)
     if (trains)
         models_evidence_write(page, out);
     term_write(out, "Reality", REPORT_REALITY);
-    notices_write(report, out);
     html_print(out, "</dl>\n");
+    notices_count(report, out);
 }
 
 static void repeat_write(const struct page *page, FILE *out)
@@ -156,10 +170,10 @@ static void navigation_write(const struct report *report, FILE *out)
         const char *name, *title;
     } before[] = {
         {true, "top", "Summary"},
-        {true, "run", "What was run"},
         {overview_exists(report), "overview", "Overview"},
         {report->curves != NULL, "sustained",
          report->curves != NULL && isnan(report->curves->limit) ? "Curves" : "What is sustained"},
+        {true, "run", "What was run"},
         {report->expected != NULL, "published", "Published figures and ours"}};
     html_print(out, "<nav aria-label=\"Contents\">");
     for (size_t i = 0; i < COUNT(before); i++)
@@ -167,23 +181,26 @@ static void navigation_write(const struct report *report, FILE *out)
             html_print(out, "<a href=\"#%s\">%s</a>\n", before[i].name, before[i].title);
     for (size_t s = 0; s < scenarios_shown(report); s++)
         html_print(out, "<a class=\"s\" href=\"#s%zu\">%s</a>\n", s + 1,
-                   report->scenarios[s].title);
+                   names_conditions(report->arena, report->scenarios[s].title));
     html_print(out, "<a href=\"#read\">How to read the tables</a>\n<a href=\"#assumed\">Assumptions"
                     "</a>\n<a href=\"#provenance\">Provenance</a></nav>\n");
+}
+
+static const char *topic_of(const struct report *report)
+{
+    return report->results->training_count == 0 ? "DNN inference"
+           : report_serves(report)              ? "DNN inference and trainings"
+                                                : "DNN trainings";
 }
 
 static void head_write(const struct page *page, FILE *out)
 {
     const struct report *report = page->report;
-    const bool trains = report->results->training_count > 0;
     navigation_write(report, out);
     html_print(out, "<main>\n<header id=\"top\">");
     if (report->incomplete != NULL)
         html_print(out, "<p class=\"verdict\">%s</p>", report->incomplete);
-    html_print(out, "<h1>Scheduling %s on shared GPUs: results</h1>\n",
-               !trains                 ? "DNN inference"
-               : report_serves(report) ? "DNN inference and trainings"
-                                       : "DNN trainings");
+    html_print(out, "<h1>Scheduling %s on shared GPUs: results</h1>\n", topic_of(report));
     if (report->results->run_count > 0)
         html_print(out, "<p id=\"verdict\">%s</p>", page_verdict(report));
     html_print(out, "</header>\n");
@@ -267,15 +284,15 @@ static size_t figure_scenario(const struct report *report, const char *subject)
 }
 
 /* A figure's data and caption, from which the script draws it. */
-static void figure_data_write(const struct page_figure *figure, FILE *out)
+static void figure_data_write(const struct page *page, const struct page_figure *figure, FILE *out)
 {
+    const char *subject = names_conditions(page->report->arena, figure->subject);
     html_print(out,
                "<figure data-kind=\"%s\" data-subject=\"%s\"><figcaption><b>%s</b>%s%s. %s"
                "</figcaption><details class=\"data\"><summary>Its data (=, or nothing: as "
                "above)</summary><pre>%s</pre></details></figure>\n",
-               figure->script, figure->subject, figure->script,
-               figure->subject[0] == '\0' ? "" : " of ", figure->subject, figure->caption,
-               figure->csv);
+               figure->script, subject, figure->script, subject[0] == '\0' ? "" : " of ", subject,
+               figure->caption, figure->csv);
 }
 
 /* The first screen has it. */
@@ -293,8 +310,8 @@ static void figures_write(const struct page *page, const size_t *places, size_t 
             continue;
         if (scenario == REPORT_NONE)
             html_print(out, "<details class=\"part\"><summary>%s %s</summary>", figure->script,
-                       figure->subject);
-        figure_data_write(figure, out);
+                       names_conditions(page->report->arena, figure->subject));
+        figure_data_write(page, figure, out);
         if (scenario == REPORT_NONE)
             html_print(out, "</details>\n");
     }
@@ -308,7 +325,7 @@ static void scenario_write(const struct page *page, const size_t *places, size_t
                         ? "<details class=\"part setting\" open=\"open\">"
                         : "<details class=\"part setting\">");
     html_print(out, "<summary><h2 id=\"s%zu\">%s</h2></summary>\n<p>Experiment <code>%s</code>",
-               s + 1, scenario->title, scenario->name);
+               s + 1, names_conditions(page->report->arena, scenario->title), scenario->name);
     if (scenario->application_count > 0)
         html_print(out, "; profile: %s",
                    scenario->evidence[0] == '\0' ? "none" : scenario->evidence);
@@ -410,7 +427,12 @@ static void provenance_write(const struct page *page, FILE *out)
 bool report_html(const struct page *page, FILE *out, struct error *error)
 {
     const struct report *report = page->report;
-    if (!html_begin(out, report->results->path, error))
+    const char *path = report->results->path, *slash = strrchr(path, '/');
+    const char *file = slash == NULL ? path : slash + 1;
+    if (!html_begin(
+            out,
+            arena_text(report->arena, "%.*s, %s", (int)strcspn(file, "."), file, topic_of(report)),
+            error))
         return false;
     head_write(page, out);
     if (report->results->run_count == 0) {
@@ -421,14 +443,15 @@ bool report_html(const struct page *page, FILE *out, struct error *error)
     for (size_t f = 0; f < page->figure_count; f++)
         if (is_published(&page->figures[f]))
             page_published(page, &page->figures[f], out);
-    what_was_run(page, out);
-    repeat_write(page, out);
     if (overview_exists(report))
         overview_print(report, true, out);
     if (report->curves != NULL)
         curves_html(report, out);
+    what_was_run(page, out);
+    repeat_write(page, out);
     published_write(report, out);
     scenarios_write(page, out);
+    notices_write(report, out);
     page_reading(page, out);
     page_assumptions(page, out);
     provenance_write(page, out);

@@ -28,7 +28,7 @@ struct page {
 /* False: ERROR_RUN (the stream failed, or a file of the page is missing). */
 bool report_html(const struct page *page, FILE *out, struct error *error);
 
-/* Returns a sentence of at most 20 words: who is first, in how many settings; of one setting, by
+/* Returns a sentence: who is first, in how many settings, ties as a whole; of one setting, by
  * which values. The means alone are compared. */
 const char *page_verdict(const struct report *report);
 /* Writes the figure of the published figures with ours, and how many of them are reproduced. */

@@ -309,7 +309,7 @@ static void print_curves(const struct report *report, FILE *out)
         curves_text_sustained(report, out);
     }
     if (report->curves_in_full)
-        curves_text_panels(report, out);
+        curves_panels(report, false, out);
 }
 
 /* How to see what the summary leaves out. */

@@ -106,7 +106,7 @@ void curve_sustained_text(const struct curve_panel *panel, const struct curve_li
 /* Print the table of sustained values; or a table of metric and cost for each panel, policy by
  * value. The others add all curves to a JSON object or an HTML page. */
 void curves_text_sustained(const struct report *report, FILE *out);
-void curves_text_panels(const struct report *report, FILE *out);
+void curves_panels(const struct report *report, bool html, FILE *out);
 void curves_json(const struct report *report, cJSON *root);
 /* Adds the object `key` with seeds, mean, deviation and interval; NAN becomes null: no value. */
 void estimate_json(cJSON *object, const char *key, struct estimate estimate);

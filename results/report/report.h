@@ -230,4 +230,11 @@ bool report_text(const struct report *report, FILE *out, struct error *error);
 bool report_csv(const struct report *report, FILE *out, struct error *error);
 bool report_json(const struct report *report, FILE *out, struct error *error);
 
+/* A swept key as the title of an axis, "load (share of capacity)" of arrivals.load, and conditions
+ * as they are shown, "SLO × 0.8, load 0.4" of "slo.factor=0.8 arrivals.load=0.4"
+ * (results/report/names.c).
+ */
+const char *names_axis(const char *key);
+const char *names_conditions(struct arena *arena, const char *conditions);
+
 #endif

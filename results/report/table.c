@@ -450,7 +450,8 @@ static void cell_html(const struct cell *cell, FILE *out)
         (void)fputs("</td>", out);
         return;
     case CELL_NUMBER:
-        (void)fprintf(out, "<td data-v=\"%.*g\">", cell->digits, cell->value);
+        (void)fprintf(out, "<td data-v=\"%.*g\" style=\"--v:%.4g\">", cell->digits, cell->value,
+                      cell->value);
         break;
     case CELL_PLAIN:
         (void)fputs("<td>", out);

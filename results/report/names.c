@@ -1,7 +1,7 @@
 /* Names of swept keys as a reader says them. */
 #include <string.h>
 
-#include "plots/figure.h"
+#include "results/report/report.h"
 
 static const char *const names[][3] = {
     /* key, of an axis, before a value */
