@@ -131,29 +131,20 @@ static void fairness_fill(struct simulation_result *result)
     result->run.jain_index = squares > 0 ? fmin(sum * sum / (n * squares), 1) : NAN;
 }
 
-/* What a request's work costs at the least: each stage in the configuration that is cheapest per
- * job, however long that takes. */
-static double cheapest_usd(const struct workload *workload, const struct application *application)
-{
-    double usd = 0;
-    for (size_t s = 0; s < application->stage_count; s++) {
-        const struct function *function = &workload->functions[application->stages[s].function];
-        double least = INFINITY;
-        for (size_t c = 0; c < function->configuration_count; c++)
-            least = fmin(least, function->configurations[c].cost_per_job_usd);
-        usd += least;
-    }
-    return usd;
-}
-
+/* Values a request at what its stages cost in their cheapest configurations, at any time. */
 static double work_in_time(const struct metrics *metrics, const struct workload *workload)
 {
     double hits = 0, requests = 0;
-    for (size_t a = 0; a < metrics->application_count; a++) {
-        const double usd = cheapest_usd(workload, &workload->applications[a]);
-        hits += usd * (double)metrics->sums[a].hits;
-        requests += usd * (double)metrics->sums[a].requests;
-    }
+    for (size_t a = 0; a < metrics->application_count; a++)
+        for (size_t s = 0; s < workload->applications[a].stage_count; s++) {
+            const struct function *function =
+                &workload->functions[workload->applications[a].stages[s].function];
+            double usd = INFINITY;
+            for (size_t c = 0; c < function->configuration_count; c++)
+                usd = fmin(usd, function->configurations[c].cost_per_job_usd);
+            hits += usd * (double)metrics->sums[a].hits;
+            requests += usd * (double)metrics->sums[a].requests;
+        }
     return ratio(hits, requests);
 }
 
