@@ -21,10 +21,16 @@ static const char *const names[ACTION_COUNT] = {
 void action_note(struct platform *platform, enum action action, const int64_t numbers[5])
 {
     const struct recorder *recorder = platform->recorder;
+    const uint64_t units = platform->unnoted;
     if (recorder == NULL || recorder->action == NULL || platform->asking || platform->failed)
         return;
+    platform->unnoted = 0;
+    if (units > 0)
+        ACTION_NOTE(platform, charge, (int64_t)units);
     const struct action_row row = {platform->callback, platform->now, (uint8_t)action, numbers[0],
                                    numbers[1],         numbers[2],    numbers[3],      numbers[4]};
+    if (numbers[0] == 0 && action == ACTION_charge)
+        return;
     if (!recorder->action(recorder->context, &row, platform->error))
         platform->failed = true;
 }

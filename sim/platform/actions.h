@@ -36,8 +36,8 @@ enum action {
 };
 /* clang-format on */
 
-/* Gives the run's recorder a row, if it takes actions. The numbers are five; those left out are 0.
- */
+/* Gives the run's recorder a row, if it takes actions, and before it one of all that was charged
+ * since the last. Numbers left out are 0. A charge of 0 gives that alone. */
 void action_note(struct platform *platform, enum action action, const int64_t numbers[5]);
 #define ACTION_NOTE(platform, name, ...)                                                           \
     action_note(platform, ACTION_##name, (const int64_t[5]){__VA_ARGS__})

@@ -370,7 +370,7 @@ void platform_charge(struct platform *platform, uint64_t units)
                       "; a run takes 2^53 units, and a decision what the clock holds",
                       units, charged);
     else if (!platform->asking) {
-        ACTION_NOTE(platform, charge, (int64_t)units);
+        platform->unnoted += units;
         controller->units += units;
     }
 }

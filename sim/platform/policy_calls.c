@@ -265,7 +265,9 @@ void policy_call_training_finished(struct platform *platform, uint32_t training)
 bool policy_call_decide(struct platform *platform)
 {
     const char *before = enter(platform, "decide");
+    platform->unnoted = 0; /* what was charged before has no effect */
     const bool more = platform->policy->decide(platform->policy_state, platform);
+    ACTION_NOTE(platform, charge, 0);
     if (more)
         ACTION_NOTE(platform, more, more);
     leave(platform, before);
