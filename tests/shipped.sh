@@ -10,7 +10,7 @@ drawn=0
 for data in results/paper/*.csv; do
     name=$(basename "$data" .csv)
     script=plots/$name.gp
-    [ -f "$script" ] && [ -f "${data%.csv}.svg" ] || continue
+    [ -f "$script" ] || continue
     LC_ALL=C.UTF-8 gnuplot -e "data='$data'; out='$folder/$name.svg'" "$script"
     plain "$folder/$name.svg" >"$folder/again"
     plain "${data%.csv}.svg" >"$folder/shipped"

@@ -458,9 +458,10 @@ CASE(the_verdict_tells_a_tie_as_a_whole_and_which_of_it_costs_least)
     }
     static const struct fixture level[] = {LEVEL("esg", 0.99, 0.003), LEVEL("fifo", 0.99, 0.001),
                                            LEVEL("edf", 0.99, 0.002), LEVEL("sjf", 0.98, 0.0001)};
-    assert_verdict(level, COUNT(level),
-                   "alone or shared: 3 policies in 2 of 2 settings; cheapest of those level: fifo "
-                   "in 2 of 2.</p>");
+    assert_verdict(
+        level, COUNT(level),
+        "alone or shared: esg, fifo, edf in 2 of 2 settings; cheapest of those level: fifo "
+        "in 2 of 2.</p>");
     static const struct fixture first[] = {
         LEVEL("esg", 0.99, 0.003),
         LEVEL("fifo", 0.98, 0.001),
@@ -469,23 +470,22 @@ CASE(the_verdict_tells_a_tie_as_a_whole_and_which_of_it_costs_least)
         {"c", "fifo", "setting=c policy.name=fifo", 1, 0.5, 0.001, RECORD_SUMMARY},
         {"c", "edf", "setting=c policy.name=edf", 1, 0.5, 0.002, RECORD_SUMMARY}};
     assert_verdict(first, COUNT(first),
-                   ": esg in 3 of 3 settings, fifo and edf in 1; cheapest of those level: esg and "
+                   ": esg in 3 of 3 settings; fifo, edf in 1; cheapest of those level: esg, "
                    "fifo in 1 of 1.</p>");
     static const struct fixture one[] = {
         {"a", "esg", "policy.name=esg", 1, 0.99, 0.003, RECORD_SUMMARY},
         {"a", "fifo", "policy.name=fifo", 1, 0.99, 0.001, RECORD_SUMMARY},
         {"a", "edf", "policy.name=edf", 1, 0.5, 0.001, RECORD_SUMMARY}};
     assert_verdict(one, COUNT(one),
-                   ": esg and fifo 79.2 %, edf 40 %; cheapest of those level: fifo.</p>");
+                   ": esg, fifo 79.2 %; edf 40 %; cheapest of those level: fifo.</p>");
 }
 
 CASE(the_verdict_says_who_is_first_in_thirty_five_words)
 {
-    assert_verdict(light, COUNT(light), "Highest mean SLO hit rate: esg 73.6 %, fifo ");
+    assert_verdict(light, COUNT(light), "Highest mean SLO hit rate: esg 73.6 %; fifo ");
     assert_verdict(light, 3, "The mean SLO hit rate: esg 73.6 %.</p>");
-    assert_verdict(
-        two_settings, COUNT(two_settings),
-        "Highest mean SLO hit rate, alone or shared: esg and fifo in 1 of 2 settings.</p>");
+    assert_verdict(two_settings, COUNT(two_settings),
+                   "Highest mean SLO hit rate, alone or shared: esg, fifo in 1 of 2 settings.</p>");
 #define LONG                                                                                       \
     " policy.params.p=2 policy.params.q=3 policy.params.r=4 policy.params.s=5 policy.params.t=6"
     static const struct fixture long_names[] = {

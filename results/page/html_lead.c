@@ -92,11 +92,11 @@ static size_t words_count(const char *text)
 }
 
 /* Appends those whose number at `offset` is the best below `*below`, so that a tie is told as a
- * whole: " esg", " esg and fifo" or " 5 policies". Returns that number, -INFINITY if none is left,
+ * whole: " esg", " esg, fifo" or " 9 policies". Returns that number, -INFINITY if none is left,
  * and sets `*below` to it. */
 static double group_write(const struct race *race, size_t offset, double *below, char **text)
 {
-    const char *names[2] = {"", ""};
+    char *list = NULL;
     double best = -INFINITY;
     size_t count = 0;
     for (size_t pass = 0; pass < 2; pass++) /* the second knows the best */
@@ -105,22 +105,21 @@ static double group_write(const struct race *race, size_t offset, double *below,
             if (pass == 0 && own < *below && (own != 0 || race->places == 1))
                 best = fmax(best, own);
             if (pass == 1 && own < *below && own >= best)
-                names[count++ % 2] = race->entrants[e].name;
+                arena_append(race->report->arena, &list, count++ > 0 ? ", %s" : "%s",
+                             race->entrants[e].name);
         }
-    const size_t words = words_count(names[0]) + (count > 1 ? words_count(names[1]) : 0);
-    const bool cut = words > NAME_WORDS;
-    if (count > 2 || (count == 2 && cut))
+    const bool cut = count > 0 && words_count(list) > NAME_WORDS;
+    if (cut && count > 1)
         arena_append(race->report->arena, text, " %zu %s", count,
                      isinf(*below) ? "policies" : "others");
-    else
-        arena_append(race->report->arena, text, " %.*s%s%s%s",
-                     (int)(cut ? strcspn(names[0], " ") : strlen(names[0])), names[0],
-                     cut ? " …" : "", count > 1 ? " and " : "", names[1]);
+    else if (count > 0)
+        arena_append(race->report->arena, text, " %.*s%s",
+                     (int)(cut ? strcspn(list, " ") : strlen(list)), list, cut ? " …" : "");
     *below = best;
     return best;
 }
 
-/* "headway in 9 of 12 settings, 3 others in 2", or of one place "headway 95.2 %, esg 73.6 %"; and
+/* "headway in 9 of 12 settings; esg, fifo in 2", or of one place "headway 95.2 %; esg 73.6 %"; and
  * which of those that are level costs least. */
 static void firsts_write(const struct race *race, const char *unit, char **text)
 {
@@ -133,7 +132,7 @@ static void firsts_write(const struct race *race, const char *unit, char **text)
         const double best = group_write(race, offsetof(struct entrant, first), &below, &group);
         if (isinf(best))
             break;
-        arena_append(arena, text, "%s%s", told > 0 ? "," : "", group);
+        arena_append(arena, text, "%s%s", told > 0 ? ";" : "", group);
         arena_append(arena, text, several ? " in %.4g%s" : " %.4g%s", fabs(best),
                      several ? "" : unit);
         if (several && told == 0)
