@@ -313,11 +313,11 @@ EDGES_SVG := $(dir $(RESULTS))paper/headline-worlds.svg
 # The sweeps of which README speaks beside those of `make reproduce`.
 WIDER     := headline headline-scalers paper paper-mps paper-scarce
 .PHONY: headline
-headline: all ## run all that README's main result rests on, and check it: results/HEADLINE.md, a figure. Takes hours
+headline: all ## run all that README's main result rests on, and check it: results/HEADLINE.md, a figure. Takes about an hour of one core
 	for sweep in $(WIDER); do $(BUILD)/esgsim sweep workloads/experiments/$$sweep.json --jobs $(JOBS) --resume --out $(dir $(RESULTS))$$sweep.h5 || exit; done
 	python3 results/headline.py run $(BUILD)/esgsim $(EDGES) $(JOBS)
 	mkdir -p $(dir $(EDGES_SVG))
-	python3 results/headline.py page $(EDGES) $(if $(filter none,$(FIGURES)),,$(EDGES_SVG)) >$(EDGES:.jsonl=-page.txt)
+	python3 results/headline.py page $(EDGES) $(EDGES_SVG:.svg=.csv) $(if $(filter none,$(FIGURES)),,$(EDGES_SVG)) >$(EDGES:.jsonl=-page.txt)
 	mv $(EDGES:.jsonl=-page.txt) $(dir $(RESULTS))HEADLINE.md
 	$(if $(filter none,$(FIGURES)),,$(BUILD)/esgsim plot $(LOADS) --only sustained --size page --out $(dir $(EDGES_SVG)))
 	python3 results/sentences.py headline $(dir $(RESULTS))HEADLINE.md
@@ -481,7 +481,7 @@ man: $(BUILD)/esgsim.1 ## write the manual page from the --help texts: build/esg
 
 DATA := REPRODUCING.md results/REALITY.md $(shell find workloads traces -type f \( -name '*.json' -o -name '*.csv' -o -name '*.gz' \
           -o -name '*.txt' -o -name '*.md' -o -name '*.sh' -o -name LICENSE \) 2>/dev/null) \
-        $(wildcard plots/*.gp results/page/*.json results/page/page.* results/paper/*.json results/reality/* results/python/esgsim*.* traces/capture/*.py traces/profiles/*.py)
+        $(wildcard plots/*.gp results/page/*.json results/page/page.* results/paper/*.json results/paper/headline-worlds.csv results/*.py results/reality/* results/python/esgsim*.* traces/capture/*.py traces/profiles/*.py)
 DOCS := $(wildcard *.md */*.md workloads/*/*.md traces/capture/*.md LICENSE CITATION.cff sim/*.svg sim/examples/*.c results/paper/*.svg)
 
 # A program that is not of these sources and this commit may be in use: it is left as it is, and what

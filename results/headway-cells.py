@@ -18,12 +18,22 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from headline import BURSTS, PLUMBING, cluster, params_of, profile
+from headline import BURSTS, PLUMBING, params_of
 
 TRACES = str(Path(__file__).resolve().parent.parent / "traces/profiles")
 WORKLOADS = Path(__file__).resolve().parent.parent / "workloads"
 RIVALS = ["clockwork", "clockwork vgpu=1", "gpulet", "nexus", "nexus vgpu=1", "fifo", "esg headroom=0.1 late=ride", "orion"]
 SEEDS = 2
+
+
+def cluster(name):
+    return str(WORKLOADS / f"clusters/{name}.json")
+
+
+def profile(name):
+    return f"{TRACES}/esg-reconstructed{name}.json"
+
+
 # Experiment, functions, clusters, profiles, invokers, SLO factors, loads, how often.
 FAMILIES = {
     "paper": ("strict-light", "esg", ["esg-16-mig", "esg-16"], [profile(""), profile("-cpu50")], [4, 8, 16], [0.8, 1, 1.2], [0.4, 1.3], 8),
@@ -56,7 +66,7 @@ def draw(seed, count):
         time = 10 if family == "2080ti" else 60  # it serves thousands per second
         keys = {"cluster": cluster(rng.choice(clusters)), "cluster.invokers.0.count": rng.choice(invokers), "profile": rng.choice(profiles),
                 "applications": applications, "slo.factor": rng.choice(slos), "measured_s": time, "warmup_s": time,
-                "arrivals": {"process": process, "load": load, **({"states": BURSTS} if process == "mmpp" else {})}, **PLUMBING,
+                "arrivals": {"process": process, "load": load, **(BURSTS if process == "mmpp" else {})}, **PLUMBING,
                 "platform.initial": {"per_invoker": {name: 24 if family == "h200" else 5 if len(set(used)) < 6 else 3 for name in sorted(set(used))}}}
         words = f"{number} {family} {Path(keys['cluster']).name} x{keys['cluster.invokers.0.count']} {shape} {size}/{len(applications)} slo {keys['slo.factor']} {process} {load}"
         cells.append((words, str(WORKLOADS / f"experiments/{base}.json"), keys))

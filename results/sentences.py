@@ -21,9 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOUR = ("infless", "fast-gshare", "orion", "aquatope")
-ESG = ("esg", "esg headroom=0 late=lead", "esg headroom=0.15")
-OPEN = ", nobody refuses"  # ends the label of a setting in which the platform refuses nothing
-OFF = " own_admission=off"  # ends a row whose policy does not refuse by its own rule
+PLAIN = "esg headroom=0 late=lead"
 WORDS = "none one two three four five six seven eight nine ten".split()
 WIDTH = 150
 
@@ -49,20 +47,15 @@ def report(*arguments):
 
 
 class Loads:
-    """The greatest load that each policy sustains: {open: {(label, conditions): {policy: load}}}, 0 where it sustains none.
-    Where nobody refuses, a policy with a rule of its own has the row in which that rule is off, and no other."""
+    """The greatest load that each policy sustains: {(label, conditions): {policy: load}}, 0 where it sustains none."""
 
     def __init__(self, esgsim, results):
         curves = report(esgsim, "report", results)["curves"]
-        self.results, self.limit, self.sustained = results, curves["at_least"], {False: {}, True: {}}
+        self.results, self.limit, self.sustained = results, curves["at_least"], {}
         values, seeds = set(), set()
         for panel in curves["panels"]:
-            label = panel["label"] or panel["setting"]
-            case = (label.removesuffix(OPEN), panel["conditions"])
-            rows = {f"{line['policy']} {line['variant']}".strip(): line["sustained"] or 0 for line in panel["policies"]}
-            ruled = {row.split()[0] for row in rows if row.endswith(OFF)}
-            kept = {row: load for row, load in rows.items() if row.endswith(OFF) == (label.endswith(OPEN) and row.split()[0] in ruled)}
-            self.sustained[label.endswith(OPEN)][case] = {row.removesuffix(OFF): load for row, load in kept.items()}
+            self.sustained[panel["label"] or panel["setting"], panel["conditions"]] = {f"{line['policy']} {line['variant']}".strip(): line["sustained"] or 0
+                                                                                          for line in panel["policies"]}
             values.update(point["value"] for line in panel["policies"] for point in line["points"])
             seeds.update(point[curves["metric"]]["seeds"] for line in panel["policies"] for point in line["points"])
         self.first, self.last, self.seeds = min(values), max(values), max(seeds)
@@ -70,19 +63,19 @@ class Loads:
 
     def parts(self, key):
         """How many sharings (0) and latencies (1) the labels name, of which each is 'sharing, latency'."""
-        return word(len({label.split(", ")[key] for label, _ in self.sustained[False]}))
+        return word(len({label.split(", ")[key] for label, _ in self.sustained}))
 
-    def of(self, opened, policy):
+    def of(self, policy):
         """{case: load} of one policy."""
         try:
-            return {case: of[policy] for case, of in self.sustained[opened].items()}
+            return {case: of[policy] for case, of in self.sustained.items()}
         except KeyError:
-            sys.exit(f"sentences.py: {self.results} has no policy '{policy}' in one of its settings{OPEN if opened else ''}")
+            sys.exit(f"sentences.py: {self.results} has no policy '{policy}' in one of its settings")
 
-    def best_other(self, opened):
+    def best_other(self):
         """{case: (greatest load of a policy that is not headway, the names of those that sustain it)}."""
         best = {}
-        for case, of in self.sustained[opened].items():
+        for case, of in self.sustained.items():
             others = {policy: load for policy, load in of.items() if policy.split()[0] != "headway"}
             most = max(others.values())
             best[case] = most, {policy.split()[0] for policy, load in others.items() if load == most}
@@ -94,11 +87,11 @@ def against(ours, others):
     return tuple(sum(sign == (ours[case] > others[case]) - (ours[case] < others[case]) for case in ours) for sign in (1, 0, -1))
 
 
-def at_least_the_four(loads, opened, name):
+def at_least_the_four(loads, name):
     """In how many cases a row of ESG sustains at least as much as every row of its four rivals."""
-    ours = loads.of(opened, name)
+    ours = loads.of(name)
     return sum(all(ours[case] >= load for policy, load in of.items() if policy.split()[0] in FOUR)
-               for case, of in loads.sustained[opened].items())
+               for case, of in loads.sustained.items())
 
 
 class Pairs:
@@ -106,14 +99,17 @@ class Pairs:
 
     def __init__(self, esgsim, files):
         paper = str(ROOT / "results/paper/esg-hpdc24.json")
-        self.counts, self.ranges = Counter(), {}
+        self.counts, self.ranges, self.most = Counter(), {}, 0.0
         for of_file in report(esgsim, "report", *files, "--paper", paper, "--verdicts")["files"]:
             for figure in of_file["figures"]:
                 rivals = {pair["policy"] for pair in figure["ours"]}
                 key = figure["metric"], figure["policy"], rivals.pop().split()[0] if len(rivals) == 1 else "four"
-                self.counts[key, "holds"] += figure["pairs"]["holds"]
+                for standing in ("holds", "below", "above"):
+                    self.counts[key, standing] += figure["pairs"].get(standing, 0)
                 self.counts[key, "all"] += sum(figure["pairs"].values())
                 self.ranges[figure["metric"]] = f"{figure['low'] or 0:g}–{figure['high']:g} %"
+                if figure["metric"] == "slo_hit_rate_gain":
+                    self.most = 100 / (1 + figure["low"] / 100)
 
     def holds(self, metric, esg="esg", rivals="four"):
         key = metric, esg, rivals
@@ -122,75 +118,50 @@ class Pairs:
 
 # ---- What is said ---------------------------------------------------------------------------------
 
-def lead(loads, opened):
-    """(cases in which headway sustains the greatest load, in which it does so alone, sentences on the others)."""
-    ours, best = loads.of(opened, "headway"), loads.best_other(opened)
+def headway(loads):
+    ours, best = loads.of("headway"), loads.best_other()
     above, equal, below = against(ours, {case: most for case, (most, _) in best.items()})
-    said = []
+    text = [f"**`headway` sustains the greatest load in {some(above + equal, len(ours))} cases, and alone in {word(above)}.**",
+            "It learns how late batches are and plans with that risk."]
     if below:
         rivals = Counter(name for case, (most, names) in best.items() if most > ours[case] for name in sorted(names))
-        said.append("More is sustained by " + listed([f"`{name}` in {word(count)}" for name, count in rivals.most_common()]) + ".")
+        text.append("More is sustained by " + listed([f"`{name}` in {word(count)}" for name, count in rivals.most_common()]) + ".")
     ended = sum(ours[case] == most == loads.last for case, (most, _) in best.items())
     if ended:
-        said.append(f"In {some(ended, equal)} ties the sweep ends before either fails.")
-    return above + equal, above, said
-
-
-def headway(loads):
-    cases = len(loads.sustained[False])
-    most, alone, said = lead(loads, False)
-    text = [f"**`headway` sustains the greatest load in {some(most, cases)} cases, and alone in {word(alone)}.**",
-            "It learns how late batches are and plans with that risk.", *said]
-    if not loads.sustained[True]:
-        return text
-    own, alone, said = lead(loads, True)
-    text += [f"**Where nobody refuses requests, it is {some(own, cases)} cases, and {word(alone)} alone.**", *said]
-    changed = []
-    for name in ("headway", "clockwork"):
-        above, _, below = map(word, against(loads.of(False, name), loads.of(True, name)))
-        changed.append(f"`{name}` in {above} ({below})")
-    text.append(f"Refusing raises (lowers) the load of {listed(changed)} of the {cases} cases.")
+        text.append(f"In {some(ended, equal)} ties the sweep ends before either fails.")
     return text
 
 
 def esg(loads):
-    cases = len(loads.sustained[False])
-    none, more = (word(at_least_the_four(loads, False, name)) for name in ESG[1:])
-    above, equal, below = map(word, against(loads.of(False, "fifo"), loads.of(False, "esg")))
-    text = ["**ESG sustains at least as much as each of the four systems that it was compared with in "
-            f"{some(at_least_the_four(loads, False, 'esg'), cases)} cases.**",
-            f"A static plan served in order of arrival (`fifo`) sustains more than ESG in {above}, as much in {equal}, and less in {below}.",
-            "ESG here leaves a tenth of the SLO unused, and late jobs ride along: both are our assumptions.",
-            f"Without a margin, and where a late job leads its queue (`headroom=0 late=lead`), it is {none}. With a margin of 15 % it is {more}."]
-    if not loads.sustained[True]:
-        return text
-    counts = listed([word(at_least_the_four(loads, True, name)) for name in ESG])
-    text.append(f"Where nobody refuses, these three counts are {counts}.")
-    return text
+    above, equal, below = map(word, against(loads.of("fifo"), loads.of("esg")))
+    return ["**ESG sustains at least as much as each of the four systems that it was compared with in "
+            f"{some(at_least_the_four(loads, 'esg'), len(loads.sustained))} cases.**",
+            "Its plans leave a tenth of the SLO unused, and late jobs ride along: both are our assumptions.",
+            f"Without this margin, and with late jobs first (`{PLAIN.removeprefix('esg ')}`), it is {word(at_least_the_four(loads, PLAIN))}.",
+            f"A static plan served in order of arrival (`fifo`) sustains more than ESG in {above}, as much in {equal}, and less in {below}."]
 
 
 def published(pairs):
-    hits, cost, by_all, held = "slo_hit_rate_gain", "cost_saving", "cost_saving_per_arrival", "cost_saving_held"
-    text = [f"**ESG's published hit-rate gain of {pairs.ranges[hits]} holds in {pairs.holds(hits)} pairs of baseline and setting.**",
+    hits, points, cost, by_all, held = "slo_hit_rate_gain", "slo_hit_rate_gain_points", "cost_saving", "cost_saving_per_arrival", "cost_saving_held"
+    text = [f"**ESG's published hit-rate gain of {pairs.ranges[hits]} holds in {pairs.holds(hits)} pairs of baseline and setting, and read as points in {pairs.holds(points)}.**",
+            f"It is surely smaller in {word(pairs.counts[(hits, 'esg', 'four'), 'below'])}: such a gain leaves a rival at most {pairs.most:.0f} % of hits. "
+            f"It is surely larger in {word(pairs.counts[(hits, 'esg', 'four'), 'above'])}, where the rival hits little.",
             f"The published cost saving of {pairs.ranges[cost]} holds in {pairs.holds(cost)} per request served, in {pairs.holds(by_all)} per request, "
             f"dropped ones included, and in {pairs.holds(held)} per request served with all that is held, by idle instances, too.",
             f"Against INFless by the formula of its text, in place of its authors' logs, the saving holds in {pairs.holds(cost, rivals='infless')}."]
-    text += [f"{margin} margin the gain holds in {pairs.holds(hits, name)}, the saving in {pairs.holds(cost, name)}."
-             for margin, name in zip(("Without a", "With a 15 %"), ESG[1:])]
+    text += [f"{words}, the gain holds in {pairs.holds(hits, name)}, the saving in {pairs.holds(cost, name)}."
+             for words, name in (("Without ESG's margin", PLAIN), ("With a margin of 15 % of the SLO", "esg headroom=0.15"))]
     text.append("Which assumption changes which verdict: `REPRODUCING.md`.")
     return text
 
 
 def reproduce(esgsim, headline, paper):
     loads, pairs = Loads(esgsim, headline), Pairs(esgsim, [paper])
-    factors = len({part for _, conditions in loads.sustained[False] for part in conditions.split() if part.startswith("slo.factor=")})
+    factors = len({part for _, conditions in loads.sustained for part in conditions.split() if part.startswith("slo.factor=")})
     question = [f"How much load does each scheduler sustain, with at least {100 * loads.limit:g} % of the requests in time?",
                 f"`make reproduce` answers this for loads of {loads.first:g} to {loads.last:g} of the cluster's capacity, {word(factors)} "
                 f"deadlines, {loads.parts(0)} ways to share a GPU and {loads.parts(1)} assumptions about latency, which makes "
-                f"{len(loads.sustained[False])} cases."]
-    if loads.sustained[True]:
-        question.append("Each case is run twice: each policy refuses requests by its default rule, if it has one (`esgsim list policies`), and nobody "
-                        "refuses (`platform.admission` `none`, `own_admission=off`).")
+                f"{len(loads.sustained)} cases.", "Each scheduler refuses requests as it does by default."]
     basis = [f"Each figure rests on {word(loads.seeds)} seeds of {int(loads.lengths['requests']):,} requests after "
              f"{int(loads.lengths['warmup_requests']):,}.",
              f"A load counts as sustained if the whole 95 % interval is above {100 * loads.limit:g} %, at this load and at all below it."]
@@ -200,19 +171,19 @@ def reproduce(esgsim, headline, paper):
 def wider(esgsim, headline, scalers, *papers):
     loads, long, pairs = Loads(esgsim, headline), Loads(esgsim, scalers), Pairs(esgsim, papers)
     times = int(long.lengths["requests"]) / int(loads.lengths["requests"])
-    rows = next(iter(long.sustained[False].values()))
-    most = [f"`{row}` {max(long.of(False, row).values()):g}" for row in rows]
+    rows = next(iter(long.sustained.values()))
+    most = [f"`{row}` {max(long.of(row).values()):g}" for row in rows]
     longer = {(label, dict(part.split("=", 1) for part in conditions.split() if "=" in part)["slo.factor"]): of
-              for (label, conditions), of in long.sustained[False].items()}
-    for (label, conditions), of in loads.sustained[False].items():
+              for (label, conditions), of in long.sustained.items()}
+    for (label, conditions), of in loads.sustained.items():
         factor = dict(part.split("=", 1) for part in conditions.split() if "=" in part)["slo.factor"]
         of.update({row: load for row, load in longer[label, factor].items() if row in of})
-    cases = len(loads.sustained[False])
+    cases = len(loads.sustained)
     hits, cost = "slo_hit_rate_gain", "cost_saving"
     return [[f"INFless, FaST-GShare and Dilu change their instances every 10 s or more, so their runs are repeated {times:g} times as long.",
              f"The greatest load that they then sustain in any case is: {listed(most)}.",
              "With these loads in place of those of short runs, ESG sustains at least as much as each of its four in "
-             f"{some(at_least_the_four(loads, False, 'esg'), cases)} cases."],
+             f"{some(at_least_the_four(loads, 'esg'), cases)} cases."],
             [f"Under MPS and with few warm containers, too, the published {pairs.ranges[hits]} hold in {pairs.holds(hits)} pairs.",
              f"The {pairs.ranges[cost]} hold in {pairs.holds(cost)}, and against INFless by its text in {pairs.holds(cost, rivals='infless')}."]]
 
@@ -257,8 +228,8 @@ def texts(given):
     """[(page, what its block has to say)]."""
     if given.block == "headline":
         page = Path(given.files[0]).read_text(encoding="utf-8")
-        first = page[slice(*block(page, "headline", given.files[0]))].partition("\n* ")[0]
-        return [("README.md", first.removeprefix("* ").rstrip("\n") + "\n")]
+        first = page[slice(*block(page, "headline", given.files[0]))].partition("\n\n")[0]
+        return [("README.md", rendered("headline", [sentences_of(first)]))]
     paragraphs = {"reproduce": reproduce, "wider": wider}[given.block](*given.files)
     whole = [("REPRODUCING.md", rendered(given.block, paragraphs))]
     if given.block == "wider":

@@ -1,7 +1,8 @@
 #!/bin/sh
 # esgsim verify: runs the commands of a page's section and compares what they print with the page.
 #
-#   results/verify.sh PAGE [SECTION…]        started by `esgsim verify`; without a section: lists them
+#   results/verify.sh PAGE [SECTION…]              started by `esgsim verify`; without a section: lists them
+#   results/verify.sh PAGE headline WORLD POLICY   a row of results/HEADLINE.md
 #
 # PAGE is REPRODUCING.md. Its table has a row for each section:
 #   | claim | `esgsim verify SECTION` | minutes | MB | `FILE`, HEADING |
@@ -129,11 +130,16 @@ if [ $# -eq 0 ]; then
     echo 'minutes of processor time, MB of disk; `esgsim verify SECTION…` runs and compares them'
 fi
 for name; do # before any is run
+    [ "$1" != headline ] || break
     rows | cut -f 1 | grep -qxF -e "$name" || {
         echo "esgsim: verify: no section '$name'; the sections are: $(rows | cut -f 1 | tr '\n' ' ')" >&2
         exit 2
     }
 done
+if [ "${1:-}" = headline ]; then
+    rm -r "$folder"
+    exec python3 -B "$(dirname "$0")/headline.py" verify "$ESGSIM" "$(dirname "$0")/paper/headline-worlds.csv" "$2" "$3"
+fi
 status=0
 for name; do
     rows | awk -F '\t' -v name="$name" '$1 == name { print $5; print $6 }' >"$folder/row"

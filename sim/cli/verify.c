@@ -17,7 +17,9 @@
 #include "workloads/load/json_include.h"
 
 struct options {
-    const char *out; /* folder; NULL: no figure */
+    const char *out;    /* folder; NULL: no figure */
+    const char *policy; /* of headline, as `world`; NULL: none */
+    const char *world;
     bool json;
     bool details;
 };
@@ -30,6 +32,10 @@ static const struct cli_option verify_table[] = {
      "of reality: write figures and their data there: times by request and training, errors by "
      "load",
      CLI_MEMBER(struct options, out)},
+    {"--policy", "NAME", "of headline: the policy whose row is repeated",
+     CLI_MEMBER(struct options, policy)},
+    {"--world", "NAME", "of headline: a world of results/HEADLINE.md, as a1",
+     CLI_MEMBER(struct options, world)},
     {.name = NULL},
 };
 
@@ -60,8 +66,14 @@ static bool verify_run(int argc, char **argv, bool quiet, struct error *error)
     struct options options = {0};
     if (!cli_parse(&command_verify, &argc, argv, &options, error))
         return false;
+    const bool headline = argc == 2 && strcmp(argv[1], "headline") == 0;
+    const int given = (options.world != NULL ? 1 : 0) + (options.policy != NULL ? 1 : 0);
+    char *row[] = {argv[1], (char *)options.world, (char *)options.policy, NULL};
+    if (given != (headline ? 2 : 0))
+        return cli_usage_error(&command_verify, error,
+                               "headline wants --world and --policy, and no other section does");
     if (!options.details && !options.json && options.out == NULL)
-        return sections_verify(argv + 1, quiet, error);
+        return sections_verify(headline ? row : argv + 1, quiet, error);
     if (argc != 2 || strcmp(argv[1], "reality") != 0)
         return cli_usage_error(&command_verify, error, "these options are of 'reality' alone");
     return (options.out == NULL || cli_make_folder(options.out, error)) &&
@@ -84,6 +96,9 @@ const struct command command_verify = {
         "prints the errors against the measured results (results/reality/). Nothing is fitted or "
         "judged: the exit status is 0 if all runs finished. Unmeasured quantities are swept, with "
         "the errors for each value. results/REALITY.md says what the sets cover.\n"
+        "\n"
+        "`verify headline --world a1 --policy fifo` searches one row of results/HEADLINE.md again, "
+        "with Python, and compares its numbers.\n"
         "\n"
         "Example: esgsim verify program\n",
     .run = verify_run,
