@@ -63,7 +63,7 @@ done)
 missing=$(echo "$links" | while read -r link; do
     [ -s "$doc/$link" ] || echo "$link"
 done)
-if [ -z "$missing" ] && echo "$links" | grep -q 'headline\.svg$'; then
+if [ -z "$missing" ] && echo "$links" | grep -q 'headline-worlds\.svg$'; then
     pass "what the documents link to is installed, their pictures too"
 else
     fail "what the documents link to is installed, their pictures too" "missing: $missing" "of: $links"
