@@ -319,7 +319,7 @@ EDGES_SVG := $(dir $(RESULTS))paper/headline-worlds.svg
 # The sweeps of which README speaks beside those of `make reproduce`.
 WIDER     := headline headline-scalers paper paper-mps paper-scarce
 .PHONY: headline
-headline: all ## run all that README's main result rests on, and check it: results/HEADLINE.md, a figure. Takes hours
+headline: all ## run all that README's main result rests on, and check it: results/HEADLINE.md, a figure. Takes about an hour of one core
 	for sweep in $(WIDER); do $(BUILD)/esgsim sweep workloads/experiments/$$sweep.json --jobs $(JOBS) --resume --out $(dir $(RESULTS))$$sweep.h5 || exit; done
 	python3 results/headline.py run $(BUILD)/esgsim $(EDGES) $(JOBS)
 	mkdir -p $(dir $(EDGES_SVG))

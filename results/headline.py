@@ -494,7 +494,7 @@ def esg_sentence(cells):
     shipped, best = (lambda told: told.shipped), (lambda told: told.edges)
     fifo = [sum(above(told.edges[one], told.edges[two]) for told in cells) for one, two in (("esg", "fifo"), ("fifo", "esg"))]
     return (f"None of the four systems that ESG was compared with sustains surely more than `esg` in {count(shipped, lambda told: told.shipped['esg'])} of {len(cells)} worlds as "
-            f"shipped, in {count(shipped, lambda told: told.plain)} where it runs with `{PLAIN}`, and in {count(best, lambda told: told.edges['esg'])} with all five at their best "
+            f"shipped, in {count(shipped, lambda told: told.plain)} if it runs with `{PLAIN}`, and in {count(best, lambda told: told.edges['esg'])} with all five at their best "
             f"listed settings. There `esg` sustains surely more than `fifo` in {fifo[0]}, and surely less in {fifo[1]}.")
 
 
@@ -528,11 +528,14 @@ FIELDS = ["world", "words", "measured", "policy", "setting", "place", "load", "h
 
 
 def csv_row(told, name, place):
+    def short(value):
+        return "" if value is None else f"{value:.6g}"
+
     def three(edge):
         return [sustained(edge), edge["holds"], edge["fails"]]
-    numbers = [*three(told.edges[name]), *three(told.shipped[name]), *three(told.nobody[name]), told.leader]
+    numbers = [*three(told.edges[name]), *three(told.shipped[name]), *three(told.nobody[name])]
     means = [None if None in values else statistics.fmean(values) for measure in MEASURES for values in told.values.get(name, {}).get(measure, [[None]] * len(AROUND))]
-    return [told.world.name, told.world.words, int(told.world.measured), name, told.best[name], place, *("" if one is None else f"{one:.6g}" for one in numbers + means)]
+    return [told.world.name, told.world.words, int(told.world.measured), name, told.best[name], place, *map(short, numbers), repr(told.leader), *map(short, means)]
 
 
 def write_table(cells, path):
@@ -554,11 +557,11 @@ def draw(cells, path):
         rows.writerow(["panel", "panel_title", "axis", "row", "contender", "value", "low", "high", "bound", "colour", "point", "subject", "caption"])
         for panel, (words, measured) in enumerate(GROUPS, 1):
             for place, name in enumerate(order, 1):
-                own, few = (0x0072B2 if name == OURS else 0x8A8A8A), share[name][measured]
-                for value, colour, point in [*((value, own, 6) for value in few), *([(statistics.median(few), 0x0072B2 if name == OURS else 0x222222, 13)] if few else [])]:
+                own, few = (0x0072B2 if name == OURS else 0xC4C4C4), share[name][measured]  # dots.gp draws no interval in this grey
+                for value, colour, point in [*((value, own, 7) for value in few), *([(statistics.median(few), 0x0072B2 if name == OURS else 0x222222, 13)] if few else [])]:
                     rows.writerow([panel, f"{words}: {sum(told.world.measured == measured for told in cells)} worlds", "load sustained (% of the best)", place, name,
                                    f"{value:.2f}", "", "", "", colour, point, "-",
-                                   "A circle is a world and a diamond the median. Everyone refuses by its default. Each rival is at its best listed setting. At 0 no load is sustained."])
+                                   "A dot is a world and a diamond the median. Everyone refuses by its default. Each rival is at its best listed setting. At 0 no load is sustained."])
         out.flush()
         subprocess.run(["gnuplot", "-e", f"data='{out.name}'; out='{path}'; folder='{ROOT}/plots/'; least=-4; most=104; "
                         f"heading='In each world {OURS} sustains at least {least:.0f} % of the load that the best scheduler does'", str(ROOT / "plots/dots.gp")], check=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
@@ -569,7 +572,9 @@ def page(path, data, figure=None):
     cells = tell(runs)
     hits, dearer, count = losses(cells)
     write_table(cells, data)
-    by_load = ", ".join(f"{sum(at == one for one, _, _ in hits)} at {around:g} × in {len({name for one, name, _ in hits if at == one})} worlds" for at, around in enumerate(AROUND))
+    def where(at):
+        return ", ".join(dict.fromkeys(f"({name})" for one, name, _ in hits if one == at)) or "nowhere"
+    by_load = "; ".join(f"at {around:g} × {sum(at == one for one, _, _ in hits)}: {where(at)}" for at, around in enumerate(AROUND))
     print(f"""# How much load does each scheduler sustain?
 """)
     if figure:
@@ -590,11 +595,11 @@ capacity of the cluster if every job uses its smallest configuration. Each sched
 *More* and *less* ("surely"): the 99 % intervals of the load are disjoint. *The same*: they overlap.
 
 **What `{OURS}` pays.** At {', '.join(f'{around:g}' for around in AROUND[:-1])} and {AROUND[-1]:g} times the greatest load that anybody sustains in a world, it hits over {LOSS:g} points less than
-a rival in {len(hits)} of {count} pairs of a rival and a load: {by_load}. It is over {DEARER:g} % dearer per hit, at hits within {NEAR:g} point, in {len(dearer)}. Both are listed below.
+a rival in {len(hits)} of {count} pairs of a rival and a load ({by_load}). It is over {DEARER:g} % dearer per hit, at hits within {NEAR:g} point, in {len(dearer)}. Both are listed below.
 
 {table(["world", "GPUs", "profile", f"`{OURS}`", "best other", "`esg`", "`fifo`", "first place"], list(map(world_row, cells)))}
 
-Loads sustained; "-": none. Policies share a place unless their intervals are disjoint. A policy that refuses more than {100 - 100 * THRESHOLD:g} % does not sustain the load, so no place rests on refusals.
+Loads sustained; "-": none. Policies share a place unless their intervals are disjoint: a place is one more than the number of policies that surely sustain more. A policy that refuses more than {100 - 100 * THRESHOLD:g} % does not sustain the load, so no place rests on refusals.
 
 ## How it was run
 
@@ -606,7 +611,7 @@ Loads sustained; "-": none. Policies share a place unless their intervals are di
 * **Choice**: on seeds {TUNING["seed"]} to {TUNING["seed"] + TUNING["seeds"] - 1}, the setting that sustains most: brackets are halved {HALVINGS} times as long as several settings lead. The shipped setting wins ties, and stands in the row if it sustains
   more on the shown seeds. No default of any policy was set on these seeds. `{OURS}`'s were set on others (`sched/HEADWAY.md`), in part in worlds with the profiles and clusters of (a1) to (a6).
 * **Length**: each world's heading has the seconds that count, after 30 s of warm-up. {', '.join(f'`{name}`' for name in SETTINGS if name in PERIODIC)} plan every 10 s, and have at least 40 s after 60 s. In (f2) every
-  seed replays the same part of the trace, of this length at load 1. Longer runs would sustain slightly less, because a slow overload shows only in time.
+  seed replays the same part of the trace, of this length at load 1. A slow overload shows only in longer runs, so these loads are those of runs of this length.
 * **Platform**, for all: containers wait for none (`platform.cold_dispatch` {PLUMBING["platform.cold_dispatch"]}), the same warm containers, no pool. Aquatope tunes with {AQUATOPE["rounds"]} rounds of {AQUATOPE["candidates"]} candidates. Its row has
   the middle of {len(DRAWS)} draws of the tuning, and the interval covers all of them. Its hits are of the first draw.
 """)

@@ -74,6 +74,11 @@ else
     explain "a command that fails is told, with its section" "status 1, one: a command failed"
 fi
 
+run "$esgsim" verify headline --world a1
+expect_refusal "a row of the study wants a world and a policy" "headline wants --world and --policy"
+run "$esgsim" verify headline --world nowhere --policy fifo
+expect_refusal "of those that it has" "no world 'nowhere' with a policy 'fifo'; worlds: a1, b,"
+
 # ---- What stands in several files ------------------------------------------------------------
 
 version=$(sed -n 's/^version: *//p' CITATION.cff)
