@@ -120,6 +120,7 @@ static inline struct simulation_result fixture_result(const struct fixture *fixt
                 .vcpu_utilisation = 0.25,
                 .slowdown_mean = 1.125,
                 .slo_hit_rate_worst_application = fixture->hit / 2,
+                .work_in_time = fixture->hit * 0.7,
                 .jain_index = 0.9, /* of 2 and 1 */
                 .bound_capacity_slo_hit_rate = 0.98,
                 .decisions = 400,

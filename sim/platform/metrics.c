@@ -131,6 +131,23 @@ static void fairness_fill(struct simulation_result *result)
     result->run.jain_index = squares > 0 ? fmin(sum * sum / (n * squares), 1) : NAN;
 }
 
+/* Values a request at what its stages cost in their cheapest configurations, at any time. */
+static double work_in_time(const struct metrics *metrics, const struct workload *workload)
+{
+    double hits = 0, requests = 0;
+    for (size_t a = 0; a < metrics->application_count; a++)
+        for (size_t s = 0; s < workload->applications[a].stage_count; s++) {
+            const struct function *function =
+                &workload->functions[workload->applications[a].stages[s].function];
+            double usd = INFINITY;
+            for (size_t c = 0; c < function->configuration_count; c++)
+                usd = fmin(usd, function->configurations[c].cost_per_job_usd);
+            hits += usd * (double)metrics->sums[a].hits;
+            requests += usd * (double)metrics->sums[a].requests;
+        }
+    return ratio(hits, requests);
+}
+
 /* The time of arrivals, ns. All of the measured time if no arrivals ended it. */
 static double arrivals_ns(const struct metrics *metrics, sim_time_t now)
 {
@@ -249,6 +266,7 @@ bool metrics_report(struct metrics *metrics, const struct workload *workload,
     result->exact_quantiles = quantile_is_exact(all->latency);
     run_measures_fill(&result->run, metrics, workload, capacity, now, &result->overall);
     fairness_fill(result);
+    result->run.work_in_time = work_in_time(metrics, workload);
     if (metrics->measuring && metrics->last_arrival < SIM_FOREVER)
         stationarity_judge(metrics, result);
     return true;
