@@ -144,6 +144,7 @@ sim_time_t platform_now(const struct platform *platform);
 /* Times and costs of its configurations are those to plan with; executions may take others
  * ("planning" of the experiment). */
 const struct workload *platform_workload(const struct platform *platform);
+/* In a run of which actions are recorded it is another number that the seed determines. */
 uint64_t platform_seed(const struct platform *platform);
 /* Path of the file that the experiment names for its policy ("policy.file"); NULL unless the policy
  * reads one. */

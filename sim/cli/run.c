@@ -86,11 +86,19 @@ static const struct cli_option run_table[] = {
      "write all events as Chrome trace-event JSON, for ui.perfetto.dev or chrome://tracing; of "
      "--policies below each other on one clock, \"esg: cluster\", \"fifo: cluster\"",
      CLI_MEMBER(struct run_options, request.timeline)},
+    {"--record-actions", "F.csv",
+     "write what the policy does, an action a line; platform_seed then gives another number",
+     CLI_MEMBER(struct run_options, request.record_actions)},
+    {"--replay-actions", "F.csv",
+     "do these in place of a policy, whose code does not run, in the same world and seed",
+     CLI_MEMBER(struct run_options, request.replay_actions)},
+    {"--swerve", "S",
+     "with --record-actions: arrivals and noise after S simulated seconds are of another seed",
+     CLI_MEMBER(struct run_options, request.swerve_s), .low = 1e-6, .high = 1e6},
     {"--rehearse", "WHAT",
      "replay on an emulated GPU: containers are warm, and the model's interference is not "
      "applied. WHAT changes the model's batch times: factor=1.05,cv=0.1 makes them 5 % "
-     "longer with additional noise; speedup=10 runs in real time, ten times as fast (0: "
-     "as fast as possible). See results/PROOF.md",
+     "longer with additional noise; speedup=10 runs in real time, ten times as fast (0: at once)",
      .kind = OPTION_TAKE, .take = take_rehearsal},
     GUARD_OPTION(struct run_options, request.decision_timeout),
     {"--in-process", NULL,
@@ -116,6 +124,14 @@ static bool options_check(const struct run_options *options, struct error *error
         if (strcmp(options->settings.list[i].key, "policy.name") == 0)
             return error_input(error, "--policies names the policies; omit --policy and --set "
                                       "policy.name");
+    const struct policies_request *request = &options->request;
+    const bool acts = request->replay_actions != NULL || request->record_actions != NULL;
+    for (size_t i = 0; i < options->settings.count && request->replay_actions != NULL; i++)
+        if (strncmp(options->settings.list[i].key, "policy", 6) == 0)
+            return error_input(error, "--replay-actions has a policy's actions; omit --policy");
+    if (acts && (options->policies.count > 0 || options->rehearse))
+        return error_input(error, "actions are those of one simulated run; omit %s",
+                           options->rehearse ? "--rehearse" : "--policies");
     if (options->policies.count > 1 && options->rehearse)
         return error_input(error, "--rehearse takes one policy; use --policy");
     for (size_t i = 0; options->request.out != NULL && i < options->policies.count; i++)
@@ -132,13 +148,17 @@ static bool options_parse(int argc, char **argv, struct run_options *options, st
     if (!cli_parse(&command_run, &argc, argv, options, error))
         return false;
     options->request.path = argv[1];
-    return options_check(options, error) &&
-           cli_check_output("--out", options->request.out, "--timeline", options->request.timeline,
-                            error) &&
-           cli_check_output("--out", options->request.out, "the experiment", options->request.path,
-                            error) &&
-           cli_check_output("--timeline", options->request.timeline, "the experiment",
-                            options->request.path, error);
+    const struct policies_request *request = &options->request;
+    const char *const files[][2] = {{"--record-actions", request->record_actions},
+                                    {"--out", request->out},
+                                    {"--timeline", request->timeline},
+                                    {"--replay-actions", request->replay_actions},
+                                    {"the experiment", request->path}};
+    bool good = options_check(options, error);
+    for (size_t i = 0; i < 3; i++) /* that are written */
+        for (size_t k = i + 1; good && k < 5; k++)
+            good = cli_check_output(files[i][0], files[i][1], files[k][0], files[k][1], error);
+    return good;
 }
 
 /* ---- Output ---------------------------------------------------------------------------------- */

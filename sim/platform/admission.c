@@ -1,4 +1,5 @@
 #include "sim/platform/admission.h"
+#include "sim/platform/actions.h"
 
 #include <math.h>
 
@@ -168,7 +169,8 @@ void admission_learn(struct platform *platform, const struct batch *batch,
 
 void platform_tell_work(struct platform *platform, uint32_t application, sim_time_t work)
 {
-    if (platform->rate_admission != NULL)
+    ACTION_NOTE(platform, work, application, work);
+    if (platform->rate_admission != NULL && application < platform->workload->application_count)
         platform->rate_admission->told[application] = (double)work;
 }
 

@@ -20,7 +20,7 @@ sim_time_t containers_draw_cold(const struct platform *platform, const struct co
                                            .gpus[cluster_kind(&platform->cluster, container->gpu)];
     if (!(spec->cold_start_cv > 0))
         return sim_from_ms(spec->cold_start_mean_ms);
-    RANDOM_STREAM(stream, platform->experiment->seed, purpose, a, b);
+    RANDOM_STREAM(stream, draw_seed(platform, platform->now), purpose, a, b);
     if (spec->cold_start_sample_count > 0)
         return sim_from_ms(spec->cold_start_samples_ms[gsl_rng_uniform_int(
             &stream.rng, spec->cold_start_sample_count)]);

@@ -118,6 +118,19 @@ static inline void controller_wake(struct platform *platform)
 
 /* ---- Arrivals -------------------------------------------------------------------------------- */
 
+/* The arrivals from the swerve on are of another stream. */
+static bool cursor_swerve(const struct platform *platform, struct cursor *cursor,
+                          struct error *fault)
+{
+    bool there = true;
+    arrival_stream_close(cursor->stream);
+    cursor->stream = arrival_stream_open(&platform->experiment->arrivals, platform->workload,
+                                         platform->experiment->seed, fault);
+    for (cursor->next.time = 0; there && cursor->next.time < platform->options->swerve;)
+        there = cursor->stream != NULL && arrival_stream_next(cursor->stream, &cursor->next, fault);
+    return there;
+}
+
 static bool cursor_advance(struct platform *platform, struct cursor *cursor)
 {
     cursor->there = false;
@@ -125,7 +138,10 @@ static bool cursor_advance(struct platform *platform, struct cursor *cursor)
         return true;
     struct error fault;
     fault.kind = ERROR_NONE; /* clearing the whole struct (1 kB) per arrival would be slow */
+    const sim_time_t before = cursor->next.time, swerve = platform->options->swerve;
     cursor->there = arrival_stream_next(cursor->stream, &cursor->next, &fault);
+    if (cursor->there && before < swerve && cursor->next.time >= swerve)
+        cursor->there = cursor_swerve(platform, cursor, &fault);
     if (!cursor->there && fault.kind != ERROR_NONE) {
         platform->failed = true;
         if (platform->error != NULL)
@@ -323,7 +339,7 @@ bool simulation_prepare(struct platform *platform, struct cursor *cursor)
     if (experiment->workload.application_count > 0 &&
         experiment->arrivals.process != ARRIVAL_CLOSED &&
         (cursor->stream = arrival_stream_open(&experiment->arrivals, platform->workload,
-                                              experiment->seed, platform->error)) == NULL)
+                                              draw_seed(platform, 0), platform->error)) == NULL)
         return false;
     containers_init(platform);
     warm_pool_init(platform);

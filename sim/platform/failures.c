@@ -24,8 +24,8 @@ void failures_init(struct platform *platform)
     failures->spec = &spec->failures;
     failures->invokers = arena_allocate(&platform->arena, invokers, sizeof *failures->invokers);
     for (uint32_t i = 0; i < invokers; i++)
-        random_stream_open(&failures->invokers[i].stream, platform->experiment->seed,
-                           RANDOM_FAILURE, i, 0);
+        random_stream_open(&failures->invokers[i].stream, draw_seed(platform, 0), RANDOM_FAILURE, i,
+                           0);
 }
 
 /* A random time with this mean, at least a nanosecond; SIM_FOREVER beyond the clock. */

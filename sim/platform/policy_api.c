@@ -6,6 +6,7 @@
 
 #include "sim/base/clock.h"
 #include "sim/base/utf8.h"
+#include "sim/platform/actions.h"
 #include "sim/platform/batches.h"
 #include "sim/platform/choices.h"
 #include "sim/platform/containers.h"
@@ -89,7 +90,12 @@ double platform_random(struct platform *platform)
 
 uint64_t platform_seed(const struct platform *platform)
 {
-    return platform->experiment->seed;
+    const uint64_t seed = draw_seed(platform, 0);
+    if (platform->recorder == NULL || platform->recorder->action == NULL)
+        return seed;
+    struct random_stream stream;
+    random_stream_open(&stream, seed, RANDOM_MODULE, 2, 0);
+    return (uint64_t)(random_uniform(&stream) * (double)(UINT64_C(1) << 53));
 }
 
 const char *platform_policy_file(const struct platform *platform)
@@ -295,6 +301,7 @@ bool platform_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
     }
     if (platform->asking)
         return choices_dispatched(platform, queue, configuration, jobs);
+    ACTION_NOTE(platform, dispatch, queue, jobs, configuration, invoker);
     platform->controller.acts++;
     const bool launched = batches_dispatch(platform, queue, jobs, configuration, invoker);
     platform->controller.moves += launched;
@@ -305,8 +312,11 @@ bool platform_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
 
 bool platform_prewarm(struct platform *platform, uint32_t function, uint32_t invoker)
 {
-    return is_function(platform, "prewarm", function) && is_invoker(platform, "prewarm", invoker) &&
-           !platform->asking && containers_prewarm(platform, function, invoker);
+    if (!is_function(platform, "prewarm", function) || !is_invoker(platform, "prewarm", invoker) ||
+        platform->asking)
+        return false;
+    ACTION_NOTE(platform, prewarm, function, invoker);
+    return containers_prewarm(platform, function, invoker);
 }
 
 bool platform_drop(struct platform *platform, uint32_t queue, uint32_t position)
@@ -320,6 +330,7 @@ bool platform_drop(struct platform *platform, uint32_t queue, uint32_t position)
                       position, queue, platform->queues[queue].length);
         return false;
     }
+    ACTION_NOTE(platform, drop, queue, position);
     platform->controller.acts++;
     platform->controller.moves++;
     const uint32_t slot = job_slot(platform, queue_job(&platform->queues[queue], position));
@@ -333,8 +344,10 @@ void platform_set_timer(struct platform *platform, sim_time_t time, uint32_t id)
     if (time < platform->now)
         platform_fail(platform, "rule time: a timer %.6f ms in the past",
                       sim_to_ms(platform->now - time));
-    else if (time < SIM_FOREVER && !platform->asking)
+    else if (time < SIM_FOREVER && !platform->asking) {
+        ACTION_NOTE(platform, timer, time, id);
         platform_schedule(platform, time, EVENT_TIMER, id);
+    }
 }
 
 void platform_remark(struct platform *platform, const char *text)
@@ -356,8 +369,10 @@ void platform_charge(struct platform *platform, uint64_t units)
                       "rule charge: %" PRIu64 " units after %" PRIu64
                       "; a run takes 2^53 units, and a decision what the clock holds",
                       units, charged);
-    else if (!platform->asking)
+    else if (!platform->asking) {
+        platform->unnoted += units;
         controller->units += units;
+    }
 }
 
 void platform_explain(struct platform *platform, uint32_t alternatives, double plan_cost_usd,
@@ -377,5 +392,6 @@ void platform_explain(struct platform *platform, uint32_t alternatives, double p
 
 void platform_planned(struct platform *platform, uint32_t configuration)
 {
+    ACTION_NOTE(platform, planned, configuration);
     platform->controller.planned = configuration;
 }

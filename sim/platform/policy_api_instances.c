@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "sim/platform/actions.h"
 #include "sim/platform/batches.h"
 #include "sim/platform/instances.h"
 #include "sim/platform/policy_api_internal.h"
@@ -84,6 +85,8 @@ uint32_t platform_create(struct platform *platform, const struct instance_reques
         !is_gpu(platform, "create", request->invoker, request->gpu) ||
         !instance_place(platform, request, &placement))
         return SIM_NONE;
+    ACTION_NOTE(platform, create, request->function, request->configuration, request->quota,
+                request->invoker, request->gpu);
     platform->controller.acts++;
     return instances_create(platform, request->function, request->configuration, placement.quota,
                             &placement);
@@ -102,6 +105,7 @@ bool platform_kill(struct platform *platform, uint32_t instance)
                                                     : state->buffer.length);
         return false;
     }
+    ACTION_NOTE(platform, kill, instance);
     platform->controller.acts++;
     instances_kill(platform, instance);
     return !platform->failed;
@@ -139,6 +143,7 @@ bool platform_set_share(struct platform *platform, uint32_t instance, uint32_t c
                       instance, platform->batches[state->batch].jobs, spec->batch);
         return false;
     }
+    ACTION_NOTE(platform, share, instance, configuration, quota);
     platform->controller.acts++;
     return instances_set_share(platform, instance, configuration,
                                spec->vgpu > 0 ? quota : UNIT_PARTS);
@@ -159,6 +164,7 @@ bool platform_route(struct platform *platform, uint32_t queue, uint32_t instance
                       platform->workload->functions[platform->instances[instance].function].name);
     if (platform->failed)
         return false;
+    ACTION_NOTE(platform, route, queue, instance);
     platform->controller.acts++;
     jobs_route(platform, queue, instance);
     return !platform->failed;
@@ -168,6 +174,7 @@ bool platform_return(struct platform *platform, uint32_t instance)
 {
     if (!instance_allowed(platform, "return", instance))
         return false;
+    ACTION_NOTE(platform, return, instance);
     platform->controller.acts++;
     jobs_return(platform, instance);
     return !platform->failed;
@@ -193,6 +200,7 @@ bool platform_launch(struct platform *platform, uint32_t instance, uint32_t jobs
                       spec->batch);
     if (platform->failed)
         return false;
+    ACTION_NOTE(platform, launch, instance, jobs);
     platform->controller.acts++;
     platform->controller.moves++;
     return batches_launch(platform, instance, jobs);

@@ -7,6 +7,7 @@
 
 #include "sim/platform/shown.h"
 #include "sim/platform/policy_calls.h"
+#include "sim/platform/actions.h"
 #include "sim/platform/choices.h"
 
 #include "sched/module.h"
@@ -98,6 +99,8 @@ static inline const char *enter(struct platform *platform, const char *callback)
     place->inside = true;
     place->calls++;
     place->now = platform->now;
+    platform->callback = ++platform->callbacks;
+    platform->outer_callback = before == NULL ? platform->callback : platform->outer_callback;
     if (platform->foreign && before == NULL)
         foreign_clock(platform, -1);
     return before;
@@ -105,6 +108,7 @@ static inline const char *enter(struct platform *platform, const char *callback)
 
 static inline void leave(struct platform *platform, const char *before)
 {
+    platform->callback = platform->outer_callback;
     platform->place->inside = before != NULL;
     if (before != NULL)
         platform->place->callback = before;
@@ -125,6 +129,7 @@ bool policy_call_init(struct platform *platform, const double *values)
     if (policy->init == NULL)
         return true;
     enter(platform, "init");
+    platform->callback = platform->callbacks = 0; /* as for a policy without init */
     const bool good = policy->init(platform->policy_state, platform, parameters, &fault);
     if (!good && !platform->failed && fault.message[0] == '\0')
         platform_fail(platform, "init returned false without a message");
@@ -260,7 +265,11 @@ void policy_call_training_finished(struct platform *platform, uint32_t training)
 bool policy_call_decide(struct platform *platform)
 {
     const char *before = enter(platform, "decide");
+    platform->unnoted = 0; /* what was charged before has no effect */
     const bool more = platform->policy->decide(platform->policy_state, platform);
+    ACTION_NOTE(platform, charge, 0);
+    if (more)
+        ACTION_NOTE(platform, more, more);
     leave(platform, before);
     return more;
 }
@@ -270,6 +279,7 @@ sim_time_t policy_call_keep_alive(struct platform *platform, uint32_t function, 
     const char *before = enter(platform, "keep_alive");
     const sim_time_t time =
         platform->policy->keep_alive(platform->policy_state, platform, function, invoker);
+    ACTION_NOTE(platform, keep, time);
     leave(platform, before);
     return time;
 }

@@ -250,7 +250,7 @@ void jobs_init(struct platform *platform)
 /* Draws the noise of (request, stage), which is the same under every policy and on every processor.
  * Profiled functions: a factor with mean 1 and this cv. Others: the whole service time in ms, in
  * whole nanoseconds. */
-static inline double draw_noise(const struct platform *platform, uint64_t request, uint32_t stage,
+static inline double draw_noise(uint64_t seed, uint64_t request, uint32_t stage,
                                 const struct function *function, double cv)
 {
     if (function->service == SERVICE_PROFILE && !(cv > 0))
@@ -258,7 +258,7 @@ static inline double draw_noise(const struct platform *platform, uint64_t reques
     if (function->service == SERVICE_CONSTANT)
         return sim_to_ms(function->service_mean);
     const double mean_ms = sim_to_ms(function->service_mean);
-    RANDOM_STREAM(stream, platform->experiment->seed, RANDOM_NOISE, request, stage);
+    RANDOM_STREAM(stream, seed, RANDOM_NOISE, request, stage);
     switch (function->service) {
     case SERVICE_EXPONENTIAL:
         return sim_to_ms(sim_from_ms(random_exponential_gsl(&stream, mean_ms)));
@@ -280,9 +280,9 @@ double job_noise_unlike(const struct platform *platform, uint32_t job, size_t ki
     const struct function *function =
         &platform->workload->functions[application->stages[stage].function];
     const double cv = function->gpus[kind].noise_cv;
-    if (cv == function->gpus[0].noise_cv)
+    if (cv == function->gpus[0].noise_cv && platform->options->swerve == 0)
         return platform->jobs[job].noise;
-    return draw_noise(platform, request->number, stage, function, cv);
+    return draw_noise(draw_seed(platform, request->arrival), request->number, stage, function, cv);
 }
 
 static void job_ready(struct platform *platform, uint32_t job, uint32_t queue)
@@ -319,11 +319,12 @@ static void request_fill(struct platform *platform, uint32_t slot, uint32_t appl
     for (uint32_t s = 0; s < spec->stage_count; s++) {
         const struct stage *stage = &spec->stages[s];
         const struct function *function = &platform->workload->functions[stage->function];
-        platform->jobs[slot * platform->stride + s] = (struct job){
-            .noise = draw_noise(platform, request->number, s, function, function->gpus[0].noise_cv),
-            .next = SIM_NONE,
-            .blocked_by = (uint8_t)stage->after_count,
-            .state = JOB_BLOCKED};
+        platform->jobs[slot * platform->stride + s] =
+            (struct job){.noise = draw_noise(platform->experiment->seed, request->number, s,
+                                             function, function->gpus[0].noise_cv),
+                         .next = SIM_NONE,
+                         .blocked_by = (uint8_t)stage->after_count,
+                         .state = JOB_BLOCKED};
     }
 }
 

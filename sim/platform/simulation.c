@@ -260,7 +260,8 @@ bool simulation_run_with(const struct experiment *experiment, const struct polic
                                               policy_module_named(experiment->policy_shadow));
     (void)fegetenv(&platform.rounding);
     for (uint64_t asking = 0; asking <= 1; asking++)
-        random_stream_open(&platform.random[asking], experiment->seed, RANDOM_MODULE, asking, 0);
+        random_stream_open(&platform.random[asking], draw_seed(&platform, 0), RANDOM_MODULE, asking,
+                           0);
     run_part(&platform, &run, run_whole);
     const double end = clock_s();
     if (run.cursor.stream != NULL)

@@ -116,6 +116,11 @@ struct simulation_options {
     /* Fill the bounds of metrics.def. It takes up to as long as the run itself, and memory for
      * every measured request. */
     bool bounds;
+    /* Until this time the run is that of `swerve_seed`, and then of the experiment's seed (0: it
+     * always is). What shows the future, in memory, is of the latter throughout, so that a policy
+     * which looks there acts otherwise than in a run of `swerve_seed`. */
+    sim_time_t swerve;
+    uint64_t swerve_seed;
     /* Called with `context` at the end of each long-lived instance, at the latest at that of the
      * run. NULL: not called. */
     void (*instance_ended)(void *context, const struct instance_life *life);

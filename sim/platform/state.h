@@ -8,7 +8,8 @@
  * other files of this folder are in simulation_internal.h.
  * - policy_api.c: the queries and actions of a policy (sched/policy.h); failures of the run.
  * - policy_api_instances.c: the same for long-lived instances (sched/policy_instances.h).
- * - policy_calls.c: all calls of a policy's callbacks.
+ * - policy_calls.c: all calls of a policy's callbacks; actions.c: what they do, recorded and
+ * replayed.
  * - requests.c: requests, their jobs and the AFW queues.
  * - frames.c: periodic tasks, whose frames wait for one another.
  * - instances.c: long-lived instances and their buffers.
@@ -238,6 +239,9 @@ struct platform {
     jmp_buf exhausted;   /* where the run goes on: that memory is exhausted, or chance was taken */
     struct simulation_place *place; /* own_place, or memory shared with another process */
     struct simulation_place own_place;
+    /* Numbers of callbacks: called so far, in progress, of the one around that. */
+    uint64_t callbacks, callback, outer_callback;
+    uint64_t unnoted; /* units charged, of which the recorder has no row yet */
     bool foreign;                   /* the policy is of a module (sched/module.h) */
     double callbacks_s;             /* processor time in its callbacks but init, if it is */
     fenv_t rounding;                /* modes of floating point, which a foreign policy may change */
@@ -305,5 +309,11 @@ struct platform {
     double setup_s; /* wall-clock time so far, for simulation_result.setup_s */
     struct error *error;
 };
+
+static inline uint64_t draw_seed(const struct platform *platform, sim_time_t time)
+{
+    const struct simulation_options *options = platform->options;
+    return time < options->swerve ? options->swerve_seed : platform->experiment->seed;
+}
 
 #endif

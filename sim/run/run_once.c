@@ -45,7 +45,9 @@ bool resolved_run_record(const struct resolved_run *run, const struct run_record
     const struct simulation_options options = {.recorder = &recorder,
                                                .progress = recording->progress,
                                                .backend = target != NULL ? &target->backend : NULL,
-                                               .bounds = recording->bounds};
+                                               .bounds = recording->bounds,
+                                               .swerve = recording->swerve,
+                                               .swerve_seed = recording->swerve_seed};
     if (!resolved_run_simulate(run, &options, result, error))
         return false;
     struct execution execution = {0};

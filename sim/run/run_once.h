@@ -32,6 +32,8 @@ struct run_recording {
     const struct recorder *also; /* receives the rows, too */
     const struct progress *progress;
     const struct replay_target *target; /* the run is a replay */
+    sim_time_t swerve;                  /* simulation_options.swerve */
+    uint64_t swerve_seed;
     bool bounds;
 };
 

@@ -7,6 +7,7 @@
 #include "sched/registry.h"
 #include "sim/base/arena.h"
 #include "sim/base/atomic_file.h"
+#include "sim/platform/actions.h"
 #include "sim/run/guard.h"
 #include "sim/run/replay.h"
 #include "sim/run/run_process.h"
@@ -29,21 +30,32 @@ struct sinks {
     struct timeline *timeline;
     const struct experiment **experiments; /* of the timeline */
     struct emulated *rehearsal;
+    struct actions_writer actions;
 };
 
-static bool run_simulate(struct policy_run *run, size_t position, const struct sinks *sinks,
-                         bool bounds, bool show, struct error *error)
+static bool run_simulate(struct policy_run *run, size_t position, struct sinks *sinks,
+                         const struct policies_request *request, bool bounds, struct error *error)
 {
+    bool show = request->show;
     const struct progress progress = {.context = &show, .report = report_progress};
-    struct run_recording recording = {
-        .store = sinks->store, .position = position, .progress = &progress, .bounds = bounds};
-    struct recorder timeline;
+    struct recorder pair[2] = {{0}, {0}};
+    struct run_recording recording = {.store = sinks->store,
+                                      .position = position,
+                                      .progress = &progress,
+                                      .bounds = bounds,
+                                      .swerve = sim_from_ms(request->swerve_s * 1e3),
+                                      .swerve_seed = run->run.experiment->seed};
     struct replay_target target;
-    if (sinks->timeline != NULL) {
-        if (!timeline_run(sinks->timeline, position, &timeline, error))
-            return false;
-        recording.also = &timeline;
-    }
+    if (sinks->timeline != NULL && !timeline_run(sinks->timeline, position, &pair[0], error))
+        return false;
+    if (request->record_actions != NULL &&
+        !actions_begin(&sinks->actions, request->record_actions, run->run.experiment,
+                       run->run.policy, run->run.values, &pair[1], error))
+        return false;
+    const struct recorder both = recorder_join(pair);
+    recording.also = &both;
+    if (recording.swerve > 0)
+        run->run.experiment->seed ^= UINT64_C(0x9e3779b97f4a7);
     if (sinks->rehearsal != NULL) {
         target = replay_rehearsal(sinks->rehearsal);
         recording.target = &target;
@@ -75,6 +87,7 @@ static bool sinks_open(struct arena *arena, const struct policies_request *reque
 static bool sinks_close(struct sinks *sinks, bool good, struct error *error)
 {
     arena_home_free(sinks->rehearsal);
+    good = actions_end(&sinks->actions, good, error);
     if (sinks->store != NULL && good)
         good = store_finish(sinks->store, error);
     else
@@ -97,11 +110,15 @@ static bool runs_load(struct arena *arena, const struct policies_request *reques
             runs[i].variant = request->policies[i];
         if (request->policy_count > 0)
             overrides[settings] = (struct override){"policy.name", request->policies[i]};
-        good = resolved_run_load(&runs[i].run, inputs, request->path, overrides,
-                                 settings + (request->policy_count > 0), error);
+        else if (request->replay_actions != NULL)
+            overrides[settings] = (struct override){"policy", "{\"name\":\"fifo\"}"};
+        good = resolved_run_load(
+            &runs[i].run, inputs, request->path, overrides,
+            settings + (request->policy_count > 0 || request->replay_actions != NULL), error);
     }
     return good && inputs_spare(inputs, "--out", request->out, error) &&
-           inputs_spare(inputs, "--timeline", request->timeline, error);
+           inputs_spare(inputs, "--timeline", request->timeline, error) &&
+           inputs_spare(inputs, "--record-actions", request->record_actions, error);
 }
 
 /* The bounds do not depend on the policy, unless users of a closed process wait for it. */
@@ -119,12 +136,23 @@ static bool runs_simulate(struct arena *arena, const struct policies_request *re
     struct sinks sinks = {0};
     bool good = sinks_open(arena, request, runs, count, &sinks, error);
     for (size_t i = 0; good && i < count; i++)
-        good =
-            run_simulate(&runs[i], i, &sinks, asks_bounds(request, runs, i), request->show, error);
+        good = run_simulate(&runs[i], i, &sinks, request, asks_bounds(request, runs, i), error);
     return sinks_close(&sinks, good, error);
 }
 
 /* ---- The process ----------------------------------------------------------------------------- */
+
+/* Puts the actions of a file in the place of the policy, if the request has one. */
+static bool actions_take_over(struct arena *arena, const struct policies_request *request,
+                              struct resolved_run *run, struct error *error)
+{
+    if (request->replay_actions == NULL)
+        return true;
+    run->policy = actions_read(arena, request->replay_actions, run->experiment, error);
+    if (run->policy != NULL)
+        run->experiment->policy_name = (char *)(uintptr_t)run->policy->name;
+    return run->policy != NULL;
+}
 
 static bool request_run(const struct policies_request *request, struct error *error)
 {
@@ -132,6 +160,7 @@ static bool request_run(const struct policies_request *request, struct error *er
     struct arena *arena = arena_create();
     struct policy_run *runs = arena_allocate(arena, count, sizeof *runs);
     bool good = runs_load(arena, request, runs, count, error) &&
+                actions_take_over(arena, request, &runs[0].run, error) &&
                 runs_simulate(arena, request, runs, count, error);
     if (!guard_restore_output() && good)
         good = error_run(error, "standard output has been closed, by a policy perhaps");
@@ -205,5 +234,6 @@ bool policies_run(struct policies_request *request, struct error *error)
         return true;
     output_tidy(request->out);
     output_tidy(request->timeline);
+    output_tidy(request->record_actions);
     return false;
 }
