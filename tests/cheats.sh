@@ -59,10 +59,13 @@ const struct policy esgsim_policy = {
     .abi = POLICY_ABI, .name = "honest", .init = honest_init, .decide = honest_decide};
 EOF
 
-# The outcomes.
+# The outcomes, called by their names.
+# shellcheck disable=SC2317
+{
 honest() { [ "$status" -eq 0 ] && [ "$score" = "$wanted" ]; }
 less() { [ "$status" -eq 0 ] && awk "BEGIN { exit !($score < $wanted) }"; }
 nothing() { [ "$status" -eq 1 ] && [ "$score" = 0.0 ] && grep -qE -- "$reason" "$folder/out"; }
+}
 
 score "$folder/honest.c"
 wanted=$score

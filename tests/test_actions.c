@@ -21,8 +21,7 @@ struct recorded {
 static struct recorded *recorded_begin(int which)
 {
     static struct recorded two[2];
-    struct recorded *recorded = &two[which];
-    memset(recorded, 0, sizeof *recorded);
+    struct recorded *recorded = memset(&two[which], 0, sizeof *two);
     snprintf(recorded->path, sizeof recorded->path, "/tmp/esgsim-actions-%d-%d.csv", getpid(),
              which);
     return recorded;
@@ -178,11 +177,9 @@ static size_t before(char *text, sim_time_t time)
 {
     size_t lines = 0;
     char *line = text;
-    for (; strncmp(line, "end,", 4) != 0; line = strchr(line, '\n') + 1, lines++) {
-        const char *comma = strchr(line, ',');
-        if (lines >= 2 && strtoll(comma + 1, NULL, 10) >= time)
+    for (; strncmp(line, "end,", 4) != 0; line = strchr(line, '\n') + 1, lines++)
+        if (lines >= 2 && strtoll(strchr(line, ',') + 1, NULL, 10) >= time)
             break;
-    }
     *line = '\0';
     return lines;
 }

@@ -33,7 +33,8 @@ from pathlib import Path
 ROOT = Path(os.environ.get("ESGSIM_DATA") or Path(__file__).resolve().parents[2])
 ARENA = ROOT / "workloads/experiments/arena.json"
 VERSION = "1"
-PROGRAM = os.environ.get("ESGSIM") or str(ROOT / "build/esgsim")
+BUILT = ROOT / "build/esgsim"
+PROGRAM = os.environ.get("ESGSIM") or (str(BUILT) if BUILT.exists() else "esgsim")
 PYTHON = [sys.executable, str(Path(__file__).resolve().with_name("esgsim_policy.py"))]
 LIBRARY = {name: os.environ[name] for name in ("ESGSIM_LIBRARY", "CC") if name in os.environ}
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-g", "-O1", "-ffp-contract=off", "-shared", "-fPIC"]

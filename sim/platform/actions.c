@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <zlib.h>
@@ -196,33 +197,39 @@ bool actions_end(struct actions_writer *writer, bool good, struct error *error)
     return atomic_file_end(&writer->file, good, error);
 }
 
-static bool row_of(const char *line, struct action_row *row)
+static bool row_of(char *line, struct action_row *row)
 {
-    char name[16];
-    int end = 0;
+    int64_t callback = 0, *const numbers[] = {&callback, &row->time_ns, NULL,    &row->a,
+                                              &row->b,   &row->c,       &row->d, &row->e};
+    char *fields[8], *end;
     *row = (struct action_row){0};
-    const int read = sscanf(line,
-                            "%" SCNu64 ",%" SCNd64 ",%15[a-z],%" SCNd64 ",%" SCNd64 ",%" SCNd64
-                            ",%" SCNd64 ",%" SCNd64 "%n",
-                            &row->callback, &row->time_ns, name, &row->a, &row->b, &row->c, &row->d,
-                            &row->e, &end);
-    while (read == 8 && row->action < ACTION_COUNT && strcmp(name, names[row->action]) != 0)
+    if (line_cut(line, ',', fields, 8) != 8)
+        return false;
+    for (size_t n = 0; n < 8; n += n == 1 ? 2 : 1) {
+        *numbers[n] = strtoll(fields[n], &end, 10);
+        if (end == fields[n] || *end != '\0')
+            return false;
+    }
+    row->callback = (uint64_t)callback;
+    while (row->action < ACTION_COUNT && strcmp(fields[2], names[row->action]) != 0)
         row->action++;
-    return read == 8 && line[end] == '\0' && row->action < ACTION_COUNT;
+    return row->action < ACTION_COUNT;
 }
 
-static bool head_of(const char *line, uint64_t seed, struct actions *actions)
+static bool head_of(char *line, uint64_t seed, struct actions *actions)
 {
-    uint64_t its = 0;
-    unsigned traits = 0;
-    const int read = sscanf(line, HEAD ",%" SCNu64 ",%3u,%15[a-z],%63s", &its, &traits,
-                            actions->admission, actions->name);
+    char *fields[5];
+    if (line_cut(line, ',', fields, 5) != 5 || strcmp(fields[0], HEAD) != 0)
+        return false;
+    const unsigned long traits = strtoul(fields[2], NULL, 10);
+    (void)snprintf(actions->admission, sizeof actions->admission, "%s", fields[3]);
+    (void)snprintf(actions->name, sizeof actions->name, "%s", fields[4]);
     actions->policy.admits_requests = strcmp(actions->admission, "own") == 0;
     actions->policy.refuses = actions->policy.admits_requests ? "as its actions say" : NULL;
 #define TRAIT(bit, member, own) actions->policy.member = (traits >> (bit)&1) != 0 ? own : 0;
     TRAITS(TRAIT)
 #undef TRAIT
-    return read == 4 && its == seed;
+    return strtoull(fields[1], NULL, 10) == seed && fields[4][0] != '\0';
 }
 
 static bool read_all(struct arena *arena, struct line_reader *lines, uint64_t seed,

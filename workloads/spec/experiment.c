@@ -23,7 +23,8 @@ enum { APPLICATIONS_LIMIT = 1024 };
 /* At the highest rate of arrivals they bring fewer requests than COUNT_MOST. */
 #define SECONDS_MOST 1e6
 
-const char *const experiment_record_names[] = {"summary", "requests", "all", "choices", "actions", NULL};
+const char *const experiment_record_names[] = {"summary", "requests", "all",
+                                               "choices", "actions",  NULL};
 
 #define OF experiment
 const struct key experiment_keys[] = {
