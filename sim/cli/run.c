@@ -67,8 +67,7 @@ static const struct cli_option run_table[] = {
      "and default",
      CLI_MEMBER(struct run_options, settings), .repeated = true},
     {"--seed", "N",
-     "the seed (default: the experiment's, else 1); the same seed gives every policy the "
-     "same arrivals and noise",
+     "the seed (default: the experiment's, else 1), of arrivals and noise under every policy",
      .kind = OPTION_TAKE, .take = take_seed},
     {"--policy", "NAME|FILE.c|FILE.so",
      "a policy's name (`esgsim list policies`), or your own, which $CC or cc compiles (.c) or has "
@@ -102,8 +101,7 @@ static const struct cli_option run_table[] = {
      .kind = OPTION_TAKE, .take = take_rehearsal},
     GUARD_OPTION(struct run_options, request.decision_timeout),
     {"--in-process", NULL,
-     "execute the run in this process, for debuggers and callgrind; by default a second process "
-     "executes it, and this one supervises the policy",
+     "execute the run in this process, for debuggers and callgrind, not in a supervised one",
      CLI_MEMBER(struct run_options, request.in_process)},
     {"--sanitize", NULL,
      "compile policies with AddressSanitizer and UBSan, which find wrong accesses and arithmetic",
@@ -111,27 +109,25 @@ static const struct cli_option run_table[] = {
     {"--details", NULL, "print each application, the bounds and every metric with its meaning",
      CLI_MEMBER(struct run_options, details)},
     {"--json", NULL,
-     "print one JSON object; its keys contain the units. With --policies: {\"policies\": "
-     "[…]}, one such object per policy",
+     "print one JSON object, whose keys contain the units; with --policies: {\"policies\": […]}",
      CLI_MEMBER(struct run_options, json)},
     {.name = NULL},
 };
 
-/* Checks what --policies excludes. */
 static bool options_check(const struct run_options *options, struct error *error)
 {
-    for (size_t i = 0; i < options->settings.count && options->policies.count > 0; i++)
-        if (strcmp(options->settings.list[i].key, "policy.name") == 0)
+    const bool replays = options->request.replay_actions != NULL;
+    for (size_t i = 0; i < options->settings.count; i++) {
+        const char *key = options->settings.list[i].key;
+        if (options->policies.count > 0 && strcmp(key, "policy.name") == 0)
             return error_input(error, "--policies names the policies; omit --policy and --set "
                                       "policy.name");
-    const struct policies_request *request = &options->request;
-    const bool acts = request->replay_actions != NULL || request->record_actions != NULL;
-    for (size_t i = 0; i < options->settings.count && request->replay_actions != NULL; i++)
-        if (strncmp(options->settings.list[i].key, "policy", 6) == 0)
+        if (replays && strncmp(key, "policy", 6) == 0)
             return error_input(error, "--replay-actions has a policy's actions; omit --policy");
-    if (acts && (options->policies.count > 0 || options->rehearse))
-        return error_input(error, "actions are those of one simulated run; omit %s",
-                           options->rehearse ? "--rehearse" : "--policies");
+    }
+    if ((replays || options->request.record_actions != NULL) &&
+        (options->policies.count > 0 || options->rehearse))
+        return error_input(error, "actions are of one run, not of --policies or --rehearse");
     if (options->policies.count > 1 && options->rehearse)
         return error_input(error, "--rehearse takes one policy; use --policy");
     for (size_t i = 0; options->request.out != NULL && i < options->policies.count; i++)
@@ -149,15 +145,14 @@ static bool options_parse(int argc, char **argv, struct run_options *options, st
         return false;
     options->request.path = argv[1];
     const struct policies_request *request = &options->request;
-    const char *const files[][2] = {{"--record-actions", request->record_actions},
-                                    {"--out", request->out},
-                                    {"--timeline", request->timeline},
-                                    {"--replay-actions", request->replay_actions},
-                                    {"the experiment", request->path}};
+    const char *const names[] = {"--record-actions", "--out", "--timeline", "--replay-actions",
+                                 "the experiment"};
+    const char *const files[] = {request->record_actions, request->out, request->timeline,
+                                 request->replay_actions, request->path};
     bool good = options_check(options, error);
     for (size_t i = 0; i < 3; i++) /* that are written */
         for (size_t k = i + 1; good && k < 5; k++)
-            good = cli_check_output(files[i][0], files[i][1], files[k][0], files[k][1], error);
+            good = cli_check_output(names[i], files[i], names[k], files[k], error);
     return good;
 }
 
