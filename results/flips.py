@@ -78,7 +78,7 @@ CHANGES = [
     ("profiling error", "cv 0.1", {"planning.error.cv": 0.1}, {}),
     ("profiling error", "cv 0.2", {"planning.error.cv": 0.2}, {}),
     ("profiling error", "bias -0.2", {"planning.error.bias": -0.2}, {}),
-    ("ESG's headroom", "0.1", {}, {"esg": {"headroom": 0.1}}),
+    ("ESG's headroom", "0", {}, {"esg": {"headroom": 0}}),
     ("ESG's headroom", "0.15", {}, {"esg": {"headroom": 0.15}}),
     ("INFless's reading", "repo", {}, {"infless": {"efficiency": "repo"}}),
     ("INFless's reading", "paper", {}, {"infless": {"efficiency": "paper"}}),
