@@ -33,7 +33,7 @@ span(r, v, l, h) = v == v ? (scales[r] ? (v > 0 ? reach(r, near(v, l), near(v, h
 stats data using (span(int(column("row")), number("value"), end("low"), lower(end("high"), given("high")))) nooutput
 eval(say_logged)
 
-width = wide(1200.0); left = or_sized(78.0, 94.0); right = 14.0; between = 16.0; narrowest = 80.0
+width = wide(1200.0); left = or_sized(90.0, 110.0); right = 14.0; between = 16.0; narrowest = 80.0
 # Where there is room, lines have their names at their ends, right of the last panel.
 array end_x[rows * panels * series]; array end_y[rows * panels * series]; ends = 0
 do for [i=1:rows * panels * series] { end_x[i] = -1e300; end_y[i] = NaN }

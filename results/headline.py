@@ -12,6 +12,7 @@ import io
 import json
 import math
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -565,6 +566,9 @@ def draw(cells, path):
         out.flush()
         subprocess.run(["gnuplot", "-e", f"data='{out.name}'; out='{path}'; folder='{ROOT}/plots/'; least=-4; most=104; "
                         f"heading='In each world {OURS} sustains at least {least:.0f} % of the load that the best scheduler does'", str(ROOT / "plots/dots.gp")], check=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
+    # Browsers show titles as tooltips.
+    path = Path(path)
+    path.write_text(re.sub(r"\s*<title>[^<]*</title>", "", path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def page(path, data, figure=None):

@@ -393,7 +393,7 @@ moved() {
 moved run "$strict" --set requests=50 --set warmup_requests=0
 expect "a moved program runs an experiment of the data beside it" 0 '^esg '
 moved plot traces/profiles/v100-mps-igniter.json --out "$folder/moved"
-expect "a moved program draws by the scripts beside it" 0 'profile-v100-mps-igniter-json\.svg'
+expect "a moved program draws by the scripts beside it" 0 'profile-v100-mps-igniter\.svg'
 moved list applications
 expect "a moved program lists the applications of the data beside it" 0 'image-classification'
 moved trace stats traces/arrivals/twitter_2021_day1_per_second.csv.gz

@@ -223,7 +223,7 @@ static struct scan_case scan_case_of(size_t i)
         scan.fixed[2] = (struct override){"record", "summary"};
     } else if (i < 14) {
         scan.key = "slo.factor";
-        scan.low = 0.6;
+        scan.low = 0.3;
         scan.high = 8;
         scan.fixed[0] = (struct override){"arrivals.rate_per_s", "4"};
         scan.fixed[1] = (struct override){"requests", "100"};
