@@ -375,7 +375,7 @@ if size page; then
     if grep -q '>headway<' "$shown/hit-rate-tight.svg" && grep -q '>others<' "$shown/hit-rate-tight.svg" &&
         ! grep -q '>clockwork<\|headroom' "$shown/hit-rate-tight.svg" &&
         grep -q '^1,.*,7,clockwork,.*,0xC4C4C4,' "$shown/hit-rate-tight.csv" &&
-        grep -q '>esg without margin<' "$shown"/settings-variants*.svg &&
+        grep -q '>esg headroom=0 late=lead<' "$shown"/settings-variants*.svg &&
         ! grep -q '>headway<' "$shown"/settings-variants*.svg &&
         grep -q 'some contenders are grey.*--all' "$shown/notes" &&
         ! grep -q '>others<' "$folder/page/paper/hit-rate-tight"*.svg; then

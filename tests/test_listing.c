@@ -153,8 +153,8 @@ static void read_as_requests(const struct spelt *table, const char *path,
     assert_good(reader != NULL, &error);
     for (size_t r = 0; r < table->rows; r++) {
         assert_true(trace_next(reader, &record, &error));
-        assert_int_equal(record.time / SIM_S,
-                         atol(table->fields[r][0]) - atol(table->fields[0][0]));
+        assert_int_equal(record.time / SIM_S, strtol(table->fields[r][0], NULL, 10) -
+                                                  strtol(table->fields[0][0], NULL, 10));
     }
     assert_false(trace_next(reader, &record, &error));
     assert_string_equal(error.message, "");
@@ -172,8 +172,8 @@ static void read_as_trainings(const struct spelt *table, const char *path,
     assert_good(trace != NULL, &error);
     assert_int_equal(trace->count, table->rows);
     for (size_t r = 0; r < table->rows; r++) {
-        assert_int_equal(trace->rows[r].gpus, atol(table->fields[r][1]));
-        assert_true(trace->rows[r].duration_s == atof(table->fields[r][2]));
+        assert_int_equal(trace->rows[r].gpus, strtol(table->fields[r][1], NULL, 10));
+        assert_true(trace->rows[r].duration_s == strtod(table->fields[r][2], NULL));
     }
     training_trace_free(trace);
 }

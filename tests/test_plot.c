@@ -562,8 +562,8 @@ static void assert_named(const struct figure *figure, const char *size)
     char *rest = csv, *line = strsep(&rest, "\n"), *cell;
     for (size_t c = 0; (cell = strsep(&line, ",")) != NULL; c++)
         for (size_t k = 0; k < COUNT(columns); k++)
-            named[c] = named[c] || (strcmp(cell, columns[k]) == 0 &&
-                                    (k < 3 || strcmp(figure->script, "calibration") == 0));
+            named[c] = named[c] || ((k < 3 || strcmp(figure->script, "calibration") == 0) &&
+                                    strcmp(cell, columns[k]) == 0);
     while ((line = strsep(&rest, "\n")) != NULL && *line != '\0') {
         const bool pale = strstr(line, ",0xC4C4C4,") != NULL;
         for (size_t c = 0; (cell = strsep(&line, ",")) != NULL; c++) {

@@ -101,7 +101,8 @@ static double group_write(const struct race *race, size_t offset, double *below,
     size_t count = 0;
     for (size_t pass = 0; pass < 2; pass++) /* the second knows the best */
         for (size_t e = 0; e < race->count; e++) {
-            const double own = *(const double *)((const char *)&race->entrants[e] + offset);
+            const double own =
+                *(const double *)(const void *)((const char *)&race->entrants[e] + offset);
             if (pass == 0 && own < *below && (own != 0 || race->places == 1))
                 best = fmax(best, own);
             if (pass == 1 && own < *below && own >= best)

@@ -241,7 +241,7 @@ struct platform {
     struct simulation_place own_place;
     /* Numbers of callbacks: called so far, in progress, of the one around that. */
     uint64_t callbacks, callback, outer_callback;
-    uint64_t unnoted; /* units charged, of which the recorder has no row yet */
+    uint64_t unnoted;               /* units charged, of which the recorder has no row yet */
     bool foreign;                   /* the policy is of a module (sched/module.h) */
     double callbacks_s;             /* processor time in its callbacks but init, if it is */
     fenv_t rounding;                /* modes of floating point, which a foreign policy may change */

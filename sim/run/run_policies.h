@@ -20,12 +20,12 @@ struct policies_request {
     const char *path; /* of the experiment */
     const struct override *overrides;
     size_t override_count;
-    const char *const *policies;              /* names or files; parameters may follow */
-    size_t policy_count;                      /* 0: the experiment's policy */
-    const char *out, *timeline;               /* files to write; NULL: none */
-    const char *record_actions;               /* of the one policy; NULL: not recorded */
-    const char *replay_actions; /* a file of them, in place of the policy; NULL: none */
-    double swerve_s;            /* simulation_options.swerve, towards another seed; 0: not */
+    const char *const *policies; /* names or files; parameters may follow */
+    size_t policy_count;         /* 0: the experiment's policy */
+    const char *out, *timeline;  /* files to write; NULL: none */
+    const char *record_actions;  /* of the one policy; NULL: not recorded */
+    const char *replay_actions;  /* a file of them, in place of the policy; NULL: none */
+    double swerve_s;             /* simulation_options.swerve, towards another seed; 0: not */
     const struct emulated_options *rehearsal; /* the run is replayed on it; NULL: simulated */
     bool bounds;     /* of every run; else of the first of several, and of those with other ones */
     bool show;       /* progress on standard error */

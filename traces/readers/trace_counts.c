@@ -71,7 +71,9 @@ struct counts {
     bool begun;
 };
 
-static bool open_counts(struct trace_reader *reader, char *header, struct error *error)
+static bool open_counts(struct trace_reader *reader,
+                        char *header, // NOLINT(readability-non-const-parameter): of a layout
+                        struct error *error)
 {
     (void)header;
     (void)error;

@@ -60,7 +60,8 @@ struct failure_spec {
 /* Most parameters of a keep-alive policy. */
 enum { KEEP_ALIVE_VALUES = 16 };
 /* SUMMARY records totals. REQUESTS adds one row per request. ALL adds batches, decisions and the
- * timeline. CHOICES stands beside them: totals, and what the policy chose from at each decision. ACTIONS likewise: what it did. */
+ * timeline. CHOICES stands beside them: totals, and what the policy chose from at each decision.
+ * ACTIONS likewise: what it did. */
 enum record_level { RECORD_SUMMARY, RECORD_REQUESTS, RECORD_ALL, RECORD_CHOICES, RECORD_ACTIONS };
 /* Whether a run of this level has a table that `table` begins to have. */
 static inline bool record_has(enum record_level level, enum record_level table)

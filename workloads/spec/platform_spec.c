@@ -221,9 +221,11 @@ static bool load_admission(const struct json_value *value, struct platform_spec 
 bool admission_named(const char *name, struct admission_spec *admission)
 {
     admission->rule = ADMISSION_RATE;
-    for (size_t rate = 0; rate_names[rate] != NULL; rate++)
-        if (strcmp(rate_names[admission->rate = rate], name) == 0)
+    for (unsigned rate = 0; rate_names[rate] != NULL; rate++) {
+        admission->rate = rate;
+        if (strcmp(rate_names[rate], name) == 0)
             return true;
+    }
     admission->rule = ADMISSION_LOST;
     return strcmp(name, admission_names[ADMISSION_LOST]) == 0;
 }
