@@ -92,6 +92,8 @@ wrap = 'line = ""; wrapped = ""; wrapped_lines = 1; rest = text." "; while (strl
 # The first `count` of `names` at most `limit` characters long: a longer one loses its middle, of which so much
 # stays on either side that no two become alike.
 longer(n, m) = n > m ? n : m
+# What an axis from `low` to `high` leaves at its ends: where values are nearly equal, so much that ticks still differ.
+room_of(low, high) = high > low ? longer(0.06 * (high - low), 0.005 * abs(high)) : high != 0 ? 0.1 * abs(high) : 1
 shortened(name, ahead) = strlen(name) <= limit ? name : name[:ahead]."…".name[strlen(name) - limit + ahead + 2:]
 shorten = 'array shorter[count]; longest = 0; do for [r=1:count] { alike = 1; do for [h in "0.3 0.5 0.2 0.7 0.1 0.9"] { if (alike) { \
         shorter[r] = shortened(names[r], int(limit * h)); alike = 0; do for [i=1:r - 1] { if (shorter[i] eq shorter[r]) { alike = 1 } } } } }; \

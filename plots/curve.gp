@@ -76,7 +76,7 @@ do for [r=1:rows] {
     # An interval may reach where no share can be.
     if (share && high > 100) { high = 100 }
     if (share && low < 0) { low = 0 }
-    margin = high > low ? 0.06 * (high - low) : (high != 0 ? 0.1 * abs(high) : 1)
+    margin = room_of(low, high)
     do for [p=1:panels] {
         eval(place_panel)
         bottom = floor + foot + (rows - r) * (tall + gap) + (lines - 1 - (p - 1) / columns) * block

@@ -76,8 +76,7 @@ do for [p=1:panels] {
         from = low; to = high; eval(log_ticks)
         nothing = low
     } else {
-        room = 0.06 * (highest[p] - lowest[p])
-        room = room > 0 ? longer(room, 0.005 * abs(highest[p])) : (highest[p] != 0 ? 0.1 * abs(highest[p]) : 1)
+        room = room_of(lowest[p], highest[p])
         low = exists("least") ? least : lowest[p] - room
         high = exists("most") ? most : highest[p] + room
         # What is never below 0 has no axis there, however wide its interval.

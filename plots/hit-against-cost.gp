@@ -63,7 +63,7 @@ tall = tall * stretch; block = tall + or_sized(76, 82)
 each = (width - left - right - between * (columns - 1)) / columns
 set xlabel cost_axis offset 0, xlabel_shift
 set format x "%g"
-room = high > low ? longer(0.06 * (high - low), 0.005 * abs(high)) : high != 0 ? 0.1 * abs(high) : 1
+room = room_of(low, high)
 do for [p=1:panels] {
     across = left + (p - 1) % columns * (each + between); ceiling = top - 26.0 - (p - 1) / columns * block
     set lmargin at screen across / width

@@ -56,7 +56,7 @@ do for [p=1:panels] {
     reach(l, h) = (low = l < low ? l : low, high = h > high ? h : high, 0)
     set xrange [*:*]; set yrange [*:*]
     stats data using (int(column("panel")) == p ? reach(end("low"), end("high")) : 0) nooutput
-    margin = high > low ? 0.06 * (high - low) : (high != 0 ? 0.1 * abs(high) : 1)
+    margin = room_of(low, high)
     share = strstrt(axes[p], "%") > 0
     set yrange [(low >= 0 && low - margin < 0 ? 0 : low - margin):(share && high <= 100 && high + margin > 100 ? 102 : high + margin)]
     from = low - margin; to = high + margin; most_ticks = 6; eval(y_ticks)
