@@ -167,7 +167,9 @@ run "$esgsim" list policies edf --json
 expect "list policies NAME --json has the parameters" 0 '"name":"max_batch","default":8,"low":1,"high":65535'
 run "$esgsim" list policies ef
 expect_refusal "a misspelt policy is answered with the nearest one" 'no policy "ef", did you mean "edf"'
+run "$esgsim" run training-dynamic --set record=all --quiet --out "$folder/trainings.h5"
 cases <<'END'
+refused :: explain without a number is told where a run has trainings alone :: served no such request; --training N :: explain "$folder/trainings.h5"
 0 :: slo without a name shows every application :: ^expanded-image-classification: :: slo strict-light
 0 :: as one object, too :: "applications" :: slo strict-light --json
 refused :: search without a name has the names :: the experiment has image-classification, depth-recognition :: search strict-light

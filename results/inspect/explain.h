@@ -70,8 +70,8 @@ bool explanation_json(const struct explanation *explanation, FILE *out, struct e
 
 /* Writes the requests that ended latest after they were due, or nearest to that: a line for each,
  * or one JSON object, with the largest part of its time. Of the application of that name, or NULL:
- * of all; measured ones that were not dropped, at most `count`. False: ERROR_INPUT, no such
- * application, or as for explanation_build; ERROR_RUN. */
+ * of all; measured ones that were not dropped, at most `count`. False: ERROR_INPUT, there is none,
+ * or no such application, or as for explanation_build; ERROR_RUN. */
 bool explanation_worst(const struct summary_row *run, const struct run_record *record,
                        const char *application, size_t count, bool json, FILE *out,
                        struct error *error);

@@ -493,6 +493,9 @@ bool explanation_worst(const struct summary_row *run, const struct run_record *r
     if (good && application != NULL)
         good = (of = workload_find_application(&outline.workload, application, error)) != NULL;
     const size_t found = good ? latest(record, &outline.workload, of, rows) : 0;
+    if (good && found == 0)
+        good = error_input(error, "run %s served no such request; --training N is for trainings",
+                           run->hash);
     for (size_t r = 0; good && r < found && r < count; r++) {
         struct explanation *told = explanation_build(run, record, rows[r]->request, error);
         good = told != NULL;

@@ -10,8 +10,6 @@
 
 /* Larger than any seed: selects runs of all seeds. */
 #define SEED_ANY UINT64_MAX
-/* Without --request, --training and --worst. */
-enum { WORST_SHOWN = 5 };
 /* --request and --training: not given. */
 #define NUMBER_NONE UINT64_MAX
 
@@ -129,8 +127,7 @@ static bool explain_run(int argc, char **argv, bool quiet, struct error *error)
     options.file = argv[1];
     const int given =
         (options.request != NUMBER_NONE) + (options.training != NUMBER_NONE) + (options.worst > 0);
-    if (given == 0)
-        options.worst = WORST_SHOWN;
+    options.worst = given == 0 ? 5 : options.worst;
     if (given > 1)
         return error_input(error, "explain: give one of --request, --training and --worst");
     if (options.application != NULL && options.worst == 0)
