@@ -129,15 +129,46 @@ CASE(what_no_replay_repeats_is_not_recorded)
     assert_input_error(&error, "after a measured decision_cost");
 }
 
-/* Actions of one world in another, as of a policy that had changed its own. */
+/* Another world is refused before the run, but not another policy, name or level of record. */
+CASE(a_file_of_actions_names_its_world)
+{
+    static const struct {
+        const char *key, *value;
+        bool same;
+    } changes[] = {{"arrivals.rate_per_s", "39", false},
+                   {"slo.factor", "2.25", false},
+                   {"platform.keep_alive_s", "77", false},
+                   {"record", "all", true},
+                   {"name", "other", true},
+                   {"policy.name", "edf", true}};
+    EXPERIMENT *experiment = load(diamond);
+    struct error error = {0};
+    struct recorded *run = recorded_begin(0);
+    struct arena *arena = arena_create();
+    assert_good(record(experiment, policy_find("fifo", NULL), 0, run, &error), &error);
+    for (size_t c = 0; c < sizeof changes / sizeof *changes; c++) {
+        EXPERIMENT *other = load_with(diamond, changes[c].key, changes[c].value);
+        struct error fault = {0};
+        assert_int_equal(actions_read(arena, run->path, other, &fault) != NULL, changes[c].same);
+        if (!changes[c].same)
+            assert_input_error(&fault, "csv:1: no actions of seed 3 in world ");
+    }
+    arena_destroy(arena);
+    recorded_end(run);
+}
+
+/* As of a policy that had changed its world: the file says that it is of the other one. */
 CASE(actions_that_do_not_fit_fail_the_run)
 {
     EXPERIMENT *experiment = load(diamond);
     EXPERIMENT *other = load_with(diamond, "arrivals.rate_per_s", "39");
+    char *resolved = experiment->resolved_json;
     struct error error = {0};
     struct arena *arena = arena_create();
     struct recorded *run = recorded_begin(0), *again = recorded_begin(1);
+    experiment->resolved_json = other->resolved_json;
     assert_good(record(experiment, policy_find("edf", NULL), 0, run, &error), &error);
+    experiment->resolved_json = resolved;
     const struct policy *actions = actions_read(arena, run->path, other, &error);
     assert_good(actions != NULL, &error);
     assert_false(record(other, actions, 0, again, &error));

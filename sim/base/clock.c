@@ -13,3 +13,10 @@ double clock_s(void)
 {
     return (double)clock_ns() * 1e-9;
 }
+
+double clock_processor_s(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}

@@ -1,17 +1,18 @@
 #include "sim/platform/actions.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <cjson/cJSON.h>
 #include <zlib.h>
 
 #include "sched/registry.h"
 #include "sim/platform/policy_api.h"
 #include "sim/platform/state.h"
 #include "traces/readers/line_reader.h"
+#include "workloads/load/loader_internal.h"
 
 static const char *const names[ACTION_COUNT] = {
 #define ACTION(name, call) #name,
@@ -22,16 +23,13 @@ static const char *const names[ACTION_COUNT] = {
 void action_note(struct platform *platform, enum action action, const int64_t numbers[5])
 {
     const struct recorder *recorder = platform->recorder;
-    const uint64_t units = platform->unnoted;
     if (recorder == NULL || recorder->action == NULL || platform->asking || platform->failed)
         return;
+    const struct action_row row = {platform->callback, platform->now, platform->unnoted,
+                                   (uint8_t)action,    numbers[0],    numbers[1],
+                                   numbers[2],         numbers[3],    numbers[4]};
     platform->unnoted = 0;
-    if (units > 0)
-        ACTION_NOTE(platform, charge, (int64_t)units);
-    const struct action_row row = {platform->callback, platform->now, (uint8_t)action, numbers[0],
-                                   numbers[1],         numbers[2],    numbers[3],      numbers[4]};
-    if (numbers[0] == 0 && action == ACTION_charge)
-        return;
+    platform->noted = platform->callback;
     if (!recorder->action(recorder->context, &row, platform->error))
         platform->failed = true;
 }
@@ -71,6 +69,7 @@ static void act(struct platform *platform, const struct action_row *row)
 {
     const uint32_t a = (uint32_t)row->a, b = (uint32_t)row->b, c = (uint32_t)row->c;
     const uint32_t d = (uint32_t)row->d, e = (uint32_t)row->e;
+    platform_charge(platform, row->charged);
     switch ((enum action)row->action) {
 #define ACTION(name, call)                                                                         \
     case ACTION_##name:                                                                            \
@@ -83,7 +82,7 @@ static void act(struct platform *platform, const struct action_row *row)
     }
 }
 
-/* Does what the rows of this callback say. Returns the number of the last, if it is its result. */
+/* Does the rows of this callback. Returns the last's number if it is the result, else if any is. */
 static int64_t replay(void *state, struct platform *platform, enum action result)
 {
     struct replayed *replayed = state;
@@ -93,7 +92,7 @@ static int64_t replay(void *state, struct platform *platform, enum action result
     for (const struct action_row *row; (row = next_row(replayed, callback)) != NULL; last = row)
         act(platform, row);
     replayed->depth--;
-    return last != NULL && last->action == result ? last->a : 0;
+    return last != NULL && last->action == result ? last->a : last != NULL;
 }
 
 static bool replay_init(void *state, struct platform *platform, const void *parameters,
@@ -141,29 +140,55 @@ static sim_time_t replay_keep_alive(void *state, struct platform *platform, uint
 /* ---- Files: a head, a line for each row, an end with the checksum of all before ---------------
  */
 
-#define HEAD "esgsim actions 1"
-#define COLUMNS "callback,time_ns,action,a,b,c,d,e"
+#define HEAD "esgsim actions 2"
+#define COLUMNS "callback,time_ns,charged,action,a,b,c,d,e"
 
-static void put(struct actions_writer *writer, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void put(struct actions_writer *writer, const char *format, ...)
+static void put(struct actions_writer *writer, const char *line)
 {
-    char line[512];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
     writer->checksum = crc32(writer->checksum, (const unsigned char *)line, (uInt)strlen(line));
-    (void)fprintf(writer->file.stream, "%s\n", line);
+    (void)fputs(line, writer->file.stream);
+    (void)fputc('\n', writer->file.stream);
+}
+
+/* printf would take most of a recorded run's time. */
+static char *put_number(char *to, uint64_t number)
+{
+    char text[24], *at = text + sizeof text;
+    do
+        *--at = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    *--at = ',';
+    return mempcpy(to, at, (size_t)(text + sizeof text - at));
 }
 
 static bool take(void *context, const struct action_row *row, struct error *error)
 {
     (void)error; /* a file that cannot be written is known at its end */
-    put(context,
-        "%" PRIu64 ",%" PRId64 ",%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64,
-        row->callback, row->time_ns, names[row->action], row->a, row->b, row->c, row->d, row->e);
+    const int64_t numbers[] = {row->a, row->b, row->c, row->d, row->e};
+    char line[256], *end = put_number(line, row->callback);
+    end = put_number(put_number(end, (uint64_t)row->time_ns), row->charged);
+    end = stpcpy(stpcpy(end, ","), names[row->action]);
+    for (size_t n = 0; n < 5; n++)
+        end = put_number(end, (uint64_t)numbers[n]);
+    *end = '\0';
+    put(context, line + 1);
     return true;
+}
+
+/* The seed, and a digest of the experiment without what may differ. */
+static const char *world_of(const struct experiment *experiment, char text[100])
+{
+    static const char *const aside[] = {"name", "policy", "record", "seed"};
+    cJSON *world = cJSON_Parse(experiment->resolved_json);
+    for (size_t i = 0; i < sizeof aside / sizeof *aside; i++)
+        cJSON_DeleteItemFromObjectCaseSensitive(world, aside[i]);
+    char *json = cJSON_PrintUnformatted(world);
+    const int length = snprintf(text, 100, "seed %" PRIu64 " in world ", experiment->seed);
+    hash_bytes(json, strlen(json), text + length);
+    text[length + 16] = '\0';
+    free(json);
+    cJSON_Delete(world);
+    return text;
 }
 
 bool actions_begin(struct actions_writer *writer, const char *path,
@@ -174,6 +199,7 @@ bool actions_begin(struct actions_writer *writer, const char *path,
     if (policy_admission(policy, values, experiment).rule == ADMISSION_NONE)
         admission = policy->admits_requests ? "own" : "none";
     unsigned traits = 0;
+    char line[512], world[100];
     if (experiment->training != NULL || experiment->platform.decision_cost == DECISION_MEASURED)
         return error_input(error,
                            "%s: actions on trainings, and after a measured decision_cost, "
@@ -184,7 +210,9 @@ bool actions_begin(struct actions_writer *writer, const char *path,
 #define TRAIT(bit, member, own) traits |= (unsigned)(policy->member != 0) << (bit);
     TRAITS(TRAIT)
 #undef TRAIT
-    put(writer, HEAD ",%" PRIu64 ",%u,%s,%s", experiment->seed, traits, admission, policy->name);
+    (void)snprintf(line, sizeof line, HEAD ",%s,%u,%s,%s", world_of(experiment, world), traits,
+                   admission, policy->name);
+    put(writer, line);
     put(writer, COLUMNS);
     *recorder = (struct recorder){.context = writer, .action = take};
     return true;
@@ -199,24 +227,24 @@ bool actions_end(struct actions_writer *writer, bool good, struct error *error)
 
 static bool row_of(char *line, struct action_row *row)
 {
-    int64_t callback = 0, *const numbers[] = {&callback, &row->time_ns, NULL,    &row->a,
-                                              &row->b,   &row->c,       &row->d, &row->e};
-    char *fields[8], *end;
-    *row = (struct action_row){0};
-    if (line_cut(line, ',', fields, 8) != 8)
+    int64_t n[9];
+    uint8_t action = 0;
+    char *fields[9], *end;
+    if (line_cut(line, ',', fields, 9) != 9)
         return false;
-    for (size_t n = 0; n < 8; n += n == 1 ? 2 : 1) {
-        *numbers[n] = strtoll(fields[n], &end, 10);
-        if (end == fields[n] || *end != '\0')
+    for (size_t i = 0; i < 9; i += i == 2 ? 2 : 1) {
+        n[i] = (int64_t)strtoull(fields[i], &end, 10);
+        if (end == fields[i] || *end != '\0')
             return false;
     }
-    row->callback = (uint64_t)callback;
-    while (row->action < ACTION_COUNT && strcmp(fields[2], names[row->action]) != 0)
-        row->action++;
-    return row->action < ACTION_COUNT;
+    while (action < ACTION_COUNT && strcmp(fields[3], names[action]) != 0)
+        action++;
+    *row = (struct action_row){(uint64_t)n[0], n[1], (uint64_t)n[2], action, n[4],
+                               n[5],           n[6], n[7],           n[8]};
+    return action < ACTION_COUNT;
 }
 
-static bool head_of(char *line, uint64_t seed, struct actions *actions)
+static bool head_of(char *line, const char *world, struct actions *actions)
 {
     char *fields[5];
     if (line_cut(line, ',', fields, 5) != 5 || strcmp(fields[0], HEAD) != 0)
@@ -229,22 +257,21 @@ static bool head_of(char *line, uint64_t seed, struct actions *actions)
 #define TRAIT(bit, member, own) actions->policy.member = (traits >> (bit)&1) != 0 ? own : 0;
     TRAITS(TRAIT)
 #undef TRAIT
-    return strtoull(fields[1], NULL, 10) == seed && fields[4][0] != '\0';
+    return strcmp(fields[1], world) == 0 && fields[4][0] != '\0';
 }
 
-static bool read_all(struct arena *arena, struct line_reader *lines, uint64_t seed,
+static bool read_all(struct arena *arena, struct line_reader *lines, const char *world,
                      struct actions *actions, struct error *error)
 {
     unsigned long checksum = 0;
-    char *line = NULL, end[24] = "";
+    char *line = NULL;
     enum line_status status;
     while ((status = line_reader_next(lines, &line, error)) == LINE_READ &&
-           strcmp(line, end) != 0) {
+           (strncmp(line, "end,", 4) != 0 || strtoul(line + 4, NULL, 16) != checksum)) {
         checksum = crc32(checksum, (const unsigned char *)line, (uInt)strlen(line));
-        (void)snprintf(end, sizeof end, "end,%08lx", checksum);
         arena_reserve(arena, &actions->rows, actions->count + 1, sizeof *actions->rows);
-        if (lines->line == 1 && !head_of(line, seed, actions))
-            return line_fault(lines, error, "no actions of a run of seed %" PRIu64, seed);
+        if (lines->line == 1 && !head_of(line, world, actions))
+            return line_fault(lines, error, "no actions of %s; repeat --set and --seed", world);
         if (lines->line > 2 && !row_of(line, &actions->rows[actions->count++]))
             return line_fault(lines, error, "neither an action nor the checksum of all before");
     }
@@ -255,6 +282,7 @@ static bool read_all(struct arena *arena, struct line_reader *lines, uint64_t se
 const struct policy *actions_read(struct arena *arena, const char *path,
                                   const struct experiment *experiment, struct error *error)
 {
+    char world[100];
     struct line_reader lines = {0};
     struct actions *actions = arena_allocate(arena, 1, sizeof *actions);
     actions->policy = (struct policy){.abi = POLICY_ABI,
@@ -264,7 +292,7 @@ const struct policy *actions_read(struct arena *arena, const char *path,
                                       .init = replay_init,
                                       .decide = replay_decide};
     const bool good = line_reader_open(&lines, path, error) &&
-                      read_all(arena, &lines, experiment->seed, actions, error);
+                      read_all(arena, &lines, world_of(experiment, world), actions, error);
     line_reader_close(&lines);
     return good ? &actions->policy : NULL;
 }

@@ -9,15 +9,14 @@
 #include "sim/base/atomic_file.h"
 #include "sim/platform/simulation.h"
 
-/* Each with its call, of its numbers a to e. `more`: decide returned true. `keep`: what keep_alive
- * returned. */
+/* Each with its call, of its numbers a to e. `more`: what decide returned, where that is not
+ * whether it acted. `keep`: what keep_alive returned. */
 /* clang-format off */
 #define ACTIONS(ACTION)                                                                            \
     ACTION(dispatch, platform_dispatch(platform, a, b, c, d))                                      \
     ACTION(drop, platform_drop(platform, a, b))                                                    \
     ACTION(prewarm, platform_prewarm(platform, a, b))                                              \
     ACTION(timer, platform_set_timer(platform, row->a, b))                                         \
-    ACTION(charge, platform_charge(platform, (uint64_t)row->a))                                    \
     ACTION(planned, platform_planned(platform, a))                                                 \
     ACTION(work, platform_tell_work(platform, a, row->b))                                          \
     ACTION(create, platform_create(platform, &(struct instance_request){a, b, c, d, e}))           \
@@ -36,8 +35,8 @@ enum action {
 };
 /* clang-format on */
 
-/* Gives the run's recorder a row, if it takes actions, and before it one of all that was charged
- * since the last. Numbers left out are 0. A charge of 0 gives that alone. */
+/* Gives the run's recorder a row, if it takes actions, with all that was charged since the last.
+ * Numbers left out are 0. */
 void action_note(struct platform *platform, enum action action, const int64_t numbers[5]);
 #define ACTION_NOTE(platform, name, ...)                                                           \
     action_note(platform, ACTION_##name, (const int64_t[5]){__VA_ARGS__})
@@ -56,9 +55,9 @@ bool actions_begin(struct actions_writer *writer, const char *path,
 /* Ends the file, which is there if `good` and nothing failed. Returns that. */
 bool actions_end(struct actions_writer *writer, bool good, struct error *error);
 
-/* Reads the actions of a run of the experiment's seed. Returns a policy that does what they say,
- * and fails the run where they do not fit it; its name is the recorded policy's, and the arena has
- * it. NULL: ERROR_INPUT names the file and what is wrong. O(bytes). */
+/* Reads the actions of a run of the experiment's world and seed. Returns a policy that does what
+ * they say, and fails the run where they do not fit it; its name is the recorded policy's, and the
+ * arena has it. NULL: ERROR_INPUT names the file and what is wrong. O(bytes). */
 const struct policy *actions_read(struct arena *arena, const char *path,
                                   const struct experiment *experiment, struct error *error);
 

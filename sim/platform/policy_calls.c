@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <time.h>
 
+#include "sim/base/clock.h"
 #include "sim/platform/shown.h"
 #include "sim/platform/policy_calls.h"
 #include "sim/platform/actions.h"
@@ -85,9 +85,7 @@ void policy_calls_end(struct platform *before)
  * inlined: built-in policies are the hot ones. */
 static __attribute__((noinline)) void foreign_clock(struct platform *platform, double sign)
 {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    platform->callbacks_s += sign * ((double)now.tv_sec + (double)now.tv_nsec * 1e-9);
+    platform->callbacks_s += sign * clock_s();
 }
 
 /* Returns the previous callback, because callbacks nest: a drop in decide calls on_withdrawn. */
@@ -265,10 +263,10 @@ void policy_call_training_finished(struct platform *platform, uint32_t training)
 bool policy_call_decide(struct platform *platform)
 {
     const char *before = enter(platform, "decide");
+    const uint64_t callback = platform->callback;
     platform->unnoted = 0; /* what was charged before has no effect */
     const bool more = platform->policy->decide(platform->policy_state, platform);
-    ACTION_NOTE(platform, charge, 0);
-    if (more)
+    if (platform->unnoted > 0 || more != (platform->noted >= callback))
         ACTION_NOTE(platform, more, more);
     leave(platform, before);
     return more;

@@ -242,8 +242,9 @@ struct platform {
     /* Numbers of callbacks: called so far, in progress, of the one around that. */
     uint64_t callbacks, callback, outer_callback;
     uint64_t unnoted;               /* units charged, of which the recorder has no row yet */
+    uint64_t noted;                 /* the callback of its last row */
     bool foreign;                   /* the policy is of a module (sched/module.h) */
-    double callbacks_s;             /* processor time in its callbacks but init, if it is */
+    double callbacks_s;             /* wall-clock time in its callbacks but init, if it is */
     fenv_t rounding;                /* modes of floating point, which a foreign policy may change */
     struct random_stream random[2]; /* platform_random; of a shadow: the second */
     const struct recorder *recorder;
