@@ -119,4 +119,47 @@ if [ "$known" = "$wanted" ] && grep -q '"combined_score": 1e-09' "$folder/out"; 
 else
     explain "a policy that recognises the public worlds has no score in fresh ones" "the honest score, then none"
 fi
+
+# ---- What no honest policy looks at ----------------------------------------------------------
+
+# moved FILE NAME: how far the score moves at most, where so much is changed.
+moved() {
+    run "$python" results/python/esgsim_arena.py "$1" --stage1 --recognise
+    "$python" -c 'import json, sys; print(*(json.load(open(sys.argv[1]))[k]["largest"] for k in sys.argv[2:]))' \
+        "$folder/out" names functions applications invokers times
+}
+# Names and orders of functions and invokers are nothing. The order of applications draws whose each arrival is, and
+# times are rounded to nanoseconds.
+moved "$folder/honest.c" >"$folder/moved"
+if awk '{ exit !($1 == 0 && $2 == 0 && $3 < 0.1 && $4 == 0 && $5 < 0.02) }' "$folder/moved"; then
+    pass "names, orders and the scale of times move no honest score"
+else
+    explain "names, orders and the scale of times move no honest score" "0, 0, below 0.1, 0, below 0.02: $(cat "$folder/moved")"
+fi
+moved "$folder/knows.c" >"$folder/moved"
+if awk '{ exit !($1 > 0.1 && $2 == 0) }' "$folder/moved"; then
+    pass "but that of a policy that knows names"
+else
+    explain "but that of a policy that knows names" "above 0.1, and 0: $(cat "$folder/moved")"
+fi
+# ---- Comparisons of results ------------------------------------------------------------------
+
+# result FILE SCORE...: of seeds.
+result() {
+    "$python" -c 'import json, sys; s = [float(x) for x in sys.argv[2:]]
+print(json.dumps({"combined_score": sum(s) / len(s), "validity": 1, "metrics": {"by_seed": s}}), file=open(sys.argv[1], "w"))' "$@"
+}
+mkdir "$folder/one" "$folder/other"
+result "$folder/one/a.json" 0.90 0.91 0.92 && result "$folder/other/a.json" 0.80 0.81 0.82
+result "$folder/one/b.json" 0.50 0.51 0.52 && result "$folder/other/b.json" 0.60 0.61 0.62
+result "$folder/one/c.json" 0.48 0.49 0.50 && result "$folder/other/c.json" 0.70 0.72 0.71
+run "$python" results/python/esgsim_arena.py --agree "$folder/one" "$folder/other"
+expect "a pair that swaps counts against two draws" 0 '"pairs": 3, "tau": 0.33.*"of": "b and c: .0.020 and -0.100"'
+rm "$folder"/*/c.json
+run "$python" results/python/esgsim_arena.py --agree "$folder/one" "$folder/other"
+expect "no pair swaps" 0 '"pairs": 1, "tau": 1.0, "largest_difference_that_swaps": 0'
+run "$python" results/python/esgsim_arena.py --fitted "$folder/one/a.json" "$folder/one/b.json"
+expect "0.4 above is fitted" 0 '"fitted": true'
+run "$python" results/python/esgsim_arena.py --fitted "$folder/one/a.json" "$folder/one/a.json"
+expect "nothing above is not" 0 '"fitted": false'
 finish

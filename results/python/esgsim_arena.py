@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
 """The Arena: one score for a scheduler of requests, which its author cannot lie to.
 
-    results/python/esgsim_arena.py POLICY [--fresh NONCE] [--stage1] [--seeds N] [--jobs N]
+    results/python/esgsim_arena.py POLICY [--fresh NONCE] [--stage1] [--beside] [--seeds N] [--jobs N]
+    results/python/esgsim_arena.py --best POLICY POLICY ... --fresh NONCE
     results/python/esgsim_arena.py --places A.json B.json ...
+    results/python/esgsim_arena.py --agree FOLDER FOLDER
+    results/python/esgsim_arena.py --fitted PUBLIC.json FRESH.json
+    results/python/esgsim_arena.py --recognise POLICY [--stage1]
 
-POLICY is a registered name, a file in C (sched/WRITING.md) or in Python. One JSON object is printed:
+POLICY is a registered name, a file in C (sched/WRITING.md) or in Python, and may have parameters:
+"mine.c margin=1.5,batch=4". One JSON object is printed:
 {status, combined_score, validity, metrics, artifacts}. The score is the mean over twelve worlds of
 `work_in_time` (results/README.md), and 0 for a policy that fails. results/ARENA.md says what is
 measured, and why it cannot be had otherwise.
@@ -17,11 +22,15 @@ the worlds are drawn from the policy's own bytes. The program is build/esgsim, o
 
 import argparse
 import copy
+import csv
 import hashlib
+import itertools
 import json
 import math
 import os
 import random
+import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -29,6 +38,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 ROOT = Path(os.environ.get("ESGSIM_DATA") or Path(__file__).resolve().parents[2])
 ARENA = ROOT / "workloads/experiments/arena.json"
@@ -42,6 +52,11 @@ CHECKED = 0.8  # the load of the cells in which a policy runs again
 STAGE1 = ("mig-chains@0.6", "mps-measured@0.4", "v100-few@0.6")
 SHOWN = 20000  # bytes of artifacts at most
 PAIR = (0.93, 1.07)  # of fresh loads, in turn, so that their mean is the public one
+OVER = 1.3  # times the edge: a column beside the score
+SHIPPED = Path(__file__).resolve().with_name("arena") / "shipped.csv"
+FIGURES = ("work_in_time", "slo_hit_rate", "slo_hit_rate_worst_application", "drop_rate", "cost_per_request_usd",
+           "queue_ms_mean", "cold_ms_mean", "exec_ms_mean")  # of a run, in its result
+BEST_SEEDS = 10  # fresh ones, on which the best of several candidates runs again
 
 
 class Fault(Exception):
@@ -86,8 +101,16 @@ def replaced(value, names):
     return names.get(value, value) if isinstance(value, str) else value
 
 
-def renamed(cell, draw):
-    """The cell under names that say nothing, its applications and functions in another order."""
+def home_of(name, invokers):
+    """Where a function's containers start, and in which steps others follow: of its name, as in OpenWhisk."""
+    number = 14695981039346656037
+    for byte in name.encode():
+        number = (number ^ byte) * 1099511628211 % 2**64
+    return number % invokers, (number >> 32) % max(invokers - 1, 1)
+
+
+def renamed(cell, draw, at_home=False):
+    """The cell under names that say nothing, or leave each function's home where it is, in another order."""
     cell = copy.deepcopy(cell)
     functions = inline(cell["functions"])
     applications = [inline(each) for each in cell["applications"]]
@@ -96,6 +119,10 @@ def renamed(cell, draw):
     draw.shuffle(functions["functions"])
     draw.shuffle(applications)
     names = {f["name"]: f"f{i + 1}" for i, f in enumerate(functions["functions"])}
+    count = sum(group["count"] for group in inline(cell["cluster"])["invokers"]) if at_home else 1
+    for name in names if at_home else ():
+        names[name] = next(new for k in itertools.count() if (new := f"{names[name]}_{k}") and
+                           home_of(new, count) == home_of(name, count))
     for i, application in enumerate(applications):
         application["name"] = f"a{i + 1}"
         for stage in application["stages"]:
@@ -145,7 +172,48 @@ def with_load(cell, factor):
     return cell
 
 
+LONGER = re.compile(r"(latency_ms|cold_start_ms(\.mean)?|decision_cost\.ms|(keep_alive|warmup|measured|mean_sojourn)_s)$")
+FASTER = re.compile(r"(rate_per_s|scale_rate|bandwidth_gbps)$")
+CHANGES = ("names", "functions", "applications", "invokers", "times")
+SCALE = 1.7
+
+
+def longer(value, factor, key=""):
+    """The value with all times so many times as long, by their keys."""
+    if isinstance(value, dict):
+        return {name: longer(entry, factor, f"{key}.{name}") for name, entry in value.items()}
+    if isinstance(value, list):
+        return [longer(entry, factor, key) for entry in value]
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return value
+    return value * factor if LONGER.search(key) else value / factor if FASTER.search(key) else value
+
+
+def changed(cell, change):
+    """The cell, all in one file, with its names changed, or an order reversed, or all its times longer."""
+    cell = {**copy.deepcopy(cell), "cluster": inline(cell["cluster"]), "functions": inline(cell["functions"]),
+            "applications": [inline(each) for each in cell["applications"]]}
+    cell["platform"] = {"keep_alive_s": 600, "transfer": {"latency_ms": 1, "bandwidth_gbps": 10}, **cell["platform"]}  # defaults
+    if "profile" in cell:
+        cell["profile"] = inline(cell["profile"])
+    else:
+        cell["profiles"] = {model: inline(each) for model, each in cell.get("profiles", {}).items()}
+    if change == "names":
+        return renamed(cell, SimpleNamespace(shuffle=lambda entries: None), at_home=True)
+    orders = {"functions": cell["functions"]["functions"], "applications": cell["applications"],
+              "invokers": cell["cluster"]["invokers"]}
+    orders.get(change, []).reverse()
+    return longer(cell, SCALE) if change == "times" else cell
+
+
 # ---- Runs --------------------------------------------------------------------------------------
+
+
+def with_parameters(policy):
+    """The name or file of "NAME k=v,l=w", and the options that set its parameters."""
+    name, _, parameters = policy.partition(" ")
+    return name, [word for pair in parameters.split(",") if pair
+                  for word in ("--set", f"policy.params.{pair.strip()}")]
 
 
 class Runner:
@@ -154,10 +222,10 @@ class Runner:
     def __init__(self, policy, folder):
         self.folder = Path(folder)
         self.host = [PROGRAM]
-        self.policy = policy
-        if policy.endswith(".py"):
+        self.policy, self.settings = with_parameters(policy)
+        if self.policy.endswith(".py"):
             self.host = PYTHON
-            self.policy = str(Path(policy).resolve())
+            self.policy = str(Path(self.policy).resolve())
 
     def call(self, arguments):
         """A command with nothing of the caller's environment. Returns status, output, message."""
@@ -174,7 +242,7 @@ class Runner:
         source = str(Path(self.policy).resolve())
         path = self.write(cell, "first")
         status, _, message = self.call([PROGRAM, "run", path, "--policy", source, "--quiet", "--set", "measured_s=0.1",
-                                        "--set", "warmup_s=0"])
+                                        "--set", "warmup_s=0", *self.settings])
         if status != 0:
             raise Fault(message)
         self.policy = str(self.folder / (Path(source).stem + ".so"))
@@ -190,32 +258,41 @@ class Runner:
     def act(self, path, seed, actions, *more):
         """The policy's run, of which only the actions are kept. Returns why it refuses the world, or
         None."""
-        status, _, message = self.call([*self.host, "run", path, "--policy", self.policy, "--seed", str(seed), "--quiet",
-                                        "--decision-timeout", "20", "--record-actions", actions, *more])
+        status, _, message = self.call([*self.host, "run", path, "--policy", self.policy, *self.settings, "--seed",
+                                        str(seed), "--quiet", "--decision-timeout", "20", "--record-actions", actions,
+                                        *more])
         if status == 2:
             return message
         if status != 0:
             raise Fault(message or f"the run ended with status {status}")
         return None
 
-    def judge(self, path, seed, actions):
-        """What these actions deliver, without the policy."""
-        status, out, message = self.call([PROGRAM, "run", path, "--seed", str(seed), "--quiet", "--json",
-                                          "--replay-actions", actions])
+    def figures(self, path, seed, *more):
+        """What a run that is not the policy's delivers."""
+        status, out, message = self.call([PROGRAM, "run", path, "--seed", str(seed), "--quiet", "--json", *more])
         if status != 0:
-            raise Fault(f"its actions cannot be done again without it: {message}")
+            raise Fault(message)
         return json.loads(out)
 
+    def judge(self, path, seed, actions):
+        """What these actions deliver, without the policy."""
+        try:
+            return self.figures(path, seed, "--replay-actions", actions)
+        except Fault as fault:
+            raise Fault(f"its actions cannot be done again without it: {fault}") from None
 
-def before(path, seconds):
-    """The actions before that time, as one digest."""
-    digest = hashlib.sha256()
-    with open(path, encoding="utf-8") as lines:
-        for number, line in enumerate(lines):
-            if number >= 2 and (line.startswith("end,") or int(line.split(",", 2)[1]) >= seconds * 1e9):
-                break
-            digest.update(line.encode())
-    return digest.hexdigest()
+
+def time_of(line):
+    """The time of an action, s; the head is before all, and the end after them."""
+    number = line.split(b",", 2)[1]
+    return math.inf if line.startswith(b"end,") else int(number) * 1e-9 if number.isdigit() else -1.0
+
+
+def unlike(one, other, seconds):
+    """The first action before that time in which two files differ, as the first has it, or None."""
+    with open(one, "rb") as a, open(other, "rb") as b:
+        lines = next((pair for pair in zip(a, b) if pair[0] != pair[1]), None)
+    return lines[0].decode().strip() if lines and min(map(time_of, lines)) < seconds else None
 
 
 def run_again(runner, name, path, seed, actions):
@@ -223,12 +300,15 @@ def run_again(runner, name, path, seed, actions):
     end = 3 if name.startswith("a100-trace") else 30
     other = f"{actions}.again"
     runner.act(path, seed, other)
-    if before(actions, math.inf) != before(other, math.inf):
-        raise Fault(f"twice: in {name}, seed {seed}, a second run did otherwise: the policy uses a clock, chance or a file")
+    action = unlike(actions, other, math.inf)
+    if action is not None:
+        raise Fault(f"twice: in {name}, seed {seed}, a second run did otherwise: the policy uses a clock, chance or a file. "
+                    f"The first action that differs: {action}")
     runner.act(path, seed, other, "--swerve", str(end))
-    if before(actions, end) != before(other, end):
+    action = unlike(actions, other, end)
+    if action is not None:
         raise Fault(f"swerve: in {name}, seed {seed}, its actions before {end} s depend on what comes later, or on memory "
-                    "that is not the policy's")
+                    f"that is not the policy's. The first action that differs: {action}")
     os.unlink(other)
 
 
@@ -243,9 +323,7 @@ def run_cell(runner, name, cell, seed, again):
         run_again(runner, name, path, seed, actions)
     figures = runner.judge(path, seed, actions)
     os.unlink(actions)
-    keys = ("work_in_time", "slo_hit_rate", "slo_hit_rate_worst_application", "drop_rate", "cost_per_request_usd",
-            "queue_ms_mean", "cold_ms_mean", "exec_ms_mean")
-    return {"cell": name, "seed": seed, **{key: figures[key] for key in keys}}
+    return {"cell": name, "seed": seed, **{key: figures[key] for key in FIGURES}}
 
 
 # ---- The score ---------------------------------------------------------------------------------
@@ -295,18 +373,19 @@ def failed(message):
             "artifacts": {"error": message[:SHOWN // 2]}}
 
 
-def key_of(policy, nonce):
-    """The key of a policy's fresh worlds: known only once the policy is fixed."""
-    path = Path(policy)
-    data = path.read_bytes() if path.is_file() else policy.encode()
-    return hashlib.sha256(b"\n".join((data, VERSION.encode(), nonce.encode()))).hexdigest()
+def key_of(policies, nonce):
+    """The key of fresh worlds: known only once the policies are fixed. Of several: the same worlds."""
+    parts = []
+    for policy in policies:
+        name, settings = with_parameters(policy)
+        path = Path(name)
+        parts += [path.read_bytes() if path.is_file() else name.encode(), "".join(settings).encode()]
+    return hashlib.sha256(b"\n".join((*filter(None, parts), VERSION.encode(), nonce.encode()))).hexdigest()
 
 
-def jobs_of(policy, seeds, nonce, stage1):
-    """What is to be run: (name, cell, seed, whether it runs again)."""
-    key = key_of(policy, nonce) if nonce else ""
-    cells = fresh_cells(key) if nonce else public_cells()
-    slow = policy.endswith(".py")
+def jobs_of(seeds, key, stage1=False, slow=False):
+    """What is to be run: (name, cell, seed, whether it runs again). No key: the public worlds."""
+    cells = fresh_cells(key) if key else public_cells()
     if stage1:
         cells = {name: {**cells[name], "warmup_s": 5, "measured_s": 5} for name in STAGE1}
     elif slow:
@@ -315,26 +394,69 @@ def jobs_of(policy, seeds, nonce, stage1):
                  for name, cell in cells.items() if name.endswith(("@0.6", "@1"))}
     count = 1 if stage1 else seeds or (1 if slow else 5)
     draw = random.Random(key)
-    numbers = [draw.randrange(2**50) for _ in range(count + count % 2)] if nonce else list(range(1, count + 1))
+    numbers = [draw.randrange(2**50) for _ in range(count + count % 2)] if key else list(range(1, count + 1))
     checked = "@0.6" if stage1 or slow else f"@{CHECKED:g}"
-    return [(name, with_load(cell, PAIR[place % 2]) if nonce else cell, seed, place == 0 and name.endswith(checked))
+    return [(name, with_load(cell, PAIR[place % 2]) if key else cell, seed, place == 0 and name.endswith(checked))
             for place, seed in enumerate(numbers) for name, cell in cells.items()]
 
 
-def evaluate(policy, seeds=None, nonce=None, stage1=False, jobs=1):
+def over_jobs():
+    """One seed of each world above its edge."""
+    return [(name.replace("@1", f"@{OVER:g}"), with_load(cell, OVER), 1, False)
+            for name, cell in public_cells().items() if name.endswith("@1")]
+
+
+def with_beside(result, over):
+    if over:
+        result["metrics"][f"beside_at_{OVER:g}"] = mean([row.get("work_in_time", 0.0) for row in over])
+    return result
+
+
+def evaluate(policy, seeds=None, nonce=None, stage1=False, jobs=1, beside=False, key=""):
     """The result of a policy, a dict; it never raises for what a policy did."""
-    began = time.time()
+    began, used = time.time(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    key = key or (key_of([policy], nonce) if nonce else "")
     with tempfile.TemporaryDirectory(prefix="esgsim-arena") as folder:
         runner = Runner(policy, folder)
         try:
             runner.compile(next(iter(public_cells().values())))
             with ThreadPoolExecutor(jobs) as pool:
-                rows = list(pool.map(lambda job: run_cell(runner, *job), jobs_of(policy, seeds, nonce, stage1)))
+                rows, over = (list(pool.map(lambda job: run_cell(runner, *job), each)) for each in
+                              (jobs_of(seeds, key, stage1, runner.policy.endswith(".py")), over_jobs() if beside else []))
         except Fault as fault:
             return failed(str(fault))
         except subprocess.TimeoutExpired:
             return failed("a run took more than ten minutes")
-    return result_of(rows, time.time() - began)
+    result = with_beside(result_of(rows, time.time() - began), over)
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    result["metrics"]["processor_s"] = round(ended.ru_utime + ended.ru_stime - used.ru_utime - used.ru_stime, 1)
+    return result
+
+
+def recognition(policy, stage1=False):
+    """How far the scores of cells move where one thing is changed that an honest policy does not look at."""
+    cells = [(name, cell) for name, cell, _, _ in jobs_of(1, "", stage1) if stage1 or name.endswith("@0.6")]
+    moves = {}
+    with tempfile.TemporaryDirectory(prefix="esgsim-arena") as folder:
+        runner = Runner(policy, folder)
+        runner.compile(cells[0][1])
+        for name, cell in cells:
+            scores = {change: run_cell(runner, name, changed(cell, change), 1, False).get("work_in_time", 0.0)
+                      for change in ("", *CHANGES)}
+            for change in CHANGES:
+                moves.setdefault(change, {})[name] = scores[change] - scores[""]
+    return {change: {"largest": max(map(abs, each.values())), "mean": mean(each.values()), "cells": each}
+            for change, each in moves.items()}
+
+
+def best(policies, nonce, **options):
+    """The result of the best of several candidates, in worlds of all their bytes: what chose it does not count."""
+    results = {policy: evaluate(policy, **options) for policy in policies}
+    chosen = max(policies, key=lambda policy: results[policy]["combined_score"])
+    if not results[chosen]["validity"]:
+        return results[chosen]
+    again = evaluate(chosen, **{**options, "seeds": BEST_SEEDS, "stage1": False}, key=key_of(policies, nonce))
+    return {**again, "policy": chosen, "chosen_by": {policy: results[policy]["combined_score"] for policy in policies}}
 
 
 def sealed(policy, nonce, budget, **options):
@@ -377,24 +499,72 @@ def places(results):
     return table
 
 
+def agreement(one, other):
+    """How two draws of worlds order policies: Kendall's tau over the pairs that a paired interval of either separates,
+    and the largest difference, in either, of a pair that swaps."""
+    scores = [{name: result["combined_score"] for name, result in draw.items()} for draw in (one, other)]
+    counts, largest, swapped = [0, 0], 0.0, ""
+    for a, b in itertools.combinations(sorted(set(one) & set(other)), 2):
+        first, second = (score[a] - score[b] for score in scores)
+        swaps = first * second < 0
+        if separated(one[a], one[b]) or separated(other[a], other[b]):
+            counts[swaps] += 1
+        if swaps and max(abs(first), abs(second)) > largest:
+            largest, swapped = max(abs(first), abs(second)), f"{a} and {b}: {first:+.3f} and {second:+.3f}"
+    pairs = sum(counts)
+    return {"pairs": pairs, "tau": (counts[0] - counts[1]) / pairs if pairs else None,
+            "largest_difference_that_swaps": largest, "of": swapped}
+
+
+def fitted(public, fresh, shipped):
+    """Public minus fresh, less the median of the shipped policies, which fitted nothing, with the interval of 95 % that
+    one more of them has."""
+    others = [float(row["public"]) - float(row["fresh"]) for row in shipped]
+    difference = public["combined_score"] - fresh["combined_score"]
+    beside = difference - statistics.median(others)
+    half = T95[min(len(others) - 1, 9)] * statistics.stdev(others) * math.sqrt(1 + 1 / len(others))
+    return {"public_minus_fresh": difference, "of_shipped": statistics.median(others), "beside_shipped": beside,
+            "interval": [beside - half, beside + half], "fitted": beside - half > 0}
+
+
+def read_results(paths):
+    return {Path(path).stem: json.loads(Path(path).read_text()) for path in paths}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("policy", nargs="+", help="a name or a file; with --places, results")
-    parser.add_argument("--places", action="store_true", help="print the places of results, as this program printed them")
+    parser.add_argument("policy", nargs="+", help="a name or a file, \"mine.c x=1\"; with --places and --fitted, results")
+    compare = parser.add_mutually_exclusive_group()
+    compare.add_argument("--places", action="store_true", help="print the places of results, as this program printed them")
+    compare.add_argument("--agree", action="store_true", help="print how far two folders of results order alike")
+    compare.add_argument("--fitted", action="store_true", help="print public minus fresh beside the shipped policies'")
+    compare.add_argument("--recognise", action="store_true", help="print how far changed names, orders and times move the score")
+    compare.add_argument("--best", action="store_true", help=f"run the best of several again, on {BEST_SEEDS} fresh seeds")
     parser.add_argument("--fresh", metavar="NONCE", help="draw the worlds from the policy and this word of the organiser")
     parser.add_argument("--sealed", metavar="FILE", help="with --fresh: print the score alone, and count FILE down")
     parser.add_argument("--stage1", action="store_true", help="three short cells alone")
+    parser.add_argument("--beside", action="store_true", help=f"also one seed at {OVER:g} of the edge, beside the score")
     parser.add_argument("--seeds", type=int, help="per cell (5; 1 for Python)")
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time (1)")
     asked = parser.parse_args()
+    if (asked.agree or asked.fitted) and len(asked.policy) != 2:
+        parser.error("give two of them")
     if asked.places:
-        results = {Path(path).stem: json.loads(Path(path).read_text()) for path in asked.policy}
-        for place, name, result in places(results):
-            metrics = result["metrics"]
-            print(f"{place:3} {name:20} {result['combined_score']:.3f}  {metrics.get('worlds', '')}")
+        for place, name, result in places(read_results(asked.policy)):
+            print(f"{place:3} {name:20} {result['combined_score']:.3f}  {result['metrics'].get('worlds', '')}")
+    elif asked.agree:
+        print(json.dumps(agreement(*(read_results(Path(folder).glob("*.json")) for folder in asked.policy))))
+    elif asked.fitted:
+        results = (json.loads(Path(path).read_text()) for path in asked.policy)
+        print(json.dumps(fitted(*results, list(csv.DictReader(SHIPPED.open(encoding="utf-8"))))))
+    elif asked.recognise:
+        print(json.dumps(recognition(asked.policy[0], asked.stage1)))
+    if asked.places or asked.agree or asked.fitted or asked.recognise:
         return 0
-    options = {"seeds": asked.seeds, "stage1": asked.stage1, "jobs": asked.jobs}
-    if asked.sealed:
+    options = {"seeds": asked.seeds, "stage1": asked.stage1, "jobs": asked.jobs, "beside": asked.beside}
+    if asked.best:
+        result = best(asked.policy, asked.fresh or parser.error("--best needs --fresh"), **options)
+    elif asked.sealed:
         result = sealed(asked.policy[0], asked.fresh or "", asked.sealed, **options)
     else:
         result = evaluate(asked.policy[0], nonce=asked.fresh, **options)
