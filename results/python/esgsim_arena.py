@@ -383,21 +383,27 @@ def key_of(policies, nonce):
     return hashlib.sha256(b"\n".join((*filter(None, parts), VERSION.encode(), nonce.encode()))).hexdigest()
 
 
-def jobs_of(seeds, key, stage1=False, slow=False):
-    """What is to be run: (name, cell, seed, whether it runs again). No key: the public worlds."""
+def cells_of(key, stage1, slow):
     cells = fresh_cells(key) if key else public_cells()
     if stage1:
-        cells = {name: {**cells[name], "warmup_s": 5, "measured_s": 5} for name in STAGE1}
-    elif slow:
-        cells = {name: {**cell, **({"warmup_requests": 1000, "requests": 1000} if "requests" in cell else
-                                   {"warmup_s": 10, "measured_s": 3})}
-                 for name, cell in cells.items() if name.endswith(("@0.6", "@1"))}
+        return {name: {**cells[name], "warmup_s": 5, "measured_s": 5} for name in STAGE1}
+    if slow:
+        return {name: {**cell, **({"warmup_requests": 1000, "requests": 1000} if "requests" in cell else
+                                  {"warmup_s": 10, "measured_s": 3})}
+                for name, cell in cells.items() if name.endswith(("@0.6", "@1"))}
+    return cells
+
+
+def jobs_of(seeds, key, stage1=False, slow=False):
+    """What is to be run: (name, cell, seed, whether it runs again). No key: the public worlds. Each pair of fresh
+    seeds has worlds of its own, so that an interval over seeds knows what a draw of worlds is worth."""
     count = 1 if stage1 else seeds or (1 if slow else 5)
     draw = random.Random(key)
     numbers = [draw.randrange(2**50) for _ in range(count + count % 2)] if key else list(range(1, count + 1))
     checked = "@0.6" if stage1 or slow else f"@{CHECKED:g}"
+    pairs = [cells_of(f"{key} {pair}" if key and pair else key, stage1, slow) for pair in range((len(numbers) + 1) // 2)]
     return [(name, with_load(cell, PAIR[place % 2]) if key else cell, seed, place == 0 and name.endswith(checked))
-            for place, seed in enumerate(numbers) for name, cell in cells.items()]
+            for place, seed in enumerate(numbers) for name, cell in pairs[place // 2].items()]
 
 
 def over_jobs():
@@ -500,14 +506,14 @@ def places(results):
 
 
 def agreement(one, other):
-    """How two draws of worlds order policies: Kendall's tau over the pairs that a paired interval of either separates,
-    and the largest difference, in either, of a pair that swaps."""
+    """Whether another draw of worlds orders policies alike: Kendall's tau over the pairs that a paired interval of the
+    first separates, and the largest difference, in either, of a pair that swaps."""
     scores = [{name: result["combined_score"] for name, result in draw.items()} for draw in (one, other)]
     counts, largest, swapped = [0, 0], 0.0, ""
     for a, b in itertools.combinations(sorted(set(one) & set(other)), 2):
         first, second = (score[a] - score[b] for score in scores)
         swaps = first * second < 0
-        if separated(one[a], one[b]) or separated(other[a], other[b]):
+        if separated(one[a], one[b]):
             counts[swaps] += 1
         if swaps and max(abs(first), abs(second)) > largest:
             largest, swapped = max(abs(first), abs(second)), f"{a} and {b}: {first:+.3f} and {second:+.3f}"
