@@ -12,16 +12,10 @@ enum { TITLE_SIZE = 80 };
 static const char script_name[] = "simulated-against-real";
 static const char columns[] = "panel,row,contender,side,x,y,colour,point";
 
-static const char *setting_of(const struct compare_run *run)
-{
-    return run->real->setting[0] != '\0' ? run->real->setting : run->real->name;
-}
-
 /* Returns whether two runs differ only in the seed. They then share a line of the legend. */
 static bool contender_same(const struct compare_run *a, const struct compare_run *b)
 {
-    return strcmp(setting_of(a), setting_of(b)) == 0 &&
-           strcmp(a->real->policy, b->real->policy) == 0 &&
+    return strcmp(a->setting, b->setting) == 0 && strcmp(a->real->policy, b->real->policy) == 0 &&
            strcmp(a->real->label, b->real->label) == 0;
 }
 
@@ -40,7 +34,7 @@ static size_t contender_variant(const struct comparison *against, size_t index)
     size_t variant = 0;
     for (size_t i = 0; i < index; i++)
         variant += contender_first(against, i) &&
-                   strcmp(setting_of(&against->runs[i]), setting_of(&against->runs[index])) == 0 &&
+                   strcmp(against->runs[i].setting, against->runs[index].setting) == 0 &&
                    strcmp(against->runs[i].real->policy, against->runs[index].real->policy) == 0;
     return variant;
 }
@@ -57,27 +51,6 @@ static void contender_title(const struct comparison *against, size_t index, char
 
 /* ---- Distributions --------------------------------------------------------------------------- */
 
-struct latencies {
-    double *ms;
-    size_t count;
-};
-
-static bool latencies_add(struct latencies *latencies, struct arena *arena,
-                          const struct run_details *details, const char *hash, struct error *error)
-{
-    struct detail_request *requests = NULL;
-    size_t count = 0;
-    if (!run_details_requests(arena, details, hash, &requests, &count, error))
-        return false;
-    arena_reserve(arena, &latencies->ms, latencies->count + count, sizeof *latencies->ms);
-    for (size_t i = 0; i < count; i++)
-        if (requests[i].measured != 0 && requests[i].dropped == 0)
-            latencies->ms[latencies->count++] =
-                sim_to_ms(requests[i].finish_ns - requests[i].arrival_ns);
-    arena_release(arena, requests);
-    return true;
-}
-
 struct line {
     const char *title;
     size_t row;
@@ -91,38 +64,29 @@ static void cells_write(struct sheet *sheet, size_t panel, const struct line *li
               line->look.colour, line->look.point);
 }
 
-static void distribution_write(struct latencies *latencies, const struct line *line, size_t side,
-                               struct sheet *sheet)
-{
-    gsl_sort(latencies->ms, 1, latencies->count);
-    for (size_t step = 0; latencies->count > 0 && step < CDF_STEPS; step++) {
-        const double share = cdf_share(step);
-        cells_write(sheet, 1, line, side,
-                    gsl_stats_quantile_from_sorted_data(latencies->ms, 1, latencies->count, share),
-                    100 * share);
-    }
-}
-
 /* Writes both distributions over all seeds of the contender: simulated (side 0) and real (1). */
-static bool distributions(const struct comparison *against, size_t index, const struct line *line,
-                          struct run_details *const details[2], struct sheet *sheet,
-                          struct error *error)
+static void distributions(const struct comparison *against, size_t index, const struct line *line,
+                          struct sheet *sheet)
 {
-    bool good = true;
     struct arena *arena = figure_memory(sheet->list);
-    for (size_t side = 0; good && side < 2; side++) {
-        struct latencies latencies = {0};
-        for (size_t i = index; good && i < against->run_count; i++) {
+    for (size_t side = 0; side < 2; side++) {
+        double *ms = NULL;
+        size_t count = 0;
+        for (size_t i = index; i < against->run_count; i++) {
             const struct compare_run *run = &against->runs[i];
-            if (contender_same(run, &against->runs[index]))
-                good = latencies_add(&latencies, arena, details[side],
-                                     side == 0 ? run->simulated->hash : run->real->hash, error);
+            if (!contender_same(run, &against->runs[index]))
+                continue;
+            arena_reserve(arena, &ms, count + run->served[side] + 1, sizeof *ms);
+            memcpy(ms + count, run->served_ms[side], run->served[side] * sizeof *ms);
+            count += run->served[side];
         }
-        if (good)
-            distribution_write(&latencies, line, side, sheet);
-        arena_release(arena, latencies.ms);
+        gsl_sort(ms, 1, count);
+        for (size_t step = 0; count > 0 && step < CDF_STEPS; step++)
+            cells_write(sheet, 1, line, side,
+                        gsl_stats_quantile_from_sorted_data(ms, 1, count, cdf_share(step)),
+                        100 * cdf_share(step));
+        arena_release(arena, ms);
     }
-    return good;
 }
 
 /* Writes one point per seed and kind of batch that both sides have. */
@@ -146,7 +110,7 @@ static const char *caption_write(const struct comparison *against, const char *s
     const struct compare_run *first = NULL;
     bool gpu = true;
     for (size_t i = 0; i < against->run_count; i++)
-        if (strcmp(setting_of(&against->runs[i]), setting) == 0) {
+        if (strcmp(against->runs[i].setting, setting) == 0) {
             first = first == NULL ? &against->runs[i] : first;
             gpu = gpu && against->runs[i].gpu;
         }
@@ -161,15 +125,12 @@ static const char *caption_write(const struct comparison *against, const char *s
         real, gpu ? first->device : "", gpu ? " through " : "", gpu ? first->backend : "");
 }
 
-static bool setting_rows(const struct comparison *against, const char *setting,
-                         struct run_details *const details[2], struct sheet *sheet,
-                         struct error *error)
+static void setting_rows(const struct comparison *against, const char *setting, struct sheet *sheet)
 {
     size_t row = 0;
-    bool good = true;
-    for (size_t i = 0; good && i < against->run_count; i++) {
+    for (size_t i = 0; i < against->run_count; i++) {
         char title[TITLE_SIZE];
-        if (strcmp(setting_of(&against->runs[i]), setting) != 0 || !contender_first(against, i))
+        if (strcmp(against->runs[i].setting, setting) != 0 || !contender_first(against, i))
             continue;
         contender_title(against, i, title);
         row++;
@@ -177,42 +138,29 @@ static bool setting_rows(const struct comparison *against, const char *setting,
             .title = title,
             .row = row,
             .look = palette_policy(against->runs[i].real->policy, contender_variant(against, i))};
-        good = distributions(against, i, &line, details, sheet, error);
-        if (good)
-            batch_times(against, i, &line, sheet);
+        distributions(against, i, &line, sheet);
+        batch_times(against, i, &line, sheet);
     }
-    return good;
-}
-
-static bool setting_figure(const struct comparison *against, const char *setting,
-                           struct run_details *const details[2], struct figure_list *list,
-                           struct error *error)
-{
-    struct sheet sheet = {0};
-    const bool good =
-        sheet_begin(&sheet, list, script_name, setting,
-                    caption_write(against, setting, figure_memory(list)), columns, error) &&
-        (sheet.out == NULL || setting_rows(against, setting, details, &sheet, error));
-    return sheet_end(&sheet, good, error);
 }
 
 static bool draw_all(const struct comparison *against, struct figure_list *list,
                      struct error *error)
 {
-    struct run_details *details[2] = {run_details_open(against->simulated->path, error), NULL};
-    if (details[0] != NULL)
-        details[1] = run_details_open(against->real->path, error);
-    bool good = details[1] != NULL;
+    bool good = true;
     for (size_t i = 0; good && i < against->run_count; i++) {
-        const char *setting = setting_of(&against->runs[i]);
+        const char *setting = against->runs[i].setting;
+        struct sheet sheet = {0};
         size_t earlier = 0;
-        while (earlier < i && strcmp(setting_of(&against->runs[earlier]), setting) != 0)
+        while (strcmp(against->runs[earlier].setting, setting) != 0)
             earlier++;
-        if (earlier == i)
-            good = setting_figure(against, setting, details, list, error);
+        if (earlier < i)
+            continue;
+        good = sheet_begin(&sheet, list, script_name, setting,
+                           caption_write(against, setting, figure_memory(list)), columns, error);
+        if (good && sheet.out != NULL)
+            setting_rows(against, setting, &sheet);
+        good = sheet_end(&sheet, good, error);
     }
-    run_details_close(details[0]);
-    run_details_close(details[1]);
     return good;
 }
 

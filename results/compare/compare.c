@@ -257,6 +257,7 @@ static bool pair_add(const struct files *files, struct comparison *against, size
     run->simulated = &against->simulated->runs[simulated];
     run->real = &against->real->runs[real];
     run->arena = against->arena;
+    run->setting = setting_of(run->real);
     run->title = run_title(run->arena, run->real);
     execution_read(files->details[1], run->real->hash, run);
     struct run_record *records[2] = {

@@ -88,7 +88,8 @@ struct compare_company {
 struct compare_run {
     struct arena *arena; /* the comparison's */
     const struct summary_row *simulated, *real;
-    char *title; /* "strict-light, esg, seed 1" */
+    const char *setting; /* of the real run; the experiment's name if that has none */
+    char *title;         /* "strict-light, esg, seed 1" */
     /* Where the real run executed (sim/run/replay.h). */
     char *backend, *device, *driver;
     bool gpu;
@@ -97,6 +98,8 @@ struct compare_run {
     const char *details;        /* of the replay, JSON: "host_ms_by_part"; or NULL */
     struct compare_part *parts; /* applications in order, then all; with one application only all */
     size_t part_count;
+    double *served_ms[2]; /* latencies of the measured requests that were served, ascending */
+    size_t served[2];
     struct compare_batches *batches; /* sorted by total real execution time, longest first */
     size_t batch_kinds;
     struct compare_company *company; /* ascending */

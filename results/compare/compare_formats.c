@@ -18,123 +18,23 @@ static const char *standing_name(enum compare_standing standing)
     return names[standing];
 }
 
-/* ---- CSV ------------------------------------------------------------------------------------- */
+/* ---- Quantities of both ---------------------------------------------------------------------- */
 
-static void cell_text(FILE *out, const char *text)
-{
-    csv_text(out, text);
-    (void)fputc(',', out);
-}
-
-static void cell_number(FILE *out, double value)
-{
-    csv_number(out, value);
-    (void)fputc(',', out);
-}
+/* Where a quantity goes: a line of CSV about `of`, or a member of the object. */
+struct sink {
+    FILE *out; /* NULL: the object */
+    const struct compare_run *run;
+    const char *of;
+    cJSON *object;
+};
 
 /* Writes the fields with which every line begins. */
-static void csv_lead(FILE *out, const struct compare_run *run, const char *of, const char *metric,
-                     const char *unit)
+static void csv_lead(const struct sink *sink, const char *metric, const char *unit)
 {
-    cell_text(out, run->real->setting[0] != '\0' ? run->real->setting : run->real->name);
-    cell_text(out, run->real->policy);
-    (void)fprintf(out, "%" PRIu64 ",%d,", run->real->seed, run->gpu);
-    cell_text(out, of);
-    cell_text(out, metric);
-    cell_text(out, unit);
+    const struct compare_run *run = sink->run;
+    csv_print(sink->out, "%s,%s,%zu,%zu,%s,%s,%s,", run->setting, run->real->policy,
+              (size_t)run->real->seed, (size_t)run->gpu, sink->of, metric, unit);
 }
-
-static void csv_parts(FILE *out, const struct compare_run *run)
-{
-    for (size_t p = 0; p < run->part_count; p++)
-        for (size_t m = 0; m < COMPARE_METRICS; m++) {
-            const struct compare_part *part = &run->parts[p];
-            const struct metric *metric = compare_metric(m);
-            const struct compare_figure *figure = &part->figures[m];
-            const enum compare_standing standing =
-                part->application == NULL ? compare_stands(run, (enum compare_metric)m, NULL)
-                                          : COMPARE_UNTOLD;
-            csv_lead(out, run, part->application == NULL ? "" : part->application, metric->name,
-                     metric->unit);
-            cell_number(out, figure->simulated);
-            cell_number(out, figure->real);
-            cell_number(out, figure->error);
-            cell_text(out, metric->share ? "points" : "%");
-            cell_number(out, figure->low);
-            cell_number(out, figure->high);
-            cell_number(out, part->application == NULL ? compare_measures[m].limit : NAN);
-            (void)fprintf(out, "%s\r\n", standing_name(standing));
-        }
-}
-
-/* Writes a figure without interval and limit: [0] simulated, [1] real. */
-static void csv_pair(FILE *out, const struct compare_run *run, const char *of, const char *metric,
-                     const char *unit, const double pair[2])
-{
-    csv_lead(out, run, of, metric, unit);
-    cell_number(out, pair[0]);
-    cell_number(out, pair[1]);
-    cell_number(out, pair[1] > 0 ? 100 * (pair[0] - pair[1]) / pair[1] : NAN);
-    (void)fputs("%,,,,\r\n", out);
-}
-
-static void csv_counts(FILE *out, const struct compare_run *run, const char *of, const char *metric,
-                       const size_t counts[2])
-{
-    csv_pair(out, run, of, metric, "1", (const double[]){(double)counts[0], (double)counts[1]});
-}
-
-static void csv_batches(FILE *out, const struct compare_run *run)
-{
-    char of[256];
-    for (size_t k = 0; k < run->batch_kinds; k++) {
-        const struct compare_batches *kind = &run->batches[k];
-        (void)snprintf(of, sizeof of, "%.180s batch=%u vcpu=%u vgpu=%u", kind->function,
-                       kind->batch, kind->vcpu, kind->vgpu);
-        csv_counts(out, run, of, "batches", kind->count);
-        csv_pair(out, run, of, "batch_jobs", "1", kind->jobs);
-        csv_pair(out, run, of, "batch_execution_ms_mean", "ms", kind->execution_ms);
-        csv_pair(out, run, of, "batch_modelled_ms_mean", "ms", kind->modelled_ms);
-        csv_pair(out, run, of, "batch_ratio_sd", "1", kind->ratio_sd);
-    }
-    for (size_t c = 0; c < run->company_count; c++) {
-        (void)snprintf(of, sizeof of, "others=%" PRIu32, run->company[c].others);
-        csv_counts(out, run, of, "batches", run->company[c].count);
-        csv_pair(out, run, of, "slowdown_mean", "1", run->company[c].slowdown);
-    }
-}
-
-static void csv_whole(FILE *out, const struct compare_run *run)
-{
-    for (size_t p = 0; p < run->part_count; p++) {
-        const struct compare_part *part = &run->parts[p];
-        const char *of = part->application == NULL ? "" : part->application;
-        csv_counts(out, run, of, "requests", (const size_t[]){part->requests, part->requests});
-        csv_counts(out, run, of, "dropped", part->dropped);
-        csv_pair(out, run, of, "mean_batch", "1", part->mean_batch);
-        csv_pair(out, run, of, "latency_distance", "1", (const double[]){part->distance, NAN});
-    }
-    csv_pair(out, run, "", "job_execution_ms_mean", "ms", run->execution_ms);
-    csv_pair(out, run, "", "late_us_mean", "us", (const double[]){NAN, run->late_us_mean});
-    csv_pair(out, run, "", "late_us_p99", "us", (const double[]){NAN, run->late_us_p99});
-    csv_pair(out, run, "", "late_us_max", "us", (const double[]){NAN, run->late_us_max});
-    csv_pair(out, run, "", "host_ms", "ms", (const double[]){NAN, run->host_ms});
-}
-
-bool compare_csv(const struct comparison *against, FILE *out, struct error *error)
-{
-    (void)fputs("setting,policy,seed,gpu,of,metric,unit,simulated,real,error,error_unit,low_95,"
-                "high_95,limit,standing\r\n",
-                out);
-    for (size_t i = 0; i < against->run_count; i++) {
-        csv_parts(out, &against->runs[i]);
-        csv_whole(out, &against->runs[i]);
-        csv_batches(out, &against->runs[i]);
-    }
-    return !ferror(out) || error_write(error, "the comparison", errno);
-}
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
 
 /* cJSON writes NAN as null, which here means that there is no value. */
 static cJSON *add_pair(cJSON *object, const char *key, double simulated, double real)
@@ -143,6 +43,99 @@ static cJSON *add_pair(cJSON *object, const char *key, double simulated, double 
     json_put(pair, "simulated %g real %g", simulated, real);
     return pair;
 }
+
+/* Writes a quantity without interval and limit. What is of batches says so in CSV alone: in JSON it
+ * is a member of them. */
+static void put(const struct sink *sink, const char *name, const char *unit, double simulated,
+                double real)
+{
+    if (sink->out == NULL) {
+        (void)add_pair(sink->object, strncmp(name, "batch_", 6) == 0 ? name + 6 : name, simulated,
+                       real);
+        return;
+    }
+    csv_lead(sink, name, unit);
+    csv_print(sink->out, "%g,%g,%g,%s,,,,\r\n", simulated, real,
+              real > 0 ? 100 * (simulated - real) / real : NAN, "%");
+}
+
+static void put_batches(const struct sink *sink, const struct compare_batches *kind)
+{
+    put(sink, "batches", "1", (double)kind->count[0], (double)kind->count[1]);
+    put(sink, "batch_jobs", "1", kind->jobs[0], kind->jobs[1]);
+    put(sink, "batch_execution_ms_mean", "ms", kind->execution_ms[0], kind->execution_ms[1]);
+    put(sink, "batch_modelled_ms_mean", "ms", kind->modelled_ms[0], kind->modelled_ms[1]);
+    put(sink, "batch_ratio_sd", "1", kind->ratio_sd[0], kind->ratio_sd[1]);
+}
+
+static void put_company(const struct sink *sink, const struct compare_company *company)
+{
+    put(sink, "batches", "1", (double)company->count[0], (double)company->count[1]);
+    put(sink, "slowdown_mean", "1", company->slowdown[0], company->slowdown[1]);
+}
+
+/* ---- CSV ------------------------------------------------------------------------------------- */
+
+static void csv_part(struct sink *sink, const struct compare_part *part)
+{
+    const bool all = part->application == NULL;
+    for (size_t m = 0; m < COMPARE_METRICS; m++) {
+        const struct metric *metric = compare_metric(m);
+        const struct compare_figure *figure = &part->figures[m];
+        const enum compare_standing standing =
+            all ? compare_stands(sink->run, (enum compare_metric)m, NULL) : COMPARE_UNTOLD;
+        csv_lead(sink, metric->name, metric->unit);
+        csv_print(sink->out, "%g,%g,%g,%s,%g,%g,%g,%s\r\n", figure->simulated, figure->real,
+                  figure->error, metric->share ? "points" : "%", figure->low, figure->high,
+                  all ? compare_measures[m].limit : NAN, standing_name(standing));
+    }
+}
+
+static void csv_run(FILE *out, const struct compare_run *run)
+{
+    struct sink sink = {.out = out, .run = run};
+    for (int whole = 0; whole < 2; whole++)
+        for (size_t p = 0; p < run->part_count; p++) {
+            const struct compare_part *part = &run->parts[p];
+            sink.of = part->application == NULL ? "" : part->application;
+            if (!whole) {
+                csv_part(&sink, part);
+                continue;
+            }
+            put(&sink, "requests", "1", (double)part->requests, (double)part->requests);
+            put(&sink, "dropped", "1", (double)part->dropped[0], (double)part->dropped[1]);
+            put(&sink, "mean_batch", "1", part->mean_batch[0], part->mean_batch[1]);
+            put(&sink, "latency_distance", "1", part->distance, NAN);
+        }
+    sink.of = "";
+    put(&sink, "job_execution_ms_mean", "ms", run->execution_ms[0], run->execution_ms[1]);
+    put(&sink, "late_us_mean", "us", NAN, run->late_us_mean);
+    put(&sink, "late_us_p99", "us", NAN, run->late_us_p99);
+    put(&sink, "late_us_max", "us", NAN, run->late_us_max);
+    put(&sink, "host_ms", "ms", NAN, run->host_ms);
+    for (size_t k = 0; k < run->batch_kinds; k++) {
+        const struct compare_batches *kind = &run->batches[k];
+        sink.of = arena_text(run->arena, "%.180s batch=%u vcpu=%u vgpu=%u", kind->function,
+                             kind->batch, kind->vcpu, kind->vgpu);
+        put_batches(&sink, kind);
+    }
+    for (size_t c = 0; c < run->company_count; c++) {
+        sink.of = arena_text(run->arena, "others=%" PRIu32, run->company[c].others);
+        put_company(&sink, &run->company[c]);
+    }
+}
+
+bool compare_csv(const struct comparison *against, FILE *out, struct error *error)
+{
+    (void)fputs("setting,policy,seed,gpu,of,metric,unit,simulated,real,error,error_unit,low_95,"
+                "high_95,limit,standing\r\n",
+                out);
+    for (size_t i = 0; i < against->run_count; i++)
+        csv_run(out, &against->runs[i]);
+    return !ferror(out) || error_write(error, "the comparison", errno);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void add_figure(cJSON *object, const struct compare_run *run,
                        const struct compare_part *part, enum compare_metric metric)
@@ -172,23 +165,10 @@ static void add_part(cJSON *parts, const struct compare_run *run, const struct c
         add_figure(object, run, part, (enum compare_metric)m);
 }
 
-static void add_batches(cJSON *array, const struct compare_batches *kind)
-{
-    cJSON *object = json_append(array);
-    json_put(object, "function %s batch %u vcpu %u vgpu %u", kind->function, kind->batch,
-             kind->vcpu, kind->vgpu);
-    add_pair(object, "batches", (double)kind->count[0], (double)kind->count[1]);
-    add_pair(object, "jobs", kind->jobs[0], kind->jobs[1]);
-    add_pair(object, "execution_ms_mean", kind->execution_ms[0], kind->execution_ms[1]);
-    add_pair(object, "modelled_ms_mean", kind->modelled_ms[0], kind->modelled_ms[1]);
-    add_pair(object, "ratio_sd", kind->ratio_sd[0], kind->ratio_sd[1]);
-}
-
 static void add_run(cJSON *runs, const struct compare_run *run)
 {
     cJSON *object = json_append(runs);
-    json_put(object, "setting %s policy %s seed %" PRIu64 " gpu %hhd backend %s",
-             run->real->setting[0] != '\0' ? run->real->setting : run->real->name,
+    json_put(object, "setting %s policy %s seed %" PRIu64 " gpu %hhd backend %s", run->setting,
              run->real->policy, run->real->seed, run->gpu, run->backend);
     json_put(object,
              "device %s driver %s late_us_mean %g late_us_p99 %g late_us_max %g "
@@ -203,15 +183,18 @@ static void add_run(cJSON *runs, const struct compare_run *run)
     (void)cJSON_AddNumberToObject(object, "job_execution_ms_of_same_batches",
                                   run->time_difference_ms);
     cJSON *batches = cJSON_AddArrayToObject(object, "batches");
-    for (size_t k = 0; k < run->batch_kinds; k++)
-        add_batches(batches, &run->batches[k]);
+    for (size_t k = 0; k < run->batch_kinds; k++) {
+        const struct compare_batches *kind = &run->batches[k];
+        cJSON *item = json_append(batches);
+        json_put(item, "function %s batch %u vcpu %u vgpu %u", kind->function, kind->batch,
+                 kind->vcpu, kind->vgpu);
+        put_batches(&(struct sink){.object = item}, kind);
+    }
     cJSON *company = cJSON_AddArrayToObject(object, "company");
     for (size_t c = 0; c < run->company_count; c++) {
-        const struct compare_company *beside = &run->company[c];
         cJSON *item = json_append(company);
-        (void)cJSON_AddNumberToObject(item, "others", beside->others);
-        add_pair(item, "batches", (double)beside->count[0], (double)beside->count[1]);
-        add_pair(item, "slowdown_mean", beside->slowdown[0], beside->slowdown[1]);
+        (void)cJSON_AddNumberToObject(item, "others", run->company[c].others);
+        put_company(&(struct sink){.object = item}, &run->company[c]);
     }
 }
 

@@ -254,6 +254,14 @@ static bool parts_fill(struct compare_run *run, const struct request_row **const
     const size_t parts = workload->application_count == 1 ? 1 : workload->application_count + 1;
     if (!requests_same(rows, count, run->outline.closed, run->title, error))
         return false;
+    for (size_t s = 0; s < 2; s++) {
+        run->served_ms[s] = arena_allocate(run->arena, count, sizeof *run->served_ms[s]);
+        for (size_t i = 0; i < count; i++)
+            if (rows[s][i]->measured && !rows[s][i]->dropped)
+                run->served_ms[s][run->served[s]++] =
+                    sim_to_ms(rows[s][i]->finish_ns - rows[s][i]->arrival_ns);
+        gsl_sort(run->served_ms[s], 1, run->served[s]);
+    }
     run->parts = arena_allocate(run->arena, parts, sizeof *run->parts);
     run->part_count = parts;
     for (size_t p = 0; p < parts; p++) {
