@@ -14,8 +14,6 @@
 
 enum { INDENT = 2 }; /* of rows below a group */
 
-enum cell_kind { CELL_PLAIN, CELL_NAME, CELL_WORDS, CELL_NUMBER, CELL_ESTIMATE };
-
 struct cell {
     char *text; /* as text prints it; NULL: empty */
     enum cell_kind kind;
@@ -106,49 +104,21 @@ static struct cell *cell_at(struct text_table *table, size_t column)
     return &table->lines[table->count - 1].cells[column];
 }
 
-/* Replaces the text of a cell of the last row. */
-__attribute__((format(printf, 4, 0))) static struct cell *
-cell_fill(struct text_table *table, size_t column, enum cell_kind kind, const char *format,
-          va_list args)
+void text_table_fill(struct text_table *table, size_t column, enum cell_kind kind,
+                     const char *format, ...)
 {
     struct cell *cell = cell_at(table, column);
+    va_list args;
     cell->kind = kind;
     cell->text = NULL;
+    va_start(args, format);
     arena_append_of(table->arena, &cell->text, format, args);
-    return cell;
-}
-
-void text_table_cell(struct text_table *table, size_t column, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    cell_fill(table, column, CELL_PLAIN, format, args);
     va_end(args);
 }
 
-void text_table_name(struct text_table *table, size_t column, const char *format, ...)
+void text_table_value(struct text_table *table, size_t column, double value, int digits)
 {
-    va_list args;
-    va_start(args, format);
-    cell_fill(table, column, CELL_NAME, format, args);
-    va_end(args);
-}
-
-void text_table_words(struct text_table *table, size_t column, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    cell_fill(table, column, CELL_WORDS, format, args);
-    va_end(args);
-}
-
-void text_table_number(struct text_table *table, size_t column, double value, int digits,
-                       const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    struct cell *cell = cell_fill(table, column, CELL_NUMBER, format, args);
-    va_end(args);
+    struct cell *cell = cell_at(table, column);
     cell->value = value;
     cell->digits = digits;
 }

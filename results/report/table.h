@@ -45,14 +45,16 @@ void text_table_add(struct text_table *table, const char *format, ...)
 /* Each fills a cell of the last row: with any text; with a name; with running text, which wraps in
  * HTML and has names between backquotes; with a number, by which the column sorts in HTML, written
  * there with `digits`. */
-void text_table_cell(struct text_table *table, size_t column, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-void text_table_name(struct text_table *table, size_t column, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-void text_table_words(struct text_table *table, size_t column, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-void text_table_number(struct text_table *table, size_t column, double value, int digits,
-                       const char *format, ...) __attribute__((format(printf, 5, 6)));
+#define text_table_cell(table, column, ...) text_table_fill(table, column, CELL_PLAIN, __VA_ARGS__)
+#define text_table_name(table, column, ...) text_table_fill(table, column, CELL_NAME, __VA_ARGS__)
+#define text_table_words(table, column, ...) text_table_fill(table, column, CELL_WORDS, __VA_ARGS__)
+#define text_table_number(table, column, value, digits, ...)                                       \
+    (text_table_fill(table, column, CELL_NUMBER, __VA_ARGS__),                                     \
+     text_table_value(table, column, value, digits))
+enum cell_kind { CELL_PLAIN, CELL_NAME, CELL_WORDS, CELL_NUMBER, CELL_ESTIMATE };
+void text_table_fill(struct text_table *table, size_t column, enum cell_kind kind,
+                     const char *format, ...) __attribute__((format(printf, 4, 5)));
+void text_table_value(struct text_table *table, size_t column, double value, int digits);
 /* Writes the 95 % interval as it follows the mean: " ± 3.2", " [80.2, 97.1]" if it is not
  * symmetric, "" if there is none. */
 enum { INTERVAL_TEXT = 96 };
