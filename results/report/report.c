@@ -48,19 +48,15 @@ static const char *variant_of(const struct report *report, const struct summary_
                    : variant;
 }
 
-bool report_is_like(const struct report_contender *contender, const char *policy, const char *label,
-                    const char *variant)
-{
-    return strcmp(contender->policy, policy) == 0 && strcmp(contender->label, label) == 0 &&
-           strcmp(contender->variant, variant) == 0;
-}
-
 const struct report_contender *report_contender_like(const struct report_scenario *scenario,
                                                      const struct report_contender *like)
 {
-    for (size_t c = 0; c < scenario->contender_count; c++)
-        if (report_is_like(&scenario->contenders[c], like->policy, like->label, like->variant))
-            return &scenario->contenders[c];
+    for (size_t c = 0; c < scenario->contender_count; c++) {
+        const struct report_contender *one = &scenario->contenders[c];
+        if (strcmp(one->policy, like->policy) == 0 && strcmp(one->label, like->label) == 0 &&
+            strcmp(one->variant, like->variant) == 0)
+            return one;
+    }
     return NULL;
 }
 
@@ -68,15 +64,13 @@ static struct report_contender *contender_of(const struct report *report,
                                              struct report_scenario *scenario,
                                              const struct summary_row *run)
 {
-    const char *variant = variant_of(report, run);
-    for (size_t c = 0; c < scenario->contender_count; c++)
-        if (report_is_like(&scenario->contenders[c], run->policy, run->policy_label, variant))
-            return &scenario->contenders[c];
-    struct report_contender *contender =
-        ARENA_NEXT(report->arena, scenario->contenders, scenario->contender_count);
-    *contender = (struct report_contender){
-        .policy = run->policy, .label = run->policy_label, .variant = variant};
-    return contender;
+    const struct report_contender like = {
+        .policy = run->policy, .label = run->policy_label, .variant = variant_of(report, run)};
+    const struct report_contender *found = report_contender_like(scenario, &like);
+    if (found == NULL)
+        *ARENA_NEXT(report->arena, scenario->contenders, scenario->contender_count) = like;
+    return &scenario->contenders[found == NULL ? scenario->contender_count - 1
+                                               : (size_t)(found - scenario->contenders)];
 }
 
 /* Inserts a run, keeping the runs sorted by seed. */

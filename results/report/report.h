@@ -134,10 +134,6 @@ const char *report_setting_title(const struct report_scenario *scenario);
 bool report_name_add(const struct report *report, const char ***names, size_t *count,
                      const char *name);
 
-/* Returns whether the contender has that policy, label and variant. */
-bool report_is_like(const struct report_contender *contender, const char *policy, const char *label,
-                    const char *variant);
-
 /* The scenario's contender with policy, label and variant of `like`; NULL: none. */
 const struct report_contender *report_contender_like(const struct report_scenario *scenario,
                                                      const struct report_contender *like);
