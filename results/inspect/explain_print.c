@@ -6,7 +6,6 @@
 #include <cjson/cJSON.h>
 
 #include "results/inspect/explain.h"
-#include "sim/base/json.h"
 #include "sim/base/json_write.h"
 #include "sim/base/text.h"
 

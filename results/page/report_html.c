@@ -1,7 +1,6 @@
 #include "results/page/report_html.h"
 #include "results/page/report_columns.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 /* The report as one JSON object. */
-#include <math.h>
 #include <inttypes.h>
 
 #include <cjson/cJSON.h>

@@ -10,7 +10,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "sim/platform/simulation.h"
 #include "workloads/sweep/sweep.h"

@@ -7,7 +7,6 @@
 #ifndef ESGSIM_SCHED_COMMON_SLIDING_WINDOW_H
 #define ESGSIM_SCHED_COMMON_SLIDING_WINDOW_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "sim/base/arena.h"

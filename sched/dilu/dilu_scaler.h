@@ -9,7 +9,6 @@
 #ifndef ESGSIM_SCHED_DILU_DILU_SCALER_H
 #define ESGSIM_SCHED_DILU_DILU_SCALER_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "sim/base/arena.h"

@@ -13,8 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "sched/memory.h"
-
 /* ---- Order of the queues --------------------------------------------------------------------- */
 
 enum { GATHER_LOOKS = 10000 }; /* at a queue whose next job does not come */

@@ -8,7 +8,6 @@
 #ifndef ESGSIM_SCHED_ORION_DISTRIBUTION_H
 #define ESGSIM_SCHED_ORION_DISTRIBUTION_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

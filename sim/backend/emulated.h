@@ -11,7 +11,6 @@
 #ifndef ESGSIM_SIM_BACKEND_EMULATED_H
 #define ESGSIM_SIM_BACKEND_EMULATED_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "sim/backend/backend.h"

@@ -8,7 +8,6 @@
 #ifndef ESGSIM_SIM_BASE_TEXT_H
 #define ESGSIM_SIM_BASE_TEXT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 

@@ -1,5 +1,4 @@
 /* esgsim calibrate: fits a profile to measured samples and reports cross-validated errors. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* esgsim check: validates input files of any kind. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

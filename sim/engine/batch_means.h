@@ -8,7 +8,6 @@
 #ifndef ESGSIM_SIM_ENGINE_BATCH_MEANS_H
 #define ESGSIM_SIM_ENGINE_BATCH_MEANS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -9,7 +9,6 @@
 #define ESGSIM_SIM_ENGINE_RANDOM_H
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include <gsl/gsl_rng.h>
