@@ -400,19 +400,11 @@ static double tree_rows(const struct trees *trees, const struct tree_node *node,
     }
     for (size_t v = 0; v < node->vote_count; v++)
         rows += node->votes[v].count;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL)
-        arena_exhaust(figure_memory(sheet->list), 1, 1);
-    if (node->yes != NULL)
-        tree_test_write(out, trees, node, true);
-    else
-        tree_leaf_write(out, node);
-    (void)fclose(out);
+    struct arena *arena = figure_memory(sheet->list);
+    const char *text =
+        node->yes != NULL ? tree_test_text(arena, trees, node, true) : tree_leaf_text(arena, node);
     sheet_row(sheet, "%d %g %g %g %.120s %g", depth, height, yes, no, text,
               node->yes != NULL ? NAN : rows);
-    free(text);
     return height;
 }
 

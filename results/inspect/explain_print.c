@@ -75,20 +75,24 @@ static void print_decision(const struct explained_stage *stage, FILE *out)
 }
 
 /* The tests on the way to the leaf of one tree, each as it held, then the leaf. */
-static void print_way(const struct explanation *explanation, const struct choice_row *choice,
-                      const struct tree_node *node, FILE *out)
+static const char *way_text(const struct explanation *explanation, const struct choice_row *choice,
+                            const struct tree_node *node)
 {
+    struct arena *arena = explanation->arena;
     int64_t values[TREE_FEATURE_COUNT];
+    char *text = NULL;
     tree_features_recorded(choice, values);
     while (node->yes != NULL) {
         const struct tree_node *next = tree_child(node, values);
-        tree_test_write(out, &explanation->trees, node, next == node->yes);
+        arena_append(arena, &text, "%s",
+                     tree_test_text(arena, &explanation->trees, node, next == node->yes));
         if (node->feature != TREE_function)
-            fprintf(out, " (%" PRId64 ")", values[node->feature]);
-        fputs(next->yes != NULL ? "; " : ": ", out);
+            arena_append(arena, &text, " (%" PRId64 ")", values[node->feature]);
+        arena_append(arena, &text, next->yes != NULL ? "; " : ": ");
         node = next;
     }
-    tree_leaf_write(out, node);
+    arena_append(arena, &text, "%s", tree_leaf_text(arena, node));
+    return text;
 }
 
 static void print_place(const struct explained_stage *stage, FILE *out)
@@ -168,10 +172,9 @@ static void print_stage(const struct explanation *explanation, uint32_t index, F
     }
     print_decision(stage, out);
     if (explanation->trees.queue != NULL && stage->choice != NULL) {
-        fprintf(out, "  tree       queue: ");
-        print_way(explanation, stage->choice, explanation->trees.queue, out);
-        fprintf(out, "\n             configuration: ");
-        print_way(explanation, stage->choice, explanation->trees.configuration, out);
+        fprintf(out, "  tree       queue: %s\n             configuration: %s",
+                way_text(explanation, stage->choice, explanation->trees.queue),
+                way_text(explanation, stage->choice, explanation->trees.configuration));
         fprintf(out, "; taken: %u:%u\n", stage->choice->batch, stage->choice->rank);
     }
     print_place(stage, out);
@@ -356,20 +359,6 @@ static void json_decision(cJSON *item, const struct explained_stage *stage)
              (double)stage->decision->units);
 }
 
-static void json_way(cJSON *item, const char *name, const struct explanation *explanation,
-                     const struct explained_stage *stage, const struct tree_node *tree)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL)
-        return;
-    print_way(explanation, stage->choice, tree, out);
-    (void)fclose(out);
-    cJSON_AddStringToObject(item, name, text);
-    free(text);
-}
-
 static void json_stage(cJSON *list, const struct explanation *explanation,
                        const struct explained_stage *stage)
 {
@@ -388,10 +377,10 @@ static void json_stage(cJSON *list, const struct explanation *explanation,
              sim_to_ms(stage->job->ready_ns), sim_to_ms(batch->dispatched_ns),
              sim_to_ms(batch->started_ns), sim_to_ms(batch->finished_ns));
     json_decision(item, stage);
-    if (explanation->trees.queue != NULL && stage->choice != NULL) {
-        json_way(item, "tree_queue", explanation, stage, explanation->trees.queue);
-        json_way(item, "tree_configuration", explanation, stage, explanation->trees.configuration);
-    }
+    if (explanation->trees.queue != NULL && stage->choice != NULL)
+        json_put(item, "tree_queue %s tree_configuration %s",
+                 way_text(explanation, stage->choice, explanation->trees.queue),
+                 way_text(explanation, stage->choice, explanation->trees.configuration));
     cJSON_AddNumberToObject(item, "batch", (double)batch->batch);
     cJSON *mates = cJSON_AddArrayToObject(item, "mates");
     for (uint32_t i = 0; i + 1 < batch->jobs; i++)

@@ -329,55 +329,61 @@ bool trees_parse(struct arena *arena, const char *text, const char *path,
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-void tree_leaf_write(FILE *out, const struct tree_node *leaf)
+const char *tree_leaf_text(struct arena *arena, const struct tree_node *leaf)
 {
+    char *text = arena_text(arena, "%s", "");
     if (leaf->votes == NULL)
-        fprintf(out, "chosen %" PRIu32 " of %" PRIu32, leaf->chosen, leaf->rows);
+        arena_append(arena, &text, "chosen %" PRIu32 " of %" PRIu32, leaf->chosen, leaf->rows);
     for (size_t v = 0; v < leaf->vote_count; v++) {
         const struct tree_vote *vote = &leaf->votes[v];
-        fputs(v == 0 ? "serve " : ", ", out);
+        const char *between = v == 0 ? "serve " : ", ";
         if (vote->action.batch > 0)
-            fprintf(out, "%u:%u x %" PRIu32, vote->action.batch, vote->action.rank, vote->count);
+            arena_append(arena, &text, "%s%u:%u x %" PRIu32, between, vote->action.batch,
+                         vote->action.rank, vote->count);
         else
-            fprintf(out, "none x %" PRIu32, vote->count);
+            arena_append(arena, &text, "%snone x %" PRIu32, between, vote->count);
     }
+    return text;
 }
 
-void tree_test_write(FILE *out, const struct trees *trees, const struct tree_node *node, bool yes)
+const char *tree_test_text(struct arena *arena, const struct trees *trees,
+                           const struct tree_node *node, bool yes)
 {
+    char *text = node->feature == TREE_function
+                     ? arena_text(arena, "%s", "")
+                     : arena_text(arena, "%s %s %" PRId64, feature_names[node->feature],
+                                  yes ? "<=" : ">", node->most);
     const char *between = yes ? "function is " : "function is not ";
-    if (node->feature != TREE_function)
-        fprintf(out, "%s %s %" PRId64, feature_names[node->feature], yes ? "<=" : ">", node->most);
-    else
-        for (size_t f = 0; f < trees->workload->function_count && f < TREE_FUNCTIONS_MOST; f++)
-            if ((node->functions >> f & 1) != 0) {
-                fprintf(out, "%s%s", between, trees->workload->functions[f].name);
-                between = ", ";
-            }
+    for (size_t f = 0; node->feature == TREE_function && f < trees->workload->function_count &&
+                       f < TREE_FUNCTIONS_MOST;
+         f++)
+        if ((node->functions >> f & 1) != 0) {
+            arena_append(arena, &text, "%s%s", between, trees->workload->functions[f].name);
+            between = ", ";
+        }
+    return text;
 }
 
-static void node_write(FILE *out, const struct trees *trees, const struct tree_node *node,
-                       size_t depth)
+static void node_write(FILE *out, struct arena *arena, const struct trees *trees,
+                       const struct tree_node *node, size_t depth)
 {
     const int indent = (int)(depth * INDENT);
-    fprintf(out, "%*s", indent, "");
     if (node->yes == NULL) {
-        tree_leaf_write(out, node);
-        fputc('\n', out);
+        fprintf(out, "%*s%s\n", indent, "", tree_leaf_text(arena, node));
         return;
     }
-    fputs("if ", out);
-    tree_test_write(out, trees, node, true);
-    fputc('\n', out);
-    node_write(out, trees, node->yes, depth + 1);
+    fprintf(out, "%*sif %s\n", indent, "", tree_test_text(arena, trees, node, true));
+    node_write(out, arena, trees, node->yes, depth + 1);
     fprintf(out, "%*selse\n", indent, "");
-    node_write(out, trees, node->no, depth + 1);
+    node_write(out, arena, trees, node->no, depth + 1);
 }
 
 void trees_write(FILE *out, const struct trees *trees)
 {
+    struct arena *arena = arena_create();
     fputs("queue\n", out);
-    node_write(out, trees, trees->queue, 1);
+    node_write(out, arena, trees, trees->queue, 1);
     fputs("configuration\n", out);
-    node_write(out, trees, trees->configuration, 1);
+    node_write(out, arena, trees, trees->configuration, 1);
+    arena_destroy(arena);
 }

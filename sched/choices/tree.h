@@ -101,10 +101,11 @@ bool trees_parse(struct arena *arena, const char *text, const char *path,
 /* Writes them in that form. */
 void trees_write(FILE *out, const struct trees *trees);
 
-/* Writes a test as it holds (`yes`) or not: "slack <= 312", "slack > 312", "function is a, b",
+/* A test as it holds (`yes`) or not: "slack <= 312", "slack > 312", "function is a, b",
  * "function is not a, b". */
-void tree_test_write(FILE *out, const struct trees *trees, const struct tree_node *node, bool yes);
-/* Writes a leaf as the file has it: "chosen 31 of 240", "serve 4:0 x 120, none x 4". */
-void tree_leaf_write(FILE *out, const struct tree_node *leaf);
+const char *tree_test_text(struct arena *arena, const struct trees *trees,
+                           const struct tree_node *node, bool yes);
+/* A leaf as the file has it: "chosen 31 of 240", "serve 4:0 x 120, none x 4". */
+const char *tree_leaf_text(struct arena *arena, const struct tree_node *leaf);
 
 #endif
