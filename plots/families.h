@@ -21,6 +21,16 @@ struct source {
 enum figure_about { ABOUT_ALL, ABOUT_REQUESTS, ABOUT_TRAININGS, ABOUT_TRAININGS_ALONE };
 
 struct reading;
+struct figure_kind;
+
+/* What fills a figure: its rows of a setting; those of one contender, where `*row` counts the
+ * contenders that have any; or all figures of the file. */
+typedef void figure_rows(const struct source *source, const struct report_scenario *scenario,
+                         const struct figure_kind *kind, struct sheet *sheet);
+typedef bool figure_contender(struct reading *reading, size_t *row, struct sheet *sheet,
+                              struct error *error);
+typedef bool figure_draw(const struct source *source, const struct figure_kind *kind,
+                         struct figure_list *list, struct error *error);
 
 #define PUBLISHED                                                                                  \
     "panel,panel_title,axis,row,setting,contender,value,low,high,range_low,range_high,"            \
@@ -41,15 +51,9 @@ struct figure_kind {
     const char *const *metrics; /* of its panels; NULL ends the list */
     bool apart;  /* a panel for each application, and one for all together if there are several */
     bool joined; /* drawn with the entry before it, setting by setting */
-    /* One of these fills it: */
-    void (*rows)(const struct source *source, const struct report_scenario *scenario,
-                 const struct figure_kind *kind, struct sheet *sheet);
-    /* The rows of one contender. `*row` counts the contenders that have any. */
-    bool (*contender)(struct reading *reading, size_t *row, struct sheet *sheet,
-                      struct error *error);
-    /* All figures of the file. */
-    bool (*draw)(const struct source *source, const struct figure_kind *kind,
-                 struct figure_list *list, struct error *error);
+    figure_rows *rows; /* one of these fills it */
+    figure_contender *contender;
+    figure_draw *draw;
 };
 extern const struct figure_kind figure_kinds[]; /* an entry without a script ends it */
 
@@ -63,32 +67,12 @@ struct reading {
     bool read;
 };
 
-bool curve_draw(const struct source *source, const struct figure_kind *kind,
-                struct figure_list *list, struct error *error);
-bool sustained_draw(const struct source *source, const struct figure_kind *kind,
-                    struct figure_list *list, struct error *error);
-bool published_draw(const struct source *source, const struct figure_kind *kind,
-                    struct figure_list *list, struct error *error);
-bool tornado_draw(const struct source *source, const struct figure_kind *kind,
-                  struct figure_list *list, struct error *error);
-bool settings_draw(const struct source *source, const struct figure_kind *kind,
-                   struct figure_list *list, struct error *error);
-bool sensitivity_draw(const struct source *source, const struct figure_kind *kind,
-                      struct figure_list *list, struct error *error);
-bool timeline_draw(const struct source *source, const struct figure_kind *kind,
-                   struct figure_list *list, struct error *error);
-bool latency_cdf_rows(struct reading *reading, size_t *row, struct sheet *sheet,
-                      struct error *error);
-bool latency_parts_rows(struct reading *reading, size_t *row, struct sheet *sheet,
-                        struct error *error);
-bool jct_cdf_rows(struct reading *reading, size_t *row, struct sheet *sheet, struct error *error);
-bool gantt_rows(struct reading *reading, size_t *row, struct sheet *sheet, struct error *error);
-bool batch_sizes_rows(struct reading *reading, size_t *row, struct sheet *sheet,
-                      struct error *error);
+figure_draw curve_draw, sustained_draw, published_draw, tornado_draw, settings_draw,
+    sensitivity_draw, timeline_draw;
+figure_contender latency_cdf_rows, latency_parts_rows, jct_cdf_rows, gantt_rows, batch_sizes_rows;
 /* Of bars: plots/breakdown.c. */
 #define BARS "panel,panel_title,axis,row,contender,part,part_title,from,to,colour,label"
-void cost_parts_rows(const struct source *source, const struct report_scenario *scenario,
-                     const struct figure_kind *kind, struct sheet *sheet);
+figure_rows cost_parts_rows;
 
 /* Steps of a distribution: of 0.5 %, and smaller ones in the tail. */
 enum { CDF_STEPS = 200 + 9 };
