@@ -70,24 +70,23 @@ bool published_draw(const struct source *source, const struct figure_kind *kind,
 bool plot_claims(const struct expectations *claims, const struct estimate *ours,
                  struct figure_list *list, struct error *error)
 {
-    static const char *const axes[] = {"value", "difference", "ratio", "gain"};
     bool good = true;
     for (int group = 0; good && group < CLAIM_GROUP_COUNT; group++) {
         struct sheet sheet = {0};
         size_t row = 0;
-        good = sheet_begin(&sheet, list, "published", claim_group_name((enum claim_group)group),
+        good = sheet_begin(&sheet, list, "published", claim_groups[group],
                            "Grey: what is published or expected; a single number is a line. Dots: "
                            "ours, with 95 % intervals over the seeds.",
                            PUBLISHED, error);
         for (size_t c = 0; good && c < claims->count; c++) {
             const struct expectation *claim = &claims->list[c];
             if (claim->group == (enum claim_group)group)
-                sheet_row(
-                    &sheet, ROW, (size_t)0, claim->evidence,
-                    arena_text(claims->arena, "%s (%s)", axes[claim->comparison], claim->unit),
-                    ++row, arena_text(claims->arena, "%s: %s", claim->system, claim->text),
-                    claim_verdict_name(claim_judge(claim, ours[c])), ours[c].mean, ours[c].low,
-                    ours[c].high, claim->low, claim->high, 0.0, 0U, 0);
+                sheet_row(&sheet, ROW, (size_t)0, claim->evidence,
+                          arena_text(claims->arena, "%s (%s)",
+                                     expectation_formulas[claim->comparison], claim->unit),
+                          ++row, arena_text(claims->arena, "%s: %s", claim->system, claim->text),
+                          claim_verdict_name(claim_judge(claim, ours[c])), ours[c].mean,
+                          ours[c].low, ours[c].high, claim->low, claim->high, 0.0, 0U, 0);
         }
         good = sheet_end(&sheet, good, error);
     }

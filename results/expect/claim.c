@@ -8,12 +8,6 @@
 #include "sim/base/text.h"
 #include "sim/base/json_write.h"
 
-const char *claim_group_name(enum claim_group group)
-{
-    static const char *const names[] = {"self-check", "real", "size", "sign"};
-    return names[group];
-}
-
 /* ---- Our estimate ---------------------------------------------------------------------------- */
 
 /* `application` NULL: all together. */
@@ -238,7 +232,7 @@ static void print_head(enum claim_group group, FILE *out)
                                          "runs of the real system give the value",
                                          "the published effect, within a factor of 1.5",
                                          "the direction of the published effect alone"};
-    (void)fprintf(out, "\n== %s: %s\n\n  ", claim_group_name(group), titles[group]);
+    (void)fprintf(out, "\n== %s: %s\n\n  ", claim_groups[group], titles[group]);
     print_padded(out, "verdict", WIDTH_VERDICT);
     print_padded(out, "ours", WIDTH_OURS);
     print_padded(out, group < CLAIM_SIZE ? "expected" : "published", WIDTH_PUBLISHED);
@@ -262,8 +256,7 @@ static void print_group(const struct expectations *claims, const struct estimate
     }
     if (count == 0)
         return;
-    (void)fprintf(out, "\n%s: %zu of %zu shown, ", claim_group_name(group), counts[CLAIM_SHOWN],
-                  count);
+    (void)fprintf(out, "\n%s: %zu of %zu shown, ", claim_groups[group], counts[CLAIM_SHOWN], count);
     if (group == CLAIM_SIZE)
         (void)fprintf(out, "%zu in sign only, ", counts[CLAIM_SIGN_ONLY]);
     (void)fprintf(out, "%zu not shown, %zu contradicted\n", counts[CLAIM_NOT_SHOWN],
@@ -306,7 +299,7 @@ static void claim_json(struct arena *arena, const struct expectation *claim, str
              "mechanism %s differs %s unit %s low %g high %g expected %s note %s seeds %zu mean %g "
              "half_width_95 %g "
              "low_95 %g high_95 %g ours_by_published %g standing %s verdict %s",
-             claim->system, claim_group_name(claim->group), claim->text, claim->published,
+             claim->system, claim_groups[claim->group], claim->text, claim->published,
              claim->evidence, claim->source, claim->sweep, quantity_words(arena, claim),
              claim->mechanism, claim->differs, claim->unit, claim->low, claim->high,
              claim->expected, claim->note, ours.n, ours.mean, ours.half_width, ours.low, ours.high,

@@ -28,8 +28,6 @@ enum claim_verdict claim_judge(const struct expectation *claim, struct estimate 
 double claim_quotient(const struct expectation *claim, struct estimate ours);
 /* "shown", "sign only", "not shown", "contradicted". */
 const char *claim_verdict_name(enum claim_verdict verdict);
-/* "self-check", "real", "size", "sign" */
-const char *claim_group_name(enum claim_group group);
 
 /* Prints the claims with our estimates (`ours` has one per claim) as a table, with `details` also
  * the sources and notes. False: ERROR_RUN. */

@@ -69,8 +69,8 @@ static const struct key figure_keys[] = {
     DETERMINISTIC,
     KEY_END};
 
-static const char *const groups[] = {"self-check", "real", "size", "sign", NULL};
-static const char *const formulas[] = {"value", "difference", "ratio", "gain", NULL};
+const char *const claim_groups[] = {"self-check", "real", "size", "sign", NULL};
+const char *const expectation_formulas[] = {"value", "difference", "ratio", "gain", NULL};
 static const struct key of_keys[] = {KEY_TEXT("policy", OF, policy, REQUIRED),
                                      KEY_TEXT("setting", OF, setting, OPTIONAL), KEY_END};
 static const struct key against_keys[] = {KEY_TEXT("policy", OF, other, REQUIRED),
@@ -78,14 +78,14 @@ static const struct key against_keys[] = {KEY_TEXT("policy", OF, other, REQUIRED
                                           KEY_END};
 static const struct key claim_keys[] = {
     KEY_TEXT("system", OF, system, REQUIRED),
-    KEY_WORD("group", OF, group, groups, CLAIM_SELF_CHECK, REQUIRED),
+    KEY_WORD("group", OF, group, claim_groups, CLAIM_SELF_CHECK, REQUIRED),
     KEY_TEXT("claim", OF, text, REQUIRED),
     KEY_TEXT("published", OF, published, REQUIRED),
     EVIDENCE,
     KEY_TEXT("source", OF, source, REQUIRED),
     KEY_TEXT("sweep", OF, sweep, REQUIRED),
     KEY_TEXT("metric", OF, metric, REQUIRED),
-    KEY_WORD("formula", OF, comparison, formulas, PAIRED_VALUE, OPTIONAL),
+    KEY_WORD("formula", OF, comparison, expectation_formulas, PAIRED_VALUE, OPTIONAL),
     KEY_OBJECT("of", of_keys, REQUIRED),
     KEY_OBJECT("against", against_keys, OPTIONAL),
     KEY_TEXT("mechanism", OF, mechanism, OPTIONAL),
@@ -235,7 +235,8 @@ static bool formula_check(const struct json_value *value, struct expectation *cl
                           "give all three or none");
     if (alone && (claim->group == CLAIM_SIGN || expectation_is_comparison(claim)))
         return json_fault(value, error, "a %s needs \"against\", the other policy",
-                          claim->group == CLAIM_SIGN ? "sign" : formulas[claim->comparison]);
+                          claim->group == CLAIM_SIGN ? "sign"
+                                                     : expectation_formulas[claim->comparison]);
     return alone || expectation_is_comparison(claim) ||
            json_fault(value, error, "a value is of one policy; leave out \"against\"");
 }

@@ -70,6 +70,8 @@
 struct metric;
 
 enum claim_group { CLAIM_SELF_CHECK, CLAIM_REAL, CLAIM_SIZE, CLAIM_SIGN, CLAIM_GROUP_COUNT };
+extern const char *const claim_groups[]; /* their names, as those of formulas; NULL ends them */
+extern const char *const expectation_formulas[];
 #define CLAIM_FACTOR 1.5 /* how far from the published effect ours may be */
 
 /* Texts are of the file's document. */
