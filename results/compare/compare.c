@@ -68,42 +68,31 @@ static bool key_is_replay_s(const char *key)
     return false;
 }
 
-static void key_join(char *to, const char *key, const char *child)
-{
-    utf8_mark_cut(to, KEY_SIZE,
-                  snprintf(to, KEY_SIZE, "%s%s%s", key, key[0] != '\0' ? "." : "", child));
-}
-
-static bool values_differ(const cJSON *a, const cJSON *b, const char *key, char *which);
-
-/* Returns whether some member or entry of the one is missing or different in the other. */
-static bool children_differ(const cJSON *a, const cJSON *b, const char *key, char *which)
-{
-    const cJSON *child, *entry = b != NULL ? b->child : NULL;
-    size_t index = 0;
-    cJSON_ArrayForEach(child, a)
-    {
-        char path[KEY_SIZE], number[24];
-        const char *name = child->string;
-        const cJSON *other = name == NULL ? entry : cJSON_GetObjectItemCaseSensitive(b, name);
-        (void)snprintf(number, sizeof number, "%zu", index++);
-        key_join(path, key, name == NULL ? number : name);
-        if (!key_is_replay_s(path) && values_differ(child, other, path, which))
-            return true;
-        entry = entry == NULL ? NULL : entry->next;
-    }
-    return false;
-}
-
 /* If they differ, `which` becomes the first key that does. */
 static bool values_differ(const cJSON *a, const cJSON *b, const char *key, char *which)
 {
-    if (cJSON_IsObject(a) && cJSON_IsObject(b))
-        return children_differ(a, b, key, which) || children_differ(b, a, key, which);
+    const bool objects = cJSON_IsObject(a) && cJSON_IsObject(b);
     const bool arrays = cJSON_IsArray(a) && cJSON_IsArray(b);
-    if (arrays && children_differ(a, b, key, which))
-        return true;
-    if (arrays ? cJSON_GetArraySize(a) == cJSON_GetArraySize(b) : cJSON_Compare(a, b, true))
+    const cJSON *const sides[] = {a, b};
+    for (size_t s = 0; s < 2 && (objects || (arrays && s == 0)); s++) {
+        const cJSON *child, *entry = sides[1 - s]->child;
+        size_t index = 0;
+        cJSON_ArrayForEach(child, sides[s])
+        {
+            char path[KEY_SIZE];
+            const char *join = key[0] != '\0' ? "." : "";
+            const cJSON *other =
+                arrays ? entry : cJSON_GetObjectItemCaseSensitive(sides[1 - s], child->string);
+            utf8_mark_cut(path, KEY_SIZE,
+                          arrays ? snprintf(path, KEY_SIZE, "%s%s%zu", key, join, index++)
+                                 : snprintf(path, KEY_SIZE, "%s%s%s", key, join, child->string));
+            if (!key_is_replay_s(path) && values_differ(child, other, path, which))
+                return true;
+            entry = entry == NULL ? NULL : entry->next;
+        }
+    }
+    if (objects ||
+        (arrays ? cJSON_GetArraySize(a) == cJSON_GetArraySize(b) : cJSON_Compare(a, b, true)))
         return false;
     (void)snprintf(which, KEY_SIZE, "%s", key);
     return true;

@@ -16,21 +16,14 @@
 /* ---- Header -------------------------------------------------------------------------------- */
 
 /* Two modules may have the same name, so their hashes are compared too. */
-static bool is_one_policy(const struct summary_row *one, const struct summary_row *other)
+static size_t distinct_policies(const struct report *report)
 {
-    return strcmp(one->policy, other->policy) == 0 &&
-           strcmp(one->policy_sha256, other->policy_sha256) == 0;
-}
-
-static size_t distinct_policies(const struct results *results)
-{
+    const char **names = NULL;
     size_t count = 0;
-    for (size_t i = 0; i < results->run_count; i++) {
-        size_t earlier = 0;
-        while (earlier < i && !is_one_policy(&results->runs[earlier], &results->runs[i]))
-            earlier++;
-        count += earlier == i;
-    }
+    for (size_t i = 0; i < report->results->run_count; i++)
+        report_name_add(report, &names, &count,
+                        arena_text(report->arena, "%s %s", report->results->runs[i].policy,
+                                   report->results->runs[i].policy_sha256));
     return count;
 }
 
@@ -59,7 +52,7 @@ static void print_header(const struct report *report, FILE *out)
     const struct results *results = report->results;
     struct run_ranges ranges;
     report_ranges(results, &ranges);
-    size_t policies = distinct_policies(results);
+    const size_t policies = distinct_policies(report);
     (void)fprintf(out, "Results of %s, written by esgsim %s (%s)\n\n", results->path,
                   results->version == NULL ? "of unknown version" : results->version,
                   results->commit == NULL ? "unknown" : results->commit);
