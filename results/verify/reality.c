@@ -188,19 +188,21 @@ static bool instances_compare(const struct json_value *shares, struct held *held
     return true;
 }
 
+/* Reads what was measured in a setting: latencies, a share in time, that and what was completed, or
+ * what instances held. */
 static bool setting_read(const struct json_value *setting, struct held *held, struct error *error)
 {
     static const char *const keys[] = {"gpu_percent", "shares", NULL};
     static const char *const frames[] = {"completed", "in_time", NULL};
     struct json_value child;
-    if (cJSON_IsObject(setting->node) && json_child(setting, "completed", &child))
-        return json_is_object(setting, frames, error) &&
-               json_number(setting, "completed", 0, 1, &held->figures[COMPLETED].real, error) &&
-               json_number(setting, "in_time", 0, 1, &held->figures[HITS].real, error);
     if (cJSON_IsArray(setting->node))
         return latencies_read(setting, held, error);
     if (!cJSON_IsObject(setting->node))
         return json_as_number(setting, 0, 1, &held->figures[HITS].real, error);
+    if (json_child(setting, "completed", &child))
+        return json_is_object(setting, frames, error) &&
+               json_number(setting, "completed", 0, 1, &held->figures[COMPLETED].real, error) &&
+               json_number(setting, "in_time", 0, 1, &held->figures[HITS].real, error);
     held->kept.created = SIM_FOREVER;
     held->instance_s = arena_allocate(
         setting->arena, held->workload->functions[0].configuration_count, sizeof(double));
@@ -246,10 +248,33 @@ static bool held_compare(const struct json_value *setting, struct held *held, st
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
+/* The figures. */
+enum { LATENCIES, TRAININGS, FRAMES, ENVELOPE, FIGURES };
+#define DOTS "panel,panel_title,row,setting,measured,simulated,unit,colour,point"
+static const struct {
+    const char *script, *subject, *caption, *columns;
+} drawings[FIGURES] = {
+    [LATENCIES] = {"reality", "",
+                   "A dot is a request; of long runs, every second to fifth. On the line: "
+                   "simulated as measured.",
+                   DOTS},
+    [TRAININGS] = {"reality", "trainings",
+                   "A dot is a training. On the line: simulated as measured.", DOTS},
+    [FRAMES] = {"curve", "frames", "Frames of periodic tasks on contexts of a GPU.",
+                "row,axis,logarithmic,limit,panel,panel_title,series,series_title,key,x,value,low,"
+                "high,colour,point,dash"},
+    [ENVELOPE] = {"envelope", "",
+                  "A dot is a row of the table: simulated against measured. Of several settings it "
+                  "is the mean of their absolute errors. Busy: time of the GPUs used, or of what "
+                  "instances held of them, in which batches executed; of trainings the time that "
+                  "they held.",
+                  "quantity,quantity_title,over,over_title,series,series_title,x,error,colour,"
+                  "point"}};
+
 struct verification {
     struct text_table *table; /* NULL: the rows become `runs` */
     cJSON *runs;
-    struct sheet latencies, trainings, frames, envelope;
+    struct sheet sheets[FIGURES];
     const char *set, *assumption; /* its first key */
     char group[256];              /* set and assumption of the rows above */
     size_t groups;                /* so far */
@@ -287,7 +312,7 @@ static void row_end(struct verification *all)
     for (size_t i = 0; i < DRAWN; i++)
         for (size_t o = 0; o < OVERS; o++)
             if (!isnan(row->figures[i].error) && !isnan(row->over[o]) && (o != SHARE || i == GPU))
-                sheet_row(&all->envelope, "%zu %s %zu %s %zu %s %g %g %x %d", i + 1,
+                sheet_row(&all->sheets[ENVELOPE], "%zu %s %zu %s %zu %s %g %g %x %d", i + 1,
                           quantities[i].title, o + 1, over_titles[o], all->groups, all->group,
                           row->over[o], row->figures[i].error, look.colour, look.point);
     if (all->table != NULL)
@@ -344,7 +369,7 @@ static void latencies_draw(struct verification *all, size_t panel, size_t row,
     char title[256];
     (void)snprintf(title, sizeof title, "%s: %s", all->assumption, held->assumed);
     for (size_t i = 0; i < held->requests; i += step)
-        sheet_row(held->trainings ? &all->trainings : &all->latencies,
+        sheet_row(&all->sheets[held->trainings ? TRAININGS : LATENCIES],
                   "%zu %s %zu %s %g %g %s %x %d", panel + 1, title, row + 1, held->setting,
                   row_ms(&held->rows[1][i]) / unit, row_ms(&held->rows[0][i]) / unit,
                   held->trainings ? "h" : "ms", look.colour, look.point);
@@ -360,10 +385,10 @@ static void frames_draw(struct verification *all, size_t panel, const struct hel
             const struct look look = palette_series(s);
             const struct compare_figure *of = &held->figures[row == 0 ? COMPLETED : HITS];
             const double is = s == 0 ? of->real : of->simulated, share = row == 0 ? is : 1 - is;
-            sheet_row(&all->frames, "%zu %s %d %g %zu %s %zu %s %s %zu %g %g %g %x %d %d", row + 1,
-                      axes[row], 0, NAN, panel + 1, held->latency, s + 1, names[s], "tasks",
-                      held->workload->application_count, 100 * share, NAN, NAN, look.colour,
-                      look.point, look.dash);
+            sheet_row(&all->sheets[FRAMES], "%zu %s %d %g %zu %s %zu %s %s %zu %g %g %g %x %d %d",
+                      row + 1, axes[row], 0, NAN, panel + 1, held->latency, s + 1, names[s],
+                      "tasks", held->workload->application_count, 100 * share, NAN, NAN,
+                      look.colour, look.point, look.dash);
         }
 }
 
@@ -430,11 +455,10 @@ static bool run_add(struct verification *all, const struct sweep *sweep, size_t 
         if (all->table != NULL)
             text_table_group(all->table, group);
     }
-    if (good) {
+    if (good)
         row_add(all, &held);
-        if (all->runs != NULL)
-            json_add(all, &held);
-    }
+    if (good && all->runs != NULL)
+        json_add(all, &held);
     plan_clear(&plan);
     return good;
 }
@@ -475,34 +499,6 @@ static bool sets_add(struct verification *all, struct error *error)
     return good;
 }
 
-static bool figures_begin(struct verification *all, struct figure_list *list, struct error *error)
-{
-    if (list->folder == NULL)
-        return true;
-    static const char columns[] =
-        "panel,panel_title,row,setting,measured,simulated,unit,colour,point";
-    return sheet_begin(&all->latencies, list, "reality", "",
-                       "A dot is a request; of long runs, every second to fifth. On the line: "
-                       "simulated as measured.",
-                       columns, error) &&
-           sheet_begin(&all->trainings, list, "reality", "trainings",
-                       "A dot is a training. On the line: simulated as measured.", columns,
-                       error) &&
-           sheet_begin(&all->frames, list, "curve", "frames",
-                       "Frames of periodic tasks on contexts of a GPU.",
-                       "row,axis,logarithmic,limit,panel,panel_title,series,series_title,key,x,"
-                       "value,low,high,colour,point,dash",
-                       error) &&
-           sheet_begin(&all->envelope, list, "envelope", "",
-                       "A dot is a row of the table: simulated against measured. Of several "
-                       "settings it is the mean of their absolute errors. Busy: time of the GPUs "
-                       "used, or of what instances held of them, in which batches executed; of "
-                       "trainings the time that they held.",
-                       "quantity,quantity_title,over,over_title,series,series_title,x,error,"
-                       "colour,point",
-                       error);
-}
-
 static struct text_table *table_begin(void)
 {
     static const char *const headers[] = {"run",        "requests",  "busy, %", "batch, ms",
@@ -520,12 +516,14 @@ bool reality_verify(const char *folder, bool json, FILE *out, struct error *erro
     struct figure_list figures = {.folder = folder};
     struct verification all = {.table = json ? NULL : table_begin(),
                                .runs = cJSON_AddArrayToObject(root, "runs")};
-    bool good = figures_begin(&all, &figures, error) && sets_add(&all, error);
-    good = sheet_end(&all.latencies, good, error);
-    good = sheet_end(&all.trainings, good, error);
-    good = sheet_end(&all.frames, good, error);
-    good = sheet_end(&all.envelope, good, error) &&
-           (folder == NULL || plot_draw(&figures, "svg", error));
+    bool good = true;
+    for (size_t f = 0; good && folder != NULL && f < FIGURES; f++)
+        good = sheet_begin(&all.sheets[f], &figures, drawings[f].script, drawings[f].subject,
+                           drawings[f].caption, drawings[f].columns, error);
+    good = good && sets_add(&all, error);
+    for (size_t f = 0; f < FIGURES; f++)
+        good = sheet_end(&all.sheets[f], good, error);
+    good = good && (folder == NULL || plot_draw(&figures, "svg", error));
     if (json && good)
         good = json_write(root, out, "standard output", error);
     else
