@@ -56,11 +56,6 @@ int metric_cell_decimals(const struct metric *metric, int column, double value)
     return small && fabs(value) > 0 ? metric_decimals(metric, value) : column;
 }
 
-bool metric_is_notable(const struct metric *metric, double largest)
-{
-    return (metric->places & IF_NOTABLE) == 0 || largest > METRIC_NOTABLE * metric->face.scale;
-}
-
 void report_served_print(FILE *out, const char *name, double drop_rate, double mean, double p50,
                          double p99)
 {
@@ -73,37 +68,23 @@ void report_served_print(FILE *out, const char *name, double drop_rate, double m
                       name, 100 * drop_rate, 100 - 100 * drop_rate, mean, p50, p99);
 }
 
-/* The largest value over all contenders and applications. */
-static double largest_of(const struct report *report, const struct report_scenario *scenario,
-                         const struct metric *metric)
+void metric_columns_select(unsigned places, enum metric_group first, enum metric_group last,
+                           metric_largest *largest_of, const void *context,
+                           struct report_columns *columns)
 {
-    double largest = 0;
-    for (size_t c = 0; c < scenario->contender_count; c++)
-        for (size_t a = 0; a <= scenario->application_count; a++) {
-            const char *application =
-                a < scenario->application_count ? scenario->applications[a] : NULL;
-            const double mean =
-                report_column_estimate(report, &scenario->contenders[c], application, metric).mean;
-            if (fabs(mean) > largest)
-                largest = fabs(mean);
+    for (enum metric_group group = first; group <= last; group++)
+        for (size_t m = 0;
+             m < metric_count + training_metric_count && columns->count < REPORT_COLUMNS; m++) {
+            const struct metric *metric = &metrics[m];
+            if (metric->group != group || (metric->places & places) != places)
+                continue;
+            const double largest = largest_of(context, metric);
+            if ((metric->places & IF_NOTABLE) != 0 &&
+                !(largest > METRIC_NOTABLE * metric->face.scale))
+                continue;
+            columns->decimals[columns->count] = metric_decimals(metric, largest);
+            columns->metrics[columns->count++] = metric;
         }
-    return largest;
-}
-
-void report_columns_add(const struct report *report, const struct report_scenario *scenario,
-                        enum metric_group group, bool page, struct report_columns *columns)
-{
-    const unsigned place = page ? ON_PAGE : IN_REPORT;
-    for (size_t m = 0; m < metric_count + training_metric_count && columns->count < REPORT_COLUMNS;
-         m++) {
-        if (metrics[m].group != group || (metrics[m].places & place) != place)
-            continue;
-        const double largest = largest_of(report, scenario, &metrics[m]);
-        if (!metric_is_notable(&metrics[m], largest))
-            continue;
-        columns->decimals[columns->count] = metric_decimals(&metrics[m], largest);
-        columns->metrics[columns->count++] = &metrics[m];
-    }
 }
 
 bool report_is_on_front(const struct report *report, const struct report_scenario *scenario,

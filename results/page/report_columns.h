@@ -21,19 +21,19 @@ int metric_decimals(const struct metric *metric, double largest);
 /* The decimals of one value in a column of so many: more, where these would leave it one digit. */
 int metric_cell_decimals(const struct metric *metric, int column, double value);
 
-/* Returns whether the metric is a column of a table whose largest value that is, in the unit of its
- * face: not if IF_NOTABLE and too small. */
-bool metric_is_notable(const struct metric *metric, double largest);
+/* The largest absolute value of the metric in a table, in the unit of its face. */
+typedef double metric_largest(const void *context, const struct metric *metric);
+
+/* Adds the metrics of the groups that are in those places, in the order of metrics.def: those that
+ * are IF_NOTABLE only if their largest value is. */
+void metric_columns_select(unsigned places, enum metric_group first, enum metric_group last,
+                           metric_largest *largest_of, const void *context,
+                           struct report_columns *columns);
 
 /* Prints how many requests of a contender were dropped, and the latencies in ms of those served, if
  * any was dropped: the quantiles of all have no value among dropped ones. */
 void report_served_print(FILE *out, const char *name, double drop_rate, double mean, double p50,
                          double p99);
-
-/* Adds the metrics of a group, in the order of metrics.def. `page`: for the HTML page, which shows
- * more. */
-void report_columns_add(const struct report *report, const struct report_scenario *scenario,
-                        enum metric_group group, bool page, struct report_columns *columns);
 
 /* report_estimate in the unit of the column's header. */
 struct estimate report_column_estimate(const struct report *report,

@@ -18,14 +18,30 @@ struct metric_rows {
     struct text_table *table;
 };
 
+/* Over all contenders and applications, and all together. */
+static double largest_of(const void *context, const struct metric *metric)
+{
+    const struct metric_rows *rows = context;
+    const struct report_scenario *scenario = rows->scenario;
+    double largest = 0;
+    for (size_t c = 0; c < scenario->contender_count; c++)
+        for (size_t a = 0; a <= scenario->application_count; a++)
+            largest = fmax(
+                largest,
+                fabs(report_column_estimate(
+                         rows->report, &scenario->contenders[c],
+                         a < scenario->application_count ? scenario->applications[a] : NULL, metric)
+                         .mean));
+    return largest;
+}
+
 /* Selects the columns and creates the table with their headers after the column `first`. */
 static void rows_begin(struct metric_rows *rows, enum metric_group group, enum metric_group last,
                        const char *first, bool html)
 {
     struct report_columns *columns = &rows->columns;
     const char *headers[1 + REPORT_COLUMNS] = {first};
-    for (; group <= last; group++)
-        report_columns_add(rows->report, rows->scenario, group, html, columns);
+    metric_columns_select(html ? ON_PAGE : IN_REPORT, group, last, largest_of, rows, columns);
     for (size_t m = 0; m < columns->count; m++) {
         headers[m + 1] = columns->metrics[m]->face.header;
         rows->helps[m + 1] = columns->metrics[m]->help;

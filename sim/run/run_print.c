@@ -292,8 +292,6 @@ struct shown_row {
     bool bounds; /* the bounds of the metrics */
 };
 
-enum { COLUMNS_MOST = 32 };
-
 /* NAN: there is none. */
 static double cell_value(const struct metric *metric, const struct shown_row *row)
 {
@@ -311,48 +309,42 @@ static double cell_value(const struct metric *metric, const struct shown_row *ro
                         : metric_value(metric, row->measures, &result->run));
 }
 
-/* Selects the metrics of trainings, or of requests, that have a column there. In the order of
- * reports. */
-static size_t columns_find(enum metric_place place, bool trainings,
-                           const struct metric *found[COLUMNS_MOST])
+struct shown_rows {
+    const struct shown_row *rows;
+    size_t count;
+};
+
+static double largest_of(const void *context, const struct metric *metric)
 {
-    size_t count = 0;
-    for (enum metric_group group = 0; group < METRIC_GROUPS; group++)
-        for (size_t m = 0; m < metric_count + training_metric_count && count < COLUMNS_MOST; m++)
-            if (metrics[m].group == group && (metrics[m].places & place) != 0 &&
-                (metrics[m].scope == METRIC_OF_TRAININGS) == trainings)
-                found[count++] = &metrics[m];
-    return count;
+    const struct shown_rows *shown = context;
+    double largest = 0;
+    for (size_t r = 0; r < shown->count; r++)
+        largest = fmax(largest, fabs(cell_value(metric, &shown->rows[r])));
+    return largest;
 }
 
+/* The metrics of trainings, or of requests, that have a column there. */
 static void print_rows(FILE *stream, const char *first, enum metric_place place, bool trainings,
                        const struct shown_row *rows, size_t count)
 {
-    const struct metric *shown[COLUMNS_MOST];
-    const char *headers[1 + COLUMNS_MOST] = {first};
-    int decimals[COLUMNS_MOST];
-    const size_t found = columns_find(place, trainings, shown);
-    size_t columns = 0;
-    for (size_t c = 0; c < found; c++) {
-        double largest = 0;
-        for (size_t r = 0; r < count; r++)
-            largest = fmax(largest, fabs(cell_value(shown[c], &rows[r])));
-        if (!metric_is_notable(shown[c], largest))
-            continue;
-        decimals[columns] = metric_decimals(shown[c], largest);
-        headers[1 + columns] = shown[c]->face.header;
-        shown[columns++] = shown[c];
-    }
-    struct text_table *table = text_table_create(headers, 1 + columns);
+    struct report_columns columns = {.count = 0};
+    const char *headers[1 + REPORT_COLUMNS] = {first};
+    metric_columns_select(place, trainings ? METRIC_COMPLETION : METRIC_RESULTS,
+                          trainings ? METRIC_GANGS : METRIC_COMPLETION - 1, largest_of,
+                          &(struct shown_rows){rows, count}, &columns);
+    for (size_t c = 0; c < columns.count; c++)
+        headers[1 + c] = columns.metrics[c]->face.header;
+    struct text_table *table = text_table_create(headers, 1 + columns.count);
     text_table_dense(table);
     for (size_t r = 0; r < count; r++) {
         text_table_row(table);
         text_table_name(table, 0, "%s", rows[r].name);
-        for (size_t c = 0; c < columns; c++) {
-            const double value = cell_value(shown[c], &rows[r]);
+        for (size_t c = 0; c < columns.count; c++) {
+            const struct metric *metric = columns.metrics[c];
+            const double value = cell_value(metric, &rows[r]);
             if (isfinite(value))
                 text_table_cell(table, 1 + c, "%.*f",
-                                metric_cell_decimals(shown[c], decimals[c], value), value);
+                                metric_cell_decimals(metric, columns.decimals[c], value), value);
             else if (!rows[r].bounds)
                 text_table_cell(table, 1 + c, "-");
         }
