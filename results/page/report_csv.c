@@ -172,7 +172,7 @@ static void print_notices(const struct report *report, FILE *out)
         print_line(out, &line, "incomplete", "runs",
                    alone(0, (double)report->results->sweep.missing));
     for (size_t n = 0; n < report->notice_count; n++) {
-        const struct report_notice *notice = &report->notices[n];
+        const struct counted_notice *notice = &report->notices[n];
         line.against = report_notice_where(report, notice);
         line.verdict = notice->notice.text;
         print_line(out, &line, notice->notice.warning ? "warning" : "note", "runs",

@@ -119,7 +119,7 @@ static void add_notices(const struct report *report, cJSON *root)
     cJSON *lists[] = {cJSON_AddArrayToObject(root, "notes"),
                       cJSON_AddArrayToObject(root, "warnings")};
     for (size_t n = 0; n < report->notice_count; n++) {
-        const struct report_notice *notice = &report->notices[n];
+        const struct counted_notice *notice = &report->notices[n];
         cJSON *item = json_append(lists[notice->notice.warning]);
         json_put(item, "text %s runs %g", notice->notice.text, (double)notice->runs);
         cJSON *settings = cJSON_AddArrayToObject(item, "scenarios");

@@ -62,13 +62,6 @@ struct curves;       /* results/report/curve.h */
 struct expectations; /* results/expect/expectation.h */
 struct judgement;    /* results/expect/reproduction_check.h */
 
-/* A warning or note of one or more runs. */
-struct report_notice {
-    struct notice notice;
-    size_t runs; /* number of runs with this notice */
-    bool *in;    /* per scenario: true if one of its runs has it */
-};
-
 struct report {
     struct arena *arena; /* has all that the report owns; exhausted memory ends the process */
     const struct results *results;
@@ -78,7 +71,7 @@ struct report {
     size_t scenario_count;
     const char *constants; /* keys that the sweep set to the same value in all runs: "requests=1500
                         k=5", or "" */
-    struct report_notice *notices; /* distinct, in order of appearance */
+    struct counted_notice *notices; /* distinct, in order of appearance */
     size_t notice_count;
     size_t *first_row;     /* per run: its first row in results.applications */
     size_t *next_row;      /* per row: the next row of the same run */
@@ -114,7 +107,7 @@ void report_seeds_text(const struct report *report, const struct report_contende
                        const char *application, const struct metric *metric,
                        char text[REPORT_SEEDS]);
 /* "all 36 runs", "the run" or "12 of 36 runs, in TITLE, TITLE and 3 more settings". */
-const char *report_notice_where(const struct report *report, const struct report_notice *notice);
+const char *report_notice_where(const struct report *report, const struct counted_notice *notice);
 
 /* `results` must outlive the report. Free with arena_home_free (NULL allowed). */
 struct report *report_build(const struct results *results);

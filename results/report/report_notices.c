@@ -7,18 +7,11 @@ enum { SETTINGS_LISTED = 4 }; /* of more, only their number is told */
 
 static void note(struct report *report, size_t scenario, size_t runs, const struct notice *notice)
 {
-    size_t n = 0;
-    while (n < report->notice_count && !notice_equals(&report->notices[n].notice, notice))
-        n++;
-    if (n == report->notice_count) {
-        arena_reserve(report->arena, &report->notices, n + 1, sizeof *report->notices);
-        report->notices[report->notice_count++] = (struct report_notice){
-            .notice = {notice->kind, notice->warning,
-                       arena_text(report->arena, "%s", notice->text)},
-            .in = arena_allocate(report->arena, report->scenario_count, sizeof(bool))};
-    }
-    report->notices[n].runs += runs;
-    report->notices[n].in[scenario] = true;
+    struct counted_notice *counted =
+        notice_count(report->arena, &report->notices, &report->notice_count, notice, runs);
+    if (counted->in == NULL)
+        counted->in = arena_allocate(report->arena, report->scenario_count, sizeof(bool));
+    counted->in[scenario] = true;
 }
 
 void report_note(struct report *report, size_t scenario, size_t runs, enum notice_kind kind,
@@ -65,7 +58,7 @@ void report_notices_find(struct report *report)
     }
 }
 
-const char *report_notice_where(const struct report *report, const struct report_notice *notice)
+const char *report_notice_where(const struct report *report, const struct counted_notice *notice)
 {
     const size_t runs = report->results->run_count;
     char *where = notice->runs < runs

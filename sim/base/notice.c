@@ -43,6 +43,19 @@ bool notice_equals(const struct notice *one, const struct notice *other)
     return one->kind == other->kind && strcmp(one->text, other->text) == 0;
 }
 
+struct counted_notice *notice_count(struct arena *arena, struct counted_notice **list,
+                                    size_t *count, const struct notice *notice, size_t runs)
+{
+    size_t n = 0;
+    while (n < *count && !notice_equals(&(*list)[n].notice, notice))
+        n++;
+    if (n == *count)
+        *ARENA_NEXT(arena, *list, *count) = (struct counted_notice){
+            .notice = {notice->kind, notice->warning, arena_text(arena, "%s", notice->text)}};
+    (*list)[n].runs += runs;
+    return &(*list)[n];
+}
+
 enum notice_kind notice_kind_find(const char *name, bool warning)
 {
     for (size_t kind = 0; name != NULL && kind < NOTICE_KINDS; kind++)

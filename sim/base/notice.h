@@ -45,6 +45,17 @@ void notices_clear(struct notices *notices);
 const struct notice *notices_find(const struct notices *notices, enum notice_kind kind);
 /* Whether two have one kind and the same words. */
 bool notice_equals(const struct notice *one, const struct notice *other);
+/* A notice of so many runs; a report tells in which of its scenarios. */
+struct counted_notice {
+    struct notice notice;
+    size_t runs;
+    bool *in; /* per scenario: one of its runs has it; NULL: not told */
+};
+/* Adds runs to the notice of a list of distinct ones that equals it, or it as a new one. The arena
+ * has the list. O(count). */
+struct counted_notice *notice_count(struct arena *arena, struct counted_notice **list,
+                                    size_t *count, const struct notice *notice, size_t runs);
+
 /* The kind of a name in a file; NOTICE_OTHER or NOTICE_OTHER_WARNING for NULL or an unknown one. */
 enum notice_kind notice_kind_find(const char *name, bool warning);
 

@@ -115,7 +115,7 @@ void capacity_text(const struct capacity_question *question, const struct capaci
     for (size_t i = 0; i < answer->curve_count; i++)
         print_answer(out, question, &answer->curves[i]);
     for (size_t n = 0; n < answer->notice_count; n++) {
-        const struct capacity_notice *notice = &answer->notices[n];
+        const struct counted_notice *notice = &answer->notices[n];
         fprintf(out, "%s: %s (%zu of %zu runs)\n", notice->notice.warning ? "warning" : "note",
                 notice->notice.text, notice->runs, answer->runs);
     }

@@ -402,19 +402,6 @@ static bool round_plan(struct runner *runner, struct error *error)
     return true;
 }
 
-static void answer_note(struct capacity_answer *answer, size_t runs, const struct notice *notice)
-{
-    size_t n = 0;
-    while (n < answer->notice_count && !notice_equals(&answer->notices[n].notice, notice))
-        n++;
-    if (n == answer->notice_count) {
-        arena_reserve(answer->arena, &answer->notices, n + 1, sizeof *answer->notices);
-        answer->notices[answer->notice_count++].notice = (struct notice){
-            notice->kind, notice->warning, arena_text(answer->arena, "%s", notice->text)};
-    }
-    answer->notices[n].runs += runs;
-}
-
 /* Collects the notices of the task's runs in this round. */
 static bool task_note(struct runner *runner, const struct task *task, struct error *error)
 {
@@ -435,7 +422,8 @@ static bool task_note(struct runner *runner, const struct task *task, struct err
         else if (task->seeds > 1 && task->seeds < SEEDS_FEW)
             notices_add(&result.notices, NOTICE_OF(SEEDS_FEW));
         for (size_t n = 0; n < result.notices.count; n++)
-            answer_note(answer, 1, &result.notices.rows[n]);
+            notice_count(answer->arena, &answer->notices, &answer->notice_count,
+                         &result.notices.rows[n], 1);
         notices_clear(&result.notices);
         answer->runs++;
     }

@@ -47,12 +47,6 @@ struct capacity_run {
     uint64_t digest;     /* of all metrics */
 };
 
-/* A notice of this many runs. */
-struct capacity_notice {
-    struct notice notice;
-    size_t runs;
-};
-
 struct capacity_curve {
     const char *policy;
     struct capacity_search search;
@@ -64,7 +58,7 @@ struct capacity_answer {
     struct arena *arena;           /* of all of it; exhausted memory ends the process */
     struct capacity_curve *curves; /* per policy */
     size_t curve_count;
-    struct capacity_notice *notices; /* distinct, in order of appearance */
+    struct counted_notice *notices; /* distinct, in order of appearance */
     size_t notice_count;
     size_t runs;
     uint64_t first_seed;
