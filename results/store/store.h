@@ -59,7 +59,7 @@ void store_name_application(struct application_row *row, const struct run_metada
 void store_name_training(struct training_summary_row *row, const struct run_metadata *metadata);
 
 /* Begins a run. The caller then records rows through store_recorder and calls store_end_run. The
- * metadata are copied. ERROR_RUN if the file already contains a run with that hash. */
+ * metadata must outlive the run. ERROR_RUN if the file already contains a run with that hash. */
 bool store_begin_run(struct store *store, const struct run_metadata *metadata, struct error *error);
 /* The same, with the metadata of an experiment: its place in a sweep, and whether it has bounds. */
 bool store_begin_experiment(struct store *store, const struct experiment *experiment,

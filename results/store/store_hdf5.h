@@ -16,10 +16,11 @@ enum detail {
 
 struct store {
     struct atomic_file out;
-    hid_t file; /* HDF5 handle of out.beside */
-    hid_t runs; /* group /runs */
-    hid_t run;  /* group of the begun run, -1 between runs */
-    struct run_metadata *metadata;
+    hid_t file;                          /* HDF5 handle of out.beside */
+    hid_t runs;                          /* group /runs */
+    hid_t run;                           /* group of the begun run, -1 between runs */
+    const struct run_metadata *metadata; /* of the run; NULL: none is begun */
+    struct run_metadata *own;            /* the same, made by store_begin_experiment; or NULL */
     struct table_writer summary, applications;
     const struct swept_keys *swept; /* borrowed; NULL: none */
     struct layout *layout;          /* of the summary, with the swept keys; NULL: layout_summary */

@@ -40,7 +40,7 @@ bool store_fault(struct store *store, struct error *error, const char *what)
 static void store_free(struct store *store)
 {
     free(store->row);
-    arena_home_free(store->metadata);
+    arena_home_free(store->own);
     free(store);
 }
 
@@ -224,23 +224,6 @@ static bool metadata_write(hid_t run, const struct run_metadata *metadata)
                      hdf5_set_text(run, "models_evidence", metadata->models_evidence)));
 }
 
-static struct run_metadata *facts_copy(const struct run_metadata *metadata)
-{
-    struct arena *arena = arena_create();
-    struct run_metadata *copy = arena_copy(arena, metadata, 1, sizeof *copy);
-    copy->arena = arena;
-#define TEXT_OF(field) copy->field = arena_text(arena, "%s", metadata->field);
-    RUN_METADATA(TEXT_OF)
-#undef TEXT_OF
-    if (metadata->policy_text != NULL)
-        copy->policy_text = arena_text(arena, "%s", metadata->policy_text);
-    if (metadata->models != NULL) {
-        copy->models = arena_text(arena, "%s", metadata->models);
-        copy->models_evidence = arena_text(arena, "%s", metadata->models_evidence);
-    }
-    return copy;
-}
-
 static const struct {
     const char *name;
     const struct layout *layout;
@@ -304,7 +287,7 @@ bool store_begin_run(struct store *store, const struct run_metadata *metadata, s
                          "%s: run %s is there already: two runs have the same configuration and "
                          "seed; take one out",
                          store->out.path, metadata->hash);
-    store->metadata = facts_copy(metadata);
+    store->metadata = metadata;
     store->run = group_create(store->runs, metadata->hash);
     size_t stages = metadata->max_stages;
     stages = stages < 1 ? 1 : stages > RECORD_MAX_STAGES ? RECORD_MAX_STAGES : stages;
@@ -317,11 +300,9 @@ bool store_begin_experiment(struct store *store, const struct experiment *experi
                             const struct policy *policy, const double *values, size_t position,
                             bool bounds, struct error *error)
 {
-    struct run_metadata *metadata = run_metadata_create(experiment, policy, values, bounds, NULL);
-    metadata->position = position;
-    bool good = store_begin_run(store, metadata, error);
-    arena_home_free(metadata);
-    return good;
+    store->own = run_metadata_create(experiment, policy, values, bounds, NULL);
+    store->own->position = position;
+    return store_begin_run(store, store->own, error);
 }
 
 #define RECORD(row_type, table, event, level, title)                                               \
@@ -423,14 +404,14 @@ static bool run_close(struct store *store)
     if (store->run >= 0)
         good = H5Gclose(store->run) >= 0 && good;
     store->run = -1;
-    arena_home_free(store->metadata);
-    store->metadata = NULL;
+    arena_home_free(store->own);
+    store->metadata = store->own = NULL;
     return good;
 }
 
 static bool notices_write(struct store *store, const struct notices *notices)
 {
-    struct arena *arena = store->metadata->arena;
+    struct arena *arena = arena_create();
     char *lines = arena_text(arena, "%s", ""), *kinds = arena_text(arena, "%s", "");
     for (size_t n = 0; n < notices->count; n++) {
         const struct notice *notice = &notices->rows[n];
@@ -439,8 +420,10 @@ static bool notices_write(struct store *store, const struct notices *notices)
                      notice->text);
         arena_append(arena, &kinds, "%s%s", begin, notice_kinds[notice->kind].name);
     }
-    return hdf5_set_text(store->run, "notices", lines) &&
-           hdf5_set_text(store->run, "notice_kinds", kinds);
+    const bool good = hdf5_set_text(store->run, "notices", lines) &&
+                      hdf5_set_text(store->run, "notice_kinds", kinds);
+    arena_destroy(arena);
+    return good;
 }
 
 bool store_end_run(struct store *store, const struct simulation_result *result, struct error *error)
