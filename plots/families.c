@@ -115,7 +115,7 @@ uint64_t source_run_size(const struct source *source, const struct report_scenar
 {
     const struct results *results = source->report->results;
     const struct training_summary_row *row =
-        source_serves(scenario) ? NULL : training_row_find(results, run);
+        source_serves(scenario) ? NULL : results_training(results, run);
     return row == NULL ? results->runs[run].measures.requests
                        : row->measures.finished + row->measures.unfinished;
 }

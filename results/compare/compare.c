@@ -166,14 +166,9 @@ static void mean_batches_fill(const struct comparison *against, struct compare_r
     const struct summary_row *const rows[] = {run->simulated, run->real};
     for (size_t s = 0; s < 2; s++)
         for (size_t p = 0; p < run->part_count; p++) {
-            struct compare_part *part = &run->parts[p];
-            part->mean_batch[s] = part->application == NULL ? rows[s]->measures.mean_batch : NAN;
-            for (size_t a = 0; part->application != NULL && a < files[s]->application_count; a++) {
-                const struct application_row *row = &files[s]->applications[a];
-                if (strcmp(row->hash, rows[s]->hash) == 0 &&
-                    strcmp(row->application, part->application) == 0)
-                    part->mean_batch[s] = row->measures.mean_batch;
-            }
+            const struct measures *measures = results_measures(
+                files[s], (size_t)(rows[s] - files[s]->runs), run->parts[p].application);
+            run->parts[p].mean_batch[s] = measures == NULL ? NAN : measures->mean_batch;
         }
 }
 

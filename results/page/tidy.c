@@ -71,7 +71,7 @@ static void print_names(size_t begin, size_t end, FILE *out)
 /* The metrics of a run's trainings; empty where it has none. */
 static void print_trainings(const struct results *results, size_t run, FILE *out)
 {
-    const struct training_summary_row *row = training_row_find(results, run);
+    const struct training_summary_row *row = results_training(results, run);
     for (size_t m = 0; m < training_metric_count; m++)
         csv_print(out, ",%g",
                   row == NULL ? NAN : metric_number(&training_metrics[m], &row->measures));

@@ -85,42 +85,6 @@ static void contender_add(const struct report *report, struct report_contender *
     contender->runs[at] = run;
 }
 
-struct run_key {
-    const char *hash;
-    size_t run;
-};
-
-static int compare_keys(const void *a, const void *b)
-{
-    return strcmp(((const struct run_key *)a)->hash, ((const struct run_key *)b)->hash);
-}
-
-/* Links each run's application rows, in the order of the file. */
-static void rows_link(struct report *report)
-{
-    const struct results *results = report->results;
-    struct run_key *keys = arena_allocate(report->arena, results->run_count, sizeof *keys);
-    report->first_row =
-        arena_allocate(report->arena, results->run_count, sizeof *report->first_row);
-    report->next_row =
-        arena_allocate(report->arena, results->application_count, sizeof *report->next_row);
-    for (size_t i = 0; i < results->run_count; i++) {
-        keys[i] = (struct run_key){results->runs[i].hash, i};
-        report->first_row[i] = REPORT_NONE;
-    }
-    qsort(keys, results->run_count, sizeof *keys, compare_keys);
-    for (size_t row = results->application_count; row-- > 0;) {
-        struct run_key wanted = {results->applications[row].hash, 0};
-        const struct run_key *key =
-            bsearch(&wanted, keys, results->run_count, sizeof *keys, compare_keys);
-        if (key == NULL)
-            continue;
-        report->next_row[row] = report->first_row[key->run];
-        report->first_row[key->run] = row;
-    }
-    arena_release(report->arena, keys);
-}
-
 /* Joins two texts, with a blank if neither is empty. */
 static const char *joined(const struct report *report, const char *one, const char *other)
 {
@@ -245,11 +209,11 @@ struct report *report_build(const struct results *results)
     report->results = results;
     report->scenarios =
         arena_allocate(report->arena, results->run_count, sizeof *report->scenarios);
-    rows_link(report);
     for (size_t i = 0; i < results->run_count; i++) {
         struct report_scenario *scenario = scenario_of(report, &results->runs[i]);
         contender_add(report, contender_of(report, scenario, &results->runs[i]), i);
-        for (size_t row = report->first_row[i]; row != REPORT_NONE; row = report->next_row[row])
+        for (size_t row = results_first_row(results, i); row != RESULTS_NONE;
+             row = results->next_row[row])
             report_name_add(report, &scenario->applications, &scenario->application_count,
                             results->applications[row].application);
     }
@@ -269,36 +233,16 @@ bool report_serves(const struct report *report)
     return report->results->application_count > 0 || report->results->training_count == 0;
 }
 
-const struct training_summary_row *training_row_find(const struct results *results, size_t run)
-{
-    for (size_t t = 0; t < results->training_count; t++)
-        if (strcmp(results->training[t].hash, results->runs[run].hash) == 0)
-            return &results->training[t];
-    return NULL;
-}
-
 bool report_trains(const struct report *report, const struct report_scenario *scenario)
 {
     for (size_t c = 0; c < scenario->contender_count; c++)
         for (size_t r = 0; r < scenario->contenders[c].run_count; r++)
-            if (training_row_find(report->results, scenario->contenders[c].runs[r]) != NULL)
+            if (results_training(report->results, scenario->contenders[c].runs[r]) != NULL)
                 return true;
     return false;
 }
 
 /* ---- Metrics ------------------------------------------------------------------------------- */
-
-/* Returns NULL if the run has no such application. */
-static const struct measures *measures_of(const struct report *report, size_t run,
-                                          const char *application)
-{
-    if (application == NULL)
-        return &report->results->runs[run].measures;
-    for (size_t row = report->first_row[run]; row != REPORT_NONE; row = report->next_row[row])
-        if (strcmp(report->results->applications[row].application, application) == 0)
-            return &report->results->applications[row].measures;
-    return NULL;
-}
 
 const struct metric report_late_rate = {.name = "late_rate",
                                         .unit = "1",
@@ -359,13 +303,13 @@ static bool value_find(const struct report *report, size_t run, const char *appl
 {
     *value = NAN;
     if (metric->scope == METRIC_OF_TRAININGS) {
-        const struct training_summary_row *row = training_row_find(report->results, run);
+        const struct training_summary_row *row = results_training(report->results, run);
         if (row != NULL)
             *value = metric_number(metric, &row->measures);
         return row != NULL;
     }
     const struct measures *measures =
-        measures_of(report, run, metric->scope == METRIC_OF_RUN ? NULL : application);
+        results_measures(report->results, run, metric->scope == METRIC_OF_RUN ? NULL : application);
     if (measures != NULL)
         *value = metric == &report_late_rate   ? late_rate(measures, measures->dropped)
                  : metric == &report_miss_rate ? late_rate(measures, 0)
@@ -387,7 +331,7 @@ double report_observations(const struct report *report, size_t run, const char *
                            const struct metric *metric)
 {
     const struct summary_row *row = &report->results->runs[run];
-    const struct measures *measures = measures_of(report, run, application);
+    const struct measures *measures = results_measures(report->results, run, application);
     return measures == NULL ? NAN
                             : metric_observations(metric, measures, &row->measures, &row->run);
 }

@@ -73,8 +73,6 @@ struct report {
                         k=5", or "" */
     struct counted_notice *notices; /* distinct, in order of appearance */
     size_t notice_count;
-    size_t *first_row;     /* per run: its first row in results.applications */
-    size_t *next_row;      /* per row: the next row of the same run */
     struct curves *curves; /* metrics over a swept key; NULL: none */
     bool curves_in_full;   /* text: print every curve, too, not only where each ends */
     const struct expectations *expected; /* published figures, which must outlive the report; NULL:
@@ -116,10 +114,6 @@ struct report *report_build(const struct results *results);
 bool report_serves(const struct report *report);
 /* Returns whether a run of the scenario has trainings. */
 bool report_trains(const struct report *report, const struct report_scenario *scenario);
-/* The row of a run (an index into results.runs) in /training; NULL: it has no trainings. O(rows).
- */
-const struct training_summary_row *training_row_find(const struct results *results, size_t run);
-
 /* The scenario's setting as it is shown: its label, its name, or else the experiment's. */
 const char *report_setting_title(const struct report_scenario *scenario);
 

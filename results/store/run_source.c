@@ -18,7 +18,6 @@ struct run_source {
     hid_t file;
     struct results *results;
     uint64_t *positions;
-    size_t next_row; /* of the table of applications */
 };
 
 static bool positions_read(struct run_source *source, struct error *error)
@@ -177,44 +176,32 @@ static bool group_rename(const struct store *store, const struct run_metadata *m
     return group >= 0 && H5Gclose(group) >= 0 && good;
 }
 
-/* Copies the table rows of one run. The rows of a run are contiguous and in the order of the runs,
- * so the search continues from the previous position. */
-static bool rows_copy(struct store *store, struct run_source *source, size_t run,
+/* Copies the table rows of one run. */
+static bool rows_copy(struct store *store, const struct run_source *source, size_t run,
                       const struct run_metadata *metadata)
 {
     const struct results *results = source->results;
-    const char *hash = results->runs[run].hash;
-    const size_t count = results->application_count;
-    size_t passed = 0;
+    const struct training_summary_row *trained = results_training(results, run);
     struct summary_row summary = results->runs[run];
     if (metadata != NULL)
         store_name_summary(&summary, metadata);
     if (!store_append_summary(store, &summary, results_values(results, run),
                               metadata == NULL ? NULL : metadata->swept))
         return false;
-    while (passed < count &&
-           strcmp(results->applications[(source->next_row + passed) % count].hash, hash) != 0)
-        passed++;
-    size_t row = count == 0 ? 0 : source->next_row + passed;
-    row -= row >= count ? count : 0;
-    for (; row < count && strcmp(results->applications[row].hash, hash) == 0; row++) {
+    for (size_t row = results_first_row(results, run); row != RESULTS_NONE;
+         row = results->next_row[row]) {
         struct application_row copy = results->applications[row];
         if (metadata != NULL)
             store_name_application(&copy, metadata);
         if (!table_append(&store->applications, &copy))
             return false;
     }
-    source->next_row = row < count ? row : 0;
-    for (size_t t = 0; t < results->training_count; t++) {
-        struct training_summary_row copy = results->training[t];
-        if (strcmp(copy.hash, hash) != 0)
-            continue;
-        if (metadata != NULL)
-            store_name_training(&copy, metadata);
-        if (!store_append_training(store, &copy))
-            return false;
-    }
-    return true;
+    if (trained == NULL)
+        return true;
+    struct training_summary_row copy = *trained;
+    if (metadata != NULL)
+        store_name_training(&copy, metadata);
+    return store_append_training(store, &copy);
 }
 
 bool store_copy_run(struct store *store, struct run_source *source, size_t run,

@@ -168,6 +168,8 @@ struct results {
     size_t run_count;
     struct application_row *applications; /* each has the hash of one of `runs` */
     size_t application_count;
+    size_t *first_row; /* per run: its first row of applications, and per row the next of the same */
+    size_t *next_row;  /* run; RESULTS_NONE: none (results_link) */
     struct training_summary_row *training; /* runs with trainings, in the order of `runs` */
     size_t training_count;
     /* Runs that the sweep should have and the file has not, in the order of the sweep. Files of
@@ -186,6 +188,19 @@ struct results {
  * ERROR_INPUT that names the file, the fault and the remedy. */
 struct results *results_load(const char *path, struct error *error);
 void results_free(struct results *results);
+
+/* Links the rows of applications to their runs; a loaded file's are. ERROR_INPUT: a run is there
+ * twice, or a row is of none. O(rows × log runs). */
+bool results_link(struct results *results, struct error *error);
+/* The first row of applications of a run; RESULTS_NONE: it has none. The rows are in the order of
+ * the file. */
+#define RESULTS_NONE SIZE_MAX
+size_t results_first_row(const struct results *results, size_t run);
+/* The measures of an application in a run; NULL: of all together. NULL: the run has it not. */
+const struct measures *results_measures(const struct results *results, size_t run,
+                                        const char *application);
+/* The row of a run in /training; NULL: it has no trainings. O(rows). */
+const struct training_summary_row *results_training(const struct results *results, size_t run);
 
 /* The number of swept keys, and the index of one; the number if there is none of that name. */
 size_t results_key_count(const struct results *results);

@@ -58,31 +58,69 @@ static int compare_runs(const void *a, const void *b)
     return strcmp((*left)->hash, (*right)->hash);
 }
 
-/* Checks that runs are unique and that each application row belongs to a run. */
-static bool results_check(const struct results *results, struct error *error)
+bool results_link(struct results *results, struct error *error)
 {
+    const size_t count = results->application_count;
     const struct summary_row **sorted =
         arena_allocate(results->arena, results->run_count, sizeof *sorted);
-    for (size_t i = 0; i < results->run_count; i++)
+    results->first_row =
+        arena_allocate(results->arena, results->run_count, sizeof *results->first_row);
+    results->next_row = arena_allocate(results->arena, count, sizeof *results->next_row);
+    for (size_t i = 0; i < results->run_count; i++) {
         sorted[i] = &results->runs[i];
+        results->first_row[i] = RESULTS_NONE;
+    }
     qsort(sorted, results->run_count, sizeof *sorted, compare_runs);
     bool good = true;
     for (size_t i = 1; good && i < results->run_count; i++)
         if (strcmp(sorted[i - 1]->hash, sorted[i]->hash) == 0)
             good = error_input(error, "%s: /summary holds run %s twice; each run belongs in once",
                                results->path, sorted[i]->hash);
-    for (size_t i = 0; good && i < results->application_count; i++) {
+    for (size_t i = 0; good && i < count; i++) {
         struct summary_row wanted;
         memcpy(wanted.hash, results->applications[i].hash, sizeof wanted.hash);
-        const struct summary_row *key = &wanted;
-        if (bsearch(&key, sorted, results->run_count, sizeof *sorted, compare_runs) == NULL)
+        const struct summary_row *key = &wanted, **found = bsearch(&key, sorted, results->run_count,
+                                                                   sizeof *sorted, compare_runs);
+        if (found == NULL)
             good = error_input(error,
                                "%s: /applications row %zu is of run '%s', which /summary "
                                "does not hold",
                                results->path, i, wanted.hash);
+        else
+            results->next_row[i] = (size_t)(*found - results->runs);
+    }
+    for (size_t i = good ? count : 0; i-- > 0;) { /* until here its run */
+        size_t *first = &results->first_row[results->next_row[i]];
+        results->next_row[i] = *first;
+        *first = i;
     }
     arena_release(results->arena, sorted);
     return good;
+}
+
+size_t results_first_row(const struct results *results, size_t run)
+{
+    return results->application_count == 0 ? RESULTS_NONE : results->first_row[run];
+}
+
+const struct measures *results_measures(const struct results *results, size_t run,
+                                        const char *application)
+{
+    if (application == NULL)
+        return &results->runs[run].measures;
+    for (size_t row = results_first_row(results, run); row != RESULTS_NONE;
+         row = results->next_row[row])
+        if (strcmp(results->applications[row].application, application) == 0)
+            return &results->applications[row].measures;
+    return NULL;
+}
+
+const struct training_summary_row *results_training(const struct results *results, size_t run)
+{
+    for (size_t t = 0; t < results->training_count; t++)
+        if (strcmp(results->training[t].hash, results->runs[run].hash) == 0)
+            return &results->training[t];
+    return NULL;
 }
 
 static bool tables_read(hid_t file, struct results *results, struct error *error)
@@ -108,7 +146,7 @@ static bool tables_read(hid_t file, struct results *results, struct error *error
     results->applications = rows[1];
     results->training = rows[2];
     results->missing = rows[3];
-    return results_check(results, error);
+    return results_link(results, error);
 }
 
 /* Reads the columns of the swept keys. Earlier versions wrote none. */

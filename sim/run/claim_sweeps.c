@@ -59,12 +59,13 @@ static bool preview_add(struct arena *arena, const struct sweep *sweep, size_t r
 static bool sweep_preview(const struct expectations *claims, size_t first,
                           const struct sweep *sweep, struct error *error)
 {
-    struct results results = {.path = (char *)claims->list[first].sweep};
     struct arena *arena = arena_create();
+    struct results results = {.arena = arena, .path = (char *)claims->list[first].sweep};
     results.runs = arena_allocate(arena, sweep->run_count, sizeof *results.runs);
     bool good = true;
     for (size_t run = 0; good && run < sweep->run_count; run += sweep->seeds)
         good = preview_add(arena, sweep, run, &results, error);
+    good = good && results_link(&results, error);
     struct report *report = good ? report_build(&results) : NULL;
     for (size_t c = first; good && c < claims->count; c++) {
         struct estimate ours;
