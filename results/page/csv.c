@@ -1,5 +1,6 @@
 #include "results/page/csv.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -30,15 +31,6 @@ void csv_text(FILE *out, const char *text)
     (void)fputc('"', out);
 }
 
-void csv_swept(FILE *out, const struct results *results, size_t run, size_t key)
-{
-    const void *values = results_values(results, run);
-    if (results->swept->columns[key].type == COLUMN_TEXT)
-        csv_text(out, swept_text(results->swept, values, key, NULL));
-    else
-        csv_number(out, swept_number(results->swept, values, key));
-}
-
 void csv_number(FILE *out, double value)
 {
     char text[SWEPT_NUMBER] = "";
@@ -65,4 +57,32 @@ void csv_print(FILE *out, const char *format, ...)
         }
     }
     va_end(args);
+}
+
+void csv_column(FILE *out, const void *row, const struct column *column)
+{
+    const char *at = (const char *)row + column->offset;
+    uint64_t whole = 0;
+    double number = 0;
+    switch (column->type) {
+    case COLUMN_TEXT:
+        csv_text(out, at);
+        return;
+    case COLUMN_F64:
+        memcpy(&number, at, sizeof number);
+        csv_number(out, number);
+        return;
+    case COLUMN_U8:
+        whole = *(const uint8_t *)at;
+        break;
+    case COLUMN_U32:
+        whole = *(const uint32_t *)(const void *)at;
+        break;
+    case COLUMN_U64:
+        memcpy(&whole, at, sizeof whole);
+        break;
+    default:
+        return;
+    }
+    (void)fprintf(out, "%" PRIu64, whole);
 }

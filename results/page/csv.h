@@ -22,7 +22,7 @@ void csv_number(FILE *out, double value);
  * "%s,%zu,%g\r\n". */
 void csv_print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Writes the value of a swept key (results_key_find) in a run; nothing where it has none. */
-void csv_swept(FILE *out, const struct results *results, size_t run, size_t key);
+/* Writes a column of a row of a table, or of the row of swept keys; nothing where it has none. */
+void csv_column(FILE *out, const void *row, const struct column *column);
 
 #endif

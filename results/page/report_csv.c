@@ -61,7 +61,8 @@ static void print_line(FILE *out, const struct line *line, const char *metric, c
             continue;
         (void)fputc(',', out);
         if (line->run != REPORT_NONE)
-            csv_swept(out, line->results, line->run, k);
+            csv_column(out, results_values(line->results, line->run),
+                       &line->results->swept->columns[k]);
     }
     (void)fputs("\r\n", out);
 }
