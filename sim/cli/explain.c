@@ -69,42 +69,18 @@ static const struct summary_row *run_choose(const struct results *results,
 }
 
 static bool explain_training(const struct options *options, const struct summary_row *run,
-                             struct error *error)
+                             const struct run_record *record, struct error *error)
 {
-    struct run_record *record = run_record_load(options->file, run->hash, true, error);
-    struct chart chart = {.arena = arena_create()};
-    const bool good =
-        record != NULL && training_chart(run, record, options->training, &chart, error) &&
-        picture_draw(&options->picture, &chart, error) &&
-        training_explain(run, record, options->training, options->json, &chart, stdout, error);
-    arena_destroy(chart.arena);
-    arena_home_free(record);
-    return good;
+    struct chart chart = {.arena = record->arena};
+    return training_chart(run, record, options->training, &chart, error) &&
+           picture_draw(&options->picture, &chart, error) &&
+           training_explain(run, record, options->training, options->json, &chart, stdout, error);
 }
 
-static bool explain_worst(const struct options *options, const struct summary_row *run,
-                          struct error *error)
+static bool explain_request(const struct options *options, const struct summary_row *run,
+                            const struct run_record *record, struct error *error)
 {
-    struct run_record *record = run_record_load(options->file, run->hash, false, error);
-    const bool good =
-        record != NULL && explanation_worst(run, record, options->application, options->worst,
-                                            options->json, stdout, error);
-    arena_home_free(record);
-    return good;
-}
-
-static bool explain_print(const struct options *options, const struct results *results,
-                          struct error *error)
-{
-    const struct summary_row *run = run_choose(results, options, error);
-    if (options->worst > 0)
-        return run != NULL && explain_worst(options, run, error);
-    if (options->training != NUMBER_NONE)
-        return run != NULL && explain_training(options, run, error);
-    struct run_record *record =
-        run == NULL ? NULL : run_record_load(options->file, run->hash, false, error);
-    struct explanation *explanation =
-        record == NULL ? NULL : explanation_build(run, record, options->request, error);
+    struct explanation *explanation = explanation_build(run, record, options->request, error);
     struct chart chart = {0};
     if (explanation != NULL)
         explanation_chart(explanation, &chart);
@@ -114,6 +90,22 @@ static bool explain_print(const struct options *options, const struct results *r
     else if (good)
         explanation_text(explanation, stdout);
     arena_home_free(explanation);
+    return good;
+}
+
+static bool explain_print(const struct options *options, const struct results *results,
+                          struct error *error)
+{
+    const bool trains = options->training != NUMBER_NONE;
+    const struct summary_row *run = run_choose(results, options, error);
+    struct run_record *record =
+        run == NULL ? NULL : run_record_load(options->file, run->hash, trains, error);
+    const bool good =
+        record != NULL &&
+        (trains               ? explain_training(options, run, record, error)
+         : options->worst > 0 ? explanation_worst(run, record, options->application, options->worst,
+                                                  options->json, stdout, error)
+                              : explain_request(options, run, record, error));
     arena_home_free(record);
     return good;
 }
