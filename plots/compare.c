@@ -7,8 +7,6 @@
 #include "plots/plot.h"
 #include "plots/selection.h"
 
-enum { TITLE_SIZE = 80 };
-
 static const char script_name[] = "simulated-against-real";
 static const char columns[] = "panel,row,contender,side,x,y,colour,point";
 
@@ -39,14 +37,13 @@ static size_t contender_variant(const struct comparison *against, size_t index)
     return variant;
 }
 
-static void contender_title(const struct comparison *against, size_t index, char title[TITLE_SIZE])
+static const char *contender_title(const struct comparison *against, size_t index,
+                                   struct arena *arena)
 {
-    const struct compare_run *run = &against->runs[index];
+    const char *policy = against->runs[index].real->policy;
     const size_t variant = contender_variant(against, index);
-    if (variant == 0)
-        (void)snprintf(title, TITLE_SIZE, "%.60s", run->real->policy);
-    else
-        (void)snprintf(title, TITLE_SIZE, "%.60s (%zu)", run->real->policy, variant + 1);
+    return variant == 0 ? arena_text(arena, "%.60s", policy)
+                        : arena_text(arena, "%.60s (%zu)", policy, variant + 1);
 }
 
 /* ---- Distributions --------------------------------------------------------------------------- */
@@ -129,13 +126,11 @@ static void setting_rows(const struct comparison *against, const char *setting, 
 {
     size_t row = 0;
     for (size_t i = 0; i < against->run_count; i++) {
-        char title[TITLE_SIZE];
         if (strcmp(against->runs[i].setting, setting) != 0 || !contender_first(against, i))
             continue;
-        contender_title(against, i, title);
         row++;
         const struct line line = {
-            .title = title,
+            .title = contender_title(against, i, figure_memory(sheet->list)),
             .row = row,
             .look = palette_policy(against->runs[i].real->policy, contender_variant(against, i))};
         distributions(against, i, &line, sheet);

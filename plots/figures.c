@@ -269,17 +269,10 @@ enum { TOGETHER_MOST = 4 }; /* figures that are filled from one reading of a con
 static bool kind_applies(const struct figure_kind *kind, const struct source *source,
                          const struct report_scenario *scenario)
 {
-    switch (kind->about) {
-    case ABOUT_REQUESTS:
-        return source_serves(scenario);
-    case ABOUT_TRAININGS:
-        return report_trains(source->report, scenario);
-    case ABOUT_TRAININGS_ALONE:
-        return !source_serves(scenario);
-    case ABOUT_ALL:
-        break;
-    }
-    return true;
+    return kind->about == ABOUT_ALL ||
+           (kind->about == ABOUT_TRAININGS
+                ? report_trains(source->report, scenario)
+                : source_serves(scenario) == (kind->about == ABOUT_REQUESTS));
 }
 
 static bool setting_sheet(const struct source *source, const struct report_scenario *scenario,

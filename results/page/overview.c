@@ -9,9 +9,7 @@
 
 enum {
     CELL_WIDTH = 20, /* "12.5 ± 13 at 0.378" and two blanks */
-    COLUMNS_MOST = 8,
-    CELL_BYTES = 192,
-    NAME_BYTES = 2 * TEXT_LABEL
+    COLUMNS_MOST = 8
 };
 
 /* From this on an interval is told: half of it, in points of the hit rate. */
@@ -51,9 +49,9 @@ static int decimals_of(const struct metric *metric, double value)
 }
 
 /* "12.5 ± 13 at 0.378": hit rate in % and cost; of trainings alone "4.62 ± 0.2, p99 12.4", their
- * completion times in hours; "-" if one of the two is missing. Returns the first. */
-static double cell_write(const struct report *report, const struct report_contender *contender,
-                         char text[CELL_BYTES])
+ * completion times in hours; "-" if one of the two is missing. `*value`: the first. */
+static const char *cell_text(const struct report *report, const struct report_contender *contender,
+                             double *value)
 {
     const bool serves = report_serves(report);
     const struct metric *const told[] = {
@@ -64,19 +62,18 @@ static double cell_write(const struct report *report, const struct report_conten
     char interval[INTERVAL_TEXT] = "";
     if (first.half_width >= (serves ? told_points : told_share * first.mean))
         interval_text(&first, serves ? 0 : text_table_decimals(first.half_width, 1), interval);
-    if (isnan(first.mean) || isnan(beside))
-        (void)snprintf(text, CELL_BYTES, "-");
-    else
-        (void)snprintf(text, CELL_BYTES, "%.*f%s%s%.*f", decimals_of(told[0], first.mean),
-                       first.mean, interval, serves ? " at " : ", p99 ",
-                       decimals_of(told[1], beside), beside);
-    return first.mean;
+    *value = first.mean;
+    return isnan(first.mean) || isnan(beside)
+               ? "-"
+               : arena_text(report->arena, "%.*f%s%s%.*f", decimals_of(told[0], first.mean),
+                            first.mean, interval, serves ? " at " : ", p99 ",
+                            decimals_of(told[1], beside), beside);
 }
 
 /* A scenario leaves out the parameters of its only contender of a policy; the block may have others
  * of that policy. */
-static void name_write(const struct block *block, const struct report_contender *contender,
-                       char text[NAME_BYTES])
+static const char *name_text(const struct report *report, const struct block *block,
+                             const struct report_contender *contender)
 {
     bool several = false;
     for (size_t s = 0; s < block->count; s++)
@@ -86,10 +83,9 @@ static void name_write(const struct block *block, const struct report_contender 
                                   strcmp(other->label, contender->label) == 0 &&
                                   strcmp(other->variant, contender->variant) != 0);
         }
-    if (several && contender->label[0] == '\0' && contender->distinction[0] != '\0')
-        (void)snprintf(text, NAME_BYTES, "%s %s", contender->policy, contender->distinction);
-    else
-        (void)snprintf(text, NAME_BYTES, "%s", contender->title);
+    return several && contender->label[0] == '\0' && contender->distinction[0] != '\0'
+               ? arena_text(report->arena, "%s %s", contender->policy, contender->distinction)
+               : contender->title;
 }
 
 /* Adds a row: the policy's name, then a cell per column from `first` on. A column sorts by the hit
@@ -97,20 +93,20 @@ static void name_write(const struct block *block, const struct report_contender 
 static void row_add(const struct report *report, const struct block *block, size_t first,
                     const struct report_contender *contender, struct text_table *table)
 {
-    char name[NAME_BYTES], cell[CELL_BYTES], seeds[REPORT_SEEDS];
-    name_write(block, contender, name);
+    const char *name = name_text(report, block, contender);
     text_table_row(table);
     text_table_name(table, 0, "%s", name);
     for (size_t s = first; s < block->count; s++) {
         const struct report_contender *here = report_contender_like(block->columns[s], contender);
         if (here == NULL)
             continue;
-        const double value = cell_write(report, here, cell);
+        double value;
+        const char *cell = cell_text(report, here, &value);
         if (isnan(value))
             text_table_cell(table, 1 + s, "-");
         else
             text_table_number(table, 1 + s, value, 17, "%s", cell);
-        report_seeds_text(report, here, NULL, metric_find("slo_hit_rate"), seeds);
+        const char *seeds = report_seeds_text(report, here, NULL, metric_find("slo_hit_rate"));
         if (seeds[0] != '\0')
             text_table_note(table, "%s, %s: seeds %s", name, block->headers[s], seeds);
     }

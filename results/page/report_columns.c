@@ -15,11 +15,10 @@ void report_column_cell(const struct report *report, const struct report_contend
                         const char *application, const struct metric *metric, int decimals,
                         const char *place, struct text_table *table, size_t column)
 {
-    char seeds[REPORT_SEEDS];
     const struct estimate estimate = report_column_estimate(report, contender, application, metric);
     text_table_estimate(table, column, estimate,
                         metric_cell_decimals(metric, decimals, estimate.mean));
-    report_seeds_text(report, contender, application, metric, seeds);
+    const char *seeds = report_seeds_text(report, contender, application, metric);
     if (seeds[0] == '\0')
         return;
     text_table_seeds(table, column, seeds);

@@ -241,26 +241,30 @@ void scenario_comparisons(const struct report *report, const struct report_scena
                           bool html, FILE *out)
 {
     const char *name = report_reference_name(scenario);
-    char first[TEXT_LABEL + 16], points[TEXT_LABEL * 2], relative[TEXT_LABEL * 2];
-    char saving[TEXT_LABEL * 3];
-    (void)snprintf(first, sizeof first, "%s against",
-                   scenario->contenders[scenario->reference].title);
-    (void)snprintf(points, sizeof points, "%s − baseline", name);
-    (void)snprintf(relative, sizeof relative,
-                   "(%s − baseline) / baseline; - if the baseline's is 0 for a seed", name);
-    (void)snprintf(saving, sizeof saving, "(baseline − %s) / %s, per request that was not dropped",
-                   name, name);
+    struct arena *arena = report->arena;
+    const char *relative =
+        arena_text(arena, "(%s − baseline) / baseline; - if the baseline's is 0 for a seed", name);
+    const char *saving =
+        arena_text(arena, "(baseline − %s) / %s, per request that was not dropped", name, name);
     static const char mark[] =
         "whether the reference is better, by Student's paired t test at 5 % with Holm's adjustment "
         "over the table";
-    const char *headers[] = {html ? "against" : first,
-                             "seeds",
-                             "SLO hit gain, points",
-                             "SLO hit gain, %",
-                             "cost saving, %",
-                             "hits",
-                             "cost"};
-    const char *helps[] = {NULL, "seeds that both ran", points, relative, saving, mark, mark};
+    const char *headers[] = {
+        html ? "against"
+             : arena_text(arena, "%s against", scenario->contenders[scenario->reference].title),
+        "seeds",
+        "SLO hit gain, points",
+        "SLO hit gain, %",
+        "cost saving, %",
+        "hits",
+        "cost"};
+    const char *helps[] = {NULL,
+                           "seeds that both ran",
+                           arena_text(arena, "%s − baseline", name),
+                           relative,
+                           saving,
+                           mark,
+                           mark};
     struct scenario_sign *signs;
     const size_t tests = scenario_signs(report, scenario, &signs);
     struct text_table *table = text_table_create(headers, COUNT(headers));

@@ -98,12 +98,10 @@ void report_seeds_find(struct report *report);
 /* Returns whether runs of the policy, which may have parameters behind it, are missing, or may be
  * in another shard. */
 bool report_lacks(const struct report *report, const char *policy);
-/* Writes "99.8, 73.4, 100.0", the values of the seeds in per cent, if the metric is a share and
- * they span over 20 points. Else the text is empty. */
-enum { REPORT_SEEDS = 160 };
-void report_seeds_text(const struct report *report, const struct report_contender *contender,
-                       const char *application, const struct metric *metric,
-                       char text[REPORT_SEEDS]);
+/* "99.8, 73.4, 100.0", the values of the seeds in per cent, if the metric is a share and they span
+ * over 20 points; else "". */
+const char *report_seeds_text(const struct report *report, const struct report_contender *contender,
+                              const char *application, const struct metric *metric);
 /* "all 36 runs", "the run" or "12 of 36 runs, in TITLE, TITLE and 3 more settings". */
 const char *report_notice_where(const struct report *report, const struct counted_notice *notice);
 

@@ -183,25 +183,20 @@ void report_seeds_find(struct report *report)
 
 /* ---- Seeds that differ much ------------------------------------------------------------------ */
 
-void report_seeds_text(const struct report *report, const struct report_contender *contender,
-                       const char *application, const struct metric *metric,
-                       char text[REPORT_SEEDS])
+const char *report_seeds_text(const struct report *report, const struct report_contender *contender,
+                              const char *application, const struct metric *metric)
 {
     double low = INFINITY, high = -INFINITY;
-    size_t used = 0;
-    text[0] = '\0';
-    if (!metric->share)
-        return;
-    for (size_t r = 0; r < contender->run_count; r++) {
+    char *text = NULL;
+    for (size_t r = 0; metric->share && r < contender->run_count; r++) {
         const double value = 100 * report_value(report, contender->runs[r], application, metric);
         low = fmin(low, value);
         high = fmax(high, value);
         if (r < SEEDS_LISTED && !isnan(value))
-            used += (size_t)snprintf(text + used, REPORT_SEEDS - used, "%s%.1f",
-                                     used == 0 ? "" : ", ", value);
+            arena_append(report->arena, &text, "%s%.1f", text == NULL ? "" : ", ", value);
     }
-    if (contender->run_count > SEEDS_LISTED)
-        (void)snprintf(text, REPORT_SEEDS, "from %.1f to %.1f", low, high);
-    if (!(high - low > SPAN_POINTS))
-        text[0] = '\0';
+    return !(high - low > SPAN_POINTS) ? ""
+           : contender->run_count <= SEEDS_LISTED
+               ? text
+               : arena_text(report->arena, "from %.1f to %.1f", low, high);
 }
